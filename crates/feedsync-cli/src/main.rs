@@ -1,0 +1,2 @@
+//! The feedsync program.
+fn main() {}

@@ -1,0 +1,1 @@
+#![doc = env!("CARGO_PKG_DESCRIPTION")]

@@ -1,0 +1,247 @@
+//! What is kept in step: items, their versions, and the histories that order them.
+//!
+//! An [`Item`] is an antichain: a set of [`Version`]s none of which covers another, one of them the
+//! winner. A version's [`History`] is a version vector once every update has a `by`, and its topmost
+//! update is the version's *dot*. The engine is generic over the payload and never looks inside it.
+
+use std::sync::Arc;
+
+use crate::counter::{Sequence, Updates};
+use crate::identifier::{By, ItemId};
+use crate::timestamp::Timestamp;
+
+/// One update of an item: `sx:history` (2.5). It has a `when`, a `by`, or both.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Update {
+    sequence: Sequence,
+    when: Option<Timestamp>,
+    by: Option<By>,
+    foreign: Option<Arc<str>>,
+}
+
+/// An update that has neither `when` nor `by` (2.5 forbids it).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("an update needs a 'when', a 'by', or both (FeedSync 2.5)")]
+pub struct Unsigned;
+
+impl Update {
+    /// An update; at least one of `when` and `by` is required, both are recommended.
+    pub fn new(
+        sequence: Sequence,
+        when: Option<Timestamp>,
+        by: Option<By>,
+    ) -> Result<Self, Unsigned> {
+        if when.is_none() && by.is_none() {
+            return Err(Unsigned);
+        }
+        Ok(Self { sequence, when, by, foreign: None })
+    }
+
+    /// An update as an endpoint of ours signs it.
+    pub fn signed(sequence: Sequence, when: Timestamp, by: By) -> Self {
+        Self { sequence, when: Some(when), by: Some(by), foreign: None }
+    }
+
+    /// The same update with foreign markup that came on its `sx:history` (2.1 rule 7): opaque text
+    /// that travels with the update and decides nothing.
+    #[must_use]
+    pub fn with_foreign(mut self, foreign: impl Into<Arc<str>>) -> Self {
+        self.foreign = Some(foreign.into());
+        self
+    }
+
+    /// Place in its line of edits.
+    pub fn sequence(&self) -> Sequence {
+        self.sequence
+    }
+
+    /// When the device that made the update says it did; best effort, uncalibrated.
+    pub fn when(&self) -> Option<Timestamp> {
+        self.when
+    }
+
+    /// The line of edits it belongs to.
+    pub fn by(&self) -> Option<&By> {
+        self.by.as_ref()
+    }
+
+    /// Foreign markup that came with it.
+    pub fn foreign(&self) -> Option<&str> {
+        self.foreign.as_deref()
+    }
+
+    /// History subsumption (3.3 note 2): with a `by`, the same `by` at an equal or greater sequence;
+    /// without, an equal stamp without `by`.
+    pub fn is_subsumed_by(&self, other: &Update) -> bool {
+        match (&self.by, &other.by) {
+            (Some(mine), Some(theirs)) => self.sequence <= other.sequence && mine == theirs,
+            (None, None) => self.sequence == other.sequence && self.when == other.when,
+            _ => false,
+        }
+    }
+
+    /// Whether both are the same update: each is subsumed by the other.
+    pub fn is_same(&self, other: &Update) -> bool {
+        self.sequence == other.sequence && self.is_subsumed_by(other)
+    }
+}
+
+/// The updates that led to a version, newest first, never empty (2.5).
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct History(Vec<Update>);
+
+impl History {
+    /// A history of one update.
+    pub fn new(topmost: Update) -> Self {
+        Self(vec![topmost])
+    }
+
+    /// A history of updates, newest first; `None` if there are none.
+    pub fn from_updates(updates: Vec<Update>) -> Option<Self> {
+        if updates.is_empty() { None } else { Some(Self(updates)) }
+    }
+
+    /// The update that made this version: its dot.
+    pub fn topmost(&self) -> &Update {
+        &self.0[0]
+    }
+
+    /// The oldest update that is still known: the creation, unless a clean-up took it.
+    pub fn oldest(&self) -> &Update {
+        &self.0[self.0.len() - 1]
+    }
+
+    /// All updates, newest first.
+    pub fn updates(&self) -> &[Update] {
+        &self.0
+    }
+
+    /// Whether any update here subsumes this one (3.3 note 1, inner loop).
+    pub fn covers(&self, update: &Update) -> bool {
+        self.0.iter().any(|known| update.is_subsumed_by(known))
+    }
+
+    /// Whether every update of the other history is covered by this one.
+    pub fn covers_all(&self, other: &History) -> bool {
+        other.0.iter().all(|update| self.covers(update))
+    }
+
+    /// The greatest sequence of a line of edits, if it occurs.
+    pub fn highest(&self, by: &By) -> Option<Sequence> {
+        self.0.iter().filter(|update| update.by() == Some(by)).map(Update::sequence).max()
+    }
+
+    /// Puts an update on top (3.2 step 3).
+    pub(crate) fn push(&mut self, update: Update) {
+        self.0.insert(0, update);
+    }
+
+    /// Takes in what another history knows and this one does not (3.4, Merging Conflict Items, step
+    /// 3.3): each such update goes right after the topmost, in document order, against the history
+    /// as it then stands.
+    pub(crate) fn fold(&mut self, other: &History) {
+        for update in &other.0 {
+            if !self.covers(update) {
+                self.0.insert(1, update.clone());
+            }
+        }
+    }
+
+    /// Keeps only the highest sequence of each `by` (3.2 and 3.4, optional clean-up). The topmost and
+    /// every update without `by` stay; what is covered stays covered, so merging is unchanged.
+    pub fn clean_up(&mut self) {
+        let updates = std::mem::take(&mut self.0);
+        for (index, update) in updates.iter().enumerate() {
+            let covered = update.by().is_some()
+                && updates.iter().enumerate().any(|(other, known)| {
+                    other != index
+                        && update.is_subsumed_by(known)
+                        && (update.sequence < known.sequence || other < index)
+                });
+            if index == 0 || !covered {
+                self.0.push(update.clone());
+            }
+        }
+    }
+}
+
+/// One version of an item: what `sx:sync` says of it, and its payload.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Version<P> {
+    /// How many updates led here.
+    pub updates: Updates,
+    /// Whether this version is a tombstone.
+    pub deleted: bool,
+    /// `noconflicts` as the first update set it: true, false or absent, and never changed (2.4).
+    pub noconflicts: Option<bool>,
+    /// The updates, newest first.
+    pub history: History,
+    /// The item's own content.
+    pub payload: P,
+}
+
+impl<P> Version<P> {
+    /// The update that made this version.
+    pub fn dot(&self) -> &Update {
+        self.history.topmost()
+    }
+
+    /// Item subsumption (3.3 note 1): the other version knows this one's topmost update.
+    pub fn is_subsumed_by(&self, other: &Version<P>) -> bool {
+        other.history.covers(self.dot())
+    }
+
+    /// The same version with another payload.
+    pub fn map<Q>(self, change: impl FnOnce(P) -> Q) -> Version<Q> {
+        Version {
+            updates: self.updates,
+            deleted: self.deleted,
+            noconflicts: self.noconflicts,
+            history: self.history,
+            payload: change(self.payload),
+        }
+    }
+}
+
+/// An item: its winner and the versions in conflict with it, a set of which no version covers
+/// another (2.4, 2.6).
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Item<P> {
+    /// The same wherever the item is shared.
+    pub id: ItemId,
+    /// The version that is shown.
+    pub winner: Version<P>,
+    /// The other versions nobody has superseded or resolved; a flat set in no particular order.
+    pub conflicts: Vec<Version<P>>,
+}
+
+impl<P> Item<P> {
+    /// All versions, the winner first.
+    pub fn versions(&self) -> impl Iterator<Item = &Version<P>> {
+        std::iter::once(&self.winner).chain(&self.conflicts)
+    }
+
+    /// Whether conflicts must not be preserved (2.4); the winner says so.
+    pub fn noconflicts(&self) -> bool {
+        self.winner.noconflicts == Some(true)
+    }
+
+    /// Whether any version covers this update.
+    pub fn covers(&self, update: &Update) -> bool {
+        self.versions().any(|version| version.history.covers(update))
+    }
+
+    /// The greatest sequence of a line of edits over all versions.
+    pub fn highest(&self, by: &By) -> Option<Sequence> {
+        self.versions().filter_map(|version| version.history.highest(by)).max()
+    }
+
+    /// The same item with other payloads.
+    pub fn map<Q>(self, mut change: impl FnMut(P) -> Q) -> Item<Q> {
+        Item {
+            id: self.id,
+            winner: self.winner.map(&mut change),
+            conflicts: self.conflicts.into_iter().map(|version| version.map(&mut change)).collect(),
+        }
+    }
+}
