@@ -147,6 +147,11 @@ impl History {
         }
     }
 
+    /// Puts older updates below.
+    pub(crate) fn extend(&mut self, older: impl IntoIterator<Item = Update>) {
+        self.0.extend(older);
+    }
+
     /// Keeps only the highest sequence of each `by` (3.2 and 3.4, optional clean-up). The topmost and
     /// every update without `by` stay; what is covered stays covered, so merging is unchanged.
     pub fn clean_up(&mut self) {

@@ -9,15 +9,27 @@
 //! are those of `docs/conformance.md`.
 
 mod counter;
+mod edit;
 mod feed;
 mod identifier;
+mod incorporate;
 mod item;
+pub mod line;
+mod merge;
 mod payload;
+mod resolve;
 mod timestamp;
+pub mod window;
 
 pub use counter::{CounterError, MAX_COUNTER, Sequence, Updates};
+pub use edit::{Base, Creation, Edit, EditError, Stamp};
 pub use feed::{Feed, Related, RelatedKind, Sharing, Window};
 pub use identifier::{By, IdentifierError, ItemId, MAX_IDENTIFIER_BYTES};
+pub use incorporate::{
+    Incorporation, MAX_CONFLICTS, MAX_INCOMING_UPDATES, Refusal, check_conflicts, incorporate,
+};
 pub use item::{History, Item, Unsigned, Update, Version};
+pub use merge::{DifferentItems, Outcome, merge};
 pub use payload::{Format, Payload, UnknownFormat};
+pub use resolve::{Keep, Resolution, ResolveError, Resolved};
 pub use timestamp::{Timestamp, TimestampError};

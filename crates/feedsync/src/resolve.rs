@@ -1,0 +1,122 @@
+//! Conflict resolution (3.4): an update that takes the conflicting versions into account, after
+//! which nobody is asked about them again.
+
+use crate::edit::{Edit, EditError, Stamp};
+use crate::item::Item;
+
+/// Which conflicts the resolution takes into account.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Resolved {
+    /// All of them.
+    All,
+    /// Those at these places in [`Item::conflicts`]; the others stay open.
+    Some(Vec<usize>),
+}
+
+/// What the item becomes (3.4 step 1).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Keep<P> {
+    /// The winner as it is (1.1).
+    Winner,
+    /// The content, and the deleted state, of the conflict at this place (1.2). It counts as resolved.
+    Conflict(usize),
+    /// New content (1.3).
+    Content {
+        /// What the item holds from now on.
+        payload: P,
+        /// Whether it is deleted from now on; the winner's state if absent.
+        deleted: Option<bool>,
+    },
+}
+
+/// A decision about an item's conflicts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Resolution<P> {
+    /// What was weighed.
+    pub resolved: Resolved,
+    /// What came of it.
+    pub keep: Keep<P>,
+}
+
+/// Why a resolution cannot be applied; nothing was changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum ResolveError {
+    /// The item has no conflicts.
+    #[error("this item has no conflicts to resolve")]
+    NoConflicts,
+    /// There is no conflict at that place.
+    #[error("there is no conflict number {index}: the item has {count}")]
+    NoSuchConflict {
+        /// The place asked for, from 0.
+        index: usize,
+        /// How many conflicts there are.
+        count: usize,
+    },
+    /// The update itself is not possible.
+    #[error(transparent)]
+    Edit(#[from] EditError),
+}
+
+impl<P: Clone> Item<P> {
+    /// Resolves conflicts: updates the item (3.2), then folds what was weighed into its history.
+    pub fn resolve(
+        &mut self,
+        stamp: &Stamp,
+        resolution: Resolution<P>,
+    ) -> Result<(), ResolveError> {
+        let count = self.conflicts.len();
+        let chosen = self.weighed(&resolution)?;
+        let edit = match resolution.keep {
+            Keep::Winner => Edit { payload: None, deleted: None },
+            Keep::Conflict(index) => {
+                let taken = self
+                    .conflicts
+                    .get(index)
+                    .ok_or(ResolveError::NoSuchConflict { index, count })?;
+                Edit { payload: Some(taken.payload.clone()), deleted: Some(taken.deleted) }
+            }
+            Keep::Content { payload, deleted } => Edit { payload: Some(payload), deleted },
+        };
+        // The update may fold in conflicts of the stamp's own line (3.2 step 4) and so move the
+        // others; what was weighed is told by its dot.
+        let dots: Vec<_> =
+            chosen.iter().map(|&index| self.conflicts[index].dot().clone()).collect();
+        self.update(stamp, edit)?;
+        self.fold_conflicts(|conflict| dots.contains(conflict.dot()));
+        Ok(())
+    }
+
+    /// Resolves by a policy: a pure function of the versions, the same at every endpoint that uses it
+    /// (3.4, last note). Nothing happens where it gives nothing. Never done unasked.
+    pub fn resolve_by(
+        &mut self,
+        stamp: &Stamp,
+        policy: impl FnOnce(&Item<P>) -> Option<Resolution<P>>,
+    ) -> Result<bool, ResolveError> {
+        match policy(self) {
+            Some(resolution) => self.resolve(stamp, resolution).map(|()| true),
+            None => Ok(false),
+        }
+    }
+
+    /// The places of the conflicts that a resolution takes into account, in order.
+    pub fn weighed(&self, resolution: &Resolution<P>) -> Result<Vec<usize>, ResolveError> {
+        let count = self.conflicts.len();
+        if count == 0 {
+            return Err(ResolveError::NoConflicts);
+        }
+        let mut chosen = match &resolution.resolved {
+            Resolved::All => (0..count).collect(),
+            Resolved::Some(indexes) => indexes.clone(),
+        };
+        if let Keep::Conflict(index) = resolution.keep {
+            chosen.push(index);
+        }
+        chosen.sort_unstable();
+        chosen.dedup();
+        match chosen.last() {
+            Some(&index) if index >= count => Err(ResolveError::NoSuchConflict { index, count }),
+            _ => Ok(chosen),
+        }
+    }
+}

@@ -1,0 +1,297 @@
+//! Partial and complete feeds (section 4): what a publisher answers, what a subscriber does next.
+//!
+//! `since` and `until` are opaque texts that only ever grow and are compared by code point (2.1 rule
+//! 4); `since` is exclusive, `until` inclusive (R-F19). These are decisions only: reading, merging
+//! and remembering happen elsewhere.
+
+use crate::feed::{Sharing, Window};
+
+/// The window a publisher answers with, for a subscriber that asks for what came after `asked`
+/// (4.2.1, R-F27). The feed then holds every item changed after the window's `since`.
+///
+/// `horizon` is the greatest change ever removed (4.2.4), `until` the last change incorporated. What
+/// lies below the horizon is answered from the horizon, so that the subscriber sees a `since` greater
+/// than it remembers and knows that it is out of sync; what lies above `until` came from another life
+/// of this publisher, and is answered with nothing.
+pub fn answer(asked: Option<&str>, horizon: &str, until: &str) -> Window {
+    let since = match asked {
+        Some(asked) if asked > until => until,
+        Some(asked) if asked >= horizon => asked,
+        _ => horizon,
+    };
+    Window { since: since.to_owned(), until: until.to_owned() }
+}
+
+/// Why a subscriber reads the complete feed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Reason {
+    /// It reads for the first time (4.1.1 step 2).
+    Initial,
+    /// `since` is greater than the `until` it remembers (4.1.2 step 2.1).
+    OutOfSync,
+    /// The window it remembered from is gone, so that nothing proves it is in sync (R-F31).
+    WindowVanished,
+    /// `until` is smaller than remembered: the publisher was restored or replaced (R-F32).
+    WentBack,
+}
+
+/// What a subscriber does with a feed it has read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// Merge it.
+    Merge(Conclusion),
+    /// Read this complete feed to its end, then ask [`after_complete`].
+    ReadComplete {
+        /// Its address, as the publisher gave it.
+        link: String,
+        /// Why.
+        reason: Reason,
+    },
+}
+
+/// What is done once everything is read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Conclusion {
+    /// What to remember as `until`; absent leaves what was remembered.
+    pub remember: Option<String>,
+    /// Whether items of this publisher that neither feed holds are discarded (4.1.2 step 2.1.2), by
+    /// the safe rule: only what it gave, and nobody else has touched.
+    pub discard: bool,
+    /// What a person should know.
+    pub warning: Option<Warning>,
+}
+
+/// What a subscriber should tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
+pub enum Warning {
+    /// Out of sync, and no complete feed is named or can be read (R-F35).
+    #[error("out of sync, and there is no complete feed to read: the collection may lack items")]
+    MayLackItems,
+    /// The complete feed ends before the partial one begins (R-F30).
+    #[error(
+        "the publisher's complete feed is older than its window: the collection may lack items"
+    )]
+    StaleComplete,
+    /// The publisher no longer says what its feed holds (R-F31).
+    #[error("the publisher no longer gives since and until")]
+    WindowVanished,
+    /// The publisher's `until` fell (R-F32).
+    #[error("the publisher went back to an earlier state")]
+    WentBack,
+}
+
+/// Decides what to do with a feed (4.1.1, 4.1.2), read from `address` and with `remembered` from
+/// earlier readings.
+pub fn after_reading(remembered: Option<&str>, sharing: Option<&Sharing>, address: &str) -> Step {
+    let window = sharing.and_then(|sharing| sharing.window.as_ref());
+    let complete = sharing.and_then(Sharing::complete).filter(|&link| link != address);
+    let (reason, warning) = match (remembered, window) {
+        (None, _) => (Some(Reason::Initial), None),
+        (Some(_), None) => (Some(Reason::WindowVanished), Some(Warning::WindowVanished)),
+        (Some(remembered), Some(window)) if window.until.as_str() < remembered => {
+            (Some(Reason::WentBack), Some(Warning::WentBack))
+        }
+        (Some(remembered), Some(window)) if window.since.as_str() > remembered => {
+            (Some(Reason::OutOfSync), Some(Warning::MayLackItems))
+        }
+        (Some(_), Some(_)) => (None, None),
+    };
+    match (reason, complete) {
+        (Some(reason), Some(link)) => Step::ReadComplete { link: link.to_owned(), reason },
+        // Without a complete feed nothing is discarded: no edit may be lost (R-F35).
+        _ => Step::Merge(Conclusion {
+            remember: window.map(|window| window.until.clone()),
+            discard: false,
+            warning,
+        }),
+    }
+}
+
+/// Decides how to conclude when the complete feed was read after the partial one; both are merged,
+/// the complete one first (R-F30).
+pub fn after_complete(
+    reason: Reason,
+    partial: Option<&Sharing>,
+    complete: Option<&Sharing>,
+) -> Conclusion {
+    let bounds = |sharing: Option<&Sharing>| sharing.and_then(|sharing| sharing.window.clone());
+    let (remember, stale) = match (bounds(partial), bounds(complete)) {
+        (Some(partial), Some(complete)) if partial.since > complete.until => {
+            (Some(complete.until), true)
+        }
+        (Some(partial), Some(complete)) => (Some(partial.until.max(complete.until)), false),
+        (Some(partial), None) => (Some(partial.until), false),
+        (None, Some(complete)) => (Some(complete.until), false),
+        (None, None) => (None, false),
+    };
+    let warning = match reason {
+        _ if stale => Some(Warning::StaleComplete),
+        Reason::WindowVanished => Some(Warning::WindowVanished),
+        Reason::WentBack => Some(Warning::WentBack),
+        Reason::Initial | Reason::OutOfSync => None,
+    };
+    // A vanished window gives no value of its own: what was remembered stays (R-F31).
+    let remember = if reason == Reason::WindowVanished { None } else { remember };
+    Conclusion { remember, discard: reason == Reason::OutOfSync && !stale, warning }
+}
+
+/// Decides how to conclude when the complete feed that [`after_reading`] asked for could not be read:
+/// the partial feed is merged, nothing is discarded (R-F35).
+pub fn without_complete(reason: Reason, partial: Option<&Sharing>) -> Conclusion {
+    let window = partial.and_then(|sharing| sharing.window.as_ref());
+    let remember = match reason {
+        // Nothing but a complete reading proves that these are in sync again.
+        Reason::Initial | Reason::OutOfSync | Reason::WindowVanished => None,
+        Reason::WentBack => window.map(|window| window.until.clone()),
+    };
+    Conclusion { remember, discard: false, warning: Some(Warning::MayLackItems) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::feed::{Related, RelatedKind};
+
+    const ADDRESS: &str = "http://example.com/partial.xml";
+    const COMPLETE: &str = "http://example.com/all.xml";
+
+    fn sharing(window: Option<(&str, &str)>, complete: Option<&str>) -> Sharing {
+        Sharing {
+            window: window
+                .map(|(since, until)| Window { since: since.into(), until: until.into() }),
+            expires: None,
+            related: complete
+                .map(|link| Related { link: link.into(), title: None, kind: RelatedKind::Complete })
+                .into_iter()
+                .collect(),
+        }
+    }
+
+    fn read(remembered: Option<&str>, window: Option<(&str, &str)>, complete: bool) -> Step {
+        let sharing = sharing(window, complete.then_some(COMPLETE));
+        after_reading(remembered, Some(&sharing), ADDRESS)
+    }
+
+    fn merge(remember: Option<&str>, warning: Option<Warning>) -> Step {
+        Step::Merge(Conclusion { remember: remember.map(Into::into), discard: false, warning })
+    }
+
+    fn complete(reason: Reason) -> Step {
+        Step::ReadComplete { link: COMPLETE.into(), reason }
+    }
+
+    #[test]
+    fn a_first_reading_takes_the_complete_feed_if_one_is_named() {
+        assert_eq!(read(None, Some(("1", "5")), true), complete(Reason::Initial));
+        assert_eq!(read(None, Some(("1", "5")), false), merge(Some("5"), None));
+        assert_eq!(read(None, None, false), merge(None, None));
+        assert_eq!(after_reading(None, None, ADDRESS), merge(None, None));
+    }
+
+    #[test]
+    fn w1_w2_a_since_up_to_what_is_remembered_is_in_sync() {
+        assert_eq!(read(Some("4"), Some(("3", "5")), true), merge(Some("5"), None));
+        assert_eq!(read(Some("4"), Some(("4", "5")), true), merge(Some("5"), None));
+        assert_eq!(read(Some("5"), Some(("4", "5")), true), merge(Some("5"), None));
+    }
+
+    #[test]
+    fn w3_w4_a_greater_since_is_out_of_sync() {
+        assert_eq!(read(Some("2"), Some(("3", "5")), true), complete(Reason::OutOfSync));
+        assert_eq!(
+            read(Some("2"), Some(("3", "5")), false),
+            merge(Some("5"), Some(Warning::MayLackItems))
+        );
+    }
+
+    #[test]
+    fn w5_until_is_remembered_although_none_was_before() {
+        assert_eq!(read(None, Some(("3", "5")), false), merge(Some("5"), None));
+    }
+
+    #[test]
+    fn w6_a_vanished_window_keeps_what_was_remembered() {
+        assert_eq!(read(Some("4"), None, false), merge(None, Some(Warning::WindowVanished)));
+        assert_eq!(read(Some("4"), None, true), complete(Reason::WindowVanished));
+        let partial = sharing(None, Some(COMPLETE));
+        let conclusion = after_complete(Reason::WindowVanished, Some(&partial), None);
+        assert_eq!((conclusion.remember, conclusion.discard), (None, false));
+    }
+
+    #[test]
+    fn w7_a_publisher_that_went_back_is_read_whole_and_nothing_is_discarded() {
+        assert_eq!(read(Some("7"), Some(("1", "5")), true), complete(Reason::WentBack));
+        let partial = sharing(Some(("1", "5")), Some(COMPLETE));
+        let whole = sharing(Some(("0", "5")), None);
+        let conclusion = after_complete(Reason::WentBack, Some(&partial), Some(&whole));
+        assert_eq!((conclusion.remember.as_deref(), conclusion.discard), (Some("5"), false));
+        assert_eq!(
+            read(Some("7"), Some(("1", "5")), false),
+            merge(Some("5"), Some(Warning::WentBack))
+        );
+    }
+
+    #[test]
+    fn w8_values_are_texts_not_numbers() {
+        // "10" sorts below "9": a publisher that does not pad its numbers looks as if it went back.
+        assert_eq!(read(Some("9"), Some(("1", "10")), true), complete(Reason::WentBack));
+    }
+
+    #[test]
+    fn w9_until_of_a_stale_complete_feed_is_what_is_remembered() {
+        let partial = sharing(Some(("6", "9")), Some(COMPLETE));
+        let stale = sharing(Some(("0", "5")), None);
+        assert_eq!(
+            after_complete(Reason::OutOfSync, Some(&partial), Some(&stale)),
+            Conclusion {
+                remember: Some("5".into()),
+                discard: false,
+                warning: Some(Warning::StaleComplete)
+            }
+        );
+        let fresh = sharing(Some(("0", "7")), None);
+        let conclusion = after_complete(Reason::OutOfSync, Some(&partial), Some(&fresh));
+        assert_eq!((conclusion.remember.as_deref(), conclusion.discard), (Some("9"), true));
+        let bare = after_complete(Reason::OutOfSync, Some(&partial), None);
+        assert_eq!((bare.remember.as_deref(), bare.discard), (Some("9"), true));
+    }
+
+    #[test]
+    fn w10_a_complete_feed_that_names_itself_is_not_read_again() {
+        let itself = sharing(Some(("3", "5")), Some(ADDRESS));
+        assert_eq!(after_reading(None, Some(&itself), ADDRESS), merge(Some("5"), None));
+    }
+
+    #[test]
+    fn an_unreadable_complete_feed_discards_nothing_and_proves_nothing() {
+        let partial = sharing(Some(("3", "5")), Some(COMPLETE));
+        for reason in [Reason::Initial, Reason::OutOfSync, Reason::WindowVanished] {
+            let conclusion = without_complete(reason, Some(&partial));
+            assert_eq!(conclusion.remember, None);
+            assert!(!conclusion.discard);
+            assert_eq!(conclusion.warning, Some(Warning::MayLackItems));
+        }
+    }
+
+    #[test]
+    fn a_publisher_shows_who_fell_behind_and_who_is_ahead() {
+        let window = |asked| {
+            let window = answer(asked, "e2-03", "e2-07");
+            (window.since, window.until)
+        };
+        assert_eq!(window(None), ("e2-03".into(), "e2-07".into()));
+        assert_eq!(window(Some("e2-05")), ("e2-05".into(), "e2-07".into()));
+        assert_eq!(window(Some("e2-03")), ("e2-03".into(), "e2-07".into()));
+        // Below the horizon, or of an earlier epoch: out of sync by 4.1.2.
+        assert_eq!(window(Some("e2-02")), ("e2-03".into(), "e2-07".into()));
+        assert_eq!(window(Some("e1-99")), ("e2-03".into(), "e2-07".into()));
+        // Ahead of us: a restored publisher.
+        assert_eq!(window(Some("e2-09")), ("e2-07".into(), "e2-07".into()));
+    }
+
+    #[test]
+    fn v17_prose_dates_do_not_collate_and_normalised_ones_do() {
+        assert!("2006-05-02T09:10:33Z" < "2006-05-10T09:10:33Z");
+        assert!("2 May 2006 09:10:33" > "10 May 2006 09:10:33");
+    }
+}
