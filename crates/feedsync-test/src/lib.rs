@@ -1,1 +1,3 @@
-#![doc = env!("CARGO_PKG_DESCRIPTION")]
+//! Shared test helpers: everything that more than one crate's tests need, and nothing else.
+
+pub mod schedule;

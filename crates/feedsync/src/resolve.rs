@@ -41,9 +41,6 @@ pub struct Resolution<P> {
 /// Why a resolution cannot be applied; nothing was changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ResolveError {
-    /// The item has no conflicts.
-    #[error("this item has no conflicts to resolve")]
-    NoConflicts,
     /// There is no conflict at that place.
     #[error("there is no conflict number {index}: the item has {count}")]
     NoSuchConflict {
@@ -102,9 +99,6 @@ impl<P: Clone> Item<P> {
     /// The places of the conflicts that a resolution takes into account, in order.
     pub fn weighed(&self, resolution: &Resolution<P>) -> Result<Vec<usize>, ResolveError> {
         let count = self.conflicts.len();
-        if count == 0 {
-            return Err(ResolveError::NoConflicts);
-        }
         let mut chosen = match &resolution.resolved {
             Resolved::All => (0..count).collect(),
             Resolved::Some(indexes) => indexes.clone(),
