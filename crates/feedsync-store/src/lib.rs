@@ -1,1 +1,37 @@
-#![doc = env!("CARGO_PKG_DESCRIPTION")]
+//! Where an endpoint keeps its collections.
+//!
+//! [`Store`] is the contract: what any backend promises about atomicity, order and durability stands
+//! in prose above it. [`MemoryStore`] keeps everything in memory, for tests and simulations.
+//! The store decides nothing about the protocol: what an edit, a merge or a purge does to an item is
+//! decided elsewhere and handed in as a function from a [`Snapshot`] to [`Write`]s.
+
+mod bell;
+mod blob;
+mod collection;
+mod contract;
+mod decision;
+mod environment;
+mod error;
+mod identity;
+mod memory;
+mod name;
+mod order;
+mod plan;
+mod remote;
+mod stored;
+
+pub use bell::Notices;
+pub use blob::{Digest, DigestError};
+pub use collection::{Collection, CollectionChange, NewCollection};
+pub use contract::{Store, StoreExt};
+pub use decision::{Decide, Entry, Put, Snapshot, Write};
+pub use environment::{Environment, SystemEnvironment};
+pub use error::StoreError;
+pub use identity::{Identity, Issued};
+pub use memory::{Image, MemoryStore};
+pub use name::{CollectionName, EndpointName, NameError};
+pub use order::{Epoch, Moment, Number, Until, UntilError};
+pub use remote::{NewRemote, Remote, RemoteId, RemoteState};
+pub use stored::{
+    ChangePage, Discarded, DiscardedId, ItemPage, Origin, PageLimit, Selection, StoredItem,
+};

@@ -1,0 +1,44 @@
+//! Tells who follows a collection that it changed.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use tokio::sync::watch;
+
+use crate::name::CollectionName;
+
+/// Notices of changes of one collection: hints, never the truth. After a notice, read the changes
+/// after the last one seen; several changes may make one notice, and a notice may come without a
+/// change.
+#[derive(Debug, Clone)]
+pub struct Notices(watch::Receiver<u64>);
+
+impl Notices {
+    /// Waits for the next notice; at once if there was one since the last call. `false` when the
+    /// store was closed.
+    pub async fn next(&mut self) -> bool {
+        self.0.changed().await.is_ok()
+    }
+}
+
+/// One channel for each followed collection.
+#[derive(Debug, Default)]
+pub(crate) struct Bell {
+    channels: Mutex<HashMap<CollectionName, watch::Sender<u64>>>,
+}
+
+impl Bell {
+    pub(crate) fn subscribe(&self, collection: &CollectionName) -> Notices {
+        let mut channels = self.channels.lock().unwrap_or_else(PoisonError::into_inner);
+        channels.retain(|_, channel| channel.receiver_count() > 0);
+        let channel = channels.entry(collection.clone()).or_insert_with(|| watch::channel(0).0);
+        Notices(channel.subscribe())
+    }
+
+    pub(crate) fn ring(&self, collection: &CollectionName) {
+        let channels = self.channels.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(channel) = channels.get(collection) {
+            channel.send_modify(|count| *count += 1);
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! A collection as its store sees it.
+
+use std::collections::BTreeMap;
+
+use feedsync::Format;
+
+use crate::environment::Environment;
+use crate::name::CollectionName;
+use crate::order::{Epoch, Moment, Number, Until};
+
+/// A set of items and their change order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Collection {
+    /// Its name; may change.
+    pub name: CollectionName,
+    /// For people.
+    pub title: String,
+    /// The format of new items.
+    pub format: Format,
+    /// `urn:uuid:...`, made at creation, permanent.
+    pub feed_id: String,
+    /// The life of its change order.
+    pub epoch: Epoch,
+    /// The last change.
+    pub last: Number,
+    /// The purge horizon: a subscriber that has seen less is out of sync (4.1.2, 4.2.4).
+    pub horizon: Number,
+    /// Changes up to here have been shown to others.
+    pub sent: Number,
+    /// Items whose winner is not deleted.
+    pub live: u64,
+    /// Items whose winner is a tombstone.
+    pub deleted: u64,
+    /// Items with conflicts.
+    pub conflicted: u64,
+    /// When it was created.
+    pub created: Moment,
+    /// When its last change was made; no two changes have the same.
+    pub edited: Moment,
+    /// Named settings; what they mean is not the store's concern.
+    pub settings: BTreeMap<String, String>,
+}
+
+impl Collection {
+    /// The place of a change in this collection's order.
+    pub fn until(&self, number: Number) -> Until {
+        Until { epoch: self.epoch, number }
+    }
+
+    /// A new collection, with a feed id of its own.
+    pub(crate) fn created(new: NewCollection, epoch: Epoch, environment: &dyn Environment) -> Self {
+        let now = environment.now();
+        Self {
+            name: new.name,
+            title: new.title,
+            format: new.format,
+            feed_id: feed_id(environment.random(), environment.random()),
+            epoch,
+            last: Number::ZERO,
+            horizon: Number::ZERO,
+            sent: Number::ZERO,
+            live: 0,
+            deleted: 0,
+            conflicted: 0,
+            created: now,
+            edited: now,
+            settings: new.settings,
+        }
+    }
+
+    pub(crate) fn change(&mut self, change: CollectionChange) {
+        let CollectionChange { name, title, format, settings } = change;
+        self.name = name.unwrap_or_else(|| self.name.clone());
+        self.title = title.unwrap_or_else(|| std::mem::take(&mut self.title));
+        self.format = format.unwrap_or(self.format);
+        self.settings = settings.unwrap_or_else(|| std::mem::take(&mut self.settings));
+    }
+}
+
+/// A random UUID (RFC 9562, version 4) as a URN.
+fn feed_id(high: u64, low: u64) -> String {
+    let high = high & 0xffff_ffff_ffff_0fff | 0x4000;
+    let low = low & 0x3fff_ffff_ffff_ffff | 0x8000_0000_0000_0000;
+    format!(
+        "urn:uuid:{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
+        high >> 32,
+        high >> 16 & 0xffff,
+        high & 0xffff,
+        low >> 48,
+        low & 0xffff_ffff_ffff
+    )
+}
+
+/// What a new collection is given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewCollection {
+    /// Its name.
+    pub name: CollectionName,
+    /// For people.
+    pub title: String,
+    /// The format of new items.
+    pub format: Format,
+    /// Named settings.
+    pub settings: BTreeMap<String, String>,
+}
+
+/// What changes of a collection; what is `None` stays.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CollectionChange {
+    /// A new name; items, order, remotes and feed id stay.
+    pub name: Option<CollectionName>,
+    /// A new title.
+    pub title: Option<String>,
+    /// Another format for new items.
+    pub format: Option<Format>,
+    /// All settings.
+    pub settings: Option<BTreeMap<String, String>>,
+}

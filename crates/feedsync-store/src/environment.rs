@@ -1,0 +1,35 @@
+//! Time and chance, which a store takes from outside so that a simulated world controls them.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rand::rngs::OsRng;
+use rand::{RngCore as _, TryRngCore as _};
+
+use crate::order::Moment;
+
+/// A clock and a source of random numbers.
+pub trait Environment: Send + Sync + 'static {
+    /// What the clock says; it may jump and run backwards.
+    fn now(&self) -> Moment;
+
+    /// Sixty-four random bits; two endpoints must not draw the same ones.
+    fn random(&self) -> u64;
+}
+
+/// The system's clock and random numbers.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemEnvironment;
+
+impl Environment for SystemEnvironment {
+    fn now(&self) -> Moment {
+        let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Moment::from_micros(u64::try_from(since_1970.as_micros()).unwrap_or(u64::MAX))
+    }
+
+    fn random(&self) -> u64 {
+        // Without random numbers two endpoints could sign with one `by`, which loses edits: there is
+        // nothing safe to go on with. Systems that we run on have them once they are up.
+        let mut random = OsRng.unwrap_err();
+        random.next_u64()
+    }
+}

@@ -1,0 +1,76 @@
+//! What can go wrong in a store, by culprit.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::name::CollectionName;
+
+/// Why a store did not do what it was asked. Whatever the error, nothing was changed, except where
+/// [`StoreError::Unknown`] says that this is not known.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The caller named a collection that does not exist.
+    #[error("there is no collection {0}")]
+    NoCollection(CollectionName),
+    /// The caller named a new collection as an existing one.
+    #[error("there is already a collection {0}")]
+    CollectionExists(CollectionName),
+    /// The caller named a remote that does not exist.
+    #[error("there is no such remote")]
+    NoRemote,
+    /// The collection already has a remote of this address.
+    #[error("the collection already has the remote {0}")]
+    RemoteExists(String),
+    /// A decision wrote what its update did not name, or removed what is not there: a fault of the
+    /// program.
+    #[error("a decision that cannot be carried out: {0}")]
+    Decision(String),
+    /// A collection has used all its change numbers.
+    #[error("the collection {0} has used all its change numbers; export it into a new one")]
+    Spent(CollectionName),
+    /// A newer version of the program wrote this store.
+    #[error(
+        "{path} was written by a newer version of feedsync (schema {found}, this version knows \
+         {known}); update the program"
+    )]
+    Newer {
+        /// The database file.
+        path: PathBuf,
+        /// The schema it has.
+        found: i64,
+        /// The newest schema that is known here.
+        known: i64,
+    },
+    /// The file is not a store.
+    #[error("{path} is not a feedsync store")]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+    },
+    /// There is no store, or already one.
+    #[error("{path}: {reason}")]
+    Place {
+        /// The directory or file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// What is stored cannot be read back.
+    #[error("the store is damaged: {0}")]
+    Damaged(String),
+    /// The operating system failed.
+    #[error("{path}: {source}")]
+    File {
+        /// The file or directory.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The database failed.
+    #[error("the database failed: {0}")]
+    Database(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// The commit failed or the store stopped in the middle: what was asked may or may not be
+    /// there.
+    #[error("the store stopped before it could tell whether the change was made: {0}")]
+    Unknown(String),
+}

@@ -1,0 +1,492 @@
+//! A store in memory: for tests, and for simulated worlds that crash, back up, restore and clone it.
+//!
+//! It keeps every promise of the contract except that it ends with the process: what a crash leaves
+//! is its [`Image`]. Its futures are always ready at once.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use feedsync::{ItemId, Update};
+
+use crate::bell::{Bell, Notices};
+use crate::blob::Digest;
+use crate::collection::{Collection, CollectionChange, NewCollection};
+use crate::contract::Store;
+use crate::decision::{Decide, Entry, Snapshot};
+use crate::environment::Environment;
+use crate::error::StoreError;
+use crate::identity::{self, Identity, Issued};
+use crate::name::{CollectionName, EndpointName};
+use crate::order::{Epoch, Moment, Number};
+use crate::plan::{Plan, plan};
+use crate::remote::{NewRemote, Remote, RemoteId, RemoteState};
+use crate::stored::{
+    ChangePage, Discarded, DiscardedId, ItemPage, Page, PageLimit, Selection, StoredItem,
+};
+
+/// A store in memory.
+pub struct MemoryStore {
+    state: Mutex<State>,
+    bell: Bell,
+    environment: Arc<dyn Environment>,
+}
+
+/// What a crash would leave of a [`MemoryStore`], or a backup holds.
+#[derive(Debug, Clone)]
+pub struct Image(State);
+
+#[derive(Debug, Clone)]
+struct State {
+    identity: Identity,
+    last_epoch: Option<Moment>,
+    ledger: BTreeMap<ItemId, Vec<Issued>>,
+    shelves: BTreeMap<CollectionName, Shelf>,
+    remotes: BTreeMap<RemoteId, Remote>,
+    next_remote: RemoteId,
+    next_discarded: DiscardedId,
+    blobs: BTreeMap<Digest, (Moment, Arc<[u8]>)>,
+}
+
+#[derive(Debug, Clone)]
+struct Shelf {
+    collection: Collection,
+    items: BTreeMap<ItemId, StoredItem>,
+    order: BTreeMap<Number, ItemId>,
+    purged: BTreeMap<ItemId, Vec<Update>>,
+    discarded: BTreeMap<DiscardedId, Discarded>,
+}
+
+impl MemoryStore {
+    /// A new endpoint without collections.
+    pub fn new(name: &EndpointName, environment: Arc<dyn Environment>) -> Self {
+        let by = identity::mint(name, &*environment);
+        let state = State {
+            identity: Identity { name: name.clone(), by, retired: Vec::new() },
+            last_epoch: None,
+            ledger: BTreeMap::new(),
+            shelves: BTreeMap::new(),
+            remotes: BTreeMap::new(),
+            next_remote: RemoteId(1),
+            next_discarded: DiscardedId(1),
+            blobs: BTreeMap::new(),
+        };
+        Self { state: Mutex::new(state), bell: Bell::default(), environment }
+    }
+
+    /// All that is stored, at this moment.
+    pub fn image(&self) -> Image {
+        Image(self.state().clone())
+    }
+
+    /// The same endpoint after a crash: the image must be the last one.
+    pub fn reopened(image: Image, environment: Arc<dyn Environment>) -> Self {
+        Self { state: Mutex::new(image.0), bell: Bell::default(), environment }
+    }
+
+    /// An endpoint restored from a backup, or the copy of a directory: a new incarnation, and a new
+    /// epoch for each collection.
+    pub fn restored(image: Image, environment: Arc<dyn Environment>) -> Self {
+        let mut state = image.0;
+        let by = identity::mint(&state.identity.name, &*environment);
+        let retired = std::mem::replace(&mut state.identity.by, by);
+        state.identity.retired.push(retired);
+        let names: Vec<_> = state.shelves.keys().cloned().collect();
+        for name in names {
+            let epoch = state.begin_epoch(&*environment);
+            if let Some(shelf) = state.shelves.get_mut(&name) {
+                shelf.collection.epoch = epoch;
+            }
+        }
+        Self { state: Mutex::new(state), bell: Bell::default(), environment }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn begin_epoch(&mut self, environment: &dyn Environment) -> Epoch {
+        let epoch = Epoch::begin(self.last_epoch, environment.now(), environment.random() as u32);
+        self.last_epoch = Some(epoch.began());
+        epoch
+    }
+
+    fn shelf(&self, name: &CollectionName) -> Result<&Shelf, StoreError> {
+        self.shelves.get(name).ok_or_else(|| StoreError::NoCollection(name.clone()))
+    }
+
+    fn shelf_mut(&mut self, name: &CollectionName) -> Result<&mut Shelf, StoreError> {
+        self.shelves.get_mut(name).ok_or_else(|| StoreError::NoCollection(name.clone()))
+    }
+
+    fn snapshot(
+        &self,
+        collection: &CollectionName,
+        keys: &[ItemId],
+        environment: &Arc<dyn Environment>,
+    ) -> Result<Snapshot, StoreError> {
+        let shelf = self.shelf(collection)?;
+        let entry = |id: &ItemId| Entry {
+            item: shelf.items.get(id).cloned(),
+            purged: shelf.purged.get(id).cloned().unwrap_or_default(),
+            issued: self.ledger.get(id).cloned().unwrap_or_default(),
+        };
+        Ok(Snapshot {
+            identity: self.identity.clone(),
+            collection: shelf.collection.clone(),
+            now: environment.now(),
+            entries: keys.iter().map(|id| (id.clone(), entry(id))).collect(),
+            environment: Arc::clone(environment),
+        })
+    }
+
+    fn carry_out(&mut self, plan: Plan) -> Result<(), StoreError> {
+        let name = &plan.collection.name;
+        let Self { shelves, next_discarded, .. } = self;
+        let shelf = shelves.get_mut(name).ok_or_else(|| StoreError::NoCollection(name.clone()))?;
+        shelf.collection = plan.collection;
+        for (id, item) in plan.items {
+            let before = match item {
+                Some(item) => {
+                    shelf.order.insert(item.number, id.clone());
+                    shelf.items.insert(id, item)
+                }
+                None => shelf.items.remove(&id),
+            };
+            if let Some(before) = before {
+                shelf.order.remove(&before.number);
+            }
+        }
+        shelf.purged.extend(plan.purged);
+        for id in &plan.recovered {
+            shelf.discarded.remove(id);
+        }
+        for discarded in plan.discarded {
+            *next_discarded = DiscardedId(discarded.id.0 + 1);
+            shelf.discarded.insert(discarded.id, discarded);
+        }
+        self.identity = plan.identity;
+        for (item, issued) in plan.issued {
+            let rows = self.ledger.entry(item).or_default();
+            match rows.iter_mut().find(|row| row.by == issued.by) {
+                Some(row) => *row = issued,
+                None => rows.push(issued),
+            }
+        }
+        for (id, state) in plan.remotes {
+            if let Some(remote) = self.remotes.get_mut(&id) {
+                remote.state = state;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn selects(selection: &Selection, stored: &StoredItem, text: Option<&str>) -> bool {
+    let winner = &stored.item.winner;
+    (selection.deleted || !winner.deleted)
+        && (!selection.conflicted || !stored.item.conflicts.is_empty())
+        && text.is_none_or(|text| winner.payload.text.to_ascii_lowercase().contains(text))
+}
+
+#[async_trait]
+impl Store for MemoryStore {
+    async fn identity(&self) -> Result<Identity, StoreError> {
+        Ok(self.state().identity.clone())
+    }
+
+    async fn collections(&self) -> Result<Vec<Collection>, StoreError> {
+        Ok(self.state().shelves.values().map(|shelf| shelf.collection.clone()).collect())
+    }
+
+    async fn collection(&self, name: &CollectionName) -> Result<Option<Collection>, StoreError> {
+        Ok(self.state().shelves.get(name).map(|shelf| shelf.collection.clone()))
+    }
+
+    async fn create_collection(&self, new: NewCollection) -> Result<Collection, StoreError> {
+        let mut state = self.state();
+        if state.shelves.contains_key(&new.name) {
+            return Err(StoreError::CollectionExists(new.name));
+        }
+        let epoch = state.begin_epoch(&*self.environment);
+        let collection = Collection::created(new, epoch, &*self.environment);
+        let shelf = Shelf {
+            collection: collection.clone(),
+            items: BTreeMap::new(),
+            order: BTreeMap::new(),
+            purged: BTreeMap::new(),
+            discarded: BTreeMap::new(),
+        };
+        state.shelves.insert(collection.name.clone(), shelf);
+        Ok(collection)
+    }
+
+    async fn change_collection(
+        &self,
+        name: &CollectionName,
+        change: CollectionChange,
+    ) -> Result<Collection, StoreError> {
+        let mut state = self.state();
+        state.shelf(name)?;
+        if let Some(new) = change.name.as_ref().filter(|new| *new != name) {
+            if state.shelves.contains_key(new) {
+                return Err(StoreError::CollectionExists(new.clone()));
+            }
+            for remote in state.remotes.values_mut() {
+                if remote.collection == *name {
+                    remote.collection = new.clone();
+                }
+            }
+        }
+        let mut shelf =
+            state.shelves.remove(name).ok_or_else(|| StoreError::NoCollection(name.clone()))?;
+        shelf.collection.change(change);
+        let collection = shelf.collection.clone();
+        for discarded in shelf.discarded.values_mut() {
+            discarded.collection = collection.name.clone();
+        }
+        state.shelves.insert(collection.name.clone(), shelf);
+        self.bell.ring(name);
+        Ok(collection)
+    }
+
+    async fn drop_collection(&self, name: &CollectionName) -> Result<(), StoreError> {
+        let mut state = self.state();
+        state.shelf(name)?;
+        state.shelves.remove(name);
+        state.remotes.retain(|_, remote| remote.collection != *name);
+        self.bell.ring(name);
+        Ok(())
+    }
+
+    async fn item(
+        &self,
+        collection: &CollectionName,
+        id: &ItemId,
+    ) -> Result<Option<StoredItem>, StoreError> {
+        Ok(self.state().shelf(collection)?.items.get(id).cloned())
+    }
+
+    async fn items(
+        &self,
+        collection: &CollectionName,
+        ids: &[ItemId],
+    ) -> Result<Vec<StoredItem>, StoreError> {
+        let state = self.state();
+        let shelf = state.shelf(collection)?;
+        let ids: BTreeSet<_> = ids.iter().collect();
+        Ok(ids.into_iter().filter_map(|id| shelf.items.get(id).cloned()).collect())
+    }
+
+    async fn changes(
+        &self,
+        collection: &CollectionName,
+        after: Number,
+        up_to: Option<Number>,
+        limit: PageLimit,
+    ) -> Result<ChangePage, StoreError> {
+        let state = self.state();
+        let shelf = state.shelf(collection)?;
+        let last = shelf.collection.last;
+        let bound = up_to.map_or(last, |up_to| up_to.min(last));
+        let mut page = Page::new(limit);
+        if after < bound {
+            let range = (Bound::Excluded(after), Bound::Included(bound));
+            for (_, id) in shelf.order.range(range) {
+                let stored = &shelf.items[id];
+                if !page.takes(stored.weight()) {
+                    break;
+                }
+                page.items.push(stored.clone());
+            }
+        }
+        Ok(ChangePage::new(shelf.collection.clone(), page, after, bound))
+    }
+
+    async fn items_by_id(
+        &self,
+        collection: &CollectionName,
+        after: Option<&ItemId>,
+        limit: PageLimit,
+    ) -> Result<ItemPage, StoreError> {
+        let state = self.state();
+        let shelf = state.shelf(collection)?;
+        let mut page = Page::new(limit);
+        let from = after.map_or(Bound::Unbounded, Bound::Excluded);
+        for (_, stored) in shelf.items.range::<ItemId, _>((from, Bound::Unbounded)) {
+            if !page.takes(stored.weight()) {
+                break;
+            }
+            page.items.push(stored.clone());
+        }
+        let collection = shelf.collection.clone();
+        Ok(ItemPage { collection, items: page.items, more: page.more })
+    }
+
+    async fn listing(
+        &self,
+        collection: &CollectionName,
+        selection: &Selection,
+        limit: PageLimit,
+    ) -> Result<ItemPage, StoreError> {
+        let state = self.state();
+        let shelf = state.shelf(collection)?;
+        let mut page = Page::new(limit);
+        let before = selection.before.map_or(Bound::Unbounded, Bound::Excluded);
+        let text = selection.containing.as_deref().map(str::to_ascii_lowercase);
+        for (_, id) in shelf.order.range((Bound::Unbounded, before)).rev() {
+            let stored = &shelf.items[id];
+            if selects(selection, stored, text.as_deref()) {
+                if !page.takes(stored.weight()) {
+                    break;
+                }
+                page.items.push(stored.clone());
+            }
+        }
+        let collection = shelf.collection.clone();
+        Ok(ItemPage { collection, items: page.items, more: page.more })
+    }
+
+    async fn update(
+        &self,
+        collection: &CollectionName,
+        keys: Vec<ItemId>,
+        mut decide: Decide,
+    ) -> Result<Collection, StoreError> {
+        let mut state = self.state();
+        let snapshot = state.snapshot(collection, &keys, &self.environment)?;
+        let writes = decide(&snapshot);
+        if writes.is_empty() {
+            return Ok(snapshot.collection);
+        }
+        let plan = plan(snapshot, state.next_discarded, writes)?;
+        let after = plan.collection.clone();
+        state.carry_out(plan)?;
+        self.bell.ring(collection);
+        Ok(after)
+    }
+
+    async fn mark_sent(
+        &self,
+        collection: &CollectionName,
+        up_to: Number,
+    ) -> Result<(), StoreError> {
+        let mut state = self.state();
+        let collection = &mut state.shelf_mut(collection)?.collection;
+        collection.sent = collection.sent.max(up_to.min(collection.last));
+        Ok(())
+    }
+
+    async fn issued(&self, item: &ItemId) -> Result<Vec<Issued>, StoreError> {
+        let mut issued = self.state().ledger.get(item).cloned().unwrap_or_default();
+        issued.sort_by(|one, other| one.by.cmp(&other.by));
+        Ok(issued)
+    }
+
+    async fn discarded(&self, collection: &CollectionName) -> Result<Vec<Discarded>, StoreError> {
+        Ok(self.state().shelf(collection)?.discarded.values().cloned().collect())
+    }
+
+    async fn remotes(
+        &self,
+        collection: Option<&CollectionName>,
+    ) -> Result<Vec<Remote>, StoreError> {
+        let state = self.state();
+        if let Some(name) = collection {
+            state.shelf(name)?;
+        }
+        let asked = |remote: &&Remote| collection.is_none_or(|name| remote.collection == *name);
+        Ok(state.remotes.values().filter(asked).cloned().collect())
+    }
+
+    async fn add_remote(&self, new: NewRemote) -> Result<Remote, StoreError> {
+        let mut state = self.state();
+        state.shelf(&new.collection)?;
+        let same = |remote: &Remote| remote.collection == new.collection && remote.url == new.url;
+        if state.remotes.values().any(same) {
+            return Err(StoreError::RemoteExists(new.url));
+        }
+        let id = state.next_remote;
+        state.next_remote = RemoteId(id.0 + 1);
+        let NewRemote { collection, name, url } = new;
+        let remote = Remote { id, collection, name, url, state: RemoteState::default() };
+        state.remotes.insert(id, remote.clone());
+        Ok(remote)
+    }
+
+    async fn change_remote(&self, remote: Remote) -> Result<(), StoreError> {
+        let mut state = self.state();
+        let old = state.remotes.get(&remote.id).ok_or(StoreError::NoRemote)?;
+        let collection = old.collection.clone();
+        let same = |other: &Remote| {
+            other.id != remote.id && other.collection == collection && other.url == remote.url
+        };
+        if state.remotes.values().any(same) {
+            return Err(StoreError::RemoteExists(remote.url));
+        }
+        state.remotes.insert(remote.id, Remote { collection, ..remote });
+        Ok(())
+    }
+
+    async fn remove_remote(&self, id: RemoteId) -> Result<(), StoreError> {
+        self.state().remotes.remove(&id).map(|_| ()).ok_or(StoreError::NoRemote)
+    }
+
+    async fn put_blob(&self, bytes: Vec<u8>) -> Result<Digest, StoreError> {
+        let digest = Digest::of(&bytes);
+        let now = self.environment.now();
+        self.state().blobs.insert(digest, (now, bytes.into()));
+        Ok(digest)
+    }
+
+    async fn blob(&self, digest: Digest) -> Result<Option<Vec<u8>>, StoreError> {
+        Ok(self.state().blobs.get(&digest).map(|(_, bytes)| bytes.to_vec()))
+    }
+
+    async fn missing_blobs(&self, digests: &[Digest]) -> Result<Vec<Digest>, StoreError> {
+        let state = self.state();
+        let digests: BTreeSet<_> = digests.iter().copied().collect();
+        Ok(digests.into_iter().filter(|digest| !state.blobs.contains_key(digest)).collect())
+    }
+
+    async fn blob_named_by(
+        &self,
+        digest: Digest,
+    ) -> Result<Vec<(CollectionName, ItemId)>, StoreError> {
+        let state = self.state();
+        let mut named = Vec::new();
+        for (name, shelf) in &state.shelves {
+            let names = shelf.items.values().filter(|stored| stored.blobs.contains(&digest));
+            named.extend(names.map(|stored| (name.clone(), stored.item.id.clone())));
+        }
+        Ok(named)
+    }
+
+    async fn sweep_blobs(&self, stored_before: Moment) -> Result<u64, StoreError> {
+        let mut state = self.state();
+        let State { shelves, blobs, .. } = &mut *state;
+        let named: BTreeSet<Digest> = shelves
+            .values()
+            .flat_map(|shelf| {
+                let items = shelf.items.values().flat_map(|stored| &stored.blobs);
+                items.chain(shelf.discarded.values().flat_map(|discarded| &discarded.blobs))
+            })
+            .copied()
+            .collect();
+        let before = blobs.len();
+        blobs.retain(|digest, (stored, _)| named.contains(digest) || *stored >= stored_before);
+        Ok((before - blobs.len()) as u64)
+    }
+
+    fn subscribe(&self, collection: &CollectionName) -> Notices {
+        self.bell.subscribe(collection)
+    }
+
+    fn directory(&self) -> Option<&Path> {
+        None
+    }
+}

@@ -1,0 +1,129 @@
+//! Names of collections and endpoints.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+/// Why a text is not a name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NameError {
+    /// Not `[a-z][a-z0-9_-]{0,62}`.
+    #[error(
+        "{0:?} is not a collection's name: a lower-case letter, then at most 62 lower-case letters, \
+         digits, '_' or '-'"
+    )]
+    Collection(String),
+    /// Not `[A-Za-z0-9][A-Za-z0-9._-]{0,62}`.
+    #[error(
+        "{0:?} is not an endpoint's name: a letter or digit, then at most 62 letters, digits, '.', \
+         '_' or '-'"
+    )]
+    Endpoint(String),
+    /// `import` signs what was imported from plain feeds.
+    #[error("the endpoint name {0:?} is reserved for imported items")]
+    Reserved(String),
+}
+
+macro_rules! name {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(Arc<str>);
+
+        impl $name {
+            /// The text of the name.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Debug::fmt(&*self.0, f)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = NameError;
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                Self::new(text)
+            }
+        }
+
+        impl AsRef<str> for $name {
+            fn as_ref(&self) -> &str {
+                &self.0
+            }
+        }
+    };
+}
+
+name! {
+    /// The name of a collection: `[a-z][a-z0-9_-]{0,62}`.
+    CollectionName
+}
+
+name! {
+    /// The name of an endpoint, given once, the first part of every `by` that it mints.
+    EndpointName
+}
+
+impl CollectionName {
+    /// Parses a name.
+    pub fn new(text: &str) -> Result<Self, NameError> {
+        let rest = |byte: u8| {
+            byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'_' | b'-')
+        };
+        let legal = text.len() <= 63
+            && text.as_bytes().first().is_some_and(u8::is_ascii_lowercase)
+            && text.bytes().all(rest);
+        if legal { Ok(Self(text.into())) } else { Err(NameError::Collection(text.to_owned())) }
+    }
+}
+
+impl EndpointName {
+    /// Parses a name.
+    pub fn new(text: &str) -> Result<Self, NameError> {
+        let rest = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
+        let legal = text.len() <= 63
+            && text.as_bytes().first().is_some_and(u8::is_ascii_alphanumeric)
+            && text.bytes().all(rest);
+        if !legal {
+            return Err(NameError::Endpoint(text.to_owned()));
+        }
+        if text == "import" || text.starts_with("import.") {
+            return Err(NameError::Reserved(text.to_owned()));
+        }
+        Ok(Self(text.into()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_collection_is_named_in_lower_case() {
+        for legal in ["a", "notes", "a-b_c9", &"a".repeat(63)] {
+            assert!(CollectionName::new(legal).is_ok(), "{legal}");
+        }
+        for illegal in ["", "9a", "-a", "Notes", "a b", "a/b", "é", &"a".repeat(64)] {
+            assert!(CollectionName::new(illegal).is_err(), "{illegal}");
+        }
+    }
+
+    #[test]
+    fn an_endpoint_is_not_named_import() {
+        assert!(EndpointName::new("anna.laptop-2").is_ok());
+        for illegal in ["", ".a", "a b", "a%20", "import", "import.x", &"a".repeat(64)] {
+            assert!(EndpointName::new(illegal).is_err(), "{illegal}");
+        }
+        assert!(EndpointName::new("importer").is_ok());
+    }
+}

@@ -1,0 +1,162 @@
+//! What a decision's writes come to: the rules of the change order, the same for every backend.
+//!
+//! A [`Plan`] is the state after the update of everything that the update touched; a backend only
+//! has to store it.
+
+use std::collections::BTreeMap;
+
+use feedsync::{ItemId, Update};
+
+use crate::collection::Collection;
+use crate::decision::{Entry, Put, Snapshot, Write};
+use crate::error::StoreError;
+use crate::identity::{Identity, Issued};
+use crate::order::Number;
+use crate::remote::{RemoteId, RemoteState};
+use crate::stored::{self, Discarded, DiscardedId, StoredItem};
+
+/// The state after an update.
+pub(crate) struct Plan {
+    pub(crate) collection: Collection,
+    pub(crate) identity: Identity,
+    /// Touched items; `None` where the collection no longer has it.
+    pub(crate) items: BTreeMap<ItemId, Option<StoredItem>>,
+    pub(crate) purged: BTreeMap<ItemId, Vec<Update>>,
+    pub(crate) issued: Vec<(ItemId, Issued)>,
+    /// New on the recoverable list; their ids follow `next_discarded`.
+    pub(crate) discarded: Vec<Discarded>,
+    pub(crate) recovered: Vec<DiscardedId>,
+    pub(crate) remotes: Vec<(RemoteId, RemoteState)>,
+}
+
+/// Works out what the writes come to. `next_discarded` is the first free place in the list.
+pub(crate) fn plan(
+    snapshot: Snapshot,
+    next_discarded: DiscardedId,
+    writes: Vec<Write>,
+) -> Result<Plan, StoreError> {
+    let Snapshot { identity, collection, now, mut entries, .. } = snapshot;
+    let mut plan = Plan {
+        collection,
+        identity,
+        items: BTreeMap::new(),
+        purged: BTreeMap::new(),
+        issued: Vec::new(),
+        discarded: Vec::new(),
+        recovered: Vec::new(),
+        remotes: Vec::new(),
+    };
+    for write in writes {
+        match write {
+            Write::Put(put) => {
+                let number = plan.take_number(now)?;
+                let entry = key(&mut entries, &put.item.id)?;
+                plan.put(entry, put, number);
+            }
+            Write::Discard { ids, reason } => {
+                if !ids.is_empty() {
+                    plan.collection.horizon = plan.take_number(now)?;
+                }
+                for id in ids {
+                    let gone = plan.remove(key(&mut entries, &id)?, &id)?;
+                    plan.discarded.push(Discarded {
+                        id: DiscardedId(next_discarded.0 + plan.discarded.len() as u64),
+                        collection: plan.collection.name.clone(),
+                        item: gone.item,
+                        blobs: gone.blobs,
+                        reason: reason.clone(),
+                        at: now,
+                    });
+                }
+            }
+            Write::Purge { ids } => {
+                for id in ids {
+                    let entry = key(&mut entries, &id)?;
+                    let gone = plan.remove(entry, &id)?;
+                    stored::absorb(&mut entry.purged, &gone.item);
+                    plan.purged.insert(id, entry.purged.clone());
+                    plan.collection.horizon = plan.collection.horizon.max(gone.number);
+                }
+            }
+            Write::Issue { item, by, sequence } => {
+                let entry = key(&mut entries, &item)?;
+                let row = match entry.issued.iter_mut().find(|issued| issued.by == by) {
+                    Some(row) => {
+                        row.sequence = row.sequence.max(sequence);
+                        row.clone()
+                    }
+                    None => {
+                        let incarnation = plan.identity.by.clone();
+                        let row = Issued { by, sequence, incarnation };
+                        entry.issued.push(row.clone());
+                        row
+                    }
+                };
+                plan.issued.push((item, row));
+            }
+            Write::Reincarnate { by } => {
+                if plan.identity.is_incarnation(&by) {
+                    return Err(StoreError::Decision(format!("{by} is not a new incarnation")));
+                }
+                let retired = std::mem::replace(&mut plan.identity.by, by);
+                plan.identity.retired.push(retired);
+            }
+            Write::Remote { id, state } => plan.remotes.push((id, state)),
+            Write::Recovered(id) => plan.recovered.push(id),
+        }
+    }
+    Ok(plan)
+}
+
+fn key<'a>(
+    entries: &'a mut BTreeMap<ItemId, Entry>,
+    id: &ItemId,
+) -> Result<&'a mut Entry, StoreError> {
+    entries
+        .get_mut(id)
+        .ok_or_else(|| StoreError::Decision(format!("{id} is not among the keys of the update")))
+}
+
+impl Plan {
+    /// The next number, and a moment of its own.
+    fn take_number(&mut self, now: crate::order::Moment) -> Result<Number, StoreError> {
+        let collection = &mut self.collection;
+        collection.last =
+            collection.last.next().ok_or_else(|| StoreError::Spent(collection.name.clone()))?;
+        collection.edited = now.max(collection.edited.next());
+        Ok(collection.last)
+    }
+
+    fn put(&mut self, entry: &mut Entry, put: Put, number: Number) {
+        let Put { item, created_here, origin, mut blobs } = put;
+        blobs.sort_unstable();
+        blobs.dedup();
+        let edited = self.collection.edited;
+        let stored = StoredItem { item, number, edited, created_here, origin, blobs };
+        if let Some(before) = &entry.item {
+            self.count(before, u64::wrapping_sub);
+        }
+        self.count(&stored, u64::wrapping_add);
+        self.items.insert(stored.item.id.clone(), Some(stored.clone()));
+        entry.item = Some(stored);
+    }
+
+    fn remove(&mut self, entry: &mut Entry, id: &ItemId) -> Result<StoredItem, StoreError> {
+        let gone = entry
+            .item
+            .take()
+            .ok_or_else(|| StoreError::Decision(format!("{id} cannot be removed: not there")))?;
+        self.count(&gone, u64::wrapping_sub);
+        self.items.insert(id.clone(), None);
+        Ok(gone)
+    }
+
+    fn count(&mut self, stored: &StoredItem, change: fn(u64, u64) -> u64) {
+        let collection = &mut self.collection;
+        let side =
+            if stored.item.winner.deleted { &mut collection.deleted } else { &mut collection.live };
+        *side = change(*side, 1);
+        let conflicted = u64::from(!stored.item.conflicts.is_empty());
+        collection.conflicted = change(collection.conflicted, conflicted);
+    }
+}

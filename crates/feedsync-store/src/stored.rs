@@ -1,0 +1,170 @@
+//! Items as a store keeps and pages them.
+
+use feedsync::{Item, Payload, Update};
+
+use crate::blob::Digest;
+use crate::collection::Collection;
+use crate::name::CollectionName;
+use crate::order::{Moment, Number};
+use crate::remote::RemoteId;
+
+/// An item and what the store knows of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredItem {
+    /// The item.
+    pub item: Item<Payload>,
+    /// The change that last touched it.
+    pub number: Number,
+    /// When that change was made here: strictly increasing in a collection (`app:edited`).
+    pub edited: Moment,
+    /// Whether this endpoint created it (reading 16: the oldest update may be gone).
+    pub created_here: bool,
+    /// Where its versions came from.
+    pub origin: Origin,
+    /// Blobs that its versions name, ascending.
+    pub blobs: Vec<Digest>,
+}
+
+impl StoredItem {
+    /// About how many bytes it takes, for [`PageLimit`]: its payloads, and a flat amount for each
+    /// update.
+    pub fn weight(&self) -> usize {
+        weight(&self.item)
+    }
+}
+
+pub(crate) fn weight(item: &Item<Payload>) -> usize {
+    item.versions()
+        .map(|version| version.payload.text.len() + 100 * version.history.updates().len())
+        .sum()
+}
+
+/// Where the versions of an item came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Origin {
+    /// All were made here.
+    Here,
+    /// All came from this one remote.
+    Remote(RemoteId),
+    /// From more than one place.
+    Mixed,
+}
+
+/// How much one page holds: it ends before it would exceed either bound, but holds at least one
+/// item if there is one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PageLimit {
+    /// Items.
+    pub items: usize,
+    /// Bytes as [`StoredItem::weight`] counts them.
+    pub bytes: usize,
+}
+
+impl PageLimit {
+    /// So many items and 8 MiB.
+    pub const fn items(items: usize) -> Self {
+        Self { items, bytes: 8 << 20 }
+    }
+}
+
+/// Fills a page; says when it is full.
+pub(crate) struct Page {
+    limit: PageLimit,
+    bytes: usize,
+    pub(crate) items: Vec<StoredItem>,
+    pub(crate) more: bool,
+}
+
+impl Page {
+    pub(crate) fn new(limit: PageLimit) -> Self {
+        Self { limit, bytes: 0, items: Vec::new(), more: false }
+    }
+
+    /// Whether an item of this weight still fits; if not, the page is closed.
+    pub(crate) fn takes(&mut self, weight: usize) -> bool {
+        let fits = self.items.is_empty()
+            || (self.items.len() < self.limit.items && self.bytes + weight <= self.limit.bytes);
+        self.more |= !fits;
+        self.bytes += weight;
+        fits
+    }
+}
+
+/// A page of changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangePage {
+    /// The collection when the page was read.
+    pub collection: Collection,
+    /// Ascending by number.
+    pub items: Vec<StoredItem>,
+    /// Who reads this page has seen every change up to here: the last item's number when there is
+    /// more, else the bound that was asked or the collection's last change.
+    pub through: Number,
+    /// Whether changes after `through` were left out by the limit.
+    pub more: bool,
+}
+
+impl ChangePage {
+    pub(crate) fn new(collection: Collection, page: Page, after: Number, bound: Number) -> Self {
+        let through = match page.items.last() {
+            Some(last) if page.more => last.number,
+            _ => bound.max(after),
+        };
+        Self { collection, items: page.items, through, more: page.more }
+    }
+}
+
+/// A page of items in another order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ItemPage {
+    /// The collection when the page was read.
+    pub collection: Collection,
+    /// The items.
+    pub items: Vec<StoredItem>,
+    /// Whether the limit left some out.
+    pub more: bool,
+}
+
+/// Which items a listing shows, newest change first.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Selection {
+    /// Only changes before this one: the last number of the page before.
+    pub before: Option<Number>,
+    /// Tombstones too.
+    pub deleted: bool,
+    /// Only items with conflicts.
+    pub conflicted: bool,
+    /// Only items whose winner's payload holds this text, ASCII letters compared without case.
+    pub containing: Option<String>,
+}
+
+/// Names a discarded item for the life of the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DiscardedId(pub u64);
+
+/// An item that was dropped out of a collection and can be recovered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Discarded {
+    /// Its place in the list.
+    pub id: DiscardedId,
+    /// Where it was.
+    pub collection: CollectionName,
+    /// What it was.
+    pub item: Item<Payload>,
+    /// Blobs that it names.
+    pub blobs: Vec<Digest>,
+    /// Why it was dropped, for people.
+    pub reason: String,
+    /// When.
+    pub at: Moment,
+}
+
+/// Adds to a vector what an item's versions know, keeping one update for each line of edits.
+pub(crate) fn absorb(vector: &mut Vec<Update>, item: &Item<Payload>) {
+    for update in item.versions().flat_map(|version| version.history.updates()) {
+        if !vector.iter().any(|known| update.is_subsumed_by(known)) {
+            vector.retain(|known| !known.is_subsumed_by(update));
+            vector.push(update.clone());
+        }
+    }
+}
