@@ -1,0 +1,221 @@
+//! Walking a JSON text by spans, without building a tree.
+//!
+//! Made for texts that [`super::scan::check`] has passed; on any other text the walk ends early and
+//! never fails.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::string;
+
+/// What a value is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Object,
+    Array,
+    String,
+    Number,
+    Boolean,
+    Null,
+}
+
+/// A value in its text.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Node<'a> {
+    text: &'a str,
+    start: usize,
+    end: usize,
+}
+
+/// A member of an object.
+#[derive(Debug, Clone)]
+pub(crate) struct Member<'a> {
+    /// Its name, escapes undone.
+    pub(crate) name: Cow<'a, str>,
+    /// Where the name begins.
+    pub(crate) start: usize,
+    /// Its value.
+    pub(crate) value: Node<'a>,
+}
+
+impl<'a> Member<'a> {
+    /// The member as it stands in the text, from its name to the end of its value.
+    pub(crate) fn raw(&self) -> &'a str {
+        &self.value.text[self.start..self.value.end]
+    }
+}
+
+impl<'a> Node<'a> {
+    /// The value that the text is.
+    pub(crate) fn root(text: &'a str) -> Self {
+        let start = skip_blank(text, 0);
+        Self { text, start, end: skip_value(text, start) }
+    }
+
+    pub(crate) fn kind(self) -> Kind {
+        match self.text.as_bytes().get(self.start) {
+            Some(b'{') => Kind::Object,
+            Some(b'[') => Kind::Array,
+            Some(b'"') => Kind::String,
+            Some(b't' | b'f') => Kind::Boolean,
+            Some(b'-' | b'0'..=b'9') => Kind::Number,
+            _ => Kind::Null,
+        }
+    }
+
+    /// Byte offset of its first character.
+    pub(crate) fn start(self) -> usize {
+        self.start
+    }
+
+    /// Byte offset after its last character.
+    pub(crate) fn end(self) -> usize {
+        self.end
+    }
+
+    pub(crate) fn span(self) -> Range<usize> {
+        self.start..self.end
+    }
+
+    /// The value as it stands in the text.
+    pub(crate) fn raw(self) -> &'a str {
+        &self.text[self.start..self.end]
+    }
+
+    /// The text of a string.
+    pub(crate) fn string(self) -> Option<Cow<'a, str>> {
+        (self.kind() == Kind::String).then(|| string::decode(self.raw()))
+    }
+
+    /// The members of an object, in order; none of anything else.
+    pub(crate) fn members(self) -> impl Iterator<Item = Member<'a>> {
+        let mut at = if self.kind() == Kind::Object { self.start + 1 } else { self.end };
+        std::iter::from_fn(move || {
+            let start = self.next_part(&mut at)?;
+            if self.text.as_bytes()[start] != b'"' {
+                return None;
+            }
+            let name_end = skip_string(self.text, start);
+            let name = string::decode(&self.text[start..name_end]);
+            let colon = skip_blank(self.text, name_end);
+            if self.text.as_bytes().get(colon) != Some(&b':') {
+                return None;
+            }
+            let value = self.value_at(skip_blank(self.text, colon + 1))?;
+            at = value.end;
+            Some(Member { name, start, value })
+        })
+    }
+
+    /// The member of that name.
+    pub(crate) fn member(self, name: &str) -> Option<Member<'a>> {
+        self.members().find(|member| member.name == name)
+    }
+
+    /// The elements of an array, in order; none of anything else.
+    pub(crate) fn elements(self) -> impl Iterator<Item = Node<'a>> {
+        let mut at = if self.kind() == Kind::Array { self.start + 1 } else { self.end };
+        std::iter::from_fn(move || {
+            let start = self.next_part(&mut at)?;
+            let value = self.value_at(start)?;
+            at = value.end;
+            Some(value)
+        })
+    }
+
+    /// Skips blanks and the comma before the next part; `None` at the end of the container.
+    fn next_part(self, at: &mut usize) -> Option<usize> {
+        let mut start = skip_blank(self.text, *at);
+        if self.text.as_bytes().get(start) == Some(&b',') {
+            start = skip_blank(self.text, start + 1);
+        }
+        *at = start;
+        (start + 1 < self.end).then_some(start)
+    }
+
+    fn value_at(self, start: usize) -> Option<Self> {
+        let end = skip_value(self.text, start).min(self.end);
+        (start < end).then_some(Self { text: self.text, start, end })
+    }
+}
+
+fn skip_blank(text: &str, mut at: usize) -> usize {
+    while matches!(text.as_bytes().get(at), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+        at += 1;
+    }
+    at
+}
+
+/// The end of the string that begins here.
+fn skip_string(text: &str, start: usize) -> usize {
+    let bytes = text.as_bytes();
+    let mut at = start + 1;
+    while let Some(&byte) = bytes.get(at) {
+        match byte {
+            b'"' => return at + 1,
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+    text.len()
+}
+
+/// The end of the value that begins here.
+fn skip_value(text: &str, start: usize) -> usize {
+    let bytes = text.as_bytes();
+    let mut depth = 0usize;
+    let mut at = start;
+    while let Some(&byte) = bytes.get(at) {
+        match byte {
+            b'"' => {
+                at = skip_string(text, at);
+                if depth == 0 {
+                    return at;
+                }
+            }
+            b'{' | b'[' => {
+                depth += 1;
+                at += 1;
+            }
+            b'}' | b']' => {
+                if depth <= 1 {
+                    return at + depth;
+                }
+                depth -= 1;
+                at += 1;
+            }
+            b',' | b':' | b' ' | b'\t' | b'\n' | b'\r' if depth == 0 => return at,
+            _ => at += 1,
+        }
+    }
+    text.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_and_elements_keep_their_spans() {
+        let text = " { \"a\" : [ 1, \"x,]\" ,{ } ] ,\"\\u0062\":null}";
+        let root = Node::root(text);
+        let members: Vec<_> = root.members().collect();
+        assert_eq!(members.len(), 2);
+        assert_eq!(members[0].raw(), "\"a\" : [ 1, \"x,]\" ,{ } ]");
+        assert_eq!((&*members[1].name, members[1].value.kind()), ("b", Kind::Null));
+        let elements: Vec<_> = members[0].value.elements().map(Node::raw).collect();
+        assert_eq!(elements, ["1", "\"x,]\"", "{ }"]);
+        assert_eq!(root.member("c").map(|member| member.start), None);
+    }
+
+    #[test]
+    fn a_walk_over_any_text_ends() {
+        for text in
+            ["", "{", "[", "{\"", "{\"a", "{\"a\"", "{\"a\":", "[,", "[1", "{a}", "]", "\u{201c}"]
+        {
+            let root = Node::root(text);
+            assert!(root.members().count() < 2 && root.elements().count() < 2, "{text}");
+            let _ = (root.kind(), root.raw(), root.string());
+        }
+    }
+}

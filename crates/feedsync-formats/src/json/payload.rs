@@ -1,0 +1,101 @@
+//! The payload of a JSON item: its object without `sync` (R-P10).
+
+use std::ops::Range;
+
+use super::node::{Kind, Member, Node};
+
+/// The name that payloads cannot use.
+pub(super) const SYNC: &str = "sync";
+
+/// The object without one of its members, which may be absent; see the rule in [`super`].
+pub(crate) fn without(object: Node<'_>, name: &str) -> String {
+    let mut text = object.raw().to_owned();
+    if let Some(cut) = cut(object, name) {
+        text.replace_range(cut.start - object.start()..cut.end - object.start(), "");
+    }
+    text
+}
+
+fn cut(object: Node<'_>, name: &str) -> Option<Range<usize>> {
+    let mut end_of_previous = None;
+    let mut members = object.members();
+    while let Some(member) = members.next() {
+        if member.name == name {
+            let start = end_of_previous.unwrap_or(object.start() + 1);
+            let end = match (end_of_previous, members.next()) {
+                (None, Some(next)) => {
+                    let between = &object.raw()[member.value.end() - object.start()..];
+                    let comma = between.find(',').map_or(0, |comma| comma + 1);
+                    (member.value.end() + comma).min(next.start)
+                }
+                _ => member.value.end(),
+            };
+            return Some(start..end);
+        }
+        end_of_previous = Some(member.value.end());
+    }
+    None
+}
+
+/// Appends the payload with one more member, the last, whose value `write` appends. A text that is
+/// no object gains nothing and is written as it is.
+pub(crate) fn push_with(
+    out: &mut String,
+    payload: &str,
+    name: &str,
+    write: impl FnOnce(&mut String),
+) {
+    let object = Node::root(payload);
+    if object.kind() != Kind::Object {
+        out.push_str(payload);
+        return;
+    }
+    let last = object.members().last();
+    let at = last.as_ref().map_or(object.start() + 1, |member: &Member<'_>| member.value.end());
+    out.push_str(&payload[..at]);
+    if last.is_some() {
+        out.push(',');
+        let first = object.members().next().map_or(at, |member| member.start);
+        out.push_str(&payload[object.start() + 1..first]);
+    }
+    super::string::push(out, name);
+    out.push(':');
+    write(out);
+    out.push_str(&payload[at..]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cut_takes_what_belongs_to_the_member() {
+        for (item, payload) in [
+            ("{\"sync\":1}", "{}"),
+            ("{ \"sync\" : 1 }", "{ }"),
+            ("{\"a\":1,\"sync\":2}", "{\"a\":1}"),
+            ("{ \"a\":1 , \"sync\":2 }", "{ \"a\":1 }"),
+            ("{ \"sync\":[1,2] , \"a\":1 }", "{ \"a\":1 }"),
+            ("{\"a\":1, \"sync\":2, \"b\":3}", "{\"a\":1, \"b\":3}"),
+            ("{\"a\":\",\",\"sy\\u006ec\":2}", "{\"a\":\",\"}"),
+            ("{\"a\":{\"sync\":1}}", "{\"a\":{\"sync\":1}}"),
+        ] {
+            assert_eq!(without(Node::root(item), "sync"), payload, "{item}");
+        }
+    }
+
+    #[test]
+    fn what_is_put_in_is_cut_out_again() {
+        for payload in
+            ["{}", "{ }", "{\"a\":1}", "{\n  \"a\": 1,\n  \"b\": {}\n}", "{\n\n\"a\":1 }"]
+        {
+            let mut item = String::new();
+            push_with(&mut item, payload, "sync", |out| out.push_str("{\"x\":[1]}"));
+            assert!(super::super::scan::check(&item, 8).is_ok_and(|flaws| flaws.is_empty()));
+            assert_eq!(without(Node::root(&item), "sync"), payload);
+        }
+        let mut item = String::new();
+        push_with(&mut item, "{\n  \"a\": 1\n}", "sync", |out| out.push('1'));
+        assert_eq!(item, "{\n  \"a\": 1,\n  \"sync\":1\n}");
+    }
+}

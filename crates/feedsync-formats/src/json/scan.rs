@@ -1,0 +1,374 @@
+//! Well-formedness of a JSON text (RFC 8259), in one pass, in bounded depth.
+//!
+//! What breaks the grammar is an error with its place. What the grammar allows and no two parsers
+//! agree on, duplicate member names and lone surrogates (R-P9), is reported as a flaw, so that it
+//! costs only the item it stands in.
+
+use std::borrow::Cow;
+
+use super::string;
+
+/// A text that is not JSON, or nested too deep.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Malformed {
+    /// Byte offset of the fault.
+    pub(crate) offset: usize,
+    /// What is wrong, in words.
+    pub(crate) message: String,
+}
+
+/// What the grammar allows and we do not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Flaw {
+    /// A member name that its object already has.
+    DuplicateName,
+    /// `\uD800` to `\uDFFF` without its other half.
+    LoneSurrogate,
+}
+
+impl Flaw {
+    pub(crate) fn message(self) -> &'static str {
+        match self {
+            Self::DuplicateName => "this object already has a member of that name",
+            Self::LoneSurrogate => "half of a surrogate pair is not a character",
+        }
+    }
+}
+
+/// Checks a whole text and lists its flaws in the order of their byte offsets.
+pub(crate) fn check(text: &str, depth: usize) -> Result<Vec<(usize, Flaw)>, Malformed> {
+    let mut scanner =
+        Scanner { text, at: 0, depth, open: Vec::new(), names: Vec::new(), flaws: Vec::new() };
+    scanner.document()?;
+    scanner.flaws.sort_unstable();
+    Ok(scanner.flaws)
+}
+
+/// An array or object that is still open.
+enum Open {
+    Array,
+    /// Where its names begin in [`Scanner::names`].
+    Object(usize),
+}
+
+struct Scanner<'a> {
+    text: &'a str,
+    at: usize,
+    depth: usize,
+    open: Vec<Open>,
+    names: Vec<(Cow<'a, str>, usize)>,
+    flaws: Vec<(usize, Flaw)>,
+}
+
+impl<'a> Scanner<'a> {
+    fn document(&mut self) -> Result<(), Malformed> {
+        loop {
+            self.blank();
+            // A value begins here; a container without content ends at once.
+            let complete = match self.peek() {
+                Some(b'[') => {
+                    self.enter(Open::Array)?;
+                    self.take(b']')
+                }
+                Some(b'{') => {
+                    self.enter(Open::Object(self.names.len()))?;
+                    let empty = self.take(b'}');
+                    if !empty {
+                        self.name()?;
+                    }
+                    empty
+                }
+                _ => {
+                    self.scalar()?;
+                    self.next_in_container()?;
+                    if self.open.is_empty() {
+                        return self.finish();
+                    }
+                    continue;
+                }
+            };
+            if complete {
+                self.leave();
+                self.next_in_container()?;
+                if self.open.is_empty() {
+                    return self.finish();
+                }
+            }
+        }
+    }
+
+    /// After a value: closes what ends here, up to the comma before the next value.
+    fn next_in_container(&mut self) -> Result<(), Malformed> {
+        loop {
+            self.blank();
+            match self.open.last() {
+                None => return Ok(()),
+                Some(Open::Array) => {
+                    if self.take(b',') {
+                        return Ok(());
+                    }
+                    if !self.take(b']') {
+                        return Err(self.unexpected("',' or ']'"));
+                    }
+                }
+                Some(Open::Object(_)) => {
+                    if self.take(b',') {
+                        self.blank();
+                        return self.name();
+                    }
+                    if !self.take(b'}') {
+                        return Err(self.unexpected("',' or '}'"));
+                    }
+                }
+            }
+            self.leave();
+        }
+    }
+
+    fn finish(&mut self) -> Result<(), Malformed> {
+        self.blank();
+        if self.at == self.text.len() { Ok(()) } else { Err(self.unexpected("the end")) }
+    }
+
+    fn enter(&mut self, container: Open) -> Result<(), Malformed> {
+        if self.open.len() == self.depth {
+            return Err(self.error(format!("nested deeper than {} levels", self.depth)));
+        }
+        self.at += 1;
+        self.open.push(container);
+        self.blank();
+        Ok(())
+    }
+
+    /// Closes the innermost container; an object's names are compared once it is complete.
+    fn leave(&mut self) {
+        if let Some(Open::Object(first)) = self.open.pop() {
+            let names = &mut self.names[first..];
+            names.sort_unstable();
+            for pair in names.windows(2) {
+                if pair[0].0 == pair[1].0 {
+                    self.flaws.push((pair[1].1, Flaw::DuplicateName));
+                }
+            }
+            self.names.truncate(first);
+        }
+    }
+
+    /// A member's name and its colon.
+    fn name(&mut self) -> Result<(), Malformed> {
+        if self.peek() != Some(b'"') {
+            return Err(self.unexpected("a member name in double quotes"));
+        }
+        let start = self.at;
+        self.string()?;
+        self.names.push((string::decode(&self.text[start..self.at]), start));
+        self.blank();
+        if self.take(b':') { Ok(()) } else { Err(self.unexpected("':'")) }
+    }
+
+    fn scalar(&mut self) -> Result<(), Malformed> {
+        match self.peek() {
+            Some(b'"') => self.string(),
+            Some(b'-' | b'0'..=b'9') => self.number(),
+            _ => {
+                let rest = &self.text[self.at..];
+                let word = ["true", "false", "null"].into_iter().find(|w| rest.starts_with(w));
+                match word {
+                    Some(word) => self.at += word.len(),
+                    None => return Err(self.unexpected("a value")),
+                }
+                match self.peek() {
+                    Some(byte) if byte.is_ascii_alphanumeric() => Err(self.unexpected("a value")),
+                    _ => Ok(()),
+                }
+            }
+        }
+    }
+
+    fn number(&mut self) -> Result<(), Malformed> {
+        self.take(b'-');
+        if !self.take(b'0') {
+            self.digits()?;
+        }
+        if self.take(b'.') {
+            self.digits()?;
+        }
+        if self.take(b'e') || self.take(b'E') {
+            let _ = self.take(b'+') || self.take(b'-');
+            self.digits()?;
+        }
+        match self.peek() {
+            Some(b'0'..=b'9') => Err(self.error("a number has no leading zero".into())),
+            _ => Ok(()),
+        }
+    }
+
+    fn digits(&mut self) -> Result<(), Malformed> {
+        let start = self.at;
+        while matches!(self.peek(), Some(b'0'..=b'9')) {
+            self.at += 1;
+        }
+        if self.at > start { Ok(()) } else { Err(self.unexpected("a digit")) }
+    }
+
+    fn string(&mut self) -> Result<(), Malformed> {
+        let start = self.at;
+        self.at += 1;
+        loop {
+            match self.peek() {
+                None => {
+                    self.at = start;
+                    return Err(self.error("this string has no end".into()));
+                }
+                Some(b'"') => {
+                    self.at += 1;
+                    return Ok(());
+                }
+                Some(b'\\') => self.escape()?,
+                Some(0..=0x1f) => return Err(self.unexpected("an escaped control character")),
+                Some(_) => self.at += 1,
+            }
+        }
+    }
+
+    fn escape(&mut self) -> Result<(), Malformed> {
+        let start = self.at;
+        self.at += 1;
+        match self.peek() {
+            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.at += 1,
+            Some(b'u') => match string::unicode_escape(&self.text.as_bytes()[start..]) {
+                None => return Err(self.error("'\\u' needs four hexadecimal digits".into())),
+                Some((character, length)) => {
+                    if character.is_none() {
+                        self.flaws.push((start, Flaw::LoneSurrogate));
+                    }
+                    self.at = start + length;
+                }
+            },
+            _ => return Err(self.unexpected("one of \" \\ / b f n r t u after '\\'")),
+        }
+        Ok(())
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn take(&mut self, byte: u8) -> bool {
+        let found = self.peek() == Some(byte);
+        self.at += usize::from(found);
+        found
+    }
+
+    fn blank(&mut self) {
+        while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+            self.at += 1;
+        }
+    }
+
+    fn unexpected(&self, expected: &str) -> Malformed {
+        let rest = self.text.get(self.at..).unwrap_or_default();
+        self.error(match rest.chars().next() {
+            None => format!("expected {expected}, found the end of the document"),
+            Some(
+                quote @ ('\u{2018}'..='\u{201f}' | '\u{ab}' | '\u{bb}' | '\u{2039}' | '\u{203a}'),
+            ) => format!(
+                "typographic quotation mark {quote}: JSON strings stand in straight double quotes"
+            ),
+            Some(found) => format!("expected {expected}, found {found:?}"),
+        })
+    }
+
+    fn error(&self, message: String) -> Malformed {
+        Malformed { offset: self.at, message }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fault(text: &str) -> (usize, String) {
+        let error = check(text, 8).unwrap_err();
+        (error.offset, error.message)
+    }
+
+    #[test]
+    fn the_grammar_of_json_is_accepted() {
+        for text in [
+            "0",
+            " -1.5e+10 ",
+            "\"\"",
+            "[]",
+            "{}",
+            "[ ]",
+            "{ }",
+            "[1,[2,{}],{\"a\":[null,true,false]}]",
+            "\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u00e9\\ud83d\\ude00\"",
+            "{\"a\":{\"a\":1},\"b\":{\"a\":1}}",
+        ] {
+            assert_eq!(check(text, 8), Ok(vec![]), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_json_is_refused_at_its_place() {
+        for (text, offset) in [
+            ("", 0),
+            ("[1,]", 3),
+            ("[1 2]", 3),
+            ("{\"a\":1,}", 7),
+            ("{\"a\" 1}", 5),
+            ("{a:1}", 1),
+            ("{'a':1}", 1),
+            ("01", 1),
+            ("1.", 2),
+            ("-", 1),
+            ("1e", 2),
+            ("NaN", 0),
+            ("-Infinity", 1),
+            ("nul", 0),
+            ("nulls", 4),
+            ("\"a", 0),
+            ("\"\n\"", 1),
+            ("\"\\x\"", 2),
+            ("\"\\u12g4\"", 2),
+            ("1 1", 2),
+            ("[1}", 2),
+            ("/* */ 1", 0),
+        ] {
+            assert_eq!(fault(text).0, offset, "{text}: {}", fault(text).1);
+        }
+    }
+
+    #[test]
+    fn depth_is_bounded_and_costs_no_stack() {
+        assert!(check("[[[[[[[[]]]]]]]]", 8).is_ok());
+        assert_eq!(fault("[[[[[[[[[]]]]]]]]]"), (8, "nested deeper than 8 levels".into()));
+        let deep = "[".repeat(1_000_000) + &"]".repeat(1_000_000);
+        assert!(check(&deep, usize::MAX).is_ok());
+    }
+
+    #[test]
+    fn duplicate_names_are_found_however_they_are_spelt() {
+        assert_eq!(check("{\"a\":1,\"\\u0061\":2}", 8), Ok(vec![(7, Flaw::DuplicateName)]));
+        assert_eq!(
+            check("[{\"b\":{\"c\":1,\"c\":1},\"b\":1}]", 8),
+            Ok(vec![(13, Flaw::DuplicateName), (20, Flaw::DuplicateName)])
+        );
+    }
+
+    #[test]
+    fn lone_surrogates_are_found() {
+        for text in ["\"\\ud83d\"", "\"\\ude00\"", "\"\\ud83d\\u0041\"", "\"\\ud83dx\""] {
+            assert_eq!(check(text, 8), Ok(vec![(1, Flaw::LoneSurrogate)]), "{text}");
+        }
+    }
+
+    #[test]
+    fn typographic_quotes_are_named() {
+        let (offset, message) = fault("{\n\u{201c}title\u{201d}: 1}");
+        assert_eq!(offset, 2);
+        assert!(message.starts_with("typographic quotation mark \u{201c}"), "{message}");
+    }
+}

@@ -1,0 +1,115 @@
+//! JSON strings: their text, and their spelling.
+
+use std::borrow::Cow;
+
+/// The text of a string that stands in its quotes. Where it is not as RFC 8259 has it, U+FFFD stands
+/// for what cannot be read.
+pub(crate) fn decode(quoted: &str) -> Cow<'_, str> {
+    let inner = quoted.strip_prefix('"').unwrap_or(quoted);
+    let inner = inner.strip_suffix('"').unwrap_or(inner);
+    if inner.contains('\\') { Cow::Owned(unescape(inner)) } else { Cow::Borrowed(inner) }
+}
+
+/// The text that escapes stand for.
+pub(crate) fn unescape(escaped: &str) -> String {
+    let mut text = String::with_capacity(escaped.len());
+    let mut rest = escaped;
+    while let Some(backslash) = rest.find('\\') {
+        text.push_str(&rest[..backslash]);
+        rest = &rest[backslash..];
+        let (character, length) = match rest.as_bytes().get(1) {
+            Some(b'b') => ('\u{8}', 2),
+            Some(b'f') => ('\u{c}', 2),
+            Some(b'n') => ('\n', 2),
+            Some(b'r') => ('\r', 2),
+            Some(b't') => ('\t', 2),
+            Some(&byte @ (b'"' | b'\\' | b'/')) => (char::from(byte), 2),
+            _ => match unicode_escape(rest.as_bytes()) {
+                Some((character, length)) => (character.unwrap_or('\u{fffd}'), length),
+                None => ('\u{fffd}', 1),
+            },
+        };
+        text.push(character);
+        rest = &rest[length..];
+    }
+    text.push_str(rest);
+    text
+}
+
+/// Reads `\uXXXX`, or a pair of them, at the start: the character, absent for a lone surrogate, and
+/// the length in bytes. `None` if it is no such escape.
+pub(super) fn unicode_escape(bytes: &[u8]) -> Option<(Option<char>, usize)> {
+    let unit = |at: usize| -> Option<u32> {
+        let escape = bytes.get(at..at + 6)?;
+        if !escape.starts_with(b"\\u") {
+            return None;
+        }
+        escape[2..]
+            .iter()
+            .try_fold(0, |number, &digit| Some(number * 16 + char::from(digit).to_digit(16)?))
+    };
+    let first = unit(0)?;
+    if !(0xd800..0xdc00).contains(&first) {
+        return Some((char::from_u32(first), 6));
+    }
+    match unit(6) {
+        Some(second @ 0xdc00..0xe000) => {
+            let code = 0x1_0000 + ((first - 0xd800) << 10) + (second - 0xdc00);
+            Some((char::from_u32(code), 12))
+        }
+        _ => Some((None, 6)),
+    }
+}
+
+/// Appends the text as a string in quotes, escaping what must be escaped.
+pub(crate) fn push(out: &mut String, text: &str) {
+    out.push('"');
+    for character in text.chars() {
+        match character {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            // U+2028 and U+2029 are line ends to older JavaScript; the controls are required.
+            '\0'..='\u{1f}' | '\u{7f}' | '\u{2028}' | '\u{2029}' | '\u{fffe}' | '\u{ffff}' => {
+                push_escape(out, character);
+            }
+            _ => out.push(character),
+        }
+    }
+    out.push('"');
+}
+
+/// Appends `\uXXXX` for a character of the Basic Multilingual Plane, a pair of them otherwise.
+pub(crate) fn push_escape(out: &mut String, character: char) {
+    for unit in character.encode_utf16(&mut [0; 2]) {
+        out.push_str(&format!("\\u{unit:04x}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_character_survives_writing_and_reading() {
+        for character in (0..=0x11_0000).filter_map(char::from_u32) {
+            let text = character.to_string();
+            let mut quoted = String::new();
+            push(&mut quoted, &text);
+            assert_eq!(decode(&quoted), text);
+            let mut escaped = String::new();
+            push_escape(&mut escaped, character);
+            assert_eq!(unescape(&escaped), text);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_marked() {
+        assert_eq!(decode("\"a\\ud800b\""), "a\u{fffd}b");
+        assert_eq!(decode("\"a\\"), "a\u{fffd}");
+        assert_eq!(decode("\"\\u12"), "\u{fffd}u12");
+        assert_eq!(decode("\""), "");
+    }
+}

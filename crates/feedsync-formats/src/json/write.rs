@@ -1,0 +1,170 @@
+//! Writing FeedSync JSON.
+
+use feedsync::{Item, ItemId, Payload, RelatedKind, Sharing, Version};
+
+use super::payload::{SYNC, push_with};
+use super::string;
+use crate::head::FeedHead;
+
+/// Writes a document piece by piece onto a `String` that the caller drains: the head once, any number
+/// of items, the end once.
+#[derive(Debug, Default)]
+pub struct Writer {
+    items: bool,
+}
+
+impl Writer {
+    /// A writer at the beginning of a document.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Everything before the first item.
+    pub fn begin(&mut self, out: &mut String, head: &FeedHead<'_>) {
+        out.push('{');
+        push_text(out, "id", head.id);
+        push_text(out, "title", head.title);
+        push_text(out, "updated", &head.updated.to_string());
+        out.push_str("\"links\":[");
+        let own = [("self", head.self_link), ("next", head.next)];
+        let own = own.into_iter().filter_map(|(rel, href)| Some((rel, href?, None)));
+        let others = head.links.iter().map(|link| (link.rel, link.href, link.media_type));
+        for (rel, href, media_type) in own.chain(others) {
+            out.push('{');
+            push_text(out, "rel", rel);
+            push_text(out, "href", href);
+            if let Some(media_type) = media_type {
+                push_text(out, "type", media_type);
+            }
+            close(out, "},");
+        }
+        close(out, "],");
+        if let Some(sharing) = head.sharing {
+            string::push(out, "sharing");
+            out.push(':');
+            push_sharing(out, sharing);
+            out.push(',');
+        }
+        out.push_str("\"items\":[");
+    }
+
+    /// The next item.
+    pub fn item(&mut self, out: &mut String, item: &Item<Payload>) {
+        out.push_str(if self.items { ",\n" } else { "\n" });
+        self.items = true;
+        push_item(out, item);
+    }
+
+    /// Everything after the last item.
+    pub fn end(&mut self, out: &mut String) {
+        out.push_str("\n]}\n");
+    }
+}
+
+/// Appends an item: its payload with `sync` as the last member.
+pub(super) fn push_item(out: &mut String, item: &Item<Payload>) {
+    push_with(out, &item.winner.payload.text, SYNC, |out| push_sync(out, item));
+}
+
+/// Appends the value of `sync`: numbers and booleans as strings (P8, R-P6), false and absent members
+/// left out, foreign members last.
+pub(super) fn push_sync(out: &mut String, item: &Item<Payload>) {
+    push_parts(out, &item.id, &item.winner, &item.conflicts);
+}
+
+fn push_parts(
+    out: &mut String,
+    id: &ItemId,
+    version: &Version<Payload>,
+    conflicts: &[Version<Payload>],
+) {
+    out.push('{');
+    push_text(out, "id", id.as_str());
+    push_text(out, "updates", &version.updates.to_string());
+    if version.deleted {
+        push_text(out, "deleted", "true");
+    }
+    if let Some(noconflicts) = version.noconflicts {
+        push_text(out, "noconflicts", if noconflicts { "true" } else { "false" });
+    }
+    out.push_str("\"history\":[");
+    for update in version.history.updates() {
+        out.push('{');
+        push_text(out, "sequence", &update.sequence().to_string());
+        if let Some(when) = update.when() {
+            push_text(out, "when", &when.to_string());
+        }
+        if let Some(by) = update.by() {
+            push_text(out, "by", by.as_str());
+        }
+        push_foreign(out, update.foreign());
+        close(out, "},");
+    }
+    close(out, "],");
+    if !conflicts.is_empty() {
+        out.push_str("\"conflicts\":[");
+        for conflict in conflicts {
+            push_with(out, &conflict.payload.text, SYNC, |out| push_parts(out, id, conflict, &[]));
+            out.push(',');
+        }
+        close(out, "],");
+    }
+    push_foreign(out, version.payload.sync_foreign.as_deref());
+    close(out, "}");
+}
+
+/// Members that came in JSON go out as they came; markup of XML has no place here.
+fn push_foreign(out: &mut String, foreign: Option<&str>) {
+    if let Some(members) = foreign.filter(|foreign| foreign.starts_with('"')) {
+        out.push_str(members);
+        out.push(',');
+    }
+}
+
+fn push_sharing(out: &mut String, sharing: &Sharing) {
+    out.push('{');
+    if let Some(window) = &sharing.window {
+        push_text(out, "since", &window.since);
+        push_text(out, "until", &window.until);
+    }
+    if let Some(expires) = sharing.expires {
+        push_text(out, "expires", &expires.to_string());
+    }
+    if !sharing.related.is_empty() {
+        out.push_str("\"related\":[");
+        for related in &sharing.related {
+            out.push('{');
+            push_text(out, "link", &related.link);
+            if let Some(title) = &related.title {
+                push_text(out, "title", title);
+            }
+            push_text(
+                out,
+                "type",
+                match related.kind {
+                    RelatedKind::Complete => "complete",
+                    RelatedKind::Aggregated => "aggregated",
+                },
+            );
+            close(out, "},");
+        }
+        close(out, "],");
+    }
+    close(out, "}");
+}
+
+/// Appends `"name":"text",`.
+fn push_text(out: &mut String, name: &str, text: &str) {
+    string::push(out, name);
+    out.push(':');
+    string::push(out, text);
+    out.push(',');
+}
+
+/// Ends a list of members or elements, each of which was followed by a comma.
+fn close(out: &mut String, end: &str) {
+    if out.ends_with(',') {
+        out.pop();
+    }
+    out.push_str(end);
+}
