@@ -1,0 +1,223 @@
+//! Bytes to text and back, by byte order mark and declaration (XML 1.0, 4.3.3 and appendix F).
+
+use std::borrow::Cow;
+
+use encoding_rs::{DecoderResult, EncoderResult};
+
+use super::attributes::skip_space;
+use crate::diagnostic::ReadError;
+use crate::options::{Mode, ReadOptions};
+
+/// The encoding of a document, enough to write it again as it came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Encoding {
+    scheme: Scheme,
+    mark: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scheme {
+    Utf8,
+    Utf16 {
+        big_endian: bool,
+    },
+    /// ISO-8859-1 as it is defined, not windows-1252 under its name.
+    Latin1,
+    Ascii,
+    Other(&'static encoding_rs::Encoding),
+}
+
+impl Encoding {
+    /// UTF-8 without a byte order mark.
+    pub(crate) const UTF_8: Self = Self { scheme: Scheme::Utf8, mark: false };
+
+    /// The bytes of a text. A character that the encoding does not have becomes a reference.
+    pub(crate) fn encode(self, text: &str) -> Vec<u8> {
+        let mut out = Vec::with_capacity(text.len() + 3);
+        match self.scheme {
+            Scheme::Utf8 => {
+                if self.mark {
+                    out.extend_from_slice(b"\xef\xbb\xbf");
+                }
+                out.extend_from_slice(text.as_bytes());
+            }
+            Scheme::Utf16 { big_endian } => {
+                let mark = self.mark.then_some(0xfeff);
+                for unit in mark.into_iter().chain(text.encode_utf16()) {
+                    out.extend(if big_endian { unit.to_be_bytes() } else { unit.to_le_bytes() });
+                }
+            }
+            Scheme::Latin1 | Scheme::Ascii => {
+                let limit = if self.scheme == Scheme::Latin1 { 256 } else { 128 };
+                for character in text.chars() {
+                    match u8::try_from(u32::from(character)) {
+                        Ok(byte) if u32::from(byte) < limit => out.push(byte),
+                        _ => push_reference(&mut out, character),
+                    }
+                }
+            }
+            Scheme::Other(encoding) => encode_other(encoding, text, &mut out),
+        }
+        out
+    }
+}
+
+fn push_reference(out: &mut Vec<u8>, character: char) {
+    out.extend_from_slice(format!("&#{};", u32::from(character)).as_bytes());
+}
+
+fn encode_other(encoding: &'static encoding_rs::Encoding, text: &str, out: &mut Vec<u8>) {
+    let mut encoder = encoding.new_encoder();
+    let mut rest = text;
+    loop {
+        let room = encoder
+            .max_buffer_length_from_utf8_without_replacement(rest.len())
+            .unwrap_or(rest.len().saturating_mul(4) + 16);
+        out.reserve(room);
+        let (result, read) = encoder.encode_from_utf8_to_vec_without_replacement(rest, out, true);
+        rest = &rest[read..];
+        match result {
+            EncoderResult::InputEmpty => return,
+            EncoderResult::OutputFull => {}
+            EncoderResult::Unmappable(character) => push_reference(out, character),
+        }
+    }
+}
+
+/// The text of a document, without its byte order mark, and its encoding.
+pub(crate) fn decode<'a>(
+    bytes: &'a [u8],
+    options: &ReadOptions<'_>,
+) -> Result<(Cow<'a, str>, Encoding), ReadError> {
+    let limit = options.limits.bytes.min(u32::MAX as usize - 1);
+    if bytes.len() > limit {
+        return Err(ReadError::TooLarge { limit });
+    }
+    let (encoding, rest) = detect(bytes, options.mode)?;
+    let skipped = bytes.len() - rest.len();
+    let text = match encoding.scheme {
+        Scheme::Utf8 => match std::str::from_utf8(rest) {
+            Ok(text) => Cow::Borrowed(text),
+            Err(error) => return Err(ill_encoded(skipped + error.valid_up_to(), "UTF-8")),
+        },
+        Scheme::Utf16 { big_endian } => Cow::Owned(decode_utf16(rest, skipped, big_endian)?),
+        Scheme::Ascii => match rest.iter().position(|byte| !byte.is_ascii()) {
+            Some(index) => return Err(ill_encoded(skipped + index, "US-ASCII")),
+            None => encoding_rs::mem::decode_latin1(rest),
+        },
+        Scheme::Latin1 => encoding_rs::mem::decode_latin1(rest),
+        Scheme::Other(other) => Cow::Owned(decode_other(rest, skipped, other)?),
+    };
+    if text.len() > limit {
+        return Err(ReadError::TooLarge { limit });
+    }
+    Ok((text, encoding))
+}
+
+fn ill_encoded(offset: usize, name: &str) -> ReadError {
+    ReadError::Encoding { offset, message: format!("not {name}, the encoding of the document") }
+}
+
+fn decode_utf16(bytes: &[u8], skipped: usize, big_endian: bool) -> Result<String, ReadError> {
+    let name = if big_endian { "UTF-16BE" } else { "UTF-16LE" };
+    let pairs = bytes.chunks_exact(2);
+    let odd = !pairs.remainder().is_empty();
+    let units = pairs.map(|pair| {
+        let pair = [pair[0], pair[1]];
+        if big_endian { u16::from_be_bytes(pair) } else { u16::from_le_bytes(pair) }
+    });
+    let mut text = String::with_capacity(bytes.len());
+    let mut offset = skipped;
+    for unit in char::decode_utf16(units) {
+        let character = unit.map_err(|_| ill_encoded(offset, name))?;
+        offset += 2 * character.len_utf16();
+        text.push(character);
+    }
+    if odd { Err(ill_encoded(offset, name)) } else { Ok(text) }
+}
+
+fn decode_other(
+    bytes: &[u8],
+    skipped: usize,
+    encoding: &'static encoding_rs::Encoding,
+) -> Result<String, ReadError> {
+    let mut decoder = encoding.new_decoder_without_bom_handling();
+    let room = decoder.max_utf8_buffer_length_without_replacement(bytes.len());
+    let mut text = String::with_capacity(room.unwrap_or(bytes.len()));
+    let mut read = 0;
+    loop {
+        let (result, more) =
+            decoder.decode_to_string_without_replacement(&bytes[read..], &mut text, true);
+        read += more;
+        match result {
+            DecoderResult::InputEmpty => return Ok(text),
+            DecoderResult::OutputFull => text.reserve(bytes.len() - read + 64),
+            DecoderResult::Malformed(length, after) => {
+                let wrong = usize::from(length) + usize::from(after);
+                return Err(ill_encoded(skipped + read.saturating_sub(wrong), encoding.name()));
+            }
+        }
+    }
+}
+
+fn detect(bytes: &[u8], mode: Mode) -> Result<(Encoding, &[u8]), ReadError> {
+    let unsupported = |name: &str| ReadError::Encoding {
+        offset: 0,
+        message: format!("the encoding {name} is not supported"),
+    };
+    let utf16 = |big_endian, mark| Encoding { scheme: Scheme::Utf16 { big_endian }, mark };
+    match bytes {
+        [0xef, 0xbb, 0xbf, rest @ ..] => {
+            let declared =
+                declared_encoding(rest).filter(|name| !name.eq_ignore_ascii_case("utf-8"));
+            if let (Some(name), Mode::Strict) = (declared, mode) {
+                return Err(ReadError::Encoding {
+                    offset: 0,
+                    message: format!("the byte order mark says UTF-8, the declaration {name}"),
+                });
+            }
+            Ok((Encoding { scheme: Scheme::Utf8, mark: true }, rest))
+        }
+        [0xff, 0xfe, 0, 0, ..]
+        | [0, 0, 0xfe, 0xff, ..]
+        | [0, 0, 0, b'<', ..]
+        | [b'<', 0, 0, 0, ..] => Err(unsupported("UTF-32")),
+        [0xff, 0xfe, rest @ ..] => Ok((utf16(false, true), rest)),
+        [0xfe, 0xff, rest @ ..] => Ok((utf16(true, true), rest)),
+        [0, b'<', 0, _, ..] => Ok((utf16(true, false), bytes)),
+        [b'<', 0, _, 0, ..] => Ok((utf16(false, false), bytes)),
+        _ => {
+            let Some(name) = declared_encoding(bytes) else {
+                return Ok((Encoding::UTF_8, bytes));
+            };
+            let scheme = match name.to_ascii_lowercase().as_str() {
+                "utf-8" | "utf8" => Scheme::Utf8,
+                "iso-8859-1" | "latin1" | "iso_8859-1" | "l1" => Scheme::Latin1,
+                "us-ascii" | "ascii" => Scheme::Ascii,
+                lower => match encoding_rs::Encoding::for_label(lower.as_bytes()) {
+                    // Bytes that read as this declaration are not UTF-16.
+                    Some(other) if other == other.output_encoding() => Scheme::Other(other),
+                    _ if mode == Mode::Tolerant && lower.starts_with("utf-16") => Scheme::Utf8,
+                    _ => return Err(unsupported(name)),
+                },
+            };
+            Ok((Encoding { scheme, mark: false }, bytes))
+        }
+    }
+}
+
+/// The encoding that the XML declaration at the start of the bytes names.
+fn declared_encoding(bytes: &[u8]) -> Option<&str> {
+    let rest = bytes.strip_prefix(b"<?xml")?;
+    let rest = &rest[..rest.len().min(1024)];
+    let declaration = &rest[..memchr::memmem::find(rest, b"?>")?];
+    let after = memchr::memmem::find(declaration, b"encoding")? + "encoding".len();
+    let equals = skip_space(declaration, after);
+    if declaration.get(equals) != Some(&b'=') {
+        return None;
+    }
+    let quote = skip_space(declaration, equals + 1);
+    let mark = *declaration.get(quote).filter(|byte| matches!(byte, b'"' | b'\''))?;
+    let value = &declaration[quote + 1..];
+    std::str::from_utf8(&value[..memchr::memchr(mark, value)?]).ok()
+}
