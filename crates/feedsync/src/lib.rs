@@ -18,6 +18,7 @@ pub mod line;
 mod merge;
 mod payload;
 mod resolve;
+pub mod sse;
 mod timestamp;
 pub mod window;
 
