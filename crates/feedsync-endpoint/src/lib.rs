@@ -1,1 +1,22 @@
-#![doc = env!("CARGO_PKG_DESCRIPTION")]
+//! The operations of one endpoint: edit, incorporate, resolve, publish, discard, purge.
+//!
+//! This is the one place where decisions meet a store: each operation reads, asks the engine, and
+//! writes, in one transaction. It knows no HTTP and no files.
+
+mod discard;
+mod edit;
+mod endpoint;
+mod error;
+mod incorporate;
+mod publish;
+mod purge;
+mod reincarnate;
+mod signature;
+
+pub use discard::Seen;
+pub use edit::Edited;
+pub use endpoint::Endpoint;
+pub use error::{EditFailure, EndpointError};
+pub use incorporate::{Conclusion, Counts, ItemOutcome, ItemReport, Report, Source};
+pub use publish::Publication;
+pub use purge::Retention;

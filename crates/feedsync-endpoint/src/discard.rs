@@ -1,0 +1,158 @@
+//! The discard of a subscriber that is out of sync (4.1.2 step 2.1.2), made safe.
+//!
+//! The text has everything discarded that this endpoint neither created nor last updated, and knows
+//! one publisher. We drop only what this publisher gave and nobody else has touched, what is dropped
+//! stays recoverable, and everything we hold was offered to the publisher first.
+
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use feedsync::ItemId;
+use feedsync_store::{
+    CollectionName, DiscardedId, Number, Origin, PageLimit, Put, RemoteId, Snapshot, StoreExt,
+    StoredItem, Write,
+};
+
+use crate::edit::Edited;
+use crate::endpoint::{Endpoint, blobs_of};
+use crate::error::EndpointError;
+
+/// The items that were seen in a feed, remembered in eight bytes each. Two ids may be taken for one;
+/// then an item is kept that could have been discarded.
+#[derive(Debug, Clone, Default)]
+pub struct Seen(HashSet<u64>);
+
+impl Seen {
+    /// Remembers an item.
+    pub fn insert(&mut self, id: &ItemId) {
+        self.0.insert(Self::hash(id));
+    }
+
+    fn contains(&self, id: &ItemId) -> bool {
+        self.0.contains(&Self::hash(id))
+    }
+
+    fn hash(id: &ItemId) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        id.hash(&mut hasher);
+        hasher.finish()
+    }
+}
+
+impl Endpoint {
+    /// Discards the items of a remote that it no longer has; returns how many. `seen` holds every item
+    /// of its complete and its partial feed.
+    pub async fn discard_absent(
+        &self,
+        collection: &CollectionName,
+        remote: RemoteId,
+        seen: &Seen,
+    ) -> Result<u64, EndpointError> {
+        // What another remote has not been offered yet awaits a push.
+        let remotes = self.store.remotes(Some(collection)).await?;
+        let offered = remotes
+            .iter()
+            .filter(|other| other.id != remote && !other.state.read_only)
+            .map(|other| other.state.pushed)
+            .min()
+            .unwrap_or(Number::MAX);
+        let mut discarded = 0;
+        let mut after: Option<ItemId> = None;
+        loop {
+            let page =
+                self.store.items_by_id(collection, after.as_ref(), PageLimit::items(500)).await?;
+            let absent: Vec<_> = page
+                .items
+                .iter()
+                .filter(|stored| !seen.contains(&stored.item.id))
+                .filter(|stored| is_theirs_alone(stored, remote, offered))
+                .map(|stored| stored.item.id.clone())
+                .collect();
+            if !absent.is_empty() {
+                discarded += self.discard(collection, remote, offered, absent).await?;
+            }
+            after = page.items.last().map(|stored| stored.item.id.clone());
+            if !page.more {
+                return Ok(discarded);
+            }
+        }
+    }
+
+    async fn discard(
+        &self,
+        collection: &CollectionName,
+        remote: RemoteId,
+        offered: Number,
+        candidates: Vec<ItemId>,
+    ) -> Result<u64, EndpointError> {
+        let keys = candidates.clone();
+        let (_, count) = self
+            .store
+            .decide(collection, keys, move |snapshot| {
+                let ids: Vec<_> = candidates
+                    .iter()
+                    .filter(|id| {
+                        snapshot.item(id).is_some_and(|stored| {
+                            is_theirs_alone(stored, remote, offered) && !is_ours(snapshot, stored)
+                        })
+                    })
+                    .cloned()
+                    .collect();
+                let count = ids.len() as u64;
+                let reason = "the remote no longer has it".to_owned();
+                let writes =
+                    if ids.is_empty() { Vec::new() } else { vec![Write::Discard { ids, reason }] };
+                (writes, count)
+            })
+            .await?;
+        Ok(count)
+    }
+
+    /// Puts a discarded item back, merged with what is there now.
+    pub async fn recover(
+        &self,
+        collection: &CollectionName,
+        discarded: DiscardedId,
+    ) -> Result<Option<Edited>, EndpointError> {
+        let list = self.store.discarded(collection).await?;
+        let Some(found) = list.into_iter().find(|entry| entry.id == discarded) else {
+            return Ok(None);
+        };
+        let id = found.item.id.clone();
+        let (collection, item) = self
+            .store
+            .decide(collection, vec![id], move |snapshot| {
+                let stored = snapshot.item(&found.item.id);
+                let item = match stored.map(|stored| stored.item.clone()) {
+                    // Both are this endpoint's own copies: nothing about them can be refused.
+                    Some(local) => feedsync::merge(Some(local), found.item.clone())
+                        .map_or_else(|_| found.item.clone(), |(item, _)| item),
+                    None => found.item.clone(),
+                };
+                let put = Put {
+                    blobs: blobs_of(&item),
+                    item: item.clone(),
+                    created_here: stored.is_some_and(|stored| stored.created_here),
+                    origin: Origin::Mixed,
+                };
+                (vec![Write::Put(put), Write::Recovered(found.id)], item)
+            })
+            .await?;
+        Ok(Some(Edited { collection, item }))
+    }
+}
+
+/// Whether all versions came from this remote, were not created here, and nothing awaits a push.
+fn is_theirs_alone(stored: &StoredItem, remote: RemoteId, offered: Number) -> bool {
+    stored.origin == Origin::Remote(remote) && !stored.created_here && stored.number <= offered
+}
+
+/// Whether any version was last updated by this endpoint, or its oldest known update is ours.
+fn is_ours(snapshot: &Snapshot, stored: &StoredItem) -> bool {
+    stored.item.versions().any(|version| {
+        [version.dot(), version.history.oldest()]
+            .into_iter()
+            .filter_map(feedsync::Update::by)
+            .any(|by| snapshot.is_own(&stored.item.id, by))
+    })
+}

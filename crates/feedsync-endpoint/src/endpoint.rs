@@ -1,0 +1,76 @@
+//! One endpoint over one store.
+
+use std::sync::Arc;
+
+use feedsync::{Item, ItemId, Payload};
+use feedsync_store::{
+    Collection, CollectionName, Environment, Identity, Store, StoreError, StoredItem,
+};
+
+use crate::error::EndpointError;
+
+/// One life of one store, and what can be done with it. Cheap to clone.
+#[derive(Clone)]
+pub struct Endpoint {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) environment: Arc<dyn Environment>,
+}
+
+impl Endpoint {
+    /// The endpoint of a store, with a clock and a source of random numbers.
+    pub fn new(store: Arc<dyn Store>, environment: Arc<dyn Environment>) -> Self {
+        Self { store, environment }
+    }
+
+    /// The store underneath: for reading, and for what is no operation on items.
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.store
+    }
+
+    /// The clock and the source of random numbers.
+    pub fn environment(&self) -> &Arc<dyn Environment> {
+        &self.environment
+    }
+
+    /// Who this endpoint is.
+    pub async fn identity(&self) -> Result<Identity, StoreError> {
+        self.store.identity().await
+    }
+
+    /// A collection; an error that names it if it does not exist.
+    pub async fn collection(&self, name: &CollectionName) -> Result<Collection, EndpointError> {
+        let found = self.store.collection(name).await?;
+        Ok(found.ok_or_else(|| StoreError::NoCollection(name.clone()))?)
+    }
+
+    /// An item; an error that names it if the collection does not have it.
+    pub async fn item(
+        &self,
+        collection: &CollectionName,
+        id: &ItemId,
+    ) -> Result<StoredItem, EndpointError> {
+        let found = self.store.item(collection, id).await?;
+        found
+            .ok_or_else(|| EndpointError::NoItem { collection: collection.clone(), id: id.clone() })
+    }
+
+    /// A new item id: a random UUID.
+    pub fn new_id(&self) -> ItemId {
+        let high = (self.environment.random() & !0xf000) | 0x4000;
+        let low = (self.environment.random() & !(0b11 << 62)) | (0b10 << 62);
+        let text = format!(
+            "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
+            high >> 32,
+            (high >> 16) & 0xffff,
+            high & 0xffff,
+            low >> 48,
+            low & 0xffff_ffff_ffff
+        );
+        ItemId::new(&text).unwrap_or_else(|_| unreachable!("a UUID is an identifier"))
+    }
+}
+
+/// Blobs that an item's versions name, for the store.
+pub(crate) fn blobs_of(_item: &Item<Payload>) -> Vec<feedsync_store::Digest> {
+    Vec::new()
+}

@@ -1,0 +1,51 @@
+//! What can go wrong in an endpoint, by culprit.
+
+use feedsync::{EditError, ItemId, Refusal, ResolveError};
+use feedsync_store::{CollectionName, StoreError};
+
+/// Why an operation was not carried out; nothing was changed.
+#[derive(Debug, thiserror::Error)]
+pub enum EndpointError {
+    /// The store refused or failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The caller named an item that is not there.
+    #[error("there is no item {id} in {collection}")]
+    NoItem {
+        /// Where it was looked for.
+        collection: CollectionName,
+        /// What was looked for.
+        id: ItemId,
+    },
+    /// The caller would create an item that is there already.
+    #[error("there is already an item {id} in {collection}")]
+    ItemExists {
+        /// Where.
+        collection: CollectionName,
+        /// Which.
+        id: ItemId,
+    },
+    /// The edit is not possible.
+    #[error(transparent)]
+    Edit(#[from] EditFailure),
+    /// The clock is outside the years that can be written.
+    #[error("the clock shows a time that cannot be written: check the date of this machine")]
+    Clock,
+}
+
+/// Why an edit of an item that exists is not possible.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EditFailure {
+    /// A counter is spent.
+    #[error(transparent)]
+    Edit(#[from] EditError),
+    /// The resolution does not fit the item.
+    #[error(transparent)]
+    Resolve(#[from] ResolveError),
+    /// It would leave too many conflicts.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// There is nothing to do: the item is as it should become.
+    #[error("nothing to do: {0}")]
+    Nothing(&'static str),
+}

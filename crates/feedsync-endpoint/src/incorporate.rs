@@ -1,0 +1,257 @@
+//! Incorporating items of others (1.2 rule 8, 3.3).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use feedsync::{
+    By, History, Incorporation, Item, ItemId, Payload, Refusal, Sequence, incorporate, line,
+};
+use feedsync_store::{
+    Collection, CollectionName, Origin, Put, RemoteId, RemoteState, Snapshot, StoreExt, StoredItem,
+    Write,
+};
+
+use crate::endpoint::{Endpoint, blobs_of};
+use crate::error::EndpointError;
+
+/// Where incoming items come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// Read from a remote that this collection follows.
+    Remote(RemoteId),
+    /// Offered by somebody, or read from a file.
+    Offered,
+}
+
+/// What became of one incoming item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ItemOutcome {
+    /// It is new here.
+    Added,
+    /// Everything in it was known.
+    Unchanged,
+    /// It superseded what was here.
+    Updated,
+    /// It is here, and the item has conflicts now.
+    Conflict,
+    /// It was not taken.
+    Refused(Refusal),
+}
+
+impl ItemOutcome {
+    /// The name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Added => "added",
+            Self::Unchanged => "unchanged",
+            Self::Updated => "updated",
+            Self::Conflict => "conflict",
+            Self::Refused(_) => "refused",
+        }
+    }
+}
+
+/// What became of an incoming item, by id.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ItemReport {
+    /// The item.
+    pub id: ItemId,
+    /// What became of it.
+    pub outcome: ItemOutcome,
+}
+
+/// How many items came to what.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// New here.
+    pub added: u64,
+    /// Known already.
+    pub unchanged: u64,
+    /// Superseded what was here.
+    pub updated: u64,
+    /// Left conflicts.
+    pub conflict: u64,
+    /// Not taken.
+    pub refused: u64,
+}
+
+impl Counts {
+    /// Counts one more.
+    pub fn count(&mut self, outcome: ItemOutcome) {
+        let counter = match outcome {
+            ItemOutcome::Added => &mut self.added,
+            ItemOutcome::Unchanged => &mut self.unchanged,
+            ItemOutcome::Updated => &mut self.updated,
+            ItemOutcome::Conflict => &mut self.conflict,
+            ItemOutcome::Refused(_) => &mut self.refused,
+        };
+        *counter += 1;
+    }
+
+    /// How many items changed something here.
+    pub fn changed(self) -> u64 {
+        self.added + self.updated + self.conflict
+    }
+}
+
+impl std::ops::AddAssign for Counts {
+    fn add_assign(&mut self, other: Self) {
+        self.added += other.added;
+        self.unchanged += other.unchanged;
+        self.updated += other.updated;
+        self.conflict += other.conflict;
+        self.refused += other.refused;
+    }
+}
+
+/// What became of all of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    /// The collection afterwards.
+    pub collection: Collection,
+    /// How many came to what.
+    pub counts: Counts,
+    /// One a version of an item that came, in its order.
+    pub items: Vec<ItemReport>,
+}
+
+/// What is recorded in the same transaction as the items it speaks of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Conclusion {
+    /// The remote.
+    pub remote: RemoteId,
+    /// How far we are with it once these items are here.
+    pub state: RemoteState,
+}
+
+/// Somebody else writes under our current line: these items show it, each from this sequence up.
+type Collisions = BTreeMap<ItemId, Sequence>;
+
+enum Decided {
+    Done(Vec<ItemReport>),
+    Collides(By, Collisions),
+}
+
+impl Endpoint {
+    /// Incorporates items, all in one transaction; a faulty item is refused alone. The same item may
+    /// come several times.
+    ///
+    /// If an item shows that somebody else writes under our line of edits (a store restored behind
+    /// our back, a copied directory), our edits that may collide are first issued again under a new
+    /// incarnation.
+    pub async fn incorporate(
+        &self,
+        collection: &CollectionName,
+        source: Source,
+        items: Vec<Item<Payload>>,
+        conclusion: Option<Conclusion>,
+    ) -> Result<Report, EndpointError> {
+        let keys: BTreeSet<_> = items.iter().map(|item| item.id.clone()).collect();
+        let keys: Vec<_> = keys.into_iter().collect();
+        let items = std::sync::Arc::new(items);
+        loop {
+            let (batch, conclusion) = (std::sync::Arc::clone(&items), conclusion.clone());
+            let (collection, decided) = self
+                .store
+                .decide(collection, keys.clone(), move |snapshot| {
+                    decide(snapshot, source, &batch, conclusion.as_ref())
+                })
+                .await?;
+            match decided {
+                Decided::Done(items) => {
+                    let mut counts = Counts::default();
+                    items.iter().for_each(|report| counts.count(report.outcome));
+                    return Ok(Report { collection, counts, items });
+                }
+                Decided::Collides(line, collisions) => {
+                    self.reincarnate(&collection.name, line, collisions).await?;
+                }
+            }
+        }
+    }
+}
+
+fn decide(
+    snapshot: &Snapshot,
+    source: Source,
+    incoming: &[Item<Payload>],
+    conclusion: Option<&Conclusion>,
+) -> (Vec<Write>, Decided) {
+    let collisions = collisions(snapshot, incoming);
+    if !collisions.is_empty() {
+        return (Vec::new(), Decided::Collides(snapshot.identity().by.clone(), collisions));
+    }
+    let mut results: BTreeMap<&ItemId, Put> = BTreeMap::new();
+    let mut order = Vec::new();
+    let mut reports = Vec::with_capacity(incoming.len());
+    for item in incoming {
+        let stored = snapshot.item(&item.id);
+        let local =
+            results.get(&item.id).map(|put| &put.item).or(stored.map(|stored| &stored.item));
+        let purged = match snapshot.entry(&item.id) {
+            Some(entry) if local.is_none() => History::from_updates(entry.purged.clone()),
+            _ => None,
+        };
+        let outcome = incorporate(local, purged.as_ref(), item.clone());
+        let (outcome, result) = match outcome {
+            Incorporation::Added(result) => (ItemOutcome::Added, Some(result)),
+            Incorporation::Updated(result) => (ItemOutcome::Updated, Some(result)),
+            Incorporation::Conflict(result) => (ItemOutcome::Conflict, Some(result)),
+            Incorporation::Unchanged => (ItemOutcome::Unchanged, None),
+            Incorporation::Refused(refusal) => (ItemOutcome::Refused(refusal), None),
+        };
+        if let Some(result) = result {
+            let put = put(snapshot, source, stored, item, result);
+            if results.insert(&item.id, put).is_none() {
+                order.push(&item.id);
+            }
+        }
+        reports.push(ItemReport { id: item.id.clone(), outcome });
+    }
+    let mut writes: Vec<_> =
+        order.into_iter().filter_map(|id| results.remove(id)).map(Write::Put).collect();
+    if let Some(Conclusion { remote, state }) = conclusion {
+        writes.push(Write::Remote { id: *remote, state: state.clone() });
+    }
+    (writes, Decided::Done(reports))
+}
+
+fn collisions(snapshot: &Snapshot, incoming: &[Item<Payload>]) -> Collisions {
+    let line = &snapshot.identity().by;
+    let mut collisions = Collisions::new();
+    for item in incoming {
+        let issued = snapshot.issued(&item.id, line).map(|issued| issued.sequence);
+        let local = snapshot.item(&item.id).map(|stored| &stored.item);
+        if let Some(from) = line::collision(line, issued, local, item) {
+            let first = collisions.entry(item.id.clone()).or_insert(from);
+            *first = from.min(*first);
+        }
+    }
+    collisions
+}
+
+/// What is stored of a merged item: where its versions came from, and whether it was created here.
+fn put(
+    snapshot: &Snapshot,
+    source: Source,
+    stored: Option<&StoredItem>,
+    incoming: &Item<Payload>,
+    item: Item<Payload>,
+) -> Put {
+    let all_incoming = item
+        .versions()
+        .all(|version| incoming.versions().any(|other| version.dot().is_same(other.dot())));
+    let origin = match (source, stored.map(|stored| stored.origin)) {
+        (Source::Remote(remote), known)
+            if all_incoming || known == Some(Origin::Remote(remote)) =>
+        {
+            Origin::Remote(remote)
+        }
+        _ => Origin::Mixed,
+    };
+    let creator = item.winner.history.oldest().by();
+    let created_here = match stored {
+        Some(stored) => stored.created_here,
+        None => creator.is_some_and(|by| snapshot.is_own(&item.id, by)),
+    };
+    Put { blobs: blobs_of(&item), item, created_here, origin }
+}

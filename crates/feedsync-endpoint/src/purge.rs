@@ -1,0 +1,75 @@
+//! Purging: what a publisher stops keeping (3.2, 4.2.4).
+
+use feedsync::ItemId;
+use feedsync_store::{CollectionName, Moment, PageLimit, StoreExt, StoredItem, Write};
+
+use crate::endpoint::Endpoint;
+use crate::error::EndpointError;
+
+/// What may be purged. Nothing with open conflicts ever is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retention {
+    /// Only what was last changed here before this.
+    pub changed_before: Moment,
+    /// Live items too, not only tombstones.
+    pub live: bool,
+}
+
+impl Endpoint {
+    /// Purges items in change order, oldest first, up to the first change that must be kept longer
+    /// (R-F24); returns how many. Their vectors stay, so that no deletion comes back from the dead.
+    pub async fn purge(
+        &self,
+        collection: &CollectionName,
+        retention: Retention,
+    ) -> Result<u64, EndpointError> {
+        let mut purged = 0;
+        let mut after = feedsync_store::Number::ZERO;
+        loop {
+            let page = self.store.changes(collection, after, None, PageLimit::items(500)).await?;
+            let old = |stored: &StoredItem| stored.edited < retention.changed_before;
+            let ids: Vec<ItemId> = page
+                .items
+                .iter()
+                .filter(|stored| old(stored) && retention.takes(stored))
+                .map(|stored| stored.item.id.clone())
+                .collect();
+            if !ids.is_empty() {
+                purged += self.purge_these(collection, retention, ids).await?;
+            }
+            if !page.more || !page.items.last().is_some_and(old) {
+                return Ok(purged);
+            }
+            after = page.through;
+        }
+    }
+
+    async fn purge_these(
+        &self,
+        collection: &CollectionName,
+        retention: Retention,
+        candidates: Vec<ItemId>,
+    ) -> Result<u64, EndpointError> {
+        let (_, count) = self
+            .store
+            .decide(collection, candidates.clone(), move |snapshot| {
+                let takes = |id: &&ItemId| {
+                    snapshot.item(id).is_some_and(|stored| {
+                        stored.edited < retention.changed_before && retention.takes(stored)
+                    })
+                };
+                let ids: Vec<_> = candidates.iter().filter(takes).cloned().collect();
+                let count = ids.len() as u64;
+                let writes = if ids.is_empty() { Vec::new() } else { vec![Write::Purge { ids }] };
+                (writes, count)
+            })
+            .await?;
+        Ok(count)
+    }
+}
+
+impl Retention {
+    fn takes(self, stored: &StoredItem) -> bool {
+        stored.item.conflicts.is_empty() && (self.live || stored.item.winner.deleted)
+    }
+}
