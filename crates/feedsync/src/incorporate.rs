@@ -61,7 +61,13 @@ pub fn incorporate<P: Clone>(
     }
     let result = match (local, purged) {
         (Some(local), _) if knows(local, &incoming) => return Incorporation::Unchanged,
-        (Some(local), _) => unite(local.clone(), incoming),
+        (Some(local), _) => {
+            let merged = unite(local.clone(), incoming);
+            if merged.noconflicts() && is_same(local, &merged) {
+                return Incorporation::Unchanged; // the loser vanished (3.3 step 10)
+            }
+            merged
+        }
         (None, None) => incoming,
         (None, Some(purged)) => match without_covered(incoming, purged) {
             Some(item) => item,
@@ -101,6 +107,11 @@ fn knows<P>(local: &Item<P>, incoming: &Item<P>) -> bool {
             .all(|other| !version.is_subsumed_by(other) || version.dot().is_same(other.dot()))
     };
     incoming.versions().all(is_known) && local.versions().all(stays)
+}
+
+/// Whether both are one version, and the same.
+fn is_same<P>(a: &Item<P>, b: &Item<P>) -> bool {
+    a.conflicts.is_empty() && b.conflicts.is_empty() && a.winner.dot().is_same(b.winner.dot())
 }
 
 /// The versions of an item that a purged item's history does not cover.

@@ -114,6 +114,7 @@ fn leaves_unchanged<P: Eq>(local: &Item<P>, incoming: &Item<P>) -> bool {
             local.winner == incoming.winner
         } else {
             incoming.winner.is_subsumed_by(&local.winner)
+                || (local.noconflicts() && !incoming.winner.beats(&local.winner))
         };
     }
     let survives = |version: &Version<P>| {
