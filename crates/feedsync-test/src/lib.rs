@@ -1,3 +1,4 @@
 //! Shared test helpers: everything that more than one crate's tests need, and nothing else.
 
+pub mod conformance;
 pub mod schedule;

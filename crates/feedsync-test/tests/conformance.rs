@@ -1,0 +1,77 @@
+//! `docs/conformance.md` has one row for every clause, and names only tests that exist.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use feedsync_test::conformance::{Proof, Row, rows, tests};
+
+/// How many rows may still say `missing`. It only ever goes down.
+const MISSING_ALLOWED: usize = 430;
+
+/// Families of clauses and their last number; every family counts from 1.
+const CLAUSES: [(&str, usize); 15] = [
+    ("F", 138),
+    ("P", 14),
+    ("S", 56),
+    ("V", 31),
+    ("W", 10),
+    ("R-F", 45),
+    ("R-P", 11),
+    ("R-S", 13),
+    ("U", 13),
+    ("D", 7),
+    ("T", 16),
+    ("B", 20),
+    ("E", 9),
+    ("A", 20),
+    ("reading ", 27),
+];
+
+fn workspace() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
+
+fn table() -> Vec<Row> {
+    let document = std::fs::read_to_string(workspace().join("docs/conformance.md")).unwrap();
+    rows(&document).unwrap_or_else(|error| panic!("docs/conformance.md: {error}"))
+}
+
+#[test]
+fn every_clause_has_one_row() {
+    let expected: BTreeSet<String> = CLAUSES
+        .iter()
+        .flat_map(|(family, last)| (1..=*last).map(move |number| format!("{family}{number}")))
+        .collect();
+    let mut seen = BTreeSet::new();
+    for row in table() {
+        assert!(expected.contains(&row.clause), "line {}: no clause {:?}", row.line, row.clause);
+        assert!(seen.insert(row.clause.clone()), "line {}: {} again", row.line, row.clause);
+    }
+    let lacking: Vec<_> = expected.difference(&seen).collect();
+    assert!(lacking.is_empty(), "clauses without a row: {lacking:?}");
+}
+
+#[test]
+fn every_test_that_a_row_names_exists() {
+    let existing = tests(workspace()).unwrap();
+    let mut faults = Vec::new();
+    for row in table() {
+        let Proof::Tests(named) = row.proof else { continue };
+        for test in named.into_iter().filter(|test| !existing.contains(test)) {
+            faults.push(format!("line {}, {}: {test}", row.line, row.clause));
+        }
+    }
+    assert!(faults.is_empty(), "tests that do not exist:\n{}", faults.join("\n"));
+}
+
+#[test]
+fn no_more_rows_lack_their_test_than_before() {
+    let rows = table();
+    let missing: Vec<_> = rows
+        .iter()
+        .filter(|row| row.proof == Proof::Missing)
+        .map(|row| row.clause.as_str())
+        .collect();
+    println!("{} of {} clauses have no test yet", missing.len(), rows.len());
+    assert!(missing.len() <= MISSING_ALLOWED, "clauses without a test: {missing:?}");
+}
