@@ -30,3 +30,8 @@ mod tests;
 pub use document::Document;
 pub use read::read;
 pub use write::Writer;
+
+pub(crate) use node::{Kind, Member, Node};
+pub(crate) use payload::{push_with, without};
+pub(crate) use scan::check;
+pub(crate) use string::{push as push_string, push_escape, unescape};

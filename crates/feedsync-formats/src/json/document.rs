@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use feedsync::{Feed, Item, Payload};
+use feedsync::{Feed, Format, Item, Payload};
 
 use super::node::Node;
 use super::payload::{SYNC, without};
@@ -51,7 +51,8 @@ impl Document {
     /// The document with these items: one that is equal to what was read keeps its bytes, one that
     /// differs is written in the place of its id, a new one at the end. Items that are not named
     /// stay, refused and plain ones too; of an id that occurs more often than it is named the
-    /// surplus goes, since its versions are in the item that is named. Payloads must be JSON.
+    /// surplus goes, since its versions are in the item that is named. Payloads of other
+    /// formats are projected.
     pub fn to_bytes_with(&self, items: &[Item<Payload>]) -> Vec<u8> {
         let text = std::str::from_utf8(&self.bytes[self.byte_order_mark..]).unwrap_or_default();
         let mut named: HashMap<&str, Vec<&Item<Payload>>> = HashMap::new();
@@ -96,7 +97,10 @@ impl Document {
 /// Writes the item where the old one stood: if the payload is the same, only `sync` is replaced.
 fn replace(out: &mut String, old: Node<'_>, item: &Item<Payload>) {
     match old.member(SYNC) {
-        Some(sync) if without(old, SYNC) == *item.winner.payload.text => {
+        Some(sync)
+            if item.winner.payload.format == Format::Json
+                && without(old, SYNC) == *item.winner.payload.text =>
+        {
             out.push_str(&old.raw()[..sync.value.start() - old.start()]);
             push_sync(out, item);
             out.push_str(&old.raw()[sync.value.end() - old.start()..]);

@@ -12,6 +12,7 @@ use super::payload::{SYNC, without};
 use super::place::Places;
 use super::scan::{self, Flaw};
 use crate::diagnostic::{Diagnostic, ReadError, Severity};
+use crate::mapping;
 use crate::options::{Mode, ReadOptions};
 use crate::reading::{Reading, Refused};
 
@@ -229,13 +230,13 @@ impl<'a> Reader<'a> {
         if !parts.foreign.is_empty() {
             payload.sync_foreign = Some(parts.foreign.join(",").into());
         }
-        let version = Version {
+        let version = mapping::restore(Version {
             updates: parts.updates.ok_or_else(|| missing(at, "updates"))?,
             deleted: parts.deleted == Some(true),
             noconflicts: parts.noconflicts,
             history: parts.history.ok_or_else(|| missing(at, "history"))?,
             payload,
-        };
+        });
         Ok(Some((id, version, parts.conflicts)))
     }
 

@@ -1,10 +1,11 @@
 //! Writing FeedSync JSON.
 
-use feedsync::{Item, ItemId, Payload, RelatedKind, Sharing, Version};
+use feedsync::{Format, Item, ItemId, Payload, RelatedKind, Sharing, Version};
 
 use super::payload::{SYNC, push_with};
 use super::string;
 use crate::head::FeedHead;
+use crate::mapping;
 
 /// Writes a document piece by piece onto a `String` that the caller drains: the head once, any number
 /// of items, the end once.
@@ -61,15 +62,29 @@ impl Writer {
     }
 }
 
-/// Appends an item: its payload with `sync` as the last member.
+/// Appends an item: its payload, projected if it is of another format, with `sync` as the last
+/// member.
 pub(super) fn push_item(out: &mut String, item: &Item<Payload>) {
-    push_with(out, &item.winner.payload.text, SYNC, |out| push_sync(out, item));
+    push_version(out, &item.id, &item.winner, &item.conflicts);
 }
 
 /// Appends the value of `sync`: numbers and booleans as strings (P8, R-P6), false and absent members
 /// left out, foreign members last.
 pub(super) fn push_sync(out: &mut String, item: &Item<Payload>) {
-    push_parts(out, &item.id, &item.winner, &item.conflicts);
+    let foreign = item.winner.payload.sync_foreign.as_deref();
+    push_parts(out, &item.id, &item.winner, &item.conflicts, foreign);
+}
+
+fn push_version(
+    out: &mut String,
+    id: &ItemId,
+    version: &Version<Payload>,
+    conflicts: &[Version<Payload>],
+) {
+    let payload = mapping::project(id, version, Format::Json);
+    push_with(out, &payload.text, SYNC, |out| {
+        push_parts(out, id, version, conflicts, payload.sync_foreign.as_deref());
+    });
 }
 
 fn push_parts(
@@ -77,6 +92,7 @@ fn push_parts(
     id: &ItemId,
     version: &Version<Payload>,
     conflicts: &[Version<Payload>],
+    foreign: Option<&str>,
 ) {
     out.push('{');
     push_text(out, "id", id.as_str());
@@ -104,12 +120,12 @@ fn push_parts(
     if !conflicts.is_empty() {
         out.push_str("\"conflicts\":[");
         for conflict in conflicts {
-            push_with(out, &conflict.payload.text, SYNC, |out| push_parts(out, id, conflict, &[]));
+            push_version(out, id, conflict, &[]);
             out.push(',');
         }
         close(out, "],");
     }
-    push_foreign(out, version.payload.sync_foreign.as_deref());
+    push_foreign(out, foreign);
     close(out, "}");
 }
 

@@ -1,0 +1,132 @@
+//! A new item's payload from what all formats can say.
+//!
+//! The payload is valid in its format and canonical: it reads back byte for byte. Fields that the
+//! format cannot hold are left out, as `docs/mapping.md` lists them; characters that XML cannot hold
+//! become U+FFFD.
+
+mod atom;
+mod json;
+mod outline;
+mod pox;
+mod rss;
+
+use feedsync::{Format, Payload};
+
+use crate::entry::{ContentType, Entry};
+use crate::markup;
+use crate::options::{Limits, Mode};
+use crate::xml::{Tree, escape_attribute, escape_text};
+
+/// The payload of a new item of that format.
+pub fn compose(format: Format, entry: &Entry) -> Payload {
+    compose_with(format, entry, "")
+}
+
+/// The same with one more thing at its end: an element in XML, a member in JSON.
+pub(crate) fn compose_with(format: Format, entry: &Entry, extension: &str) -> Payload {
+    let text = match format {
+        Format::Atom => atom::text(entry, extension),
+        Format::Rss => rss::text(entry, extension),
+        Format::Opml => outline::text(entry, extension),
+        Format::Json => json::text(entry, extension),
+        Format::Pox => pox::text(entry, extension),
+    };
+    Payload::new(format, text)
+}
+
+/// `<name>text</name>`, or nothing for absent text.
+fn push_element(out: &mut String, name: &str, text: Option<&str>) {
+    if let Some(text) = text {
+        out.push('<');
+        out.push_str(name);
+        out.push('>');
+        escape_text(out, text);
+        out.push_str("</");
+        out.push_str(name);
+        out.push('>');
+    }
+}
+
+/// ` name="value"`, or nothing for an absent value.
+pub(crate) fn push_attribute(out: &mut String, name: &str, value: Option<&str>) {
+    if let Some(value) = value {
+        out.push(' ');
+        out.push_str(name);
+        out.push_str("=\"");
+        escape_attribute(out, value);
+        out.push('"');
+    }
+}
+
+/// An element that holds content as Atom does (RFC 4287 4.1.3). XHTML that cannot stand alone is
+/// still HTML, and XML that cannot is text.
+pub(crate) fn content_element(out: &mut String, name: &str, content: &str, kind: &ContentType) {
+    let (kind, markup) = match kind {
+        ContentType::Xhtml => match div(content) {
+            Some(div) => ("xhtml", Some(div)),
+            None => ("html", None),
+        },
+        ContentType::Other(media_type) if is_xml(media_type) => {
+            if stands_alone(content) {
+                (&**media_type, Some(content.to_owned()))
+            } else {
+                ("text", None)
+            }
+        }
+        _ => (kind.name(), None),
+    };
+    out.push('<');
+    out.push_str(name);
+    push_attribute(out, "type", Some(kind).filter(|kind| *kind != "text"));
+    out.push('>');
+    match markup {
+        Some(markup) => out.push_str(&markup),
+        None => escape_text(out, content),
+    }
+    out.push_str("</");
+    out.push_str(name);
+    out.push('>');
+}
+
+/// Content as HTML; what is neither text nor markup has no such form.
+pub(crate) fn html(content: &str, kind: &ContentType) -> Option<String> {
+    match kind {
+        ContentType::Text => Some(markup::escape(content).into_owned()),
+        ContentType::Html | ContentType::Xhtml => Some(content.to_owned()),
+        ContentType::Other(media_type) if media_type.starts_with("text/") => {
+            Some(markup::escape(content).into_owned())
+        }
+        ContentType::Other(_) => None,
+    }
+}
+
+/// The `div` that holds this XHTML, if that stands alone.
+fn div(content: &str) -> Option<String> {
+    let div = format!("<div xmlns=\"http://www.w3.org/1999/xhtml\">{content}</div>");
+    stands_alone(&div).then_some(div)
+}
+
+/// Whether the text is one element that needs nothing from around it.
+pub(crate) fn stands_alone(xml: &str) -> bool {
+    Tree::parse(xml, Mode::Strict, &Limits::default())
+        .is_ok_and(|(tree, _)| tree.root().span() == (0..xml.len()))
+}
+
+/// Whether XML 1.0 can hold the character (2.2).
+pub(crate) const fn fits_xml(character: char) -> bool {
+    matches!(character,
+        '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..)
+}
+
+fn is_xml(media_type: &str) -> bool {
+    let media_type = media_type.split(';').next().unwrap_or_default().trim();
+    media_type.ends_with("/xml") || media_type.ends_with("+xml")
+}
+
+/// Whether the text is an absolute IRI.
+fn is_iri(text: &str) -> bool {
+    iri_string::types::IriStr::new(text).is_ok()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,65 @@
+//! `atom:entry`: `id`, `title`, `updated` and `author` are required (RFC 4287 4.1.2).
+
+use feedsync::ItemId;
+
+use super::{content_element, is_iri, push_attribute, push_element};
+use crate::entry::Entry;
+
+/// Stands for a date that nobody knows; the element is required.
+const NO_DATE: &str = "1970-01-01T00:00:00Z";
+
+pub(super) fn text(entry: &Entry, extension: &str) -> String {
+    let mut out = String::from("<entry xmlns=\"http://www.w3.org/2005/Atom\">");
+    push_element(&mut out, "id", Some(&id(entry)));
+    push_element(&mut out, "title", Some(entry.title.as_deref().unwrap_or_default()));
+    let updated = entry.updated.or(entry.published);
+    let updated = updated.map_or_else(|| NO_DATE.to_owned(), |date| date.to_string());
+    push_element(&mut out, "updated", Some(&updated));
+    if let (Some(published), Some(_)) = (entry.published, entry.updated) {
+        push_element(&mut out, "published", Some(&published.to_string()));
+    }
+    let author = entry.author.clone().unwrap_or_default();
+    out.push_str("<author>");
+    push_element(&mut out, "name", Some(author.name.as_deref().unwrap_or_default()));
+    push_element(&mut out, "email", author.email.as_deref().filter(|email| email.contains('@')));
+    push_element(&mut out, "uri", author.uri.as_deref());
+    out.push_str("</author>");
+    for link in &entry.links {
+        out.push_str("<link");
+        push_attribute(&mut out, "rel", Some(&link.rel));
+        push_attribute(&mut out, "href", Some(&link.href));
+        push_attribute(&mut out, "type", link.media_type.as_deref());
+        push_attribute(&mut out, "title", link.title.as_deref());
+        push_attribute(&mut out, "length", link.length.map(|length| length.to_string()).as_deref());
+        out.push_str("/>");
+    }
+    for category in &entry.categories {
+        out.push_str("<category");
+        push_attribute(&mut out, "term", Some(&category.term));
+        push_attribute(&mut out, "scheme", category.scheme.as_deref());
+        push_attribute(&mut out, "label", category.label.as_deref());
+        out.push_str("/>");
+    }
+    push_element(&mut out, "summary", entry.summary.as_deref());
+    let body = entry.content.as_deref().unwrap_or_default();
+    content_element(&mut out, "content", body, &entry.content_type);
+    out.push_str(extension);
+    out.push_str("</entry>");
+    out
+}
+
+/// An IRI is taken as it is; another name is put into one of ours.
+fn id(entry: &Entry) -> String {
+    match entry.id.as_deref() {
+        Some(id) if is_iri(id) => id.to_owned(),
+        Some(id) => named("urn:feedsync:name:", id),
+        None => named("urn:feedsync:title:", entry.title.as_deref().unwrap_or("untitled")),
+    }
+}
+
+/// A name of ours for any text; one that is too long is cut, since it is no sync id.
+fn named(prefix: &str, text: &str) -> String {
+    let short: String = text.chars().take(64).collect();
+    let encoded = ItemId::encoded(&short).map(|id| id.to_string());
+    format!("{prefix}{}", encoded.unwrap_or_else(|_| "untitled".to_owned()))
+}

@@ -1,0 +1,194 @@
+//! What all formats can say of an item, as one view.
+//!
+//! [`entry`] reads a payload of any format; `docs/mapping.md` says which field is found where and
+//! what each format cannot hold. The view never fails: what is not there, or cannot be read, is
+//! absent. Empty texts count as absent.
+
+mod atom;
+mod json;
+mod outline;
+mod pox;
+mod rss;
+
+pub(crate) use json::named as named_member;
+pub(crate) use pox::{CONTENTS, TITLES, content_type, named as named_element};
+pub(crate) use rss::{CONTENT, DUBLIN_CORE, is_rss};
+
+use feedsync::{Format, Payload, Timestamp};
+
+use crate::markup;
+use crate::options::{Limits, Mode};
+use crate::xml::{Element, Namespaces, Tree};
+
+/// What an item says, whatever its format.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Entry {
+    /// `atom:id`, `guid` or the like: the item's name in its own format, never its sync id (2.4).
+    pub id: Option<String>,
+    /// The title as plain text.
+    pub title: Option<String>,
+    /// The content; what it is written in, [`Entry::content_type`] says.
+    pub content: Option<String>,
+    /// What the content is written in.
+    pub content_type: ContentType,
+    /// A short text beside the content, plain.
+    pub summary: Option<String>,
+    /// Who wrote it.
+    pub author: Option<Person>,
+    /// When it was published, to the second.
+    pub published: Option<Timestamp>,
+    /// When it last changed by its own account, to the second; no `when` of a history.
+    pub updated: Option<Timestamp>,
+    /// Links in document order.
+    pub links: Vec<Link>,
+    /// Categories in document order.
+    pub categories: Vec<Category>,
+}
+
+impl Entry {
+    /// The address of the item itself: its first `alternate` link.
+    pub fn link(&self) -> Option<&str> {
+        self.links.iter().find(|link| link.rel == ALTERNATE).map(|link| link.href.as_str())
+    }
+
+    /// The content as plain text, markup taken off; absent if it is no text at all.
+    pub fn plain_content(&self) -> Option<String> {
+        let content = self.content.as_deref()?;
+        match &self.content_type {
+            ContentType::Text => Some(content.to_owned()),
+            ContentType::Html | ContentType::Xhtml => Some(markup::plain(content)),
+            ContentType::Other(media_type) => {
+                media_type.starts_with("text/").then(|| content.to_owned())
+            }
+        }
+    }
+}
+
+/// What a content is written in.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub enum ContentType {
+    /// Plain text.
+    #[default]
+    Text,
+    /// HTML, its tags not yet escaped for any format.
+    Html,
+    /// The inside of an XHTML `div`, as XML.
+    Xhtml,
+    /// A media type; the content is its text, base64 or an XML element as the media type demands.
+    Other(String),
+}
+
+impl ContentType {
+    /// `text`, `html`, `xhtml` or the media type, as `atom:content/@type` has it.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Text => "text",
+            Self::Html => "html",
+            Self::Xhtml => "xhtml",
+            Self::Other(media_type) => media_type,
+        }
+    }
+
+    /// The type of that name; media types of the three kinds are the kinds.
+    pub fn named(name: &str) -> Self {
+        match name.trim() {
+            "" | "text" | "text/plain" => Self::Text,
+            "html" | "text/html" => Self::Html,
+            "xhtml" | "application/xhtml+xml" => Self::Xhtml,
+            other => Self::Other(other.to_owned()),
+        }
+    }
+}
+
+/// A person.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Person {
+    /// The name.
+    pub name: Option<String>,
+    /// An e-mail address.
+    pub email: Option<String>,
+    /// An IRI that belongs to the person.
+    pub uri: Option<String>,
+}
+
+impl Person {
+    fn some(self) -> Option<Self> {
+        (self != Self::default()).then_some(self)
+    }
+}
+
+/// A link.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Link {
+    /// How the target is related: `alternate`, `enclosure`, `feed` (the feed that an outline
+    /// subscribes to) or another relation.
+    pub rel: String,
+    /// The target as the item has it, not resolved.
+    pub href: String,
+    /// Its media type.
+    pub media_type: Option<String>,
+    /// Its name for people.
+    pub title: Option<String>,
+    /// Its length in bytes.
+    pub length: Option<u64>,
+}
+
+impl Link {
+    /// A link of that relation and nothing else said.
+    pub fn new(rel: &str, href: &str) -> Self {
+        Self { rel: rel.to_owned(), href: href.to_owned(), ..Self::default() }
+    }
+}
+
+/// A category.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Category {
+    /// The category itself.
+    pub term: String,
+    /// The scheme or domain it belongs to.
+    pub scheme: Option<String>,
+    /// Its name for people.
+    pub label: Option<String>,
+}
+
+pub(crate) const ALTERNATE: &str = "alternate";
+pub(crate) const ENCLOSURE: &str = "enclosure";
+pub(crate) const FEED: &str = "feed";
+
+/// The view of a payload.
+pub fn entry(payload: &Payload) -> Entry {
+    if payload.format == Format::Json {
+        return json::view(&payload.text);
+    }
+    let Ok((tree, namespaces)) = Tree::parse(&payload.text, Mode::Tolerant, &Limits::default())
+    else {
+        return Entry::default();
+    };
+    match payload.format {
+        Format::Atom => atom::view(tree.root()),
+        Format::Rss => rss::view(tree.root(), &namespaces),
+        Format::Opml => outline::view(tree.root()),
+        Format::Pox | Format::Json => pox::view(tree.root()),
+    }
+}
+
+/// The trimmed text, unless it is empty.
+fn present(text: &str) -> Option<String> {
+    let text = text.trim();
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+/// The text inside an element, unless it is blank.
+fn text(element: Element<'_, '_>) -> Option<String> {
+    present(&element.text())
+}
+
+/// The value of an attribute without prefix, unless it is blank.
+fn attribute(element: Element<'_, '_>, name: &str) -> Option<String> {
+    present(&element.value(name)?)
+}
+
+/// The IRI of an element's namespace.
+fn namespace<'n>(element: Element<'_, '_>, namespaces: &'n Namespaces<'_>) -> &'n str {
+    namespaces.iri(element.namespace())
+}

@@ -1,0 +1,78 @@
+//! The view of an `atom:entry` (RFC 4287 4.1.2).
+
+use super::{ALTERNATE, Category, ContentType, ENCLOSURE, Entry, Link, Person, attribute, text};
+use crate::date;
+use crate::markup;
+use crate::xml::{Element, Namespace};
+
+pub(super) fn view(element: Element<'_, '_>) -> Entry {
+    let mut entry = Entry::default();
+    for child in element.children().filter(|child| child.namespace() == Namespace::ATOM) {
+        match child.local() {
+            "id" => entry.id = text(child),
+            "title" => entry.title = plain(child),
+            "summary" => entry.summary = plain(child),
+            "content" => content(child, &mut entry),
+            "author" if entry.author.is_none() => entry.author = person(child),
+            "published" => entry.published = date::parse(&child.text()),
+            "updated" => entry.updated = date::parse(&child.text()),
+            "link" => entry.links.extend(link(child)),
+            "category" => entry.categories.extend(attribute(child, "term").map(|term| Category {
+                term,
+                scheme: attribute(child, "scheme"),
+                label: attribute(child, "label"),
+            })),
+            _ => {}
+        }
+    }
+    entry
+}
+
+fn content_type(element: Element<'_, '_>) -> ContentType {
+    ContentType::named(&element.value("type").unwrap_or_default())
+}
+
+/// A text construct as plain text (3.1).
+fn plain(element: Element<'_, '_>) -> Option<String> {
+    match content_type(element) {
+        ContentType::Html => super::present(&markup::plain(&element.text())),
+        _ => text(element),
+    }
+}
+
+/// `atom:content` (4.1.3); one that is elsewhere is a link.
+fn content(element: Element<'_, '_>, entry: &mut Entry) {
+    let kind = content_type(element);
+    if let Some(href) = attribute(element, "src") {
+        let media_type = attribute(element, "type");
+        entry.links.push(Link { media_type, ..Link::new(ENCLOSURE, &href) });
+        return;
+    }
+    let body = match &kind {
+        ContentType::Xhtml => markup::inside_div(element).to_owned(),
+        // An XML media type holds an element, which is its text.
+        ContentType::Other(_) if element.children().next().is_some() => {
+            element.document()[element.content_span()].trim().to_owned()
+        }
+        _ => element.text().into_owned(),
+    };
+    if !body.trim().is_empty() {
+        entry.content = Some(body);
+        entry.content_type = kind;
+    }
+}
+
+fn person(element: Element<'_, '_>) -> Option<Person> {
+    let part = |name| element.child(Namespace::ATOM, name).and_then(text);
+    Person { name: part("name"), email: part("email"), uri: part("uri") }.some()
+}
+
+fn link(element: Element<'_, '_>) -> Option<Link> {
+    Some(Link {
+        rel: attribute(element, "rel").unwrap_or_else(|| ALTERNATE.to_owned()),
+        href: attribute(element, "href")?,
+        media_type: attribute(element, "type"),
+        title: attribute(element, "title"),
+        length: attribute(element, "length").and_then(|length| length.parse().ok()),
+    })
+}

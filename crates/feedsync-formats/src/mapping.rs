@@ -1,0 +1,137 @@
+//! Projection of an item into another format, and back without loss (`docs/mapping.md`).
+//!
+//! Every version keeps the format and bytes it arrived in. Written into a feed of another format it
+//! becomes a projection: what all formats can say, and the native text under its dot in an extension
+//! that ends the item, `fs:native`. Who knows the extension restores the native version under the
+//! same dot. Who does not keeps it as foreign markup (2.1 rule 7); once such a peer edits the item,
+//! the dot in the extension is no longer the topmost update, and the extension is void.
+
+mod json;
+mod xml;
+
+use feedsync::{Format, ItemId, Payload, Update, Version};
+
+use crate::compose::compose_with;
+use crate::entry::entry;
+use crate::json as feedsync_json;
+
+/// The namespace of our extensions in XML.
+pub(crate) const NAMESPACE: &str = "urn:feedsync:1";
+
+/// The payload as a feed of the given format carries it: itself if it is of that format, else its
+/// projection. The item's id becomes the name of an entry that has none.
+pub fn project(id: &ItemId, version: &Version<Payload>, to: Format) -> Payload {
+    let native = &version.payload;
+    if native.format == to {
+        return native.clone();
+    }
+    let mut entry = entry(native);
+    entry.id.get_or_insert_with(|| format!("urn:feedsync:item:{}", in_urn(id)));
+    if entry.updated.is_none() && entry.published.is_none() {
+        entry.updated = version.dot().when();
+    }
+    // Foreign markup of `sync` stays in its place where that has the same shape, else it travels
+    // with the text that it came with.
+    let same_family = (native.format == Format::Json) == (to == Format::Json);
+    let sync = native.sync_foreign.as_deref().filter(|_| !same_family);
+    let extension = Native::of(version, sync);
+    let extension = match to {
+        Format::Json => json::member(&extension),
+        _ => xml::element(&extension),
+    };
+    let mut payload = compose_with(to, &entry, &extension);
+    if same_family {
+        payload.sync_foreign.clone_from(&native.sync_foreign);
+    }
+    payload
+}
+
+/// The reading side: a native text whose dot is the version's topmost update takes the place of the
+/// projection; any other extension of that name is void and goes.
+pub fn restore(mut version: Version<Payload>) -> Version<Payload> {
+    let text = &version.payload.text;
+    let found = match version.payload.format {
+        Format::Json => json::find(text),
+        _ => xml::find(text),
+    };
+    let Some(found) = found else { return version };
+    let native = found.natives.iter().find(|native| native.is_of(version.dot()));
+    match native.and_then(Native::payload) {
+        Some(mut native) => {
+            if native.sync_foreign.is_none() {
+                native.sync_foreign = version.payload.sync_foreign.take();
+            }
+            version.payload = native;
+        }
+        None => version.payload.text = found.rest.into(),
+    }
+    version
+}
+
+/// What an extension says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Native {
+    format: String,
+    sequence: String,
+    when: Option<String>,
+    by: Option<String>,
+    /// Foreign markup of `sync`, where the projection cannot hold it there.
+    sync: Option<String>,
+    text: String,
+}
+
+/// Extensions in a payload, and the payload without them.
+struct Found {
+    natives: Vec<Native>,
+    rest: String,
+}
+
+impl Native {
+    fn of(version: &Version<Payload>, sync: Option<&str>) -> Self {
+        let dot = version.dot();
+        Self {
+            format: version.payload.format.name().to_owned(),
+            sequence: dot.sequence().to_string(),
+            when: dot.when().map(|when| when.to_string()),
+            by: dot.by().map(|by| by.to_string()),
+            sync: sync.map(str::to_owned),
+            text: version.payload.text.to_string(),
+        }
+    }
+
+    fn is_of(&self, dot: &Update) -> bool {
+        self.sequence == dot.sequence().to_string()
+            && self.when == dot.when().map(|when| when.to_string())
+            && self.by.as_deref() == dot.by().map(|by| by.as_str())
+    }
+
+    /// The native payload, if it is what an item of its format can be: a peer may have written
+    /// anything.
+    fn payload(&self) -> Option<Payload> {
+        let format: Format = self.format.parse().ok()?;
+        let sound = match format {
+            Format::Json => json::is_item(&self.text),
+            _ => xml::is_item(format, &self.text),
+        };
+        let sync_sound = match &self.sync {
+            None => true,
+            Some(members) if format == Format::Json => {
+                members.starts_with('"') && json::is_item(&format!("{{{members}}}"))
+            }
+            Some(markup) => xml::is_foreign(markup),
+        };
+        (sound && sync_sound).then(|| Payload {
+            format,
+            text: self.text.as_str().into(),
+            sync_foreign: self.sync.as_deref().map(Into::into),
+        })
+    }
+}
+
+/// An id as the last part of a URN: what would end it there is encoded.
+fn in_urn(id: &ItemId) -> String {
+    id.as_str().replace('#', "%23").replace('?', "%3F")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,61 @@
+//! The extension in JSON: a member `fs:native`, its parts as strings.
+
+use super::{Found, Native, feedsync_json};
+use crate::options::Limits;
+use feedsync_json::{Kind, Node, check, push_string, without};
+
+const NAME: &str = "fs:native";
+
+/// The member, name and value.
+pub(super) fn member(native: &Native) -> String {
+    let mut out = String::new();
+    push_string(&mut out, NAME);
+    out.push_str(":{");
+    let parts = [
+        ("format", Some(&native.format)),
+        ("sequence", Some(&native.sequence)),
+        ("when", native.when.as_ref()),
+        ("by", native.by.as_ref()),
+        ("sync", native.sync.as_ref()),
+        ("text", Some(&native.text)),
+    ];
+    for (name, value) in parts {
+        if let Some(value) = value {
+            push_string(&mut out, name);
+            out.push(':');
+            push_string(&mut out, value);
+            out.push(',');
+        }
+    }
+    out.pop();
+    out.push('}');
+    out
+}
+
+pub(super) fn find(text: &str) -> Option<Found> {
+    if !text.contains(NAME) {
+        return None;
+    }
+    let object = Node::root(text);
+    let extension = object.member(NAME)?.value;
+    let part = |name| extension.member(name)?.value.string().map(String::from);
+    let native = (extension.kind() == Kind::Object).then(|| Native {
+        format: part("format").unwrap_or_default(),
+        sequence: part("sequence").unwrap_or_default(),
+        when: part("when"),
+        by: part("by"),
+        sync: part("sync"),
+        text: part("text").unwrap_or_default(),
+    });
+    Some(Found { natives: native.into_iter().collect(), rest: without(object, NAME) })
+}
+
+/// Whether the text is the payload of a JSON item as reading would give it.
+pub(super) fn is_item(text: &str) -> bool {
+    check(text, Limits::default().depth).is_ok_and(|flaws| flaws.is_empty()) && {
+        let object = Node::root(text);
+        object.kind() == Kind::Object
+            && object.span() == (0..text.len())
+            && object.members().all(|member| member.name != NAME && member.name != "sync")
+    }
+}

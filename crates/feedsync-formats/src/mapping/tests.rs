@@ -1,0 +1,244 @@
+//! No byte is lost on the way through another format, and an edit there is seen.
+
+use feedsync::{By, Format, History, ItemId, Payload, Sequence, Update, Updates, Version};
+
+use super::{project, restore};
+use crate::entry::entry;
+use crate::json::check;
+use crate::options::{Limits, Mode};
+use crate::revise::{Revision, revise};
+use crate::xml::Tree;
+
+fn version(format: Format, text: &str, sequence: u32) -> Version<Payload> {
+    let by = By::new("a'(1)").unwrap();
+    let when = "2026-01-02T03:04:05Z".parse().unwrap();
+    let sequence = Sequence::new(sequence).unwrap();
+    Version {
+        updates: Updates::FIRST,
+        deleted: false,
+        noconflicts: None,
+        history: History::new(Update::signed(sequence, when, by)),
+        payload: Payload::new(format, text),
+    }
+}
+
+fn id() -> ItemId {
+    ItemId::new("item?1").unwrap()
+}
+
+/// Payloads that are hard to carry, in every format.
+const NATIVES: [(Format, &str); 13] = [
+    (Format::Json, "{}"),
+    (Format::Json, "{ \"title\" : \"a\\u0000\\ud83d\\ude00]]>\", \"x\":[1.50,{\"y\":null}] }"),
+    (Format::Json, "{\r\n\t\"title\": \"\u{fffe}\u{ffff}\\\\ & <b> \u{85}\u{2028}\u{7f}\"}"),
+    (Format::Json, "{\"body\":\"fs:native urn:feedsync:1 \\uFFFE\"}"),
+    (
+        Format::Atom,
+        "<entry xmlns=\"http://www.w3.org/2005/Atom\"><id>urn:x:1</id><title>a &amp; b</title>\
+         <updated>2005-05-21T09:43:33.5+02:00</updated>\r\n<!-- c --><content type=\"xhtml\">\
+         <div xmlns=\"http://www.w3.org/1999/xhtml\"><p>x]]&gt;</p></div></content></entry>",
+    ),
+    (
+        Format::Atom,
+        "<a:entry xmlns:a='http://www.w3.org/2005/Atom' xmlns:x=\"urn:x\" xml:lang='de' x:y=\"1\">\
+         <a:title type='html'>&lt;b&gt;bold&lt;/b&gt;</a:title><x:foreign><![CDATA[<&]]></x:foreign>\
+         <a:content src=\"pic.png\" type=\"image/png\"/></a:entry>",
+    ),
+    (Format::Rss, "<item/>"),
+    (
+        Format::Rss,
+        "<item xmlns:content=\"http://purl.org/rss/1.0/modules/content/\"><title>AT&amp;T</title>\
+         <description><![CDATA[short <b>one</b>]]></description><guid>http://h/1</guid>\
+         <pubDate>Sat, 21 May 2005 09:43:33 GMT</pubDate><content:encoded>&lt;p&gt;long</content:encoded>\
+         <enclosure url=\"http://h/a.mp3\" length=\"5\" type=\"audio/mpeg\"/></item>",
+    ),
+    (Format::Opml, "<outline text='it&apos;s \"here\"' xmlUrl=\"http://h/f?a=1&amp;b=2\"/>"),
+    (
+        Format::Opml,
+        "<outline text=\"a&#10;b\" _note=\"n\" description=\"d\" category=\"/a/b,c\"></outline>",
+    ),
+    (Format::Pox, "<item><subject>Buy groceries</subject><body>Get milk and eggs</body></item>"),
+    (
+        Format::Pox,
+        "<n:note xmlns:n=\"urn:n\" n:k=\"&#9;\"><!-- <sync> --><n:body>x<b/>y</n:body></n:note>",
+    ),
+    (Format::Pox, "<e\n/>"),
+];
+
+fn well_formed(payload: &Payload) {
+    match payload.format {
+        Format::Json => assert_eq!(check(&payload.text, 32).map(|flaws| flaws.len()), Ok(0)),
+        _ => {
+            let parsed = Tree::parse(&payload.text, Mode::Strict, &Limits::default());
+            assert!(parsed.is_ok(), "{}", payload.text);
+        }
+    }
+}
+
+fn json_foreign() -> std::sync::Arc<str> {
+    "\"x\":{\"y\":\"\u{ffff}\\\\\"},\"z\":1".into()
+}
+
+#[test]
+fn a_projection_restores_the_native_bytes_under_the_same_dot() {
+    for (format, text) in NATIVES {
+        for to in Format::ALL {
+            let mut native = version(format, text, 7);
+            for foreign in [None, Some("<sync xmlns:x=\"urn:x\" x:a=\"&lt;\"/>".into())] {
+                native.payload.sync_foreign = match (format, foreign) {
+                    (Format::Json, Some(_)) => Some(json_foreign()),
+                    (_, foreign) => foreign,
+                };
+                let projected = project(&id(), &native, to);
+                assert_eq!(projected.format, to);
+                well_formed(&projected);
+                let read = Version { payload: projected, ..native.clone() };
+                assert_eq!(restore(read), native, "{format} to {to}: {text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_payload_of_the_wanted_format_is_not_projected() {
+    for (format, text) in NATIVES {
+        let native = version(format, text, 1);
+        assert_eq!(project(&id(), &native, format), native.payload);
+        assert_eq!(restore(native.clone()), native);
+    }
+}
+
+#[test]
+fn after_an_edit_by_a_peer_that_knows_one_format_the_extension_is_void_and_the_edit_shows() {
+    for (format, text) in NATIVES {
+        for to in Format::ALL.into_iter().filter(|to| *to != format) {
+            let native = version(format, text, 7);
+            let projected = project(&id(), &native, to);
+            let revision = Revision {
+                title: Some("edited <title> & more".into()),
+                content: Some("edited content".into()),
+                ..Revision::default()
+            };
+            // The peer keeps what it does not know and signs a new update.
+            let edited =
+                Version { payload: revise(&projected, &revision).unwrap(), ..version(to, "", 8) };
+            assert!(edited.payload.text.contains("native"), "{}", edited.payload.text);
+            let read = restore(edited);
+            assert_eq!(read.payload.format, to);
+            assert!(!read.payload.text.contains("native\""), "{}", read.payload.text);
+            assert!(!read.payload.text.contains("<fs:"), "{}", read.payload.text);
+            well_formed(&read.payload);
+            let view = entry(&read.payload);
+            assert_eq!(view.title.as_deref(), Some("edited <title> & more"));
+            assert_eq!(view.content.as_deref(), Some("edited content"));
+            // What is left is an ordinary payload: it goes through other formats like any other.
+            let onward = Version { payload: project(&id(), &read, format), ..read.clone() };
+            assert_eq!(restore(onward), read);
+        }
+    }
+}
+
+#[test]
+fn an_element_left_without_content_is_closed_as_reading_closes_it() {
+    let native = version(Format::Pox, "<x/>", 1);
+    let outline = project(&id(), &native, Format::Opml);
+    assert!(outline.text.ends_with("</fs:native></outline>"), "{}", outline.text);
+    let void = restore(Version { payload: outline, ..version(Format::Opml, "", 2) });
+    assert!(void.payload.text.ends_with("\"/>"), "{}", void.payload.text);
+}
+
+#[test]
+fn a_peer_that_writes_the_extension_its_own_way_is_understood() {
+    let native = version(Format::Json, "{\"title\":\"<é>\"}", 7);
+    let rewritten = "<item><title>x</title>\n  <own:native by=\"a&apos;(1)\" xmlns:own='urn:feedsync:1' \
+         when='2026-01-02T03:04:05Z' sequence='7' format='json' more=\"\"><![CDATA[{\"title\":\"<]]>\
+         &#233;<![CDATA[>\"}]]></own:native>\n<later/></item>";
+    assert_eq!(restore(version(Format::Pox, rewritten, 7)), native);
+    let void = restore(version(Format::Pox, rewritten, 8));
+    assert_eq!(&*void.payload.text, "<item><title>x</title>\n<later/></item>");
+}
+
+#[test]
+fn an_extension_that_holds_no_item_of_its_format_is_void() {
+    for (format, text) in [
+        ("json", "[1]"),
+        ("json", "{\"a\":1,\"a\":2}"),
+        ("json", "{\"sync\":{}}"),
+        ("json", " {}"),
+        ("json", "{} {}"),
+        ("json", "{\"fs:native\":{}}"),
+        ("atom", "<entry/>"),
+        ("rss", "<item></item><item/>"),
+        ("rss", "<item><x:y/></item>"),
+        ("rss", "<item>&nbsp;</item>"),
+        ("rss", "<entry/>"),
+        ("rss", "<item><s:sync xmlns:s=\"http://feedsync.org/2007/feedsync\"/></item>"),
+        ("rss", "<item><f:native xmlns:f=\"urn:feedsync:1\"/></item>"),
+        ("opml", "<outline><outline/></outline>"),
+        ("pox", "</item>"),
+        ("pox", ""),
+        ("yaml", "a: 1"),
+    ] {
+        let native = super::Native {
+            format: format.into(),
+            text: text.into(),
+            ..super::Native::of(&version(Format::Json, "{}", 7), None)
+        };
+        let object = format!("{{\"t\":1,{}}}", super::json::member(&native));
+        let read = restore(version(Format::Json, &object, 7));
+        assert_eq!(
+            (read.payload.format, &*read.payload.text),
+            (Format::Json, "{\"t\":1}"),
+            "{text}"
+        );
+        let element = format!("<i><t/>{}</i>", super::xml::element(&native));
+        let read = restore(version(Format::Pox, &element, 7));
+        assert_eq!(
+            (read.payload.format, &*read.payload.text),
+            (Format::Pox, "<i><t/></i>"),
+            "{text}"
+        );
+    }
+    for sync in ["x", "<a", "<a/><b/>", "\"a\":1}", "<x:a/>"] {
+        let native = super::Native::of(&version(Format::Rss, "<item/>", 7), Some(sync));
+        let object = format!("{{\"t\":1,{}}}", super::json::member(&native));
+        assert_eq!(
+            &*restore(version(Format::Json, &object, 7)).payload.text,
+            "{\"t\":1}",
+            "{sync}"
+        );
+    }
+}
+
+#[test]
+fn a_dot_that_differs_in_any_part_is_another_dot() {
+    let native = version(Format::Json, "{\"title\":\"x\"}", 7);
+    let projected = project(&id(), &native, Format::Rss);
+    let sequence = Sequence::new(7).unwrap();
+    let when = "2026-01-02T03:04:05Z".parse().ok();
+    let by = |text| By::new(text).ok();
+    for (update, same) in [
+        (Update::new(sequence, when, by("a'(1)")), true),
+        (Update::new(sequence, None, by("a'(1)")), false),
+        (Update::new(sequence, when, None), false),
+        (Update::new(sequence, when, by("b")), false),
+        (Update::new(sequence, "2026-01-02T03:04:06Z".parse().ok(), by("a'(1)")), false),
+        (Update::new(Sequence::FIRST, when, by("a'(1)")), false),
+    ] {
+        let update = update.unwrap();
+        let read = restore(Version {
+            payload: projected.clone(),
+            history: History::new(update.clone()),
+            ..native.clone()
+        });
+        assert_eq!(read.payload == native.payload, same, "{update:?}");
+    }
+}
+
+#[test]
+fn an_entry_without_a_name_takes_the_name_of_its_item_and_the_date_of_its_update() {
+    let native = version(Format::Json, "{\"title\":\"x\"}", 7);
+    let view = entry(&project(&id(), &native, Format::Atom));
+    assert_eq!(view.id.as_deref(), Some("urn:feedsync:item:item%3F1"));
+    assert_eq!(view.updated.map(|date| date.to_string()).as_deref(), Some("2026-01-02T03:04:05Z"));
+}

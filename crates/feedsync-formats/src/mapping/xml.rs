@@ -1,0 +1,123 @@
+//! The extension in XML: the last child of the item, an element `native` of [`super::NAMESPACE`],
+//! its parts as attributes, the native text as its text.
+//!
+//! A text that holds what XML cannot (a JSON text may hold U+FFFE) is written with the escapes of
+//! JSON strings and says so: `escaped="json"`.
+
+use feedsync::Format;
+
+use super::{Found, NAMESPACE, Native, feedsync_json};
+use crate::compose::{fits_xml, push_attribute, stands_alone};
+use crate::entry::is_rss;
+use crate::options::{Limits, Mode};
+use crate::xml::{Element, Namespace, Tree, escape_text, is_space};
+use feedsync_json::{push_escape, unescape};
+
+pub(super) fn element(native: &Native) -> String {
+    let mut out = String::from("<fs:native");
+    push_attribute(&mut out, "xmlns:fs", Some(NAMESPACE));
+    push_attribute(&mut out, "format", Some(&native.format));
+    push_attribute(&mut out, "sequence", Some(&native.sequence));
+    push_attribute(&mut out, "when", native.when.as_deref());
+    push_attribute(&mut out, "by", native.by.as_deref());
+    let sync = native.sync.as_deref();
+    if native.text.chars().chain(sync.unwrap_or_default().chars()).all(fits_xml) {
+        push_attribute(&mut out, "sync", sync);
+        out.push('>');
+        escape_text(&mut out, &native.text);
+    } else {
+        push_attribute(&mut out, "sync", sync.map(escaped).as_deref());
+        push_attribute(&mut out, "escaped", Some("json"));
+        out.push('>');
+        escape_text(&mut out, &escaped(&native.text));
+    }
+    out.push_str("</fs:native>");
+    out
+}
+
+/// Backslashes doubled, what XML cannot hold as `\uXXXX`.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '\\' => out.push_str("\\\\"),
+            _ if fits_xml(character) => out.push(character),
+            _ => push_escape(&mut out, character),
+        }
+    }
+    out
+}
+
+pub(super) fn find(text: &str) -> Option<Found> {
+    if !text.contains(NAMESPACE) {
+        return None;
+    }
+    let (tree, _) = Tree::parse(text, Mode::Tolerant, &Limits::default()).ok()?;
+    let mut found = Found { natives: Vec::new(), rest: String::with_capacity(text.len()) };
+    let mut end = 0;
+    for extension in extensions(tree.root()) {
+        found.natives.push(native(extension));
+        let before = text[end..extension.span().start]
+            .trim_end_matches(|c: char| c.is_ascii() && is_space(c as u8));
+        found.rest.push_str(before);
+        end = extension.span().end;
+    }
+    found.rest.push_str(&text[end..]);
+    // An element that is left without content ends in `/>`, as it does when `sx:sync` is cut out.
+    let item = tree.root();
+    let close = text.len() - item.content_span().end;
+    let open = item.start_tag_span().end;
+    if found.rest.len() == open + close {
+        found.rest.replace_range(open - 1.., "/>");
+    }
+    (!found.natives.is_empty()).then_some(found)
+}
+
+fn extensions<'t, 'a>(item: Element<'t, 'a>) -> impl Iterator<Item = Element<'t, 'a>> {
+    item.children().filter(|child| child.is(Namespace::OWN, "native"))
+}
+
+fn native(element: Element<'_, '_>) -> Native {
+    let part = |name| element.value(name).map(String::from);
+    let mut native = Native {
+        format: part("format").unwrap_or_default(),
+        sequence: part("sequence").unwrap_or_default(),
+        when: part("when"),
+        by: part("by"),
+        sync: part("sync"),
+        text: element.text().into_owned(),
+    };
+    if element.value("escaped").as_deref() == Some("json") {
+        native.text = unescape(&native.text);
+        native.sync = native.sync.as_deref().map(unescape);
+    }
+    native
+}
+
+/// Whether the text is the payload of an item of that format as reading would give it: one element
+/// of the right name that needs nothing from around it.
+pub(super) fn is_item(format: Format, text: &str) -> bool {
+    let Ok((tree, _)) = Tree::parse(text, Mode::Strict, &Limits::default()) else { return false };
+    let item = tree.root();
+    let named = match format {
+        Format::Atom => item.is(Namespace::ATOM, "entry"),
+        Format::Rss => is_rss(item.namespace()) && item.local() == "item",
+        Format::Opml => item.local() == "outline",
+        Format::Pox => true,
+        Format::Json => false,
+    };
+    let is_sync = |child: Element<'_, '_>| {
+        child.local() == "sync"
+            && (child.namespace() == Namespace::FEEDSYNC || child.namespace().is_sse())
+    };
+    named
+        && item.span() == (0..text.len())
+        && extensions(item).next().is_none()
+        && !item.children().any(is_sync)
+        && (format != Format::Opml || item.children().all(|child| child.local() != "outline"))
+}
+
+/// Whether the text is foreign markup of an `sx:sync`, as reading gives it: one element.
+pub(super) fn is_foreign(markup: &str) -> bool {
+    stands_alone(markup)
+}

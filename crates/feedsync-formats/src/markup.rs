@@ -1,0 +1,169 @@
+//! As much of HTML as it takes to tell markup from text and to show one as the other. Nothing here
+//! makes HTML safe to display.
+
+use std::borrow::Cow;
+
+use crate::xml::Element;
+
+/// Whether something that looks like a tag or a comment is in the text.
+pub(crate) fn has_tags(text: &str) -> bool {
+    let last = text.rfind('>').unwrap_or(0);
+    text[..last].match_indices('<').any(|(index, _)| begins_tag(&text[index..]))
+}
+
+/// Whether a tag or comment begins here, provided that a `>` follows somewhere.
+fn begins_tag(text: &str) -> bool {
+    let name = text[1..].strip_prefix('/').unwrap_or(&text[1..]);
+    name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '!' || first == '?')
+}
+
+/// HTML as plain text: tags taken off, references undone, ends of blocks as line ends.
+pub(crate) fn plain(html: &str) -> String {
+    let mut text = String::with_capacity(html.len());
+    let last = html.rfind('>').unwrap_or(0);
+    let mut rest = html;
+    while let Some(open) = rest.find('<') {
+        text.push_str(&rest[..open]);
+        rest = &rest[open..];
+        if html.len() - rest.len() > last || !begins_tag(rest) {
+            text.push('<');
+            rest = &rest[1..];
+            continue;
+        }
+        let end = if rest.starts_with("<!--") { "-->" } else { ">" };
+        let length = rest.find(end).map_or(rest.len(), |index| index + end.len());
+        let name = rest[1..].trim_start_matches('/');
+        let name: String = name.chars().take_while(char::is_ascii_alphanumeric).collect();
+        let block = matches!(
+            name.to_ascii_lowercase().as_str(),
+            "p" | "br"
+                | "div"
+                | "li"
+                | "ul"
+                | "ol"
+                | "tr"
+                | "table"
+                | "blockquote"
+                | "pre"
+                | "hr"
+                | "h1"
+                | "h2"
+                | "h3"
+                | "h4"
+                | "h5"
+                | "h6"
+        );
+        if block && !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        rest = &rest[length..];
+    }
+    text.push_str(rest);
+    unescape(&text).trim().to_owned()
+}
+
+/// Undoes character references: numbers, and the names in daily use.
+pub(crate) fn unescape(html: &str) -> String {
+    let mut text = String::with_capacity(html.len());
+    let mut rest = html;
+    while let Some(ampersand) = rest.find('&') {
+        text.push_str(&rest[..ampersand]);
+        rest = &rest[ampersand..];
+        // No name that is known here is longer.
+        let end = rest.bytes().take(12).position(|byte| byte == b';');
+        match end.and_then(|end| Some((end, referenced(&rest[1..end])?))) {
+            Some((end, character)) => {
+                text.push(character);
+                rest = &rest[end + 1..];
+            }
+            None => {
+                text.push('&');
+                rest = &rest[1..];
+            }
+        }
+    }
+    text.push_str(rest);
+    text
+}
+
+fn referenced(name: &str) -> Option<char> {
+    if let Some(number) = name.strip_prefix('#') {
+        let code = match number.strip_prefix(['x', 'X']) {
+            Some(digits) => u32::from_str_radix(digits, 16).ok()?,
+            None => number.parse().ok()?,
+        };
+        return char::from_u32(code).filter(|character| *character != '\0');
+    }
+    Some(match name {
+        "amp" => '&',
+        "lt" => '<',
+        "gt" => '>',
+        "quot" => '"',
+        "apos" => '\'',
+        "nbsp" => '\u{a0}',
+        "ndash" => '\u{2013}',
+        "mdash" => '\u{2014}',
+        "hellip" => '\u{2026}',
+        "lsquo" => '\u{2018}',
+        "rsquo" => '\u{2019}',
+        "ldquo" => '\u{201c}',
+        "rdquo" => '\u{201d}',
+        "copy" => '\u{a9}',
+        "euro" => '\u{20ac}',
+        _ => return None,
+    })
+}
+
+/// Plain text as HTML.
+pub(crate) fn escape(text: &str) -> Cow<'_, str> {
+    if text.contains(['&', '<', '>']) {
+        Cow::Owned(text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;"))
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
+/// What stands inside the one `div` of XHTML content, or in the element itself.
+pub(crate) fn inside_div<'a>(element: Element<'_, 'a>) -> &'a str {
+    let div = element.children().find(|child| child.local() == "div").unwrap_or(element);
+    &div.document()[div.content_span()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn markup_is_told_from_text() {
+        for text in ["a < b", "1<2>1", "AT&T", "<", "", "a <- b"] {
+            assert!(!has_tags(text), "{text}");
+        }
+        for html in ["<p>a", "a<br/>", "</b>", "<!-- x -->"] {
+            assert!(has_tags(html), "{html}");
+        }
+    }
+
+    #[test]
+    fn markup_becomes_plain_text() {
+        for (html, text) in [
+            ("<p>Get <b>milk</b></p><p>and eggs</p>", "Get milk\nand eggs"),
+            (
+                "1 &lt; 2 &amp;&amp; 3 < 4 &#8211; &#x2014; &bogus; &",
+                "1 < 2 && 3 < 4 – — &bogus; &",
+            ),
+            ("a<!-- <b> -->b", "ab"),
+            ("a<b", "a<b"),
+            ("&aaaaaaaaé;", "&aaaaaaaaé;"),
+            ("&éééééé;<é", "&éééééé;<é"),
+        ] {
+            assert_eq!(plain(html), text, "{html}");
+        }
+    }
+
+    #[test]
+    fn text_survives_as_html() {
+        for text in ["a < b & c > d", "&amp;", "plain"] {
+            assert_eq!(unescape(&escape(text)), text);
+        }
+    }
+}
