@@ -1,0 +1,359 @@
+//! Enrolling the entries of a plain feed, one that takes no part in sharing; never done unasked.
+//!
+//! An entry's first update is derived from its payload alone, its `by` being `import.{hash}`, so two
+//! endpoints that import one entry make one version and have nothing to merge. Where they saw
+//! different texts of it, neither supersedes the other: a conflict.
+//!
+//! Importing again updates what changed *in the feed* and leaves alone what a person edited here. For
+//! that we must know which payload the last import had, and every import says so itself: a later one
+//! signs with a fresh line `{name}.import-{hash}-{random}`. That takes no storage, survives backups,
+//! and travels: another endpoint that imports the same feed sees what was imported here and does not
+//! repeat it. The random tail keeps a line to one editor even where two copies of a store import the
+//! same text.
+//!
+//! A later import continues from what the last one left. If somebody has edited the item since, both
+//! are kept, as a conflict, and the next import continues on the imported side of it. What a person
+//! deleted stays deleted.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use feedsync::{
+    Base, By, Creation, Edit, History, Incorporation, Item, ItemId, Payload, Sequence, Stamp,
+    Timestamp, Update, Updates, check_conflicts, incorporate,
+};
+use feedsync_store::{
+    CollectionName, Digest, Origin, PageLimit, Put, Snapshot, StoreExt, StoredItem, Write,
+};
+
+use crate::endpoint::{Endpoint, blobs_of};
+use crate::error::{EditFailure, EndpointError};
+use crate::incorporate::{Counts, ItemOutcome, ItemReport};
+use crate::signature::Signature;
+
+/// An entry of a plain feed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlainItem {
+    /// The same each time this entry is read.
+    pub id: ItemId,
+    /// The entry.
+    pub payload: Payload,
+    /// The entry's own date.
+    pub when: Option<Timestamp>,
+}
+
+/// What became of the entries.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Imported {
+    /// How many entries came to what.
+    pub counts: Counts,
+    /// Items that were deleted because the feed no longer has them; only when mirroring.
+    pub deleted: u64,
+    /// Entries left out because an earlier one in the feed has the same id.
+    pub repeated: u64,
+    /// One for each entry that was not left out, in the feed's order.
+    pub items: Vec<ItemReport>,
+}
+
+/// Entries in one transaction.
+const BATCH: usize = 500;
+
+impl Endpoint {
+    /// Imports the entries of a plain feed, batch by batch; importing again after an interruption
+    /// changes only what is left to change.
+    ///
+    /// With `mirror`, items that an import made and that are not among the entries are deleted.
+    pub async fn import(
+        &self,
+        collection: &CollectionName,
+        entries: Vec<PlainItem>,
+        mirror: bool,
+    ) -> Result<Imported, EndpointError> {
+        let mut imported = Imported::default();
+        let mut seen = BTreeSet::new();
+        let count = entries.len();
+        let entries: Vec<_> =
+            entries.into_iter().filter(|entry| seen.insert(entry.id.clone())).collect();
+        imported.repeated = (count - entries.len()) as u64;
+        let mut entries = entries.into_iter().peekable();
+        while entries.peek().is_some() {
+            let batch: Arc<Vec<_>> = Arc::new(entries.by_ref().take(BATCH).collect());
+            for report in self.import_batch(collection, batch).await? {
+                imported.counts.count(report.outcome);
+                imported.items.push(report);
+            }
+        }
+        if mirror {
+            imported.deleted = self.delete_absent(collection, &seen).await?;
+        }
+        Ok(imported)
+    }
+
+    async fn import_batch(
+        &self,
+        collection: &CollectionName,
+        batch: Arc<Vec<PlainItem>>,
+    ) -> Result<Vec<ItemReport>, EndpointError> {
+        let keys = batch.iter().map(|entry| entry.id.clone()).collect();
+        let (_, reports) = self
+            .store
+            .decide(collection, keys, move |snapshot| {
+                let mut writes = Vec::new();
+                let mut reports = Vec::with_capacity(batch.len());
+                for entry in batch.iter() {
+                    match import_one(snapshot, entry, &mut writes) {
+                        Ok(outcome) => reports.push(ItemReport { id: entry.id.clone(), outcome }),
+                        Err(error) => return (Vec::new(), Err(error)),
+                    }
+                }
+                (writes, Ok(reports))
+            })
+            .await?;
+        reports
+    }
+
+    async fn delete_absent(
+        &self,
+        collection: &CollectionName,
+        present: &BTreeSet<ItemId>,
+    ) -> Result<u64, EndpointError> {
+        let mut deleted = 0;
+        let mut after: Option<ItemId> = None;
+        loop {
+            let limit = PageLimit::items(BATCH);
+            let page = self.store.items_by_id(collection, after.as_ref(), limit).await?;
+            let absent: Vec<_> = page
+                .items
+                .iter()
+                .map(|stored| &stored.item)
+                .filter(|item| !present.contains(&item.id) && is_imported(item))
+                .map(|item| item.id.clone())
+                .collect();
+            if !absent.is_empty() {
+                deleted += self.delete_batch(collection, absent).await?;
+            }
+            after = page.items.last().map(|stored| stored.item.id.clone());
+            if !page.more {
+                return Ok(deleted);
+            }
+        }
+    }
+
+    async fn delete_batch(
+        &self,
+        collection: &CollectionName,
+        ids: Vec<ItemId>,
+    ) -> Result<u64, EndpointError> {
+        let (_, deleted) = self
+            .store
+            .decide(collection, ids.clone(), move |snapshot| {
+                let mut writes = Vec::new();
+                let mut deleted = 0;
+                for stored in ids.iter().filter_map(|id| snapshot.item(id)) {
+                    let Some(last) = last_import(&stored.item) else { continue };
+                    if !is_imported(&stored.item) {
+                        continue; // somebody changed it in the meantime
+                    }
+                    match continue_import(snapshot, stored, last, GONE, Edit::delete(), &mut writes)
+                    {
+                        Ok(ItemOutcome::Refused(_)) => {}
+                        Ok(_) => deleted += 1,
+                        Err(error) => return (Vec::new(), Err(error)),
+                    }
+                }
+                (writes, Ok(deleted))
+            })
+            .await?;
+        deleted
+    }
+}
+
+fn import_one(
+    snapshot: &Snapshot,
+    entry: &PlainItem,
+    writes: &mut Vec<Write>,
+) -> Result<ItemOutcome, EndpointError> {
+    let hash = hash(entry);
+    let Some(stored) = snapshot.item(&entry.id) else {
+        return first_import(snapshot, entry, &hash, writes);
+    };
+    let winner = &stored.item.winner;
+    match last_import(&stored.item) {
+        None if winner.payload == entry.payload => Ok(ItemOutcome::Unchanged),
+        None => first_import(snapshot, entry, &hash, writes),
+        Some(last) if last.mark == hash => Ok(ItemOutcome::Unchanged),
+        Some(last) if last.mark == GONE => {
+            let edit = Edit { payload: Some(entry.payload.clone()), deleted: Some(false) };
+            continue_import(snapshot, stored, last, &hash, edit, writes)
+        }
+        Some(_) if winner.deleted => Ok(ItemOutcome::Unchanged),
+        Some(last) => {
+            let edit = Edit::from(entry.payload.clone());
+            continue_import(snapshot, stored, last, &hash, edit, writes)
+        }
+    }
+}
+
+/// The version that everybody derives from this entry, merged with what is there.
+fn first_import(
+    snapshot: &Snapshot,
+    entry: &PlainItem,
+    hash: &str,
+    writes: &mut Vec<Write>,
+) -> Result<ItemOutcome, EndpointError> {
+    let by = line(&format!("{FIRST}{hash}"));
+    let stamp =
+        Stamp::partial(entry.when, Some(by)).map_err(|error| EditFailure::Edit(error.into()))?;
+    let item = Item::create(entry.id.clone(), Creation::default(), &stamp, entry.payload.clone())
+        .map_err(EditFailure::from)?;
+    let stored = snapshot.item(&entry.id);
+    let purged = snapshot.entry(&entry.id).map(|entry| entry.purged.clone());
+    let purged = purged.and_then(History::from_updates);
+    let (outcome, item) =
+        match incorporate(stored.map(|stored| &stored.item), purged.as_ref(), item) {
+            Incorporation::Unchanged => return Ok(ItemOutcome::Unchanged),
+            Incorporation::Refused(refusal) => return Ok(ItemOutcome::Refused(refusal)),
+            Incorporation::Added(item) => (ItemOutcome::Added, item),
+            Incorporation::Updated(item) => (ItemOutcome::Updated, item),
+            Incorporation::Conflict(item) => (ItemOutcome::Conflict, item),
+        };
+    let created_here = stored.is_none_or(|stored| stored.created_here);
+    let origin = stored.map_or(Origin::Here, |stored| match stored.origin {
+        Origin::Here => Origin::Here,
+        _ => Origin::Mixed,
+    });
+    writes.push(Write::Put(Put { blobs: blobs_of(&item), item, created_here, origin }));
+    Ok(outcome)
+}
+
+/// One more import on top of the last: an update of the winner if that is what the last import left,
+/// else a version beside it.
+fn continue_import(
+    snapshot: &Snapshot,
+    stored: &StoredItem,
+    last: LastImport,
+    mark: &str,
+    edit: Edit<Payload>,
+    writes: &mut Vec<Write>,
+) -> Result<ItemOutcome, EndpointError> {
+    let mut item = stored.item.clone();
+    let when = snapshot.now().timestamp().ok_or(EndpointError::Clock)?;
+    let by = later_line(snapshot, mark);
+    let signature = Signature { stamp: Stamp::new(when, by.clone()), by };
+    if *item.winner.dot() == last.update {
+        item.update(&signature.stamp, edit).map_err(EditFailure::from)?;
+    } else {
+        let payload = edit.payload.unwrap_or_else(|| item.winner.payload.clone());
+        let deleted = edit.deleted.unwrap_or(false);
+        item = item
+            .branch(last.base(&stored.item), &signature.stamp, payload, deleted)
+            .map_err(EditFailure::from)?;
+    }
+    if let Err(refusal) = check_conflicts(&item) {
+        return Ok(ItemOutcome::Refused(refusal));
+    }
+    let alone = item.conflicts.is_empty();
+    let origin = if alone || stored.origin == Origin::Here { Origin::Here } else { Origin::Mixed };
+    writes.extend(signature.issue(&item));
+    writes.push(Write::Put(Put {
+        blobs: blobs_of(&item),
+        item,
+        created_here: stored.created_here,
+        origin,
+    }));
+    Ok(if alone { ItemOutcome::Updated } else { ItemOutcome::Conflict })
+}
+
+/// Whether the item is there because a feed had it, and was there when it was last imported.
+fn is_imported(item: &Item<Payload>) -> bool {
+    !item.winner.deleted && last_import(item).is_some_and(|last| last.mark != GONE)
+}
+
+/// The latest update of an item that an import made.
+struct LastImport {
+    update: Update,
+    /// The hash of what was imported, or [`GONE`].
+    mark: String,
+}
+
+/// The import at the highest sequence over all versions: sequences rise with `updates`, also where
+/// resolving a conflict has put histories into one another.
+fn last_import(item: &Item<Payload>) -> Option<LastImport> {
+    item.versions()
+        .flat_map(|version| version.history.updates())
+        .filter_map(|update| Some((update, import_mark(update.by()?)?)))
+        .max_by_key(|(update, _)| (update.sequence(), update.when()))
+        .map(|(update, mark)| LastImport { update: update.clone(), mark: mark.to_owned() })
+}
+
+impl LastImport {
+    /// What the last import left. Where only a longer history shows it, that is the update itself and
+    /// what came at a lower sequence: covering too little costs a conflict, too much an edit.
+    fn base(&self, item: &Item<Payload>) -> Base {
+        let noconflicts = item.winner.noconflicts;
+        if let Some(version) = item.versions().find(|version| *version.dot() == self.update) {
+            return Base {
+                updates: version.updates,
+                noconflicts,
+                history: version.history.clone(),
+            };
+        }
+        let known =
+            item.versions().find(|version| version.history.updates().contains(&self.update));
+        let older = known.into_iter().flat_map(|version| version.history.updates());
+        let older = older.filter(|update| update.sequence() < self.update.sequence());
+        let updates = std::iter::once(&self.update).chain(older).cloned().collect();
+        Base {
+            updates: updates_at(self.update.sequence()),
+            noconflicts,
+            history: History::from_updates(updates)
+                .unwrap_or_else(|| History::new(self.update.clone())),
+        }
+    }
+}
+
+fn updates_at(sequence: Sequence) -> Updates {
+    // Both counters have the same bounds.
+    Updates::new(sequence.get()).unwrap_or(Updates::FIRST)
+}
+
+const FIRST: &str = "import.";
+const LATER: &str = ".import-";
+/// Stands where the hash would, of an item that the feed no longer has.
+const GONE: &str = "gone";
+const HASH_DIGITS: usize = 32;
+
+/// The hash of what an update imported, or [`GONE`]; `None` if no import made it.
+fn import_mark(by: &By) -> Option<&str> {
+    let by = by.as_str();
+    let mark = match by.strip_prefix(FIRST) {
+        Some(mark) => mark,
+        None => by.rsplit_once(LATER)?.1.rsplit_once('-')?.0,
+    };
+    let is_hash = mark.len() == HASH_DIGITS
+        && mark.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    (is_hash || mark == GONE).then_some(mark)
+}
+
+/// The first 128 bits of the SHA-256 of all that the first version holds.
+fn hash(entry: &PlainItem) -> String {
+    let when = entry.when.map(|when| when.to_string()).unwrap_or_default();
+    let text = format!("{}\n{when}\n{}", entry.payload.format, entry.payload.text);
+    let mut digest = Digest::of(text.as_bytes()).to_string();
+    digest.truncate(HASH_DIGITS);
+    digest
+}
+
+fn later_line(snapshot: &Snapshot, mark: &str) -> By {
+    let minted = snapshot.mint();
+    let (name, tail) = minted.as_str().rsplit_once('.').unwrap_or((minted.as_str(), ""));
+    line(&format!("{name}{LATER}{mark}-{tail}"))
+}
+
+/// A line of edits out of an endpoint's name and the letters above.
+fn line(text: &str) -> By {
+    By::new(text).unwrap_or_else(|_| unreachable!("a name, a hash and letters make an identifier"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,233 @@
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use feedsync::{Format, Resolution, Resolved};
+use feedsync_store::{
+    CollectionName, EndpointName, Environment, MemoryStore, Moment, NewCollection, Store as _,
+};
+
+use super::*;
+use crate::incorporate::Source;
+
+/// A clock that moves a second with each look, and numbers that differ by endpoint.
+struct Counting(AtomicU64);
+
+impl Environment for Counting {
+    fn now(&self) -> Moment {
+        let tick = self.0.fetch_add(1, Ordering::Relaxed);
+        Moment::from_micros(1_700_000_000_000_000 + (tick & 0xffff_ffff) * 1_000_000)
+    }
+
+    fn random(&self) -> u64 {
+        self.0.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    }
+}
+
+struct Desk {
+    endpoint: Endpoint,
+    notes: CollectionName,
+}
+
+impl Desk {
+    async fn new(name: &str, seed: u64) -> Self {
+        let environment: Arc<dyn Environment> = Arc::new(Counting(AtomicU64::new(seed << 40)));
+        let name = EndpointName::new(name).unwrap();
+        let store = Arc::new(MemoryStore::new(&name, Arc::clone(&environment)));
+        let notes = CollectionName::new("notes").unwrap();
+        let new = NewCollection {
+            name: notes.clone(),
+            title: "Notes".to_owned(),
+            format: Format::Atom,
+            settings: Default::default(),
+        };
+        store.create_collection(new).await.unwrap();
+        Self { endpoint: Endpoint::new(store, environment), notes }
+    }
+
+    async fn import(&self, entries: &[PlainItem]) -> Imported {
+        self.endpoint.import(&self.notes, entries.to_vec(), false).await.unwrap()
+    }
+
+    async fn mirror(&self, entries: &[PlainItem]) -> Imported {
+        self.endpoint.import(&self.notes, entries.to_vec(), true).await.unwrap()
+    }
+
+    async fn item(&self) -> Item<Payload> {
+        self.endpoint.item(&self.notes, &id("a")).await.unwrap().item
+    }
+
+    async fn edit(&self, edit: Edit<Payload>) {
+        self.endpoint.edit(&self.notes, &id("a"), None, edit).await.unwrap();
+    }
+
+    async fn hears(&self, other: &Desk) {
+        let items = vec![other.item().await];
+        self.endpoint.incorporate(&self.notes, Source::Offered, items, None).await.unwrap();
+    }
+}
+
+fn id(text: &str) -> ItemId {
+    ItemId::new(text).unwrap()
+}
+
+fn payload(text: &str) -> Payload {
+    Payload::new(Format::Atom, text)
+}
+
+fn entry(name: &str, text: &str) -> PlainItem {
+    let when = Some(Timestamp::parse("2005-05-21T11:43:33Z").unwrap());
+    PlainItem { id: id(name), payload: payload(text), when }
+}
+
+#[tokio::test]
+async fn two_importers_of_one_entry_agree() {
+    let (desk, phone) = (Desk::new("desk", 1).await, Desk::new("phone", 2).await);
+    let counts = desk.import(&[entry("a", "one")]).await.counts;
+    assert_eq!(counts, Counts { added: 1, ..Counts::default() });
+    phone.import(&[entry("a", "one")]).await;
+    assert_eq!(desk.item().await, phone.item().await);
+    let first = desk.item().await.winner;
+    assert_eq!((first.updates.get(), first.history.updates().len()), (1, 1));
+    assert_eq!(first.dot().when().unwrap().to_string(), "2005-05-21T11:43:33Z");
+    assert!(first.dot().by().unwrap().as_str().starts_with("import."));
+}
+
+#[tokio::test]
+async fn two_importers_of_different_texts_have_a_conflict() {
+    let (desk, phone) = (Desk::new("desk", 1).await, Desk::new("phone", 2).await);
+    desk.import(&[entry("a", "one")]).await;
+    phone.import(&[entry("a", "two")]).await;
+    desk.hears(&phone).await;
+    phone.hears(&desk).await;
+    assert_eq!(desk.item().await, phone.item().await);
+    assert_eq!(desk.item().await.conflicts.len(), 1);
+}
+
+#[tokio::test]
+async fn importing_again_updates_only_what_changed_in_the_feed() {
+    let desk = Desk::new("desk", 1).await;
+    desk.import(&[entry("a", "one"), entry("b", "one")]).await;
+    let counts = desk.import(&[entry("a", "two"), entry("b", "one")]).await.counts;
+    assert_eq!(counts, Counts { updated: 1, unchanged: 1, ..Counts::default() });
+    let item = desk.item().await;
+    assert_eq!((item.winner.payload, item.winner.updates.get()), (payload("two"), 2));
+    // Back to what it was at first: an update like any other.
+    assert_eq!(desk.import(&[entry("a", "one")]).await.counts.updated, 1);
+    assert_eq!(desk.import(&[entry("a", "one")]).await.counts.unchanged, 1);
+    assert_eq!(desk.item().await.winner.payload, payload("one"));
+}
+
+#[tokio::test]
+async fn what_a_person_edited_is_left_alone_until_the_feed_changes_and_then_kept_beside() {
+    let desk = Desk::new("desk", 1).await;
+    desk.import(&[entry("a", "one")]).await;
+    desk.edit(payload("mine").into()).await;
+    assert_eq!(desk.import(&[entry("a", "one")]).await.counts.unchanged, 1);
+    assert_eq!(desk.item().await.winner.payload, payload("mine"));
+
+    assert_eq!(desk.import(&[entry("a", "two")]).await.counts.conflict, 1);
+    let texts = |item: Item<Payload>| {
+        let mut texts: Vec<_> =
+            item.versions().map(|version| version.payload.text.to_string()).collect();
+        texts.sort();
+        texts
+    };
+    assert_eq!(texts(desk.item().await), ["mine", "two"]);
+    // The next change replaces the imported side and nothing else.
+    assert_eq!(desk.import(&[entry("a", "three")]).await.counts.conflict, 1);
+    assert_eq!(texts(desk.item().await), ["mine", "three"]);
+    assert_eq!(desk.import(&[entry("a", "three")]).await.counts.unchanged, 1);
+
+    let seen = desk.item().await;
+    let keep = feedsync::Keep::Content { payload: payload("both"), deleted: None };
+    let resolution = Resolution { resolved: Resolved::All, keep };
+    desk.endpoint.resolve(&desk.notes, &seen, resolution).await.unwrap();
+    assert_eq!(desk.import(&[entry("a", "three")]).await.counts.unchanged, 1);
+    assert_eq!(texts(desk.item().await), ["both"]);
+}
+
+#[tokio::test]
+async fn what_another_endpoint_imported_is_not_imported_again() {
+    let (desk, phone) = (Desk::new("desk", 1).await, Desk::new("phone", 2).await);
+    desk.import(&[entry("a", "one")]).await;
+    phone.import(&[entry("a", "one")]).await;
+    desk.import(&[entry("a", "two")]).await;
+    phone.hears(&desk).await;
+    assert_eq!(phone.import(&[entry("a", "two")]).await.counts.unchanged, 1);
+    assert_eq!(phone.item().await, desk.item().await);
+}
+
+#[tokio::test]
+async fn two_copies_of_a_store_that_import_the_same_change_share_no_line() {
+    let (desk, copy) = (Desk::new("desk", 1).await, Desk::new("desk", 2).await);
+    for store in [&desk, &copy] {
+        store.import(&[entry("a", "one")]).await;
+        store.import(&[entry("a", "two")]).await;
+    }
+    let (one, two) = (desk.item().await.winner, copy.item().await.winner);
+    assert_ne!(one.dot().by(), two.dot().by());
+}
+
+#[tokio::test]
+async fn nothing_is_deleted_unless_the_feed_is_mirrored() {
+    let desk = Desk::new("desk", 1).await;
+    desk.endpoint.add(&desk.notes, id("own"), Creation::default(), payload("own")).await.unwrap();
+    desk.import(&[entry("a", "one"), entry("b", "one")]).await;
+    assert_eq!(desk.import(&[entry("b", "one")]).await.deleted, 0);
+    assert!(!desk.item().await.winner.deleted);
+    assert_eq!(desk.mirror(&[entry("b", "one")]).await.deleted, 1);
+    assert!(desk.item().await.winner.deleted);
+    assert_eq!(desk.mirror(&[entry("b", "one")]).await.deleted, 0);
+    let own = desk.endpoint.item(&desk.notes, &id("own")).await.unwrap();
+    assert!(!own.item.winner.deleted);
+    // The entry comes back, and the item with it.
+    assert_eq!(desk.mirror(&[entry("a", "one"), entry("b", "one")]).await.counts.updated, 1);
+    assert!(!desk.item().await.winner.deleted);
+}
+
+#[tokio::test]
+async fn mirroring_keeps_an_edit_beside_the_deletion() {
+    let desk = Desk::new("desk", 1).await;
+    desk.import(&[entry("a", "one")]).await;
+    desk.edit(payload("mine").into()).await;
+    assert_eq!(desk.mirror(&[]).await.deleted, 1);
+    let item = desk.item().await;
+    assert!(item.versions().any(|version| !version.deleted && version.payload == payload("mine")));
+}
+
+#[tokio::test]
+async fn what_a_person_deleted_stays_deleted() {
+    let desk = Desk::new("desk", 1).await;
+    desk.import(&[entry("a", "one")]).await;
+    desk.edit(Edit::delete()).await;
+    assert_eq!(desk.import(&[entry("a", "two")]).await.counts.unchanged, 1);
+    assert!(desk.item().await.winner.deleted);
+}
+
+#[tokio::test]
+async fn an_item_of_our_own_with_the_same_id_is_not_overwritten() {
+    let desk = Desk::new("desk", 1).await;
+    desk.endpoint.add(&desk.notes, id("a"), Creation::default(), payload("own")).await.unwrap();
+    assert_eq!(desk.import(&[entry("a", "one")]).await.counts.conflict, 1);
+    assert_eq!(desk.item().await.conflicts.len(), 1);
+}
+
+#[tokio::test]
+async fn entries_that_share_an_id_count_once() {
+    let desk = Desk::new("desk", 1).await;
+    let entries: Vec<_> =
+        (0..1_200).map(|number| entry(&format!("n{}", number % 1_100), "one")).collect();
+    let imported = desk.import(&entries).await;
+    assert_eq!((imported.counts.added, imported.repeated), (1_100, 100));
+}
+
+#[test]
+fn only_lines_of_imports_are_taken_for_imports() {
+    let hash = "0123456789abcdef0123456789abcdef";
+    let mark = |text: &str| import_mark(&By::new(text).unwrap()).map(str::to_owned);
+    assert_eq!(mark(&format!("import.{hash}")).as_deref(), Some(hash));
+    assert_eq!(mark(&format!("a.b-c.import-{hash}-0x1")).as_deref(), Some(hash));
+    assert_eq!(mark("desk.import-gone-xyz").as_deref(), Some(GONE));
+    for other in ["desk.0123456789ab", "import.x", "desk.import-x-y", "desk.import-gone"] {
+        assert_eq!(mark(other), None, "{other}");
+    }
+}
