@@ -3,8 +3,40 @@
 //! Bytes come in, a [`feedsync::Feed`] goes out, and back. What was not edited comes out as it came
 //! in; what cannot be read is refused with line and column.
 
+mod atom;
+mod compose;
+mod context;
+mod date;
 mod diagnostic;
+mod document;
+mod entry;
+mod feed;
+mod head;
+mod items;
+pub mod json;
+mod mapping;
+mod markup;
+mod opml;
 mod options;
+mod payload;
+mod pox;
+mod read;
+mod reading;
+mod remarks;
+mod revise;
+mod rss;
+mod sync;
+mod write;
+mod xml;
 
+pub use compose::compose;
 pub use diagnostic::{Diagnostic, Position, ReadError, Severity};
+pub use document::Document;
+pub use entry::{Category, ContentType, Entry, Link, Person, entry};
+pub use head::{FeedHead, HeadLink};
+pub use mapping::{project, restore};
 pub use options::{Limits, Mode, ReadOptions};
+pub use read::{detect, read};
+pub use reading::{Reading, Refused};
+pub use revise::{ReviseError, Revision, revise};
+pub use write::FeedWriter;

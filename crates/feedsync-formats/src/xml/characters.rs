@@ -10,14 +10,9 @@ pub(crate) const fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 
-/// Whether a raw text is white space only (or empty).
+/// Whether a text is white space only (or empty).
 pub(crate) fn is_white(text: &str) -> bool {
     text.bytes().all(is_space)
-}
-
-/// Whether a text, its references resolved, is white space only (or empty).
-pub(crate) fn is_white_text(raw: &str) -> bool {
-    is_white(raw) || is_white(&unescape(raw))
 }
 
 /// Runs of white space become one blank, none at the ends.

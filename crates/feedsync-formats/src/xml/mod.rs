@@ -25,7 +25,7 @@ mod tests;
 mod tree;
 
 pub(crate) use attributes::Attribute;
-pub(crate) use characters::{collapse, is_space, is_white, is_white_text, unescape};
+pub(crate) use characters::{collapse, is_space, is_white, unescape};
 pub(crate) use encoding::{Encoding, decode};
 pub(crate) use error::XmlError;
 pub(crate) use escape::{escape_attribute, escape_text};

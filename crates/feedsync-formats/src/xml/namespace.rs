@@ -47,8 +47,6 @@ known! {
     RSS2 = 11, "http://backend.userland.com/rss2";
     /// Atom 0.3.
     ATOM03 = 12, "http://purl.org/atom/ns#";
-    /// XHTML.
-    XHTML = 13, "http://www.w3.org/1999/xhtml";
 }
 
 impl Namespace {

@@ -115,11 +115,6 @@ impl<'a> Reader<'a> {
         &self.namespaces
     }
 
-    /// How many elements are open.
-    pub(crate) fn depth(&self) -> usize {
-        self.open.len()
-    }
-
     /// The next token; the attributes of a start tag are appended to `attributes`.
     pub(crate) fn token(&mut self, attributes: &mut Vec<Attribute>) -> Result<Token, XmlError> {
         let bytes = self.text.as_bytes();

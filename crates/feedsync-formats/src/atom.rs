@@ -1,0 +1,62 @@
+//! Atom 1.0: `feed` holds `entry`.
+
+use crate::feed::{Place, Role};
+use crate::head::FeedHead;
+use crate::payload::push_attribute;
+use crate::sync::push_sharing;
+use crate::xml::escape_text;
+
+/// The namespace of Atom 1.0.
+pub(crate) const ATOM: &str = "http://www.w3.org/2005/Atom";
+
+pub(crate) fn role(place: Place<'_>) -> Role {
+    match (place.path, place.local) {
+        ([], _) => Role::Items,
+        ([_], "entry") if place.namespace == place.root => Role::Item,
+        ([_], "title") if place.namespace == place.root => Role::Title,
+        _ => Role::Other,
+    }
+}
+
+/// Appends everything before the first entry: a valid feed has id, title, updated and, for entries
+/// that name none, an author (RFC 4287 4.1.1).
+pub(crate) fn begin(out: &mut String, head: &FeedHead<'_>, declarations: &str) {
+    out.push_str("<feed xmlns=\"");
+    out.push_str(ATOM);
+    out.push('"');
+    out.push_str(declarations);
+    out.push_str(">\n");
+    let mut element = |name: &str, text: &str| {
+        out.push_str(&format!("<{name}>"));
+        escape_text(out, text);
+        out.push_str(&format!("</{name}>\n"));
+    };
+    element("id", head.id);
+    element("title", head.title);
+    element("updated", &head.updated.to_string());
+    out.push_str("<author><name>");
+    escape_text(out, head.author);
+    out.push_str("</name></author>\n");
+    push_links(out, head, "link");
+    if let Some(sharing) = head.sharing {
+        push_sharing(out, sharing);
+    }
+}
+
+/// Appends the links of a feed as Atom has them, under the given element name.
+pub(crate) fn push_links(out: &mut String, head: &FeedHead<'_>, name: &str) {
+    let own = [("self", head.self_link), ("next", head.next)];
+    let own = own.into_iter().filter_map(|(rel, href)| Some((rel, href?, None)));
+    for (rel, href, media_type) in
+        own.chain(head.links.iter().map(|link| (link.rel, link.href, link.media_type)))
+    {
+        out.push('<');
+        out.push_str(name);
+        push_attribute(out, "rel", rel);
+        push_attribute(out, "href", href);
+        if let Some(media_type) = media_type {
+            push_attribute(out, "type", media_type);
+        }
+        out.push_str("/>\n");
+    }
+}

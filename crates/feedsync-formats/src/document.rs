@@ -1,0 +1,226 @@
+//! A whole document that keeps its source, for commands that work on files.
+
+use std::collections::{HashMap, HashSet};
+
+use feedsync::{Feed, Format, Item, Payload};
+
+use crate::diagnostic::{Diagnostic, ReadError};
+use crate::feed::{self, Parsed};
+use crate::json;
+use crate::options::ReadOptions;
+use crate::payload::Default;
+use crate::read::{check_is_xml, looks_like_json};
+use crate::reading::{Reading, Refused};
+use crate::sync::{Surroundings, push_item};
+use crate::xml::{Encoding, decode};
+
+/// A document that keeps its source: what is not replaced comes out as it came in, in the
+/// document's own encoding.
+pub struct Document(Kind);
+
+enum Kind {
+    Json(json::Document),
+    Xml(Box<XmlDocument>),
+}
+
+struct XmlDocument {
+    bytes: Vec<u8>,
+    text: String,
+    encoding: Encoding,
+    parsed: Parsed,
+}
+
+impl Document {
+    /// Reads a document and keeps its bytes.
+    pub fn read(bytes: &[u8], options: &ReadOptions<'_>) -> Result<Self, ReadError> {
+        if looks_like_json(bytes) {
+            return json::Document::read(bytes, options).map(|document| Self(Kind::Json(document)));
+        }
+        let (text, encoding) = decode(bytes, options)?;
+        check_is_xml(&text)?;
+        let parsed = feed::parse(&text, None, options)?;
+        let text = text.into_owned();
+        let document = XmlDocument { bytes: bytes.to_vec(), text, encoding, parsed };
+        Ok(Self(Kind::Xml(Box::new(document))))
+    }
+
+    /// The whole reading.
+    pub fn reading(&self) -> &Reading {
+        match &self.0 {
+            Kind::Json(document) => document.reading(),
+            Kind::Xml(document) => &document.parsed.reading,
+        }
+    }
+
+    /// The format it is in.
+    pub fn format(&self) -> Format {
+        self.reading().format
+    }
+
+    /// What takes part in sharing.
+    pub fn feed(&self) -> &Feed {
+        &self.reading().feed
+    }
+
+    /// Remarks, in document order.
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.reading().diagnostics
+    }
+
+    /// Items that could not be read; they keep their place and bytes.
+    pub fn refused(&self) -> &[Refused] {
+        &self.reading().refused
+    }
+
+    /// The document with these items: one that is equal to what was read keeps its bytes, one that
+    /// differs is written in the place of its id, a new one at the end. Items that are not named
+    /// stay, refused and plain ones too; of an id that occurs more often than it is named the
+    /// surplus goes, since its versions are in the item that is named. Payloads of
+    /// another format are projected. Outlines keep their nesting; a new place is in their claim.
+    pub fn to_bytes_with(&self, items: &[Item<Payload>]) -> Vec<u8> {
+        match &self.0 {
+            Kind::Json(document) => document.to_bytes_with(items),
+            Kind::Xml(document) => document.to_bytes_with(items),
+        }
+    }
+}
+
+/// What becomes of an item of the document.
+enum Change<'i> {
+    Replace(&'i Item<Payload>),
+    Remove,
+}
+
+impl XmlDocument {
+    fn to_bytes_with(&self, items: &[Item<Payload>]) -> Vec<u8> {
+        let changes = self.changes(items);
+        let known: HashSet<&str> =
+            self.parsed.reading.feed.items.iter().map(|item| item.id.as_str()).collect();
+        let new: Vec<_> = items.iter().filter(|item| !known.contains(item.id.as_str())).collect();
+        if changes.is_empty() && new.is_empty() {
+            return self.bytes.clone();
+        }
+        let mut out = String::with_capacity(self.text.len());
+        let mut from = 0;
+        let end = &self.parsed.end;
+        let mut slot = 0;
+        while slot < self.parsed.slots.len() {
+            let span = self.parsed.slots[slot].span.clone();
+            if changes.contains_key(&slot) {
+                out.push_str(&self.text[from..span.start]);
+                slot = self.push_changed(&mut out, slot, &changes);
+                from = span.end;
+            } else {
+                slot += 1;
+            }
+        }
+        out.push_str(&self.text[from..end.offset]);
+        if end.empty.is_some() && !new.is_empty() {
+            out.push('>');
+        }
+        for item in &new {
+            push_item(&mut out, item, &self.place(), |_, _| {});
+            out.push('\n');
+        }
+        match &end.empty {
+            Some(name) if !new.is_empty() => {
+                out.push_str(&format!("</{name}>"));
+                out.push_str(&self.text[end.offset + 2..]);
+            }
+            _ => out.push_str(&self.text[end.offset..]),
+        }
+        self.encoding.encode(&out)
+    }
+
+    fn place(&self) -> Surroundings {
+        let end = &self.parsed.end;
+        Surroundings {
+            format: self.parsed.reading.format,
+            default: Default::of(end.default.as_deref()),
+            prefix: end.prefix.clone(),
+            self_contained: end.self_contained,
+        }
+    }
+
+    /// By slot; items that stay as they are are not in it.
+    fn changes<'i>(&self, items: &'i [Item<Payload>]) -> HashMap<usize, Change<'i>> {
+        let mut named: HashMap<&str, Vec<&Item<Payload>>> = HashMap::new();
+        for item in items.iter().rev() {
+            named.entry(item.id.as_str()).or_default().push(item);
+        }
+        let mut changes = HashMap::new();
+        for (index, slot) in self.parsed.slots.iter().enumerate() {
+            let Some(old) = slot.item.map(|item| &self.parsed.reading.feed.items[item]) else {
+                continue;
+            };
+            match named.get_mut(old.id.as_str()).map(Vec::pop) {
+                Some(Some(new)) if new != old => {
+                    changes.insert(index, Change::Replace(new));
+                }
+                Some(None) => {
+                    changes.insert(index, Change::Remove);
+                }
+                _ => {}
+            }
+        }
+        changes
+    }
+
+    /// Appends the slot as it is to be, with the slots inside it; gives the first slot after it.
+    fn push_changed(
+        &self,
+        out: &mut String,
+        slot: usize,
+        changes: &HashMap<usize, Change<'_>>,
+    ) -> usize {
+        let span = self.parsed.slots[slot].span.clone();
+        let after = self.parsed.slots[slot..]
+            .iter()
+            .position(|other| other.span.start >= span.end)
+            .map_or(self.parsed.slots.len(), |count| slot + count);
+        let inner = |out: &mut String| {
+            let mut next = slot + 1;
+            while next < after {
+                let span = self.parsed.slots[next].span.clone();
+                out.push('\n');
+                if changes.contains_key(&next) {
+                    next = self.push_changed(out, next, changes);
+                } else {
+                    next = self.push_unchanged(out, next, changes);
+                }
+                debug_assert!(next >= after || self.parsed.slots[next].span.start >= span.end);
+            }
+        };
+        match changes.get(&slot) {
+            Some(Change::Replace(item)) => {
+                push_item(out, item, &self.place(), |out, _| inner(out));
+            }
+            _ => inner(out),
+        }
+        after
+    }
+
+    /// Appends a slot that stays, with the changes inside it.
+    fn push_unchanged(
+        &self,
+        out: &mut String,
+        slot: usize,
+        changes: &HashMap<usize, Change<'_>>,
+    ) -> usize {
+        let span = self.parsed.slots[slot].span.clone();
+        let mut from = span.start;
+        let mut next = slot + 1;
+        while self.parsed.slots.get(next).is_some_and(|inner| inner.span.end <= span.end) {
+            if changes.contains_key(&next) {
+                let inner = self.parsed.slots[next].span.clone();
+                out.push_str(&self.text[from..inner.start]);
+                next = self.push_changed(out, next, changes);
+                from = inner.end;
+            } else {
+                next += 1;
+            }
+        }
+        out.push_str(&self.text[from..span.end]);
+        next
+    }
+}

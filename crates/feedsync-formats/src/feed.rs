@@ -1,0 +1,297 @@
+//! An XML feed from its root to its last item, in one pass over the text.
+//!
+//! Each format says which elements hold items ([`Role`]); the rest is the same for all. Items are read
+//! one at a time and forgotten, so that memory holds the text and the feed, never a tree of both.
+
+use feedsync::Format;
+
+use crate::context::Context;
+use crate::diagnostic::ReadError;
+use crate::items::{Extras, Items, Slot};
+use crate::opml;
+use crate::options::ReadOptions;
+use crate::reading::Reading;
+use crate::remarks::{Fault, Places};
+use crate::sync::{is_self_contained, read_sharing};
+use crate::xml::{Attribute, Namespace, Reader, StartTag, Token, Tree, XmlError, collapse};
+use crate::{atom, pox, rss};
+
+/// What an element is to the reader.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// Its children are looked at one by one.
+    Container,
+    /// As a container; new items go to its end.
+    Items,
+    /// An item if it takes part or not.
+    Item,
+    /// An item if it has an `sx:sync`, else none.
+    Candidate,
+    /// The outlines of OPML.
+    Outlines,
+    /// `sx:sharing`.
+    Sharing,
+    /// The title of the feed.
+    Title,
+    /// Nothing of ours.
+    Other,
+}
+
+/// A start tag and where it stands.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place<'a> {
+    /// Local names of the open elements, the root first.
+    pub(crate) path: &'a [&'a str],
+    /// The namespace of the root; its own for the root.
+    pub(crate) root: Namespace,
+    /// The element's namespace.
+    pub(crate) namespace: Namespace,
+    /// The element's local name.
+    pub(crate) local: &'a str,
+}
+
+/// A feed and where its parts stand in the text.
+#[derive(Debug)]
+pub(crate) struct Parsed {
+    pub(crate) reading: Reading,
+    pub(crate) slots: Vec<Slot>,
+    /// Where new items go, and what they find there.
+    pub(crate) end: End,
+}
+
+/// The place after the last item.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct End {
+    /// Offset of the end tag of the element that holds the items, or of `/>`.
+    pub(crate) offset: usize,
+    /// The qualified name of that element if it has no end tag yet.
+    pub(crate) empty: Option<String>,
+    /// The default namespace.
+    pub(crate) default: Option<String>,
+    /// The prefix of FeedSync.
+    pub(crate) prefix: Option<String>,
+    /// Whether the document says that its items are self-contained.
+    pub(crate) self_contained: bool,
+}
+
+/// Reads a document of a known or, for `None`, of any XML format.
+pub(crate) fn parse(
+    text: &str,
+    format: Option<Format>,
+    options: &ReadOptions<'_>,
+) -> Result<Parsed, ReadError> {
+    let ill_formed = |error: XmlError| error.into_read_error(text);
+    let mut reader = Reader::new(text, options.mode, &options.limits).map_err(ill_formed)?;
+    let mut attributes = Vec::new();
+    let root = root(&mut reader, &mut attributes).map_err(ill_formed)?;
+    let found = format_of(text, &root);
+    let format = match (format, found) {
+        (None, Some(found)) => found,
+        (Some(wanted), Some(found)) if wanted == found => found,
+        (Some(Format::Pox), _) => Format::Pox,
+        _ => {
+            let name = root.local_name(text);
+            return Err(ReadError::UnknownFormat { found: format!("a document <{name}>") });
+        }
+    };
+    let mut feed = FeedReader::new(text, format, options);
+    feed.document(&mut reader, root, &attributes).map_err(ill_formed)?;
+    Ok(feed.finish())
+}
+
+fn root(reader: &mut Reader<'_>, attributes: &mut Vec<Attribute>) -> Result<StartTag, XmlError> {
+    loop {
+        match reader.token(attributes)? {
+            Token::Start(tag) => return Ok(tag),
+            Token::EndOfDocument => return Err(XmlError::new(0, "the document has no root")),
+            _ => {}
+        }
+    }
+}
+
+/// The format that a root element tells; POX only where FeedSync is named somewhere.
+pub(crate) fn format_of(text: &str, root: &StartTag) -> Option<Format> {
+    let local = root.local_name(text);
+    match (root.namespace, local) {
+        (Namespace::ATOM | Namespace::ATOM03, "feed") => Some(Format::Atom),
+        (_, "rss") | (Namespace::RDF, "RDF") => Some(Format::Rss),
+        (Namespace::NONE, "opml") => Some(Format::Opml),
+        _ if memchr::memmem::find(text.as_bytes(), crate::payload::FEEDSYNC.as_bytes())
+            .is_some() =>
+        {
+            Some(Format::Pox)
+        }
+        _ => None,
+    }
+}
+
+struct FeedReader<'a, 'o> {
+    text: &'a str,
+    items: Items<'o>,
+    tree: Tree<'a>,
+    title: Option<String>,
+    sharing_seen: bool,
+    end: End,
+}
+
+struct Open<'a> {
+    context: Context<'a>,
+    role: Role,
+}
+
+impl<'a, 'o> FeedReader<'a, 'o> {
+    fn new(text: &'a str, format: Format, options: &'o ReadOptions<'o>) -> Self {
+        Self {
+            text,
+            items: Items::new(format, options),
+            tree: Tree::default(),
+            title: None,
+            sharing_seen: false,
+            end: End::default(),
+        }
+    }
+
+    fn role(&self, place: Place<'_>) -> Role {
+        match self.items.format {
+            _ if place.namespace == Namespace::FEEDSYNC && place.local == "sharing" => {
+                Role::Sharing
+            }
+            Format::Atom => atom::role(place),
+            Format::Rss => rss::role(place),
+            Format::Opml => opml::role(place),
+            Format::Pox | Format::Json => pox::role(place),
+        }
+    }
+
+    fn document(
+        &mut self,
+        reader: &mut Reader<'a>,
+        root: StartTag,
+        attributes: &[Attribute],
+    ) -> Result<(), XmlError> {
+        self.items.self_contained = is_self_contained(self.text, attributes);
+        self.end.self_contained = self.items.self_contained;
+        if self.items.format == Format::Pox {
+            self.title = pox::title(self.text, attributes);
+        }
+        let outside = Context::outside(self.items.options.base);
+        let context = outside.enter(self.text, attributes).into_owned();
+        let mut path = vec![root.local_name(self.text)];
+        let role = self.role(Place {
+            path: &[],
+            root: root.namespace,
+            namespace: root.namespace,
+            local: path[0],
+        });
+        let mut open = vec![Open { context, role }];
+        if root.empty {
+            self.close(root.end - 2, Some(root), &open[0]);
+        }
+        let mut attributes = Vec::new();
+        loop {
+            attributes.clear();
+            match reader.token(&mut attributes)? {
+                Token::Start(tag) => {
+                    let local = tag.local_name(self.text);
+                    let namespace = tag.namespace;
+                    let role =
+                        self.role(Place { path: &path, root: root.namespace, namespace, local });
+                    let context = &open[open.len() - 1].context;
+                    if matches!(role, Role::Container | Role::Items) {
+                        let context = context.enter(self.text, &attributes).into_owned();
+                        let inner = Open { context, role };
+                        if tag.empty {
+                            self.close(tag.end - 2, Some(tag), &inner);
+                        } else {
+                            open.push(inner);
+                            path.push(local);
+                        }
+                    } else {
+                        let mut tree = std::mem::take(&mut self.tree);
+                        tree.fill(reader, tag, &attributes)?;
+                        self.element(&tree, role, context)?;
+                        self.tree = tree;
+                    }
+                }
+                Token::End { start, .. } => {
+                    if let Some(closed) = open.pop() {
+                        self.close(start, None, &closed);
+                    }
+                    path.pop();
+                }
+                Token::EndOfDocument => return Ok(()),
+                _ => {}
+            }
+        }
+    }
+
+    fn close(&mut self, offset: usize, empty: Option<StartTag>, closed: &Open<'a>) {
+        if closed.role == Role::Items {
+            let name = |tag: StartTag| {
+                self.text[tag.start + 1..tag.start + 1 + tag.name_length as usize].to_owned()
+            };
+            self.end = End {
+                offset,
+                empty: empty.map(name),
+                default: closed.context.default.as_deref().map(str::to_owned),
+                prefix: closed.context.prefix_of(crate::payload::FEEDSYNC).map(str::to_owned),
+                self_contained: self.items.self_contained,
+            };
+        }
+    }
+
+    fn element(
+        &mut self,
+        tree: &Tree<'a>,
+        role: Role,
+        context: &Context<'a>,
+    ) -> Result<(), XmlError> {
+        let element = tree.root();
+        match role {
+            Role::Item => {
+                self.items.take(element, context, &Extras::default())?;
+            }
+            Role::Candidate => {
+                if element.child(Namespace::FEEDSYNC, "sync").is_some() {
+                    self.items.take(element, context, &Extras::default())?;
+                } else {
+                    pox::warn_of_deep_sync(element, &mut self.items.remarks);
+                }
+            }
+            Role::Outlines => {
+                self.end = opml::read_body(&mut self.items, element, context)?;
+            }
+            Role::Sharing => {
+                if std::mem::replace(&mut self.sharing_seen, true) {
+                    let fault = Fault::new(
+                        element.span().start,
+                        "FeedSync 2.2",
+                        "a second sx:sharing: none counts",
+                    );
+                    self.items.remarks.remark(fault);
+                    self.items.feed.sharing = None;
+                } else {
+                    let mode = self.items.options.mode;
+                    let sharing = read_sharing(element, mode, &mut self.items.remarks);
+                    self.items.feed.sharing = Some(sharing);
+                }
+            }
+            Role::Title => {
+                if self.title.is_none() {
+                    self.title = Some(collapse(&element.text()));
+                }
+            }
+            Role::Container | Role::Items | Role::Other => {}
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Parsed {
+        let mut places = Places::new(self.text);
+        let refused = self.items.take_refused(&mut places);
+        let Items { format, feed, remarks, slots, .. } = self.items;
+        let diagnostics = remarks.into_diagnostics(&mut places);
+        let reading = Reading { format, feed, title: self.title, diagnostics, refused };
+        Parsed { reading, slots, end: self.end }
+    }
+}

@@ -1,0 +1,231 @@
+//! Items of an XML feed: `sx:sync`, payload and conflicts, one by one. A fault in one refuses that
+//! one (R-F8).
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use feedsync::{Feed, Format, Item, ItemId, Payload, Version};
+
+use crate::context::Context;
+use crate::diagnostic::Severity;
+use crate::mapping::restore;
+use crate::options::{Mode, ReadOptions};
+use crate::payload::{Extraction, extract};
+use crate::reading::Refused;
+use crate::remarks::{Fault, Places, Remarks};
+use crate::sync::{Stamp, read_sync, sync_of};
+use crate::xml::{Element, Namespace, XmlError};
+
+/// Where an item stands in the text, and its place among the feed's items if it was read.
+#[derive(Debug, Clone)]
+pub(crate) struct Slot {
+    pub(crate) span: Range<usize>,
+    pub(crate) item: Option<usize>,
+}
+
+/// The items read so far.
+pub(crate) struct Items<'o> {
+    pub(crate) format: Format,
+    pub(crate) options: &'o ReadOptions<'o>,
+    pub(crate) remarks: Remarks,
+    pub(crate) feed: Feed,
+    pub(crate) slots: Vec<Slot>,
+    /// Whether the document says that its items are self-contained, see [`crate::payload`].
+    pub(crate) self_contained: bool,
+    refused: Vec<(Option<String>, usize, Fault)>,
+    seen: HashSet<ItemId>,
+    versions: usize,
+}
+
+/// What an item needs beside its element: for outlines, what is not part of it and its place.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Extras {
+    /// Ascending spans of elements inside that are items of their own.
+    pub(crate) cuts: Vec<Range<usize>>,
+    /// Attributes to add, see [`Extraction::claims`].
+    pub(crate) claims: Vec<(&'static str, String)>,
+}
+
+impl<'o> Items<'o> {
+    pub(crate) fn new(format: Format, options: &'o ReadOptions<'o>) -> Self {
+        Self {
+            format,
+            options,
+            remarks: Remarks::new(options.mode),
+            feed: Feed::default(),
+            slots: Vec::new(),
+            self_contained: false,
+            refused: Vec::new(),
+            seen: HashSet::new(),
+            versions: 0,
+        }
+    }
+
+    /// Takes up one item element and gives its id if it takes part; an error is a bound that was
+    /// passed.
+    pub(crate) fn take<'a>(
+        &mut self,
+        element: Element<'_, 'a>,
+        context: &Context<'a>,
+        extras: &Extras,
+    ) -> Result<Option<ItemId>, XmlError> {
+        let first_remark = self.remarks.len();
+        let start = element.span().start;
+        let mut outcome = self.item(element, context, extras);
+        if self.versions > self.options.limits.items {
+            let message = format!("more than {} items", self.options.limits.items);
+            return Err(XmlError::new(start, message));
+        }
+        if let Ok(Some(item)) = &outcome
+            && !self.seen.insert(item.id.clone())
+        {
+            let message = format!("the id {:?} occurs twice in the feed", item.id.as_str());
+            let twice = Fault::new(start, "FeedSync 2.4", message);
+            match self.options.mode {
+                Mode::Strict => outcome = Err(twice),
+                Mode::Tolerant => self.remarks.warn(twice),
+            }
+        }
+        let mut slot = Slot { span: element.span(), item: None };
+        let id = match outcome {
+            Ok(Some(item)) => {
+                slot.item = Some(self.feed.items.len());
+                let id = item.id.clone();
+                self.feed.items.push(item);
+                self.remarks.about(first_remark, Some(id.as_str()));
+                Some(id)
+            }
+            Ok(None) => {
+                self.feed.plain_items += 1;
+                None
+            }
+            Err(fault) => {
+                let id = raw_id(element);
+                self.remarks.about(first_remark, id.as_deref());
+                self.refused.push((id, self.slots.len(), fault));
+                None
+            }
+        };
+        self.slots.push(slot);
+        Ok(id)
+    }
+
+    fn item<'a>(
+        &mut self,
+        element: Element<'_, 'a>,
+        context: &Context<'a>,
+        extras: &Extras,
+    ) -> Result<Option<Item<Payload>>, Fault> {
+        let contained = self.self_contained;
+        let Some((id, winner, nested)) = self.version(element, context, extras, contained)? else {
+            return Ok(None);
+        };
+        let mut conflicts = Vec::new();
+        // Conflicts inside conflicts are against 2.6; they are taken as one flat set (reading 8).
+        let mut waiting: Vec<_> = nested.into_iter().collect();
+        while let Some((list, context, contained)) = waiting.pop() {
+            for child in list.children() {
+                if !is_item(child, element) {
+                    let message = format!("{} in sx:conflicts is no item", child.name());
+                    self.remarks.warn(Fault::new(child.span().start, "FeedSync 2.6", message));
+                    continue;
+                }
+                let start = child.span().start;
+                let read = self.version(child, &context, &Extras::default(), contained)?;
+                let Some((own, version, nested)) = read else {
+                    let message = "a conflict has no sx:sync";
+                    return Err(Fault::new(start, "FeedSync 2.6", message));
+                };
+                if own != id {
+                    let message = format!("a conflict has the id {own:?}, its item has {id:?}");
+                    return Err(Fault::new(start, "FeedSync 2.6", message));
+                }
+                if let Some(nested) = nested {
+                    let message = "a conflict has conflicts itself; they are taken as the item's";
+                    self.remarks.remark(Fault::new(start, "FeedSync 2.6", message));
+                    waiting.push(nested);
+                }
+                if version.noconflicts != winner.noconflicts {
+                    let message = "a conflict and its item differ in noconflicts";
+                    self.remarks.remark(Fault::new(start, "FeedSync 2.4", message));
+                }
+                conflicts.push(version);
+            }
+        }
+        if winner.noconflicts == Some(true) && !conflicts.is_empty() {
+            let message = "an item with noconflicts has conflicts";
+            self.remarks.remark(Fault::new(element.span().start, "FeedSync 2.4", message));
+        }
+        Ok(Some(Item { id, winner, conflicts }))
+    }
+
+    /// One version; `None` if the element has no `sx:sync`. With it comes its list of conflicts, what
+    /// that list inherits and whether the items in it are self-contained.
+    #[allow(clippy::type_complexity)]
+    fn version<'t, 'a>(
+        &mut self,
+        element: Element<'t, 'a>,
+        context: &Context<'a>,
+        extras: &Extras,
+        self_contained: bool,
+    ) -> Result<
+        Option<(ItemId, Version<Payload>, Option<(Element<'t, 'a>, Context<'a>, bool)>)>,
+        Fault,
+    > {
+        self.versions += 1;
+        let Some(sync) = sync_of(element)? else { return Ok(None) };
+        if let Some(other) =
+            element.children().find(|c| c.local() == "sync" && c.namespace().is_sse())
+        {
+            let message = "both FeedSync and SSE on one item";
+            return Err(Fault::new(other.span().start, "FeedSync 1.1", message));
+        }
+        let text = element.document();
+        let inside = context.enter(text, element.attributes());
+        let stamp = read_sync(sync, &inside, self.options, &mut self.remarks)?;
+        let Stamp { id, updates, deleted, noconflicts, history, foreign, conflicts, .. } = stamp;
+        let self_contained = self_contained || stamp.self_contained;
+        let mut cuts = extras.cuts.clone();
+        cuts.push(sync.span());
+        cuts.sort_by_key(|cut| cut.start);
+        let claims: &[_] = if self_contained { &[] } else { &extras.claims };
+        let mut payload = String::with_capacity(element.span().len());
+        extract(&mut payload, element, context, Extraction { cuts: &cuts, self_contained, claims });
+        let version = restore(Version {
+            updates,
+            deleted,
+            noconflicts,
+            history,
+            payload: Payload { format: self.format, text: payload.into(), sync_foreign: foreign },
+        });
+        let nested = conflicts.map(|list| {
+            let context = inside.enter(text, sync.attributes());
+            (list, context.enter(text, list.attributes()).into_owned(), self_contained)
+        });
+        Ok(Some((id, version, nested)))
+    }
+
+    /// The refusals, with lines and columns.
+    pub(crate) fn take_refused(&mut self, places: &mut Places<'_>) -> Vec<Refused> {
+        std::mem::take(&mut self.refused)
+            .into_iter()
+            .map(|(id, index, fault)| {
+                let reason = places.diagnostic(Severity::Fault, fault, id.clone());
+                Refused { id, index, reason }
+            })
+            .collect()
+    }
+}
+
+/// Whether a child of `sx:conflicts` is a version of the item: it has the item's name, or, as POX
+/// allows, any name and an `sx:sync` (R-F10, R-P2).
+fn is_item(child: Element<'_, '_>, item: Element<'_, '_>) -> bool {
+    (child.local() == item.local() && child.namespace() == item.namespace())
+        || child.child(Namespace::FEEDSYNC, "sync").is_some()
+}
+
+/// The id that an item claims, for the report.
+fn raw_id(item: Element<'_, '_>) -> Option<String> {
+    let sync = item.child(Namespace::FEEDSYNC, "sync")?;
+    sync.value("id").map(std::borrow::Cow::into_owned)
+}

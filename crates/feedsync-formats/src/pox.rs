@@ -1,0 +1,43 @@
+//! Plain old XML: the root, of any name, is the collection; a child of it that has an `sx:sync` is an
+//! item, of any name (R-P1, R-P2).
+
+use crate::feed::{Place, Role};
+use crate::head::FeedHead;
+use crate::payload::push_attribute;
+use crate::remarks::{Fault, Remarks};
+use crate::sync::push_sharing;
+use crate::xml::{Attribute, Element, Namespace};
+
+pub(crate) fn role(place: Place<'_>) -> Role {
+    if place.path.is_empty() { Role::Items } else { Role::Candidate }
+}
+
+/// The title that our own collections carry as an attribute of the root.
+pub(crate) fn title(text: &str, attributes: &[Attribute]) -> Option<String> {
+    attributes
+        .iter()
+        .find(|attribute| {
+            attribute.namespace() == Namespace::NONE && attribute.local(text) == "title"
+        })
+        .map(|attribute| attribute.value(text).into_owned())
+}
+
+/// Reports an `sx:sync` that stands deeper than in an item.
+pub(crate) fn warn_of_deep_sync(element: Element<'_, '_>, remarks: &mut Remarks) {
+    let deep = |child: &Element<'_, '_>| child.is(Namespace::FEEDSYNC, "sync");
+    if element.is(Namespace::FEEDSYNC, "sync") || element.descendants().any(|child| deep(&child)) {
+        let message = format!("sx:sync inside {}, which is no item", element.name());
+        remarks.remark(Fault::new(element.span().start, "FeedSync 2.4", message));
+    }
+}
+
+/// Appends everything before the first item.
+pub(crate) fn begin(out: &mut String, head: &FeedHead<'_>, declarations: &str) {
+    out.push_str("<items");
+    out.push_str(declarations);
+    push_attribute(out, "title", head.title);
+    out.push_str(">\n");
+    if let Some(sharing) = head.sharing {
+        push_sharing(out, sharing);
+    }
+}

@@ -1,0 +1,61 @@
+//! Any of the formats, told apart by content.
+
+use feedsync::Format;
+
+use crate::diagnostic::ReadError;
+use crate::feed;
+use crate::json;
+use crate::options::ReadOptions;
+use crate::reading::Reading;
+use crate::xml::{Reader, Token, decode};
+
+/// Reads a feed; for `None` the format is found out first.
+pub fn read(
+    bytes: &[u8],
+    format: Option<Format>,
+    options: &ReadOptions<'_>,
+) -> Result<Reading, ReadError> {
+    if format == Some(Format::Json) || (format.is_none() && looks_like_json(bytes)) {
+        return json::read(bytes, options);
+    }
+    let (text, _) = decode(bytes, options)?;
+    check_is_xml(&text)?;
+    Ok(feed::parse(&text, format, options)?.reading)
+}
+
+/// The format that the first element or character tells; a plain XML collection only if it names
+/// FeedSync.
+pub fn detect(bytes: &[u8]) -> Option<Format> {
+    if looks_like_json(bytes) {
+        return Some(Format::Json);
+    }
+    let options = ReadOptions::tolerant();
+    let (text, _) = decode(bytes, &options).ok()?;
+    let mut reader = Reader::new(&text, options.mode, &options.limits).ok()?;
+    let mut attributes = Vec::new();
+    loop {
+        match reader.token(&mut attributes).ok()? {
+            Token::Start(root) => return feed::format_of(&text, &root),
+            Token::EndOfDocument => return None,
+            _ => {}
+        }
+    }
+}
+
+/// Whether the bytes begin as a JSON object or array does.
+pub(crate) fn looks_like_json(bytes: &[u8]) -> bool {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    matches!(bytes.iter().find(|byte| !byte.is_ascii_whitespace()), Some(b'{' | b'['))
+}
+
+/// Refuses what does not even begin as XML.
+pub(crate) fn check_is_xml(text: &str) -> Result<(), ReadError> {
+    match text.trim_start().chars().next() {
+        Some('<') => Ok(()),
+        None => Err(ReadError::UnknownFormat { found: "an empty document".into() }),
+        Some(_) => {
+            let start: String = text.trim_start().chars().take(20).collect();
+            Err(ReadError::UnknownFormat { found: format!("a text that begins {start:?}") })
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Faults and warnings while a document is read, by byte offset until the end.
+
+use crate::diagnostic::{Diagnostic, Position, Severity};
+use crate::options::Mode;
+
+/// A fault in a part of a document.
+#[derive(Debug, Clone)]
+pub(crate) struct Fault {
+    pub(crate) offset: usize,
+    pub(crate) clause: &'static str,
+    pub(crate) message: String,
+}
+
+impl Fault {
+    pub(crate) fn new(offset: usize, clause: &'static str, message: impl Into<String>) -> Self {
+        Self { offset, clause, message: message.into() }
+    }
+}
+
+struct Remark {
+    severity: Severity,
+    item: Option<String>,
+    fault: Fault,
+}
+
+/// The remarks on one document.
+pub(crate) struct Remarks {
+    mode: Mode,
+    remarks: Vec<Remark>,
+}
+
+impl Remarks {
+    pub(crate) fn new(mode: Mode) -> Self {
+        Self { mode, remarks: Vec::new() }
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.remarks.len()
+    }
+
+    /// Worth knowing.
+    pub(crate) fn warn(&mut self, fault: Fault) {
+        self.remarks.push(Remark { severity: Severity::Warning, item: None, fault });
+    }
+
+    /// Against the text, though it refuses nothing: in tolerant mode a warning.
+    pub(crate) fn remark(&mut self, fault: Fault) {
+        let severity = match self.mode {
+            Mode::Strict => Severity::Fault,
+            Mode::Tolerant => Severity::Warning,
+        };
+        self.remarks.push(Remark { severity, item: None, fault });
+    }
+
+    /// Names the item that all remarks from the given one on are about.
+    pub(crate) fn about(&mut self, first: usize, item: Option<&str>) {
+        for remark in &mut self.remarks[first..] {
+            remark.item = item.map(str::to_owned);
+        }
+    }
+
+    /// In document order, with lines and columns.
+    pub(crate) fn into_diagnostics(mut self, places: &mut Places<'_>) -> Vec<Diagnostic> {
+        self.remarks.sort_by_key(|remark| remark.fault.offset);
+        self.remarks
+            .into_iter()
+            .map(|remark| places.diagnostic(remark.severity, remark.fault, remark.item))
+            .collect()
+    }
+}
+
+/// Lines and columns of offsets that mostly ascend: each is counted from the one before.
+pub(crate) struct Places<'a> {
+    text: &'a str,
+    offset: usize,
+    position: Position,
+}
+
+impl<'a> Places<'a> {
+    pub(crate) fn new(text: &'a str) -> Self {
+        Self { text, offset: 0, position: Position { line: 1, column: 1 } }
+    }
+
+    fn at(&mut self, offset: usize) -> Position {
+        if offset < self.offset {
+            *self = Self::new(self.text);
+        }
+        let between = &self.text.as_bytes()[self.offset..offset.min(self.text.len())];
+        for &byte in between {
+            if byte == b'\n' {
+                self.position.line = self.position.line.saturating_add(1);
+                self.position.column = 1;
+            } else if byte & 0xc0 != 0x80 {
+                self.position.column = self.position.column.saturating_add(1);
+            }
+        }
+        self.offset += between.len();
+        self.position
+    }
+
+    pub(crate) fn diagnostic(
+        &mut self,
+        severity: Severity,
+        fault: Fault,
+        item: Option<String>,
+    ) -> Diagnostic {
+        let position = self.at(fault.offset);
+        Diagnostic { severity, position, clause: fault.clause, message: fault.message, item }
+    }
+}

@@ -1,0 +1,87 @@
+//! Foreign markup on `sx:sync` and `sx:history` (2.1 rule 7), as one self-contained text.
+//!
+//! The text is an element `sync` or `history`: the declarations that it needs (default namespace,
+//! then prefixes in ascending order), the foreign attributes and children as they stood. It is never
+//! written as such; its attributes and children go back to where they were.
+
+use crate::context::Context;
+use crate::payload::{PayloadTag, push_declaration, uses};
+use crate::xml::{Attribute, Element, Namespace, Node, NodeKind};
+
+/// The foreign markup on an element; `None` if there is none. The predicates say what is FeedSync's;
+/// `context` is the one inside the element.
+pub(super) fn collect(
+    element: Element<'_, '_>,
+    context: &Context<'_>,
+    own_attribute: impl Fn(&Attribute) -> bool,
+    own_child: impl Fn(Element<'_, '_>) -> bool,
+) -> Option<String> {
+    let text = element.document();
+    let is_foreign = |node: &Node<'_, '_>| match node.kind() {
+        NodeKind::Element => node.element().is_some_and(|child| !own_child(child)),
+        NodeKind::Other => true,
+        NodeKind::Text | NodeKind::CData => false,
+    };
+    let attributes = || {
+        element.attributes().iter().filter(|attribute| {
+            attribute.namespace() != Namespace::XMLNS
+                && attribute.namespace() != Namespace::OWN
+                && !own_attribute(attribute)
+        })
+    };
+    let children = || element.nodes().filter(is_foreign);
+    if attributes().next().is_none() && children().next().is_none() {
+        return None;
+    }
+    let mut inner = String::new();
+    for attribute in attributes() {
+        inner.push(' ');
+        inner.push_str(&text[attribute.span()]);
+    }
+    let attributes_end = inner.len();
+    children().for_each(|child| inner.push_str(child.source()));
+    let elements = || children().filter_map(Node::element);
+    let mut out = format!("<{}", element.local());
+    if let Some(iri) = &context.default
+        && elements().next().is_some()
+    {
+        push_declaration(&mut out, "", iri);
+    }
+    for declaration in &context.prefixes {
+        let prefix = declaration.prefix;
+        let used = attributes().any(|attribute| attribute.prefix(text) == prefix)
+            || elements().any(|child| uses(child, prefix, &[]));
+        if used {
+            push_declaration(&mut out, prefix, &declaration.iri);
+        }
+    }
+    out.push_str(&inner[..attributes_end]);
+    if attributes_end == inner.len() {
+        out.push_str("/>");
+    } else {
+        out.push('>');
+        out.push_str(&inner[attributes_end..]);
+        out.push_str("</");
+        out.push_str(element.local());
+        out.push('>');
+    }
+    Some(out)
+}
+
+/// The two parts of such a text: what goes into the start tag, what goes between the tags.
+pub(super) struct Parts<'t> {
+    pub(super) attributes: &'t str,
+    pub(super) children: &'t str,
+    pub(super) tag: PayloadTag<'t>,
+}
+
+/// Takes a text apart again; `None` for one that came in another family of formats.
+pub(super) fn parts(text: &str) -> Option<Parts<'_>> {
+    if !text.starts_with('<') {
+        return None;
+    }
+    let tag = PayloadTag::read(text);
+    let attributes = tag.attributes_text(text);
+    let children = tag.content(text);
+    Some(Parts { attributes, children, tag })
+}

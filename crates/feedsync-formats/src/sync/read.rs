@@ -1,0 +1,137 @@
+//! Reading `sx:sync` and `sx:history`.
+
+use std::sync::Arc;
+
+use feedsync::{History, ItemId, Update, Updates};
+
+use super::foreign::collect;
+use super::value::Attributes;
+use crate::context::Context;
+use crate::options::ReadOptions;
+use crate::remarks::{Fault, Remarks};
+use crate::xml::{Attribute, Element, Namespace};
+
+/// What an `sx:sync` says, its conflicts not yet read.
+pub(crate) struct Stamp<'t, 'a> {
+    pub(crate) id: ItemId,
+    pub(crate) updates: Updates,
+    pub(crate) deleted: bool,
+    pub(crate) noconflicts: Option<bool>,
+    pub(crate) history: History,
+    pub(crate) foreign: Option<Arc<str>>,
+    pub(crate) conflicts: Option<Element<'t, 'a>>,
+    /// Our own mark that the item inherits nothing, see [`crate::payload`].
+    pub(crate) self_contained: bool,
+}
+
+/// The `sx:sync` of an item; two are a fault (R-F11).
+pub(crate) fn sync_of<'t, 'a>(item: Element<'t, 'a>) -> Result<Option<Element<'t, 'a>>, Fault> {
+    only_child(item, "sync", "FeedSync 2.4")
+}
+
+/// The only child of that name in FeedSync's namespace.
+pub(super) fn only_child<'t, 'a>(
+    parent: Element<'t, 'a>,
+    local: &str,
+    clause: &'static str,
+) -> Result<Option<Element<'t, 'a>>, Fault> {
+    let mut found = parent.children().filter(|child| child.is(Namespace::FEEDSYNC, local));
+    let first = found.next();
+    match found.next() {
+        Some(second) => {
+            let message = format!("a second {} in one {}", second.name(), parent.name());
+            Err(Fault::new(second.span().start, clause, message))
+        }
+        None => Ok(first),
+    }
+}
+
+/// Reads an `sx:sync` (2.4). `context` is what it inherits.
+pub(crate) fn read_sync<'t, 'a>(
+    sync: Element<'t, 'a>,
+    context: &Context<'a>,
+    options: &ReadOptions<'_>,
+    remarks: &mut Remarks,
+) -> Result<Stamp<'t, 'a>, Fault> {
+    let text = sync.document();
+    let context = context.enter(text, sync.attributes());
+    let conflicts = only_child(sync, "conflicts", "FeedSync 2.6")?;
+    let mut attributes = Attributes::new(sync, "FeedSync 2.4", options.mode, remarks);
+    let id = attributes.item_id("id")?;
+    let updates = attributes.counter("updates")?;
+    let deleted = attributes.boolean("deleted")? == Some(true);
+    let noconflicts = attributes.boolean("noconflicts")?;
+    let own = ["id", "updates", "deleted", "noconflicts"];
+    let foreign = collect(sync, &context, |a| is_own(text, a, &own), is_own_child);
+    Ok(Stamp {
+        id,
+        updates,
+        deleted,
+        noconflicts,
+        history: read_history(sync, &context, options, remarks)?,
+        foreign: foreign.map(Arc::from),
+        conflicts,
+        self_contained: is_self_contained(text, sync.attributes()),
+    })
+}
+
+/// Whether our own mark stands among the attributes.
+pub(crate) fn is_self_contained(text: &str, attributes: &[Attribute]) -> bool {
+    attributes.iter().any(|attribute| {
+        attribute.namespace() == Namespace::OWN
+            && attribute.local(text) == "self-contained"
+            && attribute.value(text) == "true"
+    })
+}
+
+fn is_own(text: &str, attribute: &Attribute, names: &[&str]) -> bool {
+    attribute.namespace() == Namespace::NONE && names.contains(&attribute.local(text))
+}
+
+fn is_own_child(child: Element<'_, '_>) -> bool {
+    child.is(Namespace::FEEDSYNC, "history") || child.is(Namespace::FEEDSYNC, "conflicts")
+}
+
+fn read_history<'a>(
+    sync: Element<'_, 'a>,
+    context: &Context<'a>,
+    options: &ReadOptions<'_>,
+    remarks: &mut Remarks,
+) -> Result<History, Fault> {
+    let mut updates = Vec::new();
+    for history in sync.children().filter(|child| child.is(Namespace::FEEDSYNC, "history")) {
+        let limit = options.limits.history;
+        if updates.len() >= limit {
+            let message = format!("more than {limit} updates in one version");
+            return Err(Fault::new(history.span().start, "FeedSync 2.1", message));
+        }
+        updates.push(read_update(history, context, options, remarks)?);
+    }
+    History::from_updates(updates).ok_or_else(|| {
+        let message = "at least one sx:history is required in sx:sync";
+        Fault::new(sync.span().start, "FeedSync 2.5", message)
+    })
+}
+
+fn read_update<'a>(
+    history: Element<'_, 'a>,
+    context: &Context<'a>,
+    options: &ReadOptions<'_>,
+    remarks: &mut Remarks,
+) -> Result<Update, Fault> {
+    let text = history.document();
+    let mut attributes = Attributes::new(history, "FeedSync 2.5", options.mode, remarks);
+    let sequence = attributes.counter("sequence")?;
+    let when = attributes.time("when")?;
+    let by = attributes.by("by")?;
+    let update = Update::new(sequence, when, by).map_err(|unsigned| {
+        Fault::new(history.span().start, "FeedSync 2.5", unsigned.to_string())
+    })?;
+    let own = ["sequence", "when", "by"];
+    let context = context.enter(text, history.attributes());
+    let foreign = collect(history, &context, |a| is_own(text, a, &own), |_| false);
+    Ok(match foreign {
+        Some(foreign) => update.with_foreign(foreign),
+        None => update,
+    })
+}

@@ -1,0 +1,83 @@
+//! Writing a feed piece by piece.
+
+use feedsync::{Format, Item, Payload};
+
+use crate::head::FeedHead;
+use crate::payload::{Default, FEEDSYNC, OWN, push_attribute, push_declaration};
+use crate::sync::{Surroundings, push_item};
+use crate::{atom, json, opml, pox, rss};
+
+/// Writes a feed onto a `String` that the caller drains: the head once, any number of items, the end
+/// once, so that a feed of any size streams in flat memory. Outlines are the exception: they nest, so
+/// they are held until the end.
+///
+/// What it writes reads back as the same feed, byte for byte in every payload.
+#[derive(Debug)]
+pub struct FeedWriter {
+    format: Format,
+    json: json::Writer,
+    outlines: Vec<Item<Payload>>,
+    place: Surroundings,
+}
+
+impl FeedWriter {
+    /// A writer at the beginning of a feed.
+    pub fn new(format: Format) -> Self {
+        let default = (format == Format::Atom).then_some(atom::ATOM);
+        Self {
+            format,
+            json: json::Writer::new(),
+            outlines: Vec::new(),
+            place: Surroundings {
+                format,
+                default: Default::of(default),
+                prefix: Some("sx".to_owned()),
+                self_contained: true,
+            },
+        }
+    }
+
+    /// Appends everything before the first item.
+    pub fn begin(&mut self, out: &mut String, head: &FeedHead<'_>) {
+        if self.format == Format::Json {
+            return self.json.begin(out, head);
+        }
+        let mut declarations = String::new();
+        push_declaration(&mut declarations, "sx", FEEDSYNC);
+        push_declaration(&mut declarations, "fs", OWN);
+        push_attribute(&mut declarations, "fs:self-contained", "true");
+        out.push_str("<?xml version=\"1.0\" encoding=\"utf-8\"?>\n");
+        match self.format {
+            Format::Atom => atom::begin(out, head, &declarations),
+            Format::Rss => rss::begin(out, head, &declarations),
+            Format::Opml => opml::begin(out, head, &declarations),
+            Format::Pox | Format::Json => pox::begin(out, head, &declarations),
+        }
+    }
+
+    /// Appends the next item.
+    pub fn item(&mut self, out: &mut String, item: &Item<Payload>) {
+        match self.format {
+            Format::Json => self.json.item(out, item),
+            Format::Opml => self.outlines.push(item.clone()),
+            Format::Atom | Format::Rss | Format::Pox => {
+                push_item(out, item, &self.place, |_, _| {});
+                out.push('\n');
+            }
+        }
+    }
+
+    /// Appends everything after the last item.
+    pub fn end(&mut self, out: &mut String) {
+        match self.format {
+            Format::Json => self.json.end(out),
+            Format::Atom => out.push_str("</feed>\n"),
+            Format::Rss => out.push_str("</channel></rss>\n"),
+            Format::Pox => out.push_str("</items>\n"),
+            Format::Opml => {
+                opml::push_outlines(out, &std::mem::take(&mut self.outlines), &self.place);
+                out.push_str("\n</body></opml>\n");
+            }
+        }
+    }
+}
