@@ -14,13 +14,13 @@ pub(super) fn text(entry: &Entry, extension: &str) -> String {
     }
     push_attribute(&mut out, if feed.is_some() { "htmlUrl" } else { "url" }, entry.link());
     let content = entry.plain_content();
-    match &entry.summary {
-        Some(summary) if content.is_some() => {
-            push_attribute(&mut out, "description", Some(summary));
-            push_attribute(&mut out, "_note", content.as_deref());
-        }
-        _ => push_attribute(&mut out, "description", content.as_deref()),
-    }
+    let note = content.as_ref().filter(|_| entry.summary.is_some());
+    push_attribute(
+        &mut out,
+        "description",
+        entry.summary.as_ref().or(content.as_ref()).map(|s| &**s),
+    );
+    push_attribute(&mut out, "_note", note.map(|note| &**note));
     let terms: Vec<&str> = entry.categories.iter().map(|category| &*category.term).collect();
     push_attribute(&mut out, "category", Some(&*terms.join(",")).filter(|terms| !terms.is_empty()));
     let created = entry.published.or(entry.updated);
