@@ -20,6 +20,8 @@ mod opml;
 mod options;
 mod payload;
 mod pox;
+#[cfg(test)]
+mod random;
 mod read;
 mod reading;
 mod remarks;

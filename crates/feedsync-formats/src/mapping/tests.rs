@@ -9,6 +9,8 @@ use crate::options::{Limits, Mode};
 use crate::revise::{Revision, revise};
 use crate::xml::Tree;
 
+mod documents;
+
 fn version(format: Format, text: &str, sequence: u32) -> Version<Payload> {
     let by = By::new("a'(1)").unwrap();
     let when = "2026-01-02T03:04:05Z".parse().unwrap();

@@ -114,7 +114,7 @@ pub(super) fn is_item(format: Format, text: &str) -> bool {
         && item.span() == (0..text.len())
         && extensions(item).next().is_none()
         && !item.children().any(is_sync)
-        && (format != Format::Opml || item.children().all(|child| child.local() != "outline"))
+        && (format != Format::Opml || item.child(Namespace::NONE, "outline").is_none())
 }
 
 /// Whether the text is foreign markup of an `sx:sync`, as reading gives it: one element.

@@ -3,6 +3,7 @@
 use super::super::{Document, read};
 use super::{CREATED, collection, strict, tolerant, with_member, written};
 use crate::options::ReadOptions;
+use crate::random::Random;
 
 #[test]
 fn what_was_written_reads_back_the_same_with_foreign_members_in_place() {
@@ -68,19 +69,6 @@ fn a_single_object_for_the_array_of_items_grows_into_an_array() {
     other.id = "new".parse().unwrap();
     let grown = document.to_bytes_with(std::slice::from_ref(&other));
     assert_eq!(read(&grown, &ReadOptions::strict()).unwrap().feed.items.len(), 2);
-}
-
-/// Splitmix64: the seed of a failing round reproduces it.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((mixed ^ (mixed >> 31)) % bound.max(1) as u64) as usize
-    }
 }
 
 #[test]
