@@ -1,6 +1,7 @@
 //! A whole document that keeps its source, for commands that work on files.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 use feedsync::{Feed, Format, Item, Payload};
 
@@ -8,7 +9,7 @@ use crate::diagnostic::{Diagnostic, ReadError};
 use crate::feed::{self, Parsed};
 use crate::json;
 use crate::options::ReadOptions;
-use crate::payload::Default;
+use crate::payload::{Default, PayloadTag};
 use crate::read::{check_is_xml, looks_like_json};
 use crate::reading::{Reading, Refused};
 use crate::sync::{Surroundings, push_item};
@@ -85,7 +86,10 @@ impl Document {
     }
 }
 
-/// What becomes of an item of the document.
+/// What becomes of items, by slot; those that stay as they are are not in it.
+type Changes<'i> = HashMap<usize, Change<'i>>;
+
+#[derive(Clone, Copy)]
 enum Change<'i> {
     Replace(&'i Item<Payload>),
     Remove,
@@ -142,8 +146,7 @@ impl XmlDocument {
         }
     }
 
-    /// By slot; items that stay as they are are not in it.
-    fn changes<'i>(&self, items: &'i [Item<Payload>]) -> HashMap<usize, Change<'i>> {
+    fn changes<'i>(&self, items: &'i [Item<Payload>]) -> Changes<'i> {
         let mut named: HashMap<&str, Vec<&Item<Payload>>> = HashMap::new();
         for item in items.iter().rev() {
             named.entry(item.id.as_str()).or_default().push(item);
@@ -167,47 +170,52 @@ impl XmlDocument {
     }
 
     /// Appends the slot as it is to be, with the slots inside it; gives the first slot after it.
-    fn push_changed(
-        &self,
-        out: &mut String,
-        slot: usize,
-        changes: &HashMap<usize, Change<'_>>,
-    ) -> usize {
-        let span = self.parsed.slots[slot].span.clone();
+    fn push_changed(&self, out: &mut String, slot: usize, changes: &Changes<'_>) -> usize {
+        let span = &self.parsed.slots[slot].span;
         let after = self.parsed.slots[slot..]
             .iter()
             .position(|other| other.span.start >= span.end)
             .map_or(self.parsed.slots.len(), |count| slot + count);
-        let inner = |out: &mut String| {
+        let inner = |out: &mut String, changes: &Changes<'_>| {
             let mut next = slot + 1;
             while next < after {
-                let span = self.parsed.slots[next].span.clone();
                 out.push('\n');
-                if changes.contains_key(&next) {
-                    next = self.push_changed(out, next, changes);
+                next = if changes.contains_key(&next) {
+                    self.push_changed(out, next, changes)
                 } else {
-                    next = self.push_unchanged(out, next, changes);
-                }
-                debug_assert!(next >= after || self.parsed.slots[next].span.start >= span.end);
+                    self.push_unchanged(out, next, changes)
+                };
             }
         };
-        match changes.get(&slot) {
-            Some(Change::Replace(item)) => {
-                push_item(out, item, &self.place(), |out, _| inner(out));
+        let old = self.parsed.slots[slot].item.map(|item| &self.parsed.reading.feed.items[item]);
+        match (changes.get(&slot), old) {
+            (Some(Change::Replace(new)), Some(old)) if inherits_alike(old, new) => {
+                push_item(out, new, &self.place(), |out, _| inner(out, changes));
             }
-            _ => inner(out),
+            (Some(Change::Replace(new)), _) => {
+                let changes = self.with_all_inside(slot + 1..after, changes);
+                push_item(out, new, &self.place(), |out, _| inner(out, &changes));
+            }
+            _ => inner(out, &self.with_all_inside(slot + 1..after, changes)),
         }
         after
     }
 
+    /// The changes, and every item in these slots written anew, since what it inherits changes.
+    fn with_all_inside<'c>(&'c self, slots: Range<usize>, changes: &Changes<'c>) -> Changes<'c> {
+        let mut all = changes.clone();
+        for slot in slots {
+            if let Some(item) = self.parsed.slots[slot].item {
+                let item = &self.parsed.reading.feed.items[item];
+                all.entry(slot).or_insert(Change::Replace(item));
+            }
+        }
+        all
+    }
+
     /// Appends a slot that stays, with the changes inside it.
-    fn push_unchanged(
-        &self,
-        out: &mut String,
-        slot: usize,
-        changes: &HashMap<usize, Change<'_>>,
-    ) -> usize {
-        let span = self.parsed.slots[slot].span.clone();
+    fn push_unchanged(&self, out: &mut String, slot: usize, changes: &Changes<'_>) -> usize {
+        let span = &self.parsed.slots[slot].span;
         let mut from = span.start;
         let mut next = slot + 1;
         while self.parsed.slots.get(next).is_some_and(|inner| inner.span.end <= span.end) {
@@ -223,4 +231,11 @@ impl XmlDocument {
         out.push_str(&self.text[from..span.end]);
         next
     }
+}
+
+/// Whether what is inside an outline inherits the same from both versions of it.
+fn inherits_alike(old: &Item<Payload>, new: &Item<Payload>) -> bool {
+    let (old, new) = (&old.winner.payload.text, &new.winner.payload.text);
+    let (old, new) = (PayloadTag::read(old), PayloadTag::read(new));
+    old.handed_down().eq(new.handed_down())
 }

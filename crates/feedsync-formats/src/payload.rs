@@ -46,7 +46,8 @@ pub(crate) fn extract(
 ) {
     let Extraction { cuts, self_contained, claims } = extraction;
     let text = element.document();
-    let body = body(element, context, cuts);
+    let base = (!self_contained).then_some(context);
+    let body = body(element, base, cuts);
     out.push('<');
     out.push_str(element.name());
     if let Some(iri) = &context.default
@@ -86,10 +87,11 @@ pub(crate) fn extract(
     out.push_str(&body);
 }
 
-/// What follows the name: attributes and content without the cuts.
+/// What follows the name: attributes and content without the cuts; a relative base is made absolute
+/// in the given context.
 fn body<'a>(
     element: Element<'_, 'a>,
-    context: &Context<'_>,
+    context: Option<&Context<'_>>,
     cuts: &[Range<usize>],
 ) -> Cow<'a, str> {
     let text = element.document();
@@ -99,7 +101,9 @@ fn body<'a>(
         from += NO_DEFAULT.len();
     }
     let mut edits: Vec<(Range<usize>, Cow<'_, str>)> = Vec::new();
-    if let Some(base) = element.attribute(Namespace::XML, "base") {
+    if let Some(context) = context
+        && let Some(base) = element.attribute(Namespace::XML, "base")
+    {
         let value = base.value(text);
         let resolved = context.resolve(&value);
         if resolved != value {
@@ -240,6 +244,11 @@ impl<'t> PayloadTag<'t> {
             offset = quote + length + 2;
         }
         tag
+    }
+
+    /// The attributes that elements inside inherit.
+    pub(crate) fn handed_down(&self) -> impl Iterator<Item = &(&'t str, &'t str)> {
+        self.attributes.iter().filter(|(name, _)| name.starts_with("xml") && *name != "xmlns:fs")
     }
 
     /// What stands between the name and the end of the tag.
