@@ -35,6 +35,13 @@ impl Bell {
         Notices(channel.subscribe())
     }
 
+    /// Whether anybody follows anything.
+    #[cfg(feature = "sqlite")]
+    pub(crate) fn is_followed(&self) -> bool {
+        let channels = self.channels.lock().unwrap_or_else(PoisonError::into_inner);
+        channels.values().any(|channel| channel.receiver_count() > 0)
+    }
+
     pub(crate) fn ring(&self, collection: &CollectionName) {
         let channels = self.channels.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(channel) = channels.get(collection) {

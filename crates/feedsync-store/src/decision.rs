@@ -35,7 +35,7 @@ pub struct Entry {
     /// What purges of the item left behind: one update for each line of edits, empty if it was
     /// never purged. A version whose topmost update they cover is known and gone.
     pub purged: Vec<Update>,
-    /// How far this endpoint has signed the item, in any collection, ever.
+    /// How far this endpoint has signed the item, in any collection, ever; by line.
     pub issued: Vec<Issued>,
 }
 

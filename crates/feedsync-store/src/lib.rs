@@ -1,13 +1,16 @@
 //! Where an endpoint keeps its collections.
 //!
 //! [`Store`] is the contract: what any backend promises about atomicity, order and durability stands
-//! in prose above it. [`MemoryStore`] keeps everything in memory, for tests and simulations.
+//! in prose above it. [`MemoryStore`] keeps everything in memory, for tests and simulations; `SqliteStore` (feature `sqlite`, on by
+//! default) in a file.
 //! The store decides nothing about the protocol: what an edit, a merge or a purge does to an item is
 //! decided elsewhere and handed in as a function from a [`Snapshot`] to [`Write`]s.
 
 mod bell;
 mod blob;
 mod collection;
+#[cfg(feature = "conformance")]
+pub mod conformance;
 mod contract;
 mod decision;
 mod environment;
@@ -18,6 +21,8 @@ mod name;
 mod order;
 mod plan;
 mod remote;
+#[cfg(feature = "sqlite")]
+mod sqlite;
 mod stored;
 
 pub use bell::Notices;
@@ -32,6 +37,8 @@ pub use memory::{Image, MemoryStore};
 pub use name::{CollectionName, EndpointName, NameError};
 pub use order::{Epoch, Moment, Number, Until, UntilError};
 pub use remote::{NewRemote, Remote, RemoteId, RemoteState};
+#[cfg(feature = "sqlite")]
+pub use sqlite::SqliteStore;
 pub use stored::{
     ChangePage, Discarded, DiscardedId, ItemPage, Origin, PageLimit, Selection, StoredItem,
 };

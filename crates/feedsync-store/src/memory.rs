@@ -172,9 +172,9 @@ impl State {
         self.identity = plan.identity;
         for (item, issued) in plan.issued {
             let rows = self.ledger.entry(item).or_default();
-            match rows.iter_mut().find(|row| row.by == issued.by) {
-                Some(row) => *row = issued,
-                None => rows.push(issued),
+            match rows.binary_search_by(|row| row.by.cmp(&issued.by)) {
+                Ok(place) => rows[place] = issued,
+                Err(place) => rows.insert(place, issued),
             }
         }
         for (id, state) in plan.remotes {
@@ -382,9 +382,7 @@ impl Store for MemoryStore {
     }
 
     async fn issued(&self, item: &ItemId) -> Result<Vec<Issued>, StoreError> {
-        let mut issued = self.state().ledger.get(item).cloned().unwrap_or_default();
-        issued.sort_by(|one, other| one.by.cmp(&other.by));
-        Ok(issued)
+        Ok(self.state().ledger.get(item).cloned().unwrap_or_default())
     }
 
     async fn discarded(&self, collection: &CollectionName) -> Result<Vec<Discarded>, StoreError> {

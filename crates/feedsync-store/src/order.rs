@@ -84,6 +84,18 @@ impl Epoch {
         Self { began, tail }
     }
 
+    /// An epoch that a store remembers.
+    #[cfg(feature = "sqlite")]
+    pub(crate) fn stored(began: Moment, tail: u32) -> Self {
+        Self { began, tail }
+    }
+
+    /// Its random part.
+    #[cfg(feature = "sqlite")]
+    pub(crate) fn tail(self) -> u32 {
+        self.tail
+    }
+
     /// When it began; never the same for two epochs of a store.
     pub fn began(self) -> Moment {
         self.began

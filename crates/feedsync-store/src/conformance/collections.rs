@@ -1,0 +1,291 @@
+//! Collections, remotes, blobs and notices.
+
+use std::time::Duration;
+
+use feedsync::Format;
+
+use super::samples::{
+    all, by, create, id, ids, item, named, open, put, sequence, store_each, write,
+};
+use super::{Constructor, wait};
+use crate::{
+    CollectionChange, Digest, Moment, NewCollection, NewRemote, Number, Origin, PageLimit, Put,
+    RemoteId, RemoteState, Selection, Store, StoreError, Write,
+};
+
+/// Names, titles and settings come back; a name is taken once.
+pub fn collections_are_found_by_name(constructor: Constructor) {
+    let (fixture, environment) = open(constructor);
+    let store = &*fixture.store;
+    assert_eq!(wait(store.collections()).unwrap(), []);
+    let notes = create(store, "notes");
+    let books = create(store, "books");
+    assert_eq!(wait(store.collections()).unwrap(), [books.clone(), notes.clone()]);
+    assert_eq!(wait(store.collection(&named("notes"))).unwrap(), Some(notes.clone()));
+    assert_eq!(wait(store.collection(&named("other"))).unwrap(), None);
+    assert_eq!(notes.title, "The notes");
+    assert_eq!(notes.settings["purge"], "90d");
+    assert_eq!((notes.last, notes.horizon, notes.sent), Default::default());
+    assert_eq!(notes.created, crate::Environment::now(&*environment));
+    assert_ne!(notes.feed_id, books.feed_id);
+    let digits = notes.feed_id.strip_prefix("urn:uuid:").expect("a UUID");
+    assert_eq!(digits.len(), 36);
+    assert_eq!(&digits[14..15], "4", "a random UUID");
+    let again = NewCollection {
+        name: named("notes"),
+        title: String::new(),
+        format: Format::Json,
+        settings: Default::default(),
+    };
+    let refused = wait(store.create_collection(again));
+    assert!(matches!(refused, Err(StoreError::CollectionExists(name)) if name == named("notes")));
+    assert_eq!(wait(store.collections()).unwrap(), [books, notes]);
+}
+
+/// A rename touches neither items, nor order, nor remotes, nor the feed id.
+pub fn a_renamed_collection_keeps_what_it_holds(constructor: Constructor) {
+    let (fixture, _) = open(constructor);
+    let store = &*fixture.store;
+    let notes = create(store, "notes");
+    create(store, "books");
+    store_each(store, &notes.name, &["a", "b"]);
+    let url = "http://example.org/".to_owned();
+    let new = NewRemote { collection: notes.name.clone(), name: None, url };
+    wait(store.add_remote(new)).unwrap();
+    let discard = Write::Discard { ids: vec![id("b")], reason: "gone".to_owned() };
+    let before = write(store, &notes.name, &["b"], vec![discard]).unwrap();
+    let taken = CollectionChange { name: Some(named("books")), ..Default::default() };
+    let refused = wait(store.change_collection(&notes.name, taken));
+    assert!(matches!(refused, Err(StoreError::CollectionExists(_))));
+
+    let change = CollectionChange {
+        name: Some(named("memos")),
+        title: Some("Memos".to_owned()),
+        format: Some(Format::Json),
+        settings: Some(Default::default()),
+    };
+    let memos = wait(store.change_collection(&notes.name, change)).unwrap();
+    let expected = crate::Collection {
+        name: named("memos"),
+        title: "Memos".to_owned(),
+        format: Format::Json,
+        settings: Default::default(),
+        ..before
+    };
+    assert_eq!(memos, expected);
+    assert_eq!(wait(store.collection(&named("memos"))).unwrap(), Some(memos));
+    assert_eq!(wait(store.collection(&named("notes"))).unwrap(), None);
+    assert_eq!(ids(&all(store, &named("memos"))), ["a"]);
+    assert_eq!(wait(store.remotes(None)).unwrap()[0].collection, named("memos"));
+    assert_eq!(wait(store.discarded(&named("memos"))).unwrap()[0].collection, named("memos"));
+    let same = CollectionChange { name: Some(named("memos")), ..Default::default() };
+    assert_eq!(
+        wait(store.change_collection(&named("memos"), same)).unwrap(),
+        expected_again(store)
+    );
+}
+
+fn expected_again(store: &dyn Store) -> crate::Collection {
+    wait(store.collection(&named("memos"))).unwrap().unwrap()
+}
+
+/// Dropping takes items, discarded items, purged vectors and remotes; the ledger stays, and a
+/// collection of the same name is another one.
+pub fn a_dropped_collection_takes_everything_but_the_ledger(constructor: Constructor) {
+    let (fixture, _) = open(constructor);
+    let store = &*fixture.store;
+    let notes = create(store, "notes");
+    let other = create(store, "other");
+    store_each(store, &other.name, &["a"]);
+    store_each(store, &notes.name, &["a", "b", "c"]);
+    let url = "http://example.org/".to_owned();
+    let new = NewRemote { collection: notes.name.clone(), name: None, url };
+    let remote = wait(store.add_remote(new.clone())).unwrap();
+    let writes = vec![
+        Write::Discard { ids: vec![id("b")], reason: "gone".to_owned() },
+        Write::Purge { ids: vec![id("c")] },
+        Write::Issue { item: id("c"), by: by("tester.x"), sequence: sequence(7) },
+    ];
+    write(store, &notes.name, &["b", "c"], writes).unwrap();
+
+    wait(store.drop_collection(&notes.name)).unwrap();
+    assert_eq!(wait(store.collection(&notes.name)).unwrap(), None);
+    assert_eq!(wait(store.remotes(None)).unwrap(), []);
+    assert_eq!(wait(store.issued(&id("c"))).unwrap()[0].sequence, sequence(7));
+    assert_eq!(ids(&all(store, &other.name)), ["a"], "other collections are untouched");
+
+    let again = create(store, "notes");
+    assert!(again.epoch > notes.epoch);
+    assert_ne!(again.feed_id, notes.feed_id);
+    assert_eq!((again.last, again.live), (Number::ZERO, 0));
+    assert_eq!(all(store, &notes.name), []);
+    assert_eq!(wait(store.discarded(&notes.name)).unwrap(), []);
+    let keys = vec![id("c")];
+    wait(store.update(
+        &notes.name,
+        keys,
+        Box::new(|snapshot| {
+            assert_eq!(snapshot.entry(&id("c")).unwrap().purged, []);
+            Vec::new()
+        }),
+    ))
+    .unwrap();
+    let added = wait(store.add_remote(new)).unwrap();
+    assert_ne!(added.id, remote.id, "a remote's id is never used again");
+}
+
+/// Each epoch is later than all before, as value and as text.
+pub fn epochs_never_repeat_even_if_the_clock_runs_backwards(constructor: Constructor) {
+    let (fixture, environment) = open(constructor);
+    let store = &*fixture.store;
+    let mut last = create(store, "first").epoch;
+    environment.set(Moment::from_micros(1));
+    for round in 0..3 {
+        let name = named("again");
+        let collection = create(store, "again");
+        assert!(collection.epoch.began() > last.began(), "round {round}");
+        assert!(collection.epoch.to_string() > last.to_string());
+        last = collection.epoch;
+        wait(store.drop_collection(&name)).unwrap();
+    }
+}
+
+/// Every method that names a collection says which one is missing.
+pub fn a_collection_that_does_not_exist_is_named(constructor: Constructor) {
+    let (fixture, _) = open(constructor);
+    let store = &*fixture.store;
+    let name = named("nothing");
+    let limit = PageLimit::items(1);
+    let selection = Selection::default();
+    let new = NewRemote { collection: name.clone(), name: None, url: String::new() };
+    let errors = [
+        wait(store.change_collection(&name, CollectionChange::default())).err(),
+        wait(store.drop_collection(&name)).err(),
+        wait(store.item(&name, &id("a"))).err(),
+        wait(store.items(&name, &[id("a")])).err(),
+        wait(store.changes(&name, Number::ZERO, None, limit)).err(),
+        wait(store.items_by_id(&name, None, limit)).err(),
+        wait(store.listing(&name, &selection, limit)).err(),
+        wait(store.update(&name, Vec::new(), Box::new(|_| Vec::new()))).err(),
+        wait(store.mark_sent(&name, Number::new(1))).err(),
+        wait(store.discarded(&name)).err(),
+        wait(store.remotes(Some(&name))).err(),
+        wait(store.add_remote(new)).err(),
+    ];
+    for (method, error) in errors.into_iter().enumerate() {
+        assert!(
+            matches!(&error, Some(StoreError::NoCollection(missing)) if *missing == name),
+            "method {method}: {error:?}"
+        );
+    }
+}
+
+/// Remotes: added once, changed, written together with items, removed.
+pub fn remotes_are_remembered(constructor: Constructor) {
+    let (fixture, _) = open(constructor);
+    let store = &*fixture.store;
+    let notes = create(store, "notes").name;
+    create(store, "books");
+    let new = NewRemote {
+        collection: notes.clone(),
+        name: Some("hub".to_owned()),
+        url: "http://example.org/notes".to_owned(),
+    };
+    let mut remote = wait(store.add_remote(new.clone())).unwrap();
+    assert_eq!(remote.state, RemoteState::default());
+    assert!(matches!(wait(store.add_remote(new.clone())), Err(StoreError::RemoteExists(_))));
+    let books = NewRemote { collection: named("books"), ..new.clone() };
+    let second = wait(store.add_remote(books)).unwrap();
+    assert_eq!(wait(store.remotes(None)).unwrap(), [remote.clone(), second.clone()]);
+    assert_eq!(wait(store.remotes(Some(&notes))).unwrap(), [remote.clone()]);
+
+    let moment = Some(Moment::from_micros(1_763_668_000_000_001));
+    let state = RemoteState {
+        changes: Some("http://example.org/notes/changes".to_owned()),
+        complete: Some("http://example.org/notes/complete".to_owned()),
+        until: Some("2005-05-21T11:43:33Z".to_owned()),
+        etag: Some("\"x\"".to_owned()),
+        last_modified: Some("Sat, 21 May 2005 11:43:33 GMT".to_owned()),
+        pushed: Number::new(17),
+        may_lack: true,
+        needs_complete: true,
+        read_only: true,
+        not_before: moment,
+        expires: moment,
+        failures: 3,
+        failure: Some("timed out".to_owned()),
+        succeeded: moment,
+    };
+    let writes = vec![
+        put(item("a", "A", 1)),
+        Write::Remote { id: remote.id, state: state.clone() },
+        Write::Remote { id: RemoteId(99), state: RemoteState::default() },
+    ];
+    write(store, &notes, &["a"], writes).unwrap();
+    remote.state = state;
+    assert_eq!(wait(store.remotes(Some(&notes))).unwrap(), [remote.clone()]);
+
+    remote.name = None;
+    remote.url = "http://example.org/moved".to_owned();
+    remote.state.failures = 0;
+    wait(store.change_remote(remote.clone())).unwrap();
+    assert_eq!(wait(store.remotes(Some(&notes))).unwrap(), [remote.clone()]);
+    let third = wait(store.add_remote(new)).unwrap();
+    let same = crate::Remote { url: remote.url.clone(), ..third.clone() };
+    assert!(matches!(wait(store.change_remote(same)), Err(StoreError::RemoteExists(_))));
+
+    wait(store.remove_remote(remote.id)).unwrap();
+    assert!(matches!(wait(store.remove_remote(remote.id)), Err(StoreError::NoRemote)));
+    assert!(matches!(wait(store.change_remote(remote)), Err(StoreError::NoRemote)));
+    assert_eq!(wait(store.remotes(None)).unwrap(), [second, third]);
+}
+
+/// A blob that an item or a discarded item names is never swept; nor is a young one.
+pub fn blobs_are_kept_while_somebody_names_them(constructor: Constructor) {
+    let (fixture, environment) = open(constructor);
+    let store = &*fixture.store;
+    let notes = create(store, "notes").name;
+    let start = crate::Environment::now(&*environment);
+    let digests: Vec<Digest> = ["named", "discarded", "unnamed"]
+        .map(|text| wait(store.put_blob(text.as_bytes().to_vec())).unwrap())
+        .into();
+    assert_eq!(digests[0], Digest::of(b"named"));
+    let named = |name: &str, digest| {
+        let item = item(name, "A", 1);
+        Write::Put(Put { item, created_here: true, origin: Origin::Here, blobs: vec![digest] })
+    };
+    let gone = Write::Discard { ids: vec![id("b")], reason: "gone".to_owned() };
+    let writes = vec![named("a", digests[0]), named("b", digests[1]), gone];
+    write(store, &notes, &["a", "b"], writes).unwrap();
+
+    environment.set(Moment::from_micros(start.micros() + 10));
+    let young = wait(store.put_blob(b"young".to_vec())).unwrap();
+    let later = Moment::from_micros(start.micros() + 5);
+    assert_eq!(wait(store.sweep_blobs(later)).unwrap(), 1);
+    let asked = [digests[2], digests[0], digests[1], young, digests[2]];
+    assert_eq!(wait(store.missing_blobs(&asked)).unwrap(), [digests[2]]);
+    assert_eq!(wait(store.blob(digests[0])).unwrap().as_deref(), Some(&b"named"[..]));
+    assert_eq!(wait(store.blob(digests[2])).unwrap(), None);
+    assert_eq!(wait(store.blob_named_by(digests[0])).unwrap(), [(notes.clone(), id("a"))]);
+    assert_eq!(wait(store.blob_named_by(young)).unwrap(), []);
+
+    let discarded = wait(store.discarded(&notes)).unwrap();
+    assert_eq!(discarded[0].blobs, [digests[1]]);
+    write(store, &notes, &[], vec![Write::Recovered(discarded[0].id)]).unwrap();
+    write(store, &notes, &["a"], vec![put(item("a", "A", 2))]).unwrap();
+    let end = Moment::from_micros(start.micros() + 11);
+    assert_eq!(wait(store.sweep_blobs(end)).unwrap(), 3);
+}
+
+/// Whoever follows a collection hears of its changes, and can wait for the next.
+pub fn changes_are_noticed(constructor: Constructor) {
+    let (fixture, _) = open(constructor);
+    let store = &*fixture.store;
+    let notes = create(store, "notes").name;
+    let mut notices = store.subscribe(&notes);
+    for name in ["a", "b"] {
+        store_each(store, &notes, &[name]);
+        let heard = async { tokio::time::timeout(Duration::from_secs(5), notices.next()).await };
+        assert_eq!(wait(heard), Ok(true));
+    }
+}

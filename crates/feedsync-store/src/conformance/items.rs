@@ -1,0 +1,185 @@
+//! Items and their pages.
+
+use feedsync::{Format, History, Payload, Timestamp, Update, Version};
+
+use super::samples::{
+    ALL, all, by, create, deleted, id, ids, item, open, put, sequence, store_each, version, write,
+};
+use super::{Constructor, wait};
+use crate::{Digest, Number, Origin, PageLimit, Put, RemoteId, Selection, StoredItem, Write};
+
+/// Every field of an item, of its versions and of what the store notes beside it.
+pub fn an_item_comes_back_as_it_went_in(constructor: Constructor) {
+    let (fixture, environment) = open(constructor);
+    let store = &*fixture.store;
+    let notes = create(store, "notes").name;
+    let mut rich = item("urn:x/%2F?#", "A", 3);
+    let lower = Timestamp::parse_tolerant("2005-05-21t11:43:33z").unwrap();
+    rich.winner.noconflicts = Some(false);
+    rich.winner.history = History::from_updates(vec![
+        Update::new(sequence(3), None, Some(by("-"))).unwrap().with_foreign("x=\"1\"\n\t\\n"),
+        Update::new(sequence(2), Some(lower), None).unwrap(),
+        Update::signed(sequence(1), lower, by("A")).with_foreign(""),
+    ])
+    .unwrap();
+    rich.winner.payload = Payload {
+        format: Format::Rss,
+        text: "<item>\r\n\t\u{10ffff}é</item>".into(),
+        sync_foreign: Some("<x/>".into()),
+    };
+    let tombstone = Version { deleted: true, ..version("B", 2, "{}") };
+    let strict = Version { noconflicts: Some(true), ..version("C", 1, "") };
+    rich.conflicts = vec![tombstone, strict, version("D", 4, "<b/>")];
+    let mut blobs = vec![Digest::of(b"2"), Digest::of(b"1"), Digest::of(b"2")];
+    let stored = |origin, blobs: &[Digest]| {
+        let item = rich.clone();
+        Write::Put(Put { item, created_here: false, origin, blobs: blobs.to_vec() })
+    };
+    for origin in [Origin::Here, Origin::Mixed, Origin::Remote(RemoteId(4))] {
+        write(store, &notes, &[rich.id.as_str()], vec![stored(origin, &blobs)]).unwrap();
+        let found = wait(store.item(&notes, &rich.id)).unwrap().expect("stored");
+        let mut expected = StoredItem {
+            item: rich.clone(),
+            number: found.number,
+            edited: found.edited,
+            created_here: false,
+            origin,
+            blobs: blobs.clone(),
+        };
+        expected.blobs.sort_unstable();
+        expected.blobs.dedup();
+        assert_eq!(found, expected);
+        assert!(found.edited >= crate::Environment::now(&*environment));
+        let text = found.item.winner.history.updates()[1].when().unwrap().to_string();
+        assert_eq!(text, "2005-05-21t11:43:33z", "a time keeps its text");
+        blobs.pop();
+    }
+    assert_eq!(wait(store.item(&notes, &id("urn:x/%2f?#"))).unwrap(), None, "ids are texts");
+}
+
+/// After a number, up to a bound, `through` says how far a reader has come.
+pub fn changes_come_in_their_order_within_their_bounds(constructor: Constructor) {
+    let (fixture, _) = open(constructor);
+    let store = &*fixture.store;
+    let notes = create(store, "notes").name;
+    let other = create(store, "other").name;
+    store_each(store, &notes, &["c", "a", "b"]);
+    store_each(store, &other, &["z"]);
+    store_each(store, &notes, &["a"]);
+    let read = |after, up_to: Option<u64>| {
+        let page =
+            wait(store.changes(&notes, Number::new(after), up_to.map(Number::new), ALL)).unwrap();
+        let numbers: Vec<_> = page.items.iter().map(|stored| stored.number.get()).collect();
+        (ids(&page.items).join(" "), numbers, page.through.get(), page.more)
+    };
+    assert_eq!(read(0, None), ("c b a".to_owned(), vec![1, 3, 4], 4, false));
+    assert_eq!(read(1, None), ("b a".to_owned(), vec![3, 4], 4, false));
+    assert_eq!(read(1, Some(2)), (String::new(), vec![], 2, false), "2 was superseded by 4");
+    assert_eq!(read(0, Some(3)), ("c b".to_owned(), vec![1, 3], 3, false));
+    assert_eq!(read(4, None), (String::new(), vec![], 4, false));
+    assert_eq!(read(3, Some(u64::MAX)), ("a".to_owned(), vec![4], 4, false));
+    assert_eq!(read(u64::MAX, None).0, "");
+    assert_eq!(read(3, Some(1)).0, "");
+}
+
+/// A page holds at least one item, and ends before it exceeds either limit.
+pub fn pages_end_at_either_limit(constructor: Constructor) {
+    let (fixture, _) = open(constructor);
+    let store = &*fixture.store;
+    let notes = create(store, "notes").name;
+    store_each(store, &notes, &["a", "b", "c", "d", "e"]);
+    let weight = all(store, &notes)[0].weight();
+    assert!(weight > 100);
+    let page = |limit| wait(store.changes(&notes, Number::ZERO, None, limit)).unwrap();
+    for (items, bytes, expected) in [
+        (2, usize::MAX, 2),
+        (9, weight * 3, 3),
+        (9, weight * 3 - 1, 2),
+        (9, 0, 1),
+        (0, usize::MAX, 1),
+        (5, weight * 5, 5),
+    ] {
+        let page = page(PageLimit { items, bytes });
+        assert_eq!(page.items.len(), expected, "{items} items, {bytes} bytes");
+        assert_eq!(page.more, expected < 5);
+        assert_eq!(page.through.get(), expected as u64);
+    }
+}
+
+/// Keyset pages by id: each item once, though items change between the pages.
+pub fn the_whole_collection_is_read_by_id(constructor: Constructor) {
+    let (fixture, _) = open(constructor);
+    let store = &*fixture.store;
+    let notes = create(store, "notes").name;
+    let other = create(store, "other").name;
+    store_each(store, &other, &["a", "zz"]);
+    store_each(store, &notes, &["b", "Z", "a", "a%20", "_"]);
+    write(store, &notes, &["c"], vec![put(deleted(item("c", "A", 1)))]).unwrap();
+    let mut read: Vec<String> = Vec::new();
+    let mut after = None;
+    loop {
+        let page = wait(store.items_by_id(&notes, after.as_ref(), PageLimit::items(2))).unwrap();
+        read.extend(ids(&page.items).iter().map(|id| (*id).to_owned()));
+        store_each(store, &notes, &[&read[0], "a"]);
+        if !page.more {
+            break;
+        }
+        after = page.items.last().map(|stored| stored.item.id.clone());
+    }
+    assert_eq!(read, ["Z", "_", "a", "a%20", "b", "c"], "by code point");
+    let some = [id("c"), id("nothing"), id("Z"), id("c")];
+    assert_eq!(ids(&wait(store.items(&notes, &some)).unwrap()), ["Z", "c"]);
+}
+
+/// Newest change first, page by page.
+pub fn a_listing_shows_the_newest_first(constructor: Constructor) {
+    let (fixture, _) = open(constructor);
+    let store = &*fixture.store;
+    let notes = create(store, "notes").name;
+    let after = create(store, "other").name;
+    store_each(store, &notes, &["a", "b", "c", "d"]);
+    store_each(store, &after, &["z"]);
+    store_each(store, &notes, &["b"]);
+    write(store, &notes, &["d"], vec![put(deleted(item("d", "A", 2)))]).unwrap();
+    let mut selection = Selection::default();
+    let first = wait(store.listing(&notes, &selection, PageLimit::items(2))).unwrap();
+    assert_eq!((ids(&first.items), first.more), (vec!["b", "c"], true));
+    selection.before = Some(first.items[1].number);
+    let second = wait(store.listing(&notes, &selection, PageLimit::items(2))).unwrap();
+    assert_eq!((ids(&second.items), second.more), (vec!["a"], false));
+    assert_eq!(second.collection.live, 3);
+}
+
+/// Deleted items, items with conflicts and texts are selected.
+pub fn a_listing_selects(constructor: Constructor) {
+    let (fixture, _) = open(constructor);
+    let store = &*fixture.store;
+    let notes = create(store, "notes").name;
+    let conflicted = |name: &str| {
+        let mut item = item(name, "A", 1);
+        item.conflicts.push(version("B", 1, "<entry>of Bertha</entry>"));
+        item
+    };
+    let writes = vec![
+        put(item("live", "A", 1)),
+        put(deleted(item("dead", "A", 1))),
+        put(conflicted("contested")),
+        put(deleted(conflicted("disputed"))),
+    ];
+    write(store, &notes, &["live", "dead", "contested", "disputed"], writes).unwrap();
+    let list = |deleted, conflicted, containing: Option<&str>| {
+        let containing = containing.map(str::to_owned);
+        let selection = Selection { before: None, deleted, conflicted, containing };
+        let page = wait(store.listing(&notes, &selection, ALL)).unwrap();
+        ids(&page.items).join(" ")
+    };
+    assert_eq!(list(false, false, None), "contested live");
+    assert_eq!(list(true, false, None), "disputed contested dead live");
+    assert_eq!(list(false, true, None), "contested");
+    assert_eq!(list(true, true, None), "disputed contested");
+    assert_eq!(list(false, false, Some("<ID>LIVE")), "live");
+    assert_eq!(list(true, false, Some("ted</id>")), "disputed contested");
+    assert_eq!(list(true, true, Some("Bertha")), "", "the winner's text is searched");
+    assert_eq!(list(true, false, Some("%")), "", "no character is special");
+    assert_eq!(list(true, false, Some("")), "disputed contested dead live");
+}

@@ -1,0 +1,108 @@
+//! The promises of the contract as tests, for any backend.
+//!
+//! A backend writes one line and gets every case:
+//!
+//! ```ignore
+//! fn open(environment: Arc<dyn Environment>) -> Fixture { ... }
+//! feedsync_store::store_tests!(open);
+//! ```
+//!
+//! The constructor makes a new, empty store of the endpoint `tester`, which mints its first
+//! incarnation from the environment's first random number.
+
+pub mod change_order;
+pub mod collections;
+pub mod items;
+pub mod memory_of_the_gone;
+pub mod model;
+pub mod samples;
+pub mod surroundings;
+pub mod updates;
+
+use std::any::Any;
+use std::sync::Arc;
+
+use crate::{Environment, Store};
+pub use surroundings::TestEnvironment;
+
+/// A store under test.
+pub struct Fixture {
+    /// The store.
+    pub store: Arc<dyn Store>,
+    /// Whatever must live as long as the store does.
+    pub kept: Box<dyn Any + Send>,
+}
+
+/// Makes a store.
+pub type Constructor = fn(Arc<dyn Environment>) -> Fixture;
+
+/// Runs a future to its end on this thread.
+pub fn wait<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .expect("a runtime on this thread")
+        .block_on(future)
+}
+
+/// Every case, as a test of the backend that this constructor opens.
+#[macro_export]
+macro_rules! store_tests {
+    ($constructor:expr) => {
+        $crate::store_tests!(@cases $constructor;
+            collections: [
+                collections_are_found_by_name
+                a_renamed_collection_keeps_what_it_holds
+                a_dropped_collection_takes_everything_but_the_ledger
+                epochs_never_repeat_even_if_the_clock_runs_backwards
+                a_collection_that_does_not_exist_is_named
+                remotes_are_remembered
+                blobs_are_kept_while_somebody_names_them
+                changes_are_noticed
+            ]
+            items: [
+                an_item_comes_back_as_it_went_in
+                changes_come_in_their_order_within_their_bounds
+                pages_end_at_either_limit
+                the_whole_collection_is_read_by_id
+                a_listing_shows_the_newest_first
+                a_listing_selects
+            ]
+            updates: [
+                each_change_takes_the_next_number
+                a_decision_without_writes_changes_nothing
+                a_faulty_decision_changes_nothing
+                a_decision_that_panics_changes_nothing
+                a_value_comes_out_of_a_decision
+                a_snapshot_shows_what_was_written_before
+                counts_follow_the_items
+                moments_of_changes_strictly_increase
+                what_was_shown_to_others_is_remembered
+            ]
+            memory_of_the_gone: [
+                a_purge_moves_the_horizon_and_leaves_the_vector
+                vectors_of_repeated_purges_are_united
+                what_is_discarded_can_be_recovered
+                discarding_puts_subscribers_out_of_step
+                the_ledger_keeps_the_highest_sequence
+                the_ledger_survives_purge_and_drop
+                an_incarnation_retires_and_stays_own
+            ]
+            model: [ any_sequence_of_operations_gives_what_the_memory_store_gives ]
+            change_order: [
+                no_follower_misses_or_repeats_a_change
+                a_reader_sees_what_was_acknowledged
+            ]
+        );
+    };
+    (@cases $constructor:expr; $($module:ident: [$($case:ident)*])*) => {
+        $(mod $module {
+            #[allow(unused_imports, reason = "the constructor may be a path or a closure")]
+            use super::*;
+            $(#[test]
+            fn $case() {
+                $crate::conformance::$module::$case($constructor);
+            })*
+        })*
+    };
+}

@@ -1,0 +1,81 @@
+//! Rows of blobs, and who names them.
+
+use feedsync::ItemId;
+use rusqlite::{Connection, OptionalExtension as _, params};
+
+use super::rows::parsed;
+use crate::blob::Digest;
+use crate::error::StoreError;
+use crate::name::CollectionName;
+use crate::order::Moment;
+
+pub(super) fn put(
+    connection: &Connection,
+    digest: Digest,
+    bytes: &[u8],
+    now: Moment,
+) -> Result<(), StoreError> {
+    connection
+        .prepare_cached(
+            "INSERT INTO blobs (digest, stored, content) VALUES (?1, ?2, ?3)
+             ON CONFLICT (digest) DO UPDATE SET stored = excluded.stored",
+        )?
+        .execute(params![digest.to_string(), now, bytes])?;
+    Ok(())
+}
+
+pub(super) fn content(
+    connection: &Connection,
+    digest: Digest,
+) -> Result<Option<Vec<u8>>, StoreError> {
+    Ok(connection
+        .prepare_cached("SELECT content FROM blobs WHERE digest = ?1")?
+        .query_row([digest.to_string()], |row| row.get(0))
+        .optional()?)
+}
+
+pub(super) fn missing(
+    connection: &Connection,
+    mut digests: Vec<Digest>,
+) -> Result<Vec<Digest>, StoreError> {
+    digests.sort_unstable();
+    digests.dedup();
+    let mut statement = connection.prepare_cached("SELECT 1 FROM blobs WHERE digest = ?1")?;
+    let mut missing = Vec::new();
+    for digest in digests {
+        if !statement.exists([digest.to_string()])? {
+            missing.push(digest);
+        }
+    }
+    Ok(missing)
+}
+
+pub(super) fn named_by(
+    connection: &Connection,
+    digest: Digest,
+) -> Result<Vec<(CollectionName, ItemId)>, StoreError> {
+    let mut statement = connection.prepare_cached(
+        "SELECT collections.name, items.id
+           FROM item_blobs JOIN items USING (change_key)
+           JOIN collections ON collections.id = items.collection
+          WHERE digest = ?1 ORDER BY collections.name, items.id",
+    )?;
+    let mut rows = statement.query([digest.to_string()])?;
+    let mut named = Vec::new();
+    while let Some(row) = rows.next()? {
+        named.push((parsed(row, 0)?, parsed(row, 1)?));
+    }
+    Ok(named)
+}
+
+pub(super) fn sweep(connection: &Connection, stored_before: Moment) -> Result<u64, StoreError> {
+    let swept = connection.execute(
+        "DELETE FROM blobs
+          WHERE stored < ?1
+            AND NOT EXISTS (SELECT 1 FROM item_blobs WHERE item_blobs.digest = blobs.digest)
+            AND NOT EXISTS (SELECT 1 FROM discarded_blobs
+                             WHERE discarded_blobs.digest = blobs.digest)",
+        [stored_before],
+    )?;
+    Ok(swept as u64)
+}

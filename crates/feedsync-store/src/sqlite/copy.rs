@@ -1,0 +1,97 @@
+//! Backups, and whether a file is whole.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rusqlite::backup::{Backup, StepResult};
+use rusqlite::{Connection, OpenFlags};
+
+use super::{place, schema};
+use crate::error::StoreError;
+
+/// Copies all of one moment: in a single step, so that no writer can make it begin again.
+pub(super) fn backup(source: &Connection, file: &Path) -> Result<(), StoreError> {
+    let partial = with_suffix(file, ".partial");
+    remove(&partial)?;
+    place::make_file(&partial)?;
+    copy(source, &partial)?;
+    fs::rename(&partial, file).map_err(|error| place::failed(file, error))?;
+    place::sync_directory(&place::parent(file))
+}
+
+/// Puts a backup where no store is.
+pub(super) fn restore(backup: &Path, file: &Path) -> Result<(), StoreError> {
+    if fs::metadata(file).is_ok_and(|file| file.len() > 0) {
+        return Err(super::occupied(file));
+    }
+    // A log left behind by another file would be taken for this one's.
+    let log = with_suffix(file, "-wal");
+    if log.exists() {
+        let reason = "belongs to a store that is gone; move it away first";
+        return Err(StoreError::Place { path: log, reason });
+    }
+    let source = Connection::open_with_flags(
+        backup,
+        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX,
+    )?;
+    if !matches!(schema::contents(&source)?, schema::Contents::Store(_)) {
+        return Err(StoreError::Foreign { path: backup.to_owned() });
+    }
+    if let Some(fault) = check(&source)?.into_iter().next() {
+        return Err(StoreError::Damaged(fault));
+    }
+    let partial = with_suffix(file, ".partial");
+    remove(&partial)?;
+    place::make_file(&partial)?;
+    copy(&source, &partial)?;
+    // The store's recorded place must not be that of this file by chance (an inode used again).
+    let copied = schema::connect(&partial)?;
+    copied.execute("UPDATE endpoint SET place = 'backup'", [])?;
+    drop(copied);
+    fs::rename(&partial, file).map_err(|error| place::failed(file, error))?;
+    place::sync_directory(&place::parent(file))
+}
+
+fn copy(source: &Connection, file: &Path) -> Result<(), StoreError> {
+    let mut target = schema::connect(file)?;
+    let step = Backup::new(source, &mut target)?.step(-1)?;
+    if step != StepResult::Done {
+        return Err(StoreError::Database(format!("the backup ended with {step:?}").into()));
+    }
+    // One file, without companions.
+    target.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(()))?;
+    target.close().map_err(|(_, error)| error)?;
+    fs::File::open(file)
+        .and_then(|file| file.sync_all())
+        .map_err(|error| place::failed(file, error))
+}
+
+pub(super) fn check(connection: &Connection) -> Result<Vec<String>, StoreError> {
+    let mut faults = Vec::new();
+    let mut statement = connection.prepare("PRAGMA integrity_check")?;
+    let lines = statement.query_map([], |row| row.get::<_, String>(0))?;
+    for line in lines {
+        faults.extend(Some(line?).filter(|line| line != "ok"));
+    }
+    let mut statement = connection.prepare("PRAGMA foreign_key_check")?;
+    let tables = statement.query_map([], |row| row.get::<_, String>(0))?;
+    for table in tables {
+        faults.push(format!("a row of {} refers to nothing", table?));
+    }
+    Ok(faults)
+}
+
+fn with_suffix(file: &Path, suffix: &str) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+fn remove(file: &Path) -> Result<(), StoreError> {
+    match fs::remove_file(file) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(place::failed(file, error))
+        }
+        _ => Ok(()),
+    }
+}

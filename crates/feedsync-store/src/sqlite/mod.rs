@@ -1,0 +1,159 @@
+//! A store in one SQLite file.
+//!
+//! Every commit is synchronised to the disk before it is answered (write-ahead log, `synchronous =
+//! FULL`). One thread writes and commits what is queued together; others read, each at one moment,
+//! without waiting for it. Several processes may have the same store open: the file's lock puts
+//! their updates in one order, and each notices what the others commit. The tables are drawn in
+//! `migrations/`, made to be read by a person with the `sqlite3` shell.
+
+mod blobs;
+mod collections;
+mod copy;
+mod place;
+mod read;
+mod readers;
+mod remotes;
+mod rows;
+mod schema;
+mod store;
+mod update;
+mod watch;
+mod writer;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use crate::bell::Bell;
+use crate::environment::Environment;
+use crate::error::StoreError;
+use crate::name::EndpointName;
+use readers::Readers;
+use watch::Watch;
+use writer::Writer;
+
+/// A store in the file `feedsync.db` of a directory. Dropping it writes what is queued and waits
+/// for its threads.
+pub struct SqliteStore {
+    directory: PathBuf,
+    environment: Arc<dyn Environment>,
+    bell: Arc<Bell>,
+    writer: Writer,
+    readers: Readers,
+    _watch: Watch,
+}
+
+impl SqliteStore {
+    /// Makes a new endpoint in a directory that has none; creates the directory where needed,
+    /// readable for its owner only.
+    pub fn init(
+        directory: &Path,
+        name: &EndpointName,
+        environment: Arc<dyn Environment>,
+    ) -> Result<Self, StoreError> {
+        place::make_directory(directory)?;
+        let file = directory.join(place::FILE);
+        place::make_file(&file)?;
+        let mut connection = schema::connect(&file)?;
+        match schema::contents(&connection)? {
+            schema::Contents::Empty => schema::write_ahead(&connection)?,
+            schema::Contents::Store(_) => return Err(occupied(&file)),
+            schema::Contents::Foreign => return Err(StoreError::Foreign { path: file }),
+        }
+        let place = place::place(&file)?;
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        // Another process may have been quicker.
+        if schema::contents(&transaction)? != schema::Contents::Empty {
+            return Err(occupied(&file));
+        }
+        schema::migrate(&transaction, &file)?;
+        collections::found(&transaction, name, &place, &*environment)?;
+        transaction.commit()?;
+        place::sync_directory(directory)?;
+        place::sync_directory(&place::parent(directory))?;
+        Self::start(directory, connection, environment)
+    }
+
+    /// Opens the store of a directory. If it is not where it was when it was last open, it may be a
+    /// copy or an old state put back: it goes on as a new incarnation, in new epochs.
+    pub fn open(directory: &Path, environment: Arc<dyn Environment>) -> Result<Self, StoreError> {
+        let file = directory.join(place::FILE);
+        if !Self::exists(directory) {
+            return Err(StoreError::Place {
+                path: directory.to_owned(),
+                reason: "there is no store here",
+            });
+        }
+        let mut connection = schema::connect(&file)?;
+        match schema::contents(&connection)? {
+            schema::Contents::Store(_) => schema::write_ahead(&connection)?,
+            _ => return Err(StoreError::Foreign { path: file }),
+        }
+        let place = place::place(&file)?;
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        schema::migrate(&transaction, &file)?;
+        collections::settle(&transaction, &place, &*environment)?;
+        transaction.commit()?;
+        Self::start(directory, connection, environment)
+    }
+
+    /// Whether a directory holds a store.
+    pub fn exists(directory: &Path) -> bool {
+        directory.join(place::FILE).metadata().is_ok_and(|file| file.is_file() && file.len() > 0)
+    }
+
+    fn start(
+        directory: &Path,
+        connection: Connection,
+        environment: Arc<dyn Environment>,
+    ) -> Result<Self, StoreError> {
+        let file = directory.join(place::FILE);
+        let threads =
+            std::thread::available_parallelism().map_or(2, |count| count.get().clamp(2, 8));
+        let readers = (0..threads)
+            .map(|_| schema::connect_reader(&file))
+            .collect::<Result<_, _>>()
+            .and_then(Readers::start)?;
+        let bell = Arc::new(Bell::default());
+        let watch = Watch::start(schema::connect_reader(&file)?, Arc::clone(&bell))?;
+        Ok(Self {
+            directory: directory.to_owned(),
+            environment,
+            bell,
+            writer: Writer::start(connection)?,
+            readers,
+            _watch: watch,
+        })
+    }
+
+    /// Copies the store, while it is in use, into one file: all of one moment, durable, readable
+    /// for its owner only. An older file of that name is replaced when the copy is whole.
+    pub async fn backup(&self, file: &Path) -> Result<(), StoreError> {
+        let file = file.to_owned();
+        self.readers.run(move |connection| copy::backup(connection, &file)).await?
+    }
+
+    /// Makes a store of a backup in a directory that has none. It is the same endpoint in a new
+    /// incarnation, its collections in new epochs: what was signed after the backup stays
+    /// distinguishable from what will be.
+    pub fn restore(
+        backup: &Path,
+        directory: &Path,
+        environment: Arc<dyn Environment>,
+    ) -> Result<Self, StoreError> {
+        place::make_directory(directory)?;
+        copy::restore(backup, &directory.join(place::FILE))?;
+        // Its recorded place is another one, so that opening it does the rest.
+        Self::open(directory, environment)
+    }
+
+    /// What SQLite finds wrong with the file, one line each; nothing if it is whole.
+    pub async fn check(&self) -> Result<Vec<String>, StoreError> {
+        self.readers.run(copy::check).await?
+    }
+}
+
+fn occupied(file: &Path) -> StoreError {
+    StoreError::Place { path: file.to_owned(), reason: "there is already a store" }
+}

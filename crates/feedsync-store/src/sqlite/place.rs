@@ -1,0 +1,76 @@
+//! Where a store lives: its directory, its file, and how a copy is told from the original.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::error::StoreError;
+
+/// The file of a store in its directory.
+pub(super) const FILE: &str = "feedsync.db";
+
+/// Makes the directory, readable for its owner only, if it is not there.
+pub(super) fn make_directory(directory: &Path) -> Result<(), StoreError> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(directory).map_err(|source| failed(directory, source))
+}
+
+/// Makes the file, readable for its owner only, if it is not there; the database gives its companions
+/// the same permissions.
+pub(super) fn make_file(file: &Path) -> Result<(), StoreError> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(file).map(drop).map_err(|source| failed(file, source))
+}
+
+/// Makes new and renamed entries of a directory durable.
+pub(super) fn sync_directory(directory: &Path) -> Result<(), StoreError> {
+    if cfg!(unix) {
+        File::open(directory)
+            .and_then(|directory| directory.sync_all())
+            .map_err(|source| failed(directory, source))?;
+    }
+    Ok(())
+}
+
+/// Names the place of a store: two copies never have the same. It holds device and inode of the
+/// directory, the inode of the file (a file copied back over itself is a copy, too) and the path.
+pub(super) fn place(file: &Path) -> Result<String, StoreError> {
+    let directory = parent(file);
+    let path = fs::canonicalize(&directory).map_err(|source| failed(&directory, source))?;
+    let numbers = |path: &Path| {
+        let metadata = fs::metadata(path).map_err(|source| failed(path, source))?;
+        Ok::<_, StoreError>(identity(&metadata))
+    };
+    let (device, inode) = numbers(&path)?;
+    let (_, file) = numbers(file)?;
+    Ok(format!("{device} {inode} {file} {}", path.display()))
+}
+
+#[cfg(unix)]
+fn identity(metadata: &fs::Metadata) -> (u64, u64) {
+    use std::os::unix::fs::MetadataExt as _;
+    (metadata.dev(), metadata.ino())
+}
+
+#[cfg(not(unix))]
+fn identity(_: &fs::Metadata) -> (u64, u64) {
+    (0, 0)
+}
+
+/// The directory of a file.
+pub(super) fn parent(file: &Path) -> PathBuf {
+    match file.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+        _ => PathBuf::from("."),
+    }
+}
+
+pub(super) fn failed(path: &Path, source: io::Error) -> StoreError {
+    StoreError::File { path: path.to_owned(), source }
+}

@@ -1,0 +1,176 @@
+//! Pages of items, and the recoverable list.
+
+use feedsync::{Item, ItemId};
+use rusqlite::{Connection, Params, params};
+
+use super::collections;
+use super::rows::{self, change_key, item_columns, moment, parsed};
+use crate::error::StoreError;
+use crate::name::CollectionName;
+use crate::order::Number;
+use crate::stored::{
+    ChangePage, Discarded, DiscardedId, ItemPage, Page, PageLimit, Selection, StoredItem,
+};
+
+pub(super) fn items(
+    connection: &Connection,
+    name: &CollectionName,
+    mut ids: Vec<ItemId>,
+) -> Result<Vec<StoredItem>, StoreError> {
+    let shelf = collections::require(connection, name)?;
+    ids.sort_unstable();
+    ids.dedup();
+    let mut items = Vec::new();
+    for id in &ids {
+        items.extend(super::update::item(connection, shelf.id, id)?);
+    }
+    Ok(items)
+}
+
+pub(super) fn changes(
+    connection: &Connection,
+    name: &CollectionName,
+    after: Number,
+    up_to: Option<Number>,
+    limit: PageLimit,
+) -> Result<ChangePage, StoreError> {
+    let shelf = collections::require(connection, name)?;
+    let last = shelf.collection.last;
+    let bound = up_to.map_or(last, |up_to| up_to.min(last));
+    let mut page = Page::new(limit);
+    fill(
+        connection,
+        &mut page,
+        concat!(
+            "SELECT ",
+            item_columns!(),
+            " FROM items WHERE change_key > ?1 AND change_key <= ?2 ORDER BY change_key"
+        ),
+        params![change_key(shelf.id, after), change_key(shelf.id, bound)],
+    )?;
+    Ok(ChangePage::new(shelf.collection, page, after, bound))
+}
+
+pub(super) fn items_by_id(
+    connection: &Connection,
+    name: &CollectionName,
+    after: Option<&ItemId>,
+    limit: PageLimit,
+) -> Result<ItemPage, StoreError> {
+    let shelf = collections::require(connection, name)?;
+    let mut page = Page::new(limit);
+    fill(
+        connection,
+        &mut page,
+        concat!(
+            "SELECT ",
+            item_columns!(),
+            " FROM items WHERE collection = ?1 AND id > ?2 ORDER BY id"
+        ),
+        params![shelf.id, after.map_or("", ItemId::as_str)],
+    )?;
+    Ok(ItemPage { collection: shelf.collection, items: page.items, more: page.more })
+}
+
+pub(super) fn listing(
+    connection: &Connection,
+    name: &CollectionName,
+    selection: &Selection,
+    limit: PageLimit,
+) -> Result<ItemPage, StoreError> {
+    macro_rules! select {
+        ($source:literal, $condition:literal) => {
+            concat!(
+                "SELECT ",
+                item_columns!(),
+                " FROM items ",
+                $source,
+                " WHERE change_key > ?1 AND change_key < ?2 AND ",
+                $condition,
+                " AND (?3 IS NULL OR instr(lower(payload), ?3) > 0) ORDER BY change_key DESC"
+            )
+        };
+    }
+    let shelf = collections::require(connection, name)?;
+    let first = change_key(shelf.id, Number::ZERO);
+    let before = match selection.before {
+        Some(before) => change_key(shelf.id, before),
+        None => change_key(shelf.id + 1, Number::ZERO),
+    };
+    let text = selection.containing.as_deref().map(str::to_ascii_lowercase);
+    let sql = match (selection.conflicted, selection.deleted) {
+        (false, false) => select!("INDEXED BY items_live", "deleted = 0"),
+        (false, true) => select!("", "true"),
+        (true, false) => {
+            select!("INDEXED BY items_conflicted", "conflicts > 0 AND deleted = 0")
+        }
+        (true, true) => select!("INDEXED BY items_conflicted", "conflicts > 0"),
+    };
+    let mut page = Page::new(limit);
+    fill(connection, &mut page, sql, params![first, before, text])?;
+    Ok(ItemPage { collection: shelf.collection, items: page.items, more: page.more })
+}
+
+fn fill(
+    connection: &Connection,
+    page: &mut Page,
+    sql: &str,
+    parameters: impl Params,
+) -> Result<(), StoreError> {
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query(parameters)?;
+    while let Some(row) = rows.next()? {
+        let stored = rows::stored(connection, row)?;
+        if !page.takes(stored.weight()) {
+            break;
+        }
+        page.items.push(stored);
+    }
+    Ok(())
+}
+
+pub(super) fn discarded(
+    connection: &Connection,
+    name: &CollectionName,
+) -> Result<Vec<Discarded>, StoreError> {
+    let shelf = collections::require(connection, name)?;
+    let mut statement = connection.prepare_cached(
+        "SELECT place, id, at, reason FROM discarded WHERE collection = ?1 ORDER BY place",
+    )?;
+    let mut versions = connection.prepare_cached(
+        "SELECT updates, deleted, noconflicts, history, format, payload, sync_foreign
+           FROM discarded_versions WHERE collection = ?1 AND place = ?2 ORDER BY ordinal",
+    )?;
+    let mut digests = connection.prepare_cached(
+        "SELECT digest FROM discarded_blobs WHERE collection = ?1 AND place = ?2 ORDER BY digest",
+    )?;
+    let mut list = Vec::new();
+    let mut found = statement.query([shelf.id])?;
+    while let Some(row) = found.next()? {
+        let place: i64 = row.get(0)?;
+        let id: ItemId = parsed(row, 1)?;
+        let mut rows = versions.query([shelf.id, place])?;
+        let winner = match rows.next()? {
+            Some(row) => rows::version(row, 0)?,
+            None => return Err(StoreError::Damaged(format!("discarded {id} has no version"))),
+        };
+        let mut conflicts = Vec::new();
+        while let Some(row) = rows.next()? {
+            conflicts.push(rows::version(row, 0)?);
+        }
+        let mut rows = digests.query([shelf.id, place])?;
+        let mut blobs = Vec::new();
+        while let Some(row) = rows.next()? {
+            blobs.push(parsed(row, 0)?);
+        }
+        list.push(Discarded {
+            id: DiscardedId(place as u64),
+            collection: name.clone(),
+            item: Item { id, winner, conflicts },
+            blobs,
+            reason: row.get(3)?,
+            at: moment(row.get(2)?),
+        });
+    }
+    Ok(list)
+}

@@ -1,0 +1,138 @@
+//! Rows of remotes.
+
+use rusqlite::{Connection, ErrorCode, Row, params};
+
+use super::collections;
+use super::rows::{moment, parsed};
+use crate::error::StoreError;
+use crate::name::CollectionName;
+use crate::order::{Moment, Number};
+use crate::remote::{NewRemote, Remote, RemoteId, RemoteState};
+
+pub(super) fn all(
+    connection: &Connection,
+    collection: Option<&CollectionName>,
+) -> Result<Vec<Remote>, StoreError> {
+    let only = match collection {
+        Some(name) => Some(collections::require(connection, name)?.id),
+        None => None,
+    };
+    let mut statement = connection.prepare_cached(
+        "SELECT remotes.id, collections.name, remotes.name, url, changes, complete, until, etag,
+                last_modified, pushed, may_lack, needs_complete, read_only, not_before, expires,
+                failures, failure, succeeded
+           FROM remotes JOIN collections ON collections.id = remotes.collection
+          WHERE ?1 IS NULL OR remotes.collection = ?1 ORDER BY remotes.id",
+    )?;
+    let mut rows = statement.query([only])?;
+    let mut remotes = Vec::new();
+    while let Some(row) = rows.next()? {
+        remotes.push(remote(row)?);
+    }
+    Ok(remotes)
+}
+
+fn remote(row: &Row<'_>) -> Result<Remote, StoreError> {
+    let maybe = |column| Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(column)?.map(moment));
+    Ok(Remote {
+        id: RemoteId(row.get::<_, i64>(0)? as u64),
+        collection: parsed(row, 1)?,
+        name: row.get(2)?,
+        url: row.get(3)?,
+        state: RemoteState {
+            changes: row.get(4)?,
+            complete: row.get(5)?,
+            until: row.get(6)?,
+            etag: row.get(7)?,
+            last_modified: row.get(8)?,
+            pushed: Number::new(row.get::<_, i64>(9)? as u64),
+            may_lack: row.get(10)?,
+            needs_complete: row.get(11)?,
+            read_only: row.get(12)?,
+            not_before: maybe(13)?,
+            expires: maybe(14)?,
+            failures: row.get(15)?,
+            failure: row.get(16)?,
+            succeeded: maybe(17)?,
+        },
+    })
+}
+
+pub(super) fn add(connection: &Connection, new: NewRemote) -> Result<Remote, StoreError> {
+    let shelf = collections::require(connection, &new.collection)?;
+    let NewRemote { collection, name, url } = new;
+    connection
+        .execute(
+            "INSERT INTO remotes (collection, name, url) VALUES (?1, ?2, ?3)",
+            params![shelf.id, name, url],
+        )
+        .map_err(|error| taken(error, &url))?;
+    let id = RemoteId(connection.last_insert_rowid() as u64);
+    Ok(Remote { id, collection, name, url, state: RemoteState::default() })
+}
+
+pub(super) fn change(connection: &Connection, remote: &Remote) -> Result<(), StoreError> {
+    let changed = connection
+        .execute(
+            "UPDATE remotes SET name = ?2, url = ?3 WHERE id = ?1",
+            params![remote.id.0 as i64, remote.name, remote.url],
+        )
+        .map_err(|error| taken(error, &remote.url))?;
+    if changed == 0 {
+        return Err(StoreError::NoRemote);
+    }
+    write_state(connection, remote.id, &remote.state)
+}
+
+pub(super) fn remove(connection: &Connection, id: RemoteId) -> Result<(), StoreError> {
+    match connection.execute("DELETE FROM remotes WHERE id = ?1", [id.0 as i64])? {
+        0 => Err(StoreError::NoRemote),
+        _ => Ok(()),
+    }
+}
+
+/// Nothing happens if the remote was removed meanwhile.
+pub(super) fn write_state(
+    connection: &Connection,
+    id: RemoteId,
+    state: &RemoteState,
+) -> Result<(), StoreError> {
+    let micros = |moment: Option<Moment>| moment.map(|moment| moment.micros() as i64);
+    connection
+        .prepare_cached(
+            "UPDATE remotes SET changes = ?2, complete = ?3, until = ?4, etag = ?5,
+                    last_modified = ?6, pushed = ?7, may_lack = ?8, needs_complete = ?9,
+                    read_only = ?10, not_before = ?11, expires = ?12, failures = ?13,
+                    failure = ?14, succeeded = ?15
+              WHERE id = ?1",
+        )?
+        .execute(params![
+            id.0 as i64,
+            state.changes,
+            state.complete,
+            state.until,
+            state.etag,
+            state.last_modified,
+            state.pushed,
+            state.may_lack,
+            state.needs_complete,
+            state.read_only,
+            micros(state.not_before),
+            micros(state.expires),
+            state.failures,
+            state.failure,
+            micros(state.succeeded),
+        ])?;
+    Ok(())
+}
+
+fn taken(error: rusqlite::Error, url: &str) -> StoreError {
+    match &error {
+        rusqlite::Error::SqliteFailure(failure, _)
+            if failure.code == ErrorCode::ConstraintViolation =>
+        {
+            StoreError::RemoteExists(url.to_owned())
+        }
+        _ => error.into(),
+    }
+}

@@ -1,0 +1,296 @@
+//! Items as rows: the winner's columns, readable histories, and back.
+
+use std::fmt::Write as _;
+use std::str::FromStr;
+
+use feedsync::{By, History, Item, ItemId, Payload, Timestamp, Update, Version};
+use rusqlite::types::ToSqlOutput;
+use rusqlite::{Connection, Row, ToSql, params};
+
+use crate::blob::Digest;
+use crate::error::StoreError;
+use crate::order::{Moment, Number};
+use crate::remote::RemoteId;
+use crate::stored::{Origin, StoredItem};
+
+/// Bits of a change key that hold the number; the collection's id is above them.
+const NUMBER_BITS: u32 = 40;
+
+/// The columns of [`stored`], in its order.
+macro_rules! item_columns {
+    () => {
+        "change_key, id, edited, created_here, origin, conflicts, blobs, updates, deleted, \
+         noconflicts, history, format, payload, sync_foreign"
+    };
+}
+pub(super) use item_columns;
+
+pub(super) fn change_key(collection: i64, number: Number) -> i64 {
+    (collection << NUMBER_BITS) | number.min(Number::MAX).get() as i64
+}
+
+fn number(change_key: i64) -> Number {
+    Number::new(change_key as u64 & Number::MAX.get())
+}
+
+pub(super) fn moment(micros: i64) -> Moment {
+    Moment::from_micros(u64::try_from(micros).unwrap_or_default())
+}
+
+impl ToSql for Moment {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok((self.micros() as i64).into())
+    }
+}
+
+impl ToSql for Number {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok((self.get() as i64).into())
+    }
+}
+
+/// Parses a column; a text that does not parse is damage.
+pub(super) fn parsed<T: FromStr>(row: &Row<'_>, column: usize) -> Result<T, StoreError>
+where
+    T::Err: std::fmt::Display,
+{
+    let text = row.get_ref(column)?.as_str().map_err(rusqlite::Error::from)?;
+    parse(text)
+}
+
+pub(super) fn parse<T: FromStr>(text: &str) -> Result<T, StoreError>
+where
+    T::Err: std::fmt::Display,
+{
+    text.parse().map_err(|error| StoreError::Damaged(format!("{text:?}: {error}")))
+}
+
+/// One update a line: sequence, when, by, foreign, between tabs; what is absent is empty.
+pub(super) fn history_text(updates: &[Update]) -> String {
+    let mut text = String::with_capacity(64 * updates.len());
+    for update in updates {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{}\t", update.sequence());
+        if let Some(when) = update.when() {
+            let _ = write!(text, "{when}");
+        }
+        text.push('\t');
+        text.push_str(update.by().map_or("", By::as_str));
+        if let Some(foreign) = update.foreign() {
+            text.push('\t');
+            for character in foreign.chars() {
+                match character {
+                    '\n' => text.push_str("\\n"),
+                    '\t' => text.push_str("\\t"),
+                    '\\' => text.push_str("\\\\"),
+                    other => text.push(other),
+                }
+            }
+        }
+    }
+    text
+}
+
+pub(super) fn updates(text: &str) -> Result<Vec<Update>, StoreError> {
+    text.split('\n').filter(|line| !line.is_empty()).map(update).collect()
+}
+
+fn update(line: &str) -> Result<Update, StoreError> {
+    let mut fields = line.splitn(4, '\t');
+    let mut field = || fields.next().unwrap_or_default();
+    let sequence = parse(field())?;
+    let when = match field() {
+        "" => None,
+        when => Some(Timestamp::parse_tolerant(when).map_err(|error| damaged(line, &error))?),
+    };
+    let by = match field() {
+        "" => None,
+        by => Some(parse(by)?),
+    };
+    let update = Update::new(sequence, when, by).map_err(|error| damaged(line, &error))?;
+    match fields.next() {
+        None => Ok(update),
+        Some(foreign) => Ok(update.with_foreign(unescape(foreign))),
+    }
+}
+
+fn unescape(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut characters = text.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '\\' => match characters.next() {
+                Some('n') => plain.push('\n'),
+                Some('t') => plain.push('\t'),
+                other => plain.extend(other),
+            },
+            other => plain.push(other),
+        }
+    }
+    plain
+}
+
+fn damaged(what: &str, error: &dyn std::fmt::Display) -> StoreError {
+    StoreError::Damaged(format!("{what:?}: {error}"))
+}
+
+/// Seven columns from `first` on: updates, deleted, noconflicts, history, format, payload,
+/// sync_foreign.
+pub(super) fn version(row: &Row<'_>, first: usize) -> Result<Version<Payload>, StoreError> {
+    let text = |column: usize| row.get_ref(column)?.as_str().map_err(rusqlite::Error::from);
+    let history = text(first + 3)?;
+    let updates: u32 = row.get(first)?;
+    Ok(Version {
+        updates: feedsync::Updates::new(updates)
+            .map_err(|error| damaged(&updates.to_string(), &error))?,
+        deleted: row.get(first + 1)?,
+        noconflicts: row.get(first + 2)?,
+        history: History::from_updates(self::updates(history)?)
+            .ok_or_else(|| StoreError::Damaged("a version without history".to_owned()))?,
+        payload: Payload {
+            format: parse(text(first + 4)?)?,
+            text: text(first + 5)?.into(),
+            sync_foreign: row.get(first + 6)?,
+        },
+    })
+}
+
+/// The item of a row of `items`, with what its other tables hold.
+pub(super) fn stored(connection: &Connection, row: &Row<'_>) -> Result<StoredItem, StoreError> {
+    let change_key: i64 = row.get(0)?;
+    let id: ItemId = parsed(row, 1)?;
+    let origin = match row.get(4)? {
+        0 => Origin::Here,
+        -1 => Origin::Mixed,
+        remote => Origin::Remote(RemoteId(remote as u64)),
+    };
+    let mut conflicts = Vec::new();
+    if row.get::<_, u32>(5)? > 0 {
+        let mut statement = connection.prepare_cached(
+            "SELECT updates, deleted, noconflicts, history, format, payload, sync_foreign
+               FROM conflicts WHERE change_key = ?1 ORDER BY ordinal",
+        )?;
+        let mut rows = statement.query([change_key])?;
+        while let Some(row) = rows.next()? {
+            conflicts.push(version(row, 0)?);
+        }
+    }
+    let mut blobs: Vec<Digest> = Vec::new();
+    if row.get::<_, u32>(6)? > 0 {
+        let mut statement = connection.prepare_cached(
+            "SELECT digest FROM item_blobs WHERE change_key = ?1 ORDER BY digest",
+        )?;
+        let mut rows = statement.query([change_key])?;
+        while let Some(row) = rows.next()? {
+            blobs.push(parsed(row, 0)?);
+        }
+    }
+    Ok(StoredItem {
+        item: Item { id, winner: version(row, 7)?, conflicts },
+        number: number(change_key),
+        edited: moment(row.get(2)?),
+        created_here: row.get(3)?,
+        origin,
+        blobs,
+    })
+}
+
+/// Writes an item under its number; its former row is gone already.
+pub(super) fn insert(
+    connection: &Connection,
+    collection: i64,
+    stored: &StoredItem,
+) -> Result<(), StoreError> {
+    let key = change_key(collection, stored.number);
+    let origin = match stored.origin {
+        Origin::Here => 0,
+        Origin::Mixed => -1,
+        Origin::Remote(RemoteId(remote)) => remote as i64,
+    };
+    let Item { id, winner, conflicts } = &stored.item;
+    connection
+        .prepare_cached(
+            "INSERT INTO items (change_key, collection, id, edited, created_here, origin,
+                                conflicts, blobs, updates, deleted, noconflicts, history, format,
+                                payload, sync_foreign)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+        )?
+        .execute(params![
+            key,
+            collection,
+            id.as_str(),
+            stored.edited,
+            stored.created_here,
+            origin,
+            conflicts.len() as i64,
+            stored.blobs.len() as i64,
+            winner.updates.get(),
+            winner.deleted,
+            winner.noconflicts,
+            history_text(winner.history.updates()),
+            winner.payload.format.name(),
+            &*winner.payload.text,
+            winner.payload.sync_foreign.as_deref(),
+        ])?;
+    for (ordinal, version) in conflicts.iter().enumerate() {
+        connection
+            .prepare_cached(
+                "INSERT INTO conflicts (change_key, ordinal, updates, deleted, noconflicts,
+                                        history, format, payload, sync_foreign)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+            )?
+            .execute(params![
+                key,
+                ordinal as i64,
+                version.updates.get(),
+                version.deleted,
+                version.noconflicts,
+                history_text(version.history.updates()),
+                version.payload.format.name(),
+                &*version.payload.text,
+                version.payload.sync_foreign.as_deref(),
+            ])?;
+    }
+    for digest in &stored.blobs {
+        connection
+            .prepare_cached("INSERT INTO item_blobs (change_key, digest) VALUES (?1, ?2)")?
+            .execute(params![key, digest.to_string()])?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use feedsync::Sequence;
+
+    use super::*;
+
+    #[test]
+    fn a_history_is_readable_and_comes_back() {
+        let when = Timestamp::parse("2005-05-21T11:43:33Z").unwrap();
+        let by = By::new("REO1750").unwrap();
+        let two = Sequence::new(2).unwrap();
+        let history = vec![
+            Update::signed(two, when, by.clone()),
+            Update::new(Sequence::FIRST, Some(when), None).unwrap(),
+            Update::new(two, None, Some(by)).unwrap().with_foreign("a\tb\nc\\nd"),
+        ];
+        let text = history_text(&history);
+        assert_eq!(
+            text,
+            "2\t2005-05-21T11:43:33Z\tREO1750\n1\t2005-05-21T11:43:33Z\t\n\
+             2\t\tREO1750\ta\\tb\\nc\\\\nd"
+        );
+        assert_eq!(updates(&text).unwrap(), history);
+    }
+
+    #[test]
+    fn a_history_that_is_not_one_is_damage() {
+        for text in ["x", "1", "1\t\t", "0\t\tA", "1\tnever\tA", "1\t\tA B"] {
+            assert!(matches!(updates(text), Err(StoreError::Damaged(_))), "{text}");
+        }
+    }
+}

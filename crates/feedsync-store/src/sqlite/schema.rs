@@ -1,0 +1,117 @@
+//! Connections and the schema's numbered migrations.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags, Transaction};
+
+use crate::error::StoreError;
+
+/// "fsyn": tells a store of ours from any other database.
+const APPLICATION_ID: i64 = 0x6673_796e;
+
+/// Each brings the schema to the next version; the newest is the last.
+const MIGRATIONS: [&str; 1] = [include_str!("migrations/001.sql")];
+
+/// How long a writer waits for a writer in another process before it asks again.
+const BUSY: Duration = Duration::from_secs(5);
+
+/// What the file holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Contents {
+    /// Nothing yet.
+    Empty,
+    /// A store of this schema version.
+    Store(i64),
+    /// Another program's database.
+    Foreign,
+}
+
+/// A connection that writes. Every commit is durable before it returns.
+pub(super) fn connect(file: &Path) -> Result<Connection, StoreError> {
+    let connection = Connection::open_with_flags(
+        file,
+        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
+    )?;
+    connection.busy_timeout(BUSY)?;
+    connection.set_prepared_statement_cache_capacity(64);
+    connection.execute_batch(
+        "PRAGMA synchronous = FULL;
+         PRAGMA fullfsync = ON;
+         PRAGMA checkpoint_fullfsync = ON;
+         PRAGMA foreign_keys = ON;
+         PRAGMA trusted_schema = OFF;
+         PRAGMA temp_store = MEMORY;
+         PRAGMA cache_size = -16000;
+         PRAGMA journal_size_limit = 67108864;",
+    )?;
+    Ok(connection)
+}
+
+/// A connection that only reads.
+pub(super) fn connect_reader(file: &Path) -> Result<Connection, StoreError> {
+    let connection = connect(file)?;
+    connection.execute_batch("PRAGMA query_only = ON; PRAGMA cache_size = -8000;")?;
+    Ok(connection)
+}
+
+/// Readers do not wait for writers, nor writers for readers. The mode is kept in the file.
+pub(super) fn write_ahead(connection: &Connection) -> Result<(), StoreError> {
+    let mode: String = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
+    if mode == "wal" {
+        Ok(())
+    } else {
+        Err(StoreError::Database(
+            format!("the file system does not allow write-ahead logging (got {mode})").into(),
+        ))
+    }
+}
+
+pub(super) fn contents(connection: &Connection) -> Result<Contents, StoreError> {
+    let pragma = |name| connection.query_row(name, [], |row| row.get::<_, i64>(0));
+    let result = (|| {
+        let application = pragma("PRAGMA application_id")?;
+        let version = pragma("PRAGMA user_version")?;
+        let tables = pragma("SELECT count(*) FROM sqlite_schema")?;
+        Ok(match (application, version, tables) {
+            (APPLICATION_ID, version, _) => Contents::Store(version),
+            (0, 0, 0) => Contents::Empty,
+            _ => Contents::Foreign,
+        })
+    })();
+    match result {
+        Err(rusqlite::Error::SqliteFailure(failure, _))
+            if failure.code == rusqlite::ErrorCode::NotADatabase =>
+        {
+            Ok(Contents::Foreign)
+        }
+        result => Ok(result?),
+    }
+}
+
+/// Brings the schema up to date; refuses what is not a store or newer than this program.
+pub(super) fn migrate(transaction: &Transaction<'_>, file: &Path) -> Result<(), StoreError> {
+    let known = MIGRATIONS.len() as i64;
+    let found = match contents(transaction)? {
+        Contents::Empty => 0,
+        Contents::Store(version) if version <= known => version,
+        Contents::Store(found) => {
+            return Err(StoreError::Newer { path: file.to_owned(), found, known });
+        }
+        Contents::Foreign => return Err(StoreError::Foreign { path: file.to_owned() }),
+    };
+    for migration in MIGRATIONS.iter().skip(found as usize) {
+        transaction.execute_batch(migration)?;
+    }
+    if found < known {
+        transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+        transaction.pragma_update(None, "user_version", known)?;
+    }
+    Ok(())
+}
+
+impl From<rusqlite::Error> for StoreError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Database(Box::new(error))
+    }
+}

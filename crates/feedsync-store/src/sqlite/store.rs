@@ -1,0 +1,262 @@
+//! The contract, method by method, on the threads of a [`SqliteStore`].
+
+use std::path::Path;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use feedsync::ItemId;
+
+use super::{SqliteStore, blobs, collections, read, remotes, update};
+use crate::bell::Notices;
+use crate::blob::Digest;
+use crate::collection::{Collection, CollectionChange, NewCollection};
+use crate::contract::Store;
+use crate::decision::Decide;
+use crate::error::StoreError;
+use crate::identity::{Identity, Issued};
+use crate::name::CollectionName;
+use crate::order::{Moment, Number};
+use crate::remote::{NewRemote, Remote, RemoteId};
+use crate::stored::{ChangePage, Discarded, ItemPage, PageLimit, Selection, StoredItem};
+
+#[async_trait]
+impl Store for SqliteStore {
+    async fn identity(&self) -> Result<Identity, StoreError> {
+        self.readers.read(collections::identity).await
+    }
+
+    async fn collections(&self) -> Result<Vec<Collection>, StoreError> {
+        self.readers.read(collections::all).await
+    }
+
+    async fn collection(&self, name: &CollectionName) -> Result<Option<Collection>, StoreError> {
+        let name = name.clone();
+        self.readers
+            .read(move |connection| {
+                Ok(collections::find(connection, &name)?.map(|shelf| shelf.collection))
+            })
+            .await
+    }
+
+    async fn create_collection(&self, new: NewCollection) -> Result<Collection, StoreError> {
+        let environment = Arc::clone(&self.environment);
+        self.writer
+            .run(move |connection| {
+                if collections::find(connection, &new.name)?.is_some() {
+                    return Err(StoreError::CollectionExists(new.name));
+                }
+                let epoch = collections::begin_epoch(connection, &*environment)?;
+                let collection = Collection::created(new, epoch, &*environment);
+                collections::insert(connection, &collection)?;
+                Ok(collection)
+            })
+            .await
+    }
+
+    async fn change_collection(
+        &self,
+        name: &CollectionName,
+        change: CollectionChange,
+    ) -> Result<Collection, StoreError> {
+        let former = name.clone();
+        let collection = self
+            .writer
+            .run(move |connection| {
+                let mut shelf = collections::require(connection, &former)?;
+                if let Some(new) = change.name.as_ref().filter(|new| **new != former)
+                    && collections::find(connection, new)?.is_some()
+                {
+                    return Err(StoreError::CollectionExists(new.clone()));
+                }
+                shelf.collection.change(change);
+                collections::rewrite(connection, &shelf)?;
+                Ok(shelf.collection)
+            })
+            .await?;
+        self.bell.ring(name);
+        Ok(collection)
+    }
+
+    async fn drop_collection(&self, name: &CollectionName) -> Result<(), StoreError> {
+        let dropped = name.clone();
+        self.writer
+            .run(move |connection| {
+                let shelf = collections::require(connection, &dropped)?;
+                connection.execute("DELETE FROM collections WHERE id = ?1", [shelf.id])?;
+                Ok(())
+            })
+            .await?;
+        self.bell.ring(name);
+        Ok(())
+    }
+
+    async fn item(
+        &self,
+        collection: &CollectionName,
+        id: &ItemId,
+    ) -> Result<Option<StoredItem>, StoreError> {
+        let (collection, id) = (collection.clone(), id.clone());
+        self.readers
+            .read(move |connection| {
+                let shelf = collections::require(connection, &collection)?;
+                update::item(connection, shelf.id, &id)
+            })
+            .await
+    }
+
+    async fn items(
+        &self,
+        collection: &CollectionName,
+        ids: &[ItemId],
+    ) -> Result<Vec<StoredItem>, StoreError> {
+        let (collection, ids) = (collection.clone(), ids.to_vec());
+        self.readers.read(move |connection| read::items(connection, &collection, ids)).await
+    }
+
+    async fn changes(
+        &self,
+        collection: &CollectionName,
+        after: Number,
+        up_to: Option<Number>,
+        limit: PageLimit,
+    ) -> Result<ChangePage, StoreError> {
+        let collection = collection.clone();
+        self.readers
+            .read(move |connection| read::changes(connection, &collection, after, up_to, limit))
+            .await
+    }
+
+    async fn items_by_id(
+        &self,
+        collection: &CollectionName,
+        after: Option<&ItemId>,
+        limit: PageLimit,
+    ) -> Result<ItemPage, StoreError> {
+        let (collection, after) = (collection.clone(), after.cloned());
+        self.readers
+            .read(move |connection| {
+                read::items_by_id(connection, &collection, after.as_ref(), limit)
+            })
+            .await
+    }
+
+    async fn listing(
+        &self,
+        collection: &CollectionName,
+        selection: &Selection,
+        limit: PageLimit,
+    ) -> Result<ItemPage, StoreError> {
+        let (collection, selection) = (collection.clone(), selection.clone());
+        self.readers
+            .read(move |connection| read::listing(connection, &collection, &selection, limit))
+            .await
+    }
+
+    async fn update(
+        &self,
+        collection: &CollectionName,
+        keys: Vec<ItemId>,
+        decide: Decide,
+    ) -> Result<Collection, StoreError> {
+        let name = collection.clone();
+        let environment = Arc::clone(&self.environment);
+        let after = self
+            .writer
+            .run(move |connection| update::update(connection, &environment, &name, &keys, decide))
+            .await?;
+        self.bell.ring(collection);
+        Ok(after)
+    }
+
+    async fn mark_sent(
+        &self,
+        collection: &CollectionName,
+        up_to: Number,
+    ) -> Result<(), StoreError> {
+        let known = self
+            .collection(collection)
+            .await?
+            .ok_or_else(|| StoreError::NoCollection(collection.clone()))?;
+        if up_to.min(known.last) <= known.sent {
+            return Ok(());
+        }
+        let name = collection.clone();
+        self.writer
+            .run(move |connection| {
+                let shelf = collections::require(connection, &name)?;
+                connection
+                    .prepare_cached(
+                        "UPDATE collections SET sent = max(sent, min(?2, last)) WHERE id = ?1",
+                    )?
+                    .execute(rusqlite::params![shelf.id, up_to.min(Number::MAX)])?;
+                Ok(())
+            })
+            .await
+    }
+
+    async fn issued(&self, item: &ItemId) -> Result<Vec<Issued>, StoreError> {
+        let item = item.clone();
+        self.readers.read(move |connection| update::issued(connection, &item)).await
+    }
+
+    async fn discarded(&self, collection: &CollectionName) -> Result<Vec<Discarded>, StoreError> {
+        let collection = collection.clone();
+        self.readers.read(move |connection| read::discarded(connection, &collection)).await
+    }
+
+    async fn remotes(
+        &self,
+        collection: Option<&CollectionName>,
+    ) -> Result<Vec<Remote>, StoreError> {
+        let collection = collection.cloned();
+        self.readers.read(move |connection| remotes::all(connection, collection.as_ref())).await
+    }
+
+    async fn add_remote(&self, new: NewRemote) -> Result<Remote, StoreError> {
+        self.writer.run(move |connection| remotes::add(connection, new)).await
+    }
+
+    async fn change_remote(&self, remote: Remote) -> Result<(), StoreError> {
+        self.writer.run(move |connection| remotes::change(connection, &remote)).await
+    }
+
+    async fn remove_remote(&self, id: RemoteId) -> Result<(), StoreError> {
+        self.writer.run(move |connection| remotes::remove(connection, id)).await
+    }
+
+    async fn put_blob(&self, bytes: Vec<u8>) -> Result<Digest, StoreError> {
+        let hash = move |_: &rusqlite::Connection| (Digest::of(&bytes), bytes);
+        let (digest, bytes) = self.readers.run(hash).await?;
+        let now = self.environment.now();
+        self.writer.run(move |connection| blobs::put(connection, digest, &bytes, now)).await?;
+        Ok(digest)
+    }
+
+    async fn blob(&self, digest: Digest) -> Result<Option<Vec<u8>>, StoreError> {
+        self.readers.read(move |connection| blobs::content(connection, digest)).await
+    }
+
+    async fn missing_blobs(&self, digests: &[Digest]) -> Result<Vec<Digest>, StoreError> {
+        let digests = digests.to_vec();
+        self.readers.read(move |connection| blobs::missing(connection, digests)).await
+    }
+
+    async fn blob_named_by(
+        &self,
+        digest: Digest,
+    ) -> Result<Vec<(CollectionName, ItemId)>, StoreError> {
+        self.readers.read(move |connection| blobs::named_by(connection, digest)).await
+    }
+
+    async fn sweep_blobs(&self, stored_before: Moment) -> Result<u64, StoreError> {
+        self.writer.run(move |connection| blobs::sweep(connection, stored_before)).await
+    }
+
+    fn subscribe(&self, collection: &CollectionName) -> Notices {
+        self.bell.subscribe(collection)
+    }
+
+    fn directory(&self) -> Option<&Path> {
+        Some(&self.directory)
+    }
+}

@@ -1,0 +1,192 @@
+//! An update: what its keys hold, and what its plan leaves.
+
+use std::sync::Arc;
+
+use feedsync::{ItemId, Sequence};
+use rusqlite::{Connection, params};
+
+use super::collections::{self, Shelf};
+use super::remotes;
+use super::rows::{self, item_columns, parsed};
+use crate::collection::Collection;
+use crate::decision::{Decide, Entry, Snapshot};
+use crate::environment::Environment;
+use crate::error::StoreError;
+use crate::identity::Issued;
+use crate::name::CollectionName;
+use crate::order::Moment;
+use crate::plan::{Plan, plan};
+use crate::stored::{Discarded, DiscardedId, StoredItem};
+
+/// Reads, decides and writes, in the savepoint of its caller.
+pub(super) fn update(
+    connection: &Connection,
+    environment: &Arc<dyn Environment>,
+    name: &CollectionName,
+    keys: &[ItemId],
+    mut decide: Decide,
+) -> Result<Collection, StoreError> {
+    let Shelf { id, collection } = collections::require(connection, name)?;
+    let mut snapshot = Snapshot {
+        identity: collections::identity(connection)?,
+        collection,
+        now: environment.now(),
+        entries: Default::default(),
+        environment: Arc::clone(environment),
+    };
+    for key in keys {
+        let entry = entry(connection, id, key)?;
+        snapshot.entries.insert(key.clone(), entry);
+    }
+    let writes = decide(&snapshot);
+    if writes.is_empty() {
+        return Ok(snapshot.collection);
+    }
+    let before = snapshot.identity.by.clone();
+    let now = snapshot.now;
+    let plan = plan(snapshot, next_discarded(connection)?, writes)?;
+    if plan.identity.by != before {
+        let known = plan.identity.retired.iter().position(|by| *by == before);
+        let minted = &plan.identity.retired[known.map_or(0, |known| known + 1)..];
+        for by in minted.iter().chain([&plan.identity.by]) {
+            collections::reincarnate(connection, by, now)?;
+        }
+    }
+    carry_out(connection, id, plan)
+}
+
+fn entry(connection: &Connection, collection: i64, key: &ItemId) -> Result<Entry, StoreError> {
+    let mut statement =
+        connection.prepare_cached("SELECT vector FROM purged WHERE collection = ?1 AND id = ?2")?;
+    let mut found = statement.query(params![collection, key.as_str()])?;
+    let purged = match found.next()? {
+        Some(row) => rows::updates(&row.get::<_, String>(0)?)?,
+        None => Vec::new(),
+    };
+    Ok(Entry { item: item(connection, collection, key)?, purged, issued: issued(connection, key)? })
+}
+
+pub(super) fn item(
+    connection: &Connection,
+    collection: i64,
+    id: &ItemId,
+) -> Result<Option<StoredItem>, StoreError> {
+    let mut statement = connection.prepare_cached(concat!(
+        "SELECT ",
+        item_columns!(),
+        " FROM items WHERE collection = ?1 AND id = ?2"
+    ))?;
+    let mut found = statement.query(params![collection, id.as_str()])?;
+    found.next()?.map(|row| rows::stored(connection, row)).transpose()
+}
+
+/// The rows of the ledger for an item, by line of edits.
+pub(super) fn issued(connection: &Connection, item: &ItemId) -> Result<Vec<Issued>, StoreError> {
+    let mut statement = connection.prepare_cached(
+        "SELECT \"by\", sequence, incarnation FROM ledger WHERE item = ?1 ORDER BY \"by\"",
+    )?;
+    let mut found = statement.query([item.as_str()])?;
+    let mut issued = Vec::new();
+    while let Some(row) = found.next()? {
+        let sequence = Sequence::new(row.get(1)?)
+            .map_err(|error| StoreError::Damaged(format!("ledger of {item}: {error}")))?;
+        issued.push(Issued { by: parsed(row, 0)?, sequence, incarnation: parsed(row, 2)? });
+    }
+    Ok(issued)
+}
+
+fn next_discarded(connection: &Connection) -> Result<DiscardedId, StoreError> {
+    let next: i64 = connection
+        .prepare_cached("SELECT next_discarded FROM endpoint")?
+        .query_row([], |row| row.get(0))?;
+    Ok(DiscardedId(next as u64))
+}
+
+fn carry_out(connection: &Connection, id: i64, plan: Plan) -> Result<Collection, StoreError> {
+    for item in plan.items.keys() {
+        // Takes the conflicts and the names of blobs with it.
+        connection
+            .prepare_cached("DELETE FROM items WHERE collection = ?1 AND id = ?2")?
+            .execute(params![id, item.as_str()])?;
+    }
+    // In the order of their numbers, so that they are appended.
+    let mut stored: Vec<&StoredItem> = plan.items.values().flatten().collect();
+    stored.sort_unstable_by_key(|stored| stored.number);
+    for stored in stored {
+        rows::insert(connection, id, stored)?;
+    }
+    for (item, vector) in &plan.purged {
+        connection
+            .prepare_cached(
+                "INSERT OR REPLACE INTO purged (collection, id, vector) VALUES (?1, ?2, ?3)",
+            )?
+            .execute(params![id, item.as_str(), rows::history_text(vector)])?;
+    }
+    for (item, issued) in &plan.issued {
+        connection
+            .prepare_cached(
+                "INSERT INTO ledger (item, \"by\", sequence, incarnation)
+                 VALUES (?1, ?2, ?3, ?4)
+                 ON CONFLICT (item, \"by\") DO UPDATE SET sequence = excluded.sequence",
+            )?
+            .execute(params![
+                item.as_str(),
+                issued.by.as_str(),
+                issued.sequence.get(),
+                issued.incarnation.as_str(),
+            ])?;
+    }
+    for DiscardedId(place) in &plan.recovered {
+        connection
+            .prepare_cached("DELETE FROM discarded WHERE collection = ?1 AND place = ?2")?
+            .execute(params![id, *place as i64])?;
+    }
+    for discarded in &plan.discarded {
+        discard(connection, id, discarded)?;
+    }
+    for (remote, state) in &plan.remotes {
+        remotes::write_state(connection, *remote, state)?;
+    }
+    collections::advance(connection, id, &plan.collection)?;
+    Ok(plan.collection)
+}
+
+fn discard(connection: &Connection, id: i64, discarded: &Discarded) -> Result<(), StoreError> {
+    let place = discarded.id.0 as i64;
+    let at: Moment = discarded.at;
+    connection
+        .prepare_cached(
+            "INSERT INTO discarded (collection, place, id, at, reason) VALUES (?1, ?2, ?3, ?4, ?5)",
+        )?
+        .execute(params![id, place, discarded.item.id.as_str(), at, discarded.reason])?;
+    for (ordinal, version) in discarded.item.versions().enumerate() {
+        connection
+            .prepare_cached(
+                "INSERT INTO discarded_versions (collection, place, ordinal, updates, deleted,
+                                                 noconflicts, history, format, payload,
+                                                 sync_foreign)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+            )?
+            .execute(params![
+                id,
+                place,
+                ordinal as i64,
+                version.updates.get(),
+                version.deleted,
+                version.noconflicts,
+                rows::history_text(version.history.updates()),
+                version.payload.format.name(),
+                &*version.payload.text,
+                version.payload.sync_foreign.as_deref(),
+            ])?;
+    }
+    for digest in &discarded.blobs {
+        connection
+            .prepare_cached(
+                "INSERT INTO discarded_blobs (collection, place, digest) VALUES (?1, ?2, ?3)",
+            )?
+            .execute(params![id, place, digest.to_string()])?;
+    }
+    connection.prepare_cached("UPDATE endpoint SET next_discarded = ?1")?.execute([place + 1])?;
+    Ok(())
+}

@@ -1,0 +1,181 @@
+//! The one thread that writes: whatever is queued is committed together.
+//!
+//! Each task runs in a savepoint of its own, so that one that fails takes nothing else with it, and
+//! is answered after the commit, when all of them are durable.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, ErrorCode};
+use tokio::sync::oneshot;
+
+use crate::error::StoreError;
+
+/// A commit waits for no more than this, however much is queued.
+const MOST_TASKS: usize = 512;
+const MOST_TIME: Duration = Duration::from_millis(50);
+
+/// How long a writer in another process may keep us waiting.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Something to write.
+trait Task: Send {
+    /// Does it; true if it is to be committed.
+    fn run(&mut self, connection: &Connection) -> bool;
+    /// Answers who waits: with what `run` made of it, or with why it was not committed.
+    fn answer(self: Box<Self>, failure: Option<StoreError>);
+}
+
+struct Work<T, F> {
+    work: Option<F>,
+    outcome: Result<T, StoreError>,
+    answer: oneshot::Sender<Result<T, StoreError>>,
+}
+
+impl<T, F> Task for Work<T, F>
+where
+    T: Send,
+    F: FnOnce(&Connection) -> Result<T, StoreError> + Send,
+{
+    fn run(&mut self, connection: &Connection) -> bool {
+        if let Some(work) = self.work.take() {
+            // The savepoint is rolled back, so nothing half-done is seen after a panic.
+            let result = catch_unwind(AssertUnwindSafe(|| work(connection)));
+            self.outcome = result
+                .unwrap_or_else(|_| Err(StoreError::Decision("the decision panicked".to_owned())));
+        }
+        self.outcome.is_ok()
+    }
+
+    fn answer(self: Box<Self>, failure: Option<StoreError>) {
+        let outcome = match (self.outcome, failure) {
+            (Ok(_), Some(failure)) => Err(failure),
+            (outcome, _) => outcome,
+        };
+        // Who asked may have gone.
+        let _ = self.answer.send(outcome);
+    }
+}
+
+/// The thread and its queue. Dropping it ends the thread when all that is queued is written.
+pub(super) struct Writer {
+    queue: Option<Sender<Box<dyn Task>>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Writer {
+    pub(super) fn start(connection: Connection) -> Result<Self, StoreError> {
+        let (queue, tasks) = channel();
+        let thread = thread::Builder::new()
+            .name("feedsync-writer".to_owned())
+            .spawn(move || write(connection, &tasks))
+            .map_err(|error| StoreError::Database(Box::new(error)))?;
+        Ok(Self { queue: Some(queue), thread: Some(thread) })
+    }
+
+    /// Queues work; ready when it is durable.
+    pub(super) async fn run<T, F>(&self, work: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+    {
+        let stopped = || StoreError::Unknown("the writing thread has ended".to_owned());
+        let (answer, outcome) = oneshot::channel();
+        let task = Work { work: Some(work), outcome: Err(stopped()), answer };
+        if let Some(queue) = &self.queue {
+            queue.send(Box::new(task)).map_err(|_| stopped())?;
+        }
+        outcome.await.map_err(|_| stopped())?
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.queue = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn write(connection: Connection, tasks: &Receiver<Box<dyn Task>>) {
+    while let Ok(first) = tasks.recv() {
+        let mut done = Vec::new();
+        let failure = match begin(&connection) {
+            Ok(()) => match batch(&connection, first, tasks, &mut done) {
+                Ok(()) => connection.execute_batch("COMMIT").err().map(Failure::Commit),
+                Err(error) => Some(Failure::Before(error)),
+            },
+            Err(error) => {
+                done.push(first);
+                Some(Failure::Before(error))
+            }
+        };
+        if failure.is_some() && !connection.is_autocommit() {
+            // If even this fails, the next BEGIN will say so.
+            let _ = connection.execute_batch("ROLLBACK");
+        }
+        for task in done {
+            task.answer(failure.as_ref().map(Failure::error));
+        }
+    }
+}
+
+/// Why a whole batch was not committed.
+enum Failure {
+    /// Before COMMIT was asked for: nothing was written.
+    Before(rusqlite::Error),
+    /// In COMMIT: what reached the disk is not known.
+    Commit(rusqlite::Error),
+}
+
+impl Failure {
+    fn error(&self) -> StoreError {
+        match self {
+            Self::Before(error) => StoreError::Database(error.to_string().into()),
+            Self::Commit(error) => StoreError::Unknown(error.to_string()),
+        }
+    }
+}
+
+fn begin(connection: &Connection) -> Result<(), rusqlite::Error> {
+    let started = Instant::now();
+    loop {
+        match connection.execute_batch("BEGIN IMMEDIATE") {
+            Err(rusqlite::Error::SqliteFailure(failure, _))
+                if failure.code == ErrorCode::DatabaseBusy && started.elapsed() < PATIENCE => {}
+            result => return result,
+        }
+    }
+}
+
+/// Runs the first task and those that are queued behind it.
+fn batch(
+    connection: &Connection,
+    first: Box<dyn Task>,
+    tasks: &Receiver<Box<dyn Task>>,
+    done: &mut Vec<Box<dyn Task>>,
+) -> Result<(), rusqlite::Error> {
+    let started = Instant::now();
+    let mut next = Some(first);
+    while let Some(mut task) = next {
+        let run = savepoint(connection, &mut *task);
+        done.push(task);
+        run?;
+        let room = done.len() < MOST_TASKS && started.elapsed() < MOST_TIME;
+        next = if room { tasks.try_recv().ok() } else { None };
+    }
+    Ok(())
+}
+
+fn savepoint(connection: &Connection, task: &mut dyn Task) -> Result<(), rusqlite::Error> {
+    let execute = |sql| connection.prepare_cached(sql)?.execute([]).map(drop);
+    execute("SAVEPOINT task")?;
+    if !task.run(connection) {
+        // A full disk and the like end the whole transaction; then this fails, and so do all.
+        execute("ROLLBACK TO task")?;
+    }
+    execute("RELEASE task")
+}
