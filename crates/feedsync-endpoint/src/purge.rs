@@ -1,12 +1,13 @@
 //! Purging: what a publisher stops keeping (3.2, 4.2.4).
 
 use feedsync::ItemId;
-use feedsync_store::{CollectionName, Moment, PageLimit, StoreExt, StoredItem, Write};
+use feedsync_store::{Collection, CollectionName, Moment, PageLimit, StoreExt, StoredItem, Write};
 
 use crate::endpoint::Endpoint;
 use crate::error::EndpointError;
 
-/// What may be purged. Nothing with open conflicts ever is.
+/// What may be purged. What has open conflicts never is, nor what nobody has been shown yet: a deletion
+/// that only we know would be undone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retention {
     /// Only what was last changed here before this.
@@ -27,17 +28,17 @@ impl Endpoint {
         let mut after = feedsync_store::Number::ZERO;
         loop {
             let page = self.store.changes(collection, after, None, PageLimit::items(500)).await?;
-            let old = |stored: &StoredItem| stored.edited < retention.changed_before;
             let ids: Vec<ItemId> = page
                 .items
                 .iter()
-                .filter(|stored| old(stored) && retention.takes(stored))
+                .filter(|stored| retention.takes(&page.collection, stored))
                 .map(|stored| stored.item.id.clone())
                 .collect();
             if !ids.is_empty() {
                 purged += self.purge_these(collection, retention, ids).await?;
             }
-            if !page.more || !page.items.last().is_some_and(old) {
+            let reached = |stored: &StoredItem| stored.edited >= retention.changed_before;
+            if !page.more || page.items.last().is_some_and(reached) {
                 return Ok(purged);
             }
             after = page.through;
@@ -54,9 +55,9 @@ impl Endpoint {
             .store
             .decide(collection, candidates.clone(), move |snapshot| {
                 let takes = |id: &&ItemId| {
-                    snapshot.item(id).is_some_and(|stored| {
-                        stored.edited < retention.changed_before && retention.takes(stored)
-                    })
+                    snapshot
+                        .item(id)
+                        .is_some_and(|stored| retention.takes(snapshot.collection(), stored))
                 };
                 let ids: Vec<_> = candidates.iter().filter(takes).cloned().collect();
                 let count = ids.len() as u64;
@@ -69,7 +70,10 @@ impl Endpoint {
 }
 
 impl Retention {
-    fn takes(self, stored: &StoredItem) -> bool {
-        stored.item.conflicts.is_empty() && (self.live || stored.item.winner.deleted)
+    fn takes(self, collection: &Collection, stored: &StoredItem) -> bool {
+        stored.edited < self.changed_before
+            && stored.number <= collection.sent
+            && stored.item.conflicts.is_empty()
+            && (self.live || stored.item.winner.deleted)
     }
 }

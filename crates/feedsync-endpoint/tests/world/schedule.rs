@@ -1,0 +1,275 @@
+//! A schedule: what happens in the world, decided by a seed, and the check at its end.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use feedsync::{Format, Item, ItemId, Payload};
+use feedsync_endpoint::Retention;
+use feedsync_store::{Image, Moment, StoredItem};
+use rand::rngs::SmallRng;
+use rand::seq::IndexedRandom;
+use rand::{Rng, SeedableRng};
+
+use super::clock::{Surroundings, Time};
+use super::exchange::{Exchange, Weather};
+use super::peer::{Peer, list, now, number, numbers};
+use super::truth::Truth;
+
+/// Which dangers a world has, beside its network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Network,
+    Lives,
+    Purges,
+    Formats,
+}
+
+/// The world.
+pub(crate) struct World {
+    kind: Kind,
+    random: SmallRng,
+    time: Arc<Time>,
+    peers: Vec<Peer>,
+    truth: Truth,
+    /// What the network may repeat at any time.
+    in_flight: Vec<(usize, Vec<Item<Payload>>)>,
+    backups: Vec<(usize, Image)>,
+    /// A store was copied and nobody noticed: edits may be issued twice, and none is lost.
+    copied: bool,
+    /// Items that a peer purged.
+    purged: BTreeSet<(usize, ItemId)>,
+}
+
+impl World {
+    pub(crate) fn new(seed: u64, kind: Kind) -> Self {
+        let mut random = SmallRng::seed_from_u64(seed);
+        let time = Time::new();
+        let count = random.random_range(3..=5);
+        let peers = (0..count)
+            .map(|index| {
+                let skew = random.random_range(-30..=30);
+                let surroundings = Surroundings::new(&time, skew, seed << 8 | index);
+                let format = match kind {
+                    Kind::Formats => *Format::ALL.choose(&mut random).expect("formats"),
+                    _ => Format::Json,
+                };
+                let mut peer = Peer::new(&format!("peer{index}"), surroundings, format);
+                peer.knows_one_format = kind == Kind::Formats && random.random_range(0..3) == 0;
+                peer
+            })
+            .collect();
+        Self {
+            kind,
+            random,
+            time,
+            peers,
+            truth: Truth::default(),
+            in_flight: Vec::new(),
+            backups: Vec::new(),
+            copied: false,
+            purged: BTreeSet::new(),
+        }
+    }
+
+    /// Lets a schedule happen, lets everybody hear from everybody, and checks the end.
+    pub(crate) fn run(mut self) {
+        let steps = self.random.random_range(20..60);
+        for _ in 0..steps {
+            self.time.pass(self.random.random_range(1..20));
+            self.step();
+        }
+        self.settle();
+        self.check();
+    }
+
+    fn step(&mut self) {
+        let peer = self.random.random_range(0..self.peers.len());
+        match self.random.random_range(0..20) {
+            0 => self.peers[peer].create(&mut self.truth),
+            1..=5 => self.edit(peer),
+            6 => {
+                if let Some(item) = self.some_item(peer) {
+                    self.peers[peer].open(&item);
+                }
+            }
+            7 => self.peers[peer].save_what_was_opened(&mut self.truth),
+            8..=9 => self.resolve(peer),
+            10..=15 => self.exchange(peer),
+            16 => self.repeat(),
+            _ => self.danger(peer),
+        }
+    }
+
+    fn danger(&mut self, peer: usize) {
+        match self.kind {
+            Kind::Network | Kind::Formats => self.peers[peer].crash(),
+            Kind::Purges => self.purge(peer),
+            Kind::Lives => match self.random.random_range(0..4) {
+                0 => self.peers[peer].crash(),
+                1 => self.backups.push((peer, self.peers[peer].store.image())),
+                2 => self.restore(),
+                _ => self.copy(peer),
+            },
+        }
+    }
+
+    fn some_item(&mut self, peer: usize) -> Option<ItemId> {
+        let items = self.peers[peer].stored();
+        items.choose(&mut self.random).map(|stored| stored.item.id.clone())
+    }
+
+    fn edit(&mut self, peer: usize) {
+        let Some(item) = self.some_item(peer) else {
+            return self.peers[peer].create(&mut self.truth);
+        };
+        let deleted = [None, None, None, Some(true), Some(false)].choose(&mut self.random);
+        self.peers[peer].edit(&item, deleted.copied().flatten(), &mut self.truth);
+    }
+
+    fn resolve(&mut self, peer: usize) {
+        let conflicted: Vec<_> = self.peers[peer]
+            .stored()
+            .into_iter()
+            .filter(|stored| !stored.item.conflicts.is_empty())
+            .map(|stored| stored.item.id)
+            .collect();
+        if let Some(item) = conflicted.choose(&mut self.random) {
+            let only_first = self.random.random();
+            self.peers[peer].resolve(item, only_first, &mut self.truth);
+        }
+    }
+
+    fn exchange(&mut self, here: usize) {
+        let there = self.random.random_range(0..self.peers.len());
+        let weather = Weather {
+            messages: match self.random.random_range(0..3) {
+                0 => self.random.random_range(0..6),
+                _ => usize::MAX,
+            },
+            last_takes_effect: self.random.random(),
+            page: self.random.random_range(1..5),
+            wire: match self.kind {
+                Kind::Formats => Format::ALL.choose(&mut self.random).copied(),
+                _ => None,
+            },
+        };
+        let pull_only = self.random.random_range(0..4) == 0;
+        self.meet(here, there, weather, pull_only);
+    }
+
+    fn meet(&mut self, here: usize, there: usize, weather: Weather, pull_only: bool) {
+        if here == there {
+            return;
+        }
+        let [first, second] =
+            self.peers.get_disjoint_mut([here, there]).expect("two different peers");
+        let mut exchange = Exchange::new(first, second, there, weather);
+        // A lost exchange is taken up again by a later one.
+        let _ = if pull_only { exchange.pull() } else { exchange.sync() };
+        let pushed = std::mem::take(&mut exchange.pushed);
+        if !pushed.is_empty() {
+            self.in_flight.push((there, pushed));
+        }
+    }
+
+    fn repeat(&mut self) {
+        if let Some((to, items)) = self.in_flight.choose(&mut self.random) {
+            self.peers[*to].offered(items.clone());
+        }
+    }
+
+    fn purge(&mut self, peer: usize) {
+        let before: BTreeSet<_> = self.ids(peer);
+        let seconds = self.random.random_range(0..200_u64);
+        let now_there = self.surroundings_now(peer);
+        let changed_before = Moment::from_micros(now_there.micros() - seconds * 1_000_000);
+        let retention = Retention { changed_before, live: false };
+        now(self.peers[peer].endpoint.purge(&list(), retention)).expect("a purge");
+        let gone: Vec<_> = before.difference(&self.ids(peer)).cloned().collect();
+        self.purged.extend(gone.into_iter().map(|item| (peer, item)));
+    }
+
+    fn surroundings_now(&self, peer: usize) -> Moment {
+        self.peers[peer].endpoint.environment().now()
+    }
+
+    fn ids(&self, peer: usize) -> BTreeSet<ItemId> {
+        self.peers[peer].stored().into_iter().map(|stored| stored.item.id).collect()
+    }
+
+    /// Restores a backup, once everything that was edited since is somewhere else too.
+    fn restore(&mut self) {
+        let Some((peer, backup)) = self.backups.choose(&mut self.random).cloned() else { return };
+        for there in 0..self.peers.len() {
+            self.meet(peer, there, Weather::FAIR, false);
+        }
+        self.peers[peer].restore(backup);
+    }
+
+    /// Copies a store, as copying a directory does: it is noticed when the copy is opened.
+    fn copy(&mut self, peer: usize) {
+        if self.copied || self.peers.len() > 5 {
+            return;
+        }
+        self.copied = true;
+        let skew = 100_000;
+        let seed = self.random.random();
+        let mut copy = self.peers[peer].copied(Surroundings::new(&self.time, skew, seed));
+        let image = copy.store.image();
+        copy.restore(image);
+        self.peers.push(copy);
+    }
+
+    fn settle(&mut self) {
+        for _ in 0..4 {
+            for here in 0..self.peers.len() {
+                for there in 0..self.peers.len() {
+                    self.meet(here, there, Weather::FAIR, false);
+                }
+            }
+        }
+    }
+
+    fn check(&self) {
+        for id in self.truth.items() {
+            let open = self.truth.open(id);
+            let mut winners = BTreeSet::new();
+            let mut payloads: BTreeMap<u32, &Payload> = BTreeMap::new();
+            let stored: Vec<_> = self.peers.iter().map(|peer| peer.item(id)).collect();
+            for (index, stored) in stored.iter().enumerate() {
+                let held = stored.as_ref().map(|stored| numbers(&stored.item)).unwrap_or_default();
+                match self.kind {
+                    Kind::Purges => self.check_purged(index, id, &held),
+                    _ => assert_eq!(held, open, "{id} at {index}"),
+                }
+                let Some(StoredItem { item, .. }) = stored else { continue };
+                if held == open {
+                    winners.insert(number(&item.winner.payload));
+                }
+                if self.peers[index].knows_one_format {
+                    continue;
+                }
+                for version in item.versions() {
+                    let payload = &version.payload;
+                    let first = *payloads.entry(number(payload)).or_insert(payload);
+                    assert_eq!(payload, first, "{id} at {index}: equal dots, other bytes");
+                }
+            }
+            assert!(winners.len() <= 1, "{id}: {winners:?} are shown as winners");
+        }
+    }
+
+    /// Whoever purged a deletion does not get the item back, and every live edit is everywhere.
+    fn check_purged(&self, peer: usize, id: &ItemId, held: &BTreeSet<u32>) {
+        let open = self.truth.open(id);
+        let live: BTreeSet<_> =
+            open.iter().copied().filter(|&edit| !self.truth.is_deletion(edit)).collect();
+        assert!(live.is_subset(held), "{id} at {peer}: {live:?} are open, {held:?} are held");
+        if live.is_empty() && self.purged.contains(&(peer, id.clone())) {
+            assert!(
+                held.iter().all(|&edit| self.truth.is_deletion(edit)),
+                "{id} came back at {peer}: {open:?} are open, {held:?} are held"
+            );
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! What must be true in the end: which edits of which item nobody superseded or resolved.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use feedsync::ItemId;
+
+/// The number of an edit; every edit writes its own number as content.
+pub(crate) type EditNumber = u32;
+
+#[derive(Debug, Default)]
+struct Edits {
+    made: BTreeSet<EditNumber>,
+    superseded: BTreeSet<EditNumber>,
+}
+
+/// All edits ever made, and what each one had seen.
+#[derive(Debug, Default)]
+pub(crate) struct Truth {
+    last: EditNumber,
+    items: BTreeMap<ItemId, Edits>,
+    deletions: BTreeSet<EditNumber>,
+}
+
+impl Truth {
+    /// The number of the next edit.
+    pub(crate) fn next(&mut self) -> EditNumber {
+        self.last += 1;
+        self.last
+    }
+
+    /// Records an edit by somebody who had seen these versions and decided about them.
+    pub(crate) fn made(
+        &mut self,
+        item: &ItemId,
+        edit: EditNumber,
+        seen: impl IntoIterator<Item = EditNumber>,
+        deletion: bool,
+    ) {
+        let edits = self.items.entry(item.clone()).or_default();
+        edits.made.insert(edit);
+        edits.superseded.extend(seen);
+        if deletion {
+            self.deletions.insert(edit);
+        }
+    }
+
+    /// Every item there ever was.
+    pub(crate) fn items(&self) -> impl Iterator<Item = &ItemId> {
+        self.items.keys()
+    }
+
+    /// The edits of an item that nobody superseded.
+    pub(crate) fn open(&self, item: &ItemId) -> BTreeSet<EditNumber> {
+        self.items
+            .get(item)
+            .map(|edits| edits.made.difference(&edits.superseded).copied().collect())
+            .unwrap_or_default()
+    }
+
+    /// Whether an edit left its item deleted.
+    pub(crate) fn is_deletion(&self, edit: EditNumber) -> bool {
+        self.deletions.contains(&edit)
+    }
+}
