@@ -1,1 +1,6 @@
-#![doc = env!("CARGO_PKG_DESCRIPTION")]
+//! Reading and writing remote feeds over HTTP: pull, push, sync, follow.
+//!
+//! [`fetch`] is the one way out of the program, with the bounds of everything that is asked of another
+//! machine.
+
+pub mod fetch;

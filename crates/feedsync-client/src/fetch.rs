@@ -1,0 +1,270 @@
+//! The one outbound fetch policy: whatever the program asks of another machine goes through here.
+//!
+//! - `http` and `https` only; never from `https` down to `http`.
+//! - Redirects are followed by hand: at most [`Policy::redirects`], loops are reported, credentials in
+//!   an address never go to another origin.
+//! - Bodies, decompressed sizes, compression ratios and times are bounded.
+//! - Private addresses are reachable or not by [`Private`], checked for names as they are resolved,
+//!   for addresses in URLs, and again on each redirect.
+
+mod address;
+mod body;
+mod error;
+mod link;
+mod problem;
+mod redirect;
+mod response;
+mod retry;
+mod traffic;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{
+    ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue,
+    IF_MODIFIED_SINCE, IF_NONE_MATCH,
+};
+use http::{Method, StatusCode};
+pub use reqwest::Url;
+use tokio::time::Instant;
+
+pub use address::address;
+pub use error::FetchError;
+pub use problem::Problem;
+pub use response::{Response, Validators};
+pub use retry::RetryAfter;
+pub use traffic::Traffic;
+
+use body::Body;
+use error::shown;
+use redirect::Trail;
+
+/// Whether addresses that only this machine or this network can reach may be fetched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Private {
+    /// For what a person asks on their own command line.
+    Allowed,
+    /// For whatever is fetched on behalf of a stranger.
+    Refused,
+}
+
+/// Bounds of what one fetch may cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Policy {
+    /// Whether private addresses may be fetched.
+    pub private: Private,
+    /// How many redirects are followed.
+    pub redirects: usize,
+    /// Bytes of a body, as it travels and decompressed; a request may ask for less.
+    pub bytes: u64,
+    /// How many times larger than what travelled a decompressed body may be.
+    pub ratio: u64,
+    /// For making a connection.
+    pub connect: Duration,
+    /// For each wait: for the head of an answer, and for each piece of its body.
+    pub idle: Duration,
+    /// For all of it, redirects included.
+    pub overall: Duration,
+}
+
+impl Policy {
+    /// 5 redirects, 64 MiB, ratio 200; 10 s to connect, 30 s for each wait, 10 minutes in all.
+    pub const fn new(private: Private) -> Self {
+        Self {
+            private,
+            redirects: 5,
+            bytes: 64 << 20,
+            ratio: 200,
+            connect: Duration::from_secs(10),
+            idle: Duration::from_secs(30),
+            overall: Duration::from_secs(600),
+        }
+    }
+}
+
+/// Fetches under one policy. Cheap to clone; clones share connections.
+#[derive(Debug, Clone)]
+pub struct Fetcher {
+    client: reqwest::Client,
+    policy: Policy,
+    traffic: Arc<Traffic>,
+}
+
+/// What is asked of a server.
+#[derive(Debug, Clone)]
+pub struct Request {
+    method: Method,
+    url: Url,
+    headers: HeaderMap,
+    body: Option<Bytes>,
+    bytes: Option<u64>,
+    endless: bool,
+}
+
+/// What a server answered, if not an error.
+#[derive(Debug)]
+pub enum Fetched {
+    /// Nothing has changed since the answer that the validators came with.
+    NotModified,
+    /// A success; its body is still to be read.
+    Answer(Response),
+}
+
+impl Request {
+    /// Asks for a document.
+    pub fn read(url: Url) -> Self {
+        Self::new(Method::GET, url, None)
+    }
+
+    /// Sends a document to be processed.
+    pub fn post(url: Url, media_type: &'static str, body: impl Into<Bytes>) -> Self {
+        Self::new(Method::POST, url, Some(body.into()))
+            .header(CONTENT_TYPE, HeaderValue::from_static(media_type))
+    }
+
+    /// Sends a document to be stored.
+    pub fn put(url: Url, media_type: &'static str, body: impl Into<Bytes>) -> Self {
+        Self::new(Method::PUT, url, Some(body.into()))
+            .header(CONTENT_TYPE, HeaderValue::from_static(media_type))
+    }
+
+    fn new(method: Method, url: Url, body: Option<Bytes>) -> Self {
+        Self { method, url, headers: HeaderMap::new(), body, bytes: None, endless: false }
+    }
+
+    /// The media types that are understood.
+    #[must_use]
+    pub fn accept(self, media_types: &'static str) -> Self {
+        self.header(ACCEPT, HeaderValue::from_static(media_types))
+    }
+
+    /// Only if it changed since the answer that had these validators.
+    #[must_use]
+    pub fn unless(mut self, known: &Validators) -> Self {
+        for (name, value) in
+            [(IF_NONE_MATCH, &known.etag), (IF_MODIFIED_SINCE, &known.last_modified)]
+        {
+            if let Some(value) = value.as_deref().and_then(|text| HeaderValue::from_str(text).ok())
+            {
+                self.headers.insert(name, value);
+            }
+        }
+        self
+    }
+
+    /// A header.
+    #[must_use]
+    pub fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.headers.insert(name, value);
+        self
+    }
+
+    /// A smaller bound for the body than the policy's.
+    #[must_use]
+    pub fn within(mut self, bytes: u64) -> Self {
+        self.bytes = Some(bytes);
+        self
+    }
+
+    /// The answer has no end: only each wait is bounded, not the whole.
+    #[must_use]
+    pub fn endless(mut self) -> Self {
+        self.endless = true;
+        self
+    }
+}
+
+impl Fetcher {
+    /// A fetcher with its own connections. Installs `ring` as the cryptography of TLS unless the
+    /// process has chosen another.
+    pub fn new(policy: Policy) -> Result<Self, FetchError> {
+        // An error means that one is installed already, which is as good.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let builder = reqwest::Client::builder()
+            .user_agent(concat!("feedsync/", env!("CARGO_PKG_VERSION")))
+            .redirect(reqwest::redirect::Policy::none())
+            .referer(false)
+            .http1_only()
+            .connect_timeout(policy.connect);
+        let builder = match policy.private {
+            Private::Allowed => builder,
+            // A proxy would resolve names out of our sight.
+            Private::Refused => builder.no_proxy().dns_resolver(address::PublicResolver),
+        };
+        let client = builder.build().map_err(|error| FetchError::Client(error::cause(&error)))?;
+        Ok(Self { client, policy, traffic: Arc::default() })
+    }
+
+    /// The bounds.
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// The same fetcher, whose traffic is counted anew.
+    #[must_use]
+    pub fn metered(&self) -> Self {
+        Self { traffic: Arc::default(), ..self.clone() }
+    }
+
+    /// What this fetcher and its clones have moved.
+    pub fn traffic(&self) -> &Traffic {
+        &self.traffic
+    }
+
+    /// Asks, follows redirects, and returns once the head of a success has arrived.
+    pub async fn fetch(&self, request: Request) -> Result<Fetched, FetchError> {
+        let deadline = (!request.endless).then(|| Instant::now() + self.policy.overall);
+        let bound = request.bytes.unwrap_or(u64::MAX).min(self.policy.bytes);
+        let Request { method, url, mut headers, body, .. } = request;
+        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
+        let mut trail = Trail::new(url, self.policy.redirects);
+        loop {
+            let url = trail.here().clone();
+            address::check(&url, self.policy.private)?;
+            let mut builder =
+                self.client.request(method.clone(), url.clone()).headers(headers.clone());
+            if let Some(body) = &body {
+                builder = builder.body(body.clone());
+            }
+            self.traffic.asked(body.as_ref().map_or(0, Bytes::len));
+            let wait = body::Wait { idle: self.policy.idle, deadline };
+            let answer = match wait.on(builder.send()).await {
+                None => return Err(FetchError::Timeout { url: shown(&url) }),
+                Some(answer) => answer.map_err(|error| FetchError::sending(&url, &error))?,
+            };
+            let status = answer.status();
+            if status == StatusCode::NOT_MODIFIED && is_conditional(&headers) {
+                return Ok(Fetched::NotModified);
+            }
+            if redirect::is_redirect(status, &method) {
+                if trail.follow(answer.headers())? {
+                    headers.remove(AUTHORIZATION);
+                }
+                continue;
+            }
+            let head = response::Head::new(url, status, answer.headers().clone());
+            let limits = body::Limits { bytes: bound, ratio: self.policy.ratio };
+            if !status.is_success() {
+                return Err(problem::refused(head, answer, wait, &self.traffic).await);
+            }
+            let body = Body::new(&head, answer, limits, wait, Arc::clone(&self.traffic))?;
+            return Ok(Fetched::Answer(Response::new(head, body)));
+        }
+    }
+
+    /// Asks for a document that must be there, and reads it to its end.
+    pub async fn document(&self, url: Url, accept: &'static str) -> Result<Response, FetchError> {
+        match self.fetch(Request::read(url.clone()).accept(accept)).await? {
+            Fetched::Answer(mut response) => {
+                response.complete().await?;
+                Ok(response)
+            }
+            Fetched::NotModified => Err(FetchError::unasked(&url)),
+        }
+    }
+}
+
+fn is_conditional(headers: &HeaderMap) -> bool {
+    headers.contains_key(IF_NONE_MATCH) || headers.contains_key(IF_MODIFIED_SINCE)
+}

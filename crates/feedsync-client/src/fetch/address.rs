@@ -1,0 +1,168 @@
+//! Which addresses may be fetched at all.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use reqwest::Url;
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+
+use crate::fetch::Private;
+use crate::fetch::error::{FetchError, shown};
+
+/// Parses an address that a person or a feed gave: absolute, `http` or `https`; a fragment is cut off.
+pub fn address(text: &str) -> Result<Url, FetchError> {
+    let refuse = |reason: String| FetchError::Address { url: text.to_owned(), reason };
+    let mut url = Url::parse(text).map_err(|error| refuse(error.to_string()))?;
+    if !is_http(&url) {
+        return Err(refuse(format!("{} cannot be fetched, only http and https", url.scheme())));
+    }
+    url.set_fragment(None);
+    Ok(url)
+}
+
+pub(crate) fn is_http(url: &Url) -> bool {
+    matches!(url.scheme(), "http" | "https")
+}
+
+/// Refuses what is not fetched: other schemes, and private addresses in the URL itself where only
+/// public ones may be fetched. Names are checked when they are resolved.
+pub(crate) fn check(url: &Url, private: Private) -> Result<(), FetchError> {
+    if !is_http(url) {
+        let reason = format!("{} cannot be fetched, only http and https", url.scheme());
+        return Err(FetchError::Address { url: shown(url), reason });
+    }
+    let host = url.host_str().unwrap_or_default();
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    match bare.parse::<IpAddr>() {
+        Ok(ip) if private == Private::Refused && !is_public(ip) => {
+            Err(FetchError::Private { url: shown(url), host: host.to_owned() })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether an address is one that anybody may reach: not this machine, not this network, not reserved
+/// (RFC 6890), and not such an address inside a translation (RFC 4291, 6052, 3056).
+pub(crate) fn is_public(ip: IpAddr) -> bool {
+    match ip {
+        IpAddr::V4(ip) => is_public_v4(ip),
+        IpAddr::V6(ip) => is_public_v6(ip),
+    }
+}
+
+fn is_public_v4(ip: Ipv4Addr) -> bool {
+    let [a, b, c, _] = ip.octets();
+    let reserved = a == 0
+        || a >= 240
+        || (a == 100 && b & 0xc0 == 64)
+        || (a == 192 && b == 0 && c == 0)
+        || (a == 192 && b == 88 && c == 99)
+        || (a == 198 && b & 0xfe == 18);
+    !(reserved
+        || ip.is_private()
+        || ip.is_loopback()
+        || ip.is_link_local()
+        || ip.is_multicast()
+        || ip.is_documentation())
+}
+
+fn is_public_v6(ip: Ipv6Addr) -> bool {
+    let inside = |high: u16, low: u16| {
+        let [a, b] = high.to_be_bytes();
+        let [c, d] = low.to_be_bytes();
+        is_public_v4(Ipv4Addr::new(a, b, c, d))
+    };
+    match ip.segments() {
+        [0, 0, 0, 0, 0, 0xffff, high, low] | [0x64, 0xff9b, 0, 0, 0, 0, high, low] => {
+            inside(high, low)
+        }
+        [0x2002, high, low, ..] => inside(high, low),
+        // Teredo, ORCHID and documentation.
+        [0x2001, second, ..] if second < 0x200 || second == 0x0db8 => false,
+        // All that is assigned to the public is in 2000::/3.
+        [first, ..] => first & 0xe000 == 0x2000,
+    }
+}
+
+/// A name that stands for private addresses only.
+#[derive(Debug, thiserror::Error)]
+#[error("{0} is not a public address")]
+pub(crate) struct PrivateAddress(pub(crate) String);
+
+/// Resolves names to their public addresses; what is connected to is what was checked.
+pub(crate) struct PublicResolver;
+
+impl Resolve for PublicResolver {
+    fn resolve(&self, name: Name) -> Resolving {
+        Box::pin(async move {
+            let found: Vec<SocketAddr> =
+                tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
+            let public: Vec<_> =
+                found.into_iter().filter(|address| is_public(address.ip())).collect();
+            if public.is_empty() {
+                return Err(PrivateAddress(name.as_str().to_owned()).into());
+            }
+            Ok(Box::new(public.into_iter()) as Addrs)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_http_and_https_are_addresses() {
+        assert_eq!(address("http://a.example/x#y").unwrap().as_str(), "http://a.example/x");
+        for text in ["file:///etc/passwd", "ftp://a.example/", "feed.xml", "", "javascript:1"] {
+            assert!(matches!(address(text), Err(FetchError::Address { .. })), "{text}");
+        }
+    }
+
+    #[test]
+    fn addresses_of_this_machine_and_this_network_are_not_public() {
+        for text in [
+            "127.0.0.1",
+            "10.1.2.3",
+            "172.16.0.1",
+            "192.168.1.1",
+            "169.254.169.254",
+            "0.0.0.0",
+            "100.64.0.1",
+            "198.18.0.1",
+            "192.0.0.8",
+            "192.0.2.1",
+            "224.0.0.1",
+            "255.255.255.255",
+            "::1",
+            "::",
+            "fc00::1",
+            "fe80::1",
+            "ff02::1",
+            "::ffff:127.0.0.1",
+            "64:ff9b::7f00:1",
+            "2002:7f00:1::",
+            "2001::1",
+            "2001:db8::1",
+            "::7f00:1",
+        ] {
+            assert!(!is_public(text.parse().unwrap()), "{text}");
+        }
+        for text in ["8.8.8.8", "172.32.0.1", "100.128.0.1", "2606:4700::1111", "::ffff:8.8.8.8"] {
+            assert!(is_public(text.parse().unwrap()), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_private_address_is_recognised_however_it_is_spelt() {
+        for text in
+            ["http://2130706433/", "http://0x7f.1/", "http://[::1]/", "http://127.0.0.1.:80/"]
+        {
+            let url = address(text).unwrap();
+            assert!(
+                matches!(check(&url, Private::Refused), Err(FetchError::Private { .. })),
+                "{text}"
+            );
+            assert_eq!(check(&url, Private::Allowed), Ok(()));
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! A body as it arrives: bounded in size, ratio and time.
+
+use std::future::Future;
+use std::io::Write as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use flate2::write::MultiGzDecoder;
+use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
+use tokio::time::{Instant, timeout_at};
+
+use crate::fetch::error::{FetchError, cause};
+use crate::fetch::response::Head;
+use crate::fetch::traffic::Traffic;
+
+/// So much is decompressed whatever the ratio.
+const FREE: u64 = 1 << 20;
+
+/// So much compressed input is taken at once: at 1,032 to 1, the most there can be, 4 MiB.
+const SLICE: usize = 4 << 10;
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    pub(crate) bytes: u64,
+    pub(crate) ratio: u64,
+}
+
+/// How long is waited.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wait {
+    pub(crate) idle: Duration,
+    pub(crate) deadline: Option<Instant>,
+}
+
+impl Wait {
+    /// `None` if it took too long.
+    pub(crate) async fn on<F: Future>(self, future: F) -> Option<F::Output> {
+        let idle = Instant::now() + self.idle;
+        let end = self.deadline.map_or(idle, |deadline| deadline.min(idle));
+        timeout_at(end, future).await.ok()
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Body {
+    url: String,
+    answer: reqwest::Response,
+    gzip: Option<MultiGzDecoder<Vec<u8>>>,
+    pending: Bytes,
+    limits: Limits,
+    wait: Wait,
+    travelled: u64,
+    consumed: u64,
+    decoded: u64,
+    traffic: Arc<Traffic>,
+}
+
+impl Body {
+    pub(crate) fn new(
+        head: &Head,
+        answer: reqwest::Response,
+        limits: Limits,
+        wait: Wait,
+        traffic: Arc<Traffic>,
+    ) -> Result<Self, FetchError> {
+        let url = head.shown();
+        let gzip = match head.text(CONTENT_ENCODING).map(str::trim) {
+            None | Some("" | "identity") => None,
+            Some(coding) if matches!(&*coding.to_ascii_lowercase(), "gzip" | "x-gzip") => {
+                Some(MultiGzDecoder::new(Vec::new()))
+            }
+            Some(coding) => {
+                let reason = format!("the answer is encoded as {coding}, which was not asked for");
+                return Err(FetchError::Encoding { url, reason });
+            }
+        };
+        let announced = head.text(CONTENT_LENGTH).and_then(|text| text.parse::<u64>().ok());
+        if announced.is_some_and(|length| length > limits.bytes) {
+            return Err(FetchError::TooLarge { url, limit: limits.bytes });
+        }
+        Ok(Self {
+            url,
+            answer,
+            gzip,
+            pending: Bytes::new(),
+            limits,
+            wait,
+            travelled: 0,
+            consumed: 0,
+            decoded: 0,
+            traffic,
+        })
+    }
+
+    /// The next piece; `None` at the end.
+    pub(crate) async fn chunk(&mut self) -> Result<Option<Bytes>, FetchError> {
+        loop {
+            if self.pending.is_empty() {
+                match self.receive().await? {
+                    Some(bytes) => self.pending = bytes,
+                    None => return self.finish(),
+                }
+            }
+            let decoded = match &mut self.gzip {
+                None => std::mem::take(&mut self.pending),
+                Some(gzip) => {
+                    let slice = self.pending.split_to(SLICE.min(self.pending.len()));
+                    self.consumed += slice.len() as u64;
+                    gzip.write_all(&slice).map_err(|error| corrupt(&self.url, &error))?;
+                    gzip.flush().map_err(|error| corrupt(&self.url, &error))?;
+                    std::mem::take(gzip.get_mut()).into()
+                }
+            };
+            self.count(decoded.len())?;
+            if !decoded.is_empty() {
+                return Ok(Some(decoded));
+            }
+        }
+    }
+
+    /// All that is left.
+    pub(crate) async fn rest(&mut self) -> Result<Vec<u8>, FetchError> {
+        let mut all = Vec::new();
+        while let Some(chunk) = self.chunk().await? {
+            all.extend_from_slice(&chunk);
+        }
+        Ok(all)
+    }
+
+    async fn receive(&mut self) -> Result<Option<Bytes>, FetchError> {
+        let received = match self.wait.on(self.answer.chunk()).await {
+            None => return Err(FetchError::Timeout { url: self.url.clone() }),
+            Some(received) => received.map_err(|error| FetchError::Interrupted {
+                url: self.url.clone(),
+                reason: cause(&error),
+            })?,
+        };
+        if let Some(bytes) = &received {
+            self.traffic.took(bytes.len());
+            self.travelled += bytes.len() as u64;
+            if self.travelled > self.limits.bytes {
+                return Err(self.too_large());
+            }
+        }
+        Ok(received)
+    }
+
+    fn finish(&mut self) -> Result<Option<Bytes>, FetchError> {
+        let Some(gzip) = &mut self.gzip else { return Ok(None) };
+        gzip.try_finish().map_err(|error| corrupt(&self.url, &error))?;
+        let rest: Bytes = std::mem::take(gzip.get_mut()).into();
+        self.count(rest.len())?;
+        Ok((!rest.is_empty()).then_some(rest))
+    }
+
+    fn count(&mut self, decoded: usize) -> Result<(), FetchError> {
+        self.decoded += decoded as u64;
+        let fair = self.consumed.saturating_mul(self.limits.ratio).max(FREE);
+        if self.gzip.is_some() && self.decoded > fair {
+            return Err(FetchError::Bomb { url: self.url.clone(), ratio: self.limits.ratio });
+        }
+        if self.decoded > self.limits.bytes {
+            return Err(self.too_large());
+        }
+        Ok(())
+    }
+
+    fn too_large(&self) -> FetchError {
+        FetchError::TooLarge { url: self.url.clone(), limit: self.limits.bytes }
+    }
+}
+
+fn corrupt(url: &str, error: &std::io::Error) -> FetchError {
+    FetchError::Encoding { url: url.to_owned(), reason: format!("not gzip as it says: {error}") }
+}

@@ -1,0 +1,190 @@
+//! What can go wrong with a fetch, by culprit. Addresses are shown without credentials.
+
+use std::error::Error;
+
+use http::StatusCode;
+use reqwest::Url;
+
+use crate::fetch::address::PrivateAddress;
+use crate::fetch::problem::Problem;
+use crate::fetch::retry::RetryAfter;
+
+/// Why a document could not be fetched.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FetchError {
+    /// The caller's address cannot be fetched.
+    #[error("{url}: {reason}")]
+    Address {
+        /// As it was given.
+        url: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The address is not public, and only public ones may be fetched here.
+    #[error("{url}: {host} is not a public address")]
+    Private {
+        /// What was asked.
+        url: String,
+        /// The name or address.
+        host: String,
+    },
+    /// This machine cannot make connections at all.
+    #[error("cannot set up HTTP: {0}")]
+    Client(String),
+    /// No answer: no such name, no route, refused, no agreement on TLS.
+    #[error("{url}: cannot be reached: {reason}")]
+    Unreachable {
+        /// What was asked.
+        url: String,
+        /// What the system says.
+        reason: String,
+    },
+    /// Nothing came for too long.
+    #[error("{url}: no answer in time")]
+    Timeout {
+        /// What was asked.
+        url: String,
+    },
+    /// More redirects than are followed.
+    #[error("{url}: more than {limit} redirects")]
+    TooManyRedirects {
+        /// The last one.
+        url: String,
+        /// How many are followed.
+        limit: usize,
+    },
+    /// A redirect to an address that was asked before.
+    #[error("{url}: a redirect loop")]
+    RedirectLoop {
+        /// Where it closes.
+        url: String,
+    },
+    /// A redirect that cannot be followed.
+    #[error("{url}: {reason}")]
+    Redirect {
+        /// Who redirected.
+        url: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The server says no.
+    #[error("{url}: the server answered {status}{}", detail(problem))]
+    Status {
+        /// What was asked.
+        url: String,
+        /// Its answer.
+        status: StatusCode,
+        /// Why, if it told (RFC 9457).
+        problem: Option<Box<Problem>>,
+        /// When it may be asked again, if it told.
+        retry_after: Option<RetryAfter>,
+    },
+    /// The body is larger than the bound.
+    #[error("{url}: the answer is larger than {limit} bytes")]
+    TooLarge {
+        /// What was asked.
+        url: String,
+        /// The bound.
+        limit: u64,
+    },
+    /// The body is compressed so well that it can only be meant badly.
+    #[error("{url}: the answer is compressed more than {ratio} to 1")]
+    Bomb {
+        /// What was asked.
+        url: String,
+        /// The bound.
+        ratio: u64,
+    },
+    /// The body is encoded in a way that was not asked for, or wrongly.
+    #[error("{url}: {reason}")]
+    Encoding {
+        /// What was asked.
+        url: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The answer broke off.
+    #[error("{url}: the answer broke off: {reason}")]
+    Interrupted {
+        /// What was asked.
+        url: String,
+        /// What the system says.
+        reason: String,
+    },
+}
+
+impl FetchError {
+    /// When the server wants to be asked again, if it told.
+    pub fn retry_after(&self) -> Option<RetryAfter> {
+        match self {
+            Self::Status { retry_after, .. } => *retry_after,
+            _ => None,
+        }
+    }
+
+    /// The status of the server's refusal, if that is what it is.
+    pub fn status(&self) -> Option<StatusCode> {
+        match self {
+            Self::Status { status, .. } => Some(*status),
+            _ => None,
+        }
+    }
+
+    /// Whether the same request may succeed later without anybody changing anything.
+    pub fn is_temporary(&self) -> bool {
+        match self {
+            Self::Unreachable { .. } | Self::Timeout { .. } | Self::Interrupted { .. } => true,
+            Self::Status { status, .. } => {
+                status.is_server_error() && *status != StatusCode::NOT_IMPLEMENTED
+                    || matches!(status.as_u16(), 408 | 409 | 423 | 425 | 429)
+            }
+            _ => false,
+        }
+    }
+
+    pub(crate) fn sending(url: &Url, error: &reqwest::Error) -> Self {
+        let mut source: Option<&(dyn Error + 'static)> = Some(error);
+        while let Some(current) = source {
+            if let Some(private) = current.downcast_ref::<PrivateAddress>() {
+                return Self::Private { url: shown(url), host: private.0.clone() };
+            }
+            source = current.source();
+        }
+        if error.is_timeout() {
+            Self::Timeout { url: shown(url) }
+        } else {
+            Self::Unreachable { url: shown(url), reason: cause(error) }
+        }
+    }
+
+    pub(crate) fn unasked(url: &Url) -> Self {
+        Self::Status {
+            url: shown(url),
+            status: StatusCode::NOT_MODIFIED,
+            problem: None,
+            retry_after: None,
+        }
+    }
+}
+
+/// The innermost reason, which is what tells a person most.
+pub(crate) fn cause(error: &dyn Error) -> String {
+    let mut innermost = error;
+    while let Some(source) = innermost.source() {
+        innermost = source;
+    }
+    innermost.to_string()
+}
+
+/// An address as it may be shown and logged: without credentials.
+pub(crate) fn shown(url: &Url) -> String {
+    let mut url = url.clone();
+    // Both fail only for addresses that have no host, which have no credentials either.
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
+    url.into()
+}
+
+fn detail(problem: &Option<Box<Problem>>) -> String {
+    problem.as_ref().map(|problem| format!(": {problem}")).unwrap_or_default()
+}

@@ -1,0 +1,59 @@
+//! Why a server refused, if it says so (RFC 9457).
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::Deserialize;
+
+use crate::fetch::body::{Body, Limits, Wait};
+use crate::fetch::error::FetchError;
+use crate::fetch::response::Head;
+use crate::fetch::traffic::Traffic;
+
+/// What a server says about its refusal.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Problem {
+    /// What kind of problem, in words.
+    pub title: Option<String>,
+    /// What exactly was wrong this time.
+    pub detail: Option<String>,
+    /// The line of what was sent, from 1.
+    pub line: Option<u32>,
+    /// The column of what was sent, from 1.
+    pub column: Option<u32>,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = self.detail.as_deref().or(self.title.as_deref()).unwrap_or("no reason given");
+        match (self.line, self.column) {
+            (Some(line), Some(column)) => write!(f, "{line}:{column}: {text}"),
+            _ => f.write_str(text),
+        }
+    }
+}
+
+/// The error of an answer that is no success; its body is read only as far as a reason is worth.
+pub(crate) async fn refused(
+    head: Head,
+    answer: reqwest::Response,
+    wait: Wait,
+    traffic: &Arc<Traffic>,
+) -> FetchError {
+    let mut problem = None;
+    if head.media_type().as_deref() == Some("application/problem+json") {
+        let limits = Limits { bytes: 64 << 10, ratio: 200 };
+        if let Ok(mut body) = Body::new(&head, answer, limits, wait, Arc::clone(traffic))
+            && let Ok(bytes) = body.rest().await
+        {
+            problem = serde_json::from_slice(&bytes).ok();
+        }
+    }
+    FetchError::Status {
+        url: head.shown(),
+        status: head.status,
+        retry_after: head.retry_after(),
+        problem,
+    }
+}

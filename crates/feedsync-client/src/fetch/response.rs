@@ -1,0 +1,105 @@
+//! An answer: its head at once, its body as it comes.
+
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, ETAG, HeaderMap, LAST_MODIFIED};
+use http::{HeaderName, StatusCode};
+use reqwest::Url;
+
+use crate::fetch::body::Body;
+use crate::fetch::error::{FetchError, shown};
+use crate::fetch::link;
+use crate::fetch::retry::RetryAfter;
+
+/// What an answer is recognised by when it is asked for again (RFC 9110, 8.8).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Validators {
+    /// `ETag`.
+    pub etag: Option<String>,
+    /// `Last-Modified`.
+    pub last_modified: Option<String>,
+}
+
+/// The head of an answer.
+#[derive(Debug, Clone)]
+pub(crate) struct Head {
+    pub(crate) url: Url,
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+}
+
+impl Head {
+    pub(crate) fn new(url: Url, status: StatusCode, headers: HeaderMap) -> Self {
+        Self { url, status, headers }
+    }
+
+    pub(crate) fn shown(&self) -> String {
+        shown(&self.url)
+    }
+
+    pub(crate) fn text(&self, name: HeaderName) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+
+    pub(crate) fn media_type(&self) -> Option<String> {
+        let text = self.text(CONTENT_TYPE)?;
+        let essence = text.split(';').next().unwrap_or(text);
+        Some(essence.trim().to_ascii_lowercase())
+    }
+
+    pub(crate) fn retry_after(&self) -> Option<RetryAfter> {
+        RetryAfter::from_headers(&self.headers)
+    }
+}
+
+/// A success.
+#[derive(Debug)]
+pub struct Response {
+    head: Head,
+    body: Body,
+    read: Vec<u8>,
+}
+
+impl Response {
+    pub(crate) fn new(head: Head, body: Body) -> Self {
+        Self { head, body, read: Vec::new() }
+    }
+
+    /// The address that answered, after redirects.
+    pub fn url(&self) -> &Url {
+        &self.head.url
+    }
+
+    /// Its media type in lower case, without parameters.
+    pub fn media_type(&self) -> Option<String> {
+        self.head.media_type()
+    }
+
+    /// What to ask with next time.
+    pub fn validators(&self) -> Validators {
+        Validators {
+            etag: self.head.text(ETAG).map(str::to_owned),
+            last_modified: self.head.text(LAST_MODIFIED).map(str::to_owned),
+        }
+    }
+
+    /// The target of the first `Link` of this relation (RFC 8288), resolved; `http` and `https` only.
+    pub fn link(&self, relation: &str) -> Option<Url> {
+        link::find(&self.head.headers, &self.head.url, relation)
+    }
+
+    /// The next piece of the body, decompressed; `None` at its end.
+    pub async fn chunk(&mut self) -> Result<Option<Bytes>, FetchError> {
+        self.body.chunk().await
+    }
+
+    /// Reads the body to its end; it is then in [`Response::bytes`].
+    pub async fn complete(&mut self) -> Result<(), FetchError> {
+        self.read.extend(self.body.rest().await?);
+        Ok(())
+    }
+
+    /// The body, as far as [`Response::complete`] has read it.
+    pub fn bytes(&self) -> &[u8] {
+        &self.read
+    }
+}

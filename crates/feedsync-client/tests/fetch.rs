@@ -1,0 +1,246 @@
+//! The outbound fetch policy against servers that behave oddly.
+
+#[path = "support/site.rs"]
+mod site;
+
+use std::io::Write as _;
+use std::time::Duration;
+
+use feedsync_client::fetch::{
+    FetchError, Fetched, Fetcher, Policy, Private, Request, RetryAfter, address,
+};
+use site::{Act, Answer, Site, answer, document, raw, redirect};
+
+fn policy() -> Policy {
+    Policy {
+        idle: Duration::from_millis(400),
+        overall: Duration::from_millis(1_500),
+        bytes: 4 << 20,
+        ..Policy::new(Private::Allowed)
+    }
+}
+
+async fn read(site: &Site, path: &str) -> Result<Vec<u8>, FetchError> {
+    let fetcher = Fetcher::new(policy())?;
+    let response = fetcher.document(address(&site.url(path))?, "*/*").await?;
+    Ok(response.bytes().to_vec())
+}
+
+async fn read_from(answer: Answer) -> Result<Vec<u8>, FetchError> {
+    let site = Site::start(move |_| answer.clone()).await;
+    read(&site, "/feed").await
+}
+
+fn gzipped(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+const HEAD: &str = "HTTP/1.1 200 OK\r\nConnection: close\r\n";
+
+#[tokio::test]
+async fn it_says_who_it_is_and_reads_plain_and_compressed_bodies() {
+    let body = "x".repeat(100_000);
+    let packed = gzipped(body.as_bytes());
+    let plain = body.clone();
+    let site = Site::start(move |asked| match asked.target.as_str() {
+        "/packed" => answer(200, &[("Content-Encoding", "gzip")], &packed),
+        _ => document("text/plain", &plain),
+    })
+    .await;
+    assert_eq!(read(&site, "/plain").await.unwrap(), body.as_bytes());
+    assert_eq!(read(&site, "/packed").await.unwrap(), body.as_bytes());
+    let asked = &site.asked()[0];
+    assert_eq!(asked.headers["user-agent"], "feedsync/0.1.0");
+    assert_eq!(asked.headers["accept-encoding"], "gzip");
+}
+
+#[tokio::test]
+async fn redirects_are_followed_up_to_a_bound_and_loops_are_reported() {
+    let site = Site::start(|asked| match asked.target.as_str() {
+        "/loop" => redirect(302, "/back"),
+        "/back" => redirect(302, "/loop"),
+        "/self" => redirect(301, "/self#again"),
+        "/3" => redirect(307, "/2"),
+        "/2" => redirect(308, "1?a"),
+        "/1?a" => redirect(303, "/0"),
+        "/0" => document("text/plain", "there"),
+        "/nowhere" => answer(302, &[], ""),
+        endless => redirect(302, &format!("{endless}x")),
+    })
+    .await;
+    assert_eq!(read(&site, "/3").await.unwrap(), b"there");
+    for path in ["/loop", "/self"] {
+        assert!(matches!(read(&site, path).await, Err(FetchError::RedirectLoop { .. })), "{path}");
+    }
+    assert!(matches!(read(&site, "/nowhere").await, Err(FetchError::Redirect { .. })));
+    site.forget();
+    let error = read(&site, "/endless").await.unwrap_err();
+    assert!(matches!(error, FetchError::TooManyRedirects { limit: 5, .. }), "{error}");
+    assert_eq!(site.asked().len(), 6);
+}
+
+#[tokio::test]
+async fn credentials_go_to_their_own_origin_only() {
+    let other = Site::start(|_| document("text/plain", "other")).await;
+    let elsewhere = other.url("/x");
+    let site = Site::start(move |asked| match asked.target.as_str() {
+        "/here" => redirect(302, "/there"),
+        "/there" => redirect(302, &elsewhere),
+        _ => answer(404, &[], ""),
+    })
+    .await;
+    let url = site.url("/here").replace("http://", "http://anna:secret@");
+    let fetcher = Fetcher::new(policy()).unwrap();
+    fetcher.document(address(&url).unwrap(), "*/*").await.unwrap();
+    let asked = site.asked();
+    assert!(asked.iter().all(|asked| asked.headers.contains_key("authorization")));
+    assert_eq!(asked.len(), 2);
+    assert!(!other.asked()[0].headers.contains_key("authorization"));
+    let missing = site.url("/none").replace("http://", "http://anna:secret@");
+    let error = fetcher.document(address(&missing).unwrap(), "*/*").await.unwrap_err();
+    assert!(!error.to_string().contains("secret"), "{error}");
+}
+
+#[tokio::test]
+async fn a_body_over_the_bound_is_refused_announced_or_not() {
+    let announced = raw(format!("{HEAD}Content-Length: 99999999999\r\n\r\nx"));
+    assert!(matches!(read_from(announced).await, Err(FetchError::TooLarge { .. })));
+    let endless = vec![Act::Send(format!("{HEAD}\r\n").into()), Act::Forever(vec![b'x'; 65_536])];
+    let error = read_from(endless).await.unwrap_err();
+    assert!(matches!(error, FetchError::TooLarge { limit: 4_194_304, .. }), "{error}");
+}
+
+#[tokio::test]
+async fn a_body_that_is_shorter_than_it_says_is_no_answer() {
+    let short = raw(format!("{HEAD}Content-Length: 100\r\n\r\nonly this"));
+    assert!(matches!(read_from(short).await, Err(FetchError::Interrupted { .. })));
+    let chunked = raw(format!("{HEAD}Transfer-Encoding: chunked\r\n\r\nff\r\nonly this"));
+    assert!(matches!(read_from(chunked).await, Err(FetchError::Interrupted { .. })));
+    let mut packed = gzipped(b"a document that breaks off in the middle of what it says");
+    packed.truncate(packed.len() - 9);
+    let cut = answer(200, &[("Content-Encoding", "gzip")], packed);
+    assert!(matches!(read_from(cut).await, Err(FetchError::Encoding { .. })));
+}
+
+#[tokio::test]
+async fn a_body_that_is_not_encoded_as_it_says_is_no_answer() {
+    for coding in ["gzip", "br"] {
+        let lie = answer(200, &[("Content-Encoding", coding)], "plain text");
+        assert!(matches!(read_from(lie).await, Err(FetchError::Encoding { .. })), "{coding}");
+    }
+}
+
+#[tokio::test]
+async fn a_decompression_bomb_is_noticed_before_it_is_unpacked() {
+    let bomb = gzipped(&vec![0; 64 << 20]);
+    let packed = answer(200, &[("Content-Encoding", "gzip")], &bomb);
+    let error = read_from(packed).await.unwrap_err();
+    assert!(matches!(error, FetchError::Bomb { ratio: 200, .. }), "{error}");
+    // Just as large, and not suspicious: the bound on the size stops it.
+    let mut noise = Vec::new();
+    let mut state = 1_u32;
+    while noise.len() < 5 << 20 {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        noise.extend_from_slice(format!("{state:08x}").as_bytes());
+    }
+    let packed = answer(200, &[("Content-Encoding", "gzip")], gzipped(&noise));
+    assert!(matches!(read_from(packed).await, Err(FetchError::TooLarge { .. })));
+}
+
+#[tokio::test]
+async fn waiting_is_bounded_for_a_silent_server_and_for_a_slow_one() {
+    let silent = vec![Act::Pause(Duration::from_secs(20))];
+    assert!(matches!(read_from(silent).await, Err(FetchError::Timeout { .. })));
+    let mut slow = vec![Act::Send(format!("{HEAD}\r\n").into())];
+    for _ in 0..100 {
+        slow.push(Act::Send(b"x".to_vec()));
+        slow.push(Act::Pause(Duration::from_millis(100)));
+    }
+    let started = std::time::Instant::now();
+    assert!(matches!(read_from(slow).await, Err(FetchError::Timeout { .. })));
+    assert!(started.elapsed() < Duration::from_secs(8));
+}
+
+#[tokio::test]
+async fn an_address_that_nobody_serves_is_unreachable() {
+    let site = Site::start(|_| Vec::new()).await;
+    let url = address(&site.url("/")).unwrap();
+    drop(site);
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    let fetcher = Fetcher::new(policy()).unwrap();
+    let error = fetcher.document(url, "*/*").await.unwrap_err();
+    assert!(matches!(error, FetchError::Unreachable { .. }), "{error}");
+    assert!(error.is_temporary());
+}
+
+#[tokio::test]
+async fn an_unchanged_document_is_not_sent_again() {
+    let site = Site::start(|asked| {
+        if asked.headers.get("if-none-match").is_some_and(|tag| tag == "\"1\"") {
+            answer(304, &[], "")
+        } else {
+            answer(
+                200,
+                &[("ETag", "\"1\""), ("Last-Modified", "Sun, 06 Nov 1994 08:49:37 GMT")],
+                "x",
+            )
+        }
+    })
+    .await;
+    let fetcher = Fetcher::new(policy()).unwrap();
+    let url = address(&site.url("/")).unwrap();
+    let Fetched::Answer(first) = fetcher.fetch(Request::read(url.clone())).await.unwrap() else {
+        panic!("not modified since never");
+    };
+    let known = first.validators();
+    let again = fetcher.fetch(Request::read(url.clone()).unless(&known)).await.unwrap();
+    assert!(matches!(again, Fetched::NotModified));
+    assert_eq!(site.asked()[1].headers["if-modified-since"], "Sun, 06 Nov 1994 08:49:37 GMT");
+}
+
+#[tokio::test]
+async fn a_304_that_nobody_asked_for_is_an_error() {
+    let error = read_from(answer(304, &[], "")).await.unwrap_err();
+    assert_eq!(error.status().map(|status| status.as_u16()), Some(304));
+}
+
+#[tokio::test]
+async fn a_refusal_tells_why_and_when_to_come_back() {
+    let problem = br#"{"type":"about:blank","title":"Bad feed","status":400,
+        "detail":"'by' is missing","line":3,"column":14}"#;
+    let site = Site::start(move |asked| match asked.target.as_str() {
+        "/busy" => answer(503, &[("Retry-After", "120")], "busy"),
+        _ => answer(400, &[("Content-Type", "application/problem+json; charset=utf-8")], problem),
+    })
+    .await;
+    let error = read(&site, "/busy").await.unwrap_err();
+    assert_eq!(error.retry_after(), Some(RetryAfter::Delay(Duration::from_secs(120))));
+    assert!(error.is_temporary());
+    let error = read(&site, "/bad").await.unwrap_err();
+    assert!(error.to_string().ends_with("400 Bad Request: 3:14: 'by' is missing"), "{error}");
+    assert!(!error.is_temporary());
+}
+
+#[tokio::test]
+async fn what_is_fetched_for_a_stranger_reaches_no_private_address() {
+    let site = Site::start(|_| document("text/plain", "secret")).await;
+    let fetcher = Fetcher::new(Policy::new(Private::Refused)).unwrap();
+    for url in [site.url("/"), site.url("/").replace("127.0.0.1", "localhost")] {
+        let error = fetcher.document(address(&url).unwrap(), "*/*").await.unwrap_err();
+        assert!(matches!(error, FetchError::Private { .. }), "{error}");
+    }
+    assert_eq!(site.asked().len(), 0);
+}
+
+#[tokio::test]
+async fn what_moved_is_counted() {
+    let site = Site::start(|_| document("text/plain", "12345")).await;
+    let fetcher = Fetcher::new(policy()).unwrap();
+    let counted = fetcher.metered();
+    counted.document(address(&site.url("/")).unwrap(), "*/*").await.unwrap();
+    let traffic = counted.traffic();
+    assert_eq!((traffic.requests(), traffic.sent(), traffic.received()), (1, 0, 5));
+    assert_eq!(fetcher.traffic().requests(), 0);
+}

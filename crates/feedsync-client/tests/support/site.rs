@@ -1,0 +1,147 @@
+//! A web server that does what a test tells it, odd things included.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+
+/// A request as it arrived.
+#[derive(Debug, Clone)]
+pub(crate) struct Asked {
+    pub(crate) method: String,
+    pub(crate) target: String,
+    pub(crate) headers: BTreeMap<String, String>,
+    pub(crate) body: Vec<u8>,
+}
+
+/// What the server does before it closes the connection.
+#[derive(Debug, Clone)]
+pub(crate) enum Act {
+    Send(Vec<u8>),
+    Pause(Duration),
+    Forever(Vec<u8>),
+}
+
+pub(crate) type Answer = Vec<Act>;
+type Script = dyn Fn(&Asked) -> Answer + Send + Sync;
+
+pub(crate) struct Site {
+    pub(crate) base: String,
+    log: Arc<Mutex<Vec<Asked>>>,
+    task: tokio::task::JoinHandle<()>,
+}
+
+impl Site {
+    pub(crate) async fn start(script: impl Fn(&Asked) -> Answer + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let base = format!("http://{}", listener.local_addr().unwrap());
+        let log = Arc::new(Mutex::new(Vec::new()));
+        let script: Arc<Script> = Arc::new(script);
+        let written = Arc::clone(&log);
+        let task = tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let (script, log) = (Arc::clone(&script), Arc::clone(&written));
+                tokio::spawn(async move {
+                    let _ = serve(stream, &*script, &log).await;
+                });
+            }
+        });
+        Self { base, log, task }
+    }
+
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.base)
+    }
+
+    pub(crate) fn asked(&self) -> Vec<Asked> {
+        self.log.lock().unwrap().clone()
+    }
+
+    pub(crate) fn targets(&self) -> Vec<String> {
+        self.asked().into_iter().map(|asked| asked.target).collect()
+    }
+
+    pub(crate) fn forget(&self) {
+        self.log.lock().unwrap().clear();
+    }
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+async fn serve(
+    mut stream: TcpStream,
+    script: &Script,
+    log: &Mutex<Vec<Asked>>,
+) -> std::io::Result<()> {
+    let Some(asked) = read(&mut stream).await? else { return Ok(()) };
+    log.lock().unwrap().push(asked.clone());
+    for act in script(&asked) {
+        match act {
+            Act::Send(bytes) => stream.write_all(&bytes).await?,
+            Act::Pause(pause) => tokio::time::sleep(pause).await,
+            Act::Forever(bytes) => loop {
+                stream.write_all(&bytes).await?;
+            },
+        }
+    }
+    stream.shutdown().await
+}
+
+async fn read(stream: &mut TcpStream) -> std::io::Result<Option<Asked>> {
+    let mut bytes = Vec::new();
+    let end = loop {
+        if let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {
+            break end;
+        }
+        if stream.read_buf(&mut bytes).await? == 0 {
+            return Ok(None);
+        }
+    };
+    let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
+    let mut lines = head.split("\r\n");
+    let mut first = lines.next().unwrap_or_default().split(' ').map(str::to_owned);
+    let headers: BTreeMap<_, _> = lines
+        .filter_map(|line| line.split_once(':'))
+        .map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()))
+        .collect();
+    let mut body = bytes.split_off(end + 4);
+    let length = headers.get("content-length").map_or(0, |text| text.parse().unwrap());
+    while body.len() < length {
+        if stream.read_buf(&mut body).await? == 0 {
+            return Ok(None);
+        }
+    }
+    let (method, target) = (first.next().unwrap_or_default(), first.next().unwrap_or_default());
+    Ok(Some(Asked { method, target, headers, body }))
+}
+
+/// An answer with these headers and this body.
+pub(crate) fn answer(status: u16, headers: &[(&str, &str)], body: impl AsRef<[u8]>) -> Answer {
+    let body = body.as_ref();
+    let mut head = format!("HTTP/1.1 {status} X\r\nContent-Length: {}\r\n", body.len());
+    for (name, value) in headers {
+        head += &format!("{name}: {value}\r\n");
+    }
+    head += "Connection: close\r\n\r\n";
+    vec![Act::Send([head.as_bytes(), body].concat())]
+}
+
+/// A document of a static site.
+pub(crate) fn document(media_type: &str, body: impl AsRef<[u8]>) -> Answer {
+    answer(200, &[("Content-Type", media_type)], body)
+}
+
+pub(crate) fn redirect(status: u16, to: &str) -> Answer {
+    answer(status, &[("Location", to)], "")
+}
+
+/// These bytes and nothing else.
+pub(crate) fn raw(text: impl AsRef<[u8]>) -> Answer {
+    vec![Act::Send(text.as_ref().to_vec())]
+}
