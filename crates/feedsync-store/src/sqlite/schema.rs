@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use rusqlite::{Connection, OpenFlags, Transaction};
+use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction};
 
 use crate::error::StoreError;
 
@@ -35,17 +35,24 @@ pub(super) fn connect(file: &Path) -> Result<Connection, StoreError> {
     )?;
     connection.busy_timeout(BUSY)?;
     connection.set_prepared_statement_cache_capacity(64);
-    connection.execute_batch(
-        "PRAGMA synchronous = FULL;
+    let settings = "PRAGMA synchronous = FULL;
          PRAGMA fullfsync = ON;
          PRAGMA checkpoint_fullfsync = ON;
          PRAGMA foreign_keys = ON;
          PRAGMA trusted_schema = OFF;
          PRAGMA temp_store = MEMORY;
          PRAGMA cache_size = -16000;
-         PRAGMA journal_size_limit = 67108864;",
-    )?;
-    Ok(connection)
+         PRAGMA journal_size_limit = 67108864;";
+    match connection.execute_batch(settings) {
+        Err(error) if is_not_a_database(&error) => {
+            Err(StoreError::Foreign { path: file.to_owned() })
+        }
+        result => Ok(result.map(|()| connection)?),
+    }
+}
+
+fn is_not_a_database(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(ErrorCode::NotADatabase)
 }
 
 /// A connection that only reads.
@@ -69,7 +76,7 @@ pub(super) fn write_ahead(connection: &Connection) -> Result<(), StoreError> {
 
 pub(super) fn contents(connection: &Connection) -> Result<Contents, StoreError> {
     let pragma = |name| connection.query_row(name, [], |row| row.get::<_, i64>(0));
-    let result = (|| {
+    let result: rusqlite::Result<_> = (|| {
         let application = pragma("PRAGMA application_id")?;
         let version = pragma("PRAGMA user_version")?;
         let tables = pragma("SELECT count(*) FROM sqlite_schema")?;
@@ -80,11 +87,7 @@ pub(super) fn contents(connection: &Connection) -> Result<Contents, StoreError> 
         })
     })();
     match result {
-        Err(rusqlite::Error::SqliteFailure(failure, _))
-            if failure.code == rusqlite::ErrorCode::NotADatabase =>
-        {
-            Ok(Contents::Foreign)
-        }
+        Err(error) if is_not_a_database(&error) => Ok(Contents::Foreign),
         result => Ok(result?),
     }
 }

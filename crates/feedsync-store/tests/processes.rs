@@ -1,0 +1,178 @@
+//! Processes that share a store, and processes that are killed.
+//!
+//! The children are this test binary, run again with the one ignored test below.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use feedsync::ItemId;
+use feedsync_store::conformance::change_order::follow;
+use feedsync_store::conformance::samples::{all, by, create, id, item, named, put, sequence};
+use feedsync_store::conformance::wait;
+use feedsync_store::{
+    EndpointName, Environment as _, Number, SqliteStore, Store, SystemEnvironment, Write,
+};
+use tempfile::TempDir;
+
+const THREADS: usize = 4;
+
+/// Writes to the store in `FEEDSYNC_CHILD_STORE`, until it is killed or has made
+/// `FEEDSYNC_CHILD_COUNT` updates with each of its threads. Each update changes an item that all
+/// share and creates one of its own; what is acknowledged is printed.
+#[test]
+#[ignore = "run as a child process by the other tests"]
+fn child() {
+    let variable = |name: &str| std::env::var(name).expect("set by the parent");
+    let directory = variable("FEEDSYNC_CHILD_STORE");
+    let count: u64 = variable("FEEDSYNC_CHILD_COUNT").parse().expect("a number");
+    let store = SqliteStore::open(Path::new(&directory), Arc::new(SystemEnvironment)).unwrap();
+    let store = Arc::new(store);
+    let threads: Vec<_> = (0..THREADS)
+        .map(|_| {
+            let store = store.clone();
+            thread::spawn(move || {
+                for number in 0..count {
+                    write(&store, number);
+                }
+            })
+        })
+        .collect();
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+}
+
+fn write(store: &SqliteStore, number: u64) {
+    let own = id(&format!("own-{:016x}", SystemEnvironment.random()));
+    let shared = id(&format!("shared-{}", number % 5));
+    let writes = vec![
+        put(item(shared.as_str(), "A", 1)),
+        put(item(own.as_str(), "A", 1)),
+        Write::Issue { item: own.clone(), by: by("tester.x"), sequence: sequence(1) },
+    ];
+    let keys = vec![own.clone(), shared];
+    let decide = Box::new(move |_: &feedsync_store::Snapshot| writes.clone());
+    let after = wait(store.update(&named("notes"), keys, decide)).unwrap();
+    println!("\nacknowledged {own} {}", after.last);
+}
+
+fn spawn(directory: &Path, count: u64) -> Child {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["child", "--exact", "--ignored", "--nocapture"])
+        .env("FEEDSYNC_CHILD_STORE", directory)
+        .env("FEEDSYNC_CHILD_COUNT", count.to_string())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::inherit())
+        .spawn()
+        .unwrap()
+}
+
+fn acknowledged(output: &str) -> BTreeMap<ItemId, Number> {
+    output
+        .lines()
+        .filter_map(|line| line.strip_prefix("acknowledged "))
+        // A line that was cut off was not said.
+        .filter_map(|line| line.split_once(' '))
+        .map(|(own, number)| (id(own), Number::new(number.parse().unwrap())))
+        .collect()
+}
+
+fn init(directory: &Path) -> SqliteStore {
+    let name = EndpointName::new("tester").unwrap();
+    let store = SqliteStore::init(directory, &name, Arc::new(SystemEnvironment)).unwrap();
+    create(&store, "notes");
+    store
+}
+
+fn own(items: BTreeMap<ItemId, Number>) -> BTreeMap<ItemId, Number> {
+    items.into_iter().filter(|(id, _)| id.as_str().starts_with("own")).collect()
+}
+
+/// The contents of a store that some updates were made to, in the order of its changes: each update
+/// took two numbers, the second for an item that never changed again.
+fn check(store: &SqliteStore) -> BTreeMap<ItemId, Number> {
+    assert_eq!(wait(store.check()).unwrap(), Vec::<String>::new());
+    let collection = wait(store.collection(&named("notes"))).unwrap().unwrap();
+    let items = all(store, &named("notes"));
+    assert_eq!(collection.live, items.len() as u64);
+    let own = own(items.into_iter().map(|item| (item.item.id, item.number)).collect());
+    let mut numbers: Vec<u64> = own.values().map(|number| number.get()).collect();
+    numbers.sort_unstable();
+    let expected: Vec<u64> = (1..=collection.last.get() / 2).map(|update| update * 2).collect();
+    assert_eq!(numbers, expected, "no gap and no half of an update");
+    assert_eq!(collection.last.get() % 2, 0);
+    for id in own.keys() {
+        assert_eq!(wait(store.issued(id)).unwrap().len(), 1, "the ledger is of the same commit");
+    }
+    own
+}
+
+#[test]
+fn processes_that_share_a_store_write_one_order() {
+    let directory = TempDir::new().unwrap();
+    let store = Arc::new(init(directory.path()));
+    let writing = Arc::new(AtomicUsize::new(1));
+    let followers: Vec<_> = (0..4)
+        .map(|number| {
+            let (store, writing) = (store.clone(), writing.clone());
+            thread::spawn(move || follow(&*store, &named("notes"), &writing, number % 2 == 0))
+        })
+        .collect();
+    let children: Vec<_> = (0..3).map(|_| spawn(directory.path(), 40)).collect();
+    let mut said = BTreeMap::new();
+    for child in children {
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success());
+        said.append(&mut acknowledged(&String::from_utf8_lossy(&output.stdout)));
+    }
+    writing.store(0, Ordering::SeqCst);
+    assert_eq!(said.len(), 3 * THREADS * 40);
+    for follower in followers {
+        assert_eq!(own(follower.join().unwrap()), said, "no follower misses or repeats a change");
+    }
+    assert_eq!(check(&store), said);
+}
+
+/// 40 kills, 200 with `FEEDSYNC_LONG`; each at another moment of the child's life.
+#[test]
+fn a_killed_process_loses_nothing_that_it_acknowledged() {
+    let rounds = if std::env::var_os("FEEDSYNC_LONG").is_some() { 200 } else { 40 };
+    let mut total = 0;
+    let mut directory = TempDir::new().unwrap();
+    let mut incarnation = None;
+    let mut said = BTreeMap::new();
+    for round in 0..rounds {
+        if round % 10 == 0 {
+            directory = TempDir::new().unwrap();
+            incarnation = Some(wait(init(directory.path()).identity()).unwrap().by);
+            said = BTreeMap::new();
+        }
+        let mut child = spawn(directory.path(), u64::MAX);
+        let mut output = BufReader::new(child.stdout.take().unwrap());
+        let mut first = String::new();
+        while !first.starts_with("acknowledged") {
+            first.clear();
+            assert_ne!(output.read_line(&mut first).unwrap(), 0, "the child ended by itself");
+        }
+        thread::sleep(Duration::from_micros(SystemEnvironment.random() % 60_000));
+        child.kill().unwrap();
+        let mut rest = Vec::new();
+        output.read_to_end(&mut rest).unwrap();
+        child.wait().unwrap();
+        said.append(&mut acknowledged(&first));
+        said.append(&mut acknowledged(&String::from_utf8_lossy(&rest)));
+
+        let store = SqliteStore::open(directory.path(), Arc::new(SystemEnvironment)).unwrap();
+        let found = check(&store);
+        for (id, number) in &said {
+            assert_eq!(found.get(id), Some(number), "round {round}: {id} was acknowledged");
+        }
+        assert_eq!(Some(wait(store.identity()).unwrap().by), incarnation, "a crash is no copy");
+        total += 1;
+    }
+    println!("{total} kills, {} acknowledged updates in the last store", said.len());
+}
