@@ -16,7 +16,6 @@
 mod document;
 mod node;
 mod payload;
-mod place;
 mod read;
 mod scan;
 mod sharing;

@@ -14,9 +14,8 @@ use feedsync::{Format, ItemId, Payload, Update, Version};
 use crate::compose::compose_with;
 use crate::entry::entry;
 use crate::json as feedsync_json;
-
-/// The namespace of our extensions in XML.
-pub(crate) const NAMESPACE: &str = "urn:feedsync:1";
+use crate::options::Limits;
+use crate::payload::OWN;
 
 /// The payload as a feed of the given format carries it: itself if it is of that format, else its
 /// projection. The item's id becomes the name of an entry that has none.
@@ -126,6 +125,12 @@ impl Native {
             sync_foreign: self.sync.as_deref().map(Into::into),
         })
     }
+}
+
+/// Bounds of a native text, which has to fit inside a document as the conflict of an item.
+fn limits() -> Limits {
+    let limits = Limits::default();
+    Limits { depth: limits.depth - 16, ..limits }
 }
 
 /// An id as the last part of a URN: what would end it there is encoded.

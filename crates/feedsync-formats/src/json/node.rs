@@ -82,6 +82,29 @@ impl<'a> Node<'a> {
         &self.text[self.start..self.end]
     }
 
+    /// Whether objects and arrays nest deeper than so many levels.
+    pub(crate) fn is_deeper_than(self, levels: usize) -> bool {
+        let mut depth = 0usize;
+        let mut at = self.start;
+        // A level takes two bytes, so most values need no look.
+        while at < self.end && self.end - self.start > 2 * levels {
+            match self.text.as_bytes()[at] {
+                b'"' => {
+                    at = skip_string(self.text, at);
+                    continue;
+                }
+                b'{' | b'[' => depth += 1,
+                b'}' | b']' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            if depth > levels {
+                return true;
+            }
+            at += 1;
+        }
+        false
+    }
+
     /// The text of a string.
     pub(crate) fn string(self) -> Option<Cow<'a, str>> {
         (self.kind() == Kind::String).then(|| string::decode(self.raw()))
@@ -206,6 +229,14 @@ mod tests {
         let elements: Vec<_> = members[0].value.elements().map(Node::raw).collect();
         assert_eq!(elements, ["1", "\"x,]\"", "{ }"]);
         assert_eq!(root.member("c").map(|member| member.start), None);
+    }
+
+    #[test]
+    fn depth_is_told() {
+        for (text, depth) in [("1", 0), ("[]", 1), ("{\"[[\":[1,{}]}", 3), ("[[],[[]]]", 3)] {
+            let levels = (0..9).find(|levels| !Node::root(text).is_deeper_than(*levels));
+            assert_eq!(levels, Some(depth), "{text}");
+        }
     }
 
     #[test]

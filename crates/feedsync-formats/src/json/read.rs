@@ -9,12 +9,12 @@ use feedsync::{
 
 use super::node::{Kind, Member, Node};
 use super::payload::{SYNC, without};
-use super::place::Places;
 use super::scan::{self, Flaw};
-use crate::diagnostic::{Diagnostic, ReadError, Severity};
+use crate::diagnostic::{ReadError, Severity};
 use crate::mapping;
 use crate::options::{Mode, ReadOptions};
 use crate::reading::{Reading, Refused};
+use crate::remarks::{Fault, Places, Remarks};
 
 /// Reads a document: UTF-8, a byte order mark is skipped.
 pub fn read(bytes: &[u8], options: &ReadOptions<'_>) -> Result<Reading, ReadError> {
@@ -46,103 +46,102 @@ pub(super) fn text_of<'a>(
 }
 
 pub(super) fn parse(text: &str, options: &ReadOptions<'_>) -> Result<Parsed, ReadError> {
-    let mut reader = Reader::new(text, options);
+    let mut reader = Reader {
+        text,
+        options,
+        remarks: Remarks::new(options.mode),
+        versions: 0,
+        slots: Vec::new(),
+    };
+    let mut places = Places::new(text);
+    let mut refuse = |fault: Fault| {
+        let reason = places.diagnostic(Severity::Fault, fault, None);
+        ReadError::Document { position: reason.position, message: reason.message }
+    };
     let flaws = scan::check(text, options.limits.depth)
-        .map_err(|malformed| reader.refuse_document(malformed.offset, malformed.message))?;
-    reader.document(flaws)
+        .map_err(|malformed| refuse(Fault::new(malformed.offset, "RFC 8259", malformed.message)))?;
+    let (mut reading, array, refused) = reader.document(&flaws).map_err(&mut refuse)?;
+    reading.diagnostics = reader.remarks.into_diagnostics(&mut places);
+    for (id, index, fault) in refused {
+        let reason = places.diagnostic(Severity::Fault, fault, id.clone());
+        reading.refused.push(Refused { id, index, reason });
+    }
+    Ok(Parsed { reading, array, slots: reader.slots })
 }
 
-/// Why an item is refused.
-pub(super) struct Fault {
-    pub(super) offset: usize,
-    pub(super) clause: &'static str,
-    pub(super) message: String,
-}
-
-pub(super) fn fault(offset: usize, clause: &'static str, message: impl Into<String>) -> Fault {
-    Fault { offset, clause, message: message.into() }
-}
+/// Refused items: the id that each claims, its place among the items, and why.
+type RefusedItems = Vec<(Option<String>, usize, Fault)>;
 
 pub(super) struct Reader<'a> {
-    pub(super) text: &'a str,
+    text: &'a str,
     pub(super) options: &'a ReadOptions<'a>,
-    places: Places<'a>,
-    pub(super) diagnostics: Vec<Diagnostic>,
+    pub(super) remarks: Remarks,
     versions: usize,
+    slots: Vec<(Range<usize>, Option<usize>)>,
 }
 
 impl<'a> Reader<'a> {
-    fn new(text: &'a str, options: &'a ReadOptions<'a>) -> Self {
-        let places = Places::new(text);
-        Self { text, options, places, diagnostics: Vec::new(), versions: 0 }
-    }
-
-    fn document(&mut self, flaws: Vec<(usize, Flaw)>) -> Result<Parsed, ReadError> {
+    /// The reading, still without what is said of it, and where its items stand.
+    fn document(
+        &mut self,
+        flaws: &[(usize, Flaw)],
+    ) -> Result<(Reading, Range<usize>, RefusedItems), Fault> {
         let root = Node::root(self.text);
-        if root.kind() != Kind::Object {
-            return Err(self.refuse_document(root.start(), NOT_A_COLLECTION.into()));
-        }
-        let Some(items) = root.member("items") else {
-            return Err(self.refuse_document(root.start(), NOT_A_COLLECTION.into()));
+        let items = if root.kind() == Kind::Object { root.member("items") } else { None };
+        let Some(items) = items else {
+            let message = "a FeedSync JSON document is an object with an array \"items\"";
+            return Err(Fault::new(root.start(), "R-P3", message));
         };
         let array = items.value.span();
         if let Some(&(offset, flaw)) = flaws.iter().find(|(offset, _)| !array.contains(offset)) {
-            return Err(self.refuse_document(offset, flaw.message().into()));
+            return Err(Fault::new(offset, "R-P9", flaw.message()));
         }
-        let elements = self
-            .list(&items, "R-P3")
-            .map_err(|fault| self.refuse_document(fault.offset, fault.message))?;
+        let elements = self.list(&items, "R-P3")?;
+        let mut feed = Feed { sharing: self.sharing(root), ..Feed::default() };
+        let refused = self.items(&elements, flaws, &mut feed)?;
         let title = root.member("title").and_then(|title| title.value.string());
-        let sharing = self.sharing(root);
-        let mut parsed = Parsed {
-            reading: Reading {
-                format: Format::Json,
-                feed: Feed { sharing, ..Feed::default() },
-                title: title.map(std::borrow::Cow::into_owned),
-                diagnostics: Vec::new(),
-                refused: Vec::new(),
-            },
-            array,
-            slots: Vec::with_capacity(elements.len()),
+        let reading = Reading {
+            format: Format::Json,
+            feed,
+            title: title.map(std::borrow::Cow::into_owned),
+            diagnostics: Vec::new(),
+            refused: Vec::new(),
         };
-        self.items(&elements, &flaws, &mut parsed)?;
-        parsed.reading.diagnostics = std::mem::take(&mut self.diagnostics);
-        Ok(parsed)
+        Ok((reading, array, refused))
     }
 
     fn items(
         &mut self,
         elements: &[Node<'a>],
         mut flaws: &[(usize, Flaw)],
-        parsed: &mut Parsed,
-    ) -> Result<(), ReadError> {
+        feed: &mut Feed,
+    ) -> Result<RefusedItems, Fault> {
+        let mut refused = RefusedItems::new();
         let mut seen = HashSet::new();
         for (index, &element) in elements.iter().enumerate() {
             let own = flaws.partition_point(|(offset, _)| *offset < element.end());
-            let flaw =
-                flaws[..own].first().map(|&(offset, flaw)| fault(offset, "R-P9", flaw.message()));
+            let flaw = flaws[..own].first();
+            let flaw = flaw.map(|&(offset, flaw)| Fault::new(offset, "R-P9", flaw.message()));
             flaws = &flaws[own..];
-            let remarks = self.diagnostics.len();
+            let first_remark = self.remarks.len();
             let mut outcome = flaw.map_or_else(|| self.item(element), Err);
             if let Ok(Some(item)) = &outcome
                 && !seen.insert(item.id.clone())
             {
-                let twice =
-                    fault(element.start(), "FeedSync 2.4", "this id occurs twice in the feed");
+                let message = format!("the id {:?} occurs twice in the feed", item.id.as_str());
+                let twice = Fault::new(element.start(), "FeedSync 2.4", message);
                 match self.options.mode {
                     Mode::Strict => outcome = Err(twice),
-                    Mode::Tolerant => self.warn(twice),
+                    Mode::Tolerant => self.remarks.warn(twice),
                 }
             }
             if self.versions > self.options.limits.items {
                 let message = format!("more than {} items", self.options.limits.items);
-                return Err(self.refuse_document(element.start(), message));
+                return Err(Fault::new(element.start(), "R-P3", message));
             }
-            let id = raw_id(element);
-            for remark in &mut self.diagnostics[remarks..] {
-                remark.item.clone_from(&id);
+            if self.remarks.len() > first_remark {
+                self.remarks.about(first_remark, raw_id(element).as_deref());
             }
-            let feed = &mut parsed.reading.feed;
             let mut slot = None;
             match outcome {
                 Ok(Some(item)) => {
@@ -150,15 +149,11 @@ impl<'a> Reader<'a> {
                     feed.items.push(item);
                 }
                 Ok(None) => feed.plain_items += 1,
-                Err(fault) => {
-                    let mut reason = self.diagnostic(Severity::Fault, fault);
-                    reason.item.clone_from(&id);
-                    parsed.reading.refused.push(Refused { id, index, reason });
-                }
+                Err(fault) => refused.push((raw_id(element), index, fault)),
             }
-            parsed.slots.push((element.span(), slot));
+            self.slots.push((element.span(), slot));
         }
-        Ok(())
+        Ok(refused)
     }
 
     /// One element of `items`; `None` if it does not take part (R-P8).
@@ -170,26 +165,30 @@ impl<'a> Reader<'a> {
         waiting.reverse();
         while let Some(element) = waiting.pop() {
             let Some((own, version, nested)) = self.version(element)? else {
-                return Err(fault(element.start(), "FeedSync 2.6", "a conflict has no \"sync\""));
+                return Err(Fault::new(
+                    element.start(),
+                    "FeedSync 2.6",
+                    "a conflict has no \"sync\"",
+                ));
             };
             if own != id {
                 let message = format!("a conflict has the id {own:?}, its item has {id:?}");
-                return Err(fault(element.start(), "FeedSync 2.6", message));
+                return Err(Fault::new(element.start(), "FeedSync 2.6", message));
             }
             if !nested.is_empty() {
                 let message = "a conflict has conflicts itself; they are taken as the item's";
-                self.remark(fault(element.start(), "FeedSync 2.6", message));
+                self.remarks.remark(Fault::new(element.start(), "FeedSync 2.6", message));
             }
             if version.noconflicts != winner.noconflicts {
                 let message = "a conflict and its item differ in \"noconflicts\"";
-                self.remark(fault(element.start(), "FeedSync 2.4", message));
+                self.remarks.remark(Fault::new(element.start(), "FeedSync 2.4", message));
             }
             conflicts.push(version);
             waiting.extend(nested.into_iter().rev());
         }
         if winner.noconflicts == Some(true) && !conflicts.is_empty() {
             let message = "an item with \"noconflicts\" has conflicts";
-            self.remark(fault(element.start(), "FeedSync 2.4", message));
+            self.remarks.remark(Fault::new(element.start(), "FeedSync 2.4", message));
         }
         Ok(Some(Item { id, winner, conflicts }))
     }
@@ -202,15 +201,23 @@ impl<'a> Reader<'a> {
     ) -> Result<Option<(ItemId, Version<Payload>, Vec<Node<'a>>)>, Fault> {
         self.versions += 1;
         if item.kind() != Kind::Object {
-            return Err(fault(item.start(), "R-P8", "an item must be an object"));
+            return Err(Fault::new(item.start(), "R-P8", "an item must be an object"));
         }
         let Some(sync) = item.member(SYNC) else { return Ok(None) };
         if sync.value.kind() == Kind::Null {
-            self.warn(fault(sync.start, "R-P7", "\"sync\" is null, which counts as absent"));
+            self.remarks.warn(Fault::new(
+                sync.start,
+                "R-P7",
+                "\"sync\" is null, which counts as absent",
+            ));
             return Ok(None);
         }
         if sync.value.kind() != Kind::Object {
-            return Err(fault(sync.value.start(), "R-P8", "\"sync\" must be an object"));
+            return Err(Fault::new(sync.value.start(), "R-P8", "\"sync\" must be an object"));
+        }
+        let payload = without(item, SYNC);
+        if Node::root(&payload).is_deeper_than(self.options.limits.depth.saturating_sub(ROOM)) {
+            return Err(Fault::new(item.start(), "R-P9", "nested too deep to become a conflict"));
         }
         let at = sync.start;
         let mut parts = Parts::default();
@@ -226,7 +233,7 @@ impl<'a> Reader<'a> {
             }
         }
         let id = parts.id.ok_or_else(|| missing(at, "id"))?;
-        let mut payload = Payload::new(Format::Json, without(item, SYNC));
+        let mut payload = Payload::new(Format::Json, payload);
         if !parts.foreign.is_empty() {
             payload.sync_foreign = Some(parts.foreign.join(",").into());
         }
@@ -248,17 +255,17 @@ impl<'a> Reader<'a> {
         let entries = self.list(member, "FeedSync 2.5")?;
         if entries.len() > self.options.limits.history {
             let message = format!("more than {} updates", self.options.limits.history);
-            return Err(fault(member.start, "FeedSync 2.5", message));
+            return Err(Fault::new(member.start, "FeedSync 2.5", message));
         }
         let updates =
             entries.into_iter().map(|entry| self.update(entry)).collect::<Result<_, _>>()?;
-        let empty = || fault(member.start, "FeedSync 2.4", "\"history\" must not be empty");
+        let empty = || Fault::new(member.start, "FeedSync 2.4", "\"history\" must not be empty");
         History::from_updates(updates).ok_or_else(empty).map(Some)
     }
 
     fn update(&mut self, entry: Node<'a>) -> Result<Update, Fault> {
         if entry.kind() != Kind::Object {
-            return Err(fault(
+            return Err(Fault::new(
                 entry.start(),
                 "FeedSync 2.5",
                 "an entry of \"history\" must be an object",
@@ -275,7 +282,7 @@ impl<'a> Reader<'a> {
         }
         let sequence = sequence.ok_or_else(|| missing(entry.start(), "sequence"))?;
         let update = Update::new(sequence, when, by)
-            .map_err(|unsigned| fault(entry.start(), "FeedSync 2.5", unsigned.to_string()))?;
+            .map_err(|unsigned| Fault::new(entry.start(), "FeedSync 2.5", unsigned.to_string()))?;
         Ok(if foreign.is_empty() { update } else { update.with_foreign(foreign.join(",")) })
     }
 
@@ -288,7 +295,7 @@ impl<'a> Reader<'a> {
     ) -> Result<Vec<Node<'a>>, Fault> {
         let not_array = || {
             let message = format!("{:?} must be an array", member.name);
-            fault(member.value.start(), clause, message)
+            Fault::new(member.value.start(), clause, message)
         };
         match member.value.kind() {
             Kind::Array => Ok(member.value.elements().collect()),
@@ -297,39 +304,17 @@ impl<'a> Reader<'a> {
                 Ok(Vec::new())
             }
             Kind::Object if self.options.mode == Mode::Tolerant => {
-                self.warn(not_array());
+                self.remarks.warn(not_array());
                 Ok(vec![member.value])
             }
             _ => Err(not_array()),
         }
     }
-
-    pub(super) fn diagnostic(&mut self, severity: Severity, fault: Fault) -> Diagnostic {
-        let Fault { offset, clause, message } = fault;
-        Diagnostic { severity, position: self.places.at(offset), clause, message, item: None }
-    }
-
-    pub(super) fn warn(&mut self, fault: Fault) {
-        let warning = self.diagnostic(Severity::Warning, fault);
-        self.diagnostics.push(warning);
-    }
-
-    /// A fault that refuses nothing: in tolerant mode a warning.
-    pub(super) fn remark(&mut self, fault: Fault) {
-        let severity = match self.options.mode {
-            Mode::Strict => Severity::Fault,
-            Mode::Tolerant => Severity::Warning,
-        };
-        let remark = self.diagnostic(severity, fault);
-        self.diagnostics.push(remark);
-    }
-
-    fn refuse_document(&mut self, offset: usize, message: String) -> ReadError {
-        ReadError::Document { position: self.places.at(offset), message }
-    }
 }
 
-const NOT_A_COLLECTION: &str = "a FeedSync JSON document is an object with an array \"items\"";
+/// Levels around a conflict: the document, its items, an item, `sync`, `conflicts`. An item that
+/// fits as a winner must fit there, or the document it is written to could not be read.
+const ROOM: usize = 5;
 
 #[derive(Default)]
 struct Parts<'a> {
@@ -344,7 +329,7 @@ struct Parts<'a> {
 
 fn missing(offset: usize, name: &str) -> Fault {
     let clause = if name == "sequence" { "FeedSync 2.5" } else { "FeedSync 2.4" };
-    fault(offset, clause, format!("{name:?} is missing"))
+    Fault::new(offset, clause, format!("{name:?} is missing"))
 }
 
 /// The id that an item claims, for the report.

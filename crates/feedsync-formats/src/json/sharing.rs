@@ -4,10 +4,12 @@
 //! (R-F33, R-F42). It is never republished, unknown members included (F29).
 
 use feedsync::{Related, RelatedKind, Sharing, Window};
+use iri_string::types::UriAbsoluteStr;
 
 use super::node::{Kind, Node};
-use super::read::{Fault, Reader, fault};
+use super::read::Reader;
 use super::value::bad;
+use crate::remarks::Fault;
 
 impl<'a> Reader<'a> {
     pub(super) fn sharing(&mut self, root: Node<'a>) -> Option<Sharing> {
@@ -19,7 +21,7 @@ impl<'a> Reader<'a> {
                 return None;
             }
             _ => {
-                self.remark(bad(&member, "FeedSync 2.2", "must be an object"));
+                self.remarks.remark(bad(&member, "FeedSync 2.2", "must be an object"));
                 return None;
             }
         }
@@ -38,7 +40,7 @@ impl<'a> Reader<'a> {
                         sharing.related =
                             entries.into_iter().filter_map(|entry| self.related(entry)).collect();
                     }
-                    Err(fault) => self.remark(fault),
+                    Err(fault) => self.remarks.remark(fault),
                 },
                 _ => {}
             }
@@ -49,11 +51,15 @@ impl<'a> Reader<'a> {
             }
             (None, None) => {}
             (Some(_), Some(_)) => {
-                self.remark(bad(&member, "FeedSync 2.2", "\"since\" is greater than \"until\""));
+                self.remarks.remark(bad(
+                    &member,
+                    "FeedSync 2.2",
+                    "\"since\" is greater than \"until\"",
+                ));
             }
             _ => {
                 let message = "has only one of \"since\" and \"until\"";
-                self.remark(bad(&member, "FeedSync 2.2", message));
+                self.remarks.remark(bad(&member, "FeedSync 2.2", message));
             }
         }
         Some(sharing)
@@ -64,7 +70,7 @@ impl<'a> Reader<'a> {
     }
 
     fn related_parts(&mut self, entry: Node<'a>) -> Result<Option<Related>, Fault> {
-        let wrong = |message: &str| fault(entry.start(), "FeedSync 2.3", message);
+        let wrong = |message: &str| Fault::new(entry.start(), "FeedSync 2.3", message);
         if entry.kind() != Kind::Object {
             return Err(wrong("an entry of \"related\" must be an object"));
         }
@@ -88,7 +94,7 @@ impl<'a> Reader<'a> {
             }
         }
         let link = link.ok_or_else(|| wrong("\"link\" is missing"))?;
-        if !is_absolute(&link) {
+        if UriAbsoluteStr::new(&link).is_err() {
             return Err(wrong("\"link\" must be an absolute URI without a fragment"));
         }
         let kind = kind.ok_or_else(|| wrong("\"type\" is missing"))?;
@@ -97,16 +103,7 @@ impl<'a> Reader<'a> {
 
     /// Reports what is taken for absent.
     fn absent<T>(&mut self, fault: Fault) -> Option<T> {
-        self.remark(fault);
+        self.remarks.remark(fault);
         None
     }
-}
-
-/// Whether the text is an absolute-URI in the sense of RFC 3986 4.3: it has a scheme and no fragment.
-fn is_absolute(link: &str) -> bool {
-    let Some((scheme, rest)) = link.split_once(':') else { return false };
-    scheme.starts_with(|first: char| first.is_ascii_alphabetic())
-        && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
-        && !rest.is_empty()
-        && !rest.contains('#')
 }

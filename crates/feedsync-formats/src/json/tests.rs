@@ -316,6 +316,21 @@ fn every_bound_is_kept() {
 }
 
 #[test]
+fn an_item_that_is_too_deep_to_become_a_conflict_is_refused() {
+    let sync = r#""sync":{"id":"i","updates":1,"history":[{"sequence":1,"by":"a"}]}"#;
+    for (depth, refused) in [(251, 0), (252, 1)] {
+        let nested = "[".repeat(depth - 1) + &"]".repeat(depth - 1);
+        let reading = strict(&collection(&format!("{{\"a\":{nested},{sync}}}")));
+        assert_eq!(reading.refused.len(), refused);
+        for item in reading.feed.items {
+            let conflicts = vec![item.winner.clone()];
+            let conflicted = Item { conflicts, ..item };
+            assert_eq!(strict(&written(&conflicted)).feed.items[0], conflicted);
+        }
+    }
+}
+
+#[test]
 fn sharing_is_read_and_its_faults_count_as_absent() {
     let sharing = |sharing: &str| strict(&format!("{{\"sharing\":{sharing},\"items\":[]}}"));
     let whole = sharing(

@@ -6,8 +6,9 @@ use std::str::FromStr;
 use feedsync::{CounterError, IdentifierError, Timestamp};
 
 use super::node::{Kind, Member};
-use super::read::{Fault, Reader, fault};
+use super::read::Reader;
 use crate::options::Mode;
+use crate::remarks::Fault;
 
 impl<'a> Reader<'a> {
     /// A string that is not empty (2.1 rule 2); `None` for `null`.
@@ -33,7 +34,7 @@ impl<'a> Reader<'a> {
         let identifier = parse(&text).map_err(|error| bad(member, "FeedSync 2.1", error))?;
         if has_reserved(&identifier) {
             let advice = "holds '/', '?' or '#', which RFC 2141 2.3.2 advises against";
-            self.warn(bad(member, "FeedSync 2.1", advice));
+            self.remarks.warn(bad(member, "FeedSync 2.1", advice));
         }
         Ok(Some(identifier))
     }
@@ -53,7 +54,7 @@ impl<'a> Reader<'a> {
         if parsed.is_err() && digits.len() < text.len() && self.options.mode == Mode::Tolerant {
             parsed = digits.parse();
             if parsed.is_ok() {
-                self.warn(bad(member, "R-F2", "has leading zeros"));
+                self.remarks.warn(bad(member, "R-F2", "has leading zeros"));
             }
         }
         parsed.map(Some).map_err(|error| bad(member, "FeedSync 2.4", error))
@@ -81,18 +82,18 @@ impl<'a> Reader<'a> {
         }
         .map_err(|error| bad(member, "FeedSync 2.1", error))?;
         if !when.is_strict() {
-            self.warn(bad(member, "FeedSync 2.1", "has 't' or 'z' in lower case"));
+            self.remarks.warn(bad(member, "FeedSync 2.1", "has 't' or 'z' in lower case"));
         }
         Ok(Some(when))
     }
 
     pub(super) fn warn_null(&mut self, member: &Member<'a>) {
-        self.warn(bad(member, "R-P7", "is null, which counts as absent"));
+        self.remarks.warn(bad(member, "R-P7", "is null, which counts as absent"));
     }
 }
 
 /// A fault of a member, at its value.
 pub(super) fn bad(member: &Member<'_>, clause: &'static str, what: impl ToString) -> Fault {
     let message = format!("{:?}: {}", member.name, what.to_string());
-    fault(member.value.start(), clause, message)
+    Fault::new(member.value.start(), clause, message)
 }

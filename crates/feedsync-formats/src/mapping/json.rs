@@ -1,7 +1,6 @@
 //! The extension in JSON: a member `fs:native`, its parts as strings.
 
-use super::{Found, Native, feedsync_json};
-use crate::options::Limits;
+use super::{Found, Native, feedsync_json, limits};
 use feedsync_json::{Kind, Node, check, push_string, without};
 
 const NAME: &str = "fs:native";
@@ -52,7 +51,7 @@ pub(super) fn find(text: &str) -> Option<Found> {
 
 /// Whether the text is the payload of a JSON item as reading would give it.
 pub(super) fn is_item(text: &str) -> bool {
-    check(text, Limits::default().depth).is_ok_and(|flaws| flaws.is_empty()) && {
+    check(text, limits().depth).is_ok_and(|flaws| flaws.is_empty()) && {
         let object = Node::root(text);
         object.kind() == Kind::Object
             && object.span() == (0..text.len())

@@ -213,6 +213,22 @@ fn an_extension_that_holds_no_item_of_its_format_is_void() {
 }
 
 #[test]
+fn a_native_text_that_is_too_deep_to_be_a_conflict_is_void() {
+    for (depth, restored) in [(240, true), (241, false)] {
+        let text = "{\"a\":".repeat(depth - 1) + "{}" + &"}".repeat(depth - 1);
+        let native = version(Format::Json, &text, 7);
+        let read =
+            restore(Version { payload: project(&id(), &native, Format::Pox), ..native.clone() });
+        assert_eq!(read == native, restored);
+        let text = "<a>".repeat(depth) + &"</a>".repeat(depth);
+        let native = version(Format::Pox, &text, 7);
+        let read =
+            restore(Version { payload: project(&id(), &native, Format::Json), ..native.clone() });
+        assert_eq!(read == native, restored);
+    }
+}
+
+#[test]
 fn a_dot_that_differs_in_any_part_is_another_dot() {
     let native = version(Format::Json, "{\"title\":\"x\"}", 7);
     let projected = project(&id(), &native, Format::Rss);

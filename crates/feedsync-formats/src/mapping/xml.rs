@@ -1,4 +1,4 @@
-//! The extension in XML: the last child of the item, an element `native` of [`super::NAMESPACE`],
+//! The extension in XML: the last child of the item, an element `native` of our own namespace,
 //! its parts as attributes, the native text as its text.
 //!
 //! A text that holds what XML cannot (a JSON text may hold U+FFFE) is written with the escapes of
@@ -6,7 +6,7 @@
 
 use feedsync::Format;
 
-use super::{Found, NAMESPACE, Native, feedsync_json};
+use super::{Found, Native, OWN, feedsync_json, limits};
 use crate::compose::{fits_xml, push_attribute, stands_alone};
 use crate::entry::is_rss;
 use crate::options::{Limits, Mode};
@@ -15,7 +15,7 @@ use feedsync_json::{push_escape, unescape};
 
 pub(super) fn element(native: &Native) -> String {
     let mut out = String::from("<fs:native");
-    push_attribute(&mut out, "xmlns:fs", Some(NAMESPACE));
+    push_attribute(&mut out, "xmlns:fs", Some(OWN));
     push_attribute(&mut out, "format", Some(&native.format));
     push_attribute(&mut out, "sequence", Some(&native.sequence));
     push_attribute(&mut out, "when", native.when.as_deref());
@@ -49,7 +49,7 @@ fn escaped(text: &str) -> String {
 }
 
 pub(super) fn find(text: &str) -> Option<Found> {
-    if !text.contains(NAMESPACE) {
+    if !text.contains(OWN) {
         return None;
     }
     let (tree, _) = Tree::parse(text, Mode::Tolerant, &Limits::default()).ok()?;
@@ -97,7 +97,7 @@ fn native(element: Element<'_, '_>) -> Native {
 /// Whether the text is the payload of an item of that format as reading would give it: one element
 /// of the right name that needs nothing from around it.
 pub(super) fn is_item(format: Format, text: &str) -> bool {
-    let Ok((tree, _)) = Tree::parse(text, Mode::Strict, &Limits::default()) else { return false };
+    let Ok((tree, _)) = Tree::parse(text, Mode::Strict, &limits()) else { return false };
     let item = tree.root();
     let named = match format {
         Format::Atom => item.is(Namespace::ATOM, "entry"),
