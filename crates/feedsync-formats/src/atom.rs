@@ -4,7 +4,7 @@ use crate::feed::{Place, Role};
 use crate::head::FeedHead;
 use crate::payload::push_attribute;
 use crate::sync::push_sharing;
-use crate::xml::escape_text;
+use crate::xml::{Namespace, escape_text};
 
 /// The namespace of Atom 1.0.
 pub(crate) const ATOM: &str = "http://www.w3.org/2005/Atom";
@@ -12,7 +12,9 @@ pub(crate) const ATOM: &str = "http://www.w3.org/2005/Atom";
 pub(crate) fn role(place: Place<'_>) -> Role {
     match (place.path, place.local) {
         ([], _) => Role::Items,
-        ([_], "entry") if place.namespace == place.root => Role::Item,
+        ([_], "entry") if place.namespace == place.root || place.namespace == Namespace::ATOM => {
+            Role::Item
+        }
         ([_], "title") if place.namespace == place.root => Role::Title,
         _ => Role::Other,
     }

@@ -9,7 +9,7 @@ use crate::context::Context;
 use crate::diagnostic::ReadError;
 use crate::items::{Extras, Items, Slot};
 use crate::opml;
-use crate::options::ReadOptions;
+use crate::options::{Mode, ReadOptions};
 use crate::reading::Reading;
 use crate::remarks::{Fault, Places};
 use crate::sync::{is_self_contained, read_sharing};
@@ -84,7 +84,7 @@ pub(crate) fn parse(
     let mut reader = Reader::new(text, options.mode, &options.limits).map_err(ill_formed)?;
     let mut attributes = Vec::new();
     let root = root(&mut reader, &mut attributes).map_err(ill_formed)?;
-    let found = format_of(text, &root);
+    let found = format_of(text, &root, options.mode);
     let format = match (format, found) {
         (None, Some(found)) => found,
         (Some(wanted), Some(found)) if wanted == found => found,
@@ -109,11 +109,13 @@ fn root(reader: &mut Reader<'_>, attributes: &mut Vec<Attribute>) -> Result<Star
     }
 }
 
-/// The format that a root element tells; POX only where FeedSync is named somewhere.
-pub(crate) fn format_of(text: &str, root: &StartTag) -> Option<Format> {
+/// The format that a root element tells; POX only where FeedSync is named somewhere. Tolerant reading
+/// takes a feed of Atom in any namespace, as old ones have none or another.
+pub(crate) fn format_of(text: &str, root: &StartTag, mode: Mode) -> Option<Format> {
     let local = root.local_name(text);
     match (root.namespace, local) {
         (Namespace::ATOM | Namespace::ATOM03, "feed") => Some(Format::Atom),
+        (_, "feed") if mode == Mode::Tolerant => Some(Format::Atom),
         (_, "rss") | (Namespace::RDF, "RDF") => Some(Format::Rss),
         (Namespace::NONE, "opml") => Some(Format::Opml),
         _ if memchr::memmem::find(text.as_bytes(), crate::payload::FEEDSYNC.as_bytes())

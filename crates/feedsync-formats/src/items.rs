@@ -125,7 +125,7 @@ impl<'o> Items<'o> {
         let mut waiting: Vec<_> = nested.into_iter().collect();
         while let Some((list, context, contained)) = waiting.pop() {
             for child in list.children() {
-                if !is_item(child, element) {
+                if !same_kind(child, element) && !self.may_differ_in_name(child)? {
                     let message = format!("{} in sx:conflicts is no item", child.name());
                     self.remarks.warn(Fault::new(child.span().start, "FeedSync 2.6", message));
                     continue;
@@ -159,6 +159,18 @@ impl<'o> Items<'o> {
         Ok(Some(Item { id, winner, conflicts }))
     }
 
+    /// Whether a child of `sx:conflicts` that has not the item's name is a version of it all the same:
+    /// in POX, with an `sx:sync` (R-P2). Elsewhere that is a fault; without, it is unknown markup
+    /// (R-F10).
+    fn may_differ_in_name(&self, child: Element<'_, '_>) -> Result<bool, Fault> {
+        let participates = child.child(Namespace::FEEDSYNC, "sync").is_some();
+        if participates && self.format != Format::Pox {
+            let message = format!("a conflict is an element {}, unlike its item", child.name());
+            return Err(Fault::new(child.span().start, "FeedSync 2.6", message));
+        }
+        Ok(participates)
+    }
+
     /// One version; `None` if the element has no `sx:sync`. With it comes its list of conflicts, what
     /// that list inherits and whether the items in it are self-contained.
     #[allow(clippy::type_complexity)]
@@ -179,6 +191,10 @@ impl<'o> Items<'o> {
         {
             let message = "both FeedSync and SSE on one item";
             return Err(Fault::new(other.span().start, "FeedSync 1.1", message));
+        }
+        if self.format == Format::Atom && element.namespace() != Namespace::ATOM {
+            let message = "the item is not an entry of Atom 1.0: its namespace is another";
+            return Err(Fault::new(element.span().start, "FeedSync 2.4", message));
         }
         let text = element.document();
         let inside = context.enter(text, element.attributes());
@@ -217,11 +233,9 @@ impl<'o> Items<'o> {
     }
 }
 
-/// Whether a child of `sx:conflicts` is a version of the item: it has the item's name, or, as POX
-/// allows, any name and an `sx:sync` (R-F10, R-P2).
-fn is_item(child: Element<'_, '_>, item: Element<'_, '_>) -> bool {
-    (child.local() == item.local() && child.namespace() == item.namespace())
-        || child.child(Namespace::FEEDSYNC, "sync").is_some()
+/// Whether both are items of one kind.
+fn same_kind(child: Element<'_, '_>, item: Element<'_, '_>) -> bool {
+    child.local() == item.local() && child.namespace() == item.namespace()
 }
 
 /// The id that an item claims, for the report.

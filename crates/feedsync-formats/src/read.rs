@@ -35,7 +35,7 @@ pub fn detect(bytes: &[u8]) -> Option<Format> {
     let mut attributes = Vec::new();
     loop {
         match reader.token(&mut attributes).ok()? {
-            Token::Start(root) => return feed::format_of(&text, &root),
+            Token::Start(root) => return feed::format_of(&text, &root, options.mode),
             Token::EndOfDocument => return None,
             _ => {}
         }

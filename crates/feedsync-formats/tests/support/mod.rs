@@ -2,6 +2,8 @@
 
 #![allow(dead_code)]
 
+pub mod fuzz;
+
 use feedsync::{Feed, Format, Item, Payload, Sharing};
 use feedsync_formats::{FeedHead, FeedWriter, HeadLink, ReadOptions, read};
 
