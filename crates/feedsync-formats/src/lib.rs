@@ -19,6 +19,7 @@ mod markup;
 mod opml;
 mod options;
 mod payload;
+mod plain;
 mod pox;
 #[cfg(test)]
 mod random;
@@ -38,6 +39,7 @@ pub use entry::{Category, ContentType, Entry, Link, Person, entry};
 pub use head::{FeedHead, HeadLink};
 pub use mapping::{project, restore};
 pub use options::{Limits, Mode, ReadOptions};
+pub use plain::{Plain, read_item, read_plain};
 pub use read::{detect, read};
 pub use reading::{Reading, Refused};
 pub use revise::{ReviseError, Revision, revise};
