@@ -1,1 +1,43 @@
-#![doc = env!("CARGO_PKG_DESCRIPTION")]
+//! The hub: collections over HTTP.
+//!
+//! [`router`] is the application, callable without a socket; [`serve`] binds it to a loopback
+//! address. One file per resource cites the clauses it implements; protocol decisions are made in
+//! `feedsync-endpoint` and below, documents are written by `feedsync-formats`.
+//!
+//! What holds for every route: the Host must be known and a foreign Origin is refused, writes need
+//! the media type of a document, errors are `application/problem+json` and name the part at fault,
+//! bad input changes nothing. Documents stream in short reads, so that memory does not grow with a
+//! collection.
+
+mod address;
+mod blobs;
+mod body;
+mod call;
+mod changes;
+mod complete;
+mod compression;
+mod config;
+mod document;
+mod events;
+mod health;
+mod host_origin;
+mod hub;
+mod index;
+mod listing;
+mod negotiation;
+mod offer;
+mod problem;
+mod query;
+mod router;
+mod serve;
+mod stall;
+mod validators;
+
+pub use address::{PublicBase, PublicBaseError};
+pub use config::{Config, Limits};
+pub use negotiation::media_type;
+pub use router::router;
+pub use serve::{ServeError, Serving, serve};
+
+/// The relation of a link that names a collection's FeedSync feed: a hub that takes `POST` there.
+pub const CHANGES_RELATION: &str = "urn:feedsync:1:changes";

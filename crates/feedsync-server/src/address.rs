@@ -1,0 +1,103 @@
+//! Absolute addresses of this hub's resources.
+
+use std::str::FromStr;
+
+use feedsync::Format;
+use feedsync_store::CollectionName;
+
+use crate::negotiation::suffix;
+
+/// What stands before the path in absolute links: scheme, authority and perhaps a path, without a
+/// slash at the end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PublicBase(String);
+
+/// A text that is no public base.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{0:?} is not a public base: an absolute http or https URL without user, query or fragment"
+)]
+pub struct PublicBaseError(String);
+
+impl PublicBase {
+    /// The host, with its port if it has one.
+    pub(crate) fn authority(&self) -> &str {
+        let rest = self.0.split_once("://").map_or("", |(_, rest)| rest);
+        rest.split('/').next().unwrap_or_default()
+    }
+
+    /// Scheme and authority, as an `Origin` header writes them.
+    pub(crate) fn origin(&self) -> &str {
+        let path = self.0.find("://").and_then(|at| self.0[at + 3..].find('/').map(|n| at + 3 + n));
+        &self.0[..path.unwrap_or(self.0.len())]
+    }
+
+    /// The base that a request's own host makes; the host is one that was accepted.
+    pub(crate) fn of_host(host: &str) -> Self {
+        Self(format!("http://{host}"))
+    }
+
+    /// The address of a path, which begins with a slash.
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.0)
+    }
+}
+
+impl FromStr for PublicBase {
+    type Err = PublicBaseError;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let error = || PublicBaseError(text.to_owned());
+        let uri: http::Uri = text.parse().map_err(|_| error())?;
+        let web = matches!(uri.scheme_str(), Some("http" | "https"));
+        let named = uri.authority().is_some_and(|authority| !authority.as_str().contains('@'));
+        if !web || !named || uri.query().is_some() || text.contains('#') {
+            return Err(error());
+        }
+        Ok(Self(with_lower_case_origin(text.trim_end_matches('/'))))
+    }
+}
+
+/// Scheme and host are compared without case, so they are kept in lower case; the path is not.
+fn with_lower_case_origin(url: &str) -> String {
+    let authority = url.find("://").map_or(0, |at| at + 3);
+    let path = url[authority..].find('/').map_or(url.len(), |at| authority + at);
+    format!("{}{}", url[..path].to_ascii_lowercase(), &url[path..])
+}
+
+/// A resource of a collection that comes in every format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum View {
+    Listing,
+    Changes,
+    Complete,
+}
+
+impl View {
+    /// The path, with the suffix of a format or without.
+    pub(crate) fn path(self, collection: &CollectionName, format: Option<Format>) -> String {
+        let view = match self {
+            Self::Listing => "",
+            Self::Changes => "/changes",
+            Self::Complete => "/complete",
+        };
+        let suffix = format.map_or("", suffix);
+        format!("/collections/{collection}{view}{suffix}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_public_base_is_an_absolute_web_address() {
+        let base: PublicBase = "HTTPS://Feeds.example.org:8443/Anna/".parse().unwrap();
+        assert_eq!(base.url("/healthz"), "https://feeds.example.org:8443/Anna/healthz");
+        assert_eq!(base.authority(), "feeds.example.org:8443");
+        assert_eq!(base.origin(), "https://feeds.example.org:8443");
+        assert_eq!(PublicBase::of_host("localhost:1").origin(), "http://localhost:1");
+        for text in ["", "/a", "example.org", "ftp://a", "http://", "http://u@a", "http://a?b"] {
+            assert!(text.parse::<PublicBase>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! `GET|PUT /blobs/{sha256}`: attachments, stored once by what they hold.
+//!
+//! An upload names the collection it is for; what comes must have the digest that the address names.
+//! Blobs are hostile: they are never served as anything that a browser would run (A57).
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use feedsync_store::{CollectionName, Digest};
+use http::{HeaderValue, StatusCode, header};
+
+use crate::body;
+use crate::call::Call;
+use crate::document::nothing;
+use crate::hub::Hub;
+use crate::problem::Problem;
+
+pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
+    let digest = digest(&call)?;
+    collection(&hub, &call).await?;
+    let tag = HeaderValue::from_str(&format!("\"{digest}\"")).map_err(|_| Problem::internal())?;
+    let held = call
+        .headers
+        .get_all(header::IF_NONE_MATCH)
+        .iter()
+        .any(|value| value.to_str().is_ok_and(|text| text.contains(&digest.to_string())));
+    let headers = [
+        (header::ETAG, tag),
+        (header::CACHE_CONTROL, HeaderValue::from_static("private, max-age=31536000, immutable")),
+        (header::ACCEPT_RANGES, HeaderValue::from_static("none")),
+    ];
+    if held && hub.endpoint.store().missing_blobs(&[digest]).await?.is_empty() {
+        return Ok((StatusCode::NOT_MODIFIED, headers, nothing()).into_response());
+    }
+    let bytes = hub.endpoint.store().blob(digest).await?;
+    let bytes = bytes.ok_or_else(|| Problem::not_found(format!("there is no blob {digest}")))?;
+    let harmless = [
+        (header::CONTENT_TYPE, HeaderValue::from_static("application/octet-stream")),
+        (header::CONTENT_DISPOSITION, HeaderValue::from_static("attachment")),
+        (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static("sandbox")),
+    ];
+    Ok((headers, harmless, bytes).into_response())
+}
+
+pub(crate) async fn write(
+    State(hub): State<Hub>,
+    call: Call,
+    body: Body,
+) -> Result<Response, Problem> {
+    let digest = digest(&call)?;
+    if !collection(&hub, &call).await? {
+        let detail = "an upload names the collection it is for: ?collection=NAME";
+        return Err(Problem::parameter("collection", detail));
+    }
+    refuse_forms(&call)?;
+    if body::coding(&call.headers)? != body::Coding::Identity {
+        return Err(Problem::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "unsupported-coding",
+            "Not a coding that is taken here",
+            "a blob is sent as it is",
+        )
+        .header(header::ACCEPT_ENCODING, HeaderValue::from_static("identity")));
+    }
+    let _turn = body::turn(&hub).await?;
+    let bytes = body::read(&hub, &call.headers, body, hub.config.limits.blob_bytes).await?;
+    let found = Digest::of(&bytes);
+    if found != digest {
+        return Err(Problem::bad_request(format!(
+            "what came has the SHA-256 {found}, the address names {digest}; nothing was stored"
+        )));
+    }
+    let known = hub.endpoint.store().missing_blobs(&[digest]).await?.is_empty();
+    hub.endpoint.store().put_blob(bytes).await?;
+    let status = if known { StatusCode::NO_CONTENT } else { StatusCode::CREATED };
+    Ok((status, nothing()).into_response())
+}
+
+fn digest(call: &Call) -> Result<Digest, Problem> {
+    call.segment("sha256")
+        .parse()
+        .map_err(|error| Problem::not_found(format!("no blob can be at this address: {error}")))
+}
+
+/// Whether the request names a collection; it must exist.
+async fn collection(hub: &Hub, call: &Call) -> Result<bool, Problem> {
+    let Some(text) = call.query.text("collection") else { return Ok(false) };
+    let name = CollectionName::new(text)
+        .map_err(|error| Problem::parameter("collection", error.to_string()))?;
+    hub.endpoint.collection(&name).await?;
+    Ok(true)
+}
+
+/// Refuses what a form of a foreign page could send (H64).
+fn refuse_forms(call: &Call) -> Result<(), Problem> {
+    let value = call.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let essence = value.unwrap_or_default().split(';').next().unwrap_or_default().trim();
+    let forms = ["text/plain", "multipart/form-data", "application/x-www-form-urlencoded"];
+    if forms.iter().any(|form| form.eq_ignore_ascii_case(essence)) {
+        return Err(Problem::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "unsupported-media-type",
+            "Not a blob",
+            "a blob is sent as application/octet-stream or as the type it is of, not as a form",
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,84 @@
+//! What a resource needs to know of a request.
+
+use std::collections::HashMap;
+
+use axum::extract::{FromRequestParts, Path};
+use feedsync::Format;
+use feedsync_store::{Collection, CollectionName};
+use http::request::Parts;
+use http::{HeaderMap, Uri};
+
+use crate::address::PublicBase;
+use crate::hub::Hub;
+use crate::negotiation::{format_of_suffix, negotiate};
+use crate::problem::Problem;
+use crate::query::Query;
+
+/// A request without its body.
+pub(crate) struct Call {
+    pub(crate) base: PublicBase,
+    pub(crate) uri: Uri,
+    pub(crate) query: Query,
+    pub(crate) headers: HeaderMap,
+    /// Segments of the path that have a name.
+    segments: HashMap<String, String>,
+}
+
+impl Call {
+    /// A named segment of the path.
+    pub(crate) fn segment(&self, name: &str) -> &str {
+        self.segments.get(name).map_or("", String::as_str)
+    }
+
+    /// The collection that the path names.
+    pub(crate) async fn collection(&self, hub: &Hub) -> Result<Collection, Problem> {
+        let text = self.segment("collection");
+        let name = text.split_once('.').map_or(text, |(name, _)| name);
+        let name =
+            CollectionName::new(name).map_err(|error| Problem::not_found(error.to_string()))?;
+        Ok(hub.endpoint.collection(&name).await?)
+    }
+
+    /// The suffix of the path, if it has one.
+    pub(crate) fn suffix(&self) -> Result<Option<Format>, Problem> {
+        let last = self.uri.path().rsplit('/').next().unwrap_or_default();
+        let Some((_, suffix)) = last.split_once('.') else { return Ok(None) };
+        match format_of_suffix(suffix) {
+            Some(format) => Ok(Some(format)),
+            None => Err(Problem::not_found(format!(
+                "there is no format {suffix:?}: .atom, .rss, .opml, .json and .xml"
+            ))),
+        }
+    }
+
+    /// The format of the answer: by suffix, else by `Accept`.
+    pub(crate) fn format(&self, native: Format) -> Result<Format, Problem> {
+        match self.suffix()? {
+            Some(format) => Ok(format),
+            None => negotiate(&self.headers, native),
+        }
+    }
+
+    /// The address that was asked.
+    pub(crate) fn address(&self) -> String {
+        self.base.url(self.uri.path_and_query().map_or("/", |path| path.as_str()))
+    }
+}
+
+impl FromRequestParts<Hub> for Call {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, hub: &Hub) -> Result<Self, Problem> {
+        let Path(segments) = Path::from_request_parts(parts, hub)
+            .await
+            .map_err(|_| Problem::not_found("the path is not UTF-8"))?;
+        let base = parts.extensions.get().cloned();
+        Ok(Self {
+            base: base.ok_or_else(Problem::internal)?,
+            query: Query::parse(parts.uri.query())?,
+            uri: parts.uri.clone(),
+            headers: parts.headers.clone(),
+            segments,
+        })
+    }
+}

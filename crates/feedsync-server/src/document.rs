@@ -1,0 +1,301 @@
+//! Feeds on their way out: written page by page from short reads, so that memory stays flat and a
+//! slow reader holds nobody up.
+
+use axum::body::{Body, Bytes};
+use axum::response::{IntoResponse, Response};
+use feedsync::{Format, Item, ItemId, Payload, Related, RelatedKind, Sharing, Window};
+use feedsync_endpoint::{Endpoint, EndpointError, Publication};
+use feedsync_formats::{FeedHead, FeedWriter, HeadLink};
+use feedsync_store::{Collection, CollectionName, Number, PageLimit, StoredItem};
+use futures_util::stream;
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+
+use crate::CHANGES_RELATION;
+use crate::address::View;
+use crate::call::Call;
+use crate::hub::Hub;
+use crate::negotiation::{content_type, media_type};
+use crate::problem::Problem;
+use crate::validators::{Condition, EntityTag, failed};
+
+/// One page of a stream: enough to be worth a read, little enough to be forgotten.
+const PAGE: PageLimit = PageLimit { items: 500, bytes: 256 << 10 };
+
+/// A feed that is about to be answered.
+pub(crate) struct Document {
+    view: View,
+    format: Format,
+    collection: Collection,
+    author: String,
+    address: String,
+    changes: String,
+    complete: String,
+    headers: HeaderMap,
+}
+
+impl Document {
+    /// Prepares the answer to a call; `window` is what else it depends on besides the collection's
+    /// state and the address. Ready early if the client has it already.
+    pub(crate) async fn prepare(
+        hub: &Hub,
+        call: &Call,
+        view: View,
+        collection: Collection,
+    ) -> Result<Result<Self, Response>, Problem> {
+        let format = call.format(collection.format)?;
+        let author = hub.endpoint.identity().await?.name.to_string();
+        let address = call.address();
+        let (until, horizon) =
+            (collection.until(collection.last), collection.until(collection.horizon));
+        let tag = EntityTag::of(&[
+            format.name(),
+            &address,
+            &collection.feed_id,
+            &collection.title,
+            collection.name.as_str(),
+            &author,
+            &until.to_string(),
+            &horizon.to_string(),
+        ]);
+        let url = |view: View, format| call.base.url(&view.path(&collection.name, format));
+        let query = call.uri.query().map(|query| format!("?{query}")).unwrap_or_default();
+        let mut headers = HeaderMap::new();
+        headers.insert(header::ETAG, tag.value());
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
+        let vary =
+            if call.suffix()?.is_some() { "Accept-Encoding" } else { "Accept, Accept-Encoding" };
+        headers.insert(header::VARY, HeaderValue::from_static(vary));
+        let place = format!("{}{query}", url(view, Some(format)));
+        insert(&mut headers, header::CONTENT_LOCATION, &place);
+        match tag.weigh(&call.headers) {
+            Condition::Proceed => {}
+            Condition::Failed => return Err(failed(&tag)),
+            Condition::NotModified(held) => {
+                headers.insert(header::ETAG, held);
+                return Ok(Err((StatusCode::NOT_MODIFIED, headers, nothing()).into_response()));
+            }
+        }
+        let changes = url(View::Changes, None);
+        let complete = url(View::Complete, None);
+        Ok(Ok(Self { view, format, collection, author, address, changes, complete, headers }))
+    }
+
+    /// The answer: these items under this window, and the address of the next part.
+    pub(crate) async fn answer(
+        mut self,
+        endpoint: &Endpoint,
+        items: Items,
+        window: Option<Window>,
+        next: Option<String>,
+    ) -> Result<Response, Problem> {
+        self.headers.insert(header::CONTENT_TYPE, content_type(self.format));
+        self.headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("none"));
+        append_link(&mut self.headers, &self.address, "self");
+        append_link(&mut self.headers, &self.changes, CHANGES_RELATION);
+        if let Some(next) = &next {
+            append_link(&mut self.headers, next, "next");
+        }
+        let related = match self.view {
+            View::Complete => Vec::new(),
+            View::Listing | View::Changes => vec![Related {
+                link: self.complete.clone(),
+                title: None,
+                kind: RelatedKind::Complete,
+            }],
+        };
+        let follow = [HeadLink {
+            rel: CHANGES_RELATION,
+            href: &self.changes,
+            media_type: Some(media_type(self.format)),
+        }];
+        let links: &[HeadLink<'_>] = if self.view == View::Listing { &follow } else { &[] };
+        let sharing = Sharing { window, expires: None, related };
+        let mut writer = FeedWriter::new(self.format);
+        let mut out = String::new();
+        let head = FeedHead {
+            id: &self.collection.feed_id,
+            title: &self.collection.title,
+            updated: self.collection.edited.timestamp().ok_or_else(Problem::internal)?,
+            author: &self.author,
+            self_link: Some(&self.address),
+            next: next.as_deref(),
+            links,
+            sharing: Some(&sharing),
+        };
+        writer.begin(&mut out, &head);
+        let headers = self.headers;
+        let mut writing =
+            Writing { endpoint: endpoint.clone(), collection: self.collection, writer, out, items };
+        // The first part is made before the status is sent, so that a failing store has its own.
+        let first = writing.next().await?;
+        let rest = stream::try_unfold(writing, |mut writing| async move {
+            match writing.next().await {
+                Ok(part) => Ok(part.map(|part| (part, writing))),
+                Err(error) => {
+                    tracing::error!(%error, "a feed broke off while it was sent");
+                    Err(error)
+                }
+            }
+        });
+        let parts = stream::StreamExt::chain(stream::iter(first.map(Ok)), rest);
+        Ok((headers, Body::from_stream(parts)).into_response())
+    }
+}
+
+/// Where the items of a document come from.
+pub(crate) enum Items {
+    /// A page that was read.
+    Page {
+        /// What it holds.
+        items: Vec<Item<Payload>>,
+        /// All changes up to here have been shown once it is sent.
+        shown: Option<Number>,
+    },
+    /// All changes of a publication.
+    Changes {
+        /// What is published.
+        publication: Publication,
+        /// What is written already.
+        after: Number,
+    },
+    /// All items, by id.
+    Complete {
+        /// What is written already.
+        after: Option<ItemId>,
+    },
+    /// Written; so much has been shown once it is sent.
+    Written {
+        /// All changes up to here.
+        shown: Option<Number>,
+    },
+    /// Sent.
+    Sent,
+}
+
+/// A body that no `Content-Length` is made for: that of a 304 would have to be that of the 200.
+pub(crate) fn nothing() -> Body {
+    Body::from_stream(stream::empty::<Result<Bytes, std::io::Error>>())
+}
+
+/// Adds an absolute link (RFC 8288 3).
+pub(crate) fn append_link(headers: &mut HeaderMap, target: &str, relation: &str) {
+    if let Ok(value) = HeaderValue::from_str(&format!("<{target}>; rel=\"{relation}\"")) {
+        headers.append(header::LINK, value);
+    }
+}
+
+fn insert(headers: &mut HeaderMap, name: header::HeaderName, value: &str) {
+    if let Ok(value) = HeaderValue::from_str(value) {
+        headers.insert(name, value);
+    }
+}
+
+/// A document that is being written.
+struct Writing {
+    endpoint: Endpoint,
+    collection: Collection,
+    writer: FeedWriter,
+    out: String,
+    items: Items,
+}
+
+/// Why a document could not be finished; the client sees the connection break off.
+#[derive(Debug, thiserror::Error)]
+enum Broken {
+    #[error(transparent)]
+    Endpoint(#[from] EndpointError),
+    #[error("the collection began anew while it was sent")]
+    Anew,
+}
+
+impl From<Broken> for Problem {
+    fn from(broken: Broken) -> Self {
+        match broken {
+            Broken::Endpoint(error) => error.into(),
+            Broken::Anew => Self::unavailable(broken.to_string()),
+        }
+    }
+}
+
+impl Writing {
+    /// The next part, at most about a page, never empty; none once everything was sent. Outlines
+    /// come all in the last part, since they nest.
+    async fn next(&mut self) -> Result<Option<Bytes>, Broken> {
+        while self.step().await? {
+            if !self.out.is_empty() {
+                return Ok(Some(Bytes::from(std::mem::take(&mut self.out))));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Writes what is next; false if there is nothing more.
+    async fn step(&mut self) -> Result<bool, Broken> {
+        let name = &self.collection.name;
+        self.items = match std::mem::replace(&mut self.items, Items::Sent) {
+            Items::Page { items, shown } => {
+                for item in &items {
+                    self.writer.item(&mut self.out, item);
+                }
+                Items::Written { shown }
+            }
+            Items::Changes { publication, after } => {
+                let page = self.endpoint.page(&publication, after, PAGE).await?;
+                self.write(&page.collection, &page.items)?;
+                if page.more {
+                    Items::Changes { publication, after: page.through }
+                } else {
+                    Items::Written { shown: shown(&publication, page.through) }
+                }
+            }
+            Items::Complete { after } => {
+                let store = self.endpoint.store();
+                let page = store.items_by_id(name, after.as_ref(), PAGE).await;
+                let page = page.map_err(EndpointError::from)?;
+                self.write(&page.collection, &page.items)?;
+                match page.items.last() {
+                    Some(last) if page.more => {
+                        Items::Complete { after: Some(last.item.id.clone()) }
+                    }
+                    _ => Items::Written { shown: Some(self.collection.last) },
+                }
+            }
+            Items::Written { shown } => {
+                self.sent(name, shown).await;
+                return Ok(false);
+            }
+            Items::Sent => return Ok(false),
+        };
+        if matches!(self.items, Items::Written { .. }) {
+            self.writer.end(&mut self.out);
+        }
+        Ok(true)
+    }
+
+    fn write(&mut self, now: &Collection, items: &[StoredItem]) -> Result<(), Broken> {
+        if now.epoch != self.collection.epoch {
+            return Err(Broken::Anew);
+        }
+        for stored in items {
+            self.writer.item(&mut self.out, &stored.item);
+        }
+        Ok(())
+    }
+
+    /// Records what was shown. The answer is complete either way: losing the record costs a conflict
+    /// at worst.
+    async fn sent(&self, name: &CollectionName, shown: Option<Number>) {
+        if let Some(up_to) = shown
+            && let Err(error) = self.endpoint.mark_sent(name, up_to).await
+        {
+            tracing::warn!(%error, collection = %name, "what was shown could not be recorded");
+        }
+    }
+}
+
+/// How far a collection has been shown once the changes of a publication up to `through` are sent:
+/// nowhere, if they begin behind changes that nobody has seen.
+pub(crate) fn shown(publication: &Publication, through: Number) -> Option<Number> {
+    let seen = publication.collection.sent.max(publication.collection.horizon);
+    (publication.after <= seen).then_some(through)
+}

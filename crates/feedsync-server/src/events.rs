@@ -1,0 +1,165 @@
+//! `GET /collections/{c}/events`: changes as they happen, as Server-Sent Events (WHATWG, D24 to D34).
+//!
+//! Each event is a change: `id` its place in the change order, `data` its item. A follower resumes
+//! after its `Last-Event-ID` or `since`; who resumes from a place that is not ours any more gets a
+//! `reset` event with where we stand (D28) and reads the feed. An event is a hint, the change order
+//! the truth: every event is read from it, so that none is missed or doubled (D34).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use feedsync_endpoint::Endpoint;
+use feedsync_store::{
+    Collection, CollectionName, Epoch, Notices, Number, PageLimit, StoreError, StoredItem, Until,
+};
+use futures_util::stream;
+use http::{HeaderValue, header};
+use serde_json::json;
+use tokio::sync::{OwnedSemaphorePermit, watch};
+
+use crate::call::Call;
+use crate::hub::Hub;
+use crate::problem::Problem;
+
+/// Events that are read and sent at once.
+const PAGE: PageLimit = PageLimit { items: 200, bytes: 1 << 20 };
+
+pub(crate) async fn follow(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
+    let name = call.collection(&hub).await?.name;
+    let permit = Arc::clone(&hub.followers)
+        .try_acquire_owned()
+        .map_err(|_| Problem::unavailable("too many follow this hub at once"))?;
+    // Notices from before the collection is read, so that no change falls between.
+    let notices = hub.endpoint.store().subscribe(&name);
+    let collection = hub.endpoint.collection(&name).await?;
+    let last_event = call.headers.get("last-event-id").map(|value| value.to_str().unwrap_or("?"));
+    let asked = last_event.or_else(|| call.query.text("since"));
+    let (after, reset) = match asked.map(|text| place(text, &collection)) {
+        None => (collection.last, false),
+        Some(Some(after)) => (after, false),
+        Some(None) => (collection.last, true),
+    };
+    // The first lines give the client a place to resume from even if it never sees an event.
+    let mut first = format!("retry: 3000\nid: {}\n\n", collection.until(after));
+    if reset {
+        push_reset(&mut first, &collection);
+    }
+    let following = Following {
+        endpoint: hub.endpoint.clone(),
+        notices,
+        epoch: collection.epoch,
+        after,
+        name,
+        first: Some(first),
+        heartbeat: hub.config.limits.heartbeat,
+        stopping: hub.stopping.clone(),
+        _permit: permit,
+    };
+    let events = stream::unfold(following, |mut following| async move {
+        let events = following.next().await?;
+        Some((Ok::<_, std::convert::Infallible>(Bytes::from(events)), following))
+    });
+    Ok((
+        [
+            (header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream")),
+            (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
+        ],
+        Body::from_stream(events),
+    )
+        .into_response())
+}
+
+/// The change after which a text of ours resumes; none if it is not of this life of the collection,
+/// or what followed it was purged.
+fn place(text: &str, collection: &Collection) -> Option<Number> {
+    let until: Until = text.parse().ok()?;
+    let known = collection.horizon..=collection.last;
+    (until.epoch == collection.epoch && known.contains(&until.number)).then_some(until.number)
+}
+
+/// One open stream of events.
+struct Following {
+    endpoint: Endpoint,
+    notices: Notices,
+    name: CollectionName,
+    epoch: Epoch,
+    after: Number,
+    first: Option<String>,
+    heartbeat: Duration,
+    stopping: watch::Receiver<bool>,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Following {
+    /// The next lines; none when the stream ends: the hub stops, the collection is gone, or the
+    /// store fails. The client comes back with the last id.
+    async fn next(&mut self) -> Option<String> {
+        if let Some(first) = self.first.take() {
+            return Some(first);
+        }
+        loop {
+            let events = self.read().await?;
+            if !events.is_empty() {
+                return Some(events);
+            }
+            tokio::select! {
+                open = self.notices.next() => if !open { return None },
+                () = tokio::time::sleep(self.heartbeat) => return Some(":\n\n".to_owned()),
+                () = stopped(&mut self.stopping) => return None,
+            }
+        }
+    }
+
+    async fn read(&mut self) -> Option<String> {
+        let page = match self.endpoint.store().changes(&self.name, self.after, None, PAGE).await {
+            Ok(page) => page,
+            Err(StoreError::NoCollection(_)) => return None,
+            Err(error) => {
+                tracing::error!(%error, "a stream of events ends because the store failed");
+                return None;
+            }
+        };
+        let collection = &page.collection;
+        let mut events = String::new();
+        if collection.epoch != self.epoch || collection.horizon > self.after {
+            // Something is gone that this follower was not told of.
+            self.epoch = collection.epoch;
+            self.after = collection.last;
+            push_reset(&mut events, collection);
+            return Some(events);
+        }
+        for stored in &page.items {
+            push_event(&mut events, collection, stored);
+        }
+        self.after = page.through;
+        Some(events)
+    }
+}
+
+/// Ready when the hub stops; never, if nobody can say so.
+async fn stopped(stopping: &mut watch::Receiver<bool>) {
+    if stopping.wait_for(|stopping| *stopping).await.is_err() {
+        std::future::pending().await
+    }
+}
+
+/// Ids are of the fixed alphabet of [`Until`] and JSON has no line breaks: one line each (D25, D26).
+fn push_event(events: &mut String, collection: &Collection, stored: &StoredItem) {
+    let until = collection.until(stored.number).to_string();
+    let data = json!({
+        "until": until,
+        "id": stored.item.id.as_str(),
+        "deleted": stored.item.winner.deleted,
+    });
+    events.push_str(&format!("id: {until}\ndata: {data}\n\n"));
+}
+
+fn push_reset(events: &mut String, collection: &Collection) {
+    let since = collection.until(collection.horizon).to_string();
+    let until = collection.until(collection.last).to_string();
+    let data = json!({ "since": since, "until": until });
+    events.push_str(&format!("event: reset\nid: {until}\ndata: {data}\n\n"));
+}

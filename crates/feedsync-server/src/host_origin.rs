@@ -1,0 +1,151 @@
+//! Who may ask: the Host must be this hub's, and a page of another origin is refused (H30, H64).
+//!
+//! Otherwise a page of any web site could read and write a hub on the reader's own machine, by a
+//! name that it points to the loopback address, or by a form.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use http::uri::Authority;
+use http::{HeaderMap, Method, StatusCode, header};
+
+use crate::address::PublicBase;
+use crate::config::Config;
+use crate::problem::Problem;
+
+/// Lets a request through that names this hub and does not come from another origin; what follows
+/// finds the [`PublicBase`] of its links among the extensions.
+pub(crate) async fn check(
+    State(config): State<Arc<Config>>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let checked = host(&request, &config).and_then(|host| {
+        origin(request.method(), request.headers(), &host, &config)?;
+        Ok(config.public_base.clone().unwrap_or_else(|| PublicBase::of_host(host.as_str())))
+    });
+    match checked {
+        Ok(base) => {
+            request.extensions_mut().insert(base);
+            next.run(request).await
+        }
+        Err(problem) => problem.into_response(),
+    }
+}
+
+/// The host that a request names, in lower case (RFC 9110 7.2): one, and one of ours.
+fn host(request: &Request, config: &Config) -> Result<Authority, Problem> {
+    let bad = |detail: &str| Problem::bad_request(detail.to_owned());
+    let mut named = request.headers().get_all(header::HOST).iter();
+    let header = match (named.next(), named.next()) {
+        (Some(host), None) => Some(host.to_str().map_err(|_| bad("the Host is not a host"))?),
+        (None, _) => None,
+        (Some(_), Some(_)) => return Err(bad("more than one Host")),
+    };
+    let text = request.uri().authority().map(Authority::as_str).or(header);
+    let text = text.ok_or_else(|| bad("the request names no Host"))?;
+    let host: Authority =
+        text.to_ascii_lowercase().parse().map_err(|_| bad("the Host is not a host"))?;
+    if host.as_str().contains('@') {
+        return Err(bad("the Host is not a host"));
+    }
+    let configured = |known: &String| {
+        known.eq_ignore_ascii_case(host.as_str()) || known.eq_ignore_ascii_case(host.host())
+    };
+    let public = config.public_base.as_ref().is_some_and(|base| base.authority() == host.as_str());
+    if is_loopback(host.host()) || public || config.hosts.iter().any(configured) {
+        return Ok(host);
+    }
+    Err(Problem::new(
+        StatusCode::MISDIRECTED_REQUEST,
+        "foreign-host",
+        "Not a host of this hub",
+        format!("this hub does not answer for {host}; a name of its own must be configured"),
+    ))
+}
+
+fn is_loopback(host: &str) -> bool {
+    if let Some(address) = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+        return address.parse::<Ipv6Addr>().is_ok_and(|address| address.is_loopback());
+    }
+    host == "localhost"
+        || host.ends_with(".localhost")
+        || host.parse::<Ipv4Addr>().is_ok_and(|address| address.is_loopback())
+}
+
+fn origin(
+    method: &Method,
+    headers: &HeaderMap,
+    host: &Authority,
+    config: &Config,
+) -> Result<(), Problem> {
+    let foreign = |detail: String| {
+        Problem::new(StatusCode::FORBIDDEN, "foreign-origin", "A page of another origin", detail)
+    };
+    for origin in headers.get_all(header::ORIGIN) {
+        let origin = origin.to_str().unwrap_or_default();
+        let own = origin.eq_ignore_ascii_case(&format!("http://{host}"))
+            || origin.eq_ignore_ascii_case(&format!("https://{host}"))
+            || config.public_base.as_ref().is_some_and(|base| base.origin() == origin);
+        if !own {
+            return Err(foreign(format!("pages of {origin:?} may not use this hub")));
+        }
+    }
+    // Browsers leave Origin out where they think it does no harm; they say this instead.
+    let site = headers.get("sec-fetch-site").map(http::HeaderValue::as_bytes);
+    if !method.is_safe() && matches!(site, Some(b"cross-site" | b"same-site")) {
+        return Err(foreign("pages of other sites may not write here".to_owned()));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::body::Body;
+
+    fn host_of(host: &str) -> Result<Authority, Problem> {
+        let config = Config {
+            public_base: Some("https://feeds.example.org/anna".parse().unwrap()),
+            hosts: vec!["box.lan".to_owned(), "other.lan:8080".to_owned()],
+            ..Config::default()
+        };
+        let request = Request::builder().header(header::HOST, host).body(Body::empty()).unwrap();
+        super::host(&request, &config)
+    }
+
+    #[test]
+    fn only_loopback_and_configured_hosts_are_ours() {
+        for ours in [
+            "localhost",
+            "LOCALHOST:4287",
+            "anna.localhost",
+            "127.0.0.1:4287",
+            "127.9.9.9",
+            "[::1]:4287",
+            "feeds.example.org",
+            "Box.lan:1",
+            "other.lan:8080",
+        ] {
+            assert!(host_of(ours).is_ok(), "{ours}");
+        }
+        for foreign in [
+            "example.org",
+            "localhost.example.org",
+            "127.0.0.1.example.org",
+            "127.1",
+            "0.0.0.0",
+            "[::2]",
+            "10.0.0.1",
+            "other.lan",
+            "feeds.example.org:444",
+            "a@localhost",
+            "",
+        ] {
+            assert!(host_of(foreign).is_err(), "{foreign}");
+        }
+    }
+}

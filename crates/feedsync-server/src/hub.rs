@@ -1,0 +1,41 @@
+//! What all resources share.
+
+use std::sync::Arc;
+
+use axum::extract::FromRef;
+use feedsync_endpoint::Endpoint;
+use tokio::sync::{Semaphore, watch};
+
+use crate::config::Config;
+
+/// The endpoint behind the hub, how it is configured, and what is scarce. Cheap to clone; a hub
+/// process holds no other state.
+#[derive(Clone)]
+pub(crate) struct Hub {
+    pub(crate) endpoint: Endpoint,
+    pub(crate) config: Arc<Config>,
+    /// Bodies of requests that may be in memory.
+    pub(crate) uploads: Arc<Semaphore>,
+    /// Event streams that may be open.
+    pub(crate) followers: Arc<Semaphore>,
+    /// True once the hub stops: streams without an end then end.
+    pub(crate) stopping: watch::Receiver<bool>,
+}
+
+impl Hub {
+    pub(crate) fn new(endpoint: Endpoint, config: Config, stopping: watch::Receiver<bool>) -> Self {
+        Self {
+            endpoint,
+            uploads: Arc::new(Semaphore::new(config.limits.uploads)),
+            followers: Arc::new(Semaphore::new(config.limits.followers)),
+            config: Arc::new(config),
+            stopping,
+        }
+    }
+}
+
+impl FromRef<Hub> for Arc<Config> {
+    fn from_ref(hub: &Hub) -> Self {
+        Arc::clone(&hub.config)
+    }
+}

@@ -1,0 +1,259 @@
+//! Which format an answer has, and which one a body has (RFC 9110 12.5.1, H13 to H16).
+//!
+//! A suffix of the address decides; else `Accept`, by q and by the most specific range. Of formats
+//! that are named and wanted alike, the collection's own is taken; else Atom. Without `Accept`, with
+//! one that cannot be read, and for browsers, which name `text/html`, the answer is Atom.
+
+use feedsync::Format;
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+
+use crate::problem::Problem;
+
+/// The media type in which a format is served.
+pub const fn media_type(format: Format) -> &'static str {
+    match format {
+        Format::Atom => "application/atom+xml",
+        Format::Rss => "application/rss+xml",
+        Format::Opml => "text/x-opml",
+        Format::Json => "application/json",
+        Format::Pox => "application/xml",
+    }
+}
+
+/// The header that says so; XML declares its encoding itself, but a text type would default to ASCII.
+pub(crate) const fn content_type(format: Format) -> HeaderValue {
+    HeaderValue::from_static(match format {
+        Format::Opml => "text/x-opml; charset=utf-8",
+        other => media_type(other),
+    })
+}
+
+/// All names under which a format is asked for and sent.
+const fn media_types(format: Format) -> &'static [&'static str] {
+    match format {
+        Format::Atom => &["application/atom+xml"],
+        Format::Rss => &["application/rss+xml"],
+        Format::Opml => &["text/x-opml", "text/x-opml+xml", "application/opml+xml"],
+        Format::Json => &["application/json", "application/feedsync+json"],
+        Format::Pox => &["application/xml", "text/xml"],
+    }
+}
+
+/// All media types that are taken, for `Accept-Post` and `Accept`.
+pub(crate) const DOCUMENTS: HeaderValue = HeaderValue::from_static(
+    "application/atom+xml, application/rss+xml, text/x-opml, application/json, application/xml",
+);
+
+/// The suffix of addresses in a format.
+pub(crate) const fn suffix(format: Format) -> &'static str {
+    match format {
+        Format::Atom => ".atom",
+        Format::Rss => ".rss",
+        Format::Opml => ".opml",
+        Format::Json => ".json",
+        Format::Pox => ".xml",
+    }
+}
+
+/// The format of a suffix, without its dot.
+pub(crate) fn format_of_suffix(text: &str) -> Option<Format> {
+    Format::ALL.into_iter().find(|&format| &suffix(format)[1..] == text)
+}
+
+/// The format of a body, by its `Content-Type`; parameters do not matter.
+pub(crate) fn format_of_body(headers: &HeaderMap) -> Result<Format, Problem> {
+    let refused = |detail: String| {
+        Problem::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "unsupported-media-type",
+            "Not a document that is taken here",
+            detail,
+        )
+        .header(header::ACCEPT, DOCUMENTS)
+    };
+    let value = headers
+        .get(header::CONTENT_TYPE)
+        .ok_or_else(|| refused("the body needs a Content-Type".to_owned()))?;
+    let essence = value.to_str().unwrap_or_default().split(';').next().unwrap_or_default().trim();
+    Format::ALL
+        .into_iter()
+        .find(|&format| media_types(format).iter().any(|known| known.eq_ignore_ascii_case(essence)))
+        .ok_or_else(|| refused(format!("a feed cannot be of the type {essence:?}")))
+}
+
+/// The format of an answer, by `Accept`.
+pub(crate) fn negotiate(headers: &HeaderMap, native: Format) -> Result<Format, Problem> {
+    let Some(ranges) = ranges(headers) else { return Ok(Format::Atom) };
+    let best = Format::ALL
+        .into_iter()
+        .filter_map(|format| {
+            let wanted = quality(&ranges, format)?;
+            // Of equal quality: first what is named and native, then Atom, then as listed.
+            Some((wanted.q, wanted.named && format == native, format == Format::Atom, format))
+        })
+        .max_by_key(|&(q, native, atom, format)| (q, native, atom, std::cmp::Reverse(format)));
+    best.map(|(.., format)| format).ok_or_else(|| {
+        let available: Vec<_> = Format::ALL.into_iter().map(media_type).collect();
+        Problem::new(
+            StatusCode::NOT_ACCEPTABLE,
+            "not-acceptable",
+            "No format that you accept",
+            "ask for one of the available types, or put .atom, .rss, .opml, .json or .xml after the \
+             address",
+        )
+        .with("available", available)
+        .header(header::VARY, HeaderValue::from_static("Accept, Accept-Encoding"))
+    })
+}
+
+/// One element of `Accept`.
+struct Range {
+    main: String,
+    sub: String,
+    /// Thousandths.
+    q: u16,
+}
+
+struct Wanted {
+    q: u16,
+    named: bool,
+}
+
+/// How much a format is wanted; `None` if not at all.
+fn quality(ranges: &[Range], format: Format) -> Option<Wanted> {
+    let browser = ranges.iter().find(|range| range.specificity("text/html") == Some(2));
+    let browser = browser.filter(|_| format == Format::Atom);
+    media_types(format)
+        .iter()
+        .filter_map(|name| {
+            let range = ranges
+                .iter()
+                .filter(|range| range.specificity(name).is_some())
+                .max_by_key(|range| (range.specificity(name), range.q))?;
+            Some(Wanted { q: range.q, named: range.specificity(name) == Some(2) })
+        })
+        .chain(browser.map(|range| Wanted { q: range.q, named: true }))
+        .filter(|wanted| wanted.q > 0)
+        .max_by_key(|wanted| (wanted.q, wanted.named))
+}
+
+impl Range {
+    /// How exactly it covers a media type: 2 by name, 1 by its main type, 0 as anything.
+    fn specificity(&self, name: &str) -> Option<u8> {
+        let (main, sub) = name.split_once('/')?;
+        match (self.main == main, self.sub == sub) {
+            (true, true) => Some(2),
+            (true, false) if self.sub == "*" => Some(1),
+            (false, false) if self.main == "*" && self.sub == "*" => Some(0),
+            _ => None,
+        }
+    }
+}
+
+/// What `Accept` says; `None` if it is absent or cannot be read.
+fn ranges(headers: &HeaderMap) -> Option<Vec<Range>> {
+    let mut ranges = Vec::new();
+    for value in headers.get_all(header::ACCEPT) {
+        for element in value.to_str().ok()?.split(',').map(str::trim) {
+            if !element.is_empty() {
+                ranges.push(range(element)?);
+            }
+        }
+    }
+    (!ranges.is_empty()).then_some(ranges)
+}
+
+fn range(element: &str) -> Option<Range> {
+    let mut parts = element.split(';').map(str::trim);
+    let (main, sub) = parts.next()?.split_once('/')?;
+    let mut q = 1_000;
+    for parameter in parts {
+        if let Some((name, value)) = parameter.split_once('=')
+            && name.trim().eq_ignore_ascii_case("q")
+        {
+            q = thousandths(value.trim())?;
+        }
+    }
+    Some(Range { main: main.trim().to_ascii_lowercase(), sub: sub.trim().to_ascii_lowercase(), q })
+}
+
+/// A weight (RFC 9110 12.4.2): 0 to 1 with at most three decimals.
+fn thousandths(text: &str) -> Option<u16> {
+    let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
+    if !decimals.bytes().all(|byte| byte.is_ascii_digit()) || decimals.len() > 3 {
+        return None;
+    }
+    let fraction: u16 = format!("{decimals:0<3}").parse().ok()?;
+    match (whole, fraction) {
+        ("0", fraction) => Some(fraction),
+        ("1", 0) => Some(1_000),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chosen(accept: &[&'static str], native: Format) -> Option<Format> {
+        let mut headers = HeaderMap::new();
+        for value in accept {
+            headers.append(header::ACCEPT, HeaderValue::from_static(value));
+        }
+        negotiate(&headers, native).ok()
+    }
+
+    #[test]
+    fn accept_is_read_with_weights_and_the_most_specific_range() {
+        let table: &[(&[&'static str], Option<Format>)] = &[
+            (&[], Some(Format::Atom)),
+            (&["*/*"], Some(Format::Atom)),
+            (&["application/*"], Some(Format::Atom)),
+            (&["text/*"], Some(Format::Opml)),
+            (&["application/json"], Some(Format::Json)),
+            (&["APPLICATION/JSON ; charset=utf-8"], Some(Format::Json)),
+            (&["application/rss+xml;q=0.5, application/atom+xml;q=0.4"], Some(Format::Rss)),
+            (&["application/rss+xml;q=0.5", "text/x-opml"], Some(Format::Opml)),
+            (&["application/atom+xml;q=0, */*"], Some(Format::Rss)),
+            (&["*/*;q=0.1, application/xml;q=0.2"], Some(Format::Pox)),
+            (&["application/*;q=0, */*;q=0.5"], Some(Format::Opml)),
+            (&["image/png"], None),
+            (&["application/json;q=0"], None),
+            (&["nonsense"], Some(Format::Atom)),
+            (&["application/json;q=2"], Some(Format::Atom)),
+            (
+                &["text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"],
+                Some(Format::Atom),
+            ),
+        ];
+        for (accept, format) in table {
+            assert_eq!(chosen(accept, Format::Atom), *format, "{accept:?}");
+        }
+    }
+
+    #[test]
+    fn of_named_formats_wanted_alike_the_collections_own_is_taken() {
+        let both = "application/atom+xml, application/json, text/x-opml;q=0.9";
+        assert_eq!(chosen(&[both], Format::Json), Some(Format::Json));
+        assert_eq!(chosen(&[both], Format::Opml), Some(Format::Atom));
+        assert_eq!(chosen(&["*/*"], Format::Json), Some(Format::Atom));
+    }
+
+    #[test]
+    fn a_body_is_of_a_document_type() {
+        let format = |value| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(value));
+            format_of_body(&headers).ok()
+        };
+        assert_eq!(format("application/atom+xml;type=feed"), Some(Format::Atom));
+        assert_eq!(format("Application/FeedSync+JSON"), Some(Format::Json));
+        assert_eq!(format("text/xml; charset=utf-8"), Some(Format::Pox));
+        for foreign in
+            ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""]
+        {
+            assert_eq!(format(foreign), None, "{foreign}");
+        }
+        assert!(format_of_body(&HeaderMap::new()).is_err());
+    }
+}

@@ -1,0 +1,117 @@
+//! `POST /collections/{c}/changes`: incorporates a feed that somebody offers (FeedSync 3.3).
+//!
+//! The document is read whole, then incorporated in one transaction: an ill-formed one stores
+//! nothing, a faulty item is refused alone. The answer says where the change order stood before and
+//! after this transaction, so that who knew the collection up to `since` now knows it up to `until`.
+
+use std::collections::HashSet;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use feedsync::Format;
+use feedsync_endpoint::{ItemOutcome, Report, Source};
+use feedsync_formats::{ReadOptions, Reading, Refused, detect};
+use feedsync_store::Number;
+use http::{HeaderValue, header};
+use serde_json::{Value, json};
+
+use crate::body;
+use crate::call::Call;
+use crate::hub::Hub;
+use crate::negotiation::format_of_body;
+use crate::problem::Problem;
+
+pub(crate) async fn incorporate(
+    State(hub): State<Hub>,
+    call: Call,
+    body: Body,
+) -> Result<Response, Problem> {
+    let limits = hub.config.limits;
+    let collection = call.collection(&hub).await?;
+    let format = format_of_body(&call.headers)?;
+    let coding = body::coding(&call.headers)?;
+    let _turn = body::turn(&hub).await?;
+    let bytes = body::read(&hub, &call.headers, body, limits.body_bytes).await?;
+    let read = tokio::task::spawn_blocking(move || {
+        let bytes = match coding {
+            body::Coding::Identity => bytes,
+            body::Coding::Gzip => body::unpack(&bytes, limits.body_bytes)?,
+        };
+        let mut options = ReadOptions::strict();
+        options.limits.bytes = limits.body_bytes;
+        // Every other format may come as plain XML too; its items are then of that format.
+        let format = match format {
+            Format::Pox => detect(&bytes).unwrap_or(Format::Pox),
+            named => named,
+        };
+        feedsync_formats::read(&bytes, Some(format), &options).map_err(Problem::from)
+    });
+    let reading: Reading = read.await.map_err(|_| Problem::internal())??;
+    let count = reading.feed.items.len() + reading.feed.plain_items + reading.refused.len();
+    if count > limits.body_items {
+        let detail = format!("{count} items came, at most {} are taken at once", limits.body_items);
+        return Err(Problem::too_large(detail));
+    }
+    let name = &collection.name;
+    let report = hub.endpoint.incorporate(name, Source::Offered, reading.feed.items, None).await?;
+    let answer = answer(&report, &reading.refused, reading.feed.plain_items);
+    Ok((
+        [
+            (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
+            (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
+        ],
+        answer.to_string(),
+    )
+        .into_response())
+}
+
+fn answer(report: &Report, refused: &[Refused], plain: usize) -> Value {
+    let collection = &report.collection;
+    let until = |number| collection.until(number).to_string();
+    let counts = report.counts;
+    let items: Vec<_> = report
+        .items
+        .iter()
+        .map(|item| {
+            let mut entry = json!({ "id": item.id.as_str(), "outcome": item.outcome.name() });
+            if let ItemOutcome::Refused(refusal) = item.outcome {
+                entry["reason"] = Value::from(refusal.to_string());
+            }
+            entry
+        })
+        .chain(refused.iter().map(|refused| {
+            json!({
+                "id": refused.id,
+                "outcome": "refused",
+                "reason": refused.reason.message,
+                "line": refused.reason.position.line,
+                "column": refused.reason.position.column,
+            })
+        }))
+        .collect();
+    json!({
+        "since": until(before(report)),
+        "until": until(collection.last),
+        "counts": {
+            "added": counts.added,
+            "unchanged": counts.unchanged,
+            "updated": counts.updated,
+            "conflict": counts.conflict,
+            "refused": counts.refused + refused.len() as u64,
+        },
+        "plain": plain,
+        "items": items,
+    })
+}
+
+/// The last change before this transaction: what it put has the last numbers, one an item.
+fn before(report: &Report) -> Number {
+    let put: HashSet<_> = report
+        .items
+        .iter()
+        .filter(|item| !matches!(item.outcome, ItemOutcome::Unchanged | ItemOutcome::Refused(_)))
+        .map(|item| &item.id)
+        .collect();
+    Number::new(report.collection.last.get().saturating_sub(put.len() as u64))
+}

@@ -1,0 +1,168 @@
+//! Errors as `application/problem+json` (RFC 9457): they name the part at fault and show nothing of
+//! the inside (H33, H34).
+
+use axum::response::{IntoResponse, Response};
+use feedsync_endpoint::EndpointError;
+use feedsync_formats::{Position, ReadError};
+use feedsync_store::StoreError;
+use http::{HeaderName, HeaderValue, StatusCode, header};
+use serde_json::{Map, Value};
+
+/// An answer that says what was wrong.
+#[derive(Debug)]
+pub(crate) struct Problem {
+    status: StatusCode,
+    kind: &'static str,
+    title: &'static str,
+    members: Map<String, Value>,
+    headers: Vec<(HeaderName, HeaderValue)>,
+}
+
+impl Problem {
+    /// A problem of a kind, which becomes the last part of its `type`.
+    pub(crate) fn new(
+        status: StatusCode,
+        kind: &'static str,
+        title: &'static str,
+        detail: impl Into<String>,
+    ) -> Self {
+        let mut members = Map::new();
+        members.insert("detail".to_owned(), Value::String(detail.into()));
+        Self { status, kind, title, members, headers: Vec::new() }
+    }
+
+    /// Adds a member, such as the parameter at fault.
+    #[must_use]
+    pub(crate) fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.members.insert(name.to_owned(), value.into());
+        self
+    }
+
+    /// Adds a place in the document that came.
+    #[must_use]
+    pub(crate) fn at(self, position: Position) -> Self {
+        self.with("line", position.line).with("column", position.column)
+    }
+
+    /// Adds a header.
+    #[must_use]
+    pub(crate) fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.headers.push((name, value));
+        self
+    }
+
+    /// Nothing is at this address.
+    pub(crate) fn not_found(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, "not-found", "Not found", detail)
+    }
+
+    /// A parameter of the address is at fault.
+    pub(crate) fn parameter(name: &str, detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "bad-parameter", "Bad parameter", detail)
+            .with("parameter", name)
+    }
+
+    /// The request cannot be read.
+    pub(crate) fn bad_request(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "bad-request", "Bad request", detail)
+    }
+
+    /// The request is too large.
+    pub(crate) fn too_large(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", "Too large", detail)
+    }
+
+    /// Not now (H27).
+    pub(crate) fn unavailable(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", "Not available now", detail)
+            .header(header::RETRY_AFTER, HeaderValue::from_static("5"))
+    }
+
+    /// A fault of ours.
+    pub(crate) fn internal() -> Self {
+        Self::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "internal",
+            "A fault of the hub",
+            "the hub could not carry this out; its log says why",
+        )
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(mut self) -> Response {
+        let kind = format!("urn:feedsync:1:problem:{}", self.kind);
+        self.members.insert("type".to_owned(), Value::String(kind));
+        self.members.insert("title".to_owned(), Value::from(self.title));
+        self.members.insert("status".to_owned(), Value::from(self.status.as_u16()));
+        let body = Value::Object(self.members).to_string();
+        let mut response = (self.status, body).into_response();
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        for (name, value) in self.headers {
+            headers.insert(name, value);
+        }
+        response
+    }
+}
+
+impl From<EndpointError> for Problem {
+    fn from(error: EndpointError) -> Self {
+        match error {
+            EndpointError::Store(error) => error.into(),
+            EndpointError::NoItem { .. } => Self::not_found(error.to_string()),
+            EndpointError::ItemExists { .. } | EndpointError::Edit(_) => {
+                Self::new(StatusCode::CONFLICT, "conflict", "Not possible", error.to_string())
+            }
+            EndpointError::Clock => {
+                tracing::error!(%error, "the clock cannot be used");
+                Self::unavailable("the clock of the hub cannot be used")
+            }
+        }
+    }
+}
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::NoCollection(_) => Self::not_found(error.to_string()),
+            StoreError::Spent(_) => Self::new(
+                StatusCode::INSUFFICIENT_STORAGE,
+                "spent",
+                "The collection is full",
+                error.to_string(),
+            ),
+            StoreError::Unknown(_) => {
+                tracing::error!(%error, "a change may or may not have been made");
+                Self::unavailable(
+                    "it is not known whether the change was made; offering it again is safe",
+                )
+            }
+            StoreError::Database(_) | StoreError::File { .. } => {
+                tracing::error!(%error, "the store failed");
+                Self::unavailable("the store cannot be used at the moment")
+            }
+            _ => {
+                tracing::error!(%error, "the store refused what the hub asked");
+                Self::internal()
+            }
+        }
+    }
+}
+
+impl From<ReadError> for Problem {
+    fn from(error: ReadError) -> Self {
+        let ill_formed = |detail: String| {
+            Self::new(StatusCode::BAD_REQUEST, "ill-formed", "The document cannot be read", detail)
+        };
+        match error {
+            ReadError::Document { position, message } => ill_formed(message).at(position),
+            ReadError::TooLarge { .. } => Self::too_large(error.to_string()),
+            ReadError::Encoding { offset, .. } => {
+                ill_formed(error.to_string()).with("offset", offset)
+            }
+            ReadError::UnknownFormat { .. } => ill_formed(error.to_string()),
+        }
+    }
+}
