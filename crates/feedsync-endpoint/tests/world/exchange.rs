@@ -20,13 +20,9 @@ pub(crate) struct Weather {
     pub(crate) last_takes_effect: bool,
     /// How many items go into one page.
     pub(crate) page: usize,
-    /// In which format feeds travel; absent: as values, which is quicker.
+    /// In which format feeds travel, unless who writes them knows only one; absent: as values, which is
+    /// quicker.
     pub(crate) wire: Option<Format>,
-}
-
-impl Weather {
-    pub(crate) const FAIR: Self =
-        Self { messages: usize::MAX, last_takes_effect: true, page: 100, wire: None };
 }
 
 /// The network gave up in the middle.
@@ -56,7 +52,11 @@ impl<'a> Exchange<'a> {
     /// Pulls, then pushes.
     pub(crate) fn sync(&mut self) -> Result<(), Lost> {
         self.pull()?;
-        self.push()
+        if self.there.takes_pushes {
+            return self.push();
+        }
+        self.change_state(|state| state.read_only = true);
+        Ok(())
     }
 
     /// Reads the remote's feed (4.1).
@@ -77,7 +77,7 @@ impl<'a> Exchange<'a> {
         reason: Reason,
         partial: &Sharing,
     ) -> Result<(), Lost> {
-        if reason != Reason::Initial {
+        if reason != Reason::Initial && self.there.takes_pushes {
             // Whatever the remote has forgotten, it can have back from us: first of all.
             self.change_state(|state| state.may_lack = true);
             self.push()?;
@@ -140,8 +140,8 @@ impl<'a> Exchange<'a> {
 
     /// Incorporates a page here, and remembers how far it reached in the same transaction.
     fn take(&mut self, items: Vec<StoredItem>, until: Option<String>) {
-        let items = self.travel(items.into_iter().map(|stored| stored.item).collect());
-        let items = self.here.received(items);
+        let items = items.into_iter().map(|stored| stored.item).collect();
+        let items = self.here.received(self.travel(self.there, items));
         if until.is_some() {
             self.remote.state.until = until;
         }
@@ -186,7 +186,7 @@ impl<'a> Exchange<'a> {
         let answered = self.message();
         if answered.is_ok() || self.weather.last_takes_effect {
             self.pushed.extend(items.iter().cloned());
-            let items = self.travel(items);
+            let items = self.travel(self.here, items);
             self.there.offered(items);
         }
         answered
@@ -216,10 +216,11 @@ impl<'a> Exchange<'a> {
         Ok(())
     }
 
-    fn travel(&self, items: Vec<Item<Payload>>) -> Vec<Item<Payload>> {
+    fn travel(&self, from: &Peer, items: Vec<Item<Payload>>) -> Vec<Item<Payload>> {
         match self.weather.wire {
-            Some(format) if !items.is_empty() => through_a_feed(items, format),
-            _ => items,
+            Some(_) if from.knows_one_format => through_a_feed(items, from.format),
+            Some(format) => through_a_feed(items, format),
+            None => items,
         }
     }
 }

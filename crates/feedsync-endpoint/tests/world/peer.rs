@@ -48,6 +48,8 @@ pub(crate) struct Peer {
     pub(crate) format: Format,
     /// Whether this peer keeps everything in that format.
     pub(crate) knows_one_format: bool,
+    /// Whether others may offer it items; a file on a web server takes none.
+    pub(crate) takes_pushes: bool,
     opened: Option<Opened>,
     /// Remotes by the address of the other peer.
     remotes: BTreeMap<usize, RemoteId>,
@@ -72,6 +74,7 @@ impl Peer {
             surroundings,
             format,
             knows_one_format: false,
+            takes_pushes: true,
             opened: None,
             remotes: BTreeMap::new(),
         }

@@ -55,6 +55,7 @@ impl World {
                 };
                 let mut peer = Peer::new(&format!("peer{index}"), surroundings, format);
                 peer.knows_one_format = kind == Kind::Formats && random.random_range(0..3) == 0;
+                peer.takes_pushes = kind != Kind::Purges || random.random_range(0..3) > 0;
                 peer
             })
             .collect();
@@ -148,13 +149,22 @@ impl World {
             },
             last_takes_effect: self.random.random(),
             page: self.random.random_range(1..5),
-            wire: match self.kind {
-                Kind::Formats => Format::ALL.choose(&mut self.random).copied(),
-                _ => None,
-            },
+            wire: self.wire(),
         };
         let pull_only = self.random.random_range(0..4) == 0;
         self.meet(here, there, weather, pull_only);
+    }
+
+    fn wire(&mut self) -> Option<Format> {
+        let formats = self.kind == Kind::Formats;
+        Format::ALL.choose(&mut self.random).copied().filter(|_| formats)
+    }
+
+    /// Both exchange everything, without disturbance.
+    fn meet_in_peace(&mut self, here: usize, there: usize) {
+        let weather =
+            Weather { messages: usize::MAX, last_takes_effect: true, page: 100, wire: self.wire() };
+        self.meet(here, there, weather, false);
     }
 
     fn meet(&mut self, here: usize, there: usize, weather: Weather, pull_only: bool) {
@@ -201,7 +211,7 @@ impl World {
     fn restore(&mut self) {
         let Some((peer, backup)) = self.backups.choose(&mut self.random).cloned() else { return };
         for there in 0..self.peers.len() {
-            self.meet(peer, there, Weather::FAIR, false);
+            self.meet_in_peace(peer, there);
         }
         self.peers[peer].restore(backup);
     }
@@ -224,7 +234,7 @@ impl World {
         for _ in 0..4 {
             for here in 0..self.peers.len() {
                 for there in 0..self.peers.len() {
-                    self.meet(here, there, Weather::FAIR, false);
+                    self.meet_in_peace(here, there);
                 }
             }
         }
