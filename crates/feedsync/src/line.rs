@@ -8,7 +8,7 @@
 
 use crate::counter::Sequence;
 use crate::identifier::By;
-use crate::item::{History, Item, Update};
+use crate::item::{History, Item, Update, Version};
 
 /// Whether an edit made on these histories together may extend a line of which `issued` is the
 /// greatest sequence ever issued for the item.
@@ -27,33 +27,38 @@ pub fn may_extend<'a>(
 /// The first sequence at which an incoming item shows that somebody else writes under our current
 /// `by`: a store restored behind our back, or a copied directory (R-F44).
 ///
-/// That is a sequence above all that we issued, or one that we issued with another `when`.
-pub fn collision<P>(
+/// That is a sequence above all that we issued, or one that we issued with another `when`, or for
+/// another content.
+pub fn collision<P: PartialEq>(
     by: &By,
     issued: Option<Sequence>,
     local: Option<&Item<P>>,
     incoming: &Item<P>,
 ) -> Option<Sequence> {
-    let ours = |sequence: Sequence| {
-        local
-            .into_iter()
-            .flat_map(Item::versions)
-            .flat_map(|version| version.history.updates())
-            .find(|update| update.sequence() == sequence && update.by() == Some(by))
+    let is_other = |version: &Version<P>, update: &Update| {
+        Some(update.sequence()) > issued
+            || local.into_iter().flat_map(Item::versions).any(|ours| {
+                has_other_time(&ours.history, update)
+                    || (update.is_same(version.dot())
+                        && update.is_same(ours.dot())
+                        && version.payload != ours.payload)
+            })
     };
     incoming
         .versions()
-        .flat_map(|version| version.history.updates())
-        .filter(|update| update.by() == Some(by))
-        .filter(|update| {
-            Some(update.sequence()) > issued
-                || ours(update.sequence()).is_some_and(|ours| match (ours.when(), update.when()) {
-                    (Some(ours), Some(theirs)) => ours != theirs,
-                    _ => false,
-                })
-        })
-        .map(Update::sequence)
+        .flat_map(|version| version.history.updates().iter().map(move |update| (version, update)))
+        .filter(|(_, update)| update.by() == Some(by))
+        .filter(|(version, update)| is_other(version, update))
+        .map(|(_, update)| update.sequence())
         .min()
+}
+
+/// Whether a history knows this update by another time; an absent time says nothing.
+fn has_other_time(history: &History, update: &Update) -> bool {
+    history.updates().iter().any(|known| {
+        known.is_same(update)
+            && known.when().zip(update.when()).is_some_and(|(ours, theirs)| ours != theirs)
+    })
 }
 
 /// Issues versions again under a new line: those whose topmost update is of the old line at `from` or

@@ -63,10 +63,13 @@ fn r_f44_t11_another_time_at_a_sequence_we_issued_gives_a_copy_away() {
     assert_eq!(collision(&me, Some(sequence(5)), Some(&ours), &theirs), Some(sequence(5)));
     assert_eq!(collision(&me, Some(sequence(5)), Some(&ours), &ours), None);
     // An absent time says nothing.
-    let mut silent = theirs;
+    let mut silent = ours.clone();
     let entry = Update::new(sequence(5), None, Some(me.clone())).unwrap();
     silent.winner.history = History::new(entry);
     assert_eq!(collision(&me, Some(sequence(5)), Some(&ours), &silent), None);
+    // In the same second, other content gives it away.
+    let same_second = item("copy's", &[(5, 50, "me"), (4, 40, "me")]);
+    assert_eq!(collision(&me, Some(sequence(5)), Some(&ours), &same_second), Some(sequence(5)));
 }
 
 #[test]
