@@ -1,0 +1,213 @@
+//! Items that take no part in sharing, as payloads: for those who enrol them explicitly. Reading a
+//! feed only counts them (2.4), since an item must not get an id on its own.
+
+use std::collections::HashSet;
+
+use feedsync::{Format, Payload};
+
+use crate::context::Context;
+use crate::diagnostic::{Position, ReadError};
+use crate::feed::{self, Parsed};
+use crate::json;
+use crate::options::ReadOptions;
+use crate::payload::{Extraction, extract};
+use crate::read::{check_is_xml, looks_like_json};
+use crate::xml::{Element, Namespace, Tree, XmlError, decode};
+
+/// The items of a document that have no `sx:sync`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plain {
+    /// The format it is in.
+    pub format: Format,
+    /// The document's own title.
+    pub title: Option<String>,
+    /// The items in document order, each self-contained.
+    pub payloads: Vec<Payload>,
+}
+
+/// Reads the items of a feed that take no part in sharing.
+pub fn read_plain(bytes: &[u8], options: &ReadOptions<'_>) -> Result<Plain, ReadError> {
+    if looks_like_json(bytes) {
+        let reading = json::read(bytes, options)?;
+        let (text, _) = decode(bytes, options)?;
+        let items = json::Node::root(&text).member("items");
+        let elements = items.iter().flat_map(|items| items.value.elements());
+        let payloads = elements
+            .filter(|item| is_object(*item) && !takes_part(*item))
+            .map(|item| Payload::new(Format::Json, json::without(item, "sync")))
+            .collect();
+        return Ok(Plain { format: Format::Json, title: reading.title, payloads });
+    }
+    let (text, _) = decode(bytes, options)?;
+    check_is_xml(&text)?;
+    let Parsed { reading, slots, .. } = feed::parse(&text, None, options)?;
+    let refused: HashSet<usize> = reading.refused.iter().map(|refused| refused.index).collect();
+    let plain = slots.iter().enumerate();
+    let plain = plain.filter(|(index, slot)| slot.item.is_none() && !refused.contains(index));
+    let starts = plain.map(|(_, slot)| slot.span.start).collect();
+    let tree = tree(&text, options)?;
+    let mut items = Items { format: reading.format, starts, payloads: Vec::new() };
+    items.visit(tree.root(), &Context::outside(options.base));
+    Ok(Plain { format: reading.format, title: reading.title, payloads: items.payloads })
+}
+
+/// Reads one item: an Atom entry, an RSS item, an outline, a JSON object or another XML element that
+/// stands alone, or the only item of a feed. What it says of sharing is left out.
+pub fn read_item(bytes: &[u8], options: &ReadOptions<'_>) -> Result<Payload, ReadError> {
+    if let Some(payload) = bare_item(bytes, options)? {
+        return Ok(payload);
+    }
+    let reading = crate::read(bytes, None, options)?;
+    let mut payloads = read_plain(bytes, options)?.payloads;
+    payloads.extend(reading.feed.items.into_iter().map(|item| item.winner.payload));
+    match payloads.len() {
+        1 => Ok(payloads.swap_remove(0)),
+        count => Err(ReadError::Document {
+            position: Position { line: 1, column: 1 },
+            message: format!("the feed holds {count} items, and just one is wanted"),
+        }),
+    }
+}
+
+fn bare_item(bytes: &[u8], options: &ReadOptions<'_>) -> Result<Option<Payload>, ReadError> {
+    let (text, _) = decode(bytes, options)?;
+    if looks_like_json(bytes) {
+        json::check(&text, options.limits.depth).map_err(|malformed| ReadError::Document {
+            position: Position::of(&text, malformed.offset),
+            message: malformed.message,
+        })?;
+        let root = json::Node::root(&text);
+        let is_feed =
+            root.member("items").is_some_and(|items| items.value.kind() == json::Kind::Array);
+        let bare = is_object(root) && !is_feed;
+        return Ok(bare.then(|| Payload::new(Format::Json, json::without(root, "sync"))));
+    }
+    check_is_xml(&text)?;
+    let tree = tree(&text, options)?;
+    let root = tree.root();
+    let format = match (root.namespace(), root.local()) {
+        (Namespace::ATOM, "entry") => Format::Atom,
+        (Namespace::NONE, "item") => Format::Rss,
+        (Namespace::NONE, "outline") => Format::Opml,
+        // A feed, or a collection of plain XML, which has items of its own.
+        (Namespace::ATOM | Namespace::ATOM03, "feed") | (Namespace::RDF, "RDF") => return Ok(None),
+        (_, "rss" | "opml") => return Ok(None),
+        _ if root.children().any(|child| child.child(Namespace::FEEDSYNC, "sync").is_some()) => {
+            return Ok(None);
+        }
+        _ => Format::Pox,
+    };
+    Ok(Some(payload(format, root, &Context::outside(options.base))))
+}
+
+fn tree<'a>(text: &'a str, options: &ReadOptions<'_>) -> Result<Tree<'a>, ReadError> {
+    let parsed = Tree::parse(text, options.mode, &options.limits);
+    parsed.map(|(tree, _)| tree).map_err(|error: XmlError| error.into_read_error(text))
+}
+
+struct Items {
+    format: Format,
+    /// Where the elements of the items begin.
+    starts: HashSet<usize>,
+    payloads: Vec<Payload>,
+}
+
+impl Items {
+    /// Takes up the items in an element; its depth is bounded by the options.
+    fn visit<'a>(&mut self, element: Element<'_, 'a>, context: &Context<'a>) {
+        if self.starts.contains(&element.span().start) {
+            self.payloads.push(payload(self.format, element, context));
+        }
+        let inside = context.enter(element.document(), element.attributes());
+        for child in element.children() {
+            self.visit(child, &inside);
+        }
+    }
+}
+
+/// The canonical text of an item without `sx:sync` and, of an outline, without those in it.
+fn payload<'a>(format: Format, element: Element<'_, 'a>, context: &Context<'a>) -> Payload {
+    let is_apart = |child: &Element<'_, 'a>| {
+        child.is(Namespace::FEEDSYNC, "sync")
+            || (format == Format::Opml && child.is(Namespace::NONE, "outline"))
+    };
+    let cuts: Vec<_> = element.children().filter(is_apart).map(Element::span).collect();
+    let mut text = String::with_capacity(element.span().len());
+    let extraction = Extraction { cuts: &cuts, ..Extraction::default() };
+    extract(&mut text, element, context, extraction);
+    Payload::new(format, text)
+}
+
+fn is_object(node: json::Node<'_>) -> bool {
+    node.kind() == json::Kind::Object
+}
+
+fn takes_part(item: json::Node<'_>) -> bool {
+    item.member("sync").is_some_and(|sync| sync.value.kind() != json::Kind::Null)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(document: &str) -> Vec<String> {
+        let plain = read_plain(document.as_bytes(), &ReadOptions::tolerant()).unwrap();
+        plain.payloads.iter().map(|payload| payload.text.to_string()).collect()
+    }
+
+    fn item(document: &str) -> Payload {
+        read_item(document.as_bytes(), &ReadOptions::tolerant()).unwrap()
+    }
+
+    #[test]
+    fn plain_items_are_self_contained_and_others_are_left_out() {
+        let sync =
+            "<sx:sync id=\"x\" updates=\"1\"><sx:history sequence=\"1\" by=\"a\"/></sx:sync>";
+        let document = format!(
+            "<feed xmlns=\"http://www.w3.org/2005/Atom\" xmlns:sx=\"{}\" xml:lang=\"en\">\
+             <entry><title>one</title></entry><entry><title>two</title>{sync}</entry></feed>",
+            crate::payload::FEEDSYNC
+        );
+        let one = "<entry xmlns=\"http://www.w3.org/2005/Atom\" xml:lang=\"en\">\
+                   <title>one</title></entry>";
+        assert_eq!(texts(&document), [one]);
+    }
+
+    #[test]
+    fn outlines_come_without_those_in_them() {
+        let document = "<opml version=\"2.0\"><head/><body><outline text=\"a\">\
+                        <outline text=\"b\"/></outline></body></opml>";
+        assert_eq!(texts(document), ["<outline text=\"a\"/>", "<outline text=\"b\"/>"]);
+    }
+
+    #[test]
+    fn rss_and_json_items_are_read() {
+        let document = "<rss version=\"2.0\"><channel><title>t</title><item><title>a</title></item>\
+                        </channel></rss>";
+        assert_eq!(texts(document), ["<item><title>a</title></item>"]);
+        assert_eq!(texts("{\"items\":[{\"title\":\"a\",\"sync\":null}]}"), ["{\"title\":\"a\"}"]);
+    }
+
+    #[test]
+    fn one_item_stands_alone_or_in_a_feed() {
+        let entry = "<entry xmlns=\"http://www.w3.org/2005/Atom\"><title>a</title></entry>";
+        assert_eq!(item(entry), Payload::new(Format::Atom, entry));
+        assert_eq!(item("<item><title/></item>").format, Format::Rss);
+        assert_eq!(
+            item("<contact name=\"a\"/>"),
+            Payload::new(Format::Pox, "<contact name=\"a\"/>")
+        );
+        assert_eq!(item("{\"title\":\"a\"}"), Payload::new(Format::Json, "{\"title\":\"a\"}"));
+        let feed = "<rss version=\"2.0\"><channel><item><title>a</title></item></channel></rss>";
+        assert_eq!(&*item(feed).text, "<item><title>a</title></item>");
+    }
+
+    #[test]
+    fn a_feed_of_two_items_is_not_one_item() {
+        let feed = "<rss version=\"2.0\"><channel><item/><item/></channel></rss>";
+        let error = read_item(feed.as_bytes(), &ReadOptions::tolerant()).unwrap_err();
+        assert!(error.to_string().contains("holds 2 items"), "{error}");
+        assert!(read_item(b"<a><b></a>", &ReadOptions::tolerant()).is_err());
+        assert!(read_item(b"{\"a\":", &ReadOptions::tolerant()).is_err());
+    }
+}
