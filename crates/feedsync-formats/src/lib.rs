@@ -28,6 +28,7 @@ mod reading;
 mod remarks;
 mod revise;
 mod rss;
+pub mod sse;
 mod sync;
 mod write;
 mod xml;

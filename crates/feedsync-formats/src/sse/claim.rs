@@ -1,0 +1,100 @@
+//! Our own claim of a place on `sx:sync` (R-S9): `fs:version`, `fs:parent`, `fs:index`. It holds for
+//! one version: who changes the item without knowing the claim changes the version, and what is
+//! observed counts again.
+//!
+//! In FeedSync the place of an outline is part of its payload ([`crate::opml`]), so it moves from
+//! there to `sx:sync` and back.
+
+use feedsync::sse::{Place, VersionNumber};
+use feedsync::{ItemId, Payload};
+
+use crate::context::Context;
+use crate::opml;
+use crate::options::{Limits, Mode};
+use crate::payload::{Extraction, OWN, extract, push_attribute};
+use crate::xml::{Attribute, Element, Namespace, Tree};
+
+const NAMES: [&str; 4] = ["version", "parent", "index", "self-contained"];
+
+/// Whether an attribute is part of a claim or of the mark that goes with it.
+pub(super) fn is_part(attribute: &Attribute, text: &str) -> bool {
+    attribute.namespace() == Namespace::OWN && NAMES.contains(&attribute.local(text))
+}
+
+/// The place that an `sx:sync` claims for this version; `None` if it claims none or it cannot be read.
+pub(super) fn read(sync: Element<'_, '_>, version: VersionNumber) -> Option<Place> {
+    let value = |name| {
+        let attribute = sync.attribute(Namespace::OWN, name)?;
+        Some(attribute.value(sync.document()))
+    };
+    if value("version")?.parse() != Ok(version) {
+        return None;
+    }
+    let index = value("index")?.parse().ok()?;
+    let parent = value("parent").map(|id| ItemId::new(&id)).transpose().ok()?;
+    Some(Place { parent, index })
+}
+
+/// Appends the attributes of a claim.
+pub(super) fn push(out: &mut String, prefix: &str, version: VersionNumber, place: &Place) {
+    push_attribute(out, &format!("{prefix}:version"), &version.to_string());
+    if let Some(parent) = &place.parent {
+        push_attribute(out, &format!("{prefix}:parent"), parent.as_str());
+    }
+    push_attribute(out, &format!("{prefix}:index"), &place.index.to_string());
+}
+
+/// The place that an outline has in FeedSync.
+pub(super) fn of_outline(payload: &Payload) -> Option<Place> {
+    let opml::Claim { parent, position } = opml::claim(payload);
+    let parent = parent.map(|id| ItemId::new(&id)).transpose().ok()?;
+    Some(Place { parent, index: position? })
+}
+
+/// The payload of an outline as FeedSync has it, with its place on it. One that has this place
+/// already keeps its bytes.
+pub(super) fn onto_outline(payload: &Payload, place: &Place) -> Payload {
+    if of_outline(payload).as_ref() == Some(place) {
+        return payload.clone();
+    }
+    let mut claims = Vec::new();
+    if let Some(parent) = &place.parent {
+        claims.push(("parent", parent.to_string()));
+    }
+    claims.push(("position", place.index.to_string()));
+    let text = without_claims(&payload.text);
+    let Ok((tree, _)) = Tree::parse(&text, Mode::Strict, &Limits::default()) else {
+        return payload.clone();
+    };
+    let root = tree.root();
+    let bound = root.attributes().iter().find(|a| a.declared_prefix(&text) == Some("fs"));
+    let mut context = Context::default();
+    match bound {
+        Some(bound) if bound.value(&text) != OWN => return payload.clone(),
+        Some(_) => {}
+        None => context.declare("fs", OWN.into()),
+    }
+    let mut out = String::new();
+    let extraction = Extraction { cuts: &[], self_contained: true, claims: &claims };
+    extract(&mut out, root, &context, extraction);
+    Payload { text: out.into(), ..payload.clone() }
+}
+
+/// A canonical text without the place on it.
+fn without_claims(text: &str) -> String {
+    let Ok((tree, _)) = Tree::parse(text, Mode::Strict, &Limits::default()) else {
+        return text.to_owned();
+    };
+    let is_place = |attribute: &&Attribute| {
+        attribute.namespace() == Namespace::OWN
+            && matches!(attribute.local(text), "parent" | "position")
+    };
+    let mut out = String::with_capacity(text.len());
+    let mut cursor = 0;
+    for attribute in tree.root().attributes().iter().filter(is_place) {
+        out.push_str(text[cursor..attribute.start()].trim_end());
+        cursor = attribute.span().end;
+    }
+    out.push_str(&text[cursor..]);
+    out
+}

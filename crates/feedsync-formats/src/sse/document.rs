@@ -1,0 +1,141 @@
+//! A whole document of SSE that keeps its bytes.
+
+use feedsync::sse::{Claim, Item, Sharing, UpgradeError, Upgraded, upgrade};
+use feedsync::{Format, ItemId, Payload};
+
+use super::claim;
+use super::read::{Parsed, parse};
+use crate::diagnostic::{Diagnostic, ReadError};
+use crate::mapping::restore;
+use crate::options::ReadOptions;
+use crate::reading::Refused;
+use crate::xml::{Encoding, Reader, Token, decode};
+
+/// RSS or OPML with elements of SSE.
+pub struct Document {
+    pub(super) bytes: Vec<u8>,
+    pub(super) text: String,
+    pub(super) encoding: Encoding,
+    pub(super) parsed: Parsed,
+    pub(super) depth: usize,
+}
+
+impl Document {
+    /// Reads a document. One without any element of SSE is read too: it has no items.
+    pub fn read(bytes: &[u8], options: &ReadOptions<'_>) -> Result<Self, ReadError> {
+        let (text, encoding) = decode(bytes, options)?;
+        let parsed = parse(&text, options)?;
+        let depth = options.limits.depth;
+        Ok(Self { bytes: bytes.to_vec(), text: text.into_owned(), encoding, parsed, depth })
+    }
+
+    /// RSS or OPML.
+    pub fn format(&self) -> Format {
+        self.parsed.kind.format
+    }
+
+    /// What the publisher says of the feed (2.1).
+    pub fn sharing(&self) -> Option<&Sharing> {
+        self.parsed.sharing.as_ref()
+    }
+
+    /// The document's own title.
+    pub fn title(&self) -> Option<&str> {
+        self.parsed.title.as_deref()
+    }
+
+    /// What takes part, in document order.
+    pub fn items(&self) -> impl Iterator<Item = &Item<Payload>> {
+        self.parsed.entries.iter().map(|entry| &entry.item)
+    }
+
+    /// Where the items stand (3.2), for [`feedsync::sse::order`].
+    pub fn claims(&self) -> Vec<Claim> {
+        let claim = |entry: &super::read::Entry| Claim {
+            id: entry.item.id.clone(),
+            place: entry.place.clone(),
+        };
+        self.parsed.entries.iter().map(claim).collect()
+    }
+
+    /// How many items or outlines have no `sx:sync` of SSE.
+    pub fn plain_items(&self) -> usize {
+        self.parsed.plain_items
+    }
+
+    /// Remarks, in document order; reasons for refusals are in [`Document::refused`].
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.parsed.diagnostics
+    }
+
+    /// Items at fault: they keep their place and bytes and take no part.
+    pub fn refused(&self) -> &[Refused] {
+        &self.parsed.refused
+    }
+
+    /// The items as FeedSync has them (U1 to U8), each with what did not fit. A conflict whose content
+    /// was not kept gets an element without content; an outline gets its place (U10).
+    pub fn upgraded(
+        &self,
+    ) -> impl Iterator<Item = Result<Upgraded<Payload>, (ItemId, UpgradeError)>> {
+        let empty = match self.format() {
+            Format::Opml => "<outline text=\"\"/>",
+            _ => "<item><title/></item>",
+        };
+        self.parsed.entries.iter().map(move |entry| {
+            let mut item = entry.item.clone();
+            if self.format() == Format::Opml && (entry.claimed || !entry.self_contained) {
+                item.payload = claim::onto_outline(&item.payload, &entry.place);
+            }
+            let id = item.id.clone();
+            let upgraded = upgrade(item, |_| Payload::new(self.format(), empty));
+            upgraded.map(restored).map_err(|error| (id, error))
+        })
+    }
+
+    /// The document, byte for byte as it was read.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// Puts the payloads that were projected into this format back into their own.
+fn restored(mut upgraded: Upgraded<Payload>) -> Upgraded<Payload> {
+    let item = upgraded.item;
+    upgraded.item = feedsync::Item {
+        id: item.id,
+        winner: restore(item.winner),
+        conflicts: item.conflicts.into_iter().map(restore).collect(),
+    };
+    upgraded
+}
+
+const IN_BOTH_SPELLINGS: &[u8] = b"www.microsoft.com/schemas/rss/sse";
+
+/// Whether a document is RSS or OPML with an `sx:sync` or `sx:sharing` of SSE.
+pub fn uses_sse(bytes: &[u8], options: &ReadOptions<'_>) -> bool {
+    let Ok((text, _)) = decode(bytes, options) else { return false };
+    if memchr::memmem::find(text.as_bytes(), IN_BOTH_SPELLINGS).is_none() {
+        return false;
+    }
+    let Ok(mut reader) = Reader::new(&text, options.mode, &options.limits) else { return false };
+    let mut attributes = Vec::new();
+    let mut is_root = true;
+    loop {
+        attributes.clear();
+        match reader.token(&mut attributes) {
+            Ok(Token::Start(tag)) => {
+                let name = tag.local_name(&text);
+                if is_root && !matches!(name, "rss" | "opml") {
+                    return false;
+                }
+                is_root = false;
+                if tag.namespace.is_sse() && matches!(name, "sync" | "sharing") {
+                    return true;
+                }
+            }
+            Ok(Token::EndOfDocument) | Err(_) => return false,
+            Ok(_) => {}
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! A new document of SSE, made of items of FeedSync (D1 to D7).
+
+use std::collections::{HashMap, VecDeque};
+
+use feedsync::sse::{
+    Claim, Conflict, Date, DowngradeLoss, Downgraded, Item, NAMESPACE, Place, Tree, VERSION,
+    downgrade, order,
+};
+use feedsync::{Format, ItemId, Payload, RelatedKind};
+
+use super::claim;
+use super::sync_text::{push_conflict, push_stamp};
+use crate::head::FeedHead;
+use crate::mapping::project;
+use crate::payload::{Default, OWN, PayloadTag, push_attribute, push_declaration, write};
+use crate::xml::escape_text;
+
+/// Outlines nested deeper than this are written at the root; their claim says where they belong.
+const MAX_NESTING: usize = 64;
+
+/// A document that was made, and what did not fit into it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Exported {
+    /// The document, in UTF-8.
+    pub text: String,
+    /// What each item lost, if it lost anything.
+    pub losses: Vec<(ItemId, Vec<DowngradeLoss>)>,
+}
+
+/// Writes items as a document of SSE.
+///
+/// `format` is RSS; anything else is written as OPML. Payloads of other formats are projected. Outlines
+/// stand where they claim to, all else in the order given. The window of the head is not carried over,
+/// since its bounds are no dates (D7); its related feeds are.
+pub fn export<'i>(
+    format: Format,
+    head: &FeedHead<'_>,
+    items: impl IntoIterator<Item = &'i feedsync::Item<Payload>>,
+) -> Exported {
+    let format = if format == Format::Rss { format } else { Format::Opml };
+    let mut losses = Vec::new();
+    let mut claims = Vec::new();
+    let mut down = HashMap::new();
+    for (index, item) in items.into_iter().enumerate() {
+        let has_foreign = item.versions().any(|version| version.payload.sync_foreign.is_some());
+        let mut projected = item.clone();
+        projected.winner.payload = project(&item.id, &item.winner, format);
+        for (version, own) in projected.conflicts.iter_mut().zip(&item.conflicts) {
+            version.payload = project(&item.id, own, format);
+        }
+        let claimed = claim::of_outline(&projected.winner.payload);
+        let Downgraded { item, losses: mut lost } = downgrade(projected);
+        if has_foreign && !lost.contains(&DowngradeLoss::Foreign) {
+            lost.push(DowngradeLoss::Foreign);
+        }
+        if !lost.is_empty() {
+            losses.push((item.id.clone(), lost));
+        }
+        let place = claimed.clone().unwrap_or(Place { parent: None, index: index as u64 });
+        claims.push(Claim { id: item.id.clone(), place });
+        down.insert(item.id.clone(), (item, claimed));
+    }
+    let export = Export { items: down, tree: order(&claims) };
+    let mut text = String::new();
+    if format == Format::Rss {
+        export.rss(&mut text, head);
+    } else {
+        export.opml(&mut text, head);
+    }
+    Exported { text, losses }
+}
+
+struct Export {
+    items: HashMap<ItemId, (Item<Payload>, Option<Place>)>,
+    tree: Tree,
+}
+
+impl Export {
+    fn rss(&self, out: &mut String, head: &FeedHead<'_>) {
+        begin(out, "rss");
+        out.push_str("<channel>\n");
+        push_element(out, "title", head.title);
+        let link = head.links.iter().find(|link| link.rel == "alternate").map(|link| link.href);
+        push_element(out, "link", link.or(head.self_link).unwrap_or(head.id));
+        push_element(out, "description", head.title);
+        push_element(out, "lastBuildDate", &Date::from(head.updated).to_string());
+        push_sharing(out, head);
+        for id in self.children(None) {
+            self.item(out, id, None);
+        }
+        out.push_str("</channel>\n</rss>\n");
+    }
+
+    fn opml(&self, out: &mut String, head: &FeedHead<'_>) {
+        begin(out, "opml");
+        out.push_str("<head>\n");
+        push_element(out, "title", head.title);
+        push_element(out, "dateModified", &Date::from(head.updated).to_string());
+        push_sharing(out, head);
+        out.push_str("</head>\n<body>\n");
+        let mut roots: VecDeque<&ItemId> = self.children(None).iter().collect();
+        while let Some(id) = roots.pop_front() {
+            self.item(out, id, Some((&mut roots, MAX_NESTING)));
+        }
+        out.push_str("</body>\n</opml>\n");
+    }
+
+    fn children(&self, parent: Option<&ItemId>) -> &[ItemId] {
+        self.tree.get(&parent.cloned()).map_or(&[], Vec::as_slice)
+    }
+
+    /// Writes an item with those below it; what would be nested too deep goes to the roots.
+    fn item<'s>(
+        &'s self,
+        out: &mut String,
+        id: &ItemId,
+        nesting: Option<(&mut VecDeque<&'s ItemId>, usize)>,
+    ) {
+        let Some((item, place)) = self.items.get(id) else { return };
+        let text = &*item.payload.text;
+        write(out, text, &PayloadTag::read(text), &Default::None, |out, default| {
+            if let Some((roots, levels)) = nesting {
+                for child in self.children(Some(id)) {
+                    if levels == 0 {
+                        roots.push_back(child);
+                    } else {
+                        out.push('\n');
+                        self.item(out, child, Some((roots, levels - 1)));
+                    }
+                }
+            }
+            out.push('\n');
+            push_sync(out, item, place.as_ref(), &default);
+        });
+        out.push('\n');
+    }
+}
+
+fn begin(out: &mut String, root: &str) {
+    out.push_str("<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<");
+    out.push_str(root);
+    push_attribute(out, "version", "2.0");
+    push_declaration(out, "sx", NAMESPACE);
+    push_declaration(out, "fs", OWN);
+    push_attribute(out, "fs:self-contained", "true");
+    out.push_str(">\n");
+}
+
+fn push_element(out: &mut String, name: &str, text: &str) {
+    out.push_str(&format!("<{name}>"));
+    escape_text(out, text);
+    out.push_str(&format!("</{name}>\n"));
+}
+
+fn push_sharing(out: &mut String, head: &FeedHead<'_>) {
+    out.push_str("<sx:sharing");
+    push_attribute(out, "version", VERSION);
+    out.push('>');
+    for related in head.sharing.into_iter().flat_map(|sharing| &sharing.related) {
+        out.push_str("<sx:related");
+        push_attribute(out, "link", &related.link);
+        if let Some(title) = &related.title {
+            push_attribute(out, "title", title);
+        }
+        let complete = related.kind == RelatedKind::Complete;
+        push_attribute(out, "type", if complete { "complete" } else { "aggregated" });
+        out.push_str("/>");
+    }
+    out.push_str("</sx:sharing>\n");
+}
+
+fn push_sync(out: &mut String, item: &Item<Payload>, place: Option<&Place>, default: &Default) {
+    out.push_str("<sx:sync");
+    push_attribute(out, "id", item.id.as_str());
+    push_attribute(out, "version", &item.version.to_string());
+    if item.deleted {
+        push_attribute(out, "deleted", "true");
+    }
+    if item.conflict {
+        push_attribute(out, "conflict", "true");
+    }
+    if let Some(place) = place {
+        claim::push(out, "fs", item.version, place);
+    }
+    out.push_str("><sx:history");
+    push_stamp(out, &item.history.latest);
+    if item.history.updates.is_empty() {
+        out.push_str("/>");
+    } else {
+        out.push('>');
+        for update in &item.history.updates {
+            out.push_str("<sx:update");
+            push_stamp(out, update);
+            out.push_str("/>");
+        }
+        out.push_str("</sx:history>");
+    }
+    if !item.conflicts.is_empty() {
+        out.push_str("<sx:conflicts>");
+        for Conflict { version, stamp, payload } in &item.conflicts {
+            out.push('\n');
+            push_conflict(out, "sx:", *version, stamp, payload.as_ref(), default);
+        }
+        out.push_str("</sx:conflicts>");
+    }
+    out.push_str("</sx:sync>");
+}

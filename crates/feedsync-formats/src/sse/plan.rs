@@ -1,0 +1,228 @@
+//! What a merge of two documents decides: for each item the winner, what changes of its `sx:sync`, and
+//! where it stands (3, 4.4). Nothing is written yet.
+
+use std::collections::HashMap;
+
+use feedsync::sse::{
+    Claim, Conflict, Item, Place, Stamp, Tree, VersionNumber, cycles, merge, order, wins,
+};
+use feedsync::{Format, ItemId, Outcome, Payload};
+
+use super::document::Document;
+use super::read::Entry;
+
+/// Where the bytes of an item come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Source {
+    /// The local document.
+    Local,
+    /// The incoming document.
+    Incoming,
+}
+
+/// What is decided of one item.
+pub(super) struct Decision<'d> {
+    pub(super) source: Source,
+    /// The winner, in the document it comes from.
+    pub(super) entry: &'d Entry,
+    /// The local item, whoever won.
+    pub(super) local: Option<&'d Entry>,
+    pub(super) edit: SyncEdit<'d>,
+    /// Where it stands from now on.
+    pub(super) place: Place,
+}
+
+/// What changes of a winner's `sx:sync`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct SyncEdit<'d> {
+    /// `conflict="true"` is set.
+    pub(super) flag: bool,
+    /// The records that it has from now on; `None` leaves them as they are.
+    pub(super) records: Option<Vec<Record<'d>>>,
+}
+
+impl SyncEdit<'_> {
+    pub(super) fn is_none(&self) -> bool {
+        !self.flag && self.records.is_none()
+    }
+}
+
+/// A record of what lost.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Record<'d> {
+    /// One of those that the winner has, by its place among them.
+    Kept(usize),
+    /// The other item.
+    New {
+        /// Its version.
+        version: VersionNumber,
+        /// Its latest change.
+        stamp: Stamp,
+        /// Its content.
+        payload: &'d Payload,
+    },
+}
+
+/// The decisions on all items of two documents.
+pub(super) struct Plan<'d> {
+    pub(super) decisions: HashMap<&'d ItemId, Decision<'d>>,
+    pub(super) tree: Tree,
+    /// What became of each incoming item, in its order.
+    pub(super) outcomes: Vec<(ItemId, Outcome)>,
+    /// Items that were on a cycle and moved to the root (4.4.2).
+    pub(super) moved: Vec<ItemId>,
+    /// Whether places count, and are written.
+    pub(super) ordered: bool,
+}
+
+/// Merges the items of two documents of one format.
+pub(super) fn plan<'d>(local: &'d Document, incoming: &'d Document) -> Plan<'d> {
+    let (ours, theirs) = (&local.parsed.entries, &incoming.parsed.entries);
+    let places = Places::new(local, incoming);
+    let mut decisions: HashMap<&ItemId, Decision<'d>> = ours
+        .iter()
+        .map(|entry| {
+            let decision = Decision {
+                source: Source::Local,
+                entry,
+                local: Some(entry),
+                edit: SyncEdit::default(),
+                place: entry.place.clone(),
+            };
+            (&entry.item.id, decision)
+        })
+        .collect();
+    let mut outcomes = Vec::with_capacity(theirs.len());
+    for entry in theirs {
+        let known = decisions.get(&entry.item.id).map(|decision| decision.entry);
+        let (decision, outcome) = decide(known, entry, &places);
+        outcomes.push((entry.item.id.clone(), outcome));
+        decisions.insert(&entry.item.id, decision);
+    }
+    let mut moved = Vec::new();
+    if local.format() == Format::Opml {
+        let parents = decisions.iter().map(|(id, decision)| (*id, decision.place.parent.as_ref()));
+        moved = cycles(parents);
+        for id in &moved {
+            if let Some(decision) = decisions.get_mut(id) {
+                decision.edit.flag |= !decision.entry.item.conflict;
+            }
+        }
+    }
+    let claim = |(id, decision): (&&ItemId, &Decision<'_>)| Claim {
+        id: (*id).clone(),
+        place: Place {
+            parent: decision.place.parent.clone().filter(|_| local.format() == Format::Opml),
+            index: decision.place.index,
+        },
+    };
+    let claims: Vec<Claim> = decisions.iter().map(claim).collect();
+    Plan { tree: order(&claims), decisions, outcomes, moved, ordered: places.ordered }
+}
+
+/// An item, its contents named by where they are.
+fn parts(entry: &Entry) -> Item<Part<'_>> {
+    let item = &entry.item;
+    let record = |(index, conflict): (usize, &Conflict<Payload>)| Conflict {
+        version: conflict.version,
+        stamp: conflict.stamp.clone(),
+        payload: Some(Part::Record(index)),
+    };
+    Item {
+        id: item.id.clone(),
+        version: item.version,
+        deleted: item.deleted,
+        conflict: item.conflict,
+        history: item.history.clone(),
+        conflicts: item.conflicts.iter().enumerate().map(record).collect(),
+        payload: Part::Whole(&item.payload),
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Part<'d> {
+    Whole(&'d Payload),
+    Record(usize),
+}
+
+fn decide<'d>(
+    local: Option<&'d Entry>,
+    incoming: &'d Entry,
+    places: &Places,
+) -> (Decision<'d>, Outcome) {
+    let taken = |edit| Decision {
+        source: Source::Incoming,
+        entry: incoming,
+        local,
+        edit,
+        place: places.of_incoming(local, incoming),
+    };
+    let Some(known) = local else { return (taken(SyncEdit::default()), Outcome::Added) };
+    let incoming_wins = wins(&incoming.item, &known.item);
+    // The ids are the same, since that is how the local item was found.
+    let Ok((merged, outcome)) = merge(Some(parts(known)), parts(incoming)) else {
+        return (taken(SyncEdit::default()), Outcome::Unchanged);
+    };
+    let winner = if incoming_wins { incoming } else { known };
+    let records: Vec<Record<'d>> = merged
+        .conflicts
+        .into_iter()
+        .filter_map(|Conflict { version, stamp, payload }| {
+            Some(match payload? {
+                Part::Record(index) => Record::Kept(index),
+                Part::Whole(payload) => Record::New { version, stamp, payload },
+            })
+        })
+        .collect();
+    let all_kept = (0..winner.item.conflicts.len()).map(Record::Kept);
+    let edit = SyncEdit {
+        flag: merged.conflict && !winner.item.conflict,
+        records: (!all_kept.eq(records.iter().cloned())).then_some(records),
+    };
+    if incoming_wins {
+        return (taken(edit), outcome);
+    }
+    let place = known.place.clone();
+    (Decision { source: Source::Local, entry: known, local, edit, place }, outcome)
+}
+
+/// How places of incoming items are read.
+///
+/// An outline has one, and so has every item if any carries a claim. Else a channel is not ordered
+/// (3.1): an item stays where it is, and new ones follow the others. A feed that is a part of a whole
+/// shows no index worth taking over, only parents.
+struct Places {
+    ordered: bool,
+    partial: bool,
+    after_all: u64,
+}
+
+impl Places {
+    fn new(local: &Document, incoming: &Document) -> Self {
+        let mut entries = local.parsed.entries.iter().chain(&incoming.parsed.entries);
+        Self {
+            ordered: local.format() == Format::Opml || entries.any(|entry| entry.claimed),
+            partial: incoming.sharing().is_some_and(|sharing| sharing.since.is_some()),
+            after_all: local.parsed.entries.len() as u64,
+        }
+    }
+
+    /// Whether what an incoming item says of its place counts.
+    fn claims(&self, incoming: &Entry) -> bool {
+        self.ordered && (incoming.claimed || !self.partial)
+    }
+
+    fn of_incoming(&self, local: Option<&Entry>, incoming: &Entry) -> Place {
+        if self.claims(incoming) {
+            return incoming.place.clone();
+        }
+        let stays = |known: &&Entry| !self.ordered || known.place.parent == incoming.place.parent;
+        match local.filter(stays) {
+            Some(known) => known.place.clone(),
+            None => Place {
+                parent: incoming.place.parent.clone(),
+                index: incoming.place.index.saturating_add(self.after_all),
+            },
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! Reading `sx:sync` and what is in it (2.3 to 2.5, 5.1, 5.2).
+
+use std::ops::Range;
+
+use feedsync::sse::{Conflict, History, Item, Place};
+use feedsync::{Format, Payload};
+
+use super::attributes::Attributes;
+use super::claim;
+use crate::context::Context;
+use crate::options::ReadOptions;
+use crate::payload::{Extraction, extract};
+use crate::remarks::{Fault, Remarks};
+use crate::xml::{Element, Namespace};
+
+/// The elements that can be items of a document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Kind {
+    pub(super) format: Format,
+    namespace: Namespace,
+}
+
+impl Kind {
+    /// RSS items of a channel in this namespace.
+    pub(super) fn rss(namespace: Namespace) -> Self {
+        Self { format: Format::Rss, namespace }
+    }
+
+    /// OPML outlines.
+    pub(super) const OPML: Self = Self { format: Format::Opml, namespace: Namespace::NONE };
+
+    /// Whether an element is one of them.
+    pub(super) fn is(self, element: Element<'_, '_>) -> bool {
+        let name = if self.format == Format::Opml { "outline" } else { "item" };
+        element.is(self.namespace, name)
+    }
+}
+
+/// Where an `sx:sync` stands in its document, as far as editing it needs to know.
+#[derive(Debug, Clone)]
+pub(super) struct SyncSource {
+    pub(super) span: Range<usize>,
+    /// The start tag, `<` and `>` included.
+    pub(super) tag: Range<usize>,
+    /// The name as it stands, with its prefix.
+    pub(super) name: Range<usize>,
+    /// Between the tags; empty at the end of the tag for `<sx:sync/>`, which has no history.
+    pub(super) content: Range<usize>,
+    /// Attributes that an edit replaces: `conflict`, and our claim.
+    pub(super) conflict: Option<Range<usize>>,
+    pub(super) claim: Vec<Range<usize>>,
+    /// What it uses and does not declare: prefix and namespace.
+    pub(super) inherited: Vec<(String, String)>,
+    /// The default namespace inside.
+    pub(super) default: Option<String>,
+    /// `sx:conflicts`: all of it, and each `sx:conflict` in it.
+    pub(super) conflicts: Option<(Range<usize>, Vec<Range<usize>>)>,
+}
+
+/// An `sx:sync` that was read.
+pub(super) struct Sync {
+    /// The item, its payload still empty.
+    pub(super) item: Item<()>,
+    /// What is kept of losers.
+    pub(super) conflicts: Vec<Conflict<Payload>>,
+    /// The place that it claims.
+    pub(super) claim: Option<Place>,
+    pub(super) self_contained: bool,
+    pub(super) source: SyncSource,
+}
+
+/// Whether this is an element of SSE with that name.
+pub(super) fn is_sse(element: Element<'_, '_>, local: &str) -> bool {
+    element.namespace().is_sse() && element.local() == local
+}
+
+/// The `sx:sync` of an item. Two, or one of FeedSync beside it, are a fault (R-F11, R-P11).
+pub(super) fn sync_of<'t, 'a>(item: Element<'t, 'a>) -> Result<Option<Element<'t, 'a>>, Fault> {
+    let sync = only_child(item, "sync", "SSE 2.3")?;
+    match item.child(Namespace::FEEDSYNC, "sync") {
+        Some(other) if sync.is_some() => {
+            let message = "this takes part in SSE and in FeedSync at once";
+            Err(Fault::new(other.span().start, "SSE 2.3", message))
+        }
+        _ => Ok(sync),
+    }
+}
+
+fn only_child<'t, 'a>(
+    parent: Element<'t, 'a>,
+    local: &str,
+    clause: &'static str,
+) -> Result<Option<Element<'t, 'a>>, Fault> {
+    let mut found = parent.children().filter(|child| is_sse(*child, local));
+    let first = found.next();
+    match found.next() {
+        Some(second) => {
+            let message = format!("a second {} in one {}", second.name(), parent.name());
+            Err(Fault::new(second.span().start, clause, message))
+        }
+        None => Ok(first),
+    }
+}
+
+/// Reads an `sx:sync`. `context` is what it inherits.
+pub(super) fn read_sync<'a>(
+    sync: Element<'_, 'a>,
+    context: &Context<'a>,
+    kind: Kind,
+    options: &ReadOptions<'_>,
+    remarks: &mut Remarks,
+) -> Result<Sync, Fault> {
+    let mut attributes = Attributes::new(sync, "SSE 2.3", remarks);
+    let id = attributes.item_id("id")?;
+    let version = attributes.version("version")?;
+    let deleted = attributes.flag("deleted")?;
+    let conflict = attributes.flag("conflict")?;
+    let history = read_history(sync, options, remarks)?;
+    let mut conflicts = Vec::new();
+    if let Some(list) = only_child(sync, "conflicts", "SSE 5.1")? {
+        let inner = context.enter(sync.document(), sync.attributes());
+        let inner = inner.enter(sync.document(), list.attributes());
+        for record in list.children().filter(|child| is_sse(*child, "conflict")) {
+            conflicts.push(read_conflict(record, &inner, kind, remarks)?);
+        }
+        if conflicts.is_empty() {
+            let message = "sx:conflicts holds at least one sx:conflict";
+            remarks.remark(Fault::new(list.span().start, "SSE 5.1", message));
+        }
+    }
+    let item = Item { id, version, deleted, conflict, history, conflicts: Vec::new(), payload: () };
+    Ok(Sync {
+        claim: claim::read(sync, version),
+        self_contained: crate::sync::is_self_contained(sync.document(), sync.attributes()),
+        source: source(sync, context),
+        conflicts,
+        item,
+    })
+}
+
+fn read_history(
+    sync: Element<'_, '_>,
+    options: &ReadOptions<'_>,
+    remarks: &mut Remarks,
+) -> Result<History, Fault> {
+    let history = only_child(sync, "history", "SSE 2.4")?.ok_or_else(|| {
+        let message = format!("{} lacks its sx:history", sync.name());
+        Fault::new(sync.span().start, "SSE 2.4", message)
+    })?;
+    let latest = Attributes::new(history, "SSE 2.4", remarks).stamp()?;
+    let mut updates = Vec::new();
+    for update in history.children().filter(|child| is_sse(*child, "update")) {
+        let limit = options.limits.history;
+        if updates.len() + 1 >= limit {
+            let message = format!("more than {limit} changes of one item");
+            return Err(Fault::new(update.span().start, "SSE 2.5", message));
+        }
+        updates.push(Attributes::new(update, "SSE 2.5", remarks).stamp()?);
+    }
+    Ok(History { latest, updates })
+}
+
+/// A record and its data: the first child that could be an item (R-S5).
+fn read_conflict<'a>(
+    record: Element<'_, 'a>,
+    context: &Context<'a>,
+    kind: Kind,
+    remarks: &mut Remarks,
+) -> Result<Conflict<Payload>, Fault> {
+    let mut attributes = Attributes::new(record, "SSE 5.2", remarks);
+    let version = attributes.version("version")?;
+    let stamp = attributes.stamp()?;
+    let context = context.enter(record.document(), record.attributes());
+    let data = record.children().find(|child| kind.is(*child));
+    let payload = data.map(|data| payload_of(data, kind, &context, false));
+    Ok(Conflict { version, stamp, payload })
+}
+
+/// The payload of an item: its element without `sx:sync` and without the outlines in it.
+pub(super) fn payload_of<'a>(
+    element: Element<'_, 'a>,
+    kind: Kind,
+    context: &Context<'a>,
+    self_contained: bool,
+) -> Payload {
+    let is_cut = |child: &Element<'_, '_>| {
+        is_sse(*child, "sync") || (kind.format == Format::Opml && kind.is(*child))
+    };
+    let cuts: Vec<Range<usize>> =
+        element.children().filter(is_cut).map(|child| child.span()).collect();
+    let mut text = String::new();
+    let extraction = Extraction { cuts: &cuts, self_contained, claims: &[] };
+    extract(&mut text, element, context, extraction);
+    Payload::new(kind.format, text)
+}
+
+fn source<'a>(sync: Element<'_, 'a>, context: &Context<'a>) -> SyncSource {
+    let text = sync.document();
+    let inside = context.enter(text, sync.attributes());
+    let mut used: Vec<&str> = Vec::new();
+    for element in std::iter::once(sync).chain(sync.descendants()) {
+        used.push(element.prefix());
+        used.extend(element.attributes().iter().map(|attribute| attribute.prefix(text)));
+    }
+    used.sort_unstable();
+    used.dedup();
+    let declares = |prefix: &str| {
+        sync.attributes().iter().any(|attribute| attribute.declared_prefix(text) == Some(prefix))
+    };
+    let inherited = context
+        .prefixes
+        .iter()
+        .filter(|declaration| used.binary_search(&declaration.prefix).is_ok())
+        .filter(|declaration| !declares(declaration.prefix))
+        .map(|declaration| (declaration.prefix.to_owned(), declaration.iri.clone().into_owned()))
+        .collect();
+    let conflicts = sync.children().find(|child| is_sse(*child, "conflicts"));
+    SyncSource {
+        span: sync.span(),
+        tag: sync.start_tag_span(),
+        name: sync.span().start + 1..sync.name_end(),
+        content: sync.content_span(),
+        conflict: sync.attribute(Namespace::NONE, "conflict").map(|attribute| attribute.span()),
+        claim: sync
+            .attributes()
+            .iter()
+            .filter(|attribute| claim::is_part(attribute, text))
+            .map(|attribute| attribute.span())
+            .collect(),
+        inherited,
+        default: inside.default.as_ref().map(|iri| iri.clone().into_owned()),
+        conflicts: conflicts.map(|list| {
+            let records = list.children().filter(|child| is_sse(*child, "conflict"));
+            (list.span(), records.map(|record| record.span()).collect())
+        }),
+    }
+}

@@ -1,0 +1,180 @@
+//! An `sx:sync` that is edited where it stands, or moved to another document.
+
+use std::ops::Range;
+
+use feedsync::sse::{Date, NAMESPACE, NAMESPACE_AS_PRINTED, Place, Stamp, VersionNumber};
+use feedsync::{By, Payload};
+
+use super::claim;
+use super::document::Document;
+use super::plan::{Record, SyncEdit};
+use super::read::Entry;
+use crate::payload::{
+    Default, OWN, PayloadTag, push_attribute, push_declaration, write as write_payload,
+};
+
+/// Where an `sx:sync` goes to.
+pub(super) struct Moved<'d> {
+    /// What is declared there: prefix and namespace.
+    pub(super) declared: &'d [(String, String)],
+    /// How the namespace of SSE is spelt there.
+    pub(super) spelling: &'d str,
+    /// The place that the item claims from now on.
+    pub(super) place: Option<&'d Place>,
+}
+
+/// Appends the `sx:sync` of an item that stays where it is, edited.
+pub(super) fn push_edited_sync(
+    out: &mut String,
+    document: &Document,
+    entry: &Entry,
+    edit: &SyncEdit<'_>,
+) {
+    push_sync(out, document, entry, edit, None);
+}
+
+/// Appends the `sx:sync` of an item that came from elsewhere: as it was, but for the edit, with what it
+/// inherited declared on it and with our mark that the item inherits nothing.
+pub(super) fn push_moved_sync(
+    out: &mut String,
+    document: &Document,
+    entry: &Entry,
+    edit: &SyncEdit<'_>,
+    moved: &Moved<'_>,
+) {
+    push_sync(out, document, entry, edit, Some(moved));
+}
+
+fn push_sync(
+    out: &mut String,
+    document: &Document,
+    entry: &Entry,
+    edit: &SyncEdit<'_>,
+    moved: Option<&Moved<'_>>,
+) {
+    let text = &document.text;
+    let sync = &entry.sync;
+    out.push_str(&text[sync.span.start..sync.name.end]);
+    if let Some(moved) = moved {
+        for (prefix, iri) in &sync.inherited {
+            let is_sse = [NAMESPACE, NAMESPACE_AS_PRINTED].contains(&iri.as_str());
+            let iri = if is_sse { moved.spelling } else { iri };
+            if !moved.declared.iter().any(|(known, other)| known == prefix && other == iri) {
+                push_declaration(out, prefix, iri);
+            }
+        }
+    }
+    let mut cuts: Vec<Range<usize>> = Vec::new();
+    if edit.flag {
+        cuts.extend(sync.conflict.clone());
+    }
+    if moved.is_some() {
+        cuts.extend(sync.claim.iter().cloned());
+    }
+    cuts.sort_by_key(|cut| cut.start);
+    let mut cursor = sync.name.end;
+    for cut in cuts {
+        out.push_str(text[cursor..cut.start].trim_end());
+        cursor = cut.end;
+    }
+    out.push_str(text[cursor..sync.tag.end - 1].trim_end());
+    if edit.flag {
+        push_attribute(out, "conflict", "true");
+    }
+    if let Some(moved) = moved {
+        let prefix = free_prefix(&text[sync.span.clone()]);
+        push_declaration(out, &prefix, OWN);
+        push_attribute(out, &format!("{prefix}:self-contained"), "true");
+        if let Some(place) = moved.place {
+            claim::push(out, &prefix, entry.item.version, place);
+        }
+    }
+    out.push('>');
+    match &edit.records {
+        None => out.push_str(&text[sync.content.clone()]),
+        Some(records) => push_content(out, document, entry, records),
+    }
+    out.push_str(&text[sync.content.end..sync.span.end]);
+}
+
+/// A prefix for our namespace that the text does not use otherwise.
+fn free_prefix(text: &str) -> String {
+    let used = |prefix: &String| text.contains(&format!("{prefix}:")) && !text.contains(OWN);
+    let others = (1..).map(|number| format!("fs{number}"));
+    std::iter::once("fs".to_owned()).chain(others).find(|prefix| !used(prefix)).unwrap_or_default()
+}
+
+/// Appends what is between the tags of an `sx:sync`, with other records in its `sx:conflicts`.
+fn push_content(out: &mut String, document: &Document, entry: &Entry, records: &[Record<'_>]) {
+    let text = &document.text;
+    let sync = &entry.sync;
+    let name = &text[sync.name.clone()];
+    let prefix = name.split_once(':').map_or("", |(prefix, _)| prefix);
+    let colon = if prefix.is_empty() { "" } else { ":" };
+    let mut new = String::new();
+    for record in records {
+        if let Record::New { version, stamp, payload } = record {
+            new.push('\n');
+            let default = Default::of(sync.default.as_deref());
+            let names = format!("{prefix}{colon}");
+            push_conflict(&mut new, &names, *version, stamp, Some(payload), &default);
+        }
+    }
+    let known = sync.conflicts.as_ref().filter(|(_, known)| !known.is_empty());
+    let Some((_, known)) = known else {
+        let end = sync.conflicts.as_ref().map_or(sync.content.end, |(list, _)| list.start);
+        let before = text[sync.content.start..end].trim_end();
+        let after = sync.conflicts.as_ref().map_or(end, |(list, _)| list.end);
+        let list = format!("{prefix}{colon}conflicts");
+        out.push_str(&format!("{before}\n<{list}>{new}\n</{list}>"));
+        out.push_str(&text[before.len() + sync.content.start..end]);
+        out.push_str(&text[after..sync.content.end]);
+        return;
+    };
+    let mut cursor = sync.content.start;
+    for (index, span) in known.iter().enumerate() {
+        if !records.contains(&Record::Kept(index)) {
+            out.push_str(text[cursor..span.start].trim_end());
+            cursor = span.end;
+        }
+    }
+    let end = known.last().map_or(cursor, |span| span.end);
+    out.push_str(&text[cursor..end]);
+    out.push_str(&new);
+    out.push_str(&text[end..sync.content.end]);
+}
+
+/// Appends an `sx:conflict` with its data (5.2, R-S5). The prefix has its colon.
+pub(super) fn push_conflict(
+    out: &mut String,
+    prefix: &str,
+    version: VersionNumber,
+    stamp: &Stamp,
+    payload: Option<&Payload>,
+    default: &Default,
+) {
+    out.push_str(&format!("<{prefix}conflict"));
+    push_attribute(out, "version", &version.to_string());
+    push_stamp(out, stamp);
+    let Some(payload) = payload else {
+        out.push_str("/>");
+        return;
+    };
+    out.push('>');
+    let text = &*payload.text;
+    if *default == Default::None {
+        out.push_str(text);
+    } else {
+        write_payload(out, text, &PayloadTag::read(text), default, |_, _| {});
+    }
+    out.push_str(&format!("</{prefix}conflict>"));
+}
+
+pub(super) fn push_stamp(out: &mut String, stamp: &Stamp) {
+    if let Some(when) = stamp.when().map(Date::to_string) {
+        push_attribute(out, "when", &when);
+    }
+    if let Some(by) = stamp.by().map(By::as_str) {
+        push_attribute(out, "by", by);
+    }
+}
