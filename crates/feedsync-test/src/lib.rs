@@ -1,4 +1,6 @@
 //! Shared test helpers: everything that more than one crate's tests need, and nothing else.
 
 pub mod conformance;
+pub mod corpora;
+pub mod fuzz;
 pub mod schedule;

@@ -1,0 +1,52 @@
+//! Documents to read in tests: our own fixtures, and the corpora that `FEEDSYNC_CORPORA` names.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A document and where it came from.
+#[derive(Debug, Clone)]
+pub struct Document {
+    /// Its file.
+    pub path: PathBuf,
+    /// Its bytes, in whatever encoding.
+    pub bytes: Vec<u8>,
+}
+
+/// Our own fixtures, by name.
+pub fn fixtures() -> Vec<Document> {
+    documents(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures")), &|_| true)
+}
+
+/// Every feed and outline below `FEEDSYNC_CORPORA`, by name; says so and gives none where it is not
+/// set.
+pub fn corpora() -> Vec<Document> {
+    let Some(folder) = std::env::var_os("FEEDSYNC_CORPORA") else {
+        eprintln!("FEEDSYNC_CORPORA is not set: the tests run on the project's own fixtures");
+        return Vec::new();
+    };
+    let is_feed = |path: &Path| {
+        let extension = path.extension().and_then(|extension| extension.to_str());
+        matches!(extension, Some("xml" | "atom" | "rss" | "opml" | "rdf" | "json"))
+    };
+    let found = documents(Path::new(&folder), &is_feed);
+    assert!(!found.is_empty(), "FEEDSYNC_CORPORA names a folder without feeds: {folder:?}");
+    found
+}
+
+fn documents(folder: &Path, is_wanted: &dyn Fn(&Path) -> bool) -> Vec<Document> {
+    let mut paths: Vec<_> = fs::read_dir(folder)
+        .unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
+        .map(|entry| entry.expect("a folder that can be listed").path())
+        .collect();
+    paths.sort();
+    let mut found = Vec::new();
+    for path in paths {
+        if path.is_dir() {
+            found.extend(documents(&path, is_wanted));
+        } else if is_wanted(&path) {
+            let bytes = fs::read(&path).unwrap_or_else(|error| panic!("{path:?}: {error}"));
+            found.push(Document { path, bytes });
+        }
+    }
+    found
+}

@@ -1,0 +1,116 @@
+//! Bodies of the fuzz targets: plain functions of bytes that panic where a promise is
+//! broken. `fuzz/` runs them under cargo-fuzz, `tests/fuzz.rs` on mutated documents in every run.
+//!
+//! The promise is always the same: reading never panics, and what reads is a fixed point: unedited it
+//! comes out as it came in, and what we write of it reads back as the same.
+
+use std::fmt::{Debug, Display};
+use std::str::FromStr;
+
+use feedsync::{By, Format, Item, ItemId, Payload, Timestamp, sse};
+use feedsync_formats::{Document, FeedHead, FeedWriter, Mode, ReadOptions, entry, read};
+
+/// A body: what a fuzz target runs on its input; gives how many items or values it read and checked.
+pub type Body = fn(&[u8]) -> usize;
+
+/// All bodies, by the name of their target.
+pub const TARGETS: [(&str, Body); 3] = [("feed", feed), ("pox", pox), ("values", values)];
+
+/// Atom, RSS, OPML, POX and JSON, told apart by content, in both modes.
+pub fn feed(bytes: &[u8]) -> usize {
+    let mut read = 0;
+    for options in [ReadOptions::strict(), ReadOptions::tolerant()] {
+        let Ok(document) = Document::read(bytes, &options) else { continue };
+        let items = &document.feed().items;
+        assert_eq!(document.to_bytes_with(items), bytes, "unedited bytes change");
+        items.iter().for_each(|item| check_item(item, &options));
+        read += items.len();
+    }
+    read
+}
+
+/// Any XML as a collection of plain elements.
+pub fn pox(bytes: &[u8]) -> usize {
+    let mut count = 0;
+    for options in [ReadOptions::strict(), ReadOptions::tolerant()] {
+        let Ok(reading) = read(bytes, Some(Format::Pox), &options) else { continue };
+        reading.feed.items.iter().for_each(|item| check_item(item, &options));
+        count += reading.feed.items.len();
+    }
+    count
+}
+
+/// Identifiers, timestamps and dates, between the quotes and tags of a document: what parses writes
+/// itself as it was.
+pub fn values(bytes: &[u8]) -> usize {
+    let text = String::from_utf8_lossy(bytes);
+    text.split(['"', '\'', '<', '>']).map(value).sum()
+}
+
+fn value(text: &str) -> usize {
+    let mut read =
+        round_trip::<ItemId>(text) + round_trip::<By>(text) + round_trip::<sse::Date>(text);
+    if let Ok(timestamp) = Timestamp::parse_tolerant(text) {
+        assert_eq!(timestamp.to_string(), text);
+        let again = Timestamp::from_unix_seconds(timestamp.unix_seconds());
+        assert_eq!(again.map(Timestamp::unix_seconds), Some(timestamp.unix_seconds()));
+        assert_eq!(Timestamp::parse(text).is_ok(), timestamp.is_strict());
+        read += 1;
+    }
+    read
+}
+
+/// A text that parses is written as it was.
+pub fn round_trip<T: FromStr + Display + PartialEq + Debug>(text: &str) -> usize {
+    let Ok(value) = text.parse::<T>() else { return 0 };
+    assert_eq!(value.to_string(), text);
+    assert_eq!(text.parse::<T>().ok(), Some(value));
+    1
+}
+
+/// An item written in its own format is the same item; in another it is one item of the same id and
+/// versions, and gives its native payload back.
+fn check_item(item: &Item<Payload>, options: &ReadOptions<'_>) {
+    for version in item.versions() {
+        let _ = entry(&version.payload);
+    }
+    let native = item.winner.payload.format;
+    for format in Format::ALL {
+        let written = write(format, item);
+        let reading = read(written.as_bytes(), Some(format), options)
+            .unwrap_or_else(|error| panic!("{format}: {error}: {written}"));
+        let [again] = &reading.feed.items[..] else {
+            panic!("{format}: {:?} {:?}: {written}", reading.feed.items, reading.refused)
+        };
+        if format == native {
+            assert_eq!(again, item, "{format}: {written}");
+            continue;
+        }
+        assert_eq!(again.id, item.id);
+        for (again, version) in again.versions().zip(item.versions()) {
+            assert!(again.dot().is_same(version.dot()), "{format}: {written}");
+            // What was only read tolerantly may not be well-formed, and then is not given back.
+            if options.mode == Mode::Strict {
+                assert_eq!(again.payload.text, version.payload.text, "{format}: {written}");
+            }
+        }
+    }
+}
+
+fn write(format: Format, item: &Item<Payload>) -> String {
+    let head = FeedHead {
+        id: "urn:feed",
+        title: "A \"feed\" & more",
+        updated: Timestamp::from_unix_seconds(0).unwrap_or_else(|| unreachable!("1970")),
+        author: "nobody",
+        self_link: None,
+        next: None,
+        links: &[],
+        sharing: None,
+    };
+    let (mut writer, mut out) = (FeedWriter::new(format), String::new());
+    writer.begin(&mut out, &head);
+    writer.item(&mut out, item);
+    writer.end(&mut out);
+    out
+}
