@@ -1,0 +1,63 @@
+//! Interleaved rounds, and what they came to.
+
+use std::fmt;
+use std::time::{Duration, Instant};
+
+/// Rounds of every comparison: each runs every candidate once, in turn.
+pub(crate) const ROUNDS: usize = 9;
+
+/// Times of one candidate, sorted.
+#[derive(Debug, Clone)]
+pub(crate) struct Times(Vec<Duration>);
+
+impl Times {
+    pub(crate) fn median(&self) -> Duration {
+        self.0[self.0.len() / 2]
+    }
+
+    fn spread(&self) -> (Duration, Duration) {
+        (self.0[0], self.0[self.0.len() - 1])
+    }
+
+    /// How many a second at the median.
+    pub(crate) fn rate(&self, count: usize) -> f64 {
+        count as f64 / self.median().as_secs_f64()
+    }
+}
+
+impl fmt::Display for Times {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (least, most) = self.spread();
+        write!(f, "{:.2?} ({least:.2?} to {most:.2?})", self.median())
+    }
+}
+
+/// Runs the candidates in turn, [`ROUNDS`] times after one that does not count. Each is given what
+/// `prepare` makes, outside the time that is measured.
+pub(crate) fn interleaved<T>(
+    candidates: &mut [(&mut dyn FnMut() -> T, &mut dyn FnMut(T))],
+) -> Vec<Times> {
+    let mut times = vec![Vec::with_capacity(ROUNDS); candidates.len()];
+    for round in 0..=ROUNDS {
+        for (index, (prepare, run)) in candidates.iter_mut().enumerate() {
+            let prepared = prepare();
+            let began = Instant::now();
+            run(prepared);
+            if round > 0 {
+                times[index].push(began.elapsed());
+            }
+        }
+    }
+    times
+        .into_iter()
+        .map(|mut times| {
+            times.sort_unstable();
+            Times(times)
+        })
+        .collect()
+}
+
+/// The median of one candidate over that of another.
+pub(crate) fn ratio(this: &Times, that: &Times) -> f64 {
+    this.median().as_secs_f64() / that.median().as_secs_f64()
+}

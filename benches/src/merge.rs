@@ -1,0 +1,65 @@
+//! Merging small items on one core.
+
+use std::hint::black_box;
+
+use feedsync::{By, Creation, Incorporation, Item, ItemId, Payload, Stamp, Timestamp};
+
+use crate::measure::{Times, interleaved};
+
+const ITEMS: usize = 100_000;
+
+/// A small item and a later state of it, as two endpoints would hold them.
+fn pair(index: usize, edited_by: &[&str]) -> (Item<Payload>, Item<Payload>) {
+    let when = Timestamp::from_unix_seconds(1_700_000_000 + index as i64).expect("a date");
+    let stamp = |by: &str| Stamp::new(when, By::new(by).expect("a valid by"));
+    let payload = |text: &str| Payload::new(feedsync::Format::Json, text);
+    let id = ItemId::new(&format!("item-{index}")).expect("a valid id");
+    let mut item =
+        Item::create(id, Creation::default(), &stamp("ann"), payload("{\"title\":\"x\"}"))
+            .expect("a first edit");
+    item.update(&stamp("bob"), payload("{\"title\":\"y\"}").into()).expect("room");
+    let before = item.clone();
+    for by in edited_by {
+        item.update(&stamp(by), payload("{\"title\":\"z\"}").into()).expect("room");
+    }
+    (before, item)
+}
+
+type Pairs = Vec<(Item<Payload>, Item<Payload>)>;
+
+fn pairs(local: &[&str], incoming: &[&str]) -> Pairs {
+    (0..ITEMS).map(|index| (pair(index, local).1, pair(index, incoming).1)).collect()
+}
+
+fn merge_all(pairs: Pairs) {
+    for (local, incoming) in pairs {
+        black_box(feedsync::merge(Some(local), incoming).expect("one id"));
+    }
+}
+
+pub(crate) fn run() {
+    let incorporate_all = |pairs: Pairs| {
+        for (local, incoming) in pairs {
+            let outcome = feedsync::incorporate(Some(&local), None, incoming);
+            assert!(matches!(outcome, Incorporation::Unchanged));
+            black_box(outcome);
+        }
+    };
+    let times = interleaved(&mut [
+        (&mut || pairs(&[], &["ann"]), &mut merge_all),
+        (&mut || pairs(&["ann"], &[]), &mut merge_all),
+        (&mut || pairs(&["ann"], &["carol"]), &mut merge_all),
+        (&mut || pairs(&["ann"], &["ann"]), &mut { incorporate_all }),
+    ]);
+    println!("## Merging {ITEMS} small items, one core\n");
+    println!("| outcome | time | items a second |\n|---|---|---|");
+    let names = ["updated", "unchanged", "conflict", "incorporated: unchanged"];
+    for (name, times) in names.iter().zip(&times) {
+        row(name, times);
+    }
+    println!();
+}
+
+fn row(name: &str, times: &Times) {
+    println!("| {name} | {times} | {:.0} |", times.rate(ITEMS));
+}
