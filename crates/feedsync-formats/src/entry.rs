@@ -192,3 +192,6 @@ fn attribute(element: Element<'_, '_>, name: &str) -> Option<String> {
 fn namespace<'n>(element: Element<'_, '_>, namespaces: &'n Namespaces<'_>) -> &'n str {
     namespaces.iri(element.namespace())
 }
+
+#[cfg(test)]
+mod tests;

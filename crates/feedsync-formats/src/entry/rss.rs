@@ -16,6 +16,7 @@ pub(crate) const DUBLIN_CORE: &str = "http://purl.org/dc/elements/1.1/";
 pub(super) fn view(element: Element<'_, '_>, namespaces: &Namespaces<'_>) -> Entry {
     let mut entry = Entry::default();
     let (mut description, mut full, mut creator) = (None, None, None);
+    let mut is_link = false;
     for child in element.children() {
         match (namespace(child, namespaces), child.local()) {
             (CONTENT, "encoded") => full = text(child),
@@ -24,7 +25,10 @@ pub(super) fn view(element: Element<'_, '_>, namespaces: &Namespaces<'_>) -> Ent
             _ if child.is(Namespace::ATOM, "updated") => entry.updated = date::parse(&child.text()),
             _ if child.is(Namespace::ATOM, "link") => entry.links.extend(atom_link(child)),
             _ if !is_rss(child.namespace()) => {}
-            (_, "guid") => entry.id = text(child),
+            (_, "guid") => {
+                entry.id = text(child);
+                is_link = child.value("isPermaLink").as_deref() != Some("false");
+            }
             (_, "title") => entry.title = text(child).map(|title| plain(&title)),
             (_, "description") => description = text(child),
             (_, "link") => {
@@ -47,6 +51,12 @@ pub(super) fn view(element: Element<'_, '_>, namespaces: &Namespaces<'_>) -> Ent
     }
     if let Some(name) = creator {
         entry.author.get_or_insert_default().name = Some(name);
+    }
+    // A guid is the item's address unless it says that it is none.
+    if let Some(id) = entry.id.as_ref().filter(|id| is_link && id.starts_with("http"))
+        && entry.link().is_none()
+    {
+        entry.links.push(Link::new(ALTERNATE, id));
     }
     let content = match full {
         Some(full) => {

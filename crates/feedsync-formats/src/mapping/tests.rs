@@ -6,9 +6,11 @@ use super::{project, restore};
 use crate::entry::entry;
 use crate::json::check;
 use crate::options::{Limits, Mode};
+use crate::random::Random;
 use crate::revise::{Revision, revise};
 use crate::xml::Tree;
 
+mod corpora;
 mod documents;
 
 fn version(format: Format, text: &str, sequence: u32) -> Version<Payload> {
@@ -226,6 +228,39 @@ fn a_native_text_that_is_too_deep_to_be_a_conflict_is_void() {
             restore(Version { payload: project(&id(), &native, Format::Json), ..native.clone() });
         assert_eq!(read == native, restored);
     }
+}
+
+#[test]
+fn no_mutation_of_a_projection_panics_and_what_is_left_is_final() {
+    const PIECES: [&str; 14] =
+        ["<", ">", "/>", "\"", "'", "&", "&#0;", "{", "}", ",", "\\", "<fs:native", "</item>", "é"];
+    let (mut native, mut void) = (0, 0);
+    for round in 0..20_000u64 {
+        let mut random = Random(round);
+        let (format, text) = *random.of(&NATIVES);
+        let to = *random.of(&Format::ALL);
+        let mut projected = project(&id(), &version(format, text, 7), to).text.to_string();
+        for _ in 0..random.below(3) {
+            let text = projected.clone();
+            let mut place = || text.floor_char_boundary(random.below(text.len() + 1));
+            let (first, second) = (place(), place());
+            let range = first.min(second)..first.max(second).min(first.min(second) + 9);
+            match random.below(2) {
+                0 => projected.insert_str(first, PIECES[random.below(PIECES.len())]),
+                _ if projected.is_char_boundary(range.end) => projected.replace_range(range, ""),
+                _ => {}
+            }
+        }
+        let read = restore(version(to, &projected, 7));
+        let _ = entry(&read.payload);
+        let title = Revision { title: Some("t".into()), ..Revision::default() };
+        let _ = revise(&read.payload, &title);
+        assert_eq!(restore(read.clone()), read, "round {round}: {projected}");
+        let lost = to != format && read.payload.format == to;
+        void += usize::from(lost);
+        native += usize::from(to != format && !lost);
+    }
+    assert!(native > 1_000 && void > 1_000, "{native} restored, {void} not");
 }
 
 #[test]

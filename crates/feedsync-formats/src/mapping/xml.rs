@@ -49,7 +49,8 @@ fn escaped(text: &str) -> String {
 }
 
 pub(super) fn find(text: &str) -> Option<Found> {
-    if !text.contains(OWN) {
+    // Outlines name the namespace for their place, so the name is looked for as well.
+    if !text.contains(OWN) || !text.contains("native") {
         return None;
     }
     let (tree, _) = Tree::parse(text, Mode::Tolerant, &Limits::default()).ok()?;

@@ -41,7 +41,7 @@ fn feed(format: Format, text: &str) -> Feed {
 }
 
 /// The items after a trip through a document of the format, in the order of their ids.
-fn through(format: Format, items: &[Item<Payload>]) -> Vec<Item<Payload>> {
+pub(super) fn through(format: Format, items: &[Item<Payload>]) -> Vec<Item<Payload>> {
     let mut items = feed(format, &document(format, items)).items;
     items.sort_by(|left, right| left.id.cmp(&right.id));
     items

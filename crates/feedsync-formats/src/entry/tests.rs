@@ -1,0 +1,105 @@
+//! What is found where, in payloads of others.
+
+use feedsync::{Format, Payload};
+
+use super::{ContentType, Entry, Link, Person, entry};
+
+fn view(format: Format, text: &str) -> Entry {
+    entry(&Payload::new(format, text))
+}
+
+#[test]
+fn the_examples_of_the_documents_have_a_title_and_a_content_in_every_format() {
+    for (format, text) in [
+        (
+            Format::Atom,
+            "<entry xmlns=\"http://www.w3.org/2005/Atom\"><title>Buy groceries</title>\
+             <content>Get milk and eggs</content><updated>2005-05-21T09:43:33Z </updated></entry>",
+        ),
+        (
+            Format::Rss,
+            "<item><title>Buy groceries</title><description>Get milk and eggs</description></item>",
+        ),
+        (Format::Opml, "<outline text=\"Buy groceries\" description=\"Get milk and eggs\"/>"),
+        (
+            Format::Pox,
+            "<item><subject>Buy groceries</subject><body>Get milk and eggs</body></item>",
+        ),
+        (Format::Json, "{\"title\" : \"Buy groceries\", \"description\": \"Get milk and eggs\"}"),
+    ] {
+        let view = view(format, text);
+        assert_eq!(view.title.as_deref(), Some("Buy groceries"), "{format}");
+        assert_eq!(view.content.as_deref(), Some("Get milk and eggs"), "{format}");
+        assert_eq!(view.content_type, ContentType::Text, "{format}");
+    }
+}
+
+#[test]
+fn an_rss_item_is_read_as_the_web_writes_it() {
+    let item = view(
+        Format::Rss,
+        "<item xmlns:c=\"http://purl.org/rss/1.0/modules/content/\" \
+         xmlns:d=\"http://purl.org/dc/elements/1.1/\" xmlns:m=\"http://search.yahoo.com/mrss/\">\
+         <title>Q&amp;amp;A</title><m:title>other</m:title><guid>http://h/1</guid>\
+         <description>a &lt;b&gt;short&lt;/b&gt; one</description><c:encoded><![CDATA[<p>long</p>]]></c:encoded>\
+         <author>a@h (Ann)</author><d:date>2005-05-21T11:43:33+02:00</d:date>\
+         <enclosure url=\"http://h/a.mp3\" length=\"five\" type=\"audio/mpeg\"/></item>",
+    );
+    assert_eq!(item.title.as_deref(), Some("Q&A"));
+    assert_eq!(item.content.as_deref(), Some("<p>long</p>"));
+    assert_eq!(item.content_type, ContentType::Html);
+    assert_eq!(item.plain_content().as_deref(), Some("long"));
+    assert_eq!(item.summary.as_deref(), Some("a short one"));
+    let (name, email) = (Some("Ann".into()), Some("a@h".into()));
+    assert_eq!(item.author, Some(Person { name, email, uri: None }));
+    assert_eq!(item.published.unwrap().to_string(), "2005-05-21T09:43:33Z");
+    assert_eq!(item.link(), Some("http://h/1"));
+    assert_eq!((&*item.links[0].rel, item.links[0].length), ("enclosure", None));
+    assert_eq!(
+        view(Format::Rss, "<item><guid isPermaLink=\"false\">http://h/1</guid></item>").link(),
+        None
+    );
+}
+
+#[test]
+fn an_outline_that_subscribes_to_a_feed_names_it() {
+    let outline = view(
+        Format::Opml,
+        "<outline title=\"T\" type=\"atom\" xmlUrl=\"http://h/f\" htmlUrl=\"http://h/\" category=\"/a/b, c,\"/>",
+    );
+    assert_eq!(outline.title.as_deref(), Some("T"));
+    let media_type = Some("application/atom+xml".into());
+    let feed = Link { media_type, ..Link::new("feed", "http://h/f") };
+    assert_eq!(outline.links, [feed, Link::new("alternate", "http://h/")]);
+    let terms: Vec<_> = outline.categories.iter().map(|category| &*category.term).collect();
+    assert_eq!(terms, ["/a/b", "c"]);
+}
+
+#[test]
+fn a_json_object_is_read_as_others_write_it() {
+    let object = view(
+        Format::Json,
+        "{\"id\":17,\"name\":\"N\",\"subject\":\"S\",\"body\":{\"a\":[1]},\"author\":\"Ann\",\
+         \"tags\":[\"x\",{\"term\":\"y\",\"label\":\"Y\"},null],\"url\":\"http://h/\",\
+         \"links\":[\"http://h/a\",{\"rel\":\"up\"}],\"modified\":\"2005-05-21T09:43:33Z\"}",
+    );
+    assert_eq!((object.id.as_deref(), object.title.as_deref()), (Some("17"), Some("S")));
+    assert_eq!(object.content.as_deref(), Some("{\"a\":[1]}"));
+    assert_eq!(object.author.unwrap().name.as_deref(), Some("Ann"));
+    assert_eq!(object.categories.len(), 2);
+    assert_eq!(
+        object.links,
+        [Link::new("alternate", "http://h/a"), Link::new("alternate", "http://h/")]
+    );
+    assert!(object.updated.is_some());
+}
+
+#[test]
+fn what_cannot_be_read_is_absent() {
+    for format in Format::ALL {
+        for text in ["", "<", "<a", "<a></b>", "{", "{\"title\"", "[1]", "\u{1f600}", "<a/>", "{}"]
+        {
+            assert_eq!(view(format, text), Entry::default(), "{format} {text:?}");
+        }
+    }
+}
