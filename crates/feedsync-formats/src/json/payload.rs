@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::node::{Kind, Member, Node};
+use super::node::{Kind, Node};
 
 /// The name that payloads cannot use.
 pub(super) const SYNC: &str = "sync";
@@ -37,8 +37,9 @@ fn cut(object: Node<'_>, name: &str) -> Option<Range<usize>> {
     None
 }
 
-/// Appends the payload with one more member, the last, whose value `write` appends. A text that is
-/// no object gains nothing and is written as it is.
+/// Appends the payload with one more member, the last, whose value `write` appends; a member of that
+/// name that it should not have had goes. A text that is no object gains nothing and is written as it
+/// is.
 pub(crate) fn push_with(
     out: &mut String,
     payload: &str,
@@ -50,13 +51,19 @@ pub(crate) fn push_with(
         out.push_str(payload);
         return;
     }
-    let last = object.members().last();
-    let at = last.as_ref().map_or(object.start() + 1, |member: &Member<'_>| member.value.end());
+    let inside = object.start() + 1;
+    let (mut first, mut at) = (None, inside);
+    for member in object.members() {
+        if member.name == name {
+            return push_with(out, &without(object, name), name, write);
+        }
+        first.get_or_insert(member.start);
+        at = member.value.end();
+    }
     out.push_str(&payload[..at]);
-    if last.is_some() {
+    if let Some(first) = first {
         out.push(',');
-        let first = object.members().next().map_or(at, |member| member.start);
-        out.push_str(&payload[object.start() + 1..first]);
+        out.push_str(&payload[inside..first]);
     }
     super::string::push(out, name);
     out.push(':');
@@ -94,6 +101,9 @@ mod tests {
             assert!(super::super::scan::check(&item, 8).is_ok_and(|flaws| flaws.is_empty()));
             assert_eq!(without(Node::root(&item), "sync"), payload);
         }
+        let mut item = String::new();
+        push_with(&mut item, "{\"sync\":0,\"a\":1,\"sync\":2}", "sync", |out| out.push('3'));
+        assert_eq!(item, "{\"a\":1,\"sync\":3}");
         let mut item = String::new();
         push_with(&mut item, "{\n  \"a\": 1\n}", "sync", |out| out.push('1'));
         assert_eq!(item, "{\n  \"a\": 1,\n  \"sync\":1\n}");
