@@ -8,7 +8,7 @@ use feedsync::sse::{Item, Place, Sharing};
 use feedsync::{ItemId, Payload};
 
 use super::sharing::read_sharing;
-use super::sync::{Kind, SyncSource, is_sse, payload_of, read_sync, sync_of};
+use super::sync::{Kind, SyncSource, furniture_of, is_sse, payload_of, read_sync, sync_of};
 use crate::context::Context;
 use crate::diagnostic::{Diagnostic, ReadError, Severity};
 use crate::options::ReadOptions;
@@ -181,7 +181,7 @@ impl<'a> Reading<'a, '_> {
             let found = self.entry(child, index, above, context, &inside);
             let alone = match &found {
                 Some(entry) => entry.item.payload.text.clone(),
-                None => payload_of(child, self.kind, context, self.self_contained).text,
+                None => furniture_of(child, self.kind, context, self.self_contained).into(),
             };
             self.nodes.push(node(child, parent, alone, under_root_context, &inside));
             self.nodes[parent].children.push(index);

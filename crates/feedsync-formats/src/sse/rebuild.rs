@@ -304,8 +304,17 @@ impl<'d> Rebuild<'d> {
     }
 }
 
-/// Whether a start tag, or the element it begins, declares nothing for those inside. Declarations
-/// further in count too: to take one for another costs bytes only.
+/// Whether the start tag that a text begins with declares nothing for those inside.
 fn passes_nothing_on(text: &str) -> bool {
-    !text.contains("xmlns") && !text.contains("xml:")
+    let mut quote = None;
+    let end = text.bytes().position(|byte| {
+        match (byte, quote) {
+            (b'"' | b'\'', None) => quote = Some(byte),
+            (_, Some(open)) if byte == open => quote = None,
+            _ => {}
+        }
+        byte == b'>' && quote.is_none()
+    });
+    let tag = &text[..end.unwrap_or(text.len())];
+    !tag.contains("xmlns") && !tag.contains("xml:")
 }

@@ -183,15 +183,36 @@ pub(super) fn payload_of<'a>(
     context: &Context<'a>,
     self_contained: bool,
 ) -> Payload {
-    let is_cut = |child: &Element<'_, '_>| {
-        is_sse(*child, "sync") || (kind.format == Format::Opml && kind.is(*child))
-    };
+    let is_cut = |child: Element<'_, '_>| is_sse(child, "sync") || is_inner(child, kind);
+    Payload::new(kind.format, alone(element, context, self_contained, is_cut))
+}
+
+/// An element that is no item, without the outlines in it, as it would stand alone.
+pub(super) fn furniture_of<'a>(
+    element: Element<'_, 'a>,
+    kind: Kind,
+    context: &Context<'a>,
+    self_contained: bool,
+) -> String {
+    alone(element, context, self_contained, |child| is_inner(child, kind))
+}
+
+fn is_inner(child: Element<'_, '_>, kind: Kind) -> bool {
+    kind == Kind::OPML && kind.is(child)
+}
+
+fn alone<'a>(
+    element: Element<'_, 'a>,
+    context: &Context<'a>,
+    self_contained: bool,
+    is_cut: impl Fn(Element<'_, '_>) -> bool,
+) -> String {
     let cuts: Vec<Range<usize>> =
-        element.children().filter(is_cut).map(|child| child.span()).collect();
+        element.children().filter(|child| is_cut(*child)).map(|child| child.span()).collect();
     let mut text = String::new();
     let extraction = Extraction { cuts: &cuts, self_contained, claims: &[] };
     extract(&mut text, element, context, extraction);
-    Payload::new(kind.format, text)
+    text
 }
 
 fn source<'a>(sync: Element<'_, 'a>, context: &Context<'a>) -> SyncSource {

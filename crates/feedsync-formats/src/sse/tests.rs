@@ -3,6 +3,7 @@
 mod bridge;
 mod merging;
 mod outlines;
+mod random;
 mod vectors;
 mod wire;
 

@@ -1,7 +1,7 @@
 //! Outlines: order, hierarchy and cycles (3.2, 4.4.2; R-S7 to R-S13).
 
 use feedsync::ItemId;
-use feedsync::sse::order;
+use feedsync::sse::{Claim, Tree, order};
 
 use super::*;
 use crate::sse::MergeError;
@@ -13,35 +13,34 @@ fn outline(id: &str, by: &[&str], inside: &str) -> String {
 
 /// The outlines that take part, as `parent(child child(...))`.
 fn shape(text: &str) -> String {
-    let document = read(text);
-    let tree = order(&document.claims());
-    fn show(tree: &feedsync::sse::Tree, parent: Option<ItemId>) -> String {
-        let Some(children) = tree.get(&parent) else { return String::new() };
-        let children: Vec<String> = children
-            .iter()
-            .map(|id| match show(tree, Some(id.clone())) {
-                inside if inside.is_empty() => id.to_string(),
-                inside => format!("{id}({inside})"),
-            })
-            .collect();
-        children.join(" ")
-    }
-    show(&tree, None)
+    show(&order(&read(text).claims()), None)
 }
 
-/// The same, as the outlines are nested in the text, whatever they claim.
-fn nested(text: &str) -> String {
-    let claims = ["fs:version", "fs:index", "fs:parent"];
-    let unclaimed = claims.iter().fold(text.to_owned(), |text, name| text.replace(name, "fs:x"));
-    let mut number = 0;
-    let unclaimed: String = unclaimed
-        .split("fs:x=")
-        .map(|part| {
-            number += 1;
-            if number == 1 { part.to_owned() } else { format!("fs:x{number}={part}") }
+fn show(tree: &Tree, parent: Option<ItemId>) -> String {
+    let Some(children) = tree.get(&parent) else { return String::new() };
+    let children: Vec<String> = children
+        .iter()
+        .map(|id| match show(tree, Some(id.clone())) {
+            inside if inside.is_empty() => id.to_string(),
+            inside => format!("{id}({inside})"),
         })
         .collect();
-    shape(&unclaimed)
+    children.join(" ")
+}
+
+/// Where the outlines stand in the text, whatever they claim.
+pub(super) fn nested_claims(text: &str) -> Vec<Claim> {
+    let mut pieces = text.split("fs:version=");
+    let mut unclaimed = pieces.next().unwrap_or_default().to_owned();
+    for (number, piece) in pieces.enumerate() {
+        unclaimed.push_str(&format!("fs:was{number}={piece}"));
+    }
+    read(&unclaimed).claims()
+}
+
+/// The outlines as they are nested in the text, whatever they claim.
+fn nested(text: &str) -> String {
+    show(&order(&nested_claims(text)), None)
 }
 
 #[test]
