@@ -205,7 +205,7 @@ impl<'o> Items<'o> {
         cuts.push(sync.span());
         cuts.sort_by_key(|cut| cut.start);
         let claims: &[_] = if self_contained { &[] } else { &extras.claims };
-        let mut payload = String::with_capacity(element.span().len());
+        let mut payload = String::with_capacity(element.span().len().min(1 << 16));
         extract(&mut payload, element, context, Extraction { cuts: &cuts, self_contained, claims });
         let version = restore(Version {
             updates,

@@ -160,7 +160,9 @@ pub(crate) fn uses(element: Element<'_, '_>, prefix: &str, cuts: &[Range<usize>]
         || attributes.iter().any(|attribute| attribute.prefix(text) == prefix)
         || element
             .children()
-            .filter(|child| !cuts.contains(&child.span()))
+            .filter(|child| {
+                cuts.binary_search_by_key(&child.span().start, |cut| cut.start).is_err()
+            })
             .any(|child| uses(child, prefix, cuts))
 }
 
