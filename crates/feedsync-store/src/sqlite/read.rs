@@ -12,6 +12,43 @@ use crate::stored::{
     ChangePage, Discarded, DiscardedId, ItemPage, Page, PageLimit, Selection, StoredItem,
 };
 
+const CHANGES: &str = concat!(
+    "SELECT ",
+    item_columns!(),
+    " FROM items WHERE change_key > ?1 AND change_key <= ?2 ORDER BY change_key"
+);
+
+const BY_ID: &str = concat!(
+    "SELECT ",
+    item_columns!(),
+    " FROM items WHERE collection = ?1 AND id > ?2 ORDER BY id"
+);
+
+/// The index that holds nothing but what is selected.
+fn listing_sql(selection: &Selection) -> &'static str {
+    macro_rules! select {
+        ($source:literal, $condition:literal) => {
+            concat!(
+                "SELECT ",
+                item_columns!(),
+                " FROM items ",
+                $source,
+                " WHERE change_key > ?1 AND change_key < ?2 AND ",
+                $condition,
+                " AND (?3 IS NULL OR instr(lower(payload), ?3) > 0) ORDER BY change_key DESC"
+            )
+        };
+    }
+    match (selection.conflicted, selection.deleted) {
+        (false, false) => select!("INDEXED BY items_live", "deleted = 0"),
+        (false, true) => select!("", "true"),
+        (true, false) => {
+            select!("INDEXED BY items_conflicted", "conflicts > 0 AND deleted = 0")
+        }
+        (true, true) => select!("INDEXED BY items_conflicted", "conflicts > 0"),
+    }
+}
+
 pub(super) fn items(
     connection: &Connection,
     name: &CollectionName,
@@ -38,16 +75,8 @@ pub(super) fn changes(
     let last = shelf.collection.last;
     let bound = up_to.map_or(last, |up_to| up_to.min(last));
     let mut page = Page::new(limit);
-    fill(
-        connection,
-        &mut page,
-        concat!(
-            "SELECT ",
-            item_columns!(),
-            " FROM items WHERE change_key > ?1 AND change_key <= ?2 ORDER BY change_key"
-        ),
-        params![change_key(shelf.id, after), change_key(shelf.id, bound)],
-    )?;
+    let range = params![change_key(shelf.id, after), change_key(shelf.id, bound)];
+    fill(connection, &mut page, CHANGES, range)?;
     Ok(ChangePage::new(shelf.collection, page, after, bound))
 }
 
@@ -59,16 +88,8 @@ pub(super) fn items_by_id(
 ) -> Result<ItemPage, StoreError> {
     let shelf = collections::require(connection, name)?;
     let mut page = Page::new(limit);
-    fill(
-        connection,
-        &mut page,
-        concat!(
-            "SELECT ",
-            item_columns!(),
-            " FROM items WHERE collection = ?1 AND id > ?2 ORDER BY id"
-        ),
-        params![shelf.id, after.map_or("", ItemId::as_str)],
-    )?;
+    let range = params![shelf.id, after.map_or("", ItemId::as_str)];
+    fill(connection, &mut page, BY_ID, range)?;
     Ok(ItemPage { collection: shelf.collection, items: page.items, more: page.more })
 }
 
@@ -78,19 +99,6 @@ pub(super) fn listing(
     selection: &Selection,
     limit: PageLimit,
 ) -> Result<ItemPage, StoreError> {
-    macro_rules! select {
-        ($source:literal, $condition:literal) => {
-            concat!(
-                "SELECT ",
-                item_columns!(),
-                " FROM items ",
-                $source,
-                " WHERE change_key > ?1 AND change_key < ?2 AND ",
-                $condition,
-                " AND (?3 IS NULL OR instr(lower(payload), ?3) > 0) ORDER BY change_key DESC"
-            )
-        };
-    }
     let shelf = collections::require(connection, name)?;
     let first = change_key(shelf.id, Number::ZERO);
     let before = match selection.before {
@@ -98,16 +106,8 @@ pub(super) fn listing(
         None => change_key(shelf.id + 1, Number::ZERO),
     };
     let text = selection.containing.as_deref().map(str::to_ascii_lowercase);
-    let sql = match (selection.conflicted, selection.deleted) {
-        (false, false) => select!("INDEXED BY items_live", "deleted = 0"),
-        (false, true) => select!("", "true"),
-        (true, false) => {
-            select!("INDEXED BY items_conflicted", "conflicts > 0 AND deleted = 0")
-        }
-        (true, true) => select!("INDEXED BY items_conflicted", "conflicts > 0"),
-    };
     let mut page = Page::new(limit);
-    fill(connection, &mut page, sql, params![first, before, text])?;
+    fill(connection, &mut page, listing_sql(selection), params![first, before, text])?;
     Ok(ItemPage { collection: shelf.collection, items: page.items, more: page.more })
 }
 
@@ -173,4 +173,30 @@ pub(super) fn discarded(
         });
     }
     Ok(list)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Work follows the change, not the collection: no page is read by going through all items, or
+    /// by sorting.
+    #[test]
+    fn every_page_is_read_along_an_index() {
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch(include_str!("migrations/001.sql")).unwrap();
+        let listings = (0..4).map(|flags| {
+            let (deleted, conflicted) = (flags & 1 != 0, flags & 2 != 0);
+            listing_sql(&Selection { deleted, conflicted, ..Selection::default() })
+        });
+        for sql in [CHANGES, BY_ID].into_iter().chain(listings) {
+            let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+            let range = params![1, 2, "text"];
+            let range = &range[..statement.parameter_count()];
+            let steps = statement.query_map(range, |row| row.get::<_, String>(3)).unwrap();
+            let steps: Vec<String> = steps.map(Result::unwrap).collect();
+            assert_eq!(steps.len(), 1, "{steps:?}");
+            assert!(steps[0].starts_with("SEARCH items USING"), "{steps:?}");
+        }
+    }
 }

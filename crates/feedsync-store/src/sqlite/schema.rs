@@ -42,6 +42,7 @@ pub(super) fn connect(file: &Path) -> Result<Connection, StoreError> {
          PRAGMA trusted_schema = OFF;
          PRAGMA temp_store = MEMORY;
          PRAGMA cache_size = -16000;
+         PRAGMA wal_autocheckpoint = 4000;
          PRAGMA journal_size_limit = 67108864;";
     match connection.execute_batch(settings) {
         Err(error) if is_not_a_database(&error) => {

@@ -1,5 +1,6 @@
 //! An update: what its keys hold, and what its plan leaves.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use feedsync::{ItemId, Sequence};
@@ -43,6 +44,8 @@ pub(super) fn update(
         return Ok(snapshot.collection);
     }
     let before = snapshot.identity.by.clone();
+    let stored = |(id, entry): (&ItemId, &Entry)| entry.item.as_ref().map(|_| id.clone());
+    let stored: BTreeSet<ItemId> = snapshot.entries.iter().filter_map(stored).collect();
     let now = snapshot.now;
     let plan = plan(snapshot, next_discarded(connection)?, writes)?;
     if plan.identity.by != before {
@@ -51,6 +54,12 @@ pub(super) fn update(
         for by in minted.iter().chain([&plan.identity.by]) {
             collections::reincarnate(connection, by, now)?;
         }
+    }
+    for key in plan.items.keys().filter(|key| stored.contains(*key)) {
+        // Takes the conflicts and the names of blobs with it.
+        connection
+            .prepare_cached("DELETE FROM items WHERE collection = ?1 AND id = ?2")?
+            .execute(params![id, key.as_str()])?;
     }
     carry_out(connection, id, plan)
 }
@@ -102,13 +111,8 @@ fn next_discarded(connection: &Connection) -> Result<DiscardedId, StoreError> {
     Ok(DiscardedId(next as u64))
 }
 
+/// Stores what an update leaves; the former rows of its items are gone already.
 fn carry_out(connection: &Connection, id: i64, plan: Plan) -> Result<Collection, StoreError> {
-    for item in plan.items.keys() {
-        // Takes the conflicts and the names of blobs with it.
-        connection
-            .prepare_cached("DELETE FROM items WHERE collection = ?1 AND id = ?2")?
-            .execute(params![id, item.as_str()])?;
-    }
     // In the order of their numbers, so that they are appended.
     let mut stored: Vec<&StoredItem> = plan.items.values().flatten().collect();
     stored.sort_unstable_by_key(|stored| stored.number);

@@ -3,29 +3,32 @@
 //! It keeps every promise of the contract except that it ends with the process: what a crash leaves
 //! is its [`Image`]. Its futures are always ready at once.
 
+mod state;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
-use feedsync::{ItemId, Update};
+use feedsync::ItemId;
 
 use crate::bell::{Bell, Notices};
 use crate::blob::Digest;
 use crate::collection::{Collection, CollectionChange, NewCollection};
 use crate::contract::Store;
-use crate::decision::{Decide, Entry, Snapshot};
+use crate::decision::Decide;
 use crate::environment::Environment;
 use crate::error::StoreError;
 use crate::identity::{self, Identity, Issued};
 use crate::name::{CollectionName, EndpointName};
-use crate::order::{Epoch, Moment, Number};
-use crate::plan::{Plan, plan};
+use crate::order::{Moment, Number};
+use crate::plan::plan;
 use crate::remote::{NewRemote, Remote, RemoteId, RemoteState};
 use crate::stored::{
     ChangePage, Discarded, DiscardedId, ItemPage, Page, PageLimit, Selection, StoredItem,
 };
+use state::{Shelf, State, selects};
 
 /// A store in memory.
 pub struct MemoryStore {
@@ -37,27 +40,6 @@ pub struct MemoryStore {
 /// What a crash would leave of a [`MemoryStore`], or a backup holds.
 #[derive(Debug, Clone)]
 pub struct Image(State);
-
-#[derive(Debug, Clone)]
-struct State {
-    identity: Identity,
-    last_epoch: Option<Moment>,
-    ledger: BTreeMap<ItemId, Vec<Issued>>,
-    shelves: BTreeMap<CollectionName, Shelf>,
-    remotes: BTreeMap<RemoteId, Remote>,
-    next_remote: RemoteId,
-    next_discarded: DiscardedId,
-    blobs: BTreeMap<Digest, (Moment, Arc<[u8]>)>,
-}
-
-#[derive(Debug, Clone)]
-struct Shelf {
-    collection: Collection,
-    items: BTreeMap<ItemId, StoredItem>,
-    order: BTreeMap<Number, ItemId>,
-    purged: BTreeMap<ItemId, Vec<Update>>,
-    discarded: BTreeMap<DiscardedId, Discarded>,
-}
 
 impl MemoryStore {
     /// A new endpoint without collections.
@@ -106,91 +88,6 @@ impl MemoryStore {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-impl State {
-    fn begin_epoch(&mut self, environment: &dyn Environment) -> Epoch {
-        let epoch = Epoch::begin(self.last_epoch, environment.now(), environment.random() as u32);
-        self.last_epoch = Some(epoch.began());
-        epoch
-    }
-
-    fn shelf(&self, name: &CollectionName) -> Result<&Shelf, StoreError> {
-        self.shelves.get(name).ok_or_else(|| StoreError::NoCollection(name.clone()))
-    }
-
-    fn shelf_mut(&mut self, name: &CollectionName) -> Result<&mut Shelf, StoreError> {
-        self.shelves.get_mut(name).ok_or_else(|| StoreError::NoCollection(name.clone()))
-    }
-
-    fn snapshot(
-        &self,
-        collection: &CollectionName,
-        keys: &[ItemId],
-        environment: &Arc<dyn Environment>,
-    ) -> Result<Snapshot, StoreError> {
-        let shelf = self.shelf(collection)?;
-        let entry = |id: &ItemId| Entry {
-            item: shelf.items.get(id).cloned(),
-            purged: shelf.purged.get(id).cloned().unwrap_or_default(),
-            issued: self.ledger.get(id).cloned().unwrap_or_default(),
-        };
-        Ok(Snapshot {
-            identity: self.identity.clone(),
-            collection: shelf.collection.clone(),
-            now: environment.now(),
-            entries: keys.iter().map(|id| (id.clone(), entry(id))).collect(),
-            environment: Arc::clone(environment),
-        })
-    }
-
-    fn carry_out(&mut self, plan: Plan) -> Result<(), StoreError> {
-        let name = &plan.collection.name;
-        let Self { shelves, next_discarded, .. } = self;
-        let shelf = shelves.get_mut(name).ok_or_else(|| StoreError::NoCollection(name.clone()))?;
-        shelf.collection = plan.collection;
-        for (id, item) in plan.items {
-            let before = match item {
-                Some(item) => {
-                    shelf.order.insert(item.number, id.clone());
-                    shelf.items.insert(id, item)
-                }
-                None => shelf.items.remove(&id),
-            };
-            if let Some(before) = before {
-                shelf.order.remove(&before.number);
-            }
-        }
-        shelf.purged.extend(plan.purged);
-        for id in &plan.recovered {
-            shelf.discarded.remove(id);
-        }
-        for discarded in plan.discarded {
-            *next_discarded = DiscardedId(discarded.id.0 + 1);
-            shelf.discarded.insert(discarded.id, discarded);
-        }
-        self.identity = plan.identity;
-        for (item, issued) in plan.issued {
-            let rows = self.ledger.entry(item).or_default();
-            match rows.binary_search_by(|row| row.by.cmp(&issued.by)) {
-                Ok(place) => rows[place] = issued,
-                Err(place) => rows.insert(place, issued),
-            }
-        }
-        for (id, state) in plan.remotes {
-            if let Some(remote) = self.remotes.get_mut(&id) {
-                remote.state = state;
-            }
-        }
-        Ok(())
-    }
-}
-
-fn selects(selection: &Selection, stored: &StoredItem, text: Option<&str>) -> bool {
-    let winner = &stored.item.winner;
-    (selection.deleted || !winner.deleted)
-        && (!selection.conflicted || !stored.item.conflicts.is_empty())
-        && text.is_none_or(|text| winner.payload.text.to_ascii_lowercase().contains(text))
 }
 
 #[async_trait]

@@ -1,0 +1,125 @@
+//! What a memory store holds, and how an update changes it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use feedsync::{ItemId, Update};
+
+use crate::blob::Digest;
+use crate::collection::Collection;
+use crate::decision::{Entry, Snapshot};
+use crate::environment::Environment;
+use crate::error::StoreError;
+use crate::identity::{Identity, Issued};
+use crate::name::CollectionName;
+use crate::order::{Epoch, Moment, Number};
+use crate::plan::Plan;
+use crate::remote::{Remote, RemoteId};
+use crate::stored::{Discarded, DiscardedId, Selection, StoredItem};
+
+#[derive(Debug, Clone)]
+pub(super) struct State {
+    pub(super) identity: Identity,
+    pub(super) last_epoch: Option<Moment>,
+    pub(super) ledger: BTreeMap<ItemId, Vec<Issued>>,
+    pub(super) shelves: BTreeMap<CollectionName, Shelf>,
+    pub(super) remotes: BTreeMap<RemoteId, Remote>,
+    pub(super) next_remote: RemoteId,
+    pub(super) next_discarded: DiscardedId,
+    pub(super) blobs: BTreeMap<Digest, (Moment, Arc<[u8]>)>,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Shelf {
+    pub(super) collection: Collection,
+    pub(super) items: BTreeMap<ItemId, StoredItem>,
+    pub(super) order: BTreeMap<Number, ItemId>,
+    pub(super) purged: BTreeMap<ItemId, Vec<Update>>,
+    pub(super) discarded: BTreeMap<DiscardedId, Discarded>,
+}
+
+impl State {
+    pub(super) fn begin_epoch(&mut self, environment: &dyn Environment) -> Epoch {
+        let epoch = Epoch::begin(self.last_epoch, environment.now(), environment.random() as u32);
+        self.last_epoch = Some(epoch.began());
+        epoch
+    }
+
+    pub(super) fn shelf(&self, name: &CollectionName) -> Result<&Shelf, StoreError> {
+        self.shelves.get(name).ok_or_else(|| StoreError::NoCollection(name.clone()))
+    }
+
+    pub(super) fn shelf_mut(&mut self, name: &CollectionName) -> Result<&mut Shelf, StoreError> {
+        self.shelves.get_mut(name).ok_or_else(|| StoreError::NoCollection(name.clone()))
+    }
+
+    pub(super) fn snapshot(
+        &self,
+        collection: &CollectionName,
+        keys: &[ItemId],
+        environment: &Arc<dyn Environment>,
+    ) -> Result<Snapshot, StoreError> {
+        let shelf = self.shelf(collection)?;
+        let entry = |id: &ItemId| Entry {
+            item: shelf.items.get(id).cloned(),
+            purged: shelf.purged.get(id).cloned().unwrap_or_default(),
+            issued: self.ledger.get(id).cloned().unwrap_or_default(),
+        };
+        Ok(Snapshot {
+            identity: self.identity.clone(),
+            collection: shelf.collection.clone(),
+            now: environment.now(),
+            entries: keys.iter().map(|id| (id.clone(), entry(id))).collect(),
+            environment: Arc::clone(environment),
+        })
+    }
+
+    pub(super) fn carry_out(&mut self, plan: Plan) -> Result<(), StoreError> {
+        let name = &plan.collection.name;
+        let Self { shelves, next_discarded, .. } = self;
+        let shelf = shelves.get_mut(name).ok_or_else(|| StoreError::NoCollection(name.clone()))?;
+        shelf.collection = plan.collection;
+        for (id, item) in plan.items {
+            let before = match item {
+                Some(item) => {
+                    shelf.order.insert(item.number, id.clone());
+                    shelf.items.insert(id, item)
+                }
+                None => shelf.items.remove(&id),
+            };
+            if let Some(before) = before {
+                shelf.order.remove(&before.number);
+            }
+        }
+        shelf.purged.extend(plan.purged);
+        for id in &plan.recovered {
+            shelf.discarded.remove(id);
+        }
+        for discarded in plan.discarded {
+            *next_discarded = DiscardedId(discarded.id.0 + 1);
+            shelf.discarded.insert(discarded.id, discarded);
+        }
+        self.identity = plan.identity;
+        for (item, issued) in plan.issued {
+            let rows = self.ledger.entry(item).or_default();
+            match rows.binary_search_by(|row| row.by.cmp(&issued.by)) {
+                Ok(place) => rows[place] = issued,
+                Err(place) => rows.insert(place, issued),
+            }
+        }
+        for (id, state) in plan.remotes {
+            if let Some(remote) = self.remotes.get_mut(&id) {
+                remote.state = state;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a listing shows an item; `text` is in lower case.
+pub(super) fn selects(selection: &Selection, stored: &StoredItem, text: Option<&str>) -> bool {
+    let winner = &stored.item.winner;
+    (selection.deleted || !winner.deleted)
+        && (!selection.conflicted || !stored.item.conflicts.is_empty())
+        && text.is_none_or(|text| winner.payload.text.to_ascii_lowercase().contains(text))
+}
