@@ -1,22 +1,27 @@
 //! Answers packed with gzip where the client takes it (RFC 9110 8.4, H17), each with a tag of its own.
 
 use axum::response::Response;
-use http::{HeaderValue, header};
+use http::{Extensions, HeaderMap, HeaderValue, StatusCode, Version, header};
 use tower_http::CompressionLevel;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{And, NotForContentType, Predicate as _, SizeAbove};
 
 use crate::validators::packed;
 
-/// What is packed: not the smallest bodies, not event streams, whose events must not wait, and not
-/// blobs, which mostly are packed already.
-type Worthwhile = And<And<SizeAbove, NotForContentType>, NotForContentType>;
+type Worthwhile = And<And<And<SizeAbove, NotForContentType>, NotForContentType>, Whole>;
 
-/// Packs what is worth it.
+/// Tells by a response's head whether it is packed.
+type Whole = fn(StatusCode, Version, &HeaderMap, &Extensions) -> bool;
+
+/// Packs what is worth it: not the smallest bodies, not event streams, whose events must not wait,
+/// not blobs, which mostly are packed already, and nothing that has no body.
 pub(crate) fn layer() -> CompressionLayer<Worthwhile> {
+    let whole: Whole =
+        |status, _, _, _| status != StatusCode::NOT_MODIFIED && status != StatusCode::NO_CONTENT;
     let worthwhile = SizeAbove::new(256)
         .and(NotForContentType::SSE)
-        .and(NotForContentType::const_new("application/octet-stream"));
+        .and(NotForContentType::const_new("application/octet-stream"))
+        .and(whole);
     CompressionLayer::new().quality(CompressionLevel::Fastest).compress_when(worthwhile)
 }
 

@@ -55,7 +55,14 @@ pub(crate) async fn incorporate(
     }
     let name = &collection.name;
     let report = hub.endpoint.incorporate(name, Source::Offered, reading.feed.items, None).await?;
-    let answer = answer(&report, &reading.refused, reading.feed.plain_items);
+    let (before, after) = (before(&report), report.collection.last);
+    if report.collection.sent >= before
+        && let Err(error) = hub.endpoint.mark_sent(name, after).await
+    {
+        // What this left behind, who offered it knows. Losing the record costs a conflict at worst.
+        tracing::warn!(%error, collection = %name, "what was shown could not be recorded");
+    }
+    let answer = answer(&report, before, &reading.refused, reading.feed.plain_items);
     Ok((
         [
             (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
@@ -66,7 +73,7 @@ pub(crate) async fn incorporate(
         .into_response())
 }
 
-fn answer(report: &Report, refused: &[Refused], plain: usize) -> Value {
+fn answer(report: &Report, before: Number, refused: &[Refused], plain: usize) -> Value {
     let collection = &report.collection;
     let until = |number| collection.until(number).to_string();
     let counts = report.counts;
@@ -91,7 +98,7 @@ fn answer(report: &Report, refused: &[Refused], plain: usize) -> Value {
         }))
         .collect();
     json!({
-        "since": until(before(report)),
+        "since": until(before),
         "until": until(collection.last),
         "counts": {
             "added": counts.added,

@@ -1,0 +1,72 @@
+//! Blobs are what their address says.
+
+use axum::body::Body;
+use feedsync_store::Digest;
+use http::{Method, StatusCode};
+
+use crate::hub::{TestHub, bytes, hub, json, request, text};
+
+async fn put(hub: &TestHub, path: &str, headers: &[(&str, &str)], body: &[u8]) -> StatusCode {
+    hub.send(request(Method::PUT, path, headers, Body::from(body.to_vec()))).await.status()
+}
+
+#[tokio::test]
+async fn a_blob_is_stored_once_and_comes_back_as_it_was() {
+    let hub = hub().await;
+    let blob: Vec<u8> = (0..=255).cycle().take(100_000).collect();
+    let path = format!("/blobs/{}", Digest::of(&blob));
+    assert_eq!(hub.get(&path).await.status(), StatusCode::NOT_FOUND);
+    let upload = format!("{path}?collection=notes");
+    assert_eq!(
+        put(&hub, &upload, &[("content-type", "image/png")], &blob).await,
+        StatusCode::CREATED
+    );
+    assert_eq!(put(&hub, &upload, &[], &blob).await, StatusCode::NO_CONTENT);
+    for address in [&path, &upload] {
+        let response = hub.call(Method::GET, address, &[("accept-encoding", "gzip")]).await;
+        assert_eq!(text(&response, "content-type"), "application/octet-stream");
+        assert_eq!(text(&response, "content-disposition"), "attachment");
+        assert_eq!(text(&response, "x-content-type-options"), "nosniff");
+        assert_eq!(text(&response, "content-security-policy"), "sandbox");
+        assert_eq!(text(&response, "content-encoding"), "");
+        let tag = text(&response, "etag").to_owned();
+        assert_eq!(bytes(response).await, blob);
+        let held = hub.call(Method::GET, address, &[("if-none-match", &tag)]).await;
+        assert_eq!(held.status(), StatusCode::NOT_MODIFIED);
+    }
+}
+
+#[tokio::test]
+async fn a_blob_that_is_not_what_its_address_says_is_not_stored() {
+    let hub = hub().await;
+    let digest = Digest::of(b"what was meant");
+    let upload = format!("/blobs/{digest}?collection=notes");
+    let request = request(Method::PUT, &upload, &[], Body::from("what came"));
+    let response = hub.send(request).await;
+    assert_eq!(response.status(), StatusCode::BAD_REQUEST);
+    let found = Digest::of(b"what came");
+    assert!(json(response).await["detail"].as_str().unwrap().contains(&found.to_string()));
+    for digest in [digest, found] {
+        assert_eq!(hub.get(&format!("/blobs/{digest}")).await.status(), StatusCode::NOT_FOUND);
+    }
+}
+
+#[tokio::test]
+async fn an_upload_names_a_collection_and_is_no_form_and_not_endless() {
+    let hub = hub().await;
+    let path = format!("/blobs/{}", Digest::of(b"x"));
+    assert_eq!(put(&hub, &path, &[], b"x").await, StatusCode::BAD_REQUEST);
+    let odd = format!("{path}?collection=No");
+    assert_eq!(put(&hub, &odd, &[], b"x").await, StatusCode::BAD_REQUEST);
+    let none = format!("{path}?collection=none");
+    assert_eq!(put(&hub, &none, &[], b"x").await, StatusCode::NOT_FOUND);
+    let upload = format!("{path}?collection=notes");
+    for form in ["text/plain", "multipart/form-data; boundary=x"] {
+        let status = put(&hub, &upload, &[("content-type", form)], b"x").await;
+        assert_eq!(status, StatusCode::UNSUPPORTED_MEDIA_TYPE, "{form}");
+    }
+    let packed = put(&hub, &upload, &[("content-encoding", "gzip")], b"x").await;
+    assert_eq!(packed, StatusCode::UNSUPPORTED_MEDIA_TYPE);
+    let large = put(&hub, &upload, &[], &vec![0; (32 << 20) + 1]).await;
+    assert_eq!(large, StatusCode::PAYLOAD_TOO_LARGE);
+}

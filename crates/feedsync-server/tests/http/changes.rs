@@ -1,0 +1,241 @@
+//! The FeedSync feed: its windows, its order, its pages.
+
+use feedsync_endpoint::Retention;
+use feedsync_server::CHANGES_RELATION;
+use feedsync_store::{CollectionChange, Moment};
+use http::StatusCode;
+
+use crate::hub::{
+    TestHub, add, bytes, create, delete, edit, hub, ids, json, link, notes, path, reading, until,
+    window,
+};
+
+const CHANGES: &str = "/collections/notes/changes";
+
+async fn since(hub: &TestHub, text: &str) -> (Vec<String>, (String, String)) {
+    let reading = hub.feed(&format!("{CHANGES}?since={text}")).await;
+    (ids(&reading).into_iter().map(str::to_owned).collect(), window(&reading))
+}
+
+#[tokio::test]
+async fn changes_come_oldest_first_with_tombstones_under_a_window() {
+    let hub = hub().await;
+    let first = until(&hub.endpoint).await;
+    for id in ["a", "b", "c"] {
+        add(&hub.endpoint, id).await;
+    }
+    edit(&hub.endpoint, "a", "again").await;
+    delete(&hub.endpoint, "b").await;
+    let reading = hub.feed(CHANGES).await;
+    assert_eq!(ids(&reading), ["c", "a", "b"]);
+    assert!(reading.feed.items[2].winner.deleted);
+    assert_eq!(window(&reading), (first, until(&hub.endpoint).await));
+    let complete = reading.feed.sharing.as_ref().unwrap().complete().unwrap();
+    assert_eq!(complete, "http://localhost:4287/collections/notes/complete");
+}
+
+#[tokio::test]
+async fn since_gives_exactly_what_changed_after_it() {
+    let hub = hub().await;
+    add(&hub.endpoint, "a").await;
+    let seen = until(&hub.endpoint).await;
+    assert_eq!(since(&hub, &seen).await, (vec![], (seen.clone(), seen.clone())));
+    add(&hub.endpoint, "b").await;
+    delete(&hub.endpoint, "a").await;
+    let now = until(&hub.endpoint).await;
+    assert!(seen < now);
+    assert_eq!(since(&hub, &seen).await, (vec!["b".into(), "a".into()], (seen, now)));
+}
+
+#[tokio::test]
+async fn a_since_below_the_horizon_is_told_by_a_greater_since() {
+    let hub = hub().await;
+    let first = until(&hub.endpoint).await;
+    add(&hub.endpoint, "a").await;
+    delete(&hub.endpoint, "a").await;
+    let gone = until(&hub.endpoint).await;
+    add(&hub.endpoint, "b").await;
+    hub.feed(CHANGES).await; // what nobody has been shown is not purged
+    let retention = Retention { changed_before: Moment::MAX, live: false };
+    assert_eq!(hub.endpoint.purge(&notes(), retention).await.unwrap(), 1);
+    let (ids, (told, until)) = since(&hub, &first).await;
+    assert_eq!(ids, ["b"]);
+    assert!(told > first);
+    assert_eq!(told, gone);
+    assert!(told <= until);
+    let complete = window(&hub.feed("/collections/notes/complete").await);
+    assert_eq!(complete, (told, until));
+}
+
+#[tokio::test]
+async fn a_since_of_a_lower_epoch_is_told_and_one_ahead_gets_nothing() {
+    let hub = hub().await;
+    add(&hub.endpoint, "a").await;
+    let old = until(&hub.endpoint).await;
+    hub.endpoint.store().drop_collection(&notes()).await.unwrap();
+    create(&hub.endpoint, "notes", feedsync::Format::Atom).await;
+    add(&hub.endpoint, "b").await;
+    let (ids, (told, now)) = since(&hub, &old).await;
+    assert_eq!(ids, ["b"]);
+    assert!(told > old);
+    let ahead = now.replace('-', "-9").replace("-90", "-9");
+    assert!(ahead > now);
+    assert_eq!(since(&hub, &ahead).await, (vec![], (now.clone(), now.clone())));
+}
+
+#[tokio::test]
+async fn a_since_that_is_nobodys_is_no_error_and_one_that_is_no_text_is() {
+    let hub = hub().await;
+    add(&hub.endpoint, "a").await;
+    let now = until(&hub.endpoint).await;
+    let odd = format!("{}x", &now[..30]);
+    for text in ["0", "2005-05-21T11:43:33Z", "", &odd] {
+        for limit in ["", "&limit=1"] {
+            let reading = hub.feed(&format!("{CHANGES}?since={text}{limit}")).await;
+            let (since, until) = window(&reading);
+            assert!(since <= until, "{text}: {since} {until}");
+            let ahead = text > now.as_str();
+            assert_eq!(ids(&reading).is_empty(), ahead, "{text}");
+        }
+    }
+    for query in ["since=%FF", "since=%C3", "since=%", "limit=0", "limit=many", "since=1&since=2"] {
+        let response = hub.get(&format!("{CHANGES}?{query}")).await;
+        assert_eq!(response.status(), StatusCode::BAD_REQUEST, "{query}");
+        let parameter = json(response).await["parameter"].clone();
+        assert_eq!(parameter, query.split_once('=').unwrap().0, "{query}");
+    }
+    let long = format!("{CHANGES}?since={}", "0".repeat(1_025));
+    assert_eq!(hub.get(&long).await.status(), StatusCode::BAD_REQUEST);
+}
+
+#[tokio::test]
+async fn a_limited_answer_ends_at_its_own_until_and_the_walk_holds_everything_once() {
+    let hub = hub().await;
+    for number in 0..10 {
+        add(&hub.endpoint, &format!("item{number}")).await;
+    }
+    let whole = hub.feed(CHANGES).await;
+    for suffix in ["", ".json"] {
+        let mut seen = Vec::new();
+        let mut last = window(&whole).0;
+        let mut next = format!("{CHANGES}{suffix}?limit=3");
+        loop {
+            let response = hub.get(&next).await;
+            assert_eq!(
+                link(&response, CHANGES_RELATION).unwrap(),
+                format!("http://localhost:4287{CHANGES}")
+            );
+            let following = link(&response, "next");
+            let body = bytes(response).await;
+            if let Some(address) = &following
+                && suffix.is_empty()
+            {
+                let markup = format!("href=\"{}\"", address.replace('&', "&amp;"));
+                assert!(String::from_utf8_lossy(&body).contains(&markup), "{markup}");
+            }
+            let page = reading(&body);
+            let (since, until) = window(&page);
+            assert_eq!(since, last);
+            seen.extend(ids(&page).into_iter().map(str::to_owned));
+            last = until;
+            match following {
+                Some(address) => next = path(&address).to_owned(),
+                None => break,
+            }
+            assert_eq!(page.feed.items.len(), 3);
+        }
+        assert_eq!(seen, ids(&whole));
+        assert_eq!(last, window(&whole).1);
+    }
+}
+
+#[tokio::test]
+async fn a_walk_cut_off_resumes_and_misses_nothing_that_changed_meanwhile() {
+    let hub = hub().await;
+    for number in 0..6 {
+        add(&hub.endpoint, &format!("item{number}")).await;
+    }
+    let first = hub.feed(&format!("{CHANGES}?limit=2")).await;
+    assert_eq!(ids(&first), ["item0", "item1"]);
+    edit(&hub.endpoint, "item0", "changed behind the reader").await;
+    edit(&hub.endpoint, "item5", "changed before the reader").await;
+    let (rest, _) = since(&hub, &window(&first).1).await;
+    assert_eq!(rest, ["item2", "item3", "item4", "item0", "item5"]);
+}
+
+#[tokio::test]
+async fn the_servers_own_bound_applies_to_a_greater_limit() {
+    let hub = hub().await;
+    for number in 0..1_001 {
+        add(&hub.endpoint, &format!("item{number}")).await;
+    }
+    let response = hub.get(&format!("{CHANGES}?limit=100000000000000000000")).await;
+    assert_eq!(response.status(), StatusCode::BAD_REQUEST);
+    let response = hub.get(&format!("{CHANGES}?limit=5000")).await;
+    assert!(link(&response, "next").is_some());
+    assert_eq!(reading(&bytes(response).await).feed.items.len(), 1_000);
+    assert_eq!(hub.feed(CHANGES).await.feed.items.len(), 1_001);
+}
+
+#[tokio::test]
+async fn what_is_sent_reads_back_as_what_is_stored() {
+    let hub = hub().await;
+    let item = add(&hub.endpoint, "a").await;
+    for feed in ["changes", "complete"] {
+        for suffix in ["", ".rss", ".json", ".opml", ".xml"] {
+            let reading = hub.feed(&format!("/collections/notes/{feed}{suffix}")).await;
+            assert_eq!(reading.feed.items, std::slice::from_ref(&item), "{feed}{suffix}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_was_sent_whole_is_recorded_and_what_was_not_is_not() {
+    let hub = hub().await;
+    add(&hub.endpoint, "a").await;
+    let sent = || async { hub.endpoint.collection(&notes()).await.unwrap().sent.get() };
+    drop(hub.get(CHANGES).await);
+    hub.call(http::Method::HEAD, CHANGES, &[]).await;
+    assert_eq!(sent().await, 0);
+    hub.feed(CHANGES).await;
+    assert_eq!(sent().await, 1);
+    add(&hub.endpoint, "b").await;
+    add(&hub.endpoint, "c").await;
+    let now = until(&hub.endpoint).await;
+    let behind_a_gap = format!("{}2", &now[..now.len() - 1]);
+    since(&hub, &behind_a_gap).await;
+    assert_eq!(sent().await, 1, "nobody has been shown the second change");
+    hub.feed(&format!("{CHANGES}?limit=2")).await;
+    assert_eq!(sent().await, 2);
+    hub.feed("/collections/notes/complete").await;
+    assert_eq!(sent().await, 3);
+}
+
+#[tokio::test]
+async fn the_complete_feed_holds_all_items_by_id_once() {
+    let hub = hub().await;
+    for number in (0..1_200).rev() {
+        add(&hub.endpoint, &format!("item{number:04}")).await;
+    }
+    delete(&hub.endpoint, "item0007").await;
+    let reading = hub.feed("/collections/notes/complete").await;
+    let expected: Vec<_> = (0..1_200).map(|number| format!("item{number:04}")).collect();
+    assert_eq!(ids(&reading), expected);
+    assert!(reading.feed.items[7].winner.deleted);
+    let collection = hub.endpoint.collection(&notes()).await.unwrap();
+    let since = collection.until(collection.horizon).to_string();
+    assert_eq!(window(&reading), (since, until(&hub.endpoint).await));
+}
+
+#[tokio::test]
+async fn a_renamed_collection_is_the_same_feed_at_another_address() {
+    let hub = hub().await;
+    add(&hub.endpoint, "a").await;
+    let before = String::from_utf8(bytes(hub.get(CHANGES).await).await.to_vec()).unwrap();
+    let name = Some(feedsync_store::CollectionName::new("diary").unwrap());
+    let change = CollectionChange { name, ..Default::default() };
+    hub.endpoint.store().change_collection(&notes(), change).await.unwrap();
+    assert_eq!(hub.get(CHANGES).await.status(), StatusCode::NOT_FOUND);
+    let after = bytes(hub.get("/collections/diary/changes").await).await;
+    assert_eq!(before.replace("/notes/", "/diary/"), String::from_utf8(after.to_vec()).unwrap());
+}

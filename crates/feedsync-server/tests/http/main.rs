@@ -1,0 +1,13 @@
+//! The hub as its clients see it: the application called without a socket, and over real ones.
+
+mod blobs;
+mod changes;
+mod conditional;
+mod events;
+mod gates;
+mod hub;
+mod listing;
+mod memory;
+mod offer;
+mod routes;
+mod sockets;

@@ -1,0 +1,180 @@
+//! Every route with every method, in every format.
+
+use axum::body::Body;
+use feedsync::Format;
+use feedsync_server::media_type;
+use http::{Method, StatusCode};
+
+use crate::hub::{add, bytes, delete, hub, ids, json, reading, request, text};
+
+const FEEDS: [&str; 3] =
+    ["/collections/notes", "/collections/notes/changes", "/collections/notes/complete"];
+
+#[tokio::test]
+async fn every_route_answers_its_methods_and_names_them() {
+    let hub = hub().await;
+    add(&hub.endpoint, "a").await;
+    let digest = hub.endpoint.store().put_blob(b"blob".to_vec()).await.unwrap();
+    let blob = format!("/blobs/{digest}");
+    let mut routes = vec![
+        ("/".to_owned(), "GET, HEAD, OPTIONS"),
+        ("/collections".to_owned(), "GET, HEAD, OPTIONS"),
+        ("/collections/notes/events".to_owned(), "GET, HEAD, OPTIONS"),
+        ("/healthz".to_owned(), "GET, HEAD, OPTIONS"),
+        (blob, "GET, HEAD, OPTIONS, PUT"),
+    ];
+    for suffix in ["", ".atom", ".rss", ".opml", ".json", ".xml"] {
+        let changes = format!("/collections/notes/changes{suffix}");
+        routes.push((format!("/collections/notes{suffix}"), "GET, HEAD, OPTIONS"));
+        routes.push((changes, "GET, HEAD, OPTIONS, POST"));
+        routes.push((format!("/collections/notes/complete{suffix}"), "GET, HEAD, OPTIONS"));
+    }
+    for (path, allow) in &routes {
+        let options = hub.call(Method::OPTIONS, path, &[]).await;
+        assert_eq!(options.status(), StatusCode::NO_CONTENT, "{path}");
+        assert_eq!(text(&options, "allow"), *allow, "{path}");
+        assert_eq!(text(&options, "content-length"), "", "{path}");
+
+        let get = hub.get(path).await;
+        assert_eq!(get.status(), StatusCode::OK, "{path}");
+        assert_eq!(text(&get, "x-content-type-options"), "nosniff", "{path}");
+
+        let head = hub.call(Method::HEAD, path, &[]).await;
+        assert_eq!(head.status(), StatusCode::OK, "{path}");
+        let without_length = |response: &http::Response<Body>| {
+            let mut headers = response.headers().clone();
+            headers.remove("content-length");
+            headers
+        };
+        assert_eq!(without_length(&head), without_length(&get), "{path}");
+        assert!(bytes(head).await.is_empty(), "{path}");
+
+        for method in ["POST", "PUT", "DELETE", "PATCH", "TRACE", "PROPFIND"] {
+            if allow.contains(method) {
+                continue;
+            }
+            let method: Method = method.parse().unwrap();
+            let other = hub.call(method.clone(), path, &[]).await;
+            assert_eq!(other.status(), StatusCode::METHOD_NOT_ALLOWED, "{method} {path}");
+            assert_eq!(text(&other, "allow"), *allow, "{method} {path}");
+            assert_eq!(text(&other, "content-type"), "application/problem+json");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_a_problem() {
+    let hub = hub().await;
+    for path in [
+        "/nothing",
+        "/collections/",
+        "/collections/none",
+        "/collections/none/changes",
+        "/collections/none/complete",
+        "/collections/none/events",
+        "/collections/Notes",
+        "/collections/notes.txt",
+        "/collections/notes/changes.txt",
+        "/collections/notes/changes/more",
+        "/collections/%FF/changes",
+        "/blobs/abc",
+        "/blobs/ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
+    ] {
+        let response = hub.get(path).await;
+        assert_eq!(response.status(), StatusCode::NOT_FOUND, "{path}");
+        assert_eq!(text(&response, "content-type"), "application/problem+json", "{path}");
+        let problem = json(response).await;
+        assert_eq!(problem["status"], 404, "{path}");
+        for member in ["type", "title", "detail"] {
+            assert!(problem[member].is_string(), "{path} {member}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_feed_comes_in_every_format_by_suffix_and_by_accept() {
+    let hub = hub().await;
+    add(&hub.endpoint, "a").await;
+    add(&hub.endpoint, "b").await;
+    delete(&hub.endpoint, "b").await;
+    for feed in FEEDS {
+        for (format, suffix) in [
+            (Format::Atom, "atom"),
+            (Format::Rss, "rss"),
+            (Format::Opml, "opml"),
+            (Format::Json, "json"),
+            (Format::Pox, "xml"),
+        ] {
+            let by_suffix = hub.get(&format!("{feed}.{suffix}")).await;
+            let accept = [("accept", media_type(format))];
+            let by_accept = hub.call(Method::GET, feed, &accept).await;
+            assert_eq!(text(&by_suffix, "vary"), "Accept-Encoding");
+            assert_eq!(text(&by_accept, "vary"), "Accept, Accept-Encoding");
+            for response in [by_suffix, by_accept] {
+                let kind = text(&response, "content-type").split(';').next().unwrap().to_owned();
+                assert_eq!(kind, media_type(format), "{feed}");
+                let place = format!("http://localhost:4287{feed}.{suffix}");
+                assert_eq!(text(&response, "content-location"), place);
+                let reading = reading(&bytes(response).await);
+                assert_eq!(reading.format, format, "{feed}");
+                let expected: &[&str] = if feed.ends_with("notes") { &["a"] } else { &["a", "b"] };
+                assert_eq!(ids(&reading), expected, "{feed} {format}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_format_that_nobody_writes_is_not_acceptable() {
+    let hub = hub().await;
+    let response =
+        hub.call(Method::GET, "/collections/notes/changes", &[("accept", "image/png")]).await;
+    assert_eq!(response.status(), StatusCode::NOT_ACCEPTABLE);
+    assert_eq!(text(&response, "vary"), "Accept, Accept-Encoding");
+    let problem = json(response).await;
+    assert!(problem["available"].as_array().unwrap().contains(&"application/atom+xml".into()));
+}
+
+#[tokio::test]
+async fn the_pages_for_people_and_programs_list_the_collections() {
+    let hub = hub().await;
+    add(&hub.endpoint, "a").await;
+    let page = hub.get("/").await;
+    assert_eq!(text(&page, "content-security-policy"), "default-src 'none'");
+    let page = String::from_utf8(bytes(page).await.to_vec()).unwrap();
+    assert!(page.contains("The notes &amp; more</a>: 1 items"), "{page}");
+    let list = json(hub.get("/collections").await).await;
+    assert_eq!(
+        list,
+        serde_json::json!([{
+            "name": "notes",
+            "title": "The notes & more",
+            "format": "atom",
+            "items": 1,
+            "changes": "http://localhost:4287/collections/notes/changes",
+        }])
+    );
+    assert_eq!(json(hub.get("/healthz").await).await["status"], "ok");
+}
+
+#[tokio::test]
+async fn links_are_made_with_the_public_base() {
+    let config = feedsync_server::Config {
+        public_base: Some("https://feeds.example.org/anna/".parse().unwrap()),
+        ..Default::default()
+    };
+    let hub = crate::hub::hub_with(config).await;
+    let response = hub
+        .send(request(
+            Method::GET,
+            "/collections/notes/changes",
+            &[("host", "feeds.example.org")],
+            Body::empty(),
+        ))
+        .await;
+    let base = "https://feeds.example.org/anna/collections/notes";
+    assert_eq!(crate::hub::link(&response, "self").unwrap(), format!("{base}/changes"));
+    let reading = reading(&bytes(response).await);
+    let complete = reading.feed.sharing.unwrap().complete().unwrap().to_owned();
+    assert_eq!(complete, format!("{base}/complete"));
+}
