@@ -61,12 +61,33 @@ pub fn merge<P: Eq>(
     if local.id != incoming.id {
         return Err(DifferentItems);
     }
+    if local.conflicts.is_empty() && incoming.conflicts.is_empty() {
+        return Ok(merge_single(local, incoming));
+    }
     if leaves_unchanged(&local, &incoming) {
         return Ok((local, Outcome::Unchanged));
     }
     let merged = unite(local, incoming);
     let outcome = if merged.conflicts.is_empty() { Outcome::Updated } else { Outcome::Conflict };
     Ok((merged, outcome))
+}
+
+/// The common case: neither has conflicts, so each covers the other or not.
+fn merge_single<P: Eq>(local: Item<P>, incoming: Item<P>) -> (Item<P>, Outcome) {
+    if local.winner.is_subsumed_by(&incoming.winner) {
+        return if local.winner == incoming.winner {
+            (local, Outcome::Unchanged)
+        } else {
+            (incoming, Outcome::Updated)
+        };
+    }
+    let is_known = incoming.winner.is_subsumed_by(&local.winner);
+    if is_known || (local.noconflicts() && !incoming.winner.beats(&local.winner)) {
+        return (local, Outcome::Unchanged);
+    }
+    let merged = from_versions(local.id, vec![local.winner, incoming.winner]);
+    let outcome = if merged.conflicts.is_empty() { Outcome::Updated } else { Outcome::Conflict };
+    (merged, outcome)
 }
 
 /// Steps 2 to 11. The inner collection of the second pass is the outer one of the first as it was
@@ -109,14 +130,6 @@ pub(crate) fn from_versions<P>(id: crate::ItemId, mut versions: Vec<Version<P>>)
 
 /// Whether merging gives the local item again, decided without building the result.
 fn leaves_unchanged<P: Eq>(local: &Item<P>, incoming: &Item<P>) -> bool {
-    if local.conflicts.is_empty() && incoming.conflicts.is_empty() {
-        return if local.winner.is_subsumed_by(&incoming.winner) {
-            local.winner == incoming.winner
-        } else {
-            incoming.winner.is_subsumed_by(&local.winner)
-                || (local.noconflicts() && !incoming.winner.beats(&local.winner))
-        };
-    }
     let survives = |version: &Version<P>| {
         !incoming.versions().any(|other| version.is_subsumed_by(other) && version != other)
     };

@@ -33,8 +33,8 @@ pub type Tree = BTreeMap<Option<ItemId>, Vec<ItemId>>;
 /// Orders items by their claims, in any order of arrival (3.2, S26 to S30).
 ///
 /// Siblings stand by index; those who claim one place, by id (S29). An unknown parent is the root until
-/// it arrives (R-S11). Of each cycle the lowest id goes to the end of the root, its subtree with it
-/// (R-S13), so every item is in the tree exactly once. Of several claims of one id the last counts.
+/// it arrives (R-S11). Of each cycle the lowest id goes to the end of the root, its subtree with it,
+/// several of them by id (R-S13), so every item is in the tree exactly once. Of several claims of one id the last counts.
 pub fn order(claims: &[Claim]) -> Tree {
     let known: HashMap<&ItemId, &Place> =
         claims.iter().map(|claim| (&claim.id, &claim.place)).collect();
@@ -44,7 +44,8 @@ pub fn order(claims: &[Claim]) -> Tree {
         let to_the_end = moved.binary_search(id).is_ok();
         let parent = place.parent.as_ref();
         let parent = parent.filter(|parent| !to_the_end && known.contains_key(parent));
-        children.entry(parent).or_default().push((to_the_end, place.index, id));
+        let index = if to_the_end { 0 } else { place.index };
+        children.entry(parent).or_default().push((to_the_end, index, id));
     }
     let sorted = |mut siblings: Vec<(bool, u64, &ItemId)>| {
         siblings.sort_unstable();
@@ -183,6 +184,10 @@ mod tests {
         expect(
             &[claim("a", "c", 0), claim("b", "a", 0), claim("c", "b", 0), claim("z", "", 9)],
             &[("", &["z", "a"]), ("a", &["b"]), ("b", &["c"])],
+        );
+        expect(
+            &[claim("a", "a", 9), claim("b", "b", 0), claim("z", "", 9)],
+            &[("", &["z", "a", "b"])],
         );
     }
 
