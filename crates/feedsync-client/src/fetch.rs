@@ -37,7 +37,7 @@ pub use retry::RetryAfter;
 pub use traffic::Traffic;
 
 use body::Body;
-use error::shown;
+pub(crate) use error::shown;
 use redirect::Trail;
 
 /// Whether addresses that only this machine or this network can reach may be fetched.

@@ -1,6 +1,21 @@
 //! Reading and writing remote feeds over HTTP: pull, push, sync, follow.
 //!
 //! [`fetch`] is the one way out of the program, with the bounds of everything that is asked of another
-//! machine.
+//! machine. [`Session::sync`] brings one collection in step with one remote: a hub, or any feed on any
+//! web server.
 
+mod complete;
+mod error;
 pub mod fetch;
+mod incoming;
+mod progress;
+mod pull;
+mod push;
+mod report;
+mod session;
+mod wire;
+
+pub use error::SyncError;
+pub use progress::{Progress, Silent, Step};
+pub use report::{RefusedItem, Side, SyncReport, Warning};
+pub use session::{CHANGES, Direction, Session};

@@ -98,6 +98,12 @@ impl Response {
         Ok(())
     }
 
+    /// The body, read to its end.
+    pub async fn into_bytes(mut self) -> Result<Vec<u8>, FetchError> {
+        self.complete().await?;
+        Ok(self.read)
+    }
+
     /// The body, as far as [`Response::complete`] has read it.
     pub fn bytes(&self) -> &[u8] {
         &self.read

@@ -1,6 +1,7 @@
 //! A web server that does what a test tells it, odd things included.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -22,6 +23,11 @@ pub(crate) enum Act {
     Send(Vec<u8>),
     Pause(Duration),
     Forever(Vec<u8>),
+    /// Asks another server, and sends so many bytes of its answer.
+    Pass {
+        to: SocketAddr,
+        bytes: usize,
+    },
 }
 
 pub(crate) type Answer = Vec<Act>;
@@ -88,9 +94,26 @@ async fn serve(
             Act::Forever(bytes) => loop {
                 stream.write_all(&bytes).await?;
             },
+            Act::Pass { to, bytes } => {
+                let answer = pass(&asked, to).await?;
+                stream.write_all(&answer[..answer.len().min(bytes)]).await?;
+            }
         }
     }
     stream.shutdown().await
+}
+
+async fn pass(asked: &Asked, to: SocketAddr) -> std::io::Result<Vec<u8>> {
+    let mut server = TcpStream::connect(to).await?;
+    let mut head = format!("{} {} HTTP/1.1\r\n", asked.method, asked.target);
+    for (name, value) in asked.headers.iter().filter(|(name, _)| *name != "connection") {
+        head += &format!("{name}: {value}\r\n");
+    }
+    head += "connection: close\r\n\r\n";
+    server.write_all(&[head.as_bytes(), &asked.body].concat()).await?;
+    let mut answer = Vec::new();
+    server.read_to_end(&mut answer).await?;
+    Ok(answer)
 }
 
 async fn read(stream: &mut TcpStream) -> std::io::Result<Option<Asked>> {

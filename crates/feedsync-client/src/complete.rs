@@ -1,0 +1,82 @@
+//! The complete feed (2.3, 4.1.1 step 2), and what is discarded after it (4.1.2 step 2.1.2).
+
+use feedsync::{ItemId, Sharing};
+use feedsync_endpoint::Seen;
+use feedsync_formats::Reading;
+
+use crate::error::SyncError;
+use crate::fetch::{Fetched, Request, Url, address, shown};
+use crate::progress::Step;
+use crate::session::Run;
+use crate::wire::{ACCEPT_FEED, Origin};
+
+/// The most documents that a complete feed is read from.
+const PARTS: usize = 1_000_000;
+
+/// A complete feed that was read to its end; its items are stored.
+#[derive(Default)]
+pub(crate) struct Whole {
+    /// What its publisher says of it; of several parts, the first, whose window was read first.
+    pub(crate) sharing: Option<Sharing>,
+    seen: Seen,
+    /// An item that is there cannot be told by its id.
+    illegible: bool,
+}
+
+impl Whole {
+    /// Remembers the items of a document, those too that were refused: they are there.
+    pub(crate) fn note(&mut self, reading: &Reading) {
+        reading.feed.items.iter().for_each(|item| self.seen.insert(&item.id));
+        for refused in &reading.refused {
+            match refused.id.as_deref().map(ItemId::new) {
+                Some(Ok(id)) => self.seen.insert(&id),
+                _ => self.illegible = true,
+            }
+        }
+    }
+}
+
+impl Run<'_> {
+    /// Reads the complete feed that a page names, to its end, and merges it. It is followed one step
+    /// only, whatever it names itself (R-F37).
+    pub(crate) async fn read_complete(
+        &mut self,
+        page: &Url,
+        link: &str,
+        origin: Origin,
+    ) -> Result<Whole, SyncError> {
+        let mut whole = Whole::default();
+        let mut next = Some(page.join(link).or_else(|_| address(link))?);
+        for part in 0..PARTS {
+            let Some(url) = next else { break };
+            let request = Request::read(url.clone()).accept(ACCEPT_FEED);
+            let document = match self.ask(request, &url).await? {
+                Fetched::Answer(response) => self.read(response, origin).await?,
+                Fetched::NotModified => {
+                    let reason = "an answer to a question that was not asked".to_owned();
+                    return Err(SyncError::Protocol { url: shown(&url), reason });
+                }
+            };
+            whole.note(&document.reading);
+            if part == 0 {
+                whole.sharing.clone_from(&document.reading.feed.sharing);
+            }
+            self.store(document.reading, None).await?;
+            next = document.next;
+        }
+        Ok(whole)
+    }
+
+    /// Discards what this remote gave and no longer has, by the safe rule. Nothing is discarded as
+    /// long as an item that it has cannot be told by its id.
+    pub(crate) async fn discard_all_but(&mut self, whole: &Whole) -> Result<(), SyncError> {
+        if whole.illegible || self.dry_run {
+            return Ok(());
+        }
+        let (name, id) = (&self.remote.collection, self.remote.id);
+        let items = self.endpoint.discard_absent(name, id, &whole.seen).await?;
+        self.report.discarded += items;
+        self.progress.step(Step::Discarded { items });
+        Ok(())
+    }
+}

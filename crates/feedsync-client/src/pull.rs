@@ -1,0 +1,302 @@
+//! From the remote to us: what a subscriber does with what it reads (4.1).
+
+use feedsync::window::{
+    self, Conclusion, Reason, Step, after_complete, after_reading, without_complete,
+};
+use feedsync::{Related, RelatedKind, Sharing, Timestamp, Window};
+use feedsync_formats::Reading;
+use feedsync_store::{Moment, Number, RemoteState, Until};
+
+use crate::complete::Whole;
+use crate::error::SyncError;
+use crate::fetch::{FetchError, Fetched, Request, Response, Url, Validators, shown};
+use crate::report::Warning;
+use crate::session::Run;
+use crate::wire::{ACCEPT_HUB, Origin, decode};
+
+/// Items asked for at once.
+const PAGE_ITEMS: usize = 1_000;
+
+/// Bytes of a page; a hub ends it at half of that, as it counts.
+pub(crate) const PAGE_BYTES: u64 = 16 << 20;
+
+/// SSE 0.91's namespace without its scheme, which comes in two spellings (S2).
+const SSE: &[u8] = b"://www.microsoft.com/schemas/rss/sse";
+
+/// A document as it was read.
+pub(crate) struct Page {
+    pub(crate) url: Url,
+    pub(crate) reading: Reading,
+    pub(crate) next: Option<Url>,
+    validators: Validators,
+}
+
+/// What is done with a page.
+struct Judgement {
+    step: Step,
+    reason: Option<Reason>,
+}
+
+impl Run<'_> {
+    /// Reads a feed that is no hub's.
+    pub(crate) async fn pull_feed(&mut self, feed: Response) -> Result<(), SyncError> {
+        let page = self.read(feed, Origin::Web).await?;
+        self.take(page, None).await?;
+        Ok(())
+    }
+
+    /// Reads a hub's pages from where we are to the end.
+    pub(crate) async fn pull_hub(&mut self, hub: &Url) -> Result<(), SyncError> {
+        let mut items = PAGE_ITEMS;
+        loop {
+            let url = page_url(hub, self.state.until.as_deref(), items);
+            let request = Request::read(url.clone()).accept(ACCEPT_HUB).within(PAGE_BYTES);
+            let read = match self.ask(request.unless(&self.validators()), &url).await {
+                Ok(Fetched::NotModified) => return Ok(()),
+                Ok(Fetched::Answer(response)) => self.read(response, Origin::Hub).await,
+                Err(error) => Err(error),
+            };
+            let page = match read {
+                Err(SyncError::Fetch(FetchError::TooLarge { .. })) if items > 1 => {
+                    items /= 10;
+                    continue;
+                }
+                read => read?,
+            };
+            let (before, more) = (self.state.until.clone(), page.next.is_some());
+            if !self.take(page, Some(hub)).await? || !more {
+                return Ok(());
+            }
+            if self.state.until == before {
+                let reason = "pages that lead nowhere: 'until' stays".to_owned();
+                return Err(SyncError::Protocol { url: shown(&url), reason });
+            }
+        }
+    }
+
+    /// Reads a document to its end. One without any sync information is an error.
+    pub(crate) async fn read(
+        &mut self,
+        response: Response,
+        origin: Origin,
+    ) -> Result<Page, SyncError> {
+        let (url, validators) = (response.url().clone(), response.validators());
+        let next = response.link("next").filter(|_| origin == Origin::Hub);
+        let bytes = response.into_bytes().await?;
+        let sse = memchr::memmem::find(&bytes, SSE).is_some();
+        let reading = decode(bytes, origin)
+            .await
+            .map_err(|error| SyncError::Document { url: shown(&url), error })?;
+        let feed = &reading.feed;
+        let takes_part =
+            feed.sharing.is_some() || !feed.items.is_empty() || !reading.refused.is_empty();
+        match feed.plain_items {
+            0 => {}
+            _ if !takes_part && sse => return Err(SyncError::Sse { url: shown(&url) }),
+            _ if !takes_part => return Err(SyncError::NotFeedSync { url: shown(&url) }),
+            plain => self.report.plain += plain as u64,
+        }
+        Ok(Page { url, reading, next, validators })
+    }
+
+    /// Does with a page what 4.1 says; `false` if what comes after it is not to be read now.
+    async fn take(&mut self, page: Page, hub: Option<&Url>) -> Result<bool, SyncError> {
+        let sharing = self.sharing(&page);
+        let Judgement { step, reason } = self.judge(sharing.as_ref(), &page.url);
+        if let Some(hub) = hub {
+            self.offer_first(hub, reason).await?;
+        }
+        let noted = self.noted(&page, sharing.as_ref(), hub.is_some());
+        match step {
+            Step::Merge(conclusion) => {
+                let whole = reason.is_some_and(|_| is_whole(sharing.as_ref()));
+                let state = self.concluded(noted, conclusion, whole);
+                self.store(page.reading, Some(state)).await?;
+                Ok(true)
+            }
+            Step::ReadComplete { link, reason } => {
+                let origin = if hub.is_some() { Origin::Hub } else { Origin::Web };
+                match self.read_complete(&page.url, &link, origin).await {
+                    Ok(whole) => {
+                        self.conclude(page, sharing.as_ref(), whole, reason, noted).await?;
+                        Ok(true)
+                    }
+                    Err(error @ SyncError::Endpoint(_)) => Err(error),
+                    Err(error) => {
+                        self.warn(Warning::Complete(error.to_string()));
+                        let conclusion = without_complete(reason, sharing.as_ref());
+                        let state = self.concluded(noted, conclusion, false);
+                        self.store(page.reading, Some(state)).await?;
+                        Ok(false)
+                    }
+                }
+            }
+        }
+    }
+
+    /// What is done before a subscriber that is out of sync with a hub reads on: what it holds is
+    /// offered, all of it to a hub that began anew.
+    async fn offer_first(&mut self, hub: &Url, reason: Option<Reason>) -> Result<(), SyncError> {
+        let state = self.state.clone();
+        match reason {
+            Some(Reason::WentBack) => {
+                self.warn(Warning::BeganAnew);
+                let (may_lack, pushed) = (true, Number::ZERO);
+                self.remember(RemoteState { may_lack, pushed, needs_complete: true, ..state })
+                    .await?;
+            }
+            Some(Reason::OutOfSync) => {
+                self.remember(RemoteState { needs_complete: true, ..state }).await?;
+            }
+            _ => return Ok(()),
+        }
+        if self.direction.push && !self.state.read_only {
+            self.push(hub).await?;
+        }
+        Ok(())
+    }
+
+    /// Concludes once the complete feed is here too: what neither feed holds is discarded by the safe
+    /// rule, and only then is it remembered how far we are (R-F30, R-F35).
+    async fn conclude(
+        &mut self,
+        page: Page,
+        partial: Option<&Sharing>,
+        mut whole: Whole,
+        reason: Reason,
+        noted: RemoteState,
+    ) -> Result<(), SyncError> {
+        let conclusion = after_complete(reason, partial, whole.sharing.as_ref());
+        whole.note(&page.reading);
+        self.store(page.reading, None).await?;
+        if conclusion.discard {
+            self.discard_all_but(&whole).await?;
+        }
+        let stale = conclusion.warning == Some(window::Warning::StaleComplete);
+        let state = self.concluded(noted, conclusion, !stale);
+        self.remember(state).await
+    }
+
+    /// What the publisher says, without a complete feed that is the very same document (R-F37), and
+    /// with the one it named before, where it names none and says nothing of its window (R-F31).
+    fn sharing(&self, page: &Page) -> Option<Sharing> {
+        let mut sharing = page.reading.feed.sharing.clone();
+        let asked = Url::parse(&self.remote.url).ok();
+        if let Some(sharing) = &mut sharing {
+            sharing.related.retain(|related| {
+                let link = page.url.join(&related.link).ok();
+                link.is_none() || (link.as_ref() != Some(&page.url) && link != asked)
+            });
+        }
+        let vanished = sharing.as_ref().is_none_or(|sharing| sharing.window.is_none());
+        if let Some(link) = self.state.complete.clone()
+            && vanished
+            && sharing.as_ref().and_then(Sharing::complete).is_none()
+        {
+            let known = Related { link, title: None, kind: RelatedKind::Complete };
+            sharing.get_or_insert_default().related.push(known);
+        }
+        sharing
+    }
+
+    fn judge(&self, sharing: Option<&Sharing>, url: &Url) -> Judgement {
+        let remembered = self.state.until.as_deref();
+        let window = sharing.and_then(|sharing| sharing.window.as_ref());
+        let complete = sharing.and_then(Sharing::complete);
+        let step = match (after_reading(remembered, sharing, url.as_str()), complete) {
+            // Nothing that another life of the publisher has purged is discarded here.
+            (Step::ReadComplete { link, reason: Reason::OutOfSync }, _)
+                if began_anew(remembered, window) =>
+            {
+                Step::ReadComplete { link, reason: Reason::WentBack }
+            }
+            (Step::Merge(_), Some(link)) if self.state.needs_complete => {
+                Step::ReadComplete { link: link.to_owned(), reason: Reason::Initial }
+            }
+            (step, _) => step,
+        };
+        match step {
+            Step::ReadComplete {
+                reason: reason @ (Reason::Initial | Reason::WentBack), ..
+            } if is_whole(sharing) => {
+                let step = Step::Merge(after_complete(reason, sharing, sharing));
+                Judgement { step, reason: Some(reason) }
+            }
+            Step::ReadComplete { reason, .. } => Judgement { step, reason: Some(reason) },
+            Step::Merge(_) => Judgement { step, reason: None },
+        }
+    }
+
+    /// What a page tells of the remote, whatever is done with its items.
+    fn noted(&self, page: &Page, sharing: Option<&Sharing>, hub: bool) -> RemoteState {
+        let window = sharing.and_then(|sharing| sharing.window.as_ref());
+        // The next page of a hub has another address, unless there was nothing after this place.
+        let same_next_time = !hub || window.is_some_and(|window| window.since == window.until);
+        let validators =
+            if same_next_time { page.validators.clone() } else { Validators::default() };
+        let complete = sharing.and_then(Sharing::complete).map(str::to_owned);
+        RemoteState {
+            complete: complete.or_else(|| self.state.complete.clone()),
+            expires: sharing.and_then(|sharing| sharing.expires).map(moment),
+            etag: validators.etag,
+            last_modified: validators.last_modified,
+            read_only: self.state.read_only || !hub,
+            ..self.state.clone()
+        }
+    }
+
+    fn concluded(
+        &mut self,
+        noted: RemoteState,
+        conclusion: Conclusion,
+        complete: bool,
+    ) -> RemoteState {
+        let Conclusion { remember, warning, .. } = conclusion;
+        let lacks =
+            matches!(warning, Some(window::Warning::MayLackItems | window::Warning::StaleComplete));
+        if let Some(warning) = warning {
+            self.warn(warning);
+        }
+        RemoteState {
+            until: remember.or_else(|| noted.until.clone()),
+            needs_complete: lacks || (noted.needs_complete && !complete),
+            ..noted
+        }
+    }
+}
+
+/// Whether a window begins where a change order of ours begins: such a feed lacks nothing (R-F26).
+fn is_whole(sharing: Option<&Sharing>) -> bool {
+    sharing
+        .and_then(|sharing| sharing.window.as_ref())
+        .and_then(|window| window.since.parse::<Until>().ok())
+        .is_some_and(|since| since.number == Number::ZERO)
+}
+
+/// Whether the publisher lives another life than the one we remember, as far as its texts tell.
+fn began_anew(remembered: Option<&str>, window: Option<&Window>) -> bool {
+    let epoch = |text: &str| text.parse::<Until>().ok().map(|until| until.epoch);
+    let now = window.and_then(|window| epoch(&window.until));
+    let before = remembered.and_then(epoch);
+    now.is_some() && before.is_some() && now != before
+}
+
+fn page_url(hub: &Url, since: Option<&str>, items: usize) -> Url {
+    let mut url = hub.clone();
+    let kept: Vec<(String, String)> = hub
+        .query_pairs()
+        .filter(|(name, _)| name != "since" && name != "limit")
+        .map(|(name, value)| (name.into_owned(), value.into_owned()))
+        .collect();
+    url.query_pairs_mut()
+        .clear()
+        .extend_pairs(kept)
+        .extend_pairs(since.map(|since| ("since", since)))
+        .append_pair("limit", &items.to_string());
+    url
+}
+
+fn moment(when: Timestamp) -> Moment {
+    let seconds = u64::try_from(when.unix_seconds()).unwrap_or(0);
+    Moment::from_micros(seconds.saturating_mul(1_000_000))
+}

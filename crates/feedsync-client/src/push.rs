@@ -1,0 +1,237 @@
+//! From us to a hub: what changed here since it was last offered something.
+//!
+//! Items whose every version came from that same hub are not sent back to it, unless it may have lost
+//! them. A batch that is refused as a whole is halved until the item at fault stands alone: that one
+//! is reported and passed over, the others go.
+
+use feedsync_endpoint::{Counts, EndpointError};
+use feedsync_store::{Collection, Number, Origin, PageLimit, RemoteState, StoredItem};
+use http::StatusCode;
+use serde::Deserialize;
+
+use crate::error::SyncError;
+use crate::fetch::{FetchError, Fetched, Request, Url, shown};
+use crate::progress::Step;
+use crate::pull::PAGE_BYTES;
+use crate::report::{RefusedItem, Side, Warning};
+use crate::session::Run;
+use crate::wire;
+
+/// What one request holds at most, as a hub takes it.
+const BATCH: PageLimit = PageLimit { items: 1_000, bytes: 4 << 20 };
+const BATCH_BYTES: usize = 8 << 20;
+
+/// So many items refused with whole requests are passed over; more means that the hub, not an item,
+/// is at fault.
+const FAULTY: usize = 16;
+
+/// How we stand with a hub after a push.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Aftermath {
+    /// We know all that it holds.
+    InStep,
+    /// Others changed something there meanwhile.
+    Behind,
+}
+
+/// What a hub says of the items that it was offered.
+#[derive(Debug, Deserialize)]
+struct Answer {
+    since: String,
+    until: String,
+    counts: Tally,
+    #[serde(default)]
+    items: Vec<Judged>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Tally {
+    added: u64,
+    unchanged: u64,
+    updated: u64,
+    conflict: u64,
+    refused: u64,
+}
+
+#[derive(Debug, Deserialize)]
+struct Judged {
+    id: Option<String>,
+    outcome: String,
+    reason: Option<String>,
+}
+
+/// What became of one request.
+enum Posted {
+    Taken(Answer),
+    /// Some item is at fault, or there are too many.
+    Refused(FetchError),
+    /// The hub takes nothing from us.
+    Closed(FetchError),
+}
+
+impl Run<'_> {
+    /// Offers what changed here. What was offered is remembered after each request; a temporary
+    /// refusal is an error and leaves that as it was.
+    pub(crate) async fn push(&mut self, hub: &Url) -> Result<Aftermath, SyncError> {
+        let name = self.remote.collection.clone();
+        let up_to = self.endpoint.collection(&name).await?.last;
+        let mut aftermath = Aftermath::InStep;
+        let mut after = self.state.pushed;
+        let refused_before = self.report.refused.len();
+        while after < up_to {
+            let store = self.endpoint.store();
+            let page = store.changes(&name, after, Some(up_to), BATCH).await?;
+            let offered = page.items.into_iter().filter(|stored| self.is_news(stored)).collect();
+            match self.offer(hub, &page.collection, offered).await? {
+                Some(Aftermath::InStep) => {}
+                Some(Aftermath::Behind) => aftermath = Aftermath::Behind,
+                None => return Ok(Aftermath::InStep),
+            }
+            after = page.through;
+            if !self.dry_run
+                && after > page.collection.sent
+                && self.report.refused.len() == refused_before
+            {
+                self.endpoint.mark_sent(&name, after).await?;
+            }
+            self.progress.step(Step::Pushed { changes: after.get(), of: up_to.get() });
+        }
+        let pushed = after.max(self.state.pushed);
+        self.remember(RemoteState { pushed, may_lack: false, ..self.state.clone() }).await?;
+        Ok(aftermath)
+    }
+
+    fn is_news(&self, stored: &StoredItem) -> bool {
+        self.state.may_lack || stored.origin != Origin::Remote(self.remote.id)
+    }
+
+    /// Sends items, in their order, in as many requests as it takes; `None` if the hub takes nothing.
+    async fn offer(
+        &mut self,
+        hub: &Url,
+        collection: &Collection,
+        items: Vec<StoredItem>,
+    ) -> Result<Option<Aftermath>, SyncError> {
+        self.report.offered += items.len() as u64;
+        if items.is_empty() || self.dry_run {
+            return Ok(Some(Aftermath::InStep));
+        }
+        let identity = self.endpoint.identity().await?;
+        let now = self.endpoint.environment().now();
+        let updated = now.timestamp().ok_or(EndpointError::Clock)?;
+        let mut aftermath = Aftermath::InStep;
+        let mut faulty = 0;
+        let mut waiting = vec![items];
+        while let Some(mut batch) = waiting.pop() {
+            let through = batch.last().map_or(self.state.pushed, |stored| stored.number);
+            let body = wire::offer(collection, identity.name.as_str(), updated, &batch);
+            let fits = body.len() <= BATCH_BYTES || batch.len() == 1;
+            let posted = if fits { Some(self.post(hub, collection, body).await?) } else { None };
+            match posted {
+                Some(Posted::Taken(answer)) => {
+                    if self.account(answer, through).await? == Aftermath::Behind {
+                        aftermath = Aftermath::Behind;
+                    }
+                }
+                Some(Posted::Closed(error)) => {
+                    self.close(error).await?;
+                    return Ok(None);
+                }
+                Some(Posted::Refused(error)) if batch.len() == 1 => {
+                    faulty += 1;
+                    if faulty > FAULTY {
+                        return Err(error.into());
+                    }
+                    let id = Some(batch[0].item.id.to_string());
+                    let reason = error.to_string();
+                    self.report.refused.push(RefusedItem { by: Side::There, id, reason });
+                    self.report.pushed.refused += 1;
+                    self.remember(RemoteState { pushed: through, ..self.state.clone() }).await?;
+                }
+                Some(Posted::Refused(_)) | None => {
+                    let second = batch.split_off(batch.len() / 2);
+                    waiting.push(second);
+                    waiting.push(batch);
+                }
+            }
+        }
+        Ok(Some(aftermath))
+    }
+
+    async fn post(
+        &self,
+        hub: &Url,
+        collection: &Collection,
+        body: String,
+    ) -> Result<Posted, SyncError> {
+        let media_type = wire::media_type(collection.format);
+        let request = Request::post(hub.clone(), media_type, body)
+            .accept("application/json")
+            .within(PAGE_BYTES);
+        let response = match self.fetcher.fetch(request).await {
+            Ok(Fetched::Answer(response)) => response,
+            Ok(Fetched::NotModified) => return Err(nonsense(hub, "304 to a POST")),
+            Err(error) => return refusal(error),
+        };
+        let bytes = response.into_bytes().await?;
+        let answer = serde_json::from_slice(&bytes);
+        Ok(Posted::Taken(answer.map_err(|error| nonsense(hub, &error.to_string()))?))
+    }
+
+    /// Reckons with an answer. If the hub stood where we knew it, all that it has got since is ours:
+    /// its new place can be remembered, and nothing of it is read again.
+    async fn account(&mut self, answer: Answer, through: Number) -> Result<Aftermath, SyncError> {
+        let Answer { since, until, counts, items } = answer;
+        self.report.pushed += Counts {
+            added: counts.added,
+            unchanged: counts.unchanged,
+            updated: counts.updated,
+            conflict: counts.conflict,
+            refused: counts.refused,
+        };
+        self.report.refused.extend(items.into_iter().filter(|item| item.outcome == "refused").map(
+            |item| RefusedItem {
+                by: Side::There,
+                id: item.id,
+                reason: item.reason.unwrap_or_default(),
+            },
+        ));
+        let known = self.state.until.as_ref() == Some(&since);
+        let mut state = RemoteState { pushed: through, read_only: false, ..self.state.clone() };
+        if known && since != until {
+            (state.until, state.etag, state.last_modified) = (Some(until), None, None);
+        }
+        self.remember(state).await?;
+        Ok(if known { Aftermath::InStep } else { Aftermath::Behind })
+    }
+
+    async fn close(&mut self, error: FetchError) -> Result<(), SyncError> {
+        self.remember(RemoteState { read_only: true, ..self.state.clone() }).await?;
+        if !self.direction.pull {
+            return Err(error.into());
+        }
+        self.warn(Warning::ReadOnly(error.to_string()));
+        Ok(())
+    }
+}
+
+/// What a refusal means: of an item or of all, for now or for good.
+fn refusal(error: FetchError) -> Result<Posted, SyncError> {
+    match error.status() {
+        Some(
+            StatusCode::BAD_REQUEST
+            | StatusCode::PAYLOAD_TOO_LARGE
+            | StatusCode::UNPROCESSABLE_ENTITY,
+        ) => Ok(Posted::Refused(error)),
+        Some(
+            StatusCode::FORBIDDEN | StatusCode::METHOD_NOT_ALLOWED | StatusCode::NOT_IMPLEMENTED,
+        ) => Ok(Posted::Closed(error)),
+        _ => Err(error.into()),
+    }
+}
+
+fn nonsense(hub: &Url, reason: &str) -> SyncError {
+    let reason = format!("not the answer of a hub: {reason}");
+    SyncError::Protocol { url: shown(hub), reason }
+}

@@ -1,0 +1,251 @@
+//! Synchronising one collection with one remote (section 4.1).
+//!
+//! Any feed will do: a static file on any web server is read by the letter of 4.1, with the readings
+//! R-F28 to R-F38. A feed whose answer names a feed with the relation [`CHANGES`] is a hub's: it is
+//! read in pages after what we remember, and takes our changes.
+//!
+//! Order: pull, then push, so that what is pushed has been merged and what the push adds there can be
+//! remembered without reading it again. Each page and the place after it are stored in one
+//! transaction, so that a crash at any moment costs a repetition of one page at most.
+
+use std::time::{Duration, SystemTime};
+
+use feedsync_endpoint::{Conclusion, Endpoint, Source};
+use feedsync_store::{Moment, Remote, RemoteState};
+use http::StatusCode;
+
+use crate::error::SyncError;
+use crate::fetch::{Fetched, Fetcher, Request, Response, RetryAfter, Url, Validators, address};
+use crate::progress::{Progress, Step};
+use crate::push::Aftermath;
+use crate::report::{SyncReport, Warning};
+use crate::wire::ACCEPT_FEED;
+
+/// The relation of a link to a collection's FeedSync feed on a hub, which takes `POST` there.
+pub const CHANGES: &str = "urn:feedsync:1:changes";
+
+/// Times that a push which found changes of others is followed by another round.
+const ROUNDS: usize = 3;
+
+/// Which ways changes travel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Direction {
+    /// From the remote to us.
+    pub pull: bool,
+    /// From us to the remote.
+    pub push: bool,
+}
+
+impl Direction {
+    /// Both ways.
+    pub const BOTH: Self = Self { pull: true, push: true };
+}
+
+/// An endpoint and its way out.
+#[derive(Clone)]
+pub struct Session {
+    endpoint: Endpoint,
+    fetcher: Fetcher,
+}
+
+impl Session {
+    /// A session of an endpoint.
+    pub fn new(endpoint: Endpoint, fetcher: Fetcher) -> Self {
+        Self { endpoint, fetcher }
+    }
+
+    /// The endpoint.
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    /// The way out.
+    pub fn fetcher(&self) -> &Fetcher {
+        &self.fetcher
+    }
+
+    /// Brings a collection in step with a remote. Dropped at any moment, it leaves what was stored
+    /// so far, and the next call goes on from there. A dry run reads and counts, and writes nothing on
+    /// either side.
+    ///
+    /// A failure is remembered with the remote, and when it wants to be asked again.
+    pub async fn sync(
+        &self,
+        remote: &Remote,
+        direction: Direction,
+        progress: &dyn Progress,
+        dry_run: bool,
+    ) -> Result<SyncReport, SyncError> {
+        let known = self.endpoint.store().remotes(Some(&remote.collection)).await?;
+        let remote = known
+            .into_iter()
+            .find(|known| known.id == remote.id)
+            .ok_or_else(|| SyncError::Forgotten { collection: remote.collection.clone() })?;
+        let now = self.endpoint.environment().now();
+        if let Some(until) = remote.state.not_before.filter(|&until| until > now) {
+            return Err(SyncError::NotYet { url: remote.url, until });
+        }
+        let mut run = Run {
+            endpoint: &self.endpoint,
+            fetcher: self.fetcher.metered(),
+            state: remote.state.clone(),
+            remote,
+            direction,
+            progress,
+            dry_run,
+            report: SyncReport::default(),
+        };
+        match run.through().await {
+            Ok(()) => Ok(run.finish().await?),
+            Err(error) => {
+                // That it cannot be noted is told by whatever fails next; this failure came first.
+                let _ = run.fail(&error).await;
+                Err(error)
+            }
+        }
+    }
+}
+
+/// One synchronisation under way. `state` is what is stored of the remote.
+pub(crate) struct Run<'a> {
+    pub(crate) endpoint: &'a Endpoint,
+    pub(crate) fetcher: Fetcher,
+    pub(crate) remote: Remote,
+    pub(crate) state: RemoteState,
+    pub(crate) direction: Direction,
+    pub(crate) progress: &'a dyn Progress,
+    pub(crate) dry_run: bool,
+    pub(crate) report: SyncReport,
+}
+
+/// What an address turned out to be.
+enum Peer {
+    Hub(Url),
+    Feed(Response),
+    /// A feed that is as it was.
+    Unchanged,
+}
+
+impl Run<'_> {
+    async fn through(&mut self) -> Result<(), SyncError> {
+        let hub = match self.peer().await? {
+            Peer::Hub(hub) => hub,
+            Peer::Unchanged if self.direction.pull => return Ok(()),
+            Peer::Feed(feed) if self.direction.pull => return self.pull_feed(feed).await,
+            Peer::Unchanged | Peer::Feed(_) => {
+                return Err(SyncError::ReadOnly { url: self.remote.url.clone() });
+            }
+        };
+        for _ in 0..ROUNDS {
+            if self.direction.pull {
+                self.pull_hub(&hub).await?;
+            }
+            // Who asks for nothing but a push may know that the remote takes them again.
+            let push = self.direction.push && !(self.state.read_only && self.direction.pull);
+            if !push || self.push(&hub).await? == Aftermath::InStep || self.dry_run {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds out what the remote is; asks only where that is not known.
+    async fn peer(&mut self) -> Result<Peer, SyncError> {
+        if let Some(changes) = &self.state.changes {
+            return Ok(Peer::Hub(address(changes)?));
+        }
+        let url = address(&self.remote.url)?;
+        let request = Request::read(url.clone()).accept(ACCEPT_FEED).unless(&self.validators());
+        let response = match self.ask(request, &url).await? {
+            Fetched::NotModified => return Ok(Peer::Unchanged),
+            Fetched::Answer(response) => response,
+        };
+        let Some(hub) = response.link(CHANGES) else {
+            return Ok(Peer::Feed(response));
+        };
+        // The body stays unread: the hub's pages hold it.
+        let changes = Some(String::from(hub.clone()));
+        self.remember(RemoteState { changes, read_only: false, ..self.state.clone() }).await?;
+        Ok(Peer::Hub(hub))
+    }
+
+    /// Fetches, and tells.
+    pub(crate) async fn ask(&self, request: Request, url: &Url) -> Result<Fetched, SyncError> {
+        self.progress.step(Step::Reading { url: &crate::fetch::shown(url) });
+        Ok(self.fetcher.fetch(request).await?)
+    }
+
+    /// What to ask with; nothing where an unchanged feed would still leave something to do.
+    pub(crate) fn validators(&self) -> Validators {
+        if self.state.needs_complete && self.state.complete.is_some() {
+            return Validators::default();
+        }
+        Validators {
+            etag: self.state.etag.clone(),
+            last_modified: self.state.last_modified.clone(),
+        }
+    }
+
+    /// Stores how far we are. In a dry run it is only kept in mind.
+    pub(crate) async fn remember(&mut self, state: RemoteState) -> Result<(), SyncError> {
+        if !self.dry_run && state != self.state {
+            let conclusion = Conclusion { remote: self.remote.id, state: state.clone() };
+            let source = Source::Remote(self.remote.id);
+            let name = &self.remote.collection;
+            self.endpoint.incorporate(name, source, Vec::new(), Some(conclusion)).await?;
+        }
+        self.state = state;
+        Ok(())
+    }
+
+    pub(crate) fn warn(&mut self, warning: impl Into<Warning>) {
+        let warning = warning.into();
+        if !self.report.warnings.contains(&warning) {
+            self.report.warnings.push(warning);
+        }
+    }
+
+    async fn finish(mut self) -> Result<SyncReport, SyncError> {
+        let state = RemoteState {
+            not_before: None,
+            failures: 0,
+            failure: None,
+            succeeded: Some(self.endpoint.environment().now()),
+            ..self.state.clone()
+        };
+        self.remember(state).await?;
+        let traffic = self.fetcher.traffic();
+        Ok(SyncReport {
+            requests: traffic.requests(),
+            sent: traffic.sent(),
+            received: traffic.received(),
+            state: self.state,
+            ..self.report
+        })
+    }
+
+    async fn fail(&mut self, error: &SyncError) -> Result<(), SyncError> {
+        let wish = match error {
+            SyncError::Fetch(error) => error.retry_after(),
+            _ => None,
+        };
+        let gone = matches!(error, SyncError::Fetch(error)
+            if matches!(error.status(), Some(StatusCode::NOT_FOUND | StatusCode::GONE)));
+        let now = self.endpoint.environment().now();
+        let state = RemoteState {
+            // What is gone may have moved: the next time it is looked for again.
+            changes: self.state.changes.clone().filter(|_| !gone),
+            failures: self.state.failures.saturating_add(1),
+            failure: Some(error.to_string()),
+            not_before: wish.map(|wish| later(now, wish)),
+            ..self.state.clone()
+        };
+        self.remember(state).await
+    }
+}
+
+fn later(now: Moment, wish: RetryAfter) -> Moment {
+    let clock = SystemTime::UNIX_EPOCH + Duration::from_micros(now.micros());
+    let delay = u64::try_from(wish.from_now(clock).as_micros()).unwrap_or(u64::MAX);
+    Moment::from_micros(now.micros().saturating_add(delay))
+}

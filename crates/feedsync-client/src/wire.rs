@@ -1,0 +1,76 @@
+//! Feeds as bytes: what is asked for, how it is read, how what is offered is written.
+
+use feedsync::{Format, Timestamp};
+use feedsync_formats::{FeedHead, FeedWriter, ReadError, ReadOptions, Reading, read};
+use feedsync_store::{Collection, StoredItem};
+
+/// For any feed: FeedSync's formats first, then whatever may turn out to be one.
+pub(crate) const ACCEPT_FEED: &str = "application/atom+xml, application/rss+xml, text/x-opml, \
+     application/json, application/xml;q=0.9, text/xml;q=0.9, */*;q=0.1";
+
+/// For a hub: any format with equal liking, so that it takes the collection's own.
+pub(crate) const ACCEPT_HUB: &str = "application/atom+xml, application/rss+xml, text/x-opml, \
+     application/json, application/xml";
+
+/// How strictly a feed is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// A hub, which writes as it should.
+    Hub,
+    /// The web.
+    Web,
+}
+
+/// Reads a feed of any format, away from the threads that must not wait.
+pub(crate) async fn decode(bytes: Vec<u8>, origin: Origin) -> Result<Reading, ReadError> {
+    let reading = tokio::task::spawn_blocking(move || {
+        let options = match origin {
+            Origin::Hub => ReadOptions::strict(),
+            Origin::Web => ReadOptions::tolerant(),
+        };
+        read(&bytes, None, &options)
+    });
+    match reading.await {
+        Ok(reading) => reading,
+        Err(failure) => std::panic::resume_unwind(failure.into_panic()),
+    }
+}
+
+/// The document that offers these items to a hub, in the collection's format. What a publisher says
+/// of a feed to one consumer (`sx:sharing`, 2.2) has no place in it.
+pub(crate) fn offer(
+    collection: &Collection,
+    author: &str,
+    updated: Timestamp,
+    items: &[StoredItem],
+) -> String {
+    let head = FeedHead {
+        id: &collection.feed_id,
+        title: &collection.title,
+        updated,
+        author,
+        self_link: None,
+        next: None,
+        links: &[],
+        sharing: None,
+    };
+    let mut body = String::new();
+    let mut writer = FeedWriter::new(collection.format);
+    writer.begin(&mut body, &head);
+    for stored in items {
+        writer.item(&mut body, &stored.item);
+    }
+    writer.end(&mut body);
+    body
+}
+
+/// The media type of a document of ours.
+pub(crate) const fn media_type(format: Format) -> &'static str {
+    match format {
+        Format::Atom => "application/atom+xml",
+        Format::Rss => "application/rss+xml",
+        Format::Opml => "text/x-opml",
+        Format::Json => "application/json",
+        Format::Pox => "application/xml",
+    }
+}
