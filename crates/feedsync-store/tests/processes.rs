@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use feedsync::ItemId;
 use feedsync_store::conformance::change_order::follow;
@@ -135,6 +135,34 @@ fn processes_that_share_a_store_write_one_order() {
         assert_eq!(own(follower.join().unwrap()), said, "no follower misses or repeats a change");
     }
     assert_eq!(check(&store), said);
+}
+
+/// A command beside a busy hub: it gets its turn.
+#[test]
+fn a_process_that_writes_all_the_time_leaves_room_for_others() {
+    let directory = TempDir::new().unwrap();
+    let store = Arc::new(init(directory.path()));
+    let busy = Arc::new(AtomicUsize::new(1));
+    let writers: Vec<_> = (0..16)
+        .map(|_| {
+            let (store, busy) = (store.clone(), busy.clone());
+            thread::spawn(move || {
+                while busy.load(Ordering::SeqCst) != 0 {
+                    write(&store, 0);
+                }
+            })
+        })
+        .collect();
+    let begin = Instant::now();
+    let output = spawn(directory.path(), 5).wait_with_output().unwrap();
+    let took = begin.elapsed();
+    busy.store(0, Ordering::SeqCst);
+    writers.into_iter().for_each(|writer| writer.join().unwrap());
+    assert!(output.status.success());
+    assert_eq!(acknowledged(&String::from_utf8_lossy(&output.stdout)).len(), THREADS * 5);
+    assert!(took < Duration::from_secs(30), "{took:?}");
+    println!("{} updates beside a busy process in {took:?}", THREADS * 5);
+    check(&store);
 }
 
 /// 40 kills, 200 with `FEEDSYNC_LONG`; each at another moment of the child's life.

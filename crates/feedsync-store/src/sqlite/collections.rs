@@ -204,6 +204,15 @@ pub(super) fn found(
     reincarnate(connection, &identity::mint(name, environment), environment.now())
 }
 
+/// Whether the store is where it was.
+pub(super) fn is_settled(connection: &Connection, place: &str) -> Result<bool, StoreError> {
+    let known: Option<String> =
+        connection.query_row("SELECT place FROM endpoint", [], |row| row.get(0)).optional()?;
+    known
+        .map(|known| known == place)
+        .ok_or_else(|| StoreError::Damaged("a store without endpoint".to_owned()))
+}
+
 /// Makes sure that the store is where it was. If not, this may be a copy, or a former state put
 /// back: a new incarnation signs from here on, and every collection begins a new epoch.
 pub(super) fn settle(
@@ -211,23 +220,18 @@ pub(super) fn settle(
     place: &str,
     environment: &dyn Environment,
 ) -> Result<(), StoreError> {
-    let known: Option<String> =
-        connection.query_row("SELECT place FROM endpoint", [], |row| row.get(0)).optional()?;
-    match known {
-        None => Err(StoreError::Damaged("a store without endpoint".to_owned())),
-        Some(known) if known == place => Ok(()),
-        Some(_) => {
-            let name = identity(connection)?.name;
-            reincarnate(connection, &identity::mint(&name, environment), environment.now())?;
-            for collection in all(connection)? {
-                let epoch = begin_epoch(connection, environment)?;
-                connection.execute(
-                    "UPDATE collections SET epoch_began = ?2, epoch_tail = ?3 WHERE name = ?1",
-                    params![collection.name.as_str(), epoch.began(), epoch.tail()],
-                )?;
-            }
-            connection.execute("UPDATE endpoint SET place = ?1", [place])?;
-            Ok(())
-        }
+    if is_settled(connection, place)? {
+        return Ok(());
     }
+    let name = identity(connection)?.name;
+    reincarnate(connection, &identity::mint(&name, environment), environment.now())?;
+    for collection in all(connection)? {
+        let epoch = begin_epoch(connection, environment)?;
+        connection.execute(
+            "UPDATE collections SET epoch_began = ?2, epoch_tail = ?3 WHERE name = ?1",
+            params![collection.name.as_str(), epoch.began(), epoch.tail()],
+        )?;
+    }
+    connection.execute("UPDATE endpoint SET place = ?1", [place])?;
+    Ok(())
 }

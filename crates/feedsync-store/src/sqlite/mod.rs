@@ -86,15 +86,20 @@ impl SqliteStore {
             });
         }
         let mut connection = schema::connect(&file)?;
-        match schema::contents(&connection)? {
+        let contents = schema::contents(&connection)?;
+        match contents {
             schema::Contents::Store(_) => schema::write_ahead(&connection)?,
             _ => return Err(StoreError::Foreign { path: file }),
         }
         let place = place::place(&file)?;
-        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        schema::migrate(&transaction, &file)?;
-        collections::settle(&transaction, &place, &*environment)?;
-        transaction.commit()?;
+        // Nearly always nothing is to be done, and nobody who writes is waited for.
+        if !schema::is_current(contents) || !collections::is_settled(&connection, &place)? {
+            let transaction =
+                connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            schema::migrate(&transaction, &file)?;
+            collections::settle(&transaction, &place, &*environment)?;
+            transaction.commit()?;
+        }
         Self::start(directory, connection, environment)
     }
 

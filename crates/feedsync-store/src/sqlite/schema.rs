@@ -1,6 +1,7 @@
 //! Connections and the schema's numbered migrations.
 
 use std::path::Path;
+use std::thread;
 use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction};
@@ -13,8 +14,10 @@ const APPLICATION_ID: i64 = 0x6673_796e;
 /// Each brings the schema to the next version; the newest is the last.
 const MIGRATIONS: [&str; 1] = [include_str!("migrations/001.sql")];
 
-/// How long a writer waits for a writer in another process before it asks again.
-const BUSY: Duration = Duration::from_secs(5);
+/// A writer that finds another process writing asks again so soon, since a busy process leaves only
+/// short gaps, and no more often than this: about a minute.
+const PAUSE: Duration = Duration::from_micros(500);
+const TRIES: i32 = 100_000;
 
 /// What the file holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,11 +32,11 @@ pub(super) enum Contents {
 
 /// A connection that writes. Every commit is durable before it returns.
 pub(super) fn connect(file: &Path) -> Result<Connection, StoreError> {
-    let connection = Connection::open_with_flags(
+    let mut connection = Connection::open_with_flags(
         file,
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
     )?;
-    connection.busy_timeout(BUSY)?;
+    connection.busy_handler(Some(ask_again))?;
     connection.set_prepared_statement_cache_capacity(64);
     let settings = "PRAGMA synchronous = FULL;
          PRAGMA fullfsync = ON;
@@ -50,6 +53,11 @@ pub(super) fn connect(file: &Path) -> Result<Connection, StoreError> {
         }
         result => Ok(result.map(|()| connection)?),
     }
+}
+
+fn ask_again(tries: i32) -> bool {
+    thread::sleep(PAUSE);
+    tries < TRIES
 }
 
 fn is_not_a_database(error: &rusqlite::Error) -> bool {
@@ -91,6 +99,11 @@ pub(super) fn contents(connection: &Connection) -> Result<Contents, StoreError> 
         Err(error) if is_not_a_database(&error) => Ok(Contents::Foreign),
         result => Ok(result?),
     }
+}
+
+/// Whether the schema is the one this program writes.
+pub(super) fn is_current(contents: Contents) -> bool {
+    contents == Contents::Store(MIGRATIONS.len() as i64)
 }
 
 /// Brings the schema up to date; refuses what is not a store or newer than this program.

@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, ErrorCode};
+use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use crate::error::StoreError;
@@ -17,8 +17,10 @@ use crate::error::StoreError;
 const MOST_TASKS: usize = 512;
 const MOST_TIME: Duration = Duration::from_millis(50);
 
-/// How long a writer in another process may keep us waiting.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// While other processes write too, each commit leaves them a gap; for so long after the last sign of
+/// them.
+const GAP: Duration = Duration::from_millis(1);
+const COURTESY: Duration = Duration::from_secs(1);
 
 /// Something to write.
 trait Task: Send {
@@ -101,9 +103,10 @@ impl Drop for Writer {
 }
 
 fn write(connection: Connection, tasks: &Receiver<Box<dyn Task>>) {
+    let mut others = Others { version: None, last_seen: None };
     while let Ok(first) = tasks.recv() {
         let mut done = Vec::new();
-        let failure = match begin(&connection) {
+        let failure = match connection.execute_batch("BEGIN IMMEDIATE") {
             Ok(()) => match batch(&connection, first, tasks, &mut done) {
                 Ok(()) => connection.execute_batch("COMMIT").err().map(Failure::Commit),
                 Err(error) => Some(Failure::Before(error)),
@@ -119,6 +122,27 @@ fn write(connection: Connection, tasks: &Receiver<Box<dyn Task>>) {
         }
         for task in done {
             task.answer(failure.as_ref().map(Failure::error));
+        }
+        others.leave_a_gap(&connection);
+    }
+}
+
+/// What is known of other processes that write to the file.
+struct Others {
+    version: Option<i64>,
+    last_seen: Option<Instant>,
+}
+
+impl Others {
+    fn leave_a_gap(&mut self, connection: &Connection) {
+        // It changes with commits of others only. Not to know it is no harm.
+        let version = connection.query_row("PRAGMA data_version", [], |row| row.get(0)).ok();
+        if self.version.is_some() && version != self.version {
+            self.last_seen = Some(Instant::now());
+        }
+        self.version = version;
+        if self.last_seen.is_some_and(|seen| seen.elapsed() < COURTESY) {
+            thread::sleep(GAP);
         }
     }
 }
@@ -136,17 +160,6 @@ impl Failure {
         match self {
             Self::Before(error) => StoreError::Database(error.to_string().into()),
             Self::Commit(error) => StoreError::Unknown(error.to_string()),
-        }
-    }
-}
-
-fn begin(connection: &Connection) -> Result<(), rusqlite::Error> {
-    let started = Instant::now();
-    loop {
-        match connection.execute_batch("BEGIN IMMEDIATE") {
-            Err(rusqlite::Error::SqliteFailure(failure, _))
-                if failure.code == ErrorCode::DatabaseBusy && started.elapsed() < PATIENCE => {}
-            result => return result,
         }
     }
 }
