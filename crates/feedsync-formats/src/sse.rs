@@ -18,6 +18,7 @@ mod claim;
 mod document;
 mod export;
 mod merge;
+mod observed;
 mod plan;
 mod read;
 mod rebuild;

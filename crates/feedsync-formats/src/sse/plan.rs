@@ -39,11 +39,13 @@ pub(super) struct SyncEdit<'d> {
     pub(super) flag: bool,
     /// The records that it has from now on; `None` leaves them as they are.
     pub(super) records: Option<Vec<Record<'d>>>,
+    /// The place that it claims from now on; `None` leaves its claim as it is.
+    pub(super) place: Option<Place>,
 }
 
 impl SyncEdit<'_> {
     pub(super) fn is_none(&self) -> bool {
-        !self.flag && self.records.is_none()
+        !self.flag && self.records.is_none() && self.place.is_none()
     }
 }
 
@@ -99,16 +101,10 @@ pub(super) fn plan<'d>(local: &'d Document, incoming: &'d Document) -> Plan<'d> 
         outcomes.push((entry.item.id.clone(), outcome));
         decisions.insert(&entry.item.id, decision);
     }
-    let mut moved = Vec::new();
-    if local.format() == Format::Opml {
-        let parents = decisions.iter().map(|(id, decision)| (*id, decision.place.parent.as_ref()));
-        moved = cycles(parents);
-        for id in &moved {
-            if let Some(decision) = decisions.get_mut(id) {
-                decision.edit.flag |= !decision.entry.item.conflict;
-            }
-        }
-    }
+    let moved = match local.format() {
+        Format::Opml => break_cycles(&mut decisions),
+        _ => Vec::new(),
+    };
     let claim = |(id, decision): (&&ItemId, &Decision<'_>)| Claim {
         id: (*id).clone(),
         place: Place {
@@ -118,6 +114,26 @@ pub(super) fn plan<'d>(local: &'d Document, incoming: &'d Document) -> Plan<'d> 
     };
     let claims: Vec<Claim> = decisions.iter().map(claim).collect();
     Plan { tree: order(&claims), decisions, outcomes, moved, ordered: places.ordered }
+}
+
+/// Cycle detection (4.4.2): moves the lowest of each cycle to the end of the root and flags it.
+fn break_cycles(decisions: &mut HashMap<&ItemId, Decision<'_>>) -> Vec<ItemId> {
+    let moved =
+        cycles(decisions.iter().map(|(id, decision)| (*id, decision.place.parent.as_ref())));
+    let at_root =
+        |place: &Place| place.parent.as_ref().is_none_or(|id| !decisions.contains_key(id));
+    let indexes = decisions.values().map(|decision| &decision.place).filter(|place| at_root(place));
+    let mut end = indexes.map(|place| place.index.saturating_add(1)).max().unwrap_or(0);
+    for id in &moved {
+        let Some(decision) = decisions.get_mut(id) else { continue };
+        decision.place = Place { parent: None, index: end };
+        end = end.saturating_add(1);
+        decision.edit.flag |= !decision.entry.item.conflict;
+        if decision.entry.claimed {
+            decision.edit.place = Some(decision.place.clone());
+        }
+    }
+    moved
 }
 
 /// An item, its contents named by where they are.
@@ -178,6 +194,7 @@ fn decide<'d>(
     let edit = SyncEdit {
         flag: merged.conflict && !winner.item.conflict,
         records: (!all_kept.eq(records.iter().cloned())).then_some(records),
+        place: None,
     };
     if incoming_wins {
         return (taken(edit), outcome);

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use feedsync::sse::{Item, Place, Sharing};
 use feedsync::{ItemId, Payload};
 
+use super::observed::{Sibling, indexes};
 use super::sharing::read_sharing;
 use super::sync::{Kind, SyncSource, furniture_of, is_sse, payload_of, read_sync, sync_of};
 use crate::context::Context;
@@ -98,7 +99,7 @@ pub(super) fn parse(text: &str, options: &ReadOptions<'_>) -> Result<Parsed, Rea
         nodes: vec![node(container, 0, Arc::from(""), true, &context)],
         entries: Vec::new(),
         ids: HashSet::new(),
-        next_index: HashMap::new(),
+        siblings: HashMap::new(),
         plain_items: 0,
         refused: Vec::new(),
         read: 0,
@@ -106,6 +107,16 @@ pub(super) fn parse(text: &str, options: &ReadOptions<'_>) -> Result<Parsed, Rea
     };
     let sharing = reading.sharing(head);
     reading.walk(container, 0, None, true, &context)?;
+    for siblings in reading.siblings.values() {
+        let claims: Vec<Sibling<'_>> = siblings
+            .iter()
+            .map(|&index| &reading.entries[index])
+            .map(|entry| (&entry.item.id, entry.claimed.then_some(entry.place.index)))
+            .collect();
+        for (&index, found) in siblings.iter().zip(indexes(&claims)) {
+            reading.entries[index].place.index = found;
+        }
+    }
     if let Some(offset) = reading.of_feedsync.filter(|_| !reading.entries.is_empty()) {
         let message = "this item takes part in FeedSync and others here in SSE";
         reading.remarks.remark(Fault::new(offset, "SSE 1.1", message));
@@ -143,8 +154,8 @@ struct Reading<'a, 'o> {
     nodes: Vec<Node>,
     entries: Vec<Entry>,
     ids: HashSet<ItemId>,
-    /// The index after the last child of each item so far.
-    next_index: HashMap<Option<ItemId>, u64>,
+    /// The entries that stand right in each item and claim nothing else.
+    siblings: HashMap<Option<ItemId>, Vec<usize>>,
     plain_items: usize,
     refused: Vec<(usize, Fault, Option<String>)>,
     /// Items and records so far, plain and refused ones too.
@@ -252,12 +263,11 @@ impl<'a> Reading<'a, '_> {
             }
         };
         self.read += read.conflicts.len();
-        let next = self.next_index.entry(above.cloned()).or_default();
-        let seen = Place { parent: above.cloned(), index: *next };
+        let seen = Place { parent: above.cloned(), index: 0 };
         let claimed = read.claim.is_some();
         let place = read.claim.unwrap_or(seen);
         if place.parent.as_ref() == above {
-            *next = place.index.saturating_add(1).max(*next);
+            self.siblings.entry(above.cloned()).or_default().push(self.entries.len());
         }
         let self_contained = self.self_contained || read.self_contained;
         let Item { id, version, deleted, conflict, history, .. } = read.item;

@@ -9,7 +9,7 @@ use super::attributes::Attributes;
 use super::claim;
 use crate::context::Context;
 use crate::options::ReadOptions;
-use crate::payload::{Extraction, extract};
+use crate::payload::{Extraction, OWN, extract};
 use crate::remarks::{Fault, Remarks};
 use crate::xml::{Element, Namespace};
 
@@ -51,6 +51,8 @@ pub(super) struct SyncSource {
     pub(super) claim: Vec<Range<usize>>,
     /// What it uses and does not declare: prefix and namespace.
     pub(super) inherited: Vec<(String, String)>,
+    /// The prefix that stands for our namespace, if it is used.
+    pub(super) own_prefix: Option<String>,
     /// The default namespace inside.
     pub(super) default: Option<String>,
     /// `sx:conflicts`: all of it, and each `sx:conflict` in it.
@@ -225,18 +227,25 @@ fn source<'a>(sync: Element<'_, 'a>, context: &Context<'a>) -> SyncSource {
     }
     used.sort_unstable();
     used.dedup();
+    let is_used = |prefix: &str| used.binary_search(&prefix).is_ok();
     let declares = |prefix: &str| {
         sync.attributes().iter().any(|attribute| attribute.declared_prefix(text) == Some(prefix))
     };
     let inherited = context
         .prefixes
         .iter()
-        .filter(|declaration| used.binary_search(&declaration.prefix).is_ok())
+        .filter(|declaration| is_used(declaration.prefix))
         .filter(|declaration| !declares(declaration.prefix))
         .map(|declaration| (declaration.prefix.to_owned(), declaration.iri.clone().into_owned()))
         .collect();
+    let own_prefix = inside
+        .prefixes
+        .iter()
+        .find(|known| known.iri == OWN && (declares(known.prefix) || is_used(known.prefix)))
+        .map(|known| known.prefix.to_owned());
     let conflicts = sync.children().find(|child| is_sse(*child, "conflicts"));
     SyncSource {
+        own_prefix,
         span: sync.span(),
         tag: sync.start_tag_span(),
         name: sync.span().start + 1..sync.name_end(),

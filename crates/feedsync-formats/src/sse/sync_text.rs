@@ -68,7 +68,8 @@ fn push_sync(
     if edit.flag {
         cuts.extend(sync.conflict.clone());
     }
-    if moved.is_some() {
+    let place = edit.place.as_ref().or(moved.and_then(|moved| moved.place));
+    if moved.is_some() || place.is_some() {
         cuts.extend(sync.claim.iter().cloned());
     }
     cuts.sort_by_key(|cut| cut.start);
@@ -81,11 +82,16 @@ fn push_sync(
     if edit.flag {
         push_attribute(out, "conflict", "true");
     }
-    if let Some(moved) = moved {
-        let prefix = free_prefix(&text[sync.span.clone()]);
-        push_declaration(out, &prefix, OWN);
-        push_attribute(out, &format!("{prefix}:self-contained"), "true");
-        if let Some(place) = moved.place {
+    if moved.is_some() || place.is_some() {
+        let prefix = sync.own_prefix.clone().unwrap_or_else(|| {
+            let prefix = free_prefix(&text[sync.span.clone()]);
+            push_declaration(out, &prefix, OWN);
+            prefix
+        });
+        if moved.is_some() || entry.self_contained {
+            push_attribute(out, &format!("{prefix}:self-contained"), "true");
+        }
+        if let Some(place) = place {
             claim::push(out, &prefix, entry.item.version, place);
         }
     }
@@ -97,11 +103,13 @@ fn push_sync(
     out.push_str(&text[sync.content.end..sync.span.end]);
 }
 
-/// A prefix for our namespace that the text does not use otherwise.
+/// A prefix for our namespace that the text neither uses nor declares.
 fn free_prefix(text: &str) -> String {
-    let used = |prefix: &String| text.contains(&format!("{prefix}:")) && !text.contains(OWN);
-    let others = (1..).map(|number| format!("fs{number}"));
-    std::iter::once("fs".to_owned()).chain(others).find(|prefix| !used(prefix)).unwrap_or_default()
+    let is_free = |prefix: &String| {
+        !text.contains(&format!("{prefix}:")) && !text.contains(&format!(":{prefix}"))
+    };
+    let others = (1..=text.len()).map(|number| format!("fs{number}"));
+    std::iter::once("fs".to_owned()).chain(others).find(is_free).unwrap_or_default()
 }
 
 /// Appends what is between the tags of an `sx:sync`, with other records in its `sx:conflicts`.

@@ -1,6 +1,7 @@
 //! Documents of SSE: the text's examples, its clauses on the wire, merging, and the way to FeedSync.
 
 mod bridge;
+mod corpora;
 mod merging;
 mod outlines;
 mod random;
