@@ -90,3 +90,12 @@ fn a_spent_version_is_refused_and_changes_nothing() {
     assert_eq!(item.change(update("b", at("A", 2))), Err(VersionsSpent));
     assert_eq!(item, before);
 }
+
+#[test]
+fn a_move_changes_no_content_and_is_an_update_all_the_same() {
+    let mut moved = item("a", at("A", 1));
+    let change = Change { payload: None, deleted: false, stamp: at("B", 2), keep: None };
+    moved.change(change).unwrap();
+    assert_eq!((moved.payload, moved.version), ("a", version(2)));
+    assert!(wins(&moved, &item("a", at("A", 1))));
+}
