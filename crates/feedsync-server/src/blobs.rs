@@ -14,32 +14,38 @@ use crate::call::Call;
 use crate::document::nothing;
 use crate::hub::Hub;
 use crate::problem::Problem;
+use crate::validators::{Condition, EntityTag, failed};
 
 pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
     let digest = digest(&call)?;
     collection(&hub, &call).await?;
-    let tag = HeaderValue::from_str(&format!("\"{digest}\"")).map_err(|_| Problem::internal())?;
-    let held = call
-        .headers
-        .get_all(header::IF_NONE_MATCH)
-        .iter()
-        .any(|value| value.to_str().is_ok_and(|text| text.contains(&digest.to_string())));
-    let headers = [
-        (header::ETAG, tag),
-        (header::CACHE_CONTROL, HeaderValue::from_static("private, max-age=31536000, immutable")),
-        (header::ACCEPT_RANGES, HeaderValue::from_static("none")),
-    ];
-    if held && hub.endpoint.store().missing_blobs(&[digest]).await?.is_empty() {
-        return Ok((StatusCode::NOT_MODIFIED, headers, nothing()).into_response());
+    let store = hub.endpoint.store();
+    if !store.missing_blobs(&[digest]).await?.is_empty() {
+        return Err(none(digest));
     }
-    let bytes = hub.endpoint.store().blob(digest).await?;
-    let bytes = bytes.ok_or_else(|| Problem::not_found(format!("there is no blob {digest}")))?;
+    let tag = EntityTag::named(digest.to_string());
+    let headers = |tag| {
+        let cached = HeaderValue::from_static("private, max-age=31536000, immutable");
+        [
+            (header::ETAG, tag),
+            (header::CACHE_CONTROL, cached),
+            (header::ACCEPT_RANGES, HeaderValue::from_static("none")),
+        ]
+    };
+    match tag.weigh(&call.headers) {
+        Condition::Proceed => {}
+        Condition::Failed => return Err(failed(&tag)),
+        Condition::NotModified(held) => {
+            return Ok((StatusCode::NOT_MODIFIED, headers(held), nothing()).into_response());
+        }
+    }
+    let bytes = store.blob(digest).await?.ok_or_else(|| none(digest))?;
     let harmless = [
         (header::CONTENT_TYPE, HeaderValue::from_static("application/octet-stream")),
         (header::CONTENT_DISPOSITION, HeaderValue::from_static("attachment")),
         (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static("sandbox")),
     ];
-    Ok((headers, harmless, bytes).into_response())
+    Ok((headers(tag.value()), harmless, bytes).into_response())
 }
 
 pub(crate) async fn write(
@@ -74,6 +80,10 @@ pub(crate) async fn write(
     hub.endpoint.store().put_blob(bytes).await?;
     let status = if known { StatusCode::NO_CONTENT } else { StatusCode::CREATED };
     Ok((status, nothing()).into_response())
+}
+
+fn none(digest: Digest) -> Problem {
+    Problem::not_found(format!("there is no blob {digest}"))
 }
 
 fn digest(call: &Call) -> Result<Digest, Problem> {

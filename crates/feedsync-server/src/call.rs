@@ -30,10 +30,11 @@ impl Call {
         self.segments.get(name).map_or("", String::as_str)
     }
 
-    /// The collection that the path names.
+    /// The collection that the path names; as the last segment it may have a suffix.
     pub(crate) async fn collection(&self, hub: &Hub) -> Result<Collection, Problem> {
         let text = self.segment("collection");
-        let name = text.split_once('.').map_or(text, |(name, _)| name);
+        let is_last = self.uri.path().split('/').count() == 3;
+        let name = text.split_once('.').filter(|_| is_last).map_or(text, |(name, _)| name);
         let name =
             CollectionName::new(name).map_err(|error| Problem::not_found(error.to_string()))?;
         Ok(hub.endpoint.collection(&name).await?)

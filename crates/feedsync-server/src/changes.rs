@@ -31,7 +31,7 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     let Some(limit) = limit else {
         let window = window(&publication, publication.window.until.clone());
         let after = publication.after;
-        let items = Items::Changes { publication, after };
+        let items = Items::Changes { publication: Box::new(publication), after };
         return document.answer(&hub.endpoint, items, Some(window), None).await;
     };
     let page = PageLimit::items(clamp(limit, hub.config.limits.page_items));

@@ -30,7 +30,7 @@ pub struct Limits {
     pub page_items: usize,
     /// Bytes of a blob.
     pub blob_bytes: usize,
-    /// How long the head of a request may take.
+    /// How long the head of a request may take, and how long a connection may be idle.
     pub head_time: Duration,
     /// How long the body of a request may pause.
     pub body_pause: Duration,
@@ -70,7 +70,7 @@ impl Default for Limits {
             body_items: 1_000,
             page_items: 1_000,
             blob_bytes: 32 << 20,
-            head_time: Duration::from_secs(10),
+            head_time: Duration::from_secs(20),
             body_pause: Duration::from_secs(15),
             body_time: Duration::from_secs(120),
             answer_pause: Duration::from_secs(60),

@@ -154,7 +154,7 @@ pub(crate) enum Items {
     /// All changes of a publication.
     Changes {
         /// What is published.
-        publication: Publication,
+        publication: Box<Publication>,
         /// What is written already.
         after: Number,
     },

@@ -40,10 +40,15 @@ impl EntityTag {
         Self(hash.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect())
     }
 
+    /// The tag with this text, of letters and digits: a name of the bytes themselves.
+    pub(crate) fn named(text: String) -> Self {
+        Self(text)
+    }
+
     /// As the header has it.
     pub(crate) fn value(&self) -> HeaderValue {
         HeaderValue::from_str(&format!("\"{}\"", self.0))
-            .unwrap_or_else(|_| unreachable!("hexadecimal digits make a header value"))
+            .unwrap_or_else(|_| unreachable!("letters and digits make a header value"))
     }
 
     /// Weighs `If-Match`, then `If-None-Match`, for a GET or HEAD (RFC 9110 13.2.2).

@@ -110,7 +110,10 @@ async fn a_since_that_is_nobodys_is_no_error_and_one_that_is_no_text_is() {
 
 #[tokio::test]
 async fn a_limited_answer_ends_at_its_own_until_and_the_walk_holds_everything_once() {
-    let hub = hub().await;
+    walk(hub().await).await;
+}
+
+pub(crate) async fn walk(hub: TestHub) {
     for number in 0..10 {
         add(&hub.endpoint, &format!("item{number}")).await;
     }
@@ -213,7 +216,10 @@ async fn what_was_sent_whole_is_recorded_and_what_was_not_is_not() {
 
 #[tokio::test]
 async fn the_complete_feed_holds_all_items_by_id_once() {
-    let hub = hub().await;
+    complete(hub().await).await;
+}
+
+pub(crate) async fn complete(hub: TestHub) {
     for number in (0..1_200).rev() {
         add(&hub.endpoint, &format!("item{number:04}")).await;
     }

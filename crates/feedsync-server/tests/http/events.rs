@@ -173,9 +173,13 @@ async fn more_followers_than_allowed_are_asked_to_come_back() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn under_many_writers_followers_that_reconnect_miss_and_repeat_nothing() {
+    writers_and_a_follower(hub().await).await;
+}
+
+/// Eight writers edit while one follower reads, reconnecting after every few events.
+pub(crate) async fn writers_and_a_follower(hub: TestHub) {
     const WRITERS: usize = 8;
     const EDITS: usize = 50;
-    let hub = hub().await;
     let start = until(&hub.endpoint).await;
     let writers: Vec<_> = (0..WRITERS)
         .map(|writer| {

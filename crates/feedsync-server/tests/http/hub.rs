@@ -1,5 +1,6 @@
 //! A hub over a store in memory, and what its answers hold.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -11,6 +12,7 @@ use feedsync_formats::{Entry, FeedHead, FeedWriter, ReadOptions, Reading, compos
 use feedsync_server::{Config, router};
 use feedsync_store::{
     Collection, CollectionName, EndpointName, Environment, MemoryStore, Moment, NewCollection,
+    SqliteStore,
 };
 use futures_util::StreamExt as _;
 use http::{Method, Request, Response, StatusCode, header};
@@ -40,13 +42,25 @@ pub(crate) struct TestHub {
     pub(crate) router: Router,
 }
 
+fn environment(name: &str) -> Arc<dyn Environment> {
+    let seed = name.bytes().map(u64::from).sum::<u64>() << 32;
+    Arc::new(Clockwork { ticks: AtomicU64::new(0), seed })
+}
+
+/// A hub as [`hub`] makes it, over a database.
+pub(crate) async fn hub_in(directory: &Path) -> TestHub {
+    let environment = environment("hub");
+    let name = EndpointName::new("hub").unwrap();
+    let store = SqliteStore::init(directory, &name, Arc::clone(&environment)).unwrap();
+    let endpoint = Endpoint::new(Arc::new(store), environment);
+    create(&endpoint, "notes", Format::Atom).await;
+    TestHub { router: router(endpoint.clone(), Config::default()), endpoint }
+}
+
 pub(crate) fn endpoint(name: &str) -> Endpoint {
-    let environment = Arc::new(Clockwork {
-        ticks: AtomicU64::new(0),
-        seed: name.bytes().map(u64::from).sum::<u64>() << 32,
-    });
+    let environment = environment(name);
     let name = EndpointName::new(name).unwrap();
-    let store = MemoryStore::new(&name, Arc::clone(&environment) as Arc<dyn Environment>);
+    let store = MemoryStore::new(&name, Arc::clone(&environment));
     Endpoint::new(Arc::new(store), environment)
 }
 

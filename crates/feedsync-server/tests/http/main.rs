@@ -11,3 +11,4 @@ mod memory;
 mod offer;
 mod routes;
 mod sockets;
+mod sqlite;

@@ -75,6 +75,7 @@ async fn what_is_not_there_is_a_problem() {
         "/collections/Notes",
         "/collections/notes.txt",
         "/collections/notes/changes.txt",
+        "/collections/notes.json/changes",
         "/collections/notes/changes/more",
         "/collections/%FF/changes",
         "/blobs/abc",
