@@ -197,7 +197,6 @@ pub(crate) async fn writers_and_a_follower(hub: TestHub) {
         .collect();
     let mut seen = HashSet::new();
     let mut place = start;
-    let mut last_of_each = 0;
     'connections: loop {
         let mut follower = Follower::begin(&hub, EVENTS, &[("last-event-id", &place)]).await;
         for _ in 0..17 {
@@ -209,7 +208,6 @@ pub(crate) async fn writers_and_a_follower(hub: TestHub) {
             let number: usize = place[26..].parse().unwrap();
             // An item that changes again moves to its new place: only the newest must be seen.
             if number == WRITERS * EDITS {
-                last_of_each = number;
                 break 'connections;
             }
         }
@@ -218,7 +216,6 @@ pub(crate) async fn writers_and_a_follower(hub: TestHub) {
     for writer in writers {
         writer.await.unwrap();
     }
-    assert_eq!(last_of_each, WRITERS * EDITS);
     let collection = hub.endpoint.collection(&notes()).await.unwrap();
     for writer in 0..WRITERS {
         let id = format!("w{writer}").parse().unwrap();
