@@ -22,7 +22,7 @@ pub fn compose(format: Format, entry: &Entry) -> Payload {
     compose_with(format, entry, "")
 }
 
-/// The same with one more thing at its end: an element in XML, a member in JSON.
+/// The same with more at its end: elements in XML, members in JSON.
 pub(crate) fn compose_with(format: Format, entry: &Entry, extension: &str) -> Payload {
     let text = match format {
         Format::Atom => atom::text(entry, extension),

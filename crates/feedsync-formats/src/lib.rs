@@ -4,6 +4,7 @@
 //! in; what cannot be read is refused with line and column.
 
 mod atom;
+mod blobs;
 mod compose;
 mod context;
 mod date;
@@ -28,11 +29,13 @@ mod reading;
 mod remarks;
 mod revise;
 mod rss;
+mod server_parts;
 pub mod sse;
 mod sync;
 mod write;
 mod xml;
 
+pub use blobs::{Blob, blobs};
 pub use compose::compose;
 pub use diagnostic::{Diagnostic, Position, ReadError, Severity};
 pub use document::Document;
@@ -44,4 +47,5 @@ pub use plain::{Plain, read_item, read_plain};
 pub use read::{detect, read};
 pub use reading::{Reading, Refused};
 pub use revise::{ReviseError, Revision, revise};
+pub use server_parts::without_server_parts;
 pub use write::FeedWriter;

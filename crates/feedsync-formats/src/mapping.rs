@@ -1,8 +1,8 @@
 //! Projection of an item into another format, and back without loss (`docs/mapping.md`).
 //!
 //! Every version keeps the format and bytes it arrived in. Written into a feed of another format it
-//! becomes a projection: what all formats can say, and the native text under its dot in an extension
-//! that ends the item, `fs:native`. Who knows the extension restores the native version under the
+//! becomes a projection: what all formats can say, the list of its blobs, and the native text under
+//! its dot in an extension that ends the item, `fs:native`. Who knows the extension restores the native version under the
 //! same dot. Who does not keeps it as foreign markup (2.1 rule 7); once such a peer edits the item,
 //! the dot in the extension is no longer the topmost update, and the extension is void.
 
@@ -11,6 +11,7 @@ mod xml;
 
 use feedsync::{Format, ItemId, Payload, Update, Version};
 
+use crate::blobs::{blobs, extension};
 use crate::compose::compose_with;
 use crate::entry::entry;
 use crate::json as feedsync_json;
@@ -33,12 +34,18 @@ pub fn project(id: &ItemId, version: &Version<Payload>, to: Format) -> Payload {
     // with the text that it came with.
     let same_family = (native.format == Format::Json) == (to == Format::Json);
     let sync = native.sync_foreign.as_deref().filter(|_| !same_family);
-    let extension = Native::of(version, sync);
-    let extension = match to {
-        Format::Json => json::member(&extension),
-        _ => xml::element(&extension),
-    };
-    let mut payload = compose_with(to, &entry, &extension);
+    let carried = Native::of(version, sync);
+    let mut end = extension(&blobs(native), to);
+    match to {
+        Format::Json => {
+            if !end.is_empty() {
+                end.push(',');
+            }
+            end.push_str(&json::member(&carried));
+        }
+        _ => end.push_str(&xml::element(&carried)),
+    }
+    let mut payload = compose_with(to, &entry, &end);
     if same_family {
         payload.sync_foreign.clone_from(&native.sync_foreign);
     }

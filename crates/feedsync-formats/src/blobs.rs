@@ -1,0 +1,153 @@
+//! The blobs (media, attachments) that a payload names (`docs/formats.md`, Blobs).
+//!
+//! A payload names a blob in an extension: in XML a child element `fs:blob` of the item, in JSON an
+//! element of the item's member `fs:blobs`. What lacks a part or has one that cannot be is foreign
+//! markup like any other: it stays where it is and names nothing. A projection carries the list too,
+//! so that a peer that knows one format only keeps it (`docs/mapping.md`).
+
+use feedsync::{Format, Payload};
+
+use crate::compose::{fits_xml, push_attribute};
+use crate::json::{Kind, Node, push_string};
+use crate::options::{Limits, Mode};
+use crate::payload::OWN;
+use crate::xml::{Element, Namespace, Tree};
+
+const ELEMENT: &str = "blob";
+const MEMBER: &str = "fs:blobs";
+
+/// A blob as a payload names it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Blob {
+    /// What people call it: a file name, with no more than characters that XML can hold.
+    pub name: String,
+    /// Its media type.
+    pub media_type: String,
+    /// How long it is, in bytes.
+    pub length: u64,
+    /// Its SHA-256, by which it is stored.
+    pub sha256: [u8; 32],
+}
+
+/// The blobs that a payload names, in its order.
+pub fn blobs(payload: &Payload) -> Vec<Blob> {
+    match payload.format {
+        Format::Json => in_object(&payload.text),
+        _ => in_element(&payload.text),
+    }
+}
+
+/// The list as a projection into that format carries it; empty for none.
+pub(crate) fn extension(blobs: &[Blob], format: Format) -> String {
+    match format {
+        _ if blobs.is_empty() => String::new(),
+        Format::Json => member(blobs),
+        _ => blobs.iter().map(element).collect(),
+    }
+}
+
+fn in_element(text: &str) -> Vec<Blob> {
+    let mentions = |name: &str| memchr::memmem::find(text.as_bytes(), name.as_bytes()).is_some();
+    if !mentions(OWN) || !mentions(ELEMENT) {
+        return Vec::new();
+    }
+    let Ok((tree, _)) = Tree::parse(text, Mode::Tolerant, &Limits::default()) else {
+        return Vec::new();
+    };
+    let of = |child: Element<'_, '_>| {
+        let part = |name| child.value(name);
+        Blob::new(&part("name")?, &part("type")?, &part("length")?, &part("sha-256")?)
+    };
+    let children = tree.root().children();
+    children.filter(|child| child.is(Namespace::OWN, ELEMENT)).filter_map(of).collect()
+}
+
+fn in_object(text: &str) -> Vec<Blob> {
+    if memchr::memmem::find(text.as_bytes(), MEMBER.as_bytes()).is_none() {
+        return Vec::new();
+    }
+    let Some(list) = Node::root(text).member(MEMBER) else { return Vec::new() };
+    let of = |blob: Node<'_>| {
+        let part = |name| blob.member(name)?.value.string();
+        let length = blob.member("length")?.value;
+        let length = match length.kind() {
+            Kind::Number => length.raw().into(),
+            _ => length.string()?,
+        };
+        Blob::new(&part("name")?, &part("type")?, &length, &part("sha-256")?)
+    };
+    list.value.elements().filter_map(of).collect()
+}
+
+impl Blob {
+    /// The blob with these parts, if all of them are what they should be.
+    fn new(name: &str, media_type: &str, length: &str, sha256: &str) -> Option<Self> {
+        let legible = |text: &str| !text.is_empty() && text.chars().all(fits_xml);
+        let digits = !length.is_empty() && length.bytes().all(|byte| byte.is_ascii_digit());
+        (legible(name) && legible(media_type) && digits).then_some(())?;
+        Some(Self {
+            name: name.to_owned(),
+            media_type: media_type.to_owned(),
+            length: length.parse().ok()?,
+            sha256: digest(sha256)?,
+        })
+    }
+
+    /// The parts in the order in which they are written.
+    fn parts(&self) -> [(&'static str, String); 4] {
+        let sha256 = self.sha256.iter().map(|byte| format!("{byte:02x}")).collect();
+        [
+            ("name", self.name.clone()),
+            ("type", self.media_type.clone()),
+            ("length", self.length.to_string()),
+            ("sha-256", sha256),
+        ]
+    }
+}
+
+/// The digest that 64 lower-case hexadecimal digits write.
+fn digest(text: &str) -> Option<[u8; 32]> {
+    let nibble = |digit: u8| match digit {
+        b'0'..=b'9' => Some(digit - b'0'),
+        b'a'..=b'f' => Some(digit - b'a' + 10),
+        _ => None,
+    };
+    let mut digest = [0; 32];
+    (text.len() == 64).then_some(())?;
+    for (byte, pair) in digest.iter_mut().zip(text.as_bytes().chunks_exact(2)) {
+        *byte = nibble(pair[0])? << 4 | nibble(pair[1])?;
+    }
+    Some(digest)
+}
+
+fn element(blob: &Blob) -> String {
+    let mut out = format!("<fs:{ELEMENT}");
+    push_attribute(&mut out, "xmlns:fs", Some(OWN));
+    for (name, value) in blob.parts() {
+        push_attribute(&mut out, name, Some(&value));
+    }
+    out.push_str("/>");
+    out
+}
+
+/// The member, name and value.
+fn member(blobs: &[Blob]) -> String {
+    let mut out = String::new();
+    push_string(&mut out, MEMBER);
+    for (index, blob) in blobs.iter().enumerate() {
+        out.push_str(if index == 0 { ":[{" } else { ",{" });
+        for (name, value) in blob.parts() {
+            push_string(&mut out, name);
+            out.push(':');
+            push_string(&mut out, &value);
+            out.push(',');
+        }
+        out.pop();
+        out.push('}');
+    }
+    out.push(']');
+    out
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,167 @@
+//! What a server owns in an Atom entry, which is no part of a payload.
+//!
+//! An entry that came from an AtomPub server may tell when that server took it and where it can be
+//! edited there (RFC 5023, 10.2, 11.1 and 11.2). Two servers tell different things of one version, so
+//! these parts go before an item is stored: equal dots mean equal payloads everywhere, and nobody is sent
+//! to another server. They are:
+//! - `app:edited`;
+//! - `atom:link` with the relation `edit` or `edit-media`, as a name or as its IRI.
+//!
+//! `content/@src` of a blob and a server's own `alternate` cannot be told from those of an author by
+//! looking at the entry; who writes them, takes them out.
+
+use std::ops::Range;
+
+use feedsync::{Format, Payload};
+
+use crate::context::Context;
+use crate::options::{Limits, Mode};
+use crate::payload::{Extraction, extract};
+use crate::xml::{Element, Namespace, Namespaces, Tree};
+
+const APP: &str = "http://www.w3.org/2007/app";
+const RELATIONS: &str = "http://www.iana.org/assignments/relation/";
+
+/// The payload without the parts that a server owns, if it holds any. They go with the white space
+/// directly before them, and with the declarations on the entry of prefixes that occur only in them; every
+/// other byte stays.
+pub fn without_server_parts(payload: &Payload) -> Option<Payload> {
+    let text = &*payload.text;
+    let candidate =
+        payload.format == Format::Atom && memchr::memmem::find(text.as_bytes(), b"edit").is_some();
+    candidate.then_some(())?;
+    let (tree, namespaces) = Tree::parse(text, Mode::Tolerant, &Limits::default()).ok()?;
+    let entry = tree.root();
+    let parts: Vec<_> = entry
+        .children()
+        .filter(|child| is_server_part(*child, &namespaces))
+        .map(Element::span)
+        .collect();
+    if parts.is_empty() {
+        return None;
+    }
+    let rest = without(entry, &parts);
+    let mut cuts = orphans(entry, &parts, &rest);
+    let text = if cuts.is_empty() {
+        rest
+    } else {
+        cuts.extend(parts);
+        without(entry, &cuts)
+    };
+    Some(Payload { text: text.into(), ..payload.clone() })
+}
+
+fn is_server_part(child: Element<'_, '_>, namespaces: &Namespaces<'_>) -> bool {
+    match child.local() {
+        "edited" => namespaces.iri(child.namespace()) == APP,
+        "link" => {
+            let relation = child.value("rel").unwrap_or_default();
+            let name = relation.strip_prefix(RELATIONS).unwrap_or(&relation);
+            child.namespace() == Namespace::ATOM && matches!(name, "edit" | "edit-media")
+        }
+        _ => false,
+    }
+}
+
+/// The declarations on the entry of prefixes that occur in its parts and not in the rest: reading put
+/// them there for the parts.
+fn orphans(entry: Element<'_, '_>, parts: &[Range<usize>], rest: &str) -> Vec<Range<usize>> {
+    let text = entry.document();
+    let is_orphan = |prefix: &str| {
+        let mention = format!("{prefix}:");
+        parts.iter().any(|part| text[part.clone()].contains(&mention)) && !rest.contains(&mention)
+    };
+    entry
+        .attributes()
+        .iter()
+        .filter(|attribute| {
+            attribute
+                .declared_prefix(text)
+                .is_some_and(|prefix| !prefix.is_empty() && is_orphan(prefix))
+        })
+        .map(|attribute| attribute.span())
+        .collect()
+}
+
+/// The entry without these parts of it, in canonical form.
+fn without(entry: Element<'_, '_>, cuts: &[Range<usize>]) -> String {
+    let mut out = String::with_capacity(entry.span().len());
+    let extraction = Extraction { cuts, self_contained: true, ..Extraction::default() };
+    extract(&mut out, entry, &Context::default(), extraction);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ENTRY: &str = "<entry xmlns=\"http://www.w3.org/2005/Atom\"";
+    const APP_PREFIX: &str = " xmlns:app=\"http://www.w3.org/2007/app\"";
+
+    fn cleaned(text: &str) -> Option<String> {
+        let payload =
+            Payload { sync_foreign: Some("<sync/>".into()), ..Payload::new(Format::Atom, text) };
+        let cleaned = without_server_parts(&payload)?;
+        assert_eq!((cleaned.format, &cleaned.sync_foreign), (Format::Atom, &payload.sync_foreign));
+        assert_eq!(without_server_parts(&cleaned), None, "once is enough: {}", cleaned.text);
+        Some(cleaned.text.to_string())
+    }
+
+    #[test]
+    fn what_a_server_owns_goes_and_every_other_byte_stays() {
+        let kept = "\r\n <title  type='text'>edit &amp; &#66;</title ><!-- app:none edit -->\n\
+                    <link rel='alternate' href='/edit'/><link href='x'/>\n\
+                    <edited>mine</edited><content><![CDATA[<link rel='edit'/>]]></content>";
+        let parts = [
+            "<app:edited xmlns:app='http://www.w3.org/2007/app'>2026-01-02T03:04:05Z</app:edited>",
+            "<x xmlns:app='urn:x'/>\n <link rel=\"edit\" href=\"/1\">\n<b/></link >",
+            "\t<link href='/1' type='image/png' rel='edit-media'/>",
+            "<link href='/1' rel='http://www.iana.org/assignments/relation/edit'/>",
+            "\n<e:edited xmlns:e='http://www.w3.org/2007/app'/>",
+        ];
+        let text = format!(
+            "{ENTRY} >{}{kept}{}{}{}\n{}\n</entry>",
+            parts[0], parts[1], parts[2], parts[3], parts[4]
+        );
+        let rest = format!("{ENTRY} >{kept}<x xmlns:app='urn:x'/>\n</entry>");
+        assert_eq!(cleaned(&text), Some(rest));
+    }
+
+    #[test]
+    fn a_declaration_that_only_they_need_goes_with_them() {
+        let edited = "<app:edited>2026-01-02T03:04:05Z</app:edited>";
+        let text =
+            format!("{ENTRY}{APP_PREFIX} xmlns:g=\"urn:g\" g:etag='1'><id>x</id> {edited}</entry>");
+        let rest = format!("{ENTRY} xmlns:g=\"urn:g\" g:etag='1'><id>x</id></entry>");
+        assert_eq!(cleaned(&text), Some(rest));
+        let control = "<app:control><app:draft>yes</app:draft></app:control>";
+        let text = format!("{ENTRY}{APP_PREFIX}>{edited}{control}</entry>");
+        assert_eq!(cleaned(&text), Some(format!("{ENTRY}{APP_PREFIX}>{control}</entry>")));
+        let text = "<a:entry xmlns:a='http://www.w3.org/2005/Atom'> <a:link rel='edit'/></a:entry>";
+        assert_eq!(cleaned(text).unwrap(), "<a:entry xmlns:a='http://www.w3.org/2005/Atom'/>");
+        let text = format!("{ENTRY}>\n<link rel='edit'/></entry>");
+        assert_eq!(cleaned(&text), Some(format!("{ENTRY}/>")));
+    }
+
+    #[test]
+    fn what_only_looks_like_it_stays() {
+        for inside in [
+            "",
+            "<title>edit</title>",
+            "<link rel='editor'/><link rel='Edit'/><link href='edit'/>",
+            "<x:link xmlns:x='urn:x' rel='edit'/><edited/>",
+            "<source><link rel='edit'/><edited xmlns='http://www.w3.org/2007/app'/></source>",
+            "<link xmlns:x='urn:x' x:rel='edit'/>",
+        ] {
+            assert_eq!(cleaned(&format!("{ENTRY}>{inside}</entry>")), None, "{inside}");
+        }
+        let link = "<link xmlns='http://www.w3.org/2005/Atom' rel='edit'/>";
+        for format in [Format::Rss, Format::Opml, Format::Pox] {
+            let payload = Payload::new(format, format!("<item>{link}</item>"));
+            assert_eq!(without_server_parts(&payload), None);
+        }
+        let json = Payload::new(Format::Json, "{\"links\":[{\"rel\":\"edit\"}]}");
+        assert_eq!(without_server_parts(&json), None);
+        assert_eq!(cleaned("<entry edit"), None);
+    }
+}
