@@ -42,6 +42,25 @@ pub struct PlainItem {
     pub when: Option<Timestamp>,
 }
 
+impl PlainItem {
+    /// An entry under the id that every importer gives it: its own `atom:id` or `guid`, encoded, or,
+    /// where it has none that fits, `h` and a hash of link and title.
+    pub fn new(payload: Payload) -> Self {
+        let entry = feedsync_formats::entry(&payload);
+        let own = entry.id.as_deref().and_then(|own| ItemId::encoded(own).ok());
+        let id = own.unwrap_or_else(|| {
+            let link = entry.link().or_else(|| entry.links.first().map(|link| &*link.href));
+            let title = entry.title.as_deref().unwrap_or_default();
+            let name = format!("{}\n{title}", link.unwrap_or_default());
+            let mut digest = Digest::of(name.as_bytes()).to_string();
+            digest.truncate(HASH_DIGITS);
+            ItemId::new(&format!("h{digest}"))
+                .unwrap_or_else(|_| unreachable!("letters and digits make an identifier"))
+        });
+        Self { id, payload, when: entry.updated.or(entry.published) }
+    }
+}
+
 /// What became of the entries.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Imported {

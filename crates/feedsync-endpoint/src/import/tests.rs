@@ -221,6 +221,25 @@ async fn entries_that_share_an_id_count_once() {
 }
 
 #[test]
+fn an_entry_is_named_by_its_own_id_or_by_link_and_title() {
+    let named = |format, text: &str| PlainItem::new(Payload::new(format, text));
+    let atom = "<entry xmlns=\"http://www.w3.org/2005/Atom\"><id>tag:x,2005:/a b</id>\
+                <title>t</title><updated>2005-05-21T11:43:33Z</updated></entry>";
+    let item = named(Format::Atom, atom);
+    assert_eq!(item.id.as_str(), "tag:x,2005:%2Fa%20b");
+    assert_eq!(item.when.unwrap().to_string(), "2005-05-21T11:43:33Z");
+
+    let rss = |inside: &str| named(Format::Rss, &format!("<item>{inside}</item>")).id;
+    assert_eq!(rss("<guid>g</guid><title>t</title>").as_str(), "g");
+    let hashed = rss("<link>http://example.org/</link><title>t</title>");
+    assert!(hashed.as_str().starts_with('h') && hashed.as_str().len() == 33, "{hashed}");
+    assert_eq!(hashed, rss("<title>t</title><link>http://example.org/</link>x"));
+    assert_ne!(hashed, rss("<title>u</title><link>http://example.org/</link>"));
+    let long = "x".repeat(2_000);
+    assert!(rss(&format!("<guid>{long}</guid>")).as_str().len() == 33);
+}
+
+#[test]
 fn only_lines_of_imports_are_taken_for_imports() {
     let hash = "0123456789abcdef0123456789abcdef";
     let mark = |text: &str| import_mark(&By::new(text).unwrap()).map(str::to_owned);

@@ -1,0 +1,133 @@
+//! The command line: global options and the table of commands.
+
+use std::path::PathBuf;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{ArgAction, Args, Parser, Subcommand};
+use feedsync::Format;
+use feedsync_store::EndpointName;
+
+use crate::commands;
+use crate::context::Context;
+use crate::failure::{EXIT_CODES, Failure};
+
+const EXAMPLES: &str = "\
+Examples:
+  feedsync init
+  feedsync create notes --title Notes
+  feedsync add notes --title Milk --content 'two litres'
+  feedsync sync notes http://127.0.0.1:4287/collections/notes
+  feedsync conflicts notes
+";
+
+/// Keep collections of items in step across devices, servers and applications
+///
+/// Everybody edits their own copy, online or off. `sync` brings copies together over HTTP, with a hub
+/// (`serve`) or any feed on any web server. No edit is lost: where two were made without knowing of
+/// each other, one wins for now, and the other is shown as a conflict until somebody resolves it.
+#[derive(Debug, Parser)]
+#[command(name = "feedsync", version, after_help = format!("{EXAMPLES}\n{EXIT_CODES}"))]
+#[command(subcommand_required = true, arg_required_else_help = true, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// Options of every command.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Global options")]
+pub(crate) struct Global {
+    /// Keep the data in DIR [default: the platform's, ~/.local/share/feedsync on Linux]
+    #[arg(long, value_name = "DIR", env = "FEEDSYNC_DATA", hide_env = true, global = true)]
+    pub(crate) data: Option<PathBuf>,
+    /// Name a new endpoint NAME; counts at `init` [default: the first label of the host's name]
+    #[arg(long, value_name = "NAME", global = true)]
+    pub(crate) endpoint: Option<EndpointName>,
+    /// Print JSON
+    #[arg(long, action = ArgAction::SetTrue, global = true)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Init(commands::init::Init),
+    Create(commands::create::Create),
+    List(commands::list::List),
+    Rename(commands::rename::Rename),
+    Drop(commands::drop::Drop),
+    Add(commands::add::Add),
+    Edit(commands::edit::Edit),
+    Rm(commands::rm::Rm),
+    Undelete(commands::undelete::Undelete),
+    Show(commands::show::Show),
+    Diff(commands::diff::Diff),
+    History(commands::history::History),
+    Ls(commands::ls::Ls),
+    Recover(commands::recover::Recover),
+    Conflicts(commands::conflicts::Conflicts),
+    Resolve(commands::resolve::Resolve),
+    Import(commands::import::Import),
+    Export(commands::export::Export),
+    #[command(subcommand)]
+    Remote(commands::remote::Remote),
+    Sync(commands::sync::Sync),
+    Status(commands::status::Status),
+    Backup(commands::backup::Backup),
+    Restore(commands::restore::Restore),
+    Serve(commands::serve::Serve),
+    Merge(commands::merge::Merge),
+    Validate(commands::validate::Validate),
+    Convert(commands::convert::Convert),
+    Completions(commands::completions::Completions),
+    Man(commands::man::Man),
+}
+
+impl Cli {
+    /// Runs the command.
+    pub(crate) async fn run(self) -> Result<(), Failure> {
+        let Self { global, command } = self;
+        let json = global.json;
+        let context = || Context::new(global);
+        match command {
+            Command::Init(command) => command.run(&context()?).await,
+            Command::Create(command) => command.run(&context()?).await,
+            Command::List(command) => command.run(&context()?).await,
+            Command::Rename(command) => command.run(&context()?).await,
+            Command::Drop(command) => command.run(&context()?).await,
+            Command::Add(command) => command.run(&context()?).await,
+            Command::Edit(command) => command.run(&context()?).await,
+            Command::Rm(command) => command.run(&context()?).await,
+            Command::Undelete(command) => command.run(&context()?).await,
+            Command::Show(command) => command.run(&context()?).await,
+            Command::Diff(command) => command.run(&context()?).await,
+            Command::History(command) => command.run(&context()?).await,
+            Command::Ls(command) => command.run(&context()?).await,
+            Command::Recover(command) => command.run(&context()?).await,
+            Command::Conflicts(command) => command.run(&context()?).await,
+            Command::Resolve(command) => command.run(&context()?).await,
+            Command::Import(command) => command.run(&context()?).await,
+            Command::Export(command) => command.run(&context()?).await,
+            Command::Remote(command) => command.run(&context()?).await,
+            Command::Sync(command) => command.run(&context()?).await,
+            Command::Status(command) => command.run(&context()?).await,
+            Command::Backup(command) => command.run(&context()?).await,
+            Command::Restore(command) => command.run(&context()?).await,
+            Command::Serve(command) => command.run(&context()?).await,
+            Command::Merge(command) => command.run(json).await,
+            Command::Validate(command) => command.run(json).await,
+            Command::Convert(command) => command.run().await,
+            Command::Completions(command) => command.run(),
+            Command::Man(command) => command.run(),
+        }
+    }
+}
+
+/// One of the five formats.
+pub(crate) fn format() -> impl TypedValueParser<Value = Format> {
+    PossibleValuesParser::new(Format::ALL.map(Format::name)).try_map(|name| name.parse::<Format>())
+}
+
+#[cfg(test)]
+mod tests;

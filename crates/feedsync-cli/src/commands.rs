@@ -1,0 +1,32 @@
+//! One file for each command.
+
+pub(crate) mod add;
+pub(crate) mod backup;
+pub(crate) mod completions;
+pub(crate) mod conflicts;
+pub(crate) mod content;
+pub(crate) mod convert;
+pub(crate) mod create;
+pub(crate) mod diff;
+pub(crate) mod drop;
+pub(crate) mod edit;
+pub(crate) mod export;
+pub(crate) mod history;
+pub(crate) mod import;
+pub(crate) mod init;
+pub(crate) mod list;
+pub(crate) mod ls;
+pub(crate) mod man;
+pub(crate) mod merge;
+pub(crate) mod recover;
+pub(crate) mod remote;
+pub(crate) mod rename;
+pub(crate) mod resolve;
+pub(crate) mod restore;
+pub(crate) mod rm;
+pub(crate) mod serve;
+pub(crate) mod show;
+pub(crate) mod status;
+pub(crate) mod sync;
+pub(crate) mod undelete;
+pub(crate) mod validate;

@@ -1,0 +1,50 @@
+//! `feedsync add`
+
+use clap::Args;
+use feedsync::Creation;
+use feedsync_store::CollectionName;
+use serde_json::json;
+
+use crate::commands::content::Content;
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output;
+
+const EXAMPLES: &str = "\
+Examples:
+  feedsync add notes --title Milk --content 'two litres'
+  feedsync add notes --file entry.xml
+  id=$(feedsync add notes --title Milk) && feedsync show notes $id
+";
+
+/// Add an item, and print its id and nothing else
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Add {
+    /// The collection
+    collection: CollectionName,
+    #[command(flatten)]
+    content: Content,
+    /// Let the latest edit win without keeping conflicts, for the item's whole life
+    #[arg(long)]
+    noconflicts: bool,
+}
+
+impl Add {
+    pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
+        if self.content.is_empty() {
+            return Err(Failure::usage("nothing to add: give --title, --content or --file"));
+        }
+        let endpoint = context.open()?.endpoint;
+        let format = endpoint.collection(&self.collection).await?.format;
+        let id = endpoint.new_id();
+        let payload = self.content.compose(&endpoint, &id, format).await?;
+        let noconflicts = self.noconflicts.then_some(true);
+        let creation = Creation { noconflicts, deleted: false };
+        endpoint.add(&self.collection, id.clone(), creation, payload).await?;
+        if context.json {
+            return output::json(&json!({ "id": id.as_str() }));
+        }
+        output::line(id.as_str())
+    }
+}

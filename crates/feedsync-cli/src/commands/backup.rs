@@ -1,0 +1,32 @@
+//! `feedsync backup`
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output::{self, progress::Progress};
+
+const EXAMPLES: &str = "\
+Examples:
+  feedsync backup notes-2026-11-20.db
+";
+
+/// Copy the whole endpoint into one file, while it is in use
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Backup {
+    /// The file; an older one of that name is replaced when the copy is whole
+    file: PathBuf,
+}
+
+impl Backup {
+    pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
+        let home = context.open()?;
+        let progress = Progress::spinner("backing up");
+        home.store.backup(&self.file).await?;
+        drop(progress);
+        output::line(format!("backed up to {}", self.file.display()))
+    }
+}

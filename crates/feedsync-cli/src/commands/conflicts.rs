@@ -1,0 +1,82 @@
+//! `feedsync conflicts`
+
+use clap::Args;
+use feedsync::{Item, Payload};
+use feedsync_store::{CollectionName, PageLimit, Selection, Store as _};
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output::{self, BOLD, CONFLICT, DIM, JsonArray, text};
+use crate::view;
+
+const EXAMPLES: &str = "\
+Examples:
+  feedsync conflicts notes
+  feedsync resolve notes 4f2a --take 1
+";
+
+/// Show the conflicts of a collection
+///
+/// Two edits made without knowing of each other are both kept. The winner is what everybody sees for now,
+/// the same everywhere; the others are numbered from 1, for `resolve --take`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Conflicts {
+    /// The collection
+    collection: CollectionName,
+}
+
+impl Conflicts {
+    pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
+        let home = context.open()?;
+        let mut selection = Selection { deleted: true, conflicted: true, ..Selection::default() };
+        let mut array = JsonArray::default();
+        let mut any = false;
+        loop {
+            let page =
+                home.store.listing(&self.collection, &selection, PageLimit::items(500)).await?;
+            for stored in &page.items {
+                if context.json {
+                    array.push(&view::conflict(&stored.item))?;
+                } else {
+                    output::print(&shown(&stored.item))?;
+                }
+                any = true;
+            }
+            selection.before = page.items.last().map(|stored| stored.number);
+            if !page.more {
+                break;
+            }
+        }
+        match (context.json, any) {
+            (true, _) => array.end(),
+            (false, true) => {
+                let resolve = format!("resolve {} ITEM", self.collection);
+                let resolve = context.command(&resolve);
+                output::line(format!(
+                    "{DIM}{resolve} --keep-winner | --take N | --content C{DIM:#}"
+                ))
+            }
+            (false, false) => output::line("no conflicts"),
+        }
+    }
+}
+
+fn shown(item: &Item<Payload>) -> String {
+    let mut out = format!("{BOLD}{}{BOLD:#}\n", item.id);
+    let winner = ("winner".to_owned(), &item.winner);
+    let numbered = view::numbered(item).into_iter().enumerate();
+    let conflicts = numbered.map(|(index, (_, version))| (format!("{:>6}", index + 1), version));
+    for (name, version) in std::iter::once(winner).chain(conflicts) {
+        let title = text::short(&view::title(&version.payload), 60);
+        let deleted = if version.deleted { "  deleted" } else { "" };
+        let signed = view::signed(version.dot());
+        out.push_str(&format!("{CONFLICT}{name}{CONFLICT:#}  {title}{deleted}\n"));
+        let readable = view::readable(&version.payload);
+        let content = readable.split_once("\n\n").map_or("", |(_, content)| content.trim_end());
+        out.push_str(&text::indented(content, "        "));
+        out.push_str(&format!("        {DIM}{signed}{DIM:#}\n"));
+    }
+    out.push('\n');
+    out
+}

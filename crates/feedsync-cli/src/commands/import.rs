@@ -1,0 +1,224 @@
+//! `feedsync import`
+
+use clap::Args;
+use feedsync::{Item, Payload};
+use feedsync_endpoint::{Counts, ItemOutcome, ItemReport, PlainItem, Source as Origin};
+use feedsync_formats::{ReadOptions, read, read_plain, sse};
+use feedsync_store::{CollectionName, Store as _};
+use serde_json::{Value, json};
+
+use crate::context::{Context, Home};
+use crate::failure::{Failure, warn};
+use crate::output::progress::Progress;
+use crate::output::{self, text};
+use crate::source::Source;
+
+const EXAMPLES: &str = "\
+Examples:
+  feedsync import news https://example.org/feed.atom
+  feedsync import feeds subscriptions.opml
+  feedsync import news https://example.org/feed.atom --mirror
+";
+
+/// Take the items of a feed into a collection
+///
+/// A feed with FeedSync or SSE elements is merged. The entries of any other feed are enrolled: each gets an
+/// id made of its own, and two people who import one entry have the same item. Importing again updates
+/// what changed in the feed, beside what was edited here; nothing is deleted unless you mirror.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+#[command(override_usage = "feedsync import [OPTIONS] [COLLECTION] <FILE|URL>")]
+pub(crate) struct Import {
+    /// The collection [default: the only one there is], then a file, '-' for standard input, or an
+    /// address
+    #[arg(value_names = ["COLLECTION", "FILE|URL"], num_args = 1..=2, required = true)]
+    what: Vec<String>,
+    /// Delete items that an earlier import made and that the feed has no more
+    #[arg(long)]
+    mirror: bool,
+}
+
+impl Import {
+    pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
+        let home = context.open()?;
+        let (collection, source) = match &*self.what {
+            [collection, source] => (collection.parse().map_err(Failure::usage)?, source),
+            [source] => (only_collection(&home).await?, source),
+            _ => return Err(Failure::usage("give a collection and one file or address")),
+        };
+        home.endpoint.collection(&collection).await?;
+        let source = Source::load(source).await?;
+        let tolerant = ReadOptions::tolerant();
+        let progress = Progress::spinner("importing");
+        let outcome = if sse::uses_sse(&source.bytes, &tolerant) {
+            self.no_mirror()?;
+            let items = upgraded(&source)?;
+            incorporate(&home, &collection, items).await?
+        } else {
+            let reading = read(&source.bytes, None, &tolerant)
+                .map_err(|error| Failure::document(&source.name, &error))?;
+            for refused in &reading.refused {
+                warn(&format!("{}:{}", source.name, refused.reason));
+            }
+            if reading.feed.items.is_empty() && reading.refused.is_empty() {
+                import_plain(&home, &collection, &source, self.mirror).await?
+            } else {
+                self.no_mirror()?;
+                if reading.feed.plain_items > 0 {
+                    let items = text::count(reading.feed.plain_items as u64, "item");
+                    warn(&format!("{items} without sync information left out"));
+                }
+                let unread = reading.refused.len() as u64;
+                let mut outcome = incorporate(&home, &collection, reading.feed.items).await?;
+                outcome.counts.refused += unread;
+                outcome
+            }
+        };
+        drop(progress);
+        outcome.report(context)
+    }
+
+    fn no_mirror(&self) -> Result<(), Failure> {
+        if self.mirror {
+            let message = "a feed with sync information says itself what is deleted";
+            return Err(Failure::usage(message).hint("leave out --mirror"));
+        }
+        Ok(())
+    }
+}
+
+/// The collection if there is just one.
+pub(crate) async fn only_collection(home: &Home) -> Result<CollectionName, Failure> {
+    let mut collections = home.store.collections().await?;
+    match collections.len() {
+        1 => Ok(collections.swap_remove(0).name),
+        0 => Err(Failure::not_found("there is no collection yet")
+            .hint("create one: feedsync create NAME")),
+        _ => Err(Failure::usage("there are several collections: name one before the file")),
+    }
+}
+
+struct Outcome {
+    counts: Counts,
+    deleted: u64,
+    items: Vec<ItemReport>,
+}
+
+impl Outcome {
+    fn report(self, context: &Context) -> Result<(), Failure> {
+        let Self { counts, deleted, items } = self;
+        if context.json {
+            let mut value = counts_value(counts);
+            value["deleted"] = deleted.into();
+            output::json(&json!({ "counts": value, "items": item_values(&items) }))?;
+        } else {
+            let mut line = summary(counts);
+            if deleted > 0 {
+                line.push_str(&format!(", {deleted} deleted"));
+            }
+            output::line(line)?;
+            for (id, reason) in items.iter().filter_map(refusal) {
+                warn(&format!("{id}: {reason}"));
+            }
+        }
+        if counts.refused > 0 { Err(Failure::Faults) } else { Ok(()) }
+    }
+}
+
+async fn import_plain(
+    home: &Home,
+    collection: &CollectionName,
+    source: &Source,
+    mirror: bool,
+) -> Result<Outcome, Failure> {
+    let plain = read_plain(&source.bytes, &source.plain())
+        .map_err(|error| Failure::document(&source.name, &error))?;
+    let entries = plain.payloads.into_iter().map(PlainItem::new).collect();
+    let imported = home.endpoint.import(collection, entries, mirror).await?;
+    if imported.repeated > 0 {
+        let entries = text::count(imported.repeated, "entry").replace("entrys", "entries");
+        warn(&format!("{entries} left out: an earlier one has the same id"));
+    }
+    Ok(Outcome { counts: imported.counts, deleted: imported.deleted, items: imported.items })
+}
+
+/// Merges items as if somebody had offered them, batch by batch.
+async fn incorporate(
+    home: &Home,
+    collection: &CollectionName,
+    items: Vec<Item<Payload>>,
+) -> Result<Outcome, Failure> {
+    let mut outcome = Outcome { counts: Counts::default(), deleted: 0, items: Vec::new() };
+    let mut items = items.into_iter().peekable();
+    while items.peek().is_some() {
+        let batch = items.by_ref().take(500).collect();
+        let report = home.endpoint.incorporate(collection, Origin::Offered, batch, None).await?;
+        outcome.counts += report.counts;
+        outcome.items.extend(report.items);
+    }
+    Ok(outcome)
+}
+
+/// The items of an SSE document as FeedSync has them; what does not fit is said.
+pub(crate) fn upgraded(source: &Source) -> Result<Vec<Item<Payload>>, Failure> {
+    let document = sse::Document::read(&source.bytes, &ReadOptions::tolerant())
+        .map_err(|error| Failure::document(&source.name, &error))?;
+    for refused in document.refused() {
+        warn(&format!("{}:{}", source.name, refused.reason));
+    }
+    let mut items = Vec::new();
+    for upgraded in document.upgraded() {
+        match upgraded {
+            Ok(upgraded) => {
+                for loss in &upgraded.losses {
+                    warn(&format!("{}: lost: {loss}", upgraded.item.id));
+                }
+                items.push(upgraded.item);
+            }
+            Err((id, error)) => warn(&format!("{id}: left out: {error}")),
+        }
+    }
+    Ok(items)
+}
+
+/// `{"added":...}`
+pub(crate) fn counts_value(counts: Counts) -> Value {
+    let Counts { added, unchanged, updated, conflict, refused } = counts;
+    json!({
+        "added": added,
+        "unchanged": unchanged,
+        "updated": updated,
+        "conflict": conflict,
+        "refused": refused,
+    })
+}
+
+/// `[{"id","outcome","reason"}]`
+pub(crate) fn item_values(items: &[ItemReport]) -> Value {
+    let value = |report: &ItemReport| {
+        let reason = refusal(report).map(|(_, reason)| reason);
+        json!({ "id": report.id.as_str(), "outcome": report.outcome.name(), "reason": reason })
+    };
+    items.iter().map(value).collect()
+}
+
+/// Who was refused, and why.
+pub(crate) fn refusal(report: &ItemReport) -> Option<(&str, String)> {
+    match report.outcome {
+        ItemOutcome::Refused(refusal) => Some((report.id.as_str(), refusal.to_string())),
+        _ => None,
+    }
+}
+
+/// `2 added, 1 updated`, or `nothing new`.
+pub(crate) fn summary(counts: Counts) -> String {
+    let parts = [
+        (counts.added, "added"),
+        (counts.updated, "updated"),
+        (counts.conflict, "in conflict"),
+        (counts.refused, "refused"),
+    ];
+    let said = parts.iter().filter(|(count, _)| *count > 0);
+    let said: Vec<_> = said.map(|(count, word)| format!("{count} {word}")).collect();
+    if said.is_empty() { "nothing new".to_owned() } else { said.join(", ") }
+}

@@ -1,0 +1,169 @@
+//! `feedsync merge`
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use feedsync::{Incorporation, Item, ItemId, Outcome, Payload, incorporate};
+use feedsync_endpoint::{Counts, ItemOutcome, ItemReport};
+use feedsync_formats::{Document, Mode, ReadOptions, Refused, sse};
+use serde_json::json;
+
+use crate::commands::import::{counts_value, item_values, refusal, summary, upgraded};
+use crate::failure::{Failure, warn};
+use crate::output;
+use crate::source::{self, Source};
+
+const EXAMPLES: &str = "\
+Examples:
+  feedsync merge mine.atom theirs.atom -o mine.atom
+  feedsync merge mine.opml https://example.org/theirs.opml -o both.opml --report json
+";
+
+/// Merge a feed into another, without any endpoint
+///
+/// LOCAL keeps its format, and every byte that the merge does not change. Two SSE documents are merged
+/// by the rules of SSE, all others by those of FeedSync.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Merge {
+    /// The feed to merge into: a file, '-' or an address
+    local: String,
+    /// The feed to merge: a file, '-' or an address
+    incoming: String,
+    /// Write the result to OUT, which may be LOCAL
+    #[arg(long, short, value_name = "OUT")]
+    output: PathBuf,
+    /// Print what became of each incoming item
+    #[arg(long, value_name = "FORMAT")]
+    report: Option<ReportFormat>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ReportFormat {
+    /// {"counts","items":[{"id","outcome","reason"}]}
+    Json,
+}
+
+impl Merge {
+    pub(crate) async fn run(self, json: bool) -> Result<(), Failure> {
+        let local = Source::load(&self.local).await?;
+        let incoming = Source::load(&self.incoming).await?;
+        let options = options();
+        let is_sse = |source: &Source| sse::uses_sse(&source.bytes, &options);
+        let (bytes, items) = match (is_sse(&local), is_sse(&incoming)) {
+            (true, true) => merge_sse(&local, &incoming)?,
+            (true, false) => {
+                return Err(Failure::refused(format!(
+                    "{} is SSE, {} is not",
+                    local.name, incoming.name
+                ))
+                .hint("convert it to FeedSync first: feedsync convert FILE --to FORMAT"));
+            }
+            (false, true) => merge(&local, upgraded(&incoming)?)?,
+            (false, false) => {
+                let document = read(&incoming)?;
+                warn_of(&incoming, document.refused(), document.feed().plain_items);
+                let (bytes, items) = merge(&local, document.feed().items.clone())?;
+                (bytes, items)
+            }
+        };
+        source::write(Some(&self.output), &bytes)?;
+        let mut counts = Counts::default();
+        items.iter().for_each(|item| counts.count(item.outcome));
+        if json || self.report == Some(ReportFormat::Json) {
+            let counts = counts_value(counts);
+            output::json(&json!({ "counts": counts, "items": item_values(&items) }))?;
+        } else {
+            output::line(summary(counts))?;
+            for (id, reason) in items.iter().filter_map(refusal) {
+                warn(&format!("{id}: {reason}"));
+            }
+        }
+        if counts.refused > 0 { Err(Failure::Faults) } else { Ok(()) }
+    }
+}
+
+type Merged = (Vec<u8>, Vec<ItemReport>);
+
+/// Documents of one's own are read tolerantly: what is wrong with them stays as it is.
+fn options() -> ReadOptions<'static> {
+    ReadOptions { mode: Mode::Tolerant, ..ReadOptions::tolerant() }
+}
+
+fn read(source: &Source) -> Result<Document, Failure> {
+    Document::read(&source.bytes, &options())
+        .map_err(|error| Failure::document(&source.name, &error))
+}
+
+fn warn_of(source: &Source, refused: &[Refused], plain: usize) {
+    for refused in refused {
+        warn(&format!("{}:{}", source.name, refused.reason));
+    }
+    if plain > 0 {
+        warn(&format!("{}: {plain} without sync information left out", source.name));
+    }
+}
+
+fn merge(local: &Source, incoming: Vec<Item<Payload>>) -> Result<Merged, Failure> {
+    let document = read(local)?;
+    let mut places: HashMap<ItemId, usize> = HashMap::new();
+    let mut items: Vec<Item<Payload>> = Vec::new();
+    // An id that occurs twice in a document is one item with the versions of both.
+    for item in &document.feed().items {
+        take(&mut places, &mut items, item.clone());
+    }
+    let mut reports = Vec::with_capacity(incoming.len());
+    for item in incoming {
+        let id = item.id.clone();
+        let outcome = take(&mut places, &mut items, item);
+        reports.push(ItemReport { id, outcome });
+    }
+    Ok((document.to_bytes_with(&items), reports))
+}
+
+fn take(
+    places: &mut HashMap<ItemId, usize>,
+    items: &mut Vec<Item<Payload>>,
+    item: Item<Payload>,
+) -> ItemOutcome {
+    let place = places.get(&item.id).copied();
+    let id = item.id.clone();
+    let (outcome, result) = match incorporate(place.map(|place| &items[place]), None, item) {
+        Incorporation::Unchanged => return ItemOutcome::Unchanged,
+        Incorporation::Refused(refusal) => return ItemOutcome::Refused(refusal),
+        Incorporation::Added(item) => (ItemOutcome::Added, item),
+        Incorporation::Updated(item) => (ItemOutcome::Updated, item),
+        Incorporation::Conflict(item) => (ItemOutcome::Conflict, item),
+    };
+    match place {
+        Some(place) => items[place] = result,
+        None => {
+            places.insert(id, items.len());
+            items.push(result);
+        }
+    }
+    outcome
+}
+
+fn merge_sse(local: &Source, incoming: &Source) -> Result<Merged, Failure> {
+    let read = |source: &Source| {
+        sse::Document::read(&source.bytes, &options())
+            .map_err(|error| Failure::document(&source.name, &error))
+    };
+    let (document, other) = (read(local)?, read(incoming)?);
+    warn_of(incoming, other.refused(), other.plain_items());
+    let merged = document.merge(&other).map_err(Failure::refused)?;
+    for id in &merged.moved {
+        warn(&format!("{id}: had become its own ancestor, and stands at the root now"));
+    }
+    let outcome = |outcome: Outcome| match outcome {
+        Outcome::Added => ItemOutcome::Added,
+        Outcome::Unchanged => ItemOutcome::Unchanged,
+        Outcome::Updated => ItemOutcome::Updated,
+        Outcome::Conflict => ItemOutcome::Conflict,
+    };
+    let reports = merged.outcomes.into_iter();
+    let reports = reports.map(|(id, what)| ItemReport { id, outcome: outcome(what) }).collect();
+    Ok((merged.bytes, reports))
+}

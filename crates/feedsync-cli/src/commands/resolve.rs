@@ -1,0 +1,74 @@
+//! `feedsync resolve`
+
+use clap::{ArgGroup, Args};
+use feedsync::{Keep, Resolution, Resolved};
+use feedsync_store::CollectionName;
+
+use crate::commands::content::Content;
+use crate::commands::edit::report;
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::view;
+
+const EXAMPLES: &str = "\
+Examples:
+  feedsync conflicts notes
+  feedsync resolve notes 4f2a --keep-winner
+  feedsync resolve notes 4f2a --take 1
+  feedsync resolve notes 4f2a --content 'three litres, oat'
+";
+
+/// Resolve all conflicts of an item
+///
+/// The resolution is an edit like any other: it travels, and nobody is asked about these conflicts again.
+/// Edits that arrive later and did not know of it are new conflicts.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+#[command(group = ArgGroup::new("keep")
+    .args(["keep_winner", "take", "title", "content", "file"]).required(true).multiple(true))]
+pub(crate) struct Resolve {
+    /// The collection
+    collection: CollectionName,
+    /// The item's id, or what it begins with
+    item: String,
+    /// Keep the winner as it is
+    #[arg(long, conflicts_with_all = ["take", "title", "content", "file"])]
+    keep_winner: bool,
+    /// Take conflict N, as `conflicts` numbers them from 1
+    #[arg(long, value_name = "N", conflicts_with_all = ["title", "content", "file"],
+        value_parser = clap::value_parser!(u16).range(1..))]
+    take: Option<u16>,
+    #[command(flatten)]
+    content: Content,
+}
+
+impl Resolve {
+    pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
+        let home = context.open()?;
+        let seen = home.item(&self.collection, &self.item).await?.item;
+        if seen.conflicts.is_empty() {
+            return Err(Failure::refused(format!("{} has no conflicts", seen.id)));
+        }
+        let keep = match self.take.map(usize::from) {
+            Some(number) => {
+                let numbered = view::numbered(&seen);
+                let (place, _) = numbered.get(number - 1).ok_or_else(|| {
+                    Failure::not_found(format!(
+                        "{} has no conflict {number}, the last is {}",
+                        seen.id,
+                        numbered.len()
+                    ))
+                })?;
+                Keep::Conflict(*place)
+            }
+            None if self.keep_winner => Keep::Winner,
+            None => {
+                let payload = self.content.revise(&home.endpoint, &seen.winner.payload).await?;
+                Keep::Content { payload, deleted: None }
+            }
+        };
+        let resolution = Resolution { resolved: Resolved::All, keep };
+        let edited = home.endpoint.resolve(&self.collection, &seen, resolution).await?;
+        report(context, &self.collection, &edited.item)
+    }
+}

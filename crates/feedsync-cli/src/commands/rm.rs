@@ -1,0 +1,39 @@
+//! `feedsync rm`
+
+use clap::Args;
+use feedsync::Edit;
+use feedsync_store::CollectionName;
+
+use crate::commands::edit::{base, report};
+use crate::context::Context;
+use crate::failure::Failure;
+
+const EXAMPLES: &str = "\
+Examples:
+  feedsync rm notes 4f2a
+";
+
+/// Delete an item
+///
+/// A tombstone stays, so that everybody else learns of it; `undelete` brings the item back.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Rm {
+    /// The collection
+    collection: CollectionName,
+    /// The item's id, or what it begins with
+    item: String,
+}
+
+impl Rm {
+    pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
+        let home = context.open()?;
+        let seen = home.item(&self.collection, &self.item).await?.item;
+        if seen.winner.deleted {
+            return Err(Failure::refused(format!("{} is deleted already", seen.id)));
+        }
+        let base = Some(base(&seen.winner));
+        let edited = home.endpoint.edit(&self.collection, &seen.id, base, Edit::delete()).await?;
+        report(context, &self.collection, &edited.item)
+    }
+}

@@ -1,0 +1,55 @@
+//! `feedsync show`
+
+use clap::Args;
+use feedsync_formats::entry;
+use feedsync_store::CollectionName;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output::{self, BOLD, CONFLICT, DIM, text};
+use crate::view;
+
+const EXAMPLES: &str = "\
+Examples:
+  feedsync show notes 4f2a
+  feedsync show notes 4f2a --json     # with its history, conflicts and original bytes
+";
+
+/// Show an item
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Show {
+    /// The collection
+    collection: CollectionName,
+    /// The item's id, or what it begins with
+    item: String,
+}
+
+impl Show {
+    pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
+        let stored = context.open()?.item(&self.collection, &self.item).await?;
+        if context.json {
+            return output::json(&view::whole_item(&stored));
+        }
+        let (item, winner) = (&stored.item, &stored.item.winner);
+        let entry = entry(&winner.payload);
+        let mut out = format!("{BOLD}{}{BOLD:#}\n", text::line(&view::title(&winner.payload)));
+        out.push_str(&format!("{DIM}{}  {}{DIM:#}\n", item.id, winner.payload.format));
+        let signed = view::signed(winner.dot());
+        let state = if winner.deleted { "deleted, update" } else { "update" };
+        out.push_str(&format!("{DIM}{state} {}  {signed}{DIM:#}\n", winner.updates.get()));
+        for link in &entry.links {
+            out.push_str(&format!("{DIM}{}{DIM:#}  {}\n", link.rel, text::line(&link.href)));
+        }
+        let content = entry.plain_content().or(entry.content).or(entry.summary);
+        if let Some(content) = content {
+            out.push_str(&format!("\n{}\n", text::lines(content.trim_end())));
+        }
+        if !item.conflicts.is_empty() {
+            let count = text::count(item.conflicts.len() as u64, "conflict");
+            let see = context.command(&format!("conflicts {}", self.collection));
+            out.push_str(&format!("\n{CONFLICT}{count}{CONFLICT:#}: {see}\n"));
+        }
+        output::print(&out)
+    }
+}

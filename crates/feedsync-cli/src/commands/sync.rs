@@ -1,0 +1,280 @@
+//! `feedsync sync`
+
+mod watch;
+
+use std::collections::BTreeMap;
+
+use clap::Args;
+use feedsync::Format;
+use feedsync_client::{Direction, Progress as Steps, Session, Side, Step, SyncError, SyncReport};
+use feedsync_store::{CollectionName, NewCollection, NewRemote, Remote, Store as _};
+use serde_json::{Value, json};
+
+use crate::commands::import::{counts_value, summary};
+use crate::commands::remote;
+use crate::context::{Context, Home};
+use crate::failure::{Failure, warn};
+use crate::output::progress::Progress;
+use crate::output::{self, BOLD, text};
+use crate::source::fetcher;
+
+const EXAMPLES: &str = "\
+Examples:
+  feedsync sync                        # all collections with all their remotes
+  feedsync sync notes http://127.0.0.1:4287/collections/notes
+  feedsync sync notes --dry-run
+  feedsync sync --watch                # until Ctrl-C
+";
+
+/// Bring collections in step with their remotes
+///
+/// A remote is a collection of a hub, or any FeedSync feed on any web server, which can only be read. It
+/// is remembered, and so is how far we are with it: only what changed travels, both ways. What is
+/// interrupted goes on where it stopped. Edits that were made without knowing of each other are kept
+/// as conflicts; see `conflicts`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Sync {
+    /// Only this collection; it is created if it is not there and REMOTE is new [default: all]
+    collection: Option<CollectionName>,
+    /// Only this remote: an address, which is remembered, or its number [default: all]
+    remote: Option<String>,
+    /// Only take what changed there
+    #[arg(long)]
+    pull: bool,
+    /// Only give what changed here
+    #[arg(long)]
+    push: bool,
+    /// Go on until stopped, each time something changes here or there
+    #[arg(long, conflicts_with = "dry_run")]
+    watch: bool,
+    /// Say what would travel, and change nothing here or there
+    #[arg(long)]
+    dry_run: bool,
+}
+
+impl Sync {
+    pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
+        let home = context.open()?;
+        let session = Session::new(home.endpoint.clone(), fetcher()?);
+        let (remotes, new) = self.remotes(context, &home).await?;
+        let direction = match (self.pull, self.push) {
+            (false, false) => Direction::BOTH,
+            (pull, push) => Direction { pull, push },
+        };
+        let mut worst = Ok(());
+        let mut values = Vec::new();
+        for remote in &remotes {
+            let outcome = {
+                let shown = Shown::new(remote);
+                session.sync(remote, direction, &shown, self.dry_run).await
+            };
+            if context.json && !self.watch {
+                values.push(value(remote, &outcome));
+            } else {
+                print(context, remote, &outcome, self.dry_run)?;
+            }
+            worst = worse(worst, remote, outcome, context.json);
+        }
+        if let Some(new) = new {
+            new.settle(&home, self.dry_run).await?;
+        }
+        if context.json && !self.watch {
+            output::json(&Value::Array(values))?;
+        }
+        if self.watch {
+            return watch::watch(context, &home, &session, &remotes, direction).await;
+        }
+        worst
+    }
+
+    /// The remotes that are meant, and the one among them that was not known before.
+    async fn remotes(
+        &self,
+        context: &Context,
+        home: &Home,
+    ) -> Result<(Vec<Remote>, Option<New>), Failure> {
+        let store = &home.store;
+        if let (Some(collection), Some(named)) = (&self.collection, &self.remote) {
+            let known = store.collection(collection).await?.is_some();
+            if known && let Some(remote) = remote::find(home, collection, named).await? {
+                return Ok((vec![remote], None));
+            }
+            if !named.starts_with("http://") && !named.starts_with("https://") {
+                let message = format!("{collection} has no remote {named}");
+                return Err(Failure::not_found(message)
+                    .hint("a new remote is an address: http://HOST/collections/NAME"));
+            }
+            feedsync_client::fetch::address(named)?;
+            if !known {
+                let new = NewCollection {
+                    name: collection.clone(),
+                    title: collection.to_string(),
+                    format: Format::Atom,
+                    settings: BTreeMap::new(),
+                };
+                store.create_collection(new).await?;
+            }
+            let new = NewRemote { collection: collection.clone(), name: None, url: named.clone() };
+            let remote = store.add_remote(new).await?;
+            return Ok((vec![remote.clone()], Some(New { remote, collection: !known })));
+        }
+        if let Some(collection) = &self.collection {
+            home.endpoint.collection(collection).await?;
+        }
+        let remotes = store.remotes(self.collection.as_ref()).await?;
+        if remotes.is_empty() {
+            let add = context.command("sync COLLECTION http://HOST/collections/NAME");
+            return Err(Failure::not_found("there is nothing to synchronise with yet")
+                .hint(format!("name a remote: {add}")));
+        }
+        Ok((remotes, None))
+    }
+}
+
+/// A remote that was added for this call.
+struct New {
+    remote: Remote,
+    /// Whether the collection was created for it.
+    collection: bool,
+}
+
+impl New {
+    /// Forgets the remote if nothing ever came of it (a mistyped address), and after a dry run.
+    async fn settle(self, home: &Home, dry_run: bool) -> Result<(), Failure> {
+        let name = &self.remote.collection;
+        let remotes = home.store.remotes(Some(name)).await?;
+        let Some(now) = remotes.into_iter().find(|remote| remote.id == self.remote.id) else {
+            return Ok(());
+        };
+        let state = &now.state;
+        let touched = state.succeeded.is_some() || state.changes.is_some() || state.until.is_some();
+        if touched && !dry_run {
+            return Ok(());
+        }
+        home.store.remove_remote(self.remote.id).await?;
+        let empty = home.endpoint.collection(name).await?.last.get() == 0;
+        if self.collection && empty {
+            home.store.drop_collection(name).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Progress on the terminal.
+struct Shown(Progress);
+
+impl Shown {
+    fn new(remote: &Remote) -> Self {
+        Self(Progress::spinner(&format!("{}: connecting", remote.collection)))
+    }
+}
+
+impl Steps for Shown {
+    fn step(&self, step: Step<'_>) {
+        self.0.say(&match step {
+            Step::Reading { url } => format!("reading {}", text::line(url)),
+            Step::Pulled { items } => format!("received {}", text::count(items, "item")),
+            Step::Pushed { changes, of } => format!("sent {changes} of {of} changes"),
+            Step::Discarded { items } => format!("discarded {}", text::count(items, "item")),
+        });
+    }
+}
+
+/// Says what became of one remote.
+fn print(
+    context: &Context,
+    remote: &Remote,
+    outcome: &Result<SyncReport, SyncError>,
+    dry_run: bool,
+) -> Result<(), Failure> {
+    let Ok(report) = outcome else { return Ok(()) };
+    let would = if dry_run { "would be " } else { "" };
+    let mut line = format!(
+        "{BOLD}{}{BOLD:#}  {would}received: {}; {would}sent: {}",
+        remote.collection,
+        summary(report.pulled),
+        if dry_run { text::count(report.pushed.unchanged, "item") } else { summary(report.pushed) }
+    );
+    if report.discarded > 0 {
+        let see = context.command(&format!("ls {} --discarded", remote.collection));
+        line.push_str(&format!("; discarded: {} ({see})", report.discarded));
+    }
+    output::line(line)?;
+    for warning in &report.warnings {
+        warn(&warning.to_string());
+    }
+    for refused in &report.refused {
+        let side = match refused.by {
+            Side::Here => "refused here",
+            Side::There => "refused there",
+        };
+        let id = refused.id.as_deref().unwrap_or("an item");
+        warn(&format!("{id}: {side}: {}", refused.reason));
+    }
+    if report.pulled.conflict + report.pushed.conflict > 0 {
+        let see = context.command(&format!("conflicts {}", remote.collection));
+        warn(&format!("there are conflicts; see {see}"));
+    }
+    Ok(())
+}
+
+/// The worst outcome so far; failures other than the last are said at once.
+fn worse(
+    worst: Result<(), Failure>,
+    remote: &Remote,
+    outcome: Result<SyncReport, SyncError>,
+    json: bool,
+) -> Result<(), Failure> {
+    match outcome {
+        Ok(report) if report.refused.is_empty() => worst,
+        Ok(_) => worst.and(Err(Failure::Faults)),
+        Err(error) => {
+            if let Err(earlier @ Failure::Said { .. }) = worst
+                && !json
+            {
+                earlier.report();
+            }
+            Err(failure(remote, error))
+        }
+    }
+}
+
+/// A failure to synchronise, by culprit.
+fn failure(remote: &Remote, error: SyncError) -> Failure {
+    match error {
+        SyncError::Endpoint(error) => error.into(),
+        SyncError::Fetch(error) => error.into(),
+        SyncError::Forgotten { .. } => Failure::not_found(error),
+        SyncError::NotFeedSync { .. } | SyncError::Sse { .. } => Failure::network(error)
+            .hint(format!("feedsync import {} {}", remote.collection, text::line(&remote.url))),
+        other => Failure::network(other),
+    }
+}
+
+fn value(remote: &Remote, outcome: &Result<SyncReport, SyncError>) -> Value {
+    let mut value = json!({ "collection": remote.collection.as_str(), "url": remote.url });
+    match outcome {
+        Ok(report) => {
+            value["pulled"] = counts_value(report.pulled);
+            value["pushed"] = counts_value(report.pushed);
+            value["discarded"] = report.discarded.into();
+            value["plain"] = report.plain.into();
+            let refused = report.refused.iter().map(|refused| {
+                json!({
+                    "by": match refused.by { Side::Here => "here", Side::There => "there" },
+                    "id": refused.id,
+                    "reason": refused.reason,
+                })
+            });
+            value["refused"] = refused.collect();
+            value["warnings"] = report.warnings.iter().map(ToString::to_string).collect();
+            value["requests"] = report.requests.into();
+            value["sent"] = report.sent.into();
+            value["received"] = report.received.into();
+            value["until"] = report.state.until.as_deref().into();
+        }
+        Err(error) => value["error"] = error.to_string().into(),
+    }
+    value
+}

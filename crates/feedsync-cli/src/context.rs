@@ -1,0 +1,213 @@
+//! What every command starts from: the data directory and the endpoint that lives in it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use feedsync::ItemId;
+use feedsync_endpoint::Endpoint;
+use feedsync_store::{
+    CollectionName, EndpointName, Environment, PageLimit, SqliteStore, Store as _, StoreError,
+    StoredItem, SystemEnvironment,
+};
+
+use crate::arguments::Global;
+use crate::failure::Failure;
+
+/// The global options, made ready.
+pub(crate) struct Context {
+    /// Where the endpoint lives.
+    pub(crate) data: PathBuf,
+    /// Its name if it is to be initialised.
+    pub(crate) name: Option<EndpointName>,
+    /// Whether to print JSON.
+    pub(crate) json: bool,
+}
+
+/// The endpoint of a data directory, and its store for what only SQLite can do.
+pub(crate) struct Home {
+    /// The endpoint.
+    pub(crate) endpoint: Endpoint,
+    /// Its store.
+    pub(crate) store: Arc<SqliteStore>,
+}
+
+impl Context {
+    /// From the global options.
+    pub(crate) fn new(global: Global) -> Result<Self, Failure> {
+        let data = match global.data {
+            Some(data) => data,
+            None => default_directory().ok_or_else(|| {
+                Failure::usage("there is no home directory to keep the data in")
+                    .hint("name a directory: --data DIR, or FEEDSYNC_DATA")
+            })?,
+        };
+        Ok(Self { data, name: global.endpoint, json: global.json })
+    }
+
+    /// Opens the data directory; it must have been initialised.
+    pub(crate) fn open(&self) -> Result<Home, Failure> {
+        if !SqliteStore::exists(&self.data) {
+            let hint = format!("initialise it: {}", self.command("init"));
+            return Err(Failure::store(format!(
+                "{}: there is no endpoint here yet",
+                self.data.display()
+            ))
+            .hint(hint));
+        }
+        let environment = environment();
+        let store = Arc::new(SqliteStore::open(&self.data, Arc::clone(&environment))?);
+        Ok(Home::new(store, environment))
+    }
+
+    /// Makes a new endpoint in the data directory.
+    pub(crate) fn init(&self) -> Result<Home, Failure> {
+        let name = match &self.name {
+            Some(name) => name.clone(),
+            None => default_name(),
+        };
+        let environment = environment();
+        match SqliteStore::init(&self.data, &name, Arc::clone(&environment)) {
+            Ok(store) => Ok(Home::new(Arc::new(store), environment)),
+            Err(error @ StoreError::Place { .. }) => Err(Failure::refused(error)),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// How to call the program with the same data directory.
+    pub(crate) fn command(&self, arguments: &str) -> String {
+        if default_directory().as_deref() == Some(&*self.data) {
+            format!("{} {arguments}", program())
+        } else {
+            self.command_at(&self.data.display().to_string(), arguments)
+        }
+    }
+
+    /// How to call the program with another data directory.
+    pub(crate) fn command_at(&self, data: &str, arguments: &str) -> String {
+        format!("{} --data {data} {arguments}", program())
+    }
+}
+
+impl Home {
+    fn new(store: Arc<SqliteStore>, environment: Arc<dyn Environment>) -> Self {
+        Self { endpoint: Endpoint::new(Arc::clone(&store) as _, environment), store }
+    }
+
+    /// The one item of that id, or whose id begins so.
+    pub(crate) async fn item(
+        &self,
+        collection: &CollectionName,
+        id: &str,
+    ) -> Result<StoredItem, Failure> {
+        // An unfinished escape (`%4`) is no identifier, but it may begin one.
+        let typed = ItemId::new(id).or_else(|_| {
+            let whole = id.rsplit_once('%').map_or("", |(whole, _)| whole);
+            ItemId::new(whole)
+        });
+        let typed =
+            typed.map_err(|error| Failure::usage(format!("{id:?} is no item id: {error}")))?;
+        if typed.as_str() == id
+            && let Some(stored) = self.store.item(collection, &typed).await?
+        {
+            return Ok(stored);
+        }
+        // Ids that begin so come right after it in the order of ids.
+        let mut found: Option<StoredItem> = None;
+        let mut after = typed;
+        loop {
+            let page =
+                self.store.items_by_id(collection, Some(&after), PageLimit::items(100)).await?;
+            for stored in page.items {
+                let other = stored.item.id.clone();
+                if other.as_str().starts_with(id) {
+                    if let Some(found) = found {
+                        let message = format!(
+                            "more than one item of {collection} begins with {id}: {}, {other}",
+                            found.item.id
+                        );
+                        return Err(Failure::usage(message).hint("type more of the id"));
+                    }
+                    found = Some(stored);
+                } else if other.as_str() > id {
+                    return found.ok_or_else(|| no_item(collection, id));
+                }
+                after = other;
+            }
+            if !page.more {
+                return found.ok_or_else(|| no_item(collection, id));
+            }
+        }
+    }
+}
+
+/// The program as it was called, if that was by a path.
+fn program() -> String {
+    let called = std::env::args().next().filter(|name| name.contains('/'));
+    called.unwrap_or_else(|| "feedsync".to_owned())
+}
+
+fn no_item(collection: &CollectionName, id: &str) -> Failure {
+    Failure::not_found(format!("there is no item {id} in {collection}"))
+        .hint(format!("see them all: feedsync ls {collection} --all"))
+}
+
+fn environment() -> Arc<dyn Environment> {
+    Arc::new(SystemEnvironment)
+}
+
+/// Where the platform keeps a program's data.
+fn default_directory() -> Option<PathBuf> {
+    let from = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
+    let base = if cfg!(windows) {
+        from("LOCALAPPDATA")
+    } else if cfg!(target_os = "macos") {
+        from("HOME").map(|home| home.join("Library/Application Support"))
+    } else {
+        from("XDG_DATA_HOME").or_else(|| from("HOME").map(|home| home.join(".local/share")))
+    };
+    base.map(|base| base.join("feedsync"))
+}
+
+/// The first label of the host's name, never the person's: it is part of every `by` and so goes to
+/// whoever reads the feeds.
+fn default_name() -> EndpointName {
+    let host = std::fs::read_to_string(Path::new("/proc/sys/kernel/hostname"))
+        .ok()
+        .or_else(|| std::env::var(if cfg!(windows) { "COMPUTERNAME" } else { "HOSTNAME" }).ok())
+        .or_else(|| {
+            let output = std::process::Command::new("hostname").output().ok()?;
+            String::from_utf8(output.stdout).ok()
+        })
+        .unwrap_or_default();
+    name_of_host(&host)
+}
+
+fn name_of_host(host: &str) -> EndpointName {
+    let label = host.trim().split('.').next().unwrap_or_default().to_ascii_lowercase();
+    let allowed =
+        |character: &char| character.is_ascii_alphanumeric() || matches!(character, '_' | '-');
+    let label: String = label.chars().filter(allowed).take(63).collect();
+    let label = label.trim_start_matches(['_', '-']);
+    EndpointName::new(label)
+        .or_else(|_| EndpointName::new("endpoint"))
+        .unwrap_or_else(|_| unreachable!("\"endpoint\" is a name"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_endpoint_is_named_after_its_host_unless_that_is_no_name() {
+        for (host, name) in [
+            ("Desk.example.org\n", "desk"),
+            ("annas-laptop", "annas-laptop"),
+            ("-x", "x"),
+            ("", "endpoint"),
+            ("日本", "endpoint"),
+            ("import", "endpoint"),
+        ] {
+            assert_eq!(name_of_host(host).as_str(), name, "{host}");
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! What is reported to the person, and with which exit code.
+
+use std::io;
+use std::process::ExitCode;
+
+use anstyle::{AnsiColor, Style};
+use feedsync_client::fetch::FetchError;
+use feedsync_endpoint::{EditFailure, EndpointError};
+use feedsync_formats::{ReadError, ReviseError};
+use feedsync_store::StoreError;
+
+use crate::output::text;
+
+/// The exit codes, as every help shows them.
+pub(crate) const EXIT_CODES: &str = "\
+Exit codes:
+  0  done
+  1  faults were found, or something was refused
+  2  the command line is wrong
+  3  a collection, item, remote or file is not there
+  4  the network: a remote cannot be reached or answers wrongly
+  5  the data directory or a file cannot be used";
+
+/// Why a command did not do all it was asked.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// Said on standard error.
+    Said {
+        /// The exit code.
+        code: u8,
+        /// What is wrong.
+        message: String,
+        /// What to do about it.
+        hint: Option<String>,
+    },
+    /// The output has said it already.
+    Faults,
+    /// Who read our output has seen enough.
+    Closed,
+}
+
+impl Failure {
+    fn said(code: u8, message: impl ToString) -> Self {
+        Self::Said { code, message: message.to_string(), hint: None }
+    }
+
+    /// Faults, or a refusal.
+    pub(crate) fn refused(message: impl ToString) -> Self {
+        Self::said(1, message)
+    }
+
+    /// The command line does not fit together.
+    pub(crate) fn usage(message: impl ToString) -> Self {
+        Self::said(2, message)
+    }
+
+    /// What was named is not there.
+    pub(crate) fn not_found(message: impl ToString) -> Self {
+        Self::said(3, message)
+    }
+
+    /// A remote cannot be reached, or answers wrongly.
+    pub(crate) fn network(message: impl ToString) -> Self {
+        Self::said(4, message)
+    }
+
+    /// The data directory or a file cannot be used.
+    pub(crate) fn store(message: impl ToString) -> Self {
+        Self::said(5, message)
+    }
+
+    /// With advice.
+    #[must_use]
+    pub(crate) fn hint(self, advice: impl ToString) -> Self {
+        match self {
+            Self::Said { code, message, .. } => {
+                Self::Said { code, message, hint: Some(advice.to_string()) }
+            }
+            other => other,
+        }
+    }
+
+    /// A file that could not be read or written.
+    pub(crate) fn file(name: &str, error: &io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::NotFound => Self::not_found(format!("{name}: there is no such file")),
+            _ => Self::store(format!("{name}: {error}")),
+        }
+    }
+
+    /// Reports on standard error; gives the exit code.
+    pub(crate) fn report(self) -> ExitCode {
+        match self {
+            Self::Said { code, message, hint } => {
+                say("error", AnsiColor::Red, &message);
+                if let Some(hint) = hint {
+                    say("hint", AnsiColor::Cyan, &hint);
+                }
+                ExitCode::from(code)
+            }
+            Self::Faults => ExitCode::from(1),
+            Self::Closed => ExitCode::SUCCESS,
+        }
+    }
+}
+
+/// Says something beside the output.
+pub(crate) fn warn(message: &str) {
+    say("warning", AnsiColor::Yellow, message);
+}
+
+fn say(word: &str, color: AnsiColor, message: &str) {
+    use std::io::Write as _;
+    let style = Style::new().bold().fg_color(Some(color.into()));
+    let message = text::lines(message);
+    // Nobody is left to hear that standard error is closed.
+    let _ = writeln!(anstream::stderr(), "{style}{word}:{style:#} {message}");
+}
+
+impl From<io::Error> for Failure {
+    /// Writing to standard output failed.
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::Closed,
+            _ => Self::store(format!("standard output: {error}")),
+        }
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        match &error {
+            StoreError::NoCollection(_) => {
+                Self::not_found(&error).hint("see them all: feedsync list")
+            }
+            StoreError::NoRemote => {
+                Self::not_found(&error).hint("see them all: feedsync remote list")
+            }
+            StoreError::CollectionExists(_) | StoreError::RemoteExists(_) => Self::refused(error),
+            _ => Self::store(error),
+        }
+    }
+}
+
+impl From<EndpointError> for Failure {
+    fn from(error: EndpointError) -> Self {
+        match error {
+            EndpointError::Store(error) => error.into(),
+            EndpointError::NoItem { .. } => Self::not_found(error),
+            EndpointError::ItemExists { .. } | EndpointError::Clock => Self::refused(error),
+            EndpointError::Edit(failure) => failure.into(),
+        }
+    }
+}
+
+impl From<EditFailure> for Failure {
+    fn from(failure: EditFailure) -> Self {
+        Self::refused(failure)
+    }
+}
+
+impl From<ReviseError> for Failure {
+    fn from(error: ReviseError) -> Self {
+        Self::refused(error)
+    }
+}
+
+impl From<FetchError> for Failure {
+    fn from(error: FetchError) -> Self {
+        match error {
+            FetchError::Address { .. } => Self::usage(error),
+            _ => Self::network(error),
+        }
+    }
+}
+
+impl Failure {
+    /// A document that cannot be read.
+    pub(crate) fn document(name: &str, error: &ReadError) -> Self {
+        match error {
+            ReadError::Document { position, message } => {
+                Self::refused(format!("{name}:{position}: {message}"))
+            }
+            other => Self::refused(format!("{name}: {other}")),
+        }
+    }
+}

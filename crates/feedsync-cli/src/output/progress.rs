@@ -1,0 +1,42 @@
+//! Progress of long work on standard error; nothing where that is no terminal.
+
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// A line that says what is being done until it is dropped.
+pub(crate) struct Progress(ProgressBar);
+
+impl Progress {
+    /// Work of unknown length.
+    pub(crate) fn spinner(what: &str) -> Self {
+        let bar = ProgressBar::new_spinner().with_message(what.to_owned());
+        bar.enable_steady_tick(Duration::from_millis(120));
+        Self(bar)
+    }
+
+    /// Work on so many things.
+    pub(crate) fn bar(what: &str, length: u64) -> Self {
+        let bar = ProgressBar::new(length).with_message(what.to_owned());
+        if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len} {eta}") {
+            bar.set_style(style);
+        }
+        Self(bar)
+    }
+
+    /// Says something else.
+    pub(crate) fn say(&self, what: &str) {
+        self.0.set_message(what.to_owned());
+    }
+
+    /// So many more are done.
+    pub(crate) fn advance(&self, done: u64) {
+        self.0.inc(done);
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}

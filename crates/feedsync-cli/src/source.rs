@@ -1,0 +1,85 @@
+//! Documents that a command names: a file, standard input, or an address.
+
+use std::io::Read as _;
+
+use feedsync::Payload;
+use feedsync_client::fetch::{Fetcher, Policy, Private, address};
+use feedsync_formats::{Limits, Mode, ReadOptions, read_item};
+
+use crate::failure::Failure;
+use crate::output::progress::Progress;
+
+const ACCEPT: &str = "application/atom+xml, application/rss+xml, application/json;q=0.9, \
+                      application/xml;q=0.9, text/xml;q=0.9, text/x-opml;q=0.9, */*;q=0.5";
+
+/// A document and where it came from.
+pub(crate) struct Source {
+    /// As it was named; of an address, without credentials.
+    pub(crate) name: String,
+    /// What it holds.
+    pub(crate) bytes: Vec<u8>,
+    /// The address it was fetched from, after redirects.
+    address: Option<String>,
+}
+
+impl Source {
+    /// Reads a file, `-` for standard input, or an `http` or `https` address.
+    pub(crate) async fn load(name: &str) -> Result<Self, Failure> {
+        if name.starts_with("http://") || name.starts_with("https://") {
+            let _progress = Progress::spinner(&format!("reading {name}"));
+            let response = fetcher()?.document(address(name)?, ACCEPT).await?;
+            let address = response.url().to_string();
+            let bytes = response.bytes().to_vec();
+            return Ok(Self { name: name.to_owned(), bytes, address: Some(address) });
+        }
+        // One byte more than is read, so that the reader says what is too large.
+        let limit = Limits::default().bytes as u64 + 1;
+        let mut bytes = Vec::new();
+        let (name, read) = if name == "-" {
+            ("standard input", std::io::stdin().lock().take(limit).read_to_end(&mut bytes))
+        } else {
+            let file = std::fs::File::open(name).map_err(|error| Failure::file(name, &error))?;
+            (name, file.take(limit).read_to_end(&mut bytes))
+        };
+        read.map_err(|error| Failure::file(name, &error))?;
+        Ok(Self { name: name.to_owned(), bytes, address: None })
+    }
+
+    /// The only item in it.
+    pub(crate) fn entry(&self) -> Result<Payload, Failure> {
+        read_item(&self.bytes, &ReadOptions { mode: Mode::Strict, ..self.plain() })
+            .map_err(|error| Failure::document(&self.name, &error))
+    }
+
+    /// How to read entries of a plain feed: relative references in them are relative to the address.
+    pub(crate) fn plain(&self) -> ReadOptions<'_> {
+        ReadOptions { base: self.address.as_deref(), ..ReadOptions::tolerant() }
+    }
+}
+
+/// The way out, for what a person asks on their own command line.
+pub(crate) fn fetcher() -> Result<Fetcher, Failure> {
+    Ok(Fetcher::new(Policy::new(Private::Allowed))?)
+}
+
+/// Writes a document to a file, or to standard output where none is named.
+pub(crate) fn write(file: Option<&std::path::Path>, bytes: &[u8]) -> Result<(), Failure> {
+    let Some(file) = file else { return crate::output::print_bytes(bytes) };
+    let name = file.display().to_string();
+    let failed = |error: std::io::Error| Failure::file(&name, &error);
+    let directory = match file.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => std::path::Path::new("."),
+    };
+    // Whole or not at all: the file may be one of those that were read.
+    let mut whole = tempfile::NamedTempFile::new_in(directory).map_err(failed)?;
+    std::io::Write::write_all(&mut whole, bytes).map_err(failed)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = std::fs::metadata(file).map_or(0o644, |metadata| metadata.permissions().mode());
+        let permissions = std::fs::Permissions::from_mode(mode);
+        whole.as_file().set_permissions(permissions).map_err(failed)?;
+    }
+    whole.persist(file).map(drop).map_err(|error| failed(error.error))
+}

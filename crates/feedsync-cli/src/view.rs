@@ -1,0 +1,179 @@
+//! Items as people and programs see them.
+
+use feedsync::{Item, Payload, Update, Version};
+use feedsync_formats::{Entry, entry};
+use feedsync_store::{Collection, Discarded, Moment, Remote, StoredItem};
+use serde_json::{Map, Value, json};
+
+/// The conflicts of an item in the order in which they are numbered from 1, with their places in
+/// [`Item::conflicts`]: as 3.3 would pick them, the same at every endpoint.
+pub(crate) fn numbered(item: &Item<Payload>) -> Vec<(usize, &Version<Payload>)> {
+    let mut conflicts: Vec<_> = item.conflicts.iter().enumerate().collect();
+    conflicts.sort_by(|(_, one), (_, two)| {
+        let rank = |version: &&Version<Payload>| {
+            let dot = version.dot();
+            (version.updates, dot.when(), dot.by().cloned(), dot.sequence())
+        };
+        rank(two).cmp(&rank(one))
+    });
+    conflicts
+}
+
+/// A stored item: what `ls --json` has of it.
+pub(crate) fn item(stored: &StoredItem) -> Value {
+    let mut object = Map::new();
+    object.insert("id".into(), stored.item.id.as_str().into());
+    version_members(&mut object, &stored.item.winner);
+    object.insert("noconflicts".into(), stored.item.noconflicts().into());
+    object.insert("conflicts".into(), stored.item.conflicts.len().into());
+    object.insert("change".into(), stored.number.get().into());
+    object.insert("changed".into(), moment(stored.edited));
+    Value::Object(object)
+}
+
+/// An item with its versions and their histories: what `show --json` and `history --json` have of it.
+pub(crate) fn whole_item(stored: &StoredItem) -> Value {
+    let mut value = item(stored);
+    value["history"] = history(&stored.item.winner);
+    value["payload"] = (*stored.item.winner.payload.text).into();
+    value["conflicts"] = conflicts(&stored.item);
+    value
+}
+
+/// An item and what is in conflict: an element of `conflicts --json`.
+pub(crate) fn conflict(item: &Item<Payload>) -> Value {
+    json!({
+        "id": item.id.as_str(),
+        "winner": version(&item.winner),
+        "conflicts": conflicts(item),
+    })
+}
+
+fn conflicts(item: &Item<Payload>) -> Value {
+    let numbered = numbered(item).into_iter().enumerate();
+    let each = numbered.map(|(index, (_, conflict))| {
+        let mut value = version(conflict);
+        value["n"] = (index + 1).into();
+        value
+    });
+    each.collect()
+}
+
+/// A version with its history.
+fn version(version: &Version<Payload>) -> Value {
+    let mut object = Map::new();
+    version_members(&mut object, version);
+    object.insert("history".into(), history(version));
+    Value::Object(object)
+}
+
+fn version_members(object: &mut Map<String, Value>, version: &Version<Payload>) {
+    let Entry { title, content, content_type, .. } = entry(&version.payload);
+    object.insert("title".into(), title.into());
+    object.insert("content".into(), content.into());
+    object.insert("content_type".into(), content_type.name().into());
+    object.insert("updates".into(), version.updates.get().into());
+    object.insert("deleted".into(), version.deleted.into());
+    object.insert("format".into(), version.payload.format.name().into());
+    object.insert("when".into(), when(version.dot()));
+    object.insert("by".into(), by(version.dot()));
+    object.insert("sequence".into(), version.dot().sequence().get().into());
+}
+
+fn history(version: &Version<Payload>) -> Value {
+    let update = |update: &Update| json!({ "sequence": update.sequence().get(), "when": when(update), "by": by(update) });
+    version.history.updates().iter().map(update).collect()
+}
+
+fn when(update: &Update) -> Value {
+    update.when().map(|when| when.to_string()).into()
+}
+
+fn by(update: &Update) -> Value {
+    update.by().map(|by| by.as_str()).into()
+}
+
+fn moment(moment: Moment) -> Value {
+    moment.timestamp().map(|when| when.to_string()).into()
+}
+
+/// A collection: an element of `list --json`.
+pub(crate) fn collection(collection: &Collection) -> Value {
+    json!({
+        "name": collection.name.as_str(),
+        "title": collection.title,
+        "format": collection.format.name(),
+        "items": collection.live,
+        "deleted": collection.deleted,
+        "conflicts": collection.conflicted,
+        "changes": collection.last.get(),
+        "until": collection.until(collection.last).to_string(),
+        "feed": collection.feed_id,
+        "changed": moment(collection.edited),
+    })
+}
+
+/// A remote: an element of `remote list --json`.
+pub(crate) fn remote(remote: &Remote, collection: Option<&Collection>) -> Value {
+    let state = &remote.state;
+    json!({
+        "collection": remote.collection.as_str(),
+        "number": remote.id.0,
+        "name": remote.name,
+        "url": remote.url,
+        "until": state.until,
+        "pending": collection.map(|collection| pending(remote, collection)),
+        "read_only": state.read_only,
+        "succeeded": state.succeeded.map(moment),
+        "failures": state.failures,
+        "failure": state.failure,
+    })
+}
+
+/// How many changes a remote has not been offered, at most.
+pub(crate) fn pending(remote: &Remote, collection: &Collection) -> u64 {
+    let offered = if remote.state.may_lack { 0 } else { remote.state.pushed.get() };
+    if remote.state.read_only { 0 } else { collection.last.get().saturating_sub(offered) }
+}
+
+/// A discarded item: an element of `ls --discarded --json`.
+pub(crate) fn discarded(discarded: &Discarded) -> Value {
+    let mut object = Map::new();
+    object.insert("id".into(), discarded.item.id.as_str().into());
+    version_members(&mut object, &discarded.item.winner);
+    object.insert("conflicts".into(), discarded.item.conflicts.len().into());
+    object.insert("reason".into(), discarded.reason.as_str().into());
+    object.insert("discarded".into(), moment(discarded.at));
+    Value::Object(object)
+}
+
+/// An item's title for a list: what stands for one where it has none.
+pub(crate) fn title(payload: &Payload) -> String {
+    let entry = entry(payload);
+    let named = entry.title.clone().or_else(|| entry.plain_content()).or(entry.summary);
+    named.unwrap_or_else(|| "(untitled)".to_owned())
+}
+
+/// A version as plain text to read or compare: the title, an empty line, the content.
+pub(crate) fn readable(payload: &Payload) -> String {
+    let entry = entry(payload);
+    let mut text = entry.title.clone().unwrap_or_default();
+    text.push('\n');
+    if let Some(content) = entry.plain_content().or(entry.content).or(entry.summary) {
+        text.push('\n');
+        text.push_str(&content);
+        text.push('\n');
+    }
+    text
+}
+
+/// Who signed an update, and when.
+pub(crate) fn signed(update: &Update) -> String {
+    match (update.when(), update.by()) {
+        (Some(when), Some(by)) => format!("{when}  {by}"),
+        (Some(when), None) => when.to_string(),
+        (None, Some(by)) => by.to_string(),
+        // The engine refuses such an update.
+        (None, None) => String::new(),
+    }
+}
