@@ -73,9 +73,10 @@ fn test_paths(cell: &str) -> Option<Vec<String>> {
 }
 
 /// The paths of all tests in a workspace: package, then modules or the name of the integration test,
-/// then the function; `feedsync::laws::merge_is_commutative`. Ignored tests are left out.
+/// then the function; `feedsync::laws::merge_is_commutative`. Ignored tests are left out. A suite (see
+/// [`suite_of`]) counts where it is used.
 pub fn tests(workspace: &Path) -> io::Result<BTreeSet<String>> {
-    let mut tests = BTreeSet::new();
+    let mut sources = Vec::new();
     for package in fs::read_dir(workspace.join("crates"))? {
         let package = package?.path();
         let Some(name) = package.file_name().and_then(|name| name.to_str()) else { continue };
@@ -87,11 +88,43 @@ pub fn tests(workspace: &Path) -> io::Result<BTreeSet<String>> {
             }
             for file in rust_files(&root)? {
                 let module = module_of(&name, file.strip_prefix(&root).unwrap_or(&file));
-                tests.extend(tests_of(&module, &fs::read_to_string(&file)?));
+                sources.push((module, fs::read_to_string(&file)?));
             }
         }
     }
+    let suites: Vec<_> = sources.iter().filter_map(|(_, source)| suite_of(source)).collect();
+    let mut tests = BTreeSet::new();
+    for (module, source) in &sources {
+        tests.extend(tests_of(module, source));
+        for (_, cases) in suites.iter().filter(|(name, _)| uses(source, name)) {
+            tests.extend(cases.iter().map(|case| format!("{module}::{case}")));
+        }
+    }
     Ok(tests)
+}
+
+/// A suite of tests that a macro makes for whoever uses it: the macro's name and the cases it lists as
+/// `module: [ case case ]`.
+fn suite_of(source: &str) -> Option<(&str, Vec<String>)> {
+    let (_, text) = source.split_once("\nmacro_rules! ")?;
+    let (name, text) = text.split_once(" {\n")?;
+    let text = text.split_once("\n}")?.0;
+    let mut cases = Vec::new();
+    for (before, list) in text.split(']').filter_map(|part| part.rsplit_once('[')) {
+        let module = before.trim_end().strip_suffix(':')?.split_whitespace().last()?;
+        if !before.ends_with('$') && !module.starts_with('$') {
+            cases.extend(list.split_whitespace().map(|case| format!("{module}::{case}")));
+        }
+    }
+    (!cases.is_empty()).then_some((name, cases))
+}
+
+fn uses(source: &str, suite: &str) -> bool {
+    source.lines().any(|line| {
+        let called = line.split_once("!(").map(|(path, _)| path);
+        let path = called.filter(|path| !path.contains(' '));
+        path.is_some_and(|path| path.rsplit("::").next() == Some(suite))
+    })
 }
 
 fn rust_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
@@ -196,6 +229,29 @@ fn no_test() {}
         assert_eq!(found, expected);
         assert_eq!(module_of("feedsync", Path::new("lib.rs")), "feedsync");
         assert_eq!(module_of("feedsync", Path::new("laws.rs")), "feedsync::laws");
+    }
+
+    #[test]
+    fn the_cases_of_a_suite_are_listed_in_its_macro_and_counted_where_it_is_used() {
+        let source = "
+#[macro_export]
+macro_rules! store_tests {
+    ($constructor:expr) => {
+        $crate::store_tests!(@cases $constructor;
+            items: [
+                one
+                two
+            ]
+            model: [ three ]
+        );
+    };
+}
+";
+        let expected = ["items::one", "items::two", "model::three"].map(str::to_owned).to_vec();
+        assert_eq!(suite_of(source), Some(("store_tests", expected)));
+        assert_eq!(suite_of("\nmacro_rules! other {\n    () => {};\n}\n"), None);
+        assert!(uses("feedsync_store::store_tests!(memory);", "store_tests"));
+        assert!(!uses("//! feedsync_store::store_tests!(open);", "store_tests"));
     }
 
     #[test]
