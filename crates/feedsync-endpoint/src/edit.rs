@@ -1,14 +1,15 @@
-//! Local edits: add, update, delete, un-delete, resolve (3.1, 3.2, 3.4).
+//! Local edits: add, update, delete, un-delete, resolve (3.1, 3.2, 3.4). What a server owns in an
+//! entry is never signed.
 
 use feedsync::{
-    Base, Creation, Edit, EditError, Item, ItemId, Payload, Resolution, ResolveError,
+    Base, Creation, Edit, EditError, Item, ItemId, Keep, Payload, Resolution, ResolveError,
     check_conflicts,
 };
 use feedsync_store::{
     Collection, CollectionName, Entry, Origin, Put, Snapshot, StoreExt, StoredItem, Write,
 };
 
-use crate::endpoint::{Endpoint, blobs_of};
+use crate::endpoint::{Endpoint, blobs_of, cleaned};
 use crate::error::{EditFailure, EndpointError};
 use crate::signature::Signature;
 
@@ -30,7 +31,7 @@ impl Endpoint {
         creation: Creation,
         payload: Payload,
     ) -> Result<Edited, EndpointError> {
-        let name = collection.clone();
+        let (name, payload) = (collection.clone(), cleaned(payload));
         self.decide_edit(collection, id.clone(), move |snapshot, entry| {
             if entry.item.is_some() {
                 return Err(EndpointError::ItemExists { collection: name.clone(), id: id.clone() });
@@ -53,6 +54,7 @@ impl Endpoint {
         base: Option<Base>,
         edit: Edit<Payload>,
     ) -> Result<Edited, EndpointError> {
+        let edit = Edit { payload: edit.payload.map(cleaned), ..edit };
         self.change(collection, id, move |snapshot, stored| {
             let winner = &stored.item.winner;
             let stale = base.clone().filter(|base| !base.history.topmost().is_same(winner.dot()));
@@ -81,8 +83,11 @@ impl Endpoint {
         &self,
         collection: &CollectionName,
         seen: &Item<Payload>,
-        resolution: Resolution<Payload>,
+        mut resolution: Resolution<Payload>,
     ) -> Result<Edited, EndpointError> {
+        if let Keep::Content { payload, .. } = &mut resolution.keep {
+            *payload = cleaned(payload.clone());
+        }
         let seen = seen.clone();
         self.change(collection, &seen.id.clone(), move |snapshot, stored| {
             let mut item = stored.item.clone();

@@ -1,10 +1,12 @@
 //! One endpoint over one store.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use feedsync::{Item, ItemId, Payload};
+use feedsync_formats::{blobs, without_server_parts};
 use feedsync_store::{
-    Collection, CollectionName, Environment, Identity, Store, StoreError, StoredItem,
+    Collection, CollectionName, Digest, Environment, Identity, Store, StoreError, StoredItem,
 };
 
 use crate::error::EndpointError;
@@ -70,7 +72,15 @@ impl Endpoint {
     }
 }
 
-/// Blobs that an item's versions name, for the store.
-pub(crate) fn blobs_of(_item: &Item<Payload>) -> Vec<feedsync_store::Digest> {
-    Vec::new()
+/// Blobs that an item's versions name, each once, for the store.
+pub(crate) fn blobs_of(item: &Item<Payload>) -> Vec<Digest> {
+    let named = item.versions().flat_map(|version| blobs(&version.payload));
+    let digests: BTreeSet<_> = named.map(|blob| Digest::from_bytes(blob.sha256)).collect();
+    digests.into_iter().collect()
+}
+
+/// The payload as every endpoint stores it: without what a server owns, so that equal dots mean equal
+/// payloads.
+pub(crate) fn cleaned(payload: Payload) -> Payload {
+    without_server_parts(&payload).unwrap_or(payload)
 }

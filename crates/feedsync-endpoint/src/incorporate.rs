@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use feedsync::{
     By, History, Incorporation, Item, ItemId, Payload, Refusal, Sequence, incorporate, line,
 };
+use feedsync_formats::without_server_parts;
 use feedsync_store::{
     Collection, CollectionName, Origin, Put, RemoteId, RemoteState, Snapshot, StoreExt, StoredItem,
     Write,
@@ -135,6 +136,8 @@ impl Endpoint {
     /// Incorporates items, all in one transaction; a faulty item is refused alone. The same item may
     /// come several times.
     ///
+    /// What a server owns in their entries (`app:edited`, `edit` links) is not taken.
+    ///
     /// If an item shows that somebody else writes under our line of edits (a store restored behind
     /// our back, a copied directory), our edits that may collide are first issued again under a new
     /// incarnation.
@@ -142,9 +145,16 @@ impl Endpoint {
         &self,
         collection: &CollectionName,
         source: Source,
-        items: Vec<Item<Payload>>,
+        mut items: Vec<Item<Payload>>,
         conclusion: Option<Conclusion>,
     ) -> Result<Report, EndpointError> {
+        for Item { winner, conflicts, .. } in &mut items {
+            for version in std::iter::once(winner).chain(conflicts) {
+                if let Some(payload) = without_server_parts(&version.payload) {
+                    version.payload = payload;
+                }
+            }
+        }
         let keys: BTreeSet<_> = items.iter().map(|item| item.id.clone()).collect();
         let keys: Vec<_> = keys.into_iter().collect();
         let items = std::sync::Arc::new(items);

@@ -74,7 +74,7 @@ impl Endpoint {
                             .filter_map(|id| snapshot.item(id))
                             .filter(|stored| stored.number > sent)
                             .flat_map(|stored| {
-                                let from = first_unsent(snapshot, stored, &old);
+                                let from = first_unsent(snapshot, &stored.item.id, &old);
                                 reissued(snapshot, stored, &old, from, &new)
                             });
                         (writes.collect(), ())
@@ -89,10 +89,11 @@ impl Endpoint {
     }
 }
 
-/// The first sequence of our line in an unsent item that may not have been shown. What was shown of
-/// it earlier is not recorded, so that is the first of all: covering too little costs a conflict.
-fn first_unsent(_snapshot: &Snapshot, _stored: &StoredItem, _line: &By) -> Sequence {
-    Sequence::FIRST
+/// The first sequence of our line in an unsent item that may not have been shown. Where that is not
+/// known it is the first of all: covering too little costs a conflict.
+fn first_unsent(snapshot: &Snapshot, id: &ItemId, line: &By) -> Sequence {
+    let shown = snapshot.issued(id, line).and_then(|issued| issued.shown);
+    shown.and_then(Sequence::next).unwrap_or(Sequence::FIRST)
 }
 
 /// The writes that issue an item's versions again, if any is of the old line at `from` or above.

@@ -44,6 +44,9 @@ pub struct Issued {
     pub by: By,
     /// The highest sequence ever issued.
     pub sequence: Sequence,
+    /// The highest one that others had been shown when the line was last extended; what came after
+    /// may be known to nobody.
+    pub shown: Option<Sequence>,
     /// The incarnation that was current when the line was first used for the item. Only lines of
     /// the current incarnation may be extended: an older one may live on in a copy of this store.
     pub incarnation: By,

@@ -36,6 +36,7 @@ pub(crate) fn plan(
     writes: Vec<Write>,
 ) -> Result<Plan, StoreError> {
     let Snapshot { identity, collection, now, mut entries, .. } = snapshot;
+    let sent = collection.sent;
     let mut plan = Plan {
         collection,
         identity,
@@ -80,14 +81,18 @@ pub(crate) fn plan(
             }
             Write::Issue { item, by, sequence } => {
                 let entry = key(&mut entries, &item)?;
+                let is_shown = entry.item.as_ref().is_some_and(|stored| stored.number <= sent);
                 let row = match entry.issued.iter_mut().find(|issued| issued.by == by) {
                     Some(row) => {
+                        if is_shown {
+                            row.shown = Some(row.sequence);
+                        }
                         row.sequence = row.sequence.max(sequence);
                         row.clone()
                     }
                     None => {
                         let incarnation = plan.identity.by.clone();
-                        let row = Issued { by, sequence, incarnation };
+                        let row = Issued { by, sequence, shown: None, incarnation };
                         entry.issued.push(row.clone());
                         row
                     }

@@ -169,6 +169,26 @@ pub fn the_ledger_survives_purge_and_drop(constructor: Constructor) {
     assert_eq!(entry(store, &notes, "a").issued[0].by, line);
 }
 
+/// The ledger tells which sequence others had been shown when a line was last extended.
+pub fn the_ledger_knows_what_was_shown(constructor: Constructor) {
+    let (fixture, _) = open(constructor);
+    let store = &*fixture.store;
+    let notes = create(store, "notes").name;
+    let line = wait(store.identity()).unwrap().by;
+    let extend = |number| {
+        let issue = Write::Issue { item: id("a"), by: line.clone(), sequence: sequence(number) };
+        write(store, &notes, &["a"], vec![issue, put(item("a", line.as_str(), number))]).unwrap();
+        entry(store, &notes, "a").issued[0].shown
+    };
+    assert_eq!(extend(1), None);
+    assert_eq!(extend(2), None, "nobody has seen the first");
+    let last = wait(store.collection(&notes)).unwrap().unwrap().last;
+    wait(store.mark_sent(&notes, last)).unwrap();
+    assert_eq!(extend(3), Some(sequence(2)));
+    assert_eq!(extend(4), Some(sequence(2)), "nobody has seen the third");
+    assert_eq!(wait(store.issued(&id("a"))).unwrap()[0].shown, Some(sequence(2)));
+}
+
 /// A new incarnation signs; the retired ones are still own, and their lines keep their incarnation.
 pub fn an_incarnation_retires_and_stays_own(constructor: Constructor) {
     let (fixture, _) = open(constructor);

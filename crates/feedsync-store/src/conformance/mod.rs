@@ -86,6 +86,7 @@ macro_rules! store_tests {
                 discarding_puts_subscribers_out_of_step
                 the_ledger_keeps_the_highest_sequence
                 the_ledger_survives_purge_and_drop
+                the_ledger_knows_what_was_shown
                 an_incarnation_retires_and_stays_own
             ]
             model: [ any_sequence_of_operations_gives_what_the_memory_store_gives ]

@@ -92,14 +92,21 @@ pub(super) fn item(
 /// The rows of the ledger for an item, by line of edits.
 pub(super) fn issued(connection: &Connection, item: &ItemId) -> Result<Vec<Issued>, StoreError> {
     let mut statement = connection.prepare_cached(
-        "SELECT \"by\", sequence, incarnation FROM ledger WHERE item = ?1 ORDER BY \"by\"",
+        "SELECT \"by\", sequence, shown, incarnation FROM ledger WHERE item = ?1 ORDER BY \"by\"",
     )?;
     let mut found = statement.query([item.as_str()])?;
     let mut issued = Vec::new();
     while let Some(row) = found.next()? {
-        let sequence = Sequence::new(row.get(1)?)
-            .map_err(|error| StoreError::Damaged(format!("ledger of {item}: {error}")))?;
-        issued.push(Issued { by: parsed(row, 0)?, sequence, incarnation: parsed(row, 2)? });
+        let sequence = |number| {
+            Sequence::new(number)
+                .map_err(|error| StoreError::Damaged(format!("ledger of {item}: {error}")))
+        };
+        issued.push(Issued {
+            by: parsed(row, 0)?,
+            sequence: sequence(row.get(1)?)?,
+            shown: row.get::<_, Option<u32>>(2)?.map(sequence).transpose()?,
+            incarnation: parsed(row, 3)?,
+        });
     }
     Ok(issued)
 }
@@ -129,14 +136,16 @@ fn carry_out(connection: &Connection, id: i64, plan: Plan) -> Result<Collection,
     for (item, issued) in &plan.issued {
         connection
             .prepare_cached(
-                "INSERT INTO ledger (item, \"by\", sequence, incarnation)
-                 VALUES (?1, ?2, ?3, ?4)
-                 ON CONFLICT (item, \"by\") DO UPDATE SET sequence = excluded.sequence",
+                "INSERT INTO ledger (item, \"by\", sequence, shown, incarnation)
+                 VALUES (?1, ?2, ?3, ?4, ?5)
+                 ON CONFLICT (item, \"by\")
+                 DO UPDATE SET sequence = excluded.sequence, shown = excluded.shown",
             )?
             .execute(params![
                 item.as_str(),
                 issued.by.as_str(),
                 issued.sequence.get(),
+                issued.shown.map(Sequence::get),
                 issued.incarnation.as_str(),
             ])?;
     }

@@ -23,11 +23,13 @@ CREATE TABLE incarnations (
 -- What was ever signed: for each item and own line of edits the highest sequence issued, and the
 -- incarnation that was current when the line was first used for it. By item over the whole store,
 -- not by collection: an item may live in two collections, and one sequence must never sign two
--- payloads. Nothing deletes from here.
+-- payloads. `shown` is the highest sequence that others had been shown when the line was last
+-- extended. Nothing deletes from here.
 CREATE TABLE ledger (
   item        TEXT    NOT NULL,
   "by"        TEXT    NOT NULL,
   sequence    INTEGER NOT NULL,
+  shown       INTEGER,
   incarnation TEXT    NOT NULL,
   PRIMARY KEY (item, "by")
 ) STRICT, WITHOUT ROWID;
