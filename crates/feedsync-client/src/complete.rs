@@ -51,7 +51,7 @@ impl Run<'_> {
             let Some(url) = next else { break };
             let request = Request::read(url.clone()).accept(ACCEPT_FEED);
             let document = match self.ask(request, &url).await? {
-                Fetched::Answer(response) => self.read(response, origin).await?,
+                Fetched::Answer(response) => self.read(*response, origin).await?,
                 Fetched::NotModified => {
                     let reason = "an answer to a question that was not asked".to_owned();
                     return Err(SyncError::Protocol { url: shown(&url), reason });

@@ -108,7 +108,7 @@ pub enum Fetched {
     /// Nothing has changed since the answer that the validators came with.
     NotModified,
     /// A success; its body is still to be read.
-    Answer(Response),
+    Answer(Box<Response>),
 }
 
 impl Request {
@@ -249,7 +249,7 @@ impl Fetcher {
                 return Err(problem::refused(head, answer, wait, &self.traffic).await);
             }
             let body = Body::new(&head, answer, limits, wait, Arc::clone(&self.traffic))?;
-            return Ok(Fetched::Answer(Response::new(head, body)));
+            return Ok(Fetched::Answer(Box::new(Response::new(head, body))));
         }
     }
 
@@ -258,7 +258,7 @@ impl Fetcher {
         match self.fetch(Request::read(url.clone()).accept(accept)).await? {
             Fetched::Answer(mut response) => {
                 response.complete().await?;
-                Ok(response)
+                Ok(*response)
             }
             Fetched::NotModified => Err(FetchError::unasked(&url)),
         }

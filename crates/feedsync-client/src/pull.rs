@@ -31,6 +31,17 @@ pub(crate) struct Page {
     validators: Validators,
 }
 
+/// What is read after a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Onward {
+    /// Nothing, for now.
+    Stop,
+    /// The next page, if there is one.
+    NextPage,
+    /// What has changed since: the hub was offered items, or read whole.
+    Changes,
+}
+
 /// What is done with a page.
 struct Judgement {
     step: Step,
@@ -48,12 +59,13 @@ impl Run<'_> {
     /// Reads a hub's pages from where we are to the end.
     pub(crate) async fn pull_hub(&mut self, hub: &Url) -> Result<(), SyncError> {
         let mut items = PAGE_ITEMS;
+        let mut caught_up = false;
         loop {
             let url = page_url(hub, self.state.until.as_deref(), items);
             let request = Request::read(url.clone()).accept(ACCEPT_HUB).within(PAGE_BYTES);
             let read = match self.ask(request.unless(&self.validators()), &url).await {
                 Ok(Fetched::NotModified) => return Ok(()),
-                Ok(Fetched::Answer(response)) => self.read(response, Origin::Hub).await,
+                Ok(Fetched::Answer(response)) => self.read(*response, Origin::Hub).await,
                 Err(error) => Err(error),
             };
             let page = match read {
@@ -64,12 +76,15 @@ impl Run<'_> {
                 read => read?,
             };
             let (before, more) = (self.state.until.clone(), page.next.is_some());
-            if !self.take(page, Some(hub)).await? || !more {
-                return Ok(());
-            }
-            if self.state.until == before {
-                let reason = "pages that lead nowhere: 'until' stays".to_owned();
-                return Err(SyncError::Protocol { url: shown(&url), reason });
+            match self.take(page, Some(hub)).await? {
+                Onward::Changes if !caught_up => caught_up = true,
+                Onward::Stop => return Ok(()),
+                _ if !more => return Ok(()),
+                _ if self.state.until == before => {
+                    let reason = "pages that lead nowhere: 'until' stays".to_owned();
+                    return Err(SyncError::Protocol { url: shown(&url), reason });
+                }
+                _ => {}
             }
         }
     }
@@ -99,8 +114,8 @@ impl Run<'_> {
         Ok(Page { url, reading, next, validators })
     }
 
-    /// Does with a page what 4.1 says; `false` if what comes after it is not to be read now.
-    async fn take(&mut self, page: Page, hub: Option<&Url>) -> Result<bool, SyncError> {
+    /// Does with a page what 4.1 says.
+    async fn take(&mut self, page: Page, hub: Option<&Url>) -> Result<Onward, SyncError> {
         let sharing = self.sharing(&page);
         let Judgement { step, reason } = self.judge(sharing.as_ref(), &page.url);
         if let Some(hub) = hub {
@@ -112,14 +127,15 @@ impl Run<'_> {
                 let whole = reason.is_some_and(|_| is_whole(sharing.as_ref()));
                 let state = self.concluded(noted, conclusion, whole);
                 self.store(page.reading, Some(state)).await?;
-                Ok(true)
+                let anew = reason == Some(Reason::WentBack);
+                Ok(if anew { Onward::Changes } else { Onward::NextPage })
             }
             Step::ReadComplete { link, reason } => {
                 let origin = if hub.is_some() { Origin::Hub } else { Origin::Web };
                 match self.read_complete(&page.url, &link, origin).await {
                     Ok(whole) => {
                         self.conclude(page, sharing.as_ref(), whole, reason, noted).await?;
-                        Ok(true)
+                        Ok(Onward::Changes)
                     }
                     Err(error @ SyncError::Endpoint(_)) => Err(error),
                     Err(error) => {
@@ -127,7 +143,7 @@ impl Run<'_> {
                         let conclusion = without_complete(reason, sharing.as_ref());
                         let state = self.concluded(noted, conclusion, false);
                         self.store(page.reading, Some(state)).await?;
-                        Ok(false)
+                        Ok(Onward::Stop)
                     }
                 }
             }

@@ -121,7 +121,7 @@ pub(crate) struct Run<'a> {
 /// What an address turned out to be.
 enum Peer {
     Hub(Url),
-    Feed(Response),
+    Feed(Box<Response>),
     /// A feed that is as it was.
     Unchanged,
 }
@@ -131,7 +131,7 @@ impl Run<'_> {
         let hub = match self.peer().await? {
             Peer::Hub(hub) => hub,
             Peer::Unchanged if self.direction.pull => return Ok(()),
-            Peer::Feed(feed) if self.direction.pull => return self.pull_feed(feed).await,
+            Peer::Feed(feed) if self.direction.pull => return self.pull_feed(*feed).await,
             Peer::Unchanged | Peer::Feed(_) => {
                 return Err(SyncError::ReadOnly { url: self.remote.url.clone() });
             }

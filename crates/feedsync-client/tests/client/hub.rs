@@ -1,13 +1,8 @@
 //! Synchronising with a hub: only what changed travels, both ways.
 
-#[path = "support/site.rs"]
-mod site;
-#[path = "support/world.rs"]
-mod world;
-
+use crate::world::{Hub, Peer, notes};
 use feedsync::Format;
 use feedsync_client::Direction;
-use world::{Hub, Peer, notes};
 
 #[tokio::test]
 async fn two_endpoints_come_to_the_same_state_through_a_hub() {

@@ -1,15 +1,12 @@
 //! The outbound fetch policy against servers that behave oddly.
 
-#[path = "support/site.rs"]
-mod site;
-
 use std::io::Write as _;
 use std::time::Duration;
 
+use crate::site::{Act, Answer, Site, answer, document, raw, redirect};
 use feedsync_client::fetch::{
     FetchError, Fetched, Fetcher, Policy, Private, Request, RetryAfter, address,
 };
-use site::{Act, Answer, Site, answer, document, raw, redirect};
 
 fn policy() -> Policy {
     Policy {

@@ -1,0 +1,202 @@
+//! Hubs that purge, begin anew, take no pushes, and endpoints that come back.
+
+use feedsync::Format;
+use feedsync_client::{Direction, SyncError, Warning};
+use feedsync_endpoint::Retention;
+use feedsync_store::Moment;
+
+use crate::site::{Act, Site, answer};
+use crate::world::{Hub, Peer, notes};
+
+const TOMBSTONES: Retention = Retention { changed_before: Moment::MAX, live: false };
+
+#[tokio::test]
+async fn who_missed_a_purged_deletion_reads_the_complete_feed_and_loses_nothing_of_its_own() {
+    let hub = Hub::new("hub").await;
+    let (anna, ben) = (Peer::new("anna").await, Peer::new("ben").await);
+    let deleted = ben.add("will be deleted").await;
+    let kept = ben.add("will be kept").await;
+    ben.sync(&hub.url()).await;
+    anna.sync(&hub.url()).await;
+    // While Anna is away, Ben deletes, and the hub purges.
+    let own = anna.add("Anna's, not pushed yet").await;
+    ben.delete(&deleted).await;
+    ben.sync(&hub.url()).await;
+    assert_eq!(hub.peer.endpoint().purge(&notes(), TOMBSTONES).await.unwrap(), 1);
+    let report = anna.sync(&hub.url()).await;
+    assert_eq!(report.discarded, 1);
+    let mut expected = [kept.to_string(), own.to_string()];
+    expected.sort();
+    assert_eq!(anna.ids().await, expected);
+    assert_eq!(anna.state().await, hub.peer.state().await);
+    let again = anna.sync(&hub.url()).await;
+    assert_eq!((again.offered, again.discarded, again.pulled.unchanged), (0, 0, 0));
+}
+
+#[tokio::test]
+async fn a_new_subscriber_of_a_hub_that_purged_gets_what_lies_below_the_horizon() {
+    let hub = Hub::new("hub").await;
+    let old = hub.peer.add("old and alive").await;
+    let dead = hub.peer.add("dead").await;
+    hub.peer.delete(&dead).await;
+    // Shown to somebody, or nothing would be purged.
+    let last = hub.peer.endpoint().collection(&notes()).await.unwrap().last;
+    hub.peer.endpoint().mark_sent(&notes(), last).await.unwrap();
+    assert_eq!(hub.peer.endpoint().purge(&notes(), TOMBSTONES).await.unwrap(), 1);
+    let anna = Peer::new("anna").await;
+    anna.sync(&hub.url()).await;
+    assert_eq!(anna.ids().await, [old.to_string()]);
+    assert_eq!(anna.sync(&hub.url()).await.requests, 1);
+}
+
+#[tokio::test]
+async fn a_hub_that_begins_anew_is_offered_all_that_is_held() {
+    let hub = Hub::new("hub").await;
+    let anna = Peer::new("anna").await;
+    let theirs = hub.peer.add("from the hub").await;
+    let mine = anna.add("from Anna").await;
+    anna.sync(&hub.url()).await;
+    let before = anna.state().await;
+    // Its collection is lost, and made again.
+    hub.peer.endpoint().store().drop_collection(&notes()).await.unwrap();
+    hub.peer.create_notes(Format::Atom).await;
+    let new = hub.peer.add("in the new life").await;
+    let report = anna.sync(&hub.url()).await;
+    assert_eq!(
+        (report.warnings.as_slice(), report.discarded),
+        ([Warning::BeganAnew, Warning::Window(feedsync::window::Warning::WentBack)].as_slice(), 0)
+    );
+    assert_eq!(report.pushed.added, 2);
+    let state = anna.state().await;
+    assert_eq!(state, hub.peer.state().await);
+    assert_eq!(state.len(), 3);
+    assert!(state.contains_key(new.as_str()));
+    assert_eq!(state[theirs.as_str()], before[theirs.as_str()]);
+    assert_eq!(state[mine.as_str()], before[mine.as_str()]);
+    let again = anna.sync(&hub.url()).await;
+    assert_eq!((again.offered, again.pulled.unchanged), (0, 0));
+}
+
+#[tokio::test]
+async fn a_hub_that_began_anew_is_offered_all_at_the_next_push_if_none_was_wanted_at_once() {
+    let hub = Hub::new("hub").await;
+    let anna = Peer::new("anna").await;
+    anna.add("from Anna").await;
+    hub.peer.add("from the hub").await;
+    anna.sync(&hub.url()).await;
+    hub.peer.endpoint().store().drop_collection(&notes()).await.unwrap();
+    hub.peer.create_notes(Format::Atom).await;
+    let report = anna.pull(&hub.url()).await;
+    assert_eq!((report.offered, report.discarded, report.state.may_lack), (0, 0, true));
+    assert_eq!(anna.ids().await.len(), 2);
+    let report = anna.sync(&hub.url()).await;
+    assert_eq!((report.pushed.added, report.state.may_lack), (2, false));
+    assert_eq!(anna.state().await, hub.peer.state().await);
+}
+
+#[tokio::test]
+async fn a_hub_restored_from_a_backup_gets_back_what_it_lost() {
+    let hub = Hub::new("hub").await;
+    let anna = Peer::new("anna").await;
+    let id = anna.add("one").await;
+    anna.sync(&hub.url()).await;
+    let backup = hub.peer.store.image();
+    let environment = std::sync::Arc::new(feedsync_store::SystemEnvironment);
+    anna.edit(&id, "two").await;
+    anna.add("three").await;
+    anna.sync(&hub.url()).await;
+    let store = feedsync_store::MemoryStore::restored(backup, environment);
+    let restored = Hub::over(Peer::over(std::sync::Arc::new(store))).await;
+    // It answers under the address that Anna knows.
+    let to = restored.address;
+    let way = Site::start(move |_| vec![Act::Pass { to, bytes: usize::MAX }]).await;
+    let mut remote = anna.remote(&hub.url()).await;
+    remote.url = way.url("/collections/notes");
+    remote.state.changes = Some(way.url("/collections/notes/changes"));
+    anna.endpoint().store().change_remote(remote.clone()).await.unwrap();
+    let report = anna.sync(&remote.url).await;
+    assert!(report.warnings.contains(&Warning::BeganAnew));
+    assert_eq!(anna.state().await, restored.peer.state().await);
+    assert_eq!(anna.state().await.len(), 2);
+}
+
+#[tokio::test]
+async fn a_hub_that_takes_no_pushes_is_remembered_as_read_only() {
+    let hub = Hub::new("hub").await;
+    hub.peer.add("theirs").await;
+    let to = hub.address;
+    let site = Site::start(move |asked| match asked.method.as_str() {
+        "POST" => answer(405, &[], ""),
+        _ => vec![Act::Pass { to, bytes: usize::MAX }],
+    })
+    .await;
+    let anna = Peer::new("anna").await;
+    anna.add("mine").await;
+    let url = site.url("/collections/notes");
+    let report = anna.sync(&url).await;
+    assert_eq!(report.pulled.added, 1);
+    assert!(report.state.read_only);
+    assert!(matches!(report.warnings[..], [Warning::ReadOnly(_)]));
+    site.forget();
+    anna.sync(&url).await;
+    assert!(site.asked().iter().all(|asked| asked.method == "GET"));
+    // Asked for nothing else, it is tried again.
+    let push = Direction { pull: false, push: true };
+    let error = anna.try_sync(&url, push).await.unwrap_err();
+    assert!(matches!(error, SyncError::Fetch(_)), "{error}");
+    assert_eq!(anna.try_sync(&hub.url(), push).await.unwrap().pushed.added, 1);
+}
+
+#[tokio::test]
+async fn a_hub_that_refuses_for_now_is_offered_the_same_again() {
+    let hub = Hub::new("hub").await;
+    let to = hub.address;
+    let busy = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(true));
+    let switch = std::sync::Arc::clone(&busy);
+    let site = Site::start(move |asked| {
+        match (asked.method.as_str(), switch.load(std::sync::atomic::Ordering::SeqCst)) {
+            ("POST", true) => answer(409, &[], ""),
+            _ => vec![Act::Pass { to, bytes: usize::MAX }],
+        }
+    })
+    .await;
+    let anna = Peer::new("anna").await;
+    anna.add("mine").await;
+    let url = site.url("/collections/notes");
+    anna.try_sync(&url, Direction::BOTH).await.unwrap_err();
+    assert_eq!(anna.remembered(&url).await.pushed.get(), 0);
+    busy.store(false, std::sync::atomic::Ordering::SeqCst);
+    assert_eq!(anna.sync(&url).await.pushed.added, 1);
+}
+
+#[tokio::test]
+async fn a_hub_whose_feed_moved_is_found_again() {
+    let hub = Hub::new("hub").await;
+    let anna = Peer::new("anna").await;
+    anna.add("mine").await;
+    let mut remote = anna.remote(&hub.url()).await;
+    remote.state.changes = Some(format!("http://{}/gone/changes", hub.address));
+    anna.endpoint().store().change_remote(remote).await.unwrap();
+    anna.try_sync(&hub.url(), Direction::BOTH).await.unwrap_err();
+    assert_eq!(anna.sync(&hub.url()).await.pushed.added, 1);
+}
+
+#[tokio::test]
+async fn pages_that_lead_nowhere_are_an_error() {
+    let hub = Hub::new("hub").await;
+    let to = hub.address;
+    hub.peer.add("one").await;
+    let page = |asked: &crate::site::Asked| asked.target.contains("limit");
+    let site = Site::start(move |asked| {
+        if page(asked) {
+            let body = crate::library::feed(Some(("1", "1")), None, &[]);
+            answer(200, &[("Link", "<?limit=1>; rel=next"), ("Content-Type", "text/xml")], body)
+        } else {
+            vec![Act::Pass { to, bytes: usize::MAX }]
+        }
+    })
+    .await;
+    let anna = Peer::new("anna").await;
+    let error = anna.try_sync(&site.url("/collections/notes"), Direction::BOTH).await.unwrap_err();
+    assert!(matches!(error, SyncError::Protocol { .. }), "{error}");
+}

@@ -1,0 +1,10 @@
+//! The client against real servers: the hub, and web servers that do odd things.
+
+mod crashes;
+mod feeds;
+mod fetch;
+mod hub;
+mod library;
+mod lives;
+mod site;
+mod world;
