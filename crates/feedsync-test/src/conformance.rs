@@ -111,8 +111,9 @@ fn suite_of(source: &str) -> Option<(&str, Vec<String>)> {
     let text = text.split_once("\n}")?.0;
     let mut cases = Vec::new();
     for (before, list) in text.split(']').filter_map(|part| part.rsplit_once('[')) {
-        let module = before.trim_end().strip_suffix(':')?.split_whitespace().last()?;
-        if !before.ends_with('$') && !module.starts_with('$') {
+        let Some(module) = before.trim_end().strip_suffix(':') else { continue };
+        let module = module.split_whitespace().last().unwrap_or_default();
+        if !module.starts_with('$') && !list.contains('$') {
             cases.extend(list.split_whitespace().map(|case| format!("{module}::{case}")));
         }
     }
@@ -244,6 +245,12 @@ macro_rules! store_tests {
             ]
             model: [ three ]
         );
+    };
+    (@cases $constructor:expr; $($module:ident: [$($case:ident)*])*) => {
+        $(mod $module {
+            $(#[test]
+            fn $case() {})*
+        })*
     };
 }
 ";
