@@ -26,7 +26,7 @@ use feedsync_store::{
     CollectionName, Digest, Origin, PageLimit, Put, Snapshot, StoreExt, StoredItem, Write,
 };
 
-use crate::endpoint::{Endpoint, blobs_of};
+use crate::endpoint::{Endpoint, blobs_of, cleaned};
 use crate::error::{EditFailure, EndpointError};
 use crate::incorporate::{Counts, ItemOutcome, ItemReport};
 use crate::signature::Signature;
@@ -46,6 +46,7 @@ impl PlainItem {
     /// An entry under the id that every importer gives it: its own `atom:id` or `guid`, encoded, or,
     /// where it has none that fits, `h` and a hash of link and title.
     pub fn new(payload: Payload) -> Self {
+        let payload = cleaned(payload);
         let entry = feedsync_formats::entry(&payload);
         let own = entry.id.as_deref().and_then(|own| ItemId::encoded(own).ok());
         let id = own.unwrap_or_else(|| {
@@ -91,8 +92,11 @@ impl Endpoint {
         let mut imported = Imported::default();
         let mut seen = BTreeSet::new();
         let count = entries.len();
-        let entries: Vec<_> =
-            entries.into_iter().filter(|entry| seen.insert(entry.id.clone())).collect();
+        let entries: Vec<_> = entries
+            .into_iter()
+            .filter(|entry| seen.insert(entry.id.clone()))
+            .map(|entry| PlainItem { payload: cleaned(entry.payload), ..entry })
+            .collect();
         imported.repeated = (count - entries.len()) as u64;
         let mut entries = entries.into_iter().peekable();
         while entries.peek().is_some() {
