@@ -20,7 +20,7 @@ use crate::xml::{Encoding, decode};
 pub struct Document(Kind);
 
 enum Kind {
-    Json(json::Document),
+    Json(Box<json::Document>),
     Xml(Box<XmlDocument>),
 }
 
@@ -35,7 +35,8 @@ impl Document {
     /// Reads a document and keeps its bytes.
     pub fn read(bytes: &[u8], options: &ReadOptions<'_>) -> Result<Self, ReadError> {
         if looks_like_json(bytes) {
-            return json::Document::read(bytes, options).map(|document| Self(Kind::Json(document)));
+            return json::Document::read(bytes, options)
+                .map(|document| Self(Kind::Json(Box::new(document))));
         }
         let (text, encoding) = decode(bytes, options)?;
         check_is_xml(&text)?;

@@ -46,6 +46,21 @@ pub(crate) struct Extras {
     pub(crate) claims: Vec<(&'static str, String)>,
 }
 
+/// One version of an item, and its list of conflicts.
+struct Stamped<'t, 'a> {
+    id: ItemId,
+    version: Version<Payload>,
+    nested: Option<Nested<'t, 'a>>,
+}
+
+/// A list of conflicts that is still to be read.
+struct Nested<'t, 'a> {
+    list: Element<'t, 'a>,
+    /// What the items in it inherit.
+    context: Context<'a>,
+    self_contained: bool,
+}
+
 impl<'o> Items<'o> {
     pub(crate) fn new(format: Format, options: &'o ReadOptions<'o>) -> Self {
         Self {
@@ -117,13 +132,14 @@ impl<'o> Items<'o> {
         extras: &Extras,
     ) -> Result<Option<Item<Payload>>, Fault> {
         let contained = self.self_contained;
-        let Some((id, winner, nested)) = self.version(element, context, extras, contained)? else {
+        let read = self.version(element, context, extras, contained)?;
+        let Some(Stamped { id, version: winner, nested }) = read else {
             return Ok(None);
         };
         let mut conflicts = Vec::new();
         // Conflicts inside conflicts are against 2.6; they are taken as one flat set (reading 8).
         let mut waiting: Vec<_> = nested.into_iter().collect();
-        while let Some((list, context, contained)) = waiting.pop() {
+        while let Some(Nested { list, context, self_contained }) = waiting.pop() {
             for child in list.children() {
                 if !same_kind(child, element) && !self.may_differ_in_name(child)? {
                     let message = format!("{} in sx:conflicts is no item", child.name());
@@ -131,8 +147,8 @@ impl<'o> Items<'o> {
                     continue;
                 }
                 let start = child.span().start;
-                let read = self.version(child, &context, &Extras::default(), contained)?;
-                let Some((own, version, nested)) = read else {
+                let read = self.version(child, &context, &Extras::default(), self_contained)?;
+                let Some(Stamped { id: own, version, nested }) = read else {
                     let message = "a conflict has no sx:sync";
                     return Err(Fault::new(start, "FeedSync 2.6", message));
                 };
@@ -171,19 +187,14 @@ impl<'o> Items<'o> {
         Ok(participates)
     }
 
-    /// One version; `None` if the element has no `sx:sync`. With it comes its list of conflicts, what
-    /// that list inherits and whether the items in it are self-contained.
-    #[allow(clippy::type_complexity)]
+    /// One version and its list of conflicts; `None` if the element has no `sx:sync`.
     fn version<'t, 'a>(
         &mut self,
         element: Element<'t, 'a>,
         context: &Context<'a>,
         extras: &Extras,
         self_contained: bool,
-    ) -> Result<
-        Option<(ItemId, Version<Payload>, Option<(Element<'t, 'a>, Context<'a>, bool)>)>,
-        Fault,
-    > {
+    ) -> Result<Option<Stamped<'t, 'a>>, Fault> {
         self.versions += 1;
         let Some(sync) = sync_of(element)? else { return Ok(None) };
         if let Some(other) =
@@ -216,9 +227,10 @@ impl<'o> Items<'o> {
         });
         let nested = conflicts.map(|list| {
             let context = inside.enter(text, sync.attributes());
-            (list, context.enter(text, list.attributes()).into_owned(), self_contained)
+            let context = context.enter(text, list.attributes()).into_owned();
+            Nested { list, context, self_contained }
         });
-        Ok(Some((id, version, nested)))
+        Ok(Some(Stamped { id, version, nested }))
     }
 
     /// The refusals, with lines and columns.

@@ -11,9 +11,6 @@ mod sharing;
 mod value;
 mod write;
 
-#[cfg(test)]
-mod tests;
-
 pub(crate) use read::{Stamp, is_self_contained, read_sync, sync_of};
 pub(crate) use sharing::read_sharing;
 pub(crate) use write::{Surroundings, push_item, push_sharing};

@@ -209,11 +209,6 @@ impl<'t, 'a> Element<'t, 'a> {
         self.0.span()
     }
 
-    /// Its bytes, tags included.
-    pub(crate) fn source(self) -> &'a str {
-        self.0.source()
-    }
-
     /// The start tag, `<` and `>` included.
     pub(crate) fn start_tag_span(self) -> Range<usize> {
         self.span().start..self.0.record().content.0 as usize

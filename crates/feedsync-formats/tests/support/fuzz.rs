@@ -7,7 +7,7 @@ use super::written;
 
 /// Reads in both modes. What reads must come out of its document as it came in, and its items, written
 /// in their own format, must read back as they were.
-pub fn read_write_read(bytes: &[u8]) {
+pub(crate) fn read_write_read(bytes: &[u8]) {
     detect(bytes);
     for mode in [Mode::Strict, Mode::Tolerant] {
         let options = ReadOptions { mode, ..ReadOptions::strict() };

@@ -2,13 +2,13 @@
 
 #![allow(dead_code)]
 
-pub mod fuzz;
+pub(crate) mod fuzz;
 
 use feedsync::{Feed, Format, Item, Payload, Sharing};
 use feedsync_formats::{FeedHead, FeedWriter, HeadLink, ReadOptions, read};
 
 /// A feed as our writer writes it.
-pub fn written(format: Format, items: &[Item<Payload>], sharing: Option<&Sharing>) -> String {
+pub(crate) fn written(format: Format, items: &[Item<Payload>], sharing: Option<&Sharing>) -> String {
     let head = FeedHead {
         id: "urn:uuid:60a76c80-d399-11d9-b93c-0003939e0aaa",
         title: "A & B",
@@ -35,7 +35,7 @@ pub fn written(format: Format, items: &[Item<Payload>], sharing: Option<&Sharing
 
 /// Reads what our writer wrote; it must be without fault.
 #[track_caller]
-pub fn reread(format: Format, text: &str) -> Feed {
+pub(crate) fn reread(format: Format, text: &str) -> Feed {
     let reading = read(text.as_bytes(), Some(format), &ReadOptions::strict())
         .unwrap_or_else(|error| panic!("{error}\n{text}"));
     assert!(reading.refused.is_empty(), "{:?}\n{text}", reading.refused);
@@ -44,7 +44,7 @@ pub fn reread(format: Format, text: &str) -> Feed {
 
 /// Writing and reading gives the very same items; outlines come back in another order.
 #[track_caller]
-pub fn assert_fixed_point(format: Format, items: &[Item<Payload>]) {
+pub(crate) fn assert_fixed_point(format: Format, items: &[Item<Payload>]) {
     let text = written(format, items, None);
     let mut read = reread(format, &text).items;
     let mut items = items.to_vec();
