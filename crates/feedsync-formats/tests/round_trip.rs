@@ -23,7 +23,7 @@ impl Random {
         pieces[self.below(pieces.len())]
     }
 
-    fn some<'p>(&mut self, pieces: &[&'p str]) -> String {
+    fn some(&mut self, pieces: &[&str]) -> String {
         (0..self.below(3)).map(|_| self.pick(pieces)).collect()
     }
 }

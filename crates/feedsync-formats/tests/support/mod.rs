@@ -8,7 +8,11 @@ use feedsync::{Feed, Format, Item, Payload, Sharing};
 use feedsync_formats::{FeedHead, FeedWriter, HeadLink, ReadOptions, read};
 
 /// A feed as our writer writes it.
-pub(crate) fn written(format: Format, items: &[Item<Payload>], sharing: Option<&Sharing>) -> String {
+pub(crate) fn written(
+    format: Format,
+    items: &[Item<Payload>],
+    sharing: Option<&Sharing>,
+) -> String {
     let head = FeedHead {
         id: "urn:uuid:60a76c80-d399-11d9-b93c-0003939e0aaa",
         title: "A & B",
