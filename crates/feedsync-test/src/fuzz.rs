@@ -8,13 +8,16 @@ use std::fmt::{Debug, Display};
 use std::str::FromStr;
 
 use feedsync::{By, Format, Item, ItemId, Payload, Timestamp, sse};
-use feedsync_formats::{Document, FeedHead, FeedWriter, Mode, ReadOptions, entry, read};
+use feedsync_formats::{
+    Document, FeedHead, FeedWriter, Mode, ReadOptions, entry, read, sse as sse_documents,
+};
 
 /// A body: what a fuzz target runs on its input; gives how many items or values it read and checked.
 pub type Body = fn(&[u8]) -> usize;
 
 /// All bodies, by the name of their target.
-pub const TARGETS: [(&str, Body); 3] = [("feed", feed), ("pox", pox), ("values", values)];
+pub const TARGETS: [(&str, Body); 4] =
+    [("feed", feed), ("pox", pox), ("sse", sse), ("values", values)];
 
 /// Atom, RSS, OPML, POX and JSON, told apart by content, in both modes.
 pub fn feed(bytes: &[u8]) -> usize {
@@ -38,6 +41,26 @@ pub fn pox(bytes: &[u8]) -> usize {
         count += reading.feed.items.len();
     }
     count
+}
+
+/// SSE documents, RSS and OPML, in both modes: merged with itself a document stays as it is, or breaks
+/// its cycles once.
+pub fn sse(bytes: &[u8]) -> usize {
+    let mut read = 0;
+    for options in [ReadOptions::strict(), ReadOptions::tolerant()] {
+        let Ok(document) = sse_documents::Document::read(bytes, &options) else { continue };
+        assert_eq!(document.as_bytes(), bytes, "unedited bytes change");
+        read += document.items().count();
+        document.upgraded().for_each(drop);
+        let Ok(merged) = document.merge(&document) else { continue };
+        if merged.moved.is_empty() {
+            assert_eq!(merged.bytes, bytes, "merged with itself it changes");
+        }
+        let again = sse_documents::Document::read(&merged.bytes, &options)
+            .unwrap_or_else(|error| panic!("merged it does not read: {error}"));
+        assert_eq!(again.items().count(), document.items().count());
+    }
+    read
 }
 
 /// Identifiers, timestamps and dates, between the quotes and tags of a document: what parses writes
