@@ -117,6 +117,11 @@ impl Request {
         Self::new(Method::GET, url, None)
     }
 
+    /// Asks for the head of an answer only.
+    pub fn head(url: Url) -> Self {
+        Self::new(Method::HEAD, url, None)
+    }
+
     /// Sends a document to be processed.
     pub fn post(url: Url, media_type: &'static str, body: impl Into<Bytes>) -> Self {
         Self::new(Method::POST, url, Some(body.into()))
@@ -215,7 +220,11 @@ impl Fetcher {
     /// Asks, follows redirects, and returns once the head of a success has arrived.
     pub async fn fetch(&self, request: Request) -> Result<Fetched, FetchError> {
         let deadline = (!request.endless).then(|| Instant::now() + self.policy.overall);
-        let bound = request.bytes.unwrap_or(u64::MAX).min(self.policy.bytes);
+        let bound = match request.method {
+            // What is announced does not come.
+            Method::HEAD => u64::MAX,
+            _ => request.bytes.unwrap_or(u64::MAX).min(self.policy.bytes),
+        };
         let Request { method, url, mut headers, body, .. } = request;
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
         let mut trail = Trail::new(url, self.policy.redirects);

@@ -52,6 +52,7 @@ impl Run<'_> {
             let counts = self.foresee(items).await?;
             self.report.pulled += counts;
         } else if !items.is_empty() || state.as_ref().is_some_and(|state| *state != self.state) {
+            self.fetch_blobs(&items).await?;
             let conclusion =
                 state.clone().map(|state| Conclusion { remote: self.remote.id, state });
             let (name, source) = (&self.remote.collection, Source::Remote(self.remote.id));

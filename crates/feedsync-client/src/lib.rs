@@ -2,20 +2,25 @@
 //!
 //! [`fetch`] is the one way out of the program, with the bounds of everything that is asked of another
 //! machine. [`Session::sync`] brings one collection in step with one remote: a hub, or any feed on any
-//! web server.
+//! web server. [`Watch`] tells when it is time to.
 
+mod blobs;
 mod complete;
 mod error;
+mod events;
 pub mod fetch;
+mod follow;
 mod incoming;
 mod progress;
 mod pull;
 mod push;
 mod report;
 mod session;
+mod watch;
 mod wire;
 
 pub use error::SyncError;
 pub use progress::{Progress, Silent, Step};
 pub use report::{RefusedItem, Side, SyncReport, Warning};
 pub use session::{CHANGES, Direction, Session};
+pub use watch::{Due, Pace, Watch};

@@ -117,6 +117,7 @@ impl Run<'_> {
         if items.is_empty() || self.dry_run {
             return Ok(Some(Aftermath::InStep));
         }
+        self.send_blobs(hub, &items).await?;
         let identity = self.endpoint.identity().await?;
         let now = self.endpoint.environment().now();
         let updated = now.timestamp().ok_or(EndpointError::Clock)?;

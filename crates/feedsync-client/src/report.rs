@@ -2,7 +2,7 @@
 
 use feedsync::window;
 use feedsync_endpoint::Counts;
-use feedsync_store::RemoteState;
+use feedsync_store::{Digest, RemoteState};
 
 /// What one synchronisation did, or, in a dry run, would do.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -66,6 +66,14 @@ pub enum Warning {
     /// It began anew, or from an older state: it was offered all that we hold.
     #[error("the remote began anew; it is offered everything that is held here")]
     BeganAnew,
+    /// A blob that items name could not be moved.
+    #[error("the blob {digest} could not be moved: {reason}")]
+    Blob {
+        /// Which.
+        digest: Digest,
+        /// Why.
+        reason: String,
+    },
     /// Items that had `sx:sync` may now come without (R-F38).
     #[error("{0} items take no part, as they have no sync information")]
     PlainItems(u64),

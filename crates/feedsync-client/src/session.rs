@@ -90,6 +90,7 @@ impl Session {
             fetcher: self.fetcher.metered(),
             state: remote.state.clone(),
             remote,
+            hub: None,
             direction,
             progress,
             dry_run,
@@ -111,6 +112,8 @@ pub(crate) struct Run<'a> {
     pub(crate) endpoint: &'a Endpoint,
     pub(crate) fetcher: Fetcher,
     pub(crate) remote: Remote,
+    /// The address of its changes, if it is a hub.
+    pub(crate) hub: Option<Url>,
     pub(crate) state: RemoteState,
     pub(crate) direction: Direction,
     pub(crate) progress: &'a dyn Progress,
@@ -136,6 +139,7 @@ impl Run<'_> {
                 return Err(SyncError::ReadOnly { url: self.remote.url.clone() });
             }
         };
+        self.hub = Some(hub.clone());
         for _ in 0..ROUNDS {
             if self.direction.pull {
                 self.pull_hub(&hub).await?;

@@ -1,5 +1,6 @@
 //! The client against real servers: the hub, and web servers that do odd things.
 
+mod blobs;
 mod crashes;
 mod feeds;
 mod fetch;
@@ -7,4 +8,5 @@ mod hub;
 mod library;
 mod lives;
 mod site;
+mod watch;
 mod world;

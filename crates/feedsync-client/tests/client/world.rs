@@ -56,9 +56,12 @@ impl Peer {
     }
 
     pub(crate) async fn add(&self, title: &str) -> ItemId {
-        let id = self.endpoint().new_id();
         let format = self.endpoint().collection(&notes()).await.unwrap().format;
-        let payload = compose(format, &entry(title));
+        self.add_payload(compose(format, &entry(title))).await
+    }
+
+    pub(crate) async fn add_payload(&self, payload: Payload) -> ItemId {
+        let id = self.endpoint().new_id();
         let creation = Creation::default();
         self.endpoint().add(&notes(), id.clone(), creation, payload).await.unwrap();
         id

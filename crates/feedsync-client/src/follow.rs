@@ -1,0 +1,95 @@
+//! Following a hub's events: connected, reconnected with growing pauses, resumed where it was.
+
+use http::HeaderValue;
+use http::header::HeaderName;
+use tokio::time::{Instant, sleep_until};
+
+use crate::events::{Event, Parser};
+use crate::fetch::{Fetched, Fetcher, Request, Response, Url};
+use crate::watch::Pace;
+
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+
+/// One hub's stream of events.
+pub(crate) struct Follower {
+    fetcher: Fetcher,
+    url: Url,
+    pace: Pace,
+    open: Option<(Box<Response>, Parser)>,
+    waiting: Vec<Event>,
+    last_id: Option<String>,
+    failures: u32,
+    retry_at: Instant,
+}
+
+impl Follower {
+    /// A follower of the hub with these changes; it connects when it is first asked.
+    pub(crate) fn new(fetcher: Fetcher, changes: &Url, pace: Pace) -> Option<Self> {
+        let mut url = changes.join("events").ok()?;
+        url.set_query(None);
+        Some(Self {
+            fetcher,
+            url,
+            pace,
+            open: None,
+            waiting: Vec::new(),
+            last_id: None,
+            failures: 0,
+            retry_at: Instant::now(),
+        })
+    }
+
+    /// Whether events come in now.
+    pub(crate) fn is_open(&self) -> bool {
+        self.open.is_some()
+    }
+
+    /// The next event; waits for it, however often the connection breaks. `since` is where a
+    /// follower begins that has seen none. May be dropped at any moment.
+    pub(crate) async fn next(&mut self, since: Option<&str>) -> Event {
+        loop {
+            if !self.waiting.is_empty() {
+                return self.waiting.remove(0);
+            }
+            let Some((response, parser)) = &mut self.open else {
+                sleep_until(self.retry_at).await;
+                self.connect(since).await;
+                continue;
+            };
+            let events = match response.chunk().await {
+                Ok(Some(bytes)) => parser.push(&bytes).ok(),
+                Ok(None) | Err(_) => None,
+            };
+            self.last_id = parser.last_id().map(str::to_owned).or(self.last_id.take());
+            match events {
+                Some(events) => {
+                    self.failures = 0;
+                    self.waiting = events;
+                }
+                None => self.broken(),
+            }
+        }
+    }
+
+    async fn connect(&mut self, since: Option<&str>) {
+        let mut request = Request::read(self.url.clone()).accept("text/event-stream").endless();
+        let from = self.last_id.as_deref().or(since);
+        if let Some(id) = from.and_then(|id| HeaderValue::from_str(id).ok()) {
+            request = request.header(LAST_EVENT_ID, id);
+        }
+        match self.fetcher.fetch(request).await {
+            Ok(Fetched::Answer(response))
+                if response.media_type().as_deref() == Some("text/event-stream") =>
+            {
+                self.open = Some((response, Parser::default()));
+            }
+            _ => self.broken(),
+        }
+    }
+
+    fn broken(&mut self) {
+        self.open = None;
+        self.failures = self.failures.saturating_add(1);
+        self.retry_at = Instant::now() + self.pace.after(self.failures);
+    }
+}

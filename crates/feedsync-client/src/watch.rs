@@ -1,0 +1,216 @@
+//! When to synchronise: as soon as either side has something for the other.
+//!
+//! A hub's events tell when something changed there; without them it is asked every so often, and a
+//! feed before it `expires` (2.2). The store tells what changed here. After failures the pauses grow,
+//! and what a server asks for with `Retry-After` is kept.
+
+use std::time::Duration;
+
+use feedsync_store::{Moment, Notices, Remote, RemoteState};
+use tokio::time::{Instant, sleep_until};
+
+use crate::error::SyncError;
+use crate::events::Event;
+use crate::fetch::address;
+use crate::follow::Follower;
+use crate::session::{Direction, Session};
+
+/// Why it is time to synchronise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Due {
+    /// The watch begins.
+    Begin,
+    /// Something changed there.
+    There,
+    /// Something changed here.
+    Here,
+    /// Nobody told, but it is time to look; or to try again after a failure.
+    Look,
+}
+
+/// How long a watch waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pace {
+    /// Between two looks at a remote that tells nothing.
+    pub poll: Duration,
+    /// Between two looks at a hub whose events come in.
+    pub reassure: Duration,
+    /// After a first failure; doubled with each further one.
+    pub pause: Duration,
+    /// The longest pause.
+    pub longest: Duration,
+}
+
+impl Default for Pace {
+    /// 30 seconds, 15 minutes, and pauses from 2 seconds to an hour.
+    fn default() -> Self {
+        Self {
+            poll: Duration::from_secs(30),
+            reassure: Duration::from_secs(15 * 60),
+            pause: Duration::from_secs(2),
+            longest: Duration::from_secs(3_600),
+        }
+    }
+}
+
+impl Pace {
+    /// The pause after so many failures in a row.
+    pub(crate) fn after(self, failures: u32) -> Duration {
+        match failures.checked_sub(1) {
+            None => Duration::ZERO,
+            Some(more) => {
+                let factor = 1_u32.checked_shl(more).unwrap_or(u32::MAX);
+                self.pause.saturating_mul(factor).min(self.longest)
+            }
+        }
+    }
+}
+
+/// Waits for the moments at which a collection and a remote have something for each other.
+pub struct Watch {
+    session: Session,
+    remote: Remote,
+    direction: Direction,
+    pace: Pace,
+    notices: Notices,
+    follower: Option<(String, Follower)>,
+    begun: bool,
+}
+
+impl Watch {
+    /// A watch over one remote; the first moment is now.
+    pub fn new(session: Session, remote: Remote, direction: Direction, pace: Pace) -> Self {
+        let notices = session.endpoint().store().subscribe(&remote.collection);
+        Self { session, remote, direction, pace, notices, follower: None, begun: false }
+    }
+
+    /// Waits until it is time to synchronise; `None` once the store is closed. To be called again
+    /// after each synchronisation; may be dropped at any moment.
+    pub async fn next(&mut self) -> Result<Option<Due>, SyncError> {
+        let entered = Instant::now();
+        let state = self.look().await?;
+        let wish = state.not_before.map_or(Duration::ZERO, |until| self.from_now(until));
+        sleep_until(entered + self.pace.after(state.failures).max(wish)).await;
+        if !std::mem::replace(&mut self.begun, true) {
+            return Ok(Some(Due::Begin));
+        }
+        if state.failures > 0 {
+            return Ok(Some(Due::Look));
+        }
+        self.wait(entered).await
+    }
+
+    async fn wait(&mut self, entered: Instant) -> Result<Option<Due>, SyncError> {
+        let expiry = entered + self.expiry(&self.look().await?);
+        loop {
+            let state = self.look().await?;
+            if self.has_news(&state).await? {
+                return Ok(Some(Due::Here));
+            }
+            self.follow(&state);
+            let due = self.due(entered).min(expiry);
+            let until = state.until.as_deref();
+            tokio::select! {
+                open = self.notices.next() => if !open { return Ok(None) },
+                event = event(&mut self.follower, until) => {
+                    // The synchronisation may have read it meanwhile.
+                    if is_news(&event, self.look().await?.until.as_deref()) {
+                        return Ok(Some(Due::There));
+                    }
+                }
+                () = sleep_until(due) => {
+                    if Instant::now() >= self.due(entered).min(expiry) {
+                        return Ok(Some(Due::Look));
+                    }
+                }
+            }
+        }
+    }
+
+    /// The remote as it is remembered now.
+    async fn look(&self) -> Result<RemoteState, SyncError> {
+        let collection = &self.remote.collection;
+        let known = self.session.endpoint().store().remotes(Some(collection)).await?;
+        let found = known.into_iter().find(|known| known.id == self.remote.id);
+        found
+            .map(|found| found.state)
+            .ok_or_else(|| SyncError::Forgotten { collection: collection.clone() })
+    }
+
+    /// Whether something here has not been offered yet.
+    async fn has_news(&self, state: &RemoteState) -> Result<bool, SyncError> {
+        if !self.direction.push || state.read_only {
+            return Ok(false);
+        }
+        let collection = self.session.endpoint().collection(&self.remote.collection).await?;
+        Ok(collection.last > state.pushed)
+    }
+
+    /// Follows the hub that the remote turned out to be, if it is to be read.
+    fn follow(&mut self, state: &RemoteState) {
+        let changes = state.changes.as_ref().filter(|_| self.direction.pull);
+        if self.follower.as_ref().map(|(followed, _)| followed) != changes {
+            self.follower = changes.and_then(|changes| {
+                let fetcher = self.session.fetcher().clone();
+                let follower = Follower::new(fetcher, &address(changes).ok()?, self.pace)?;
+                Some((changes.clone(), follower))
+            });
+        }
+    }
+
+    fn due(&self, entered: Instant) -> Instant {
+        let followed = self.follower.as_ref().is_some_and(|(_, follower)| follower.is_open());
+        entered + if followed { self.pace.reassure } else { self.pace.poll }
+    }
+
+    /// How long to wait so as to be there before what was read expires; a publisher that says "now"
+    /// is not read without a pause.
+    fn expiry(&self, state: &RemoteState) -> Duration {
+        let left = state.expires.map_or(Duration::ZERO, |expires| self.from_now(expires));
+        if left < Duration::from_secs(1) { self.pace.reassure } else { left * 9 / 10 }
+    }
+
+    fn from_now(&self, moment: Moment) -> Duration {
+        let now = self.session.endpoint().environment().now();
+        Duration::from_micros(moment.micros().saturating_sub(now.micros()))
+    }
+}
+
+async fn event(follower: &mut Option<(String, Follower)>, since: Option<&str>) -> Event {
+    match follower {
+        Some((_, follower)) => follower.next(since).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Whether an event tells of something after the place that is remembered. A `reset` always does.
+fn is_news(event: &Event, until: Option<&str>) -> bool {
+    event.kind != "message"
+        || event.id.as_deref().is_none_or(|id| until.is_none_or(|until| id > until))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_up_to_a_bound() {
+        let pace = Pace::default();
+        let seconds =
+            [0, 1, 2, 3, 10, 12, 40, u32::MAX].map(|failures| pace.after(failures).as_secs());
+        assert_eq!(seconds, [0, 2, 4, 8, 1_024, 3_600, 3_600, 3_600]);
+    }
+
+    #[test]
+    fn only_what_is_after_the_remembered_place_is_news() {
+        let event = |kind: &str, id: &str| Event {
+            id: Some(id.to_owned()),
+            kind: kind.to_owned(),
+            data: String::new(),
+        };
+        assert!(is_news(&event("message", "6"), Some("5")));
+        assert!(!is_news(&event("message", "5"), Some("5")));
+        assert!(is_news(&event("message", "5"), None));
+        assert!(is_news(&event("reset", "5"), Some("5")));
+    }
+}

@@ -1,0 +1,99 @@
+//! What items name is there before they are.
+
+use feedsync::{Format, Payload};
+use feedsync_client::{SyncReport, Warning};
+use feedsync_store::Digest;
+
+use crate::site::{Act, Site, answer, document};
+use crate::world::{Hub, Peer};
+
+fn naming(digest: Digest) -> Payload {
+    let text = format!(
+        "<entry xmlns=\"http://www.w3.org/2005/Atom\"><title>with a picture</title>\
+         <fs:blob xmlns:fs=\"urn:feedsync:1\" name=\"a.png\" type=\"image/png\" length=\"7\" \
+         sha-256=\"{digest}\"/></entry>"
+    );
+    Payload::new(Format::Atom, text)
+}
+
+async fn has(peer: &Peer, digest: Digest) -> bool {
+    peer.endpoint().store().blob(digest).await.unwrap().is_some()
+}
+
+fn warned(report: &SyncReport) -> bool {
+    matches!(report.warnings[..], [Warning::Blob { .. }])
+}
+
+#[tokio::test]
+async fn blobs_travel_with_the_items_that_name_them_and_once_only() {
+    let hub = Hub::new("hub").await;
+    let (anna, ben) = (Peer::new("anna").await, Peer::new("ben").await);
+    let digest = anna.endpoint().store().put_blob(b"picture".to_vec()).await.unwrap();
+    anna.add_payload(naming(digest)).await;
+    let report = anna.sync(&hub.url()).await;
+    assert_eq!((report.pushed.added, report.warnings.len()), (1, 0));
+    assert!(has(&hub.peer, digest).await);
+    let report = ben.sync(&hub.url()).await;
+    assert_eq!((report.pulled.added, report.warnings.len()), (1, 0));
+    assert!(has(&ben, digest).await);
+    // Named again, and moved no more: the page, a question, the push.
+    anna.add_payload(naming(digest)).await;
+    let report = anna.sync(&hub.url()).await;
+    assert_eq!((report.pushed.added, report.requests), (1, 3));
+}
+
+#[tokio::test]
+async fn a_blob_that_nobody_has_keeps_no_item_back() {
+    let hub = Hub::new("hub").await;
+    let (anna, ben) = (Peer::new("anna").await, Peer::new("ben").await);
+    anna.add_payload(naming(Digest::of(b"lost"))).await;
+    let report = anna.sync(&hub.url()).await;
+    assert_eq!(report.pushed.added, 1);
+    assert!(warned(&report));
+    let report = ben.sync(&hub.url()).await;
+    assert_eq!(report.pulled.added, 1);
+    assert!(warned(&report));
+}
+
+#[tokio::test]
+async fn what_does_not_have_the_digest_it_should_is_not_stored() {
+    let hub = Hub::new("hub").await;
+    let digest = hub.peer.endpoint().store().put_blob(b"picture".to_vec()).await.unwrap();
+    hub.peer.add_payload(naming(digest)).await;
+    let to = hub.address;
+    let site = Site::start(move |asked| {
+        if asked.target.starts_with("/blobs/") {
+            document("application/octet-stream", "another")
+        } else {
+            vec![Act::Pass { to, bytes: usize::MAX }]
+        }
+    })
+    .await;
+    let anna = Peer::new("anna").await;
+    let report = anna.sync(&site.url("/collections/notes")).await;
+    assert_eq!(report.pulled.added, 1);
+    assert!(warned(&report));
+    assert!(!has(&anna, digest).await && !has(&anna, Digest::of(b"another")).await);
+}
+
+#[tokio::test]
+async fn a_blob_that_cannot_be_had_now_stops_the_synchronisation_and_is_had_later() {
+    let hub = Hub::new("hub").await;
+    let digest = hub.peer.endpoint().store().put_blob(b"picture".to_vec()).await.unwrap();
+    hub.peer.add_payload(naming(digest)).await;
+    let to = hub.address;
+    let site = Site::start(move |asked| {
+        if asked.target.starts_with("/blobs/") {
+            answer(503, &[], "")
+        } else {
+            vec![Act::Pass { to, bytes: usize::MAX }]
+        }
+    })
+    .await;
+    let anna = Peer::new("anna").await;
+    let url = site.url("/collections/notes");
+    anna.try_sync(&url, feedsync_client::Direction::BOTH).await.unwrap_err();
+    assert_eq!(anna.ids().await.len(), 0);
+    anna.sync(&hub.url()).await;
+    assert!(has(&anna, digest).await);
+}
