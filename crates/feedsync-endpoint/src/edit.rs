@@ -100,12 +100,14 @@ impl Endpoint {
                 return Err(EditFailure::Nothing("the item has no conflicts").into());
             }
             let weighed = item.weighed(&resolution).map_err(EditFailure::from)?;
-            let conflicts = weighed.iter().map(|&index| &item.conflicts[index].history);
-            let base = std::iter::once(&item.winner.history).chain(conflicts);
+            let folded: Vec<_> =
+                weighed.iter().map(|&index| item.conflicts[index].history.clone()).collect();
+            let base = std::iter::once(&item.winner.history).chain(&folded);
             let signature = Signature::for_edit(snapshot, &item.id, base)?;
             let signature = apply(snapshot, &mut item, signature, |item, signature| {
                 item.resolve(&signature.stamp, resolution.clone())
             })?;
+            folded.iter().for_each(|history| item.winner.history.remember(history));
             Ok((item, signature))
         })
         .await

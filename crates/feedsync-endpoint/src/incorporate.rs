@@ -2,9 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use feedsync::{
-    By, History, Incorporation, Item, ItemId, Payload, Refusal, Sequence, incorporate, line,
-};
+use feedsync::{By, History, Incorporation, Item, ItemId, Payload, Refusal, incorporate, line};
 use feedsync_formats::without_server_parts;
 use feedsync_store::{
     Collection, CollectionName, Origin, Put, RemoteId, RemoteState, Snapshot, StoreExt, StoredItem,
@@ -13,6 +11,7 @@ use feedsync_store::{
 
 use crate::endpoint::{Endpoint, blobs_of};
 use crate::error::EndpointError;
+use crate::reincarnate::reconciled;
 
 /// Where incoming items come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -124,12 +123,10 @@ pub struct Conclusion {
     pub state: RemoteState,
 }
 
-/// Somebody else writes under our current line: these items show it, each from this sequence up.
-type Collisions = BTreeMap<ItemId, Sequence>;
-
 enum Decided {
     Done(Vec<ItemReport>),
-    Collides(By, Collisions),
+    /// Somebody else writes under this line, our current one.
+    Collides(By),
 }
 
 impl Endpoint {
@@ -172,9 +169,7 @@ impl Endpoint {
                     items.iter().for_each(|report| counts.count(report.outcome));
                     return Ok(Report { collection, counts, items });
                 }
-                Decided::Collides(line, collisions) => {
-                    self.reincarnate(&collection.name, line, collisions).await?;
-                }
+                Decided::Collides(line) => self.reincarnate(&collection.name, line).await?,
             }
         }
     }
@@ -186,10 +181,10 @@ fn decide(
     incoming: &[Item<Payload>],
     conclusion: Option<&Conclusion>,
 ) -> (Vec<Write>, Decided) {
-    let collisions = collisions(snapshot, incoming);
-    if !collisions.is_empty() {
-        return (Vec::new(), Decided::Collides(snapshot.identity().by.clone(), collisions));
+    if incoming.iter().any(|item| collides(snapshot, item)) {
+        return (Vec::new(), Decided::Collides(snapshot.identity().by.clone()));
     }
+    let mut writes = Vec::new();
     let mut results: BTreeMap<&ItemId, Put> = BTreeMap::new();
     let mut order = Vec::new();
     let mut reports = Vec::with_capacity(incoming.len());
@@ -201,6 +196,8 @@ fn decide(
             Some(entry) if local.is_none() => History::from_updates(entry.purged.clone()),
             _ => None,
         };
+        let reconciled = local.and_then(|local| reconciled(snapshot, local, item));
+        let local = reconciled.as_ref().map(|(local, _)| local).or(local);
         let outcome = incorporate(local, purged.as_ref(), item.clone());
         let (outcome, result) = match outcome {
             Incorporation::Added(result) => (ItemOutcome::Added, Some(result)),
@@ -208,6 +205,13 @@ fn decide(
             Incorporation::Conflict(result) => (ItemOutcome::Conflict, Some(result)),
             Incorporation::Unchanged => (ItemOutcome::Unchanged, None),
             Incorporation::Refused(refusal) => (ItemOutcome::Refused(refusal), None),
+        };
+        let result = match (result, reconciled) {
+            (Some(result), Some((_, issues))) => {
+                writes.extend(issues);
+                Some(result)
+            }
+            (result, _) => result,
         };
         if let Some(result) = result {
             let put = put(snapshot, source, stored, item, result);
@@ -217,26 +221,18 @@ fn decide(
         }
         reports.push(ItemReport { id: item.id.clone(), outcome });
     }
-    let mut writes: Vec<_> =
-        order.into_iter().filter_map(|id| results.remove(id)).map(Write::Put).collect();
+    writes.extend(order.into_iter().filter_map(|id| results.remove(id)).map(Write::Put));
     if let Some(Conclusion { remote, state }) = conclusion {
         writes.push(Write::Remote { id: *remote, state: state.clone() });
     }
     (writes, Decided::Done(reports))
 }
 
-fn collisions(snapshot: &Snapshot, incoming: &[Item<Payload>]) -> Collisions {
+/// Whether an item shows that somebody else writes under our current line.
+fn collides(snapshot: &Snapshot, item: &Item<Payload>) -> bool {
     let line = &snapshot.identity().by;
-    let mut collisions = Collisions::new();
-    for item in incoming {
-        let issued = snapshot.issued(&item.id, line).map(|issued| issued.sequence);
-        let local = snapshot.item(&item.id).map(|stored| &stored.item);
-        if let Some(from) = line::collision(line, issued, local, item) {
-            let first = collisions.entry(item.id.clone()).or_insert(from);
-            *first = from.min(*first);
-        }
-    }
-    collisions
+    let issued = snapshot.issued(&item.id, line).map(|issued| issued.sequence);
+    line::collides(line, issued, snapshot.item(&item.id).map(|stored| &stored.item), item)
 }
 
 /// What is stored of a merged item: where its versions came from, and whether it was created here.

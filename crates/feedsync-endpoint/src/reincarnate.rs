@@ -1,19 +1,16 @@
-//! A new incarnation, when somebody else turns out to write under the current one (R-F44).
-
-use std::collections::BTreeMap;
+//! Edits issued again, because somebody else turned out to write under one of our lines (R-F44).
 
 use feedsync::{By, Item, ItemId, Payload, Sequence, line};
 use feedsync_store::{
-    CollectionName, Number, Origin, PageLimit, Put, Snapshot, StoreExt, StoredItem, Write,
+    Collection, CollectionName, Origin, PageLimit, Put, Snapshot, StoreExt, StoredItem, Write,
 };
 
 use crate::endpoint::{Endpoint, blobs_of};
 use crate::error::EndpointError;
 
 impl Endpoint {
-    /// Issues again, under a new line, every edit of ours that may collide: those of the colliding
-    /// items, and in all collections those that nobody has been shown. Then the new line becomes the
-    /// current incarnation.
+    /// Issues again, under a new line, every edit of the current incarnation that nobody has been
+    /// shown, in all collections. Then the new line becomes the current incarnation.
     ///
     /// A crash in the middle leaves the old incarnation current; whatever showed the collision will
     /// show it again.
@@ -21,28 +18,20 @@ impl Endpoint {
         &self,
         collection: &CollectionName,
         old: By,
-        collisions: BTreeMap<ItemId, Sequence>,
     ) -> Result<(), EndpointError> {
         let (_, new) = self
             .store
             .decide(collection, Vec::new(), |snapshot| (Vec::new(), snapshot.mint()))
             .await?;
         for known in self.store.collections().await? {
-            self.reissue_unsent(&known.name, known.sent, &old, &new).await?;
+            self.reissue_unsent(&known, &old, &new).await?;
         }
-        let keys: Vec<_> = collisions.keys().cloned().collect();
         self.store
-            .decide(collection, keys, move |snapshot| {
-                if snapshot.identity().by != old {
-                    return (Vec::new(), ()); // somebody else was quicker
-                }
-                let mut writes: Vec<_> = collisions
-                    .iter()
-                    .filter_map(|(id, &from)| Some((snapshot.item(id)?, from)))
-                    .flat_map(|(stored, from)| reissued(snapshot, stored, &old, from, &new))
-                    .collect();
-                writes.push(Write::Reincarnate { by: new.clone() });
-                (writes, ())
+            .decide(collection, Vec::new(), move |snapshot| {
+                // Another process may have been quicker.
+                let is_current = snapshot.identity().by == old;
+                let write = is_current.then(|| Write::Reincarnate { by: new.clone() });
+                (write.into_iter().collect(), ())
             })
             .await?;
         Ok(())
@@ -50,36 +39,29 @@ impl Endpoint {
 
     async fn reissue_unsent(
         &self,
-        collection: &CollectionName,
-        sent: Number,
+        collection: &Collection,
         old: &By,
         new: &By,
     ) -> Result<(), EndpointError> {
-        let up_to = self.collection(collection).await?.last;
-        let mut after = sent;
+        let (name, up_to, mut after) = (&collection.name, collection.last, collection.sent);
         loop {
-            let page =
-                self.store.changes(collection, after, Some(up_to), PageLimit::items(500)).await?;
-            let ours = |stored: &&StoredItem| {
-                stored.item.versions().any(|version| version.dot().by() == Some(old))
-            };
-            let keys: Vec<_> =
-                page.items.iter().filter(ours).map(|stored| stored.item.id.clone()).collect();
+            let page = self.store.changes(name, after, Some(up_to), PageLimit::items(500)).await?;
+            let keys: Vec<_> = page
+                .items
+                .iter()
+                .filter(|stored| {
+                    stored.item.versions().any(|version| version.dot().by() == Some(old))
+                })
+                .map(|stored| stored.item.id.clone())
+                .collect();
             if !keys.is_empty() {
                 let (ids, old, new) = (keys.clone(), old.clone(), new.clone());
-                self.store
-                    .decide(collection, keys, move |snapshot| {
-                        let writes = ids
-                            .iter()
-                            .filter_map(|id| snapshot.item(id))
-                            .filter(|stored| stored.number > sent)
-                            .flat_map(|stored| {
-                                let from = first_unsent(snapshot, &stored.item.id, &old);
-                                reissued(snapshot, stored, &old, from, &new)
-                            });
-                        (writes.collect(), ())
-                    })
-                    .await?;
+                let decide = move |snapshot: &Snapshot| {
+                    let stored = ids.iter().filter_map(|id| snapshot.item(id));
+                    let unsent = stored.filter(|stored| stored.number > snapshot.collection().sent);
+                    (unsent.flat_map(|stored| reissued(snapshot, stored, &old, &new)).collect(), ())
+                };
+                self.store.decide(name, keys, decide).await?;
             }
             if !page.more {
                 return Ok(());
@@ -89,6 +71,26 @@ impl Endpoint {
     }
 }
 
+/// The writes that issue an unsent item's versions of the old line again.
+fn reissued(snapshot: &Snapshot, stored: &StoredItem, old: &By, new: &By) -> Vec<Write> {
+    let mut item = stored.item.clone();
+    let from = first_unsent(snapshot, &item.id, old);
+    let of_old = |version: &&mut feedsync::Version<Payload>| {
+        version.dot().by() == Some(old) && version.dot().sequence() >= from
+    };
+    let mut changed = false;
+    for version in item.versions_mut().filter(of_old) {
+        line::reissue(version, from, new);
+        changed = true;
+    }
+    if !changed {
+        return Vec::new();
+    }
+    let origin = if stored.origin == Origin::Here { Origin::Here } else { Origin::Mixed };
+    let put = Put { blobs: blobs_of(&item), item, created_here: stored.created_here, origin };
+    issue(&put.item, new).into_iter().chain([Write::Put(put)]).collect()
+}
+
 /// The first sequence of our line in an unsent item that may not have been shown. Where that is not
 /// known it is the first of all: covering too little costs a conflict.
 fn first_unsent(snapshot: &Snapshot, id: &ItemId, line: &By) -> Sequence {
@@ -96,24 +98,38 @@ fn first_unsent(snapshot: &Snapshot, id: &ItemId, line: &By) -> Sequence {
     shown.and_then(Sequence::next).unwrap_or(Sequence::FIRST)
 }
 
-/// The writes that issue an item's versions again, if any is of the old line at `from` or above.
-fn reissued(
+/// The versions of ours that an incoming item would cover without knowing them, issued again; with
+/// what is to be entered in the ledger.
+pub(crate) fn reconciled(
     snapshot: &Snapshot,
-    stored: &StoredItem,
-    old: &By,
-    from: Sequence,
-    new: &By,
-) -> Vec<Write> {
-    let mut item: Item<Payload> = stored.item.clone();
-    if !line::reissue(&mut item, old, from, new) {
-        return Vec::new();
+    local: &Item<Payload>,
+    incoming: &Item<Payload>,
+) -> Option<(Item<Payload>, Vec<Write>)> {
+    let is_own = |by: &By| snapshot.is_own(&local.id, by);
+    let estranged: Vec<_> = local
+        .versions()
+        .map(|version| {
+            let from = line::estranged(version, incoming);
+            from.filter(|_| version.dot().by().is_some_and(is_own))
+        })
+        .collect();
+    if estranged.iter().all(Option::is_none) {
+        return None;
     }
-    let issued = snapshot.issued(&item.id, new).map(|issued| issued.sequence);
-    let sequence = item.highest(new).max(issued);
-    let origin = if stored.origin == Origin::Here { Origin::Here } else { Origin::Mixed };
-    let issue =
-        sequence.map(|sequence| Write::Issue { item: item.id.clone(), by: new.clone(), sequence });
-    let put =
-        Write::Put(Put { blobs: blobs_of(&item), item, created_here: stored.created_here, origin });
-    issue.into_iter().chain([put]).collect()
+    let mut item = local.clone();
+    let mut writes = Vec::new();
+    for (version, from) in item.versions_mut().zip(estranged) {
+        if let Some(from) = from {
+            let new = snapshot.mint();
+            line::reissue(version, from, &new);
+            let sequence = version.dot().sequence();
+            writes.push(Write::Issue { item: local.id.clone(), by: new, sequence });
+        }
+    }
+    Some((item, writes))
+}
+
+fn issue(item: &Item<Payload>, by: &By) -> Option<Write> {
+    let sequence = item.highest(by)?;
+    Some(Write::Issue { item: item.id.clone(), by: by.clone(), sequence })
 }

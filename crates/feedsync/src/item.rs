@@ -152,6 +152,17 @@ impl History {
         self.0.extend(older);
     }
 
+    /// Takes over the updates of a history that is covered here, below: a fold leaves out what a later
+    /// update of the same line covers, and then nobody can tell whether it was known (see
+    /// [`crate::line::estranged`]). What this history covers stays the same.
+    pub fn remember(&mut self, covered: &History) {
+        for update in &covered.0 {
+            if self.covers(update) && !self.0.iter().any(|known| known.is_same(update)) {
+                self.0.push(update.clone());
+            }
+        }
+    }
+
     /// Keeps only the highest sequence of each `by` (3.2 and 3.4, optional clean-up). The topmost and
     /// every update without `by` stay; what is covered stays covered, so merging is unchanged.
     pub fn clean_up(&mut self) {
@@ -224,6 +235,11 @@ impl<P> Item<P> {
     /// All versions, the winner first.
     pub fn versions(&self) -> impl Iterator<Item = &Version<P>> {
         std::iter::once(&self.winner).chain(&self.conflicts)
+    }
+
+    /// All versions, the winner first, to be changed.
+    pub fn versions_mut(&mut self) -> impl Iterator<Item = &mut Version<P>> {
+        std::iter::once(&mut self.winner).chain(&mut self.conflicts)
     }
 
     /// Whether conflicts must not be preserved (2.4); the winner says so.

@@ -24,33 +24,29 @@ pub fn may_extend<'a>(
     issued <= known
 }
 
-/// The first sequence at which an incoming item shows that somebody else writes under our current
-/// `by`: a store restored behind our back, or a copied directory (R-F44).
+/// Whether an incoming item shows that somebody else writes under our current `by`: a store restored
+/// behind our back, or a copied directory (R-F44).
 ///
-/// That is a sequence above all that we issued, or one that we issued with another `when`, or for
-/// another content.
-pub fn collision<P: PartialEq>(
+/// It does by a sequence above all that we issued, or one that we issued with another `when`. Other
+/// content under the same stamp shows nothing: a peer that writes markup its own way sends our edits
+/// back so.
+pub fn collides<P>(
     by: &By,
     issued: Option<Sequence>,
     local: Option<&Item<P>>,
     incoming: &Item<P>,
-) -> Option<Sequence> {
-    let is_other = |version: &Version<P>, update: &Update| {
+) -> bool {
+    let is_not_ours = |update: &Update| {
         Some(update.sequence()) > issued
-            || local.into_iter().flat_map(Item::versions).any(|ours| {
-                has_other_time(&ours.history, update)
-                    || (update.is_same(version.dot())
-                        && update.is_same(ours.dot())
-                        && version.payload != ours.payload)
-            })
+            || local
+                .into_iter()
+                .flat_map(Item::versions)
+                .any(|ours| has_other_time(&ours.history, update))
     };
     incoming
         .versions()
-        .flat_map(|version| version.history.updates().iter().map(move |update| (version, update)))
-        .filter(|(_, update)| update.by() == Some(by))
-        .filter(|(version, update)| is_other(version, update))
-        .map(|(_, update)| update.sequence())
-        .min()
+        .flat_map(|version| version.history.updates())
+        .any(|update| update.by() == Some(by) && is_not_ours(update))
 }
 
 /// Whether a history knows this update by another time; an absent time says nothing.
@@ -61,26 +57,37 @@ fn has_other_time(history: &History, update: &Update) -> bool {
     })
 }
 
-/// Issues versions again under a new line: those whose topmost update is of the old line at `from` or
-/// above. Their histories lose that line from `from` up, since it may mean somebody else's edits:
-/// covering too little costs a conflict, too much an edit. Returns whether any version was issued
-/// again.
-pub fn reissue<P>(item: &mut Item<P>, old: &By, from: Sequence, new: &By) -> bool {
-    let mut reissued = false;
-    let is_foreign = |update: &Update| update.by() == Some(old) && update.sequence() >= from;
-    for version in std::iter::once(&mut item.winner).chain(&mut item.conflicts) {
-        if !is_foreign(version.dot()) {
-            continue;
-        }
-        let when = version.dot().when();
-        let sequence = Sequence::from(version.updates);
-        // Signed by `new`, so it cannot be unsigned.
-        let Ok(topmost) = Update::new(sequence, when, Some(new.clone())) else { continue };
-        let mut history = History::new(topmost);
-        history
-            .extend(version.history.updates().iter().filter(|update| !is_foreign(update)).cloned());
-        version.history = history;
-        reissued = true;
+/// Whether an incoming item would cover a version of ours without knowing it: its history goes further
+/// in our line, but by other edits. Then somebody else wrote under that line, and this is the first
+/// sequence of ours that means something else there. Such a version is issued again before the merge.
+///
+/// A peer that cleans up histories (3.2) may have dropped the entry that proves it knew our edit. The
+/// price of doubting it is a conflict, that of believing it would be an edit.
+pub fn estranged<P>(ours: &Version<P>, incoming: &Item<P>) -> Option<Sequence> {
+    let by = ours.dot().by()?;
+    let covering = incoming.versions().find(|version| ours.is_subsumed_by(version))?;
+    let is_known = |update: &Update| {
+        covering.history.updates().iter().any(|known| known.is_same(update))
+            && !has_other_time(&covering.history, update)
+    };
+    let unknown = |update: &&Update| update.by() == Some(by) && !is_known(update);
+    if is_known(ours.dot()) {
+        return None;
     }
-    reissued
+    ours.history.updates().iter().filter(unknown).map(Update::sequence).min()
+}
+
+/// Issues a version again under a new line. Its history loses its old line from `from` up, since that
+/// may mean somebody else's edits: covering too little costs a conflict, too much an edit.
+pub fn reissue<P>(version: &mut Version<P>, from: Sequence, new: &By) {
+    let old = version.dot().by().cloned();
+    let sequence = Sequence::from(version.updates);
+    // Signed by `new`, so it cannot be unsigned.
+    let Ok(topmost) = Update::new(sequence, version.dot().when(), Some(new.clone())) else {
+        return;
+    };
+    let mut history = History::new(topmost);
+    let kept = |update: &&Update| update.by() != old.as_ref() || update.sequence() < from;
+    history.extend(version.history.updates().iter().filter(kept).cloned());
+    version.history = history;
 }

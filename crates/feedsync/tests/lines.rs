@@ -1,6 +1,6 @@
 //! Lines of edits: when a `by` may be extended, and what happens when somebody else extends it too.
 
-use feedsync::line::{collision, may_extend, reissue};
+use feedsync::line::{collides, estranged, may_extend, reissue};
 use feedsync::{By, History, Item, ItemId, Sequence, Timestamp, Update, Updates, Version, merge};
 
 fn by(name: &str) -> By {
@@ -45,14 +45,10 @@ fn a_line_is_extended_only_by_an_edit_that_has_seen_all_of_it() {
 fn r_f44_t11_a_sequence_we_never_issued_gives_a_copy_away() {
     let me = by("me");
     let theirs = item("copy's", &[(5, 50, "me"), (4, 40, "me")]);
-    assert_eq!(collision(&me, Some(sequence(3)), None, &theirs), Some(sequence(4)));
-    assert_eq!(collision(&me, None, None, &theirs), Some(sequence(4)));
-    assert_eq!(collision(&me, Some(sequence(5)), None, &theirs), None);
-    assert_eq!(
-        collision(&by("retired"), None, None, &theirs),
-        None,
-        "only the current line counts"
-    );
+    assert!(collides(&me, Some(sequence(3)), None, &theirs));
+    assert!(collides(&me, None, None, &theirs));
+    assert!(!collides(&me, Some(sequence(5)), None, &theirs));
+    assert!(!collides(&by("retired"), None, None, &theirs), "only the current line counts");
 }
 
 #[test]
@@ -60,16 +56,16 @@ fn r_f44_t11_another_time_at_a_sequence_we_issued_gives_a_copy_away() {
     let me = by("me");
     let ours = item("ours", &[(5, 50, "me"), (4, 40, "me")]);
     let theirs = item("copy's", &[(5, 51, "me"), (4, 40, "me")]);
-    assert_eq!(collision(&me, Some(sequence(5)), Some(&ours), &theirs), Some(sequence(5)));
-    assert_eq!(collision(&me, Some(sequence(5)), Some(&ours), &ours), None);
+    assert!(collides(&me, Some(sequence(5)), Some(&ours), &theirs));
+    assert!(!collides(&me, Some(sequence(5)), Some(&ours), &ours));
     // An absent time says nothing.
     let mut silent = ours.clone();
     let entry = Update::new(sequence(5), None, Some(me.clone())).unwrap();
     silent.winner.history = History::new(entry);
-    assert_eq!(collision(&me, Some(sequence(5)), Some(&ours), &silent), None);
-    // In the same second, other content gives it away.
-    let same_second = item("copy's", &[(5, 50, "me"), (4, 40, "me")]);
-    assert_eq!(collision(&me, Some(sequence(5)), Some(&ours), &same_second), Some(sequence(5)));
+    assert!(!collides(&me, Some(sequence(5)), Some(&ours), &silent));
+    // Nor does other markup under our stamp: a peer may write it its own way.
+    let rewritten = item("<ours></ours>", &[(5, 50, "me"), (4, 40, "me")]);
+    assert!(!collides(&me, Some(sequence(5)), Some(&ours), &rewritten));
 }
 
 #[test]
@@ -78,7 +74,9 @@ fn an_edit_issued_again_survives_beside_the_one_it_collided_with() {
     let theirs = item("copy's", &[(5, 51, "me"), (4, 40, "me"), (3, 30, "other")]);
     // Left alone, one edit is lost.
     assert_eq!(merge(Some(ours.clone()), theirs.clone()).unwrap().0.versions().count(), 1);
-    assert!(reissue(&mut ours, &by("me"), sequence(5), &by("me2")));
+    let from = estranged(&ours.winner, &theirs);
+    assert_eq!(from, Some(sequence(5)));
+    reissue(&mut ours.winner, from.unwrap(), &by("me2"));
     let (merged, _) = merge(Some(ours.clone()), theirs.clone()).unwrap();
     let mut payloads: Vec<_> = merged.versions().map(|version| version.payload).collect();
     payloads.sort_unstable();
@@ -89,10 +87,21 @@ fn an_edit_issued_again_survives_beside_the_one_it_collided_with() {
 }
 
 #[test]
-fn versions_of_others_are_not_issued_again() {
-    let theirs = item("theirs", &[(6, 60, "other"), (5, 50, "me")]);
-    let mut untouched = theirs.clone();
-    assert!(!reissue(&mut untouched, &by("me"), sequence(5), &by("me2")));
-    assert!(!reissue(&mut untouched, &by("other"), sequence(7), &by("me2")));
-    assert_eq!(untouched, theirs);
+fn a_version_is_estranged_from_what_goes_further_without_it() {
+    let ours = item("ours", &[(2, 20, "me"), (1, 10, "other")]).winner;
+    let further = |entries: &[(u32, i64, &str)]| estranged(&ours, &item("theirs", entries));
+    let others = (1, 10, "other");
+    assert_eq!(further(&[(4, 40, "me"), (3, 30, "other"), others]), Some(sequence(2)));
+    assert_eq!(further(&[(4, 40, "c"), (3, 30, "me"), others]), Some(sequence(2)));
+    // It was known there, or is not covered at all.
+    assert_eq!(further(&[(4, 40, "me"), (2, 20, "me"), others]), None);
+    assert_eq!(further(&[(4, 40, "c"), (2, 20, "me"), others]), None);
+    assert_eq!(further(&[(2, 20, "me"), others]), None);
+    assert_eq!(further(&[(4, 40, "c"), others]), None);
+    // A time that is absent says nothing.
+    let mut silent = item("theirs", &[(3, 30, "c")]);
+    let entry = Update::new(sequence(2), None, Some(by("me"))).unwrap();
+    silent.winner.history =
+        History::from_updates(vec![silent.winner.dot().clone(), entry]).unwrap();
+    assert_eq!(estranged(&ours, &silent), None);
 }

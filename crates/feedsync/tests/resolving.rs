@@ -77,6 +77,21 @@ fn f116_new_data_can_be_written() {
 }
 
 #[test]
+fn what_a_fold_leaves_out_can_be_remembered_without_covering_more() {
+    let mut longer = edited("12:03", "KLM0001", "rolls");
+    longer.update(&stamp("12:04", "KLM0001"), "buns".into()).unwrap();
+    let mut winner = edited("12:05", "GPM7383", "DONE");
+    winner.update(&stamp("12:43", "GPM7383"), "really DONE".into()).unwrap();
+    let mut item = merge(Some(winner), longer.clone()).unwrap().0;
+    item.resolve(&stamp("12:53", "REO1750"), all(Keep::Winner)).unwrap();
+    assert_eq!(history(&item), "6R 5K 5G 4G 3J 2R 1R", "4K is covered by 5K");
+    let before = item.winner.history.clone();
+    item.winner.history.remember(&longer.winner.history);
+    assert_eq!(history(&item), "6R 5K 5G 4G 3J 2R 1R 4K");
+    assert!(before.covers_all(&item.winner.history));
+}
+
+#[test]
 fn f111_resolving_one_of_two_leaves_the_other() {
     let mut item = twice_conflicted();
     let jeo = item.conflicts.iter().position(|conflict| conflict.payload == "rolls").unwrap();
