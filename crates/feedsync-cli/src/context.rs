@@ -14,6 +14,7 @@ use crate::arguments::Global;
 use crate::failure::Failure;
 
 /// The global options, made ready.
+#[derive(Debug, Clone)]
 pub(crate) struct Context {
     /// Where the endpoint lives.
     pub(crate) data: PathBuf,

@@ -83,7 +83,7 @@ impl Sync {
             output::json(&Value::Array(values))?;
         }
         if self.watch {
-            return watch::watch(context, &home, &session, &remotes, direction).await;
+            return watch::watch(context, &session, remotes, direction).await;
         }
         worst
     }
@@ -194,7 +194,7 @@ fn print(
         "{BOLD}{}{BOLD:#}  {would}received: {}; {would}sent: {}",
         remote.collection,
         summary(report.pulled),
-        if dry_run { text::count(report.pushed.unchanged, "item") } else { summary(report.pushed) }
+        if dry_run { text::count(report.offered, "item") } else { summary(report.pushed) }
     );
     if report.discarded > 0 {
         let see = context.command(&format!("ls {} --discarded", remote.collection));
@@ -258,6 +258,7 @@ fn value(remote: &Remote, outcome: &Result<SyncReport, SyncError>) -> Value {
         Ok(report) => {
             value["pulled"] = counts_value(report.pulled);
             value["pushed"] = counts_value(report.pushed);
+            value["offered"] = report.offered.into();
             value["discarded"] = report.discarded.into();
             value["plain"] = report.plain.into();
             let refused = report.refused.iter().map(|refused| {

@@ -89,9 +89,9 @@ fn draw(columns: &[Column<'_>], mark: impl Fn(usize) -> char) -> String {
 fn joint(columns: &[Column<'_>], to: usize, from: usize) -> String {
     let mut drawing: Vec<char> =
         draw(columns, |place| if place == from { ' ' } else { '|' }).chars().collect();
-    for place in 2 * to + 1..2 * from - 1 {
-        if drawing[place] == ' ' {
-            drawing[place] = '_';
+    for mark in &mut drawing[2 * to + 1..2 * from - 1] {
+        if *mark == ' ' {
+            *mark = '_';
         }
     }
     drawing[2 * from - 1] = '/';

@@ -1,0 +1,119 @@
+//! conflicts, diff, history with conflicts, resolve.
+
+use serde_json::Value;
+
+use crate::support::{Desk, Place};
+
+/// A laptop and a phone that have changed one item without knowing of each other.
+fn in_conflict(place: &Place) -> (Desk<'_>, Desk<'_>, String) {
+    let (laptop, phone) = (place.desk("laptop"), place.desk("phone"));
+    let id = laptop.add("Milk", "two litres");
+    phone.hears(&laptop);
+    laptop.ok(&["edit", "notes", &id, "--content", "three litres"]);
+    phone.ok(&["edit", "notes", &id, "--title", "Oat milk"]);
+    laptop.hears(&phone);
+    phone.hears(&laptop);
+    (laptop, phone, id)
+}
+
+#[test]
+fn both_edits_are_kept_and_shown_the_same_at_both_ends() {
+    let place = Place::new();
+    let (laptop, phone, id) = in_conflict(&place);
+    let conflicts = laptop.json(&["conflicts", "notes"]);
+    assert_eq!(conflicts, phone.json(&["conflicts", "notes"]));
+    assert_eq!(conflicts[0]["id"], id.as_str());
+    assert_eq!(conflicts[0]["conflicts"][0]["n"], 1);
+    let text = |version: &Value| format!("{} {}", version["title"], version["content"]);
+    let mut texts = [text(&conflicts[0]["winner"]), text(&conflicts[0]["conflicts"][0])];
+    texts.sort_unstable();
+    assert_eq!(texts, ["\"Milk\" \"three litres\"", "\"Oat milk\" \"two litres\""]);
+    assert_eq!(laptop.json(&["ls", "notes"])[0]["conflicts"], 1);
+    assert!(laptop.ok(&["ls", "notes"]).contains("1 conflict"));
+    assert!(laptop.ok(&["show", "notes", &id]).contains("1 conflict"));
+    let shown = laptop.ok(&["conflicts", "notes"]);
+    assert!(shown.contains("winner") && shown.contains("     1  "), "{shown}");
+}
+
+#[test]
+fn a_difference_and_a_graph_show_how_it_came_about() {
+    let place = Place::new();
+    let (laptop, _, id) = in_conflict(&place);
+    let diff = laptop.ok(&["diff", "notes", &id]);
+    for line in ["--- winner", "+++ conflict 1"] {
+        assert!(diff.lines().any(|found| found == line), "{diff}");
+    }
+    let history = laptop.ok(&["history", "notes", &id]);
+    let lines: Vec<_> = history.lines().collect();
+    assert_eq!(lines.len(), 4, "{history}");
+    assert_eq!(lines[2], "|/");
+    assert!(history.contains("winner") && history.contains("conflict 1"), "{history}");
+    laptop.ok(&["resolve", "notes", &id, "--keep-winner"]);
+    assert_eq!(laptop.ok(&["diff", "notes", &id]), "");
+}
+
+fn resolved(arguments: &[&str]) -> (Value, Value) {
+    let place = Place::new();
+    let (laptop, phone, id) = in_conflict(&place);
+    let before = laptop.json(&["conflicts", "notes"])[0].clone();
+    let mut all = vec!["resolve", "notes", &*id];
+    all.extend(arguments);
+    laptop.ok(&all);
+    assert_eq!(laptop.json(&["conflicts", "notes"]), serde_json::json!([]));
+    // Who hears of it is not asked again, and agrees.
+    phone.hears(&laptop);
+    assert_eq!(phone.state(), laptop.state());
+    laptop.run(&all).fails(1, "has no conflicts");
+    (before, laptop.json(&["ls", "notes"])[0].clone())
+}
+
+#[test]
+fn a_resolution_keeps_the_winner() {
+    let (before, after) = resolved(&["--keep-winner"]);
+    assert_eq!(before["winner"]["title"], after["title"]);
+    assert_eq!(before["winner"]["content"], after["content"]);
+    assert_eq!(after["updates"], 3);
+}
+
+#[test]
+fn a_resolution_takes_a_conflict_by_its_number() {
+    let (before, after) = resolved(&["--take", "1"]);
+    assert_eq!(before["conflicts"][0]["title"], after["title"]);
+    assert_eq!(before["conflicts"][0]["content"], after["content"]);
+}
+
+#[test]
+fn a_resolution_writes_new_content() {
+    let (before, after) = resolved(&["--content", "both"]);
+    assert_eq!((&after["title"], &after["content"]), (&before["winner"]["title"], &"both".into()));
+}
+
+#[test]
+fn a_resolution_that_does_not_fit_changes_nothing() {
+    let place = Place::new();
+    let (laptop, _, id) = in_conflict(&place);
+    let state = laptop.state();
+    laptop.run(&["resolve", "notes", &id]).fails(2, "required");
+    laptop.run(&["resolve", "notes", &id, "--take", "2"]).fails(3, "no conflict 2");
+    laptop.run(&["resolve", "notes", &id, "--take", "0"]).fails(2, "0");
+    laptop
+        .run(&["resolve", "notes", &id, "--keep-winner", "--take", "1"])
+        .fails(2, "cannot be used");
+    assert_eq!(laptop.state(), state);
+}
+
+#[test]
+fn items_with_noconflicts_keep_the_winner_alone() {
+    let place = Place::new();
+    let (laptop, phone) = (place.desk("laptop"), place.desk("phone"));
+    let id = laptop.ok(&["add", "notes", "--title", "a", "--noconflicts"]);
+    let id = id.trim_end();
+    phone.hears(&laptop);
+    laptop.ok(&["edit", "notes", id, "--title", "b"]);
+    phone.ok(&["edit", "notes", id, "--title", "c"]);
+    laptop.hears(&phone);
+    phone.hears(&laptop);
+    assert_eq!(laptop.json(&["conflicts", "notes"]), serde_json::json!([]));
+    assert_eq!(laptop.state(), phone.state());
+    assert_eq!(laptop.json(&["ls", "notes"])[0]["noconflicts"], true);
+}

@@ -1,0 +1,110 @@
+//! import and export.
+
+use crate::support::Place;
+
+const FEED: &str = r#"<?xml version="1.0"?>
+<feed xmlns="http://www.w3.org/2005/Atom">
+  <title>News</title>
+  <entry><id>tag:x,2005:1</id><title>One</title><updated>2005-05-21T11:43:33Z</updated></entry>
+  <entry><id>tag:x,2005:2</id><title>Two</title><updated>2005-05-21T11:43:33Z</updated></entry>
+</feed>
+"#;
+
+#[test]
+fn two_people_who_import_one_feed_have_the_same_items() {
+    let place = Place::new();
+    let (laptop, phone) = (place.desk("laptop"), place.desk("phone"));
+    place.write("feed.atom", FEED);
+    assert_eq!(laptop.ok(&["import", "notes", "feed.atom"]), "2 added\n");
+    phone.ok(&["import", "notes", "feed.atom"]);
+    assert_eq!(laptop.state(), phone.state());
+    let item = laptop.json(&["show", "notes", "tag:x,2005:1"]);
+    assert_eq!(item["when"], "2005-05-21T11:43:33Z");
+    assert!(item["by"].as_str().unwrap().starts_with("import."), "{item}");
+}
+
+#[test]
+fn importing_again_updates_what_changed_and_deletes_nothing_unless_mirrored() {
+    let place = Place::new();
+    let desk = place.desk("desk");
+    place.write("feed.atom", FEED);
+    desk.ok(&["import", "notes", "feed.atom"]);
+    assert_eq!(desk.ok(&["import", "feed.atom"]), "nothing new\n", "the only collection");
+    let report = desk.json(&["import", "notes", "feed.atom"]);
+    assert_eq!(report["counts"]["unchanged"], 2);
+    place.write("feed.atom", &FEED.replace("One", "Uno").replace("tag:x,2005:2", "tag:x,2005:3"));
+    assert_eq!(desk.ok(&["import", "notes", "feed.atom"]), "1 added, 1 updated\n");
+    assert_eq!(desk.json(&["ls", "notes"]).as_array().unwrap().len(), 3);
+    assert_eq!(desk.ok(&["import", "notes", "feed.atom", "--mirror"]), "nothing new, 1 deleted\n");
+    assert_eq!(desk.json(&["ls", "notes"]).as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_faulty_feed_changes_nothing_and_is_named_with_its_line() {
+    let place = Place::new();
+    let desk = place.desk("desk");
+    place.write("bad.atom", &FEED.replace("</feed>", "</fed>"));
+    desk.run(&["import", "notes", "bad.atom"]).fails(1, "bad.atom:6:");
+    place.write("text.txt", "hello");
+    desk.run(&["import", "notes", "text.txt"]).fails(1, "not a feed");
+    desk.run(&["import", "notes", "none.atom"]).fails(3, "no such file");
+    desk.run(&["import", "none", "bad.atom"]).fails(3, "no collection none");
+    assert_eq!(desk.json(&["ls", "notes", "--all"]), serde_json::json!([]));
+}
+
+#[test]
+fn a_feed_exported_in_any_format_brings_the_same_items_elsewhere() {
+    let place = Place::new();
+    let desk = place.desk("desk");
+    let id = desk.add("Milk & <more>", "two\nlitres");
+    desk.ok(&["edit", "notes", &id, "--content", "three"]);
+    desk.ok(&["rm", "notes", &desk.add("gone", "x")]);
+    for format in ["atom", "rss", "opml", "json", "pox"] {
+        let data = format!("by-{format}");
+        let feed = format!("notes.{format}");
+        place.write(&feed, &desk.ok(&["export", "notes", "--to", format]));
+        for arguments in [
+            &["init", "--endpoint", "other"][..],
+            &["create", "notes"],
+            &["import", "notes", &feed],
+        ] {
+            let mut all = vec!["--data", &*data];
+            all.extend(arguments);
+            let run = place.run(&all);
+            assert_eq!(run.code, 0, "{all:?} {}", run.err);
+        }
+        let run = place.run(&["--data", &data, "--json", "ls", "notes", "--all"]);
+        let theirs: serde_json::Value = serde_json::from_str(&run.out).unwrap();
+        let mut ours = desk.json(&["ls", "notes", "--all"]);
+        let mut theirs = theirs;
+        for items in [&mut ours, &mut theirs] {
+            let items = items.as_array_mut().unwrap();
+            items.sort_by_key(|item| item["id"].to_string());
+            for item in items {
+                item["change"].take();
+                item["changed"].take();
+            }
+        }
+        assert_eq!(ours, theirs, "{format}");
+        let valid = place.run(&["validate", &feed]);
+        assert_eq!(valid.code, 0, "{format}: {}", valid.out);
+    }
+}
+
+#[test]
+fn sse_is_exported_as_rss_or_opml_and_read_again() {
+    let place = Place::new();
+    let (desk, other) = (place.desk("desk"), place.desk("other"));
+    desk.add("Milk", "two litres");
+    desk.run(&["export", "notes", "--to", "atom", "--sse"]).fails(2, "SSE has no atom");
+    for format in ["rss", "opml"] {
+        let run = desk.run(&["export", "notes", "--to", format, "--sse"]);
+        assert_eq!(run.code, 0, "{}", run.err);
+        assert!(run.out.contains("http://www.microsoft.com/schemas/rss/sse"), "{}", run.out);
+        place.write("sse.xml", &run.out);
+        assert_eq!(place.run(&["validate", "sse.xml"]).code, 0);
+        other.ok(&["import", "notes", "sse.xml"]);
+    }
+    assert_eq!(other.json(&["ls", "notes"])[0]["title"], "Milk");
+    other.run(&["import", "notes", "sse.xml", "--mirror"]).fails(2, "says itself what is deleted");
+}

@@ -1,0 +1,168 @@
+//! add, edit, rm, undelete, show, history, ls.
+
+use crate::support::Place;
+
+#[test]
+fn add_prints_the_id_and_nothing_else() {
+    let place = Place::new();
+    let desk = place.desk("desk");
+    let printed = desk.ok(&["add", "notes", "--title", "Milk", "--content", "two < litres & more"]);
+    let id = printed.strip_suffix('\n').unwrap();
+    assert!(!id.contains(char::is_whitespace) && id.len() == 36, "{printed:?}");
+    let items = desk.json(&["ls", "notes"]);
+    assert_eq!(items.as_array().unwrap().len(), 1);
+    assert_eq!(items[0]["id"], id);
+    assert_eq!(items[0]["title"], "Milk");
+    assert_eq!(items[0]["content"], "two < litres & more");
+    assert_eq!((items[0]["updates"].as_u64(), items[0]["conflicts"].as_u64()), (Some(1), Some(0)));
+    assert_eq!(items[0]["deleted"], false);
+    desk.run(&["add", "notes"]).fails(2, "nothing to add");
+    desk.run(&["add", "none", "--title", "x"]).fails(3, "no collection none");
+}
+
+#[test]
+fn an_entry_comes_from_a_file_or_standard_input_with_all_it_holds() {
+    let place = Place::new();
+    let desk = place.desk("desk");
+    let entry = "<item><title>t</title><x:y xmlns:x='urn:x'>kept</x:y></item>";
+    place.write("entry.xml", &format!("<?xml version=\"1.0\"?>\n{entry}\n"));
+    let id = desk.ok(&["add", "notes", "--file", "entry.xml"]);
+    let shown = desk.json(&["show", "notes", id.trim_end()]);
+    assert_eq!((&shown["payload"], &shown["format"]), (&entry.into(), &"rss".into()));
+    let run =
+        place.run_with(&["--data", "desk", "add", "notes", "--file", "-"], "{\"title\":\"j\"}");
+    assert_eq!(desk.json(&["show", "notes", run.out.trim_end()])["title"], "j");
+    place.write("bad.xml", "<entry>\n  <title>x</entry>");
+    desk.run(&["add", "notes", "--file", "bad.xml"]).fails(1, "bad.xml:2:");
+    desk.run(&["add", "notes", "--file", "none.xml"]).fails(3, "no such file");
+    desk.run(&["add", "notes", "--file", "entry.xml", "--title", "x"])
+        .fails(2, "cannot be used with");
+    assert_eq!(desk.json(&["ls", "notes"]).as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn an_edit_changes_what_it_names_and_keeps_the_rest() {
+    let place = Place::new();
+    let desk = place.desk("desk");
+    let entry = "<entry xmlns=\"http://www.w3.org/2005/Atom\"><id>urn:x</id><title>a</title>\
+                 <updated>2005-05-21T11:43:33Z</updated><content>b</content><!-- kept --></entry>";
+    let run = place.run_with(&["--data", "desk", "add", "notes", "--file", "-"], entry);
+    let id = run.out.trim_end();
+    desk.ok(&["edit", "notes", id, "--title", "c"]);
+    let shown = desk.json(&["show", "notes", id]);
+    assert_eq!((&shown["title"], &shown["content"]), (&"c".into(), &"b".into()));
+    assert_eq!(shown["updates"], 2);
+    assert!(shown["payload"].as_str().unwrap().contains("<!-- kept -->"), "{shown}");
+    assert_eq!(shown["history"].as_array().unwrap().len(), 2);
+    desk.run(&["edit", "notes", id]).fails(2, "EDITOR");
+}
+
+#[test]
+fn an_edit_without_flags_opens_an_editor_on_the_content() {
+    let place = Place::new();
+    let desk = place.desk("desk");
+    let id = desk.add("Milk", "two litres");
+    place.write("editor.sh", "#!/bin/sh\nsed -i 's/two/three/' \"$2\"\n");
+    let edit = |editor: &str| {
+        let arguments = ["--data", "desk", "edit", "notes", &id];
+        place.command(&arguments).env("EDITOR", editor).output().unwrap().status.code()
+    };
+    assert_eq!(edit("sh editor.sh x"), Some(0));
+    let item = &desk.json(&["ls", "notes"])[0];
+    assert_eq!((&item["title"], &item["content"]), (&"Milk".into(), &"three litres".into()));
+    assert_eq!(edit("true"), Some(1), "nothing changed");
+    assert_eq!(edit("false"), Some(1), "the editor gave up");
+    assert_eq!(edit("no-such-editor"), Some(2));
+    assert_eq!(desk.json(&["ls", "notes"])[0]["updates"], 2);
+}
+
+#[test]
+fn an_edit_of_what_somebody_changed_meanwhile_is_kept_beside_it() {
+    let place = Place::new();
+    let desk = place.desk("desk");
+    let id = desk.add("Milk", "two litres");
+    // While the editor is open, the item changes.
+    let program = env!("CARGO_BIN_EXE_feedsync");
+    let meanwhile = format!("{program} --data desk edit notes {id} --content meanwhile");
+    place.write("editor.sh", &format!("#!/bin/sh\n{meanwhile} && echo mine > \"$1\"\n"));
+    let arguments = ["--data", "desk", "edit", "notes", &id];
+    let output = place.command(&arguments).env("EDITOR", "sh editor.sh").output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let conflicts = desk.json(&["conflicts", "notes"]);
+    let mut texts = [
+        conflicts[0]["winner"]["content"].as_str().unwrap(),
+        conflicts[0]["conflicts"][0]["content"].as_str().unwrap(),
+    ];
+    texts.sort_unstable();
+    assert_eq!(texts, ["meanwhile", "mine"]);
+}
+
+#[test]
+fn an_item_is_deleted_and_comes_back_as_it_was() {
+    let place = Place::new();
+    let desk = place.desk("desk");
+    let id = desk.add("Milk", "two litres");
+    desk.run(&["undelete", "notes", &id]).fails(1, "is not deleted");
+    desk.ok(&["rm", "notes", &id]);
+    desk.run(&["rm", "notes", &id]).fails(1, "deleted already");
+    assert_eq!(desk.json(&["ls", "notes"]), serde_json::json!([]));
+    assert_eq!(desk.json(&["ls", "notes", "--all"])[0]["deleted"], true);
+    assert!(desk.ok(&["ls", "notes", "--all"]).contains("deleted"));
+    desk.ok(&["undelete", "notes", &id]);
+    let item = &desk.json(&["ls", "notes"])[0];
+    assert_eq!((&item["content"], &item["updates"]), (&"two litres".into(), &3.into()));
+}
+
+#[test]
+fn an_item_is_named_by_what_its_id_begins_with_if_no_other_does() {
+    let place = Place::new();
+    let desk = place.desk("desk");
+    let feed = |ids: &[&str]| {
+        let items =
+            ids.iter().map(|id| format!("<item><guid>{id}</guid><title>{id}</title></item>"));
+        format!("<rss version=\"2.0\"><channel>{}</channel></rss>", items.collect::<String>())
+    };
+    place.write("feed.rss", &feed(&["abc", "abd", "abcd", "b c"]));
+    desk.ok(&["import", "notes", "feed.rss"]);
+    let title = |id: &str| desk.json(&["show", "notes", id])["title"].clone();
+    assert_eq!(title("abc"), "abc", "a whole id, though it begins another");
+    assert_eq!(title("abd"), "abd");
+    assert_eq!(title("b"), "b c");
+    assert_eq!(title("b%2"), "b c", "an unfinished escape");
+    desk.run(&["show", "notes", "ab"]).fails(2, "more than one item of notes begins with ab");
+    desk.run(&["show", "notes", "zz"]).fails(3, "there is no item zz in notes");
+    desk.run(&["show", "notes", "a b"]).fails(2, "is no item id");
+}
+
+#[test]
+fn ls_searches_and_shows_newest_changes_first() {
+    let place = Place::new();
+    let desk = place.desk("desk");
+    let first = desk.add("Milk", "two litres");
+    desk.add("Bread", "one");
+    let titles = |arguments: &[&str]| -> Vec<String> {
+        let items = desk.json(arguments);
+        let items = items.as_array().unwrap().iter();
+        items.map(|item| item["title"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(titles(&["ls", "notes"]), ["Bread", "Milk"]);
+    desk.ok(&["edit", "notes", &first, "--content", "three litres"]);
+    assert_eq!(titles(&["ls", "notes"]), ["Milk", "Bread"]);
+    assert_eq!(titles(&["ls", "notes", "--search", "LITRES"]), ["Milk"]);
+    assert_eq!(titles(&["ls", "notes", "--discarded"]), [""; 0]);
+    assert_eq!(desk.ok(&["recover", "notes"]), "recovered 0 items\n");
+    desk.run(&["recover", "notes", "x"]).fails(3, "no discarded item");
+}
+
+#[test]
+fn history_of_one_line_of_edits_is_a_line() {
+    let place = Place::new();
+    let desk = place.desk("desk");
+    let id = desk.add("Milk", "a");
+    desk.ok(&["edit", "notes", &id, "--content", "b"]);
+    let history = desk.ok(&["history", "notes", &id]);
+    let lines: Vec<_> = history.lines().collect();
+    assert_eq!(lines.len(), 2, "{history}");
+    assert!(lines[0].starts_with("*") && lines[0].ends_with("winner"), "{history}");
+    assert!(lines[1].contains(" 1  ") && lines[1].contains("desk."), "{history}");
+}

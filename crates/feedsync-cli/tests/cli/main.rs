@@ -1,0 +1,11 @@
+//! The program from outside, without a network: one file for each area.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod collections;
+mod conflicts;
+mod documents;
+mod feeds;
+mod items;
+mod output;

@@ -1,0 +1,215 @@
+//! The built program, data directories of its own, and hubs.
+
+#![allow(dead_code)] // each test binary uses a part of this
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A directory in which programs run, each data directory a name in it.
+pub(crate) struct Place(TempDir);
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// A command line of the program, run here, away from the person's own data.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_feedsync"));
+        command
+            .args(arguments)
+            .current_dir(self.0.path())
+            .env("HOME", self.0.path())
+            .env_remove("XDG_DATA_HOME")
+            .env_remove("FEEDSYNC_DATA")
+            .env_remove("VISUAL")
+            .env_remove("EDITOR")
+            .env_remove("NO_COLOR")
+            .env_remove("CLICOLOR_FORCE")
+            .stdin(Stdio::null());
+        command
+    }
+
+    pub(crate) fn run(&self, arguments: &[&str]) -> Run {
+        Run::of(self.command(arguments).output().unwrap())
+    }
+
+    /// With something on standard input.
+    pub(crate) fn run_with(&self, arguments: &[&str], input: &str) -> Run {
+        let mut command = self.command(arguments);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        Run::of(child.wait_with_output().unwrap())
+    }
+
+    pub(crate) fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.path(name), text).unwrap();
+    }
+
+    pub(crate) fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    /// An endpoint in the data directory of that name, with an empty collection `notes`.
+    pub(crate) fn desk(&self, name: &'static str) -> Desk<'_> {
+        let desk = Desk { place: self, name };
+        desk.ok(&["init", "--endpoint", name]);
+        desk.ok(&["create", "notes"]);
+        desk
+    }
+
+    /// An endpoint without collections.
+    pub(crate) fn bare(&self, name: &'static str) -> Desk<'_> {
+        let desk = Desk { place: self, name };
+        desk.ok(&["init", "--endpoint", name]);
+        desk
+    }
+}
+
+/// An endpoint.
+pub(crate) struct Desk<'p> {
+    place: &'p Place,
+    pub(crate) name: &'static str,
+}
+
+impl Desk<'_> {
+    pub(crate) fn run(&self, arguments: &[&str]) -> Run {
+        let mut all = vec!["--data", self.name];
+        all.extend(arguments);
+        self.place.run(&all)
+    }
+
+    /// What a command that succeeds prints.
+    pub(crate) fn ok(&self, arguments: &[&str]) -> String {
+        self.run(arguments).success(arguments)
+    }
+
+    /// What a command that succeeds prints as JSON.
+    pub(crate) fn json(&self, arguments: &[&str]) -> Value {
+        let mut all = vec!["--json"];
+        all.extend(arguments);
+        let text = self.ok(&all);
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
+    }
+
+    pub(crate) fn add(&self, title: &str, content: &str) -> String {
+        let id = self.ok(&["add", "notes", "--title", title, "--content", content]);
+        id.trim_end().to_owned()
+    }
+
+    /// Titles and contents of all items and their conflicts, whatever order they are in.
+    pub(crate) fn state(&self) -> Vec<String> {
+        let items = self.json(&["ls", "notes", "--all"]);
+        let mut state: Vec<_> = items.as_array().unwrap().iter().map(Self::shown).collect();
+        let conflicts = self.json(&["conflicts", "notes"]);
+        for item in conflicts.as_array().unwrap() {
+            for conflict in item["conflicts"].as_array().unwrap() {
+                state.push(format!("{} conflict {}", item["id"], Self::shown(conflict)));
+            }
+        }
+        state.sort();
+        state
+    }
+
+    fn shown(version: &Value) -> String {
+        let of = |name: &str| version[name].to_string();
+        let names = ["id", "title", "content", "updates", "deleted", "when", "by", "sequence"];
+        names.map(of).join(" ")
+    }
+
+    /// Takes in what another endpoint has, without a network.
+    pub(crate) fn hears(&self, other: &Desk<'_>) {
+        let feed = format!("{}.atom", other.name);
+        other.ok(&["export", "notes", "--to", "atom", "--output", &feed]);
+        self.ok(&["import", "notes", &feed]);
+    }
+}
+
+/// What a command did.
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Run {
+    fn of(output: Output) -> Self {
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        Self {
+            code: output.status.code().expect("an exit code"),
+            out: text(output.stdout),
+            err: text(output.stderr),
+        }
+    }
+
+    fn success(self, arguments: &[&str]) -> String {
+        assert_eq!(self.code, 0, "{arguments:?}: {}{}", self.out, self.err);
+        self.out
+    }
+
+    /// Checks the exit code and that standard error says this.
+    pub(crate) fn fails(&self, code: i32, said: &str) {
+        assert_eq!(self.code, code, "{self:?}");
+        assert!(self.err.contains(said), "{said:?} in {}", self.err);
+        assert!(!self.err.contains("panicked"), "{}", self.err);
+    }
+}
+
+/// A hub that runs until it is dropped.
+pub(crate) struct Hub {
+    child: Child,
+    pub(crate) url: String,
+}
+
+impl Hub {
+    pub(crate) fn start(place: &Place, data: &str) -> Self {
+        let mut command = place.command(&["--data", data, "serve", "--listen", "127.0.0.1:0"]);
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let url = lines
+            .map_while(Result::ok)
+            .find_map(|line| Some(line.strip_prefix("listening on ")?.trim_end_matches('/').into()))
+            .expect("the hub says where it listens");
+        Self { child, url }
+    }
+
+    pub(crate) fn notes(&self) -> String {
+        format!("{}/collections/notes", self.url)
+    }
+}
+
+impl Drop for Hub {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Whether a program is there; says so if it is not.
+pub(crate) fn has(program: &str) -> bool {
+    let found = std::env::var_os("PATH").is_some_and(|path| {
+        std::env::split_paths(&path).any(|directory: PathBuf| directory.join(program).exists())
+    });
+    if !found {
+        eprintln!("{program} is not installed: left out");
+    }
+    found
+}
+
+/// Runs a program that must succeed; gives what it prints.
+pub(crate) fn output(program: &str, arguments: &[&str], directory: &Path) -> String {
+    let output = Command::new(program).args(arguments).current_dir(directory).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{program} {arguments:?}: {said}");
+    String::from_utf8(output.stdout).unwrap()
+}
