@@ -5,10 +5,13 @@ use feedsync_endpoint::Seen;
 use feedsync_formats::Reading;
 
 use crate::error::SyncError;
-use crate::fetch::{Fetched, Request, Url, address, shown};
+use crate::fetch::{Fetched, Request, Url, address, shown, with_credentials, with_pairs};
 use crate::progress::Step;
 use crate::session::Run;
 use crate::wire::{ACCEPT_FEED, Origin};
+
+/// Items of one part.
+const PART_ITEMS: &str = "1000";
 
 /// The most documents that a complete feed is read from.
 const PARTS: usize = 1_000_000;
@@ -46,7 +49,13 @@ impl Run<'_> {
         origin: Origin,
     ) -> Result<Whole, SyncError> {
         let mut whole = Whole::default();
-        let mut next = Some(page.join(link).or_else(|_| address(link))?);
+        let start = page.join(link).or_else(|_| address(link))?;
+        let start = with_credentials(start, &self.remote.url);
+        // A hub may give it in parts, each naming the next.
+        let mut next = Some(match origin {
+            Origin::Hub => with_pairs(&start, &[("limit", Some(PART_ITEMS))]),
+            Origin::Web => start,
+        });
         for part in 0..PARTS {
             let Some(url) = next else { break };
             let request = Request::read(url.clone()).accept(ACCEPT_FEED);
@@ -62,7 +71,7 @@ impl Run<'_> {
                 whole.sharing.clone_from(&document.reading.feed.sharing);
             }
             self.store(document.reading, None).await?;
-            next = document.next;
+            next = document.next.map(|next| with_credentials(next, &self.remote.url));
         }
         Ok(whole)
     }

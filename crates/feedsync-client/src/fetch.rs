@@ -30,6 +30,7 @@ pub use reqwest::Url;
 use tokio::time::Instant;
 
 pub use address::address;
+pub(crate) use address::{with_credentials, with_pairs};
 pub use error::FetchError;
 pub use problem::Problem;
 pub use response::{Response, Validators};
@@ -249,6 +250,10 @@ impl Fetcher {
             if redirect::is_redirect(status, &method) {
                 if trail.follow(answer.headers())? {
                     headers.remove(AUTHORIZATION);
+                    if body.is_some() {
+                        let reason = "a redirect of what is sent to another server".to_owned();
+                        return Err(FetchError::Redirect { url: shown(&url), reason });
+                    }
                 }
                 continue;
             }

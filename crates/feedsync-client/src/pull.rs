@@ -9,7 +9,7 @@ use feedsync_store::{Moment, Number, RemoteState, Until};
 
 use crate::complete::Whole;
 use crate::error::SyncError;
-use crate::fetch::{FetchError, Fetched, Request, Response, Url, Validators, shown};
+use crate::fetch::{FetchError, Fetched, Request, Response, Url, Validators, shown, with_pairs};
 use crate::report::Warning;
 use crate::session::Run;
 use crate::wire::{ACCEPT_HUB, Origin, decode};
@@ -298,18 +298,7 @@ fn began_anew(remembered: Option<&str>, window: Option<&Window>) -> bool {
 }
 
 fn page_url(hub: &Url, since: Option<&str>, items: usize) -> Url {
-    let mut url = hub.clone();
-    let kept: Vec<(String, String)> = hub
-        .query_pairs()
-        .filter(|(name, _)| name != "since" && name != "limit")
-        .map(|(name, value)| (name.into_owned(), value.into_owned()))
-        .collect();
-    url.query_pairs_mut()
-        .clear()
-        .extend_pairs(kept)
-        .extend_pairs(since.map(|since| ("since", since)))
-        .append_pair("limit", &items.to_string());
-    url
+    with_pairs(hub, &[("since", since), ("limit", Some(&items.to_string()))])
 }
 
 fn moment(when: Timestamp) -> Moment {

@@ -63,6 +63,9 @@ pub enum Warning {
     /// The remote takes no pushes; it is remembered as read-only.
     #[error("the remote takes no changes from us: {0}")]
     ReadOnly(String),
+    /// A feed names a hub on another server.
+    #[error("the feed names a hub on another server, which is not followed: {0}")]
+    Elsewhere(String),
     /// It began anew, or from an older state: it was offered all that we hold.
     #[error("the remote began anew; it is offered everything that is held here")]
     BeganAnew,

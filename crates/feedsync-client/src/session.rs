@@ -15,7 +15,10 @@ use feedsync_store::{Moment, Remote, RemoteState};
 use http::StatusCode;
 
 use crate::error::SyncError;
-use crate::fetch::{Fetched, Fetcher, Request, Response, RetryAfter, Url, Validators, address};
+use crate::fetch::{
+    Fetched, Fetcher, Request, Response, RetryAfter, Url, Validators, address, shown,
+    with_credentials,
+};
 use crate::progress::{Progress, Step};
 use crate::push::Aftermath;
 use crate::report::{SyncReport, Warning};
@@ -156,7 +159,7 @@ impl Run<'_> {
     /// Finds out what the remote is; asks only where that is not known.
     async fn peer(&mut self) -> Result<Peer, SyncError> {
         if let Some(changes) = &self.state.changes {
-            return Ok(Peer::Hub(address(changes)?));
+            return Ok(Peer::Hub(with_credentials(address(changes)?, &self.remote.url)));
         }
         let url = address(&self.remote.url)?;
         let request = Request::read(url.clone()).accept(ACCEPT_FEED).unless(&self.validators());
@@ -167,15 +170,20 @@ impl Run<'_> {
         let Some(hub) = response.link(CHANGES) else {
             return Ok(Peer::Feed(response));
         };
+        if hub.origin() != response.url().origin() {
+            // Nobody has us send what we hold to a third party.
+            self.warn(Warning::Elsewhere(shown(&hub)));
+            return Ok(Peer::Feed(response));
+        }
         // The body stays unread: the hub's pages hold it.
-        let changes = Some(String::from(hub.clone()));
+        let changes = Some(shown(&hub));
         self.remember(RemoteState { changes, read_only: false, ..self.state.clone() }).await?;
-        Ok(Peer::Hub(hub))
+        Ok(Peer::Hub(with_credentials(hub, &self.remote.url)))
     }
 
     /// Fetches, and tells.
     pub(crate) async fn ask(&self, request: Request, url: &Url) -> Result<Fetched, SyncError> {
-        self.progress.step(Step::Reading { url: &crate::fetch::shown(url) });
+        self.progress.step(Step::Reading { url: &shown(url) });
         Ok(self.fetcher.fetch(request).await?)
     }
 

@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::error::SyncError;
 use crate::events::Event;
-use crate::fetch::address;
+use crate::fetch::{address, with_credentials};
 use crate::follow::Follower;
 use crate::session::{Direction, Session};
 
@@ -89,7 +89,7 @@ impl Watch {
     pub async fn next(&mut self) -> Result<Option<Due>, SyncError> {
         let entered = Instant::now();
         let state = self.look().await?;
-        let wish = state.not_before.map_or(Duration::ZERO, |until| self.from_now(until));
+        let wish = state.not_before.map_or(Duration::ZERO, |until| self.time_until(until));
         sleep_until(entered + self.pace.after(state.failures).max(wish)).await;
         if !std::mem::replace(&mut self.begun, true) {
             return Ok(Some(Due::Begin));
@@ -152,7 +152,8 @@ impl Watch {
         if self.follower.as_ref().map(|(followed, _)| followed) != changes {
             self.follower = changes.and_then(|changes| {
                 let fetcher = self.session.fetcher().clone();
-                let follower = Follower::new(fetcher, &address(changes).ok()?, self.pace)?;
+                let hub = with_credentials(address(changes).ok()?, &self.remote.url);
+                let follower = Follower::new(fetcher, &hub, self.pace)?;
                 Some((changes.clone(), follower))
             });
         }
@@ -166,11 +167,11 @@ impl Watch {
     /// How long to wait so as to be there before what was read expires; a publisher that says "now"
     /// is not read without a pause.
     fn expiry(&self, state: &RemoteState) -> Duration {
-        let left = state.expires.map_or(Duration::ZERO, |expires| self.from_now(expires));
+        let left = state.expires.map_or(Duration::ZERO, |expires| self.time_until(expires));
         if left < Duration::from_secs(1) { self.pace.reassure } else { left * 9 / 10 }
     }
 
-    fn from_now(&self, moment: Moment) -> Duration {
+    fn time_until(&self, moment: Moment) -> Duration {
         let now = self.session.endpoint().environment().now();
         Duration::from_micros(moment.micros().saturating_sub(now.micros()))
     }

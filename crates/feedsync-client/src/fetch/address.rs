@@ -19,6 +19,34 @@ pub fn address(text: &str) -> Result<Url, FetchError> {
     Ok(url)
 }
 
+/// An address that a server gave, with the credentials of the one that a person gave, if both are of
+/// one origin.
+pub(crate) fn with_credentials(mut url: Url, given: &str) -> Url {
+    if let Ok(given) = Url::parse(given)
+        && given.origin() == url.origin()
+        && url.username().is_empty()
+    {
+        // Both fail only for addresses that have no host.
+        let _ = url.set_username(given.username());
+        let _ = url.set_password(given.password());
+    }
+    url
+}
+
+/// An address with these parameters instead of its own of the same names; `None` leaves one out.
+pub(crate) fn with_pairs(url: &Url, pairs: &[(&str, Option<&str>)]) -> Url {
+    let replaced = |name: &str| pairs.iter().any(|(other, _)| *other == name);
+    let kept: Vec<(String, String)> = url
+        .query_pairs()
+        .filter(|(name, _)| !replaced(name))
+        .map(|(name, value)| (name.into_owned(), value.into_owned()))
+        .collect();
+    let mut url = url.clone();
+    let new = pairs.iter().filter_map(|(name, value)| Some((name, (*value)?)));
+    url.query_pairs_mut().clear().extend_pairs(kept).extend_pairs(new);
+    url
+}
+
 pub(crate) fn is_http(url: &Url) -> bool {
     matches!(url.scheme(), "http" | "https")
 }

@@ -1,69 +1,12 @@
 //! Section 4.1 over HTTP, with feeds that are files on a web server.
 
-use feedsync::{Item, Payload, window};
+use feedsync::window;
 use feedsync_client::{Direction, Side, SyncError, Warning};
 
-use crate::library::{Library, feed, shared};
+use crate::library::{feed, shared};
+use crate::scene::{ALL, FEED, Scene};
 use crate::site::{Act, answer, raw};
-use crate::world::{Peer, notes};
-
-/// A publisher's items, and a subscriber.
-struct Scene {
-    library: Library,
-    publisher: Peer,
-    reader: Peer,
-}
-
-const FEED: &str = "/feed.xml";
-const ALL: &str = "/all.xml";
-
-impl Scene {
-    async fn new() -> Self {
-        let library = Library::new().await;
-        Self { library, publisher: Peer::new("publisher").await, reader: Peer::new("reader").await }
-    }
-
-    async fn item(&self, title: &str) -> Item<Payload> {
-        self.publisher.item(&self.publisher.add(title).await).await
-    }
-
-    /// Publishes; `complete` is the path of the complete feed.
-    fn put(
-        &self,
-        path: &str,
-        window: Option<(&str, &str)>,
-        complete: bool,
-        items: &[&Item<Payload>],
-    ) {
-        let link = self.library.url(ALL);
-        let items: Vec<_> = items.iter().copied().cloned().collect();
-        self.library.put(path, &feed(window, complete.then_some(&*link), &items));
-    }
-
-    async fn sync(&self) -> feedsync_client::SyncReport {
-        self.library.site.forget();
-        self.reader.sync(&self.library.url(FEED)).await
-    }
-
-    async fn fail(&self) -> SyncError {
-        self.library.site.forget();
-        self.reader.try_sync(&self.library.url(FEED), Direction::BOTH).await.unwrap_err()
-    }
-
-    async fn until(&self) -> Option<String> {
-        self.reader.remembered(&self.library.url(FEED)).await.until
-    }
-
-    async fn holds(&self, items: &[&Item<Payload>]) -> bool {
-        let mut ids: Vec<_> = items.iter().map(|item| item.id.to_string()).collect();
-        ids.sort();
-        self.reader.ids().await == ids
-    }
-
-    fn read(&self) -> Vec<String> {
-        self.library.site.targets()
-    }
-}
+use crate::world::notes;
 
 #[tokio::test]
 async fn a_first_reading_takes_the_complete_feed_and_remembers_until() {

@@ -101,6 +101,30 @@ async fn credentials_go_to_their_own_origin_only() {
 }
 
 #[tokio::test]
+async fn a_document_is_not_sent_on_to_another_server() {
+    let other = Site::start(|_| document("text/plain", "thanks")).await;
+    let elsewhere = other.url("/x");
+    let site = Site::start(move |asked| match asked.target.as_str() {
+        "/away" => redirect(307, &elsewhere),
+        "/along" => redirect(308, "/here"),
+        "/see" => redirect(303, "/here"),
+        _ => document("text/plain", "thanks"),
+    })
+    .await;
+    let fetcher = Fetcher::new(policy()).unwrap();
+    let send = async |path: &str| {
+        let url = address(&site.url(path)).unwrap();
+        fetcher.fetch(Request::post(url, "text/plain", "mine")).await
+    };
+    assert!(matches!(send("/away").await, Err(FetchError::Redirect { .. })));
+    assert_eq!(other.asked().len(), 0);
+    assert!(matches!(send("/along").await, Ok(Fetched::Answer(_))));
+    assert_eq!(site.asked().last().unwrap().body, b"mine");
+    let seen = send("/see").await.unwrap_err();
+    assert_eq!(seen.status().map(|status| status.as_u16()), Some(303));
+}
+
+#[tokio::test]
 async fn a_body_over_the_bound_is_refused_announced_or_not() {
     let announced = raw(format!("{HEAD}Content-Length: 99999999999\r\n\r\nx"));
     assert!(matches!(read_from(announced).await, Err(FetchError::TooLarge { .. })));

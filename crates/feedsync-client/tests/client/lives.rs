@@ -1,11 +1,15 @@
 //! Hubs that purge, begin anew, take no pushes, and endpoints that come back.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
 use feedsync::Format;
 use feedsync_client::{Direction, SyncError, Warning};
 use feedsync_endpoint::Retention;
 use feedsync_store::Moment;
 
-use crate::site::{Act, Site, answer};
+use crate::library::feed;
+use crate::site::{Act, Answer, Asked, Site, answer};
 use crate::world::{Hub, Peer, notes};
 
 const TOMBSTONES: Retention = Retention { changed_before: Moment::MAX, live: false };
@@ -101,12 +105,12 @@ async fn a_hub_restored_from_a_backup_gets_back_what_it_lost() {
     let id = anna.add("one").await;
     anna.sync(&hub.url()).await;
     let backup = hub.peer.store.image();
-    let environment = std::sync::Arc::new(feedsync_store::SystemEnvironment);
+    let environment = Arc::new(feedsync_store::SystemEnvironment);
     anna.edit(&id, "two").await;
     anna.add("three").await;
     anna.sync(&hub.url()).await;
     let store = feedsync_store::MemoryStore::restored(backup, environment);
-    let restored = Hub::over(Peer::over(std::sync::Arc::new(store))).await;
+    let restored = Hub::over(Peer::over(Arc::new(store))).await;
     // It answers under the address that Anna knows.
     let to = restored.address;
     let way = Site::start(move |_| vec![Act::Pass { to, bytes: usize::MAX }]).await;
@@ -151,21 +155,20 @@ async fn a_hub_that_takes_no_pushes_is_remembered_as_read_only() {
 async fn a_hub_that_refuses_for_now_is_offered_the_same_again() {
     let hub = Hub::new("hub").await;
     let to = hub.address;
-    let busy = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(true));
-    let switch = std::sync::Arc::clone(&busy);
-    let site = Site::start(move |asked| {
-        match (asked.method.as_str(), switch.load(std::sync::atomic::Ordering::SeqCst)) {
+    let busy = Arc::new(AtomicBool::new(true));
+    let switch = Arc::clone(&busy);
+    let site =
+        Site::start(move |asked| match (asked.method.as_str(), switch.load(Ordering::SeqCst)) {
             ("POST", true) => answer(409, &[], ""),
             _ => vec![Act::Pass { to, bytes: usize::MAX }],
-        }
-    })
-    .await;
+        })
+        .await;
     let anna = Peer::new("anna").await;
     anna.add("mine").await;
     let url = site.url("/collections/notes");
     anna.try_sync(&url, Direction::BOTH).await.unwrap_err();
     assert_eq!(anna.remembered(&url).await.pushed.get(), 0);
-    busy.store(false, std::sync::atomic::Ordering::SeqCst);
+    busy.store(false, Ordering::SeqCst);
     assert_eq!(anna.sync(&url).await.pushed.added, 1);
 }
 
@@ -182,14 +185,90 @@ async fn a_hub_whose_feed_moved_is_found_again() {
 }
 
 #[tokio::test]
+async fn a_complete_feed_in_parts_is_read_to_its_end_before_anything_is_discarded() {
+    let hub = Hub::new("hub").await;
+    let anna = Peer::new("anna").await;
+    let kept = [hub.peer.add("one").await, hub.peer.add("two").await];
+    let gone = hub.peer.add("gone").await;
+    let to = hub.address;
+    let parts = Arc::new(Mutex::new(Vec::<Answer>::new()));
+    let answers = Arc::clone(&parts);
+    let site = Site::start(move |asked| match asked.target.split_once("/complete?limit=1000") {
+        Some((_, part)) => {
+            answers.lock().unwrap().get(part.len()).cloned().unwrap_or(answer(500, &[], ""))
+        }
+        None => vec![Act::Pass { to, bytes: usize::MAX }],
+    })
+    .await;
+    let url = site.url("/collections/notes");
+    anna.sync(&url).await;
+    hub.peer.delete(&gone).await;
+    let collection = hub.peer.endpoint().collection(&notes()).await.unwrap();
+    hub.peer.endpoint().mark_sent(&notes(), collection.last).await.unwrap();
+    assert_eq!(hub.peer.endpoint().purge(&notes(), TOMBSTONES).await.unwrap(), 1);
+    let until = collection.until(collection.last).to_string();
+    let part = async |id, link: &str| {
+        let body = feed(Some((&until, &until)), None, &[hub.peer.item(id).await]);
+        answer(200, &[("Content-Type", "text/xml"), ("Link", link)], body)
+    };
+    *parts.lock().unwrap() = vec![part(&kept[0], "<?limit=1000&>; rel=next").await];
+    let report = anna.sync(&url).await;
+    assert!(matches!(report.warnings[..], [Warning::Complete(_), _]), "{:?}", report.warnings);
+    assert_eq!((report.discarded, anna.ids().await.len()), (0, 3));
+    let last = part(&kept[1], "<>; rel=self").await;
+    parts.lock().unwrap().push(last);
+    assert_eq!(anna.sync(&url).await.discarded, 1);
+    assert_eq!(anna.state().await, hub.peer.state().await);
+}
+
+#[tokio::test]
+async fn credentials_in_the_address_go_with_every_request_to_the_same_hub() {
+    let hub = Hub::new("hub").await;
+    hub.peer.add("theirs").await;
+    let to = hub.address;
+    let site = Site::start(move |asked| {
+        if asked.headers.contains_key("authorization") {
+            vec![Act::Pass { to, bytes: usize::MAX }]
+        } else {
+            answer(401, &[], "")
+        }
+    })
+    .await;
+    let anna = Peer::new("anna").await;
+    anna.add("mine").await;
+    let url = site.url("/collections/notes").replace("http://", "http://anna:secret@");
+    for _ in 0..2 {
+        anna.sync(&url).await;
+        assert_eq!(anna.state().await, hub.peer.state().await);
+    }
+    assert!(!anna.remembered(&url).await.changes.unwrap().contains("secret"));
+}
+
+#[tokio::test]
+async fn a_feed_that_names_a_hub_on_another_server_is_only_read() {
+    let victim = Hub::new("victim").await;
+    let link = format!("<{}/changes>; rel=\"urn:feedsync:1:changes\"", victim.url());
+    let site = Site::start(move |_| {
+        let headers = [("Content-Type", "text/xml"), ("Link", &*link)];
+        answer(200, &headers, feed(Some(("1", "1")), None, &[]))
+    })
+    .await;
+    let anna = Peer::new("anna").await;
+    anna.add("mine").await;
+    let report = anna.sync(&site.url("/feed.xml")).await;
+    assert!(matches!(report.warnings[..], [Warning::Elsewhere(_)]));
+    assert_eq!(victim.peer.ids().await.len(), 0);
+}
+
+#[tokio::test]
 async fn pages_that_lead_nowhere_are_an_error() {
     let hub = Hub::new("hub").await;
     let to = hub.address;
     hub.peer.add("one").await;
-    let page = |asked: &crate::site::Asked| asked.target.contains("limit");
+    let page = |asked: &Asked| asked.target.contains("limit");
     let site = Site::start(move |asked| {
         if page(asked) {
-            let body = crate::library::feed(Some(("1", "1")), None, &[]);
+            let body = feed(Some(("1", "1")), None, &[]);
             answer(200, &[("Link", "<?limit=1>; rel=next"), ("Content-Type", "text/xml")], body)
         } else {
             vec![Act::Pass { to, bytes: usize::MAX }]

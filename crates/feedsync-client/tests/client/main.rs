@@ -7,6 +7,7 @@ mod fetch;
 mod hub;
 mod library;
 mod lives;
+mod scene;
 mod site;
 mod watch;
 mod world;
