@@ -73,8 +73,8 @@ fn test_paths(cell: &str) -> Option<Vec<String>> {
 }
 
 /// The paths of all tests in a workspace: package, then modules or the name of the integration test,
-/// then the function; `feedsync::laws::merge_is_commutative`. Ignored tests are left out. A suite (see
-/// [`suite_of`]) counts where it is used.
+/// then the function; `feedsync::laws::merge_is_commutative`. Ignored tests are left out. A suite that
+/// a macro makes, whose cases it lists as `module: [ case case ]`, counts where it is used.
 pub fn tests(workspace: &Path) -> io::Result<BTreeSet<String>> {
     let mut sources = Vec::new();
     for package in fs::read_dir(workspace.join("crates"))? {
@@ -103,8 +103,7 @@ pub fn tests(workspace: &Path) -> io::Result<BTreeSet<String>> {
     Ok(tests)
 }
 
-/// A suite of tests that a macro makes for whoever uses it: the macro's name and the cases it lists as
-/// `module: [ case case ]`.
+/// A suite of tests that a macro makes for whoever uses it: the macro's name and its cases.
 fn suite_of(source: &str) -> Option<(&str, Vec<String>)> {
     let (_, text) = source.split_once("\nmacro_rules! ")?;
     let (name, text) = text.split_once(" {\n")?;

@@ -102,6 +102,20 @@ fn f123_an_item_without_conflicts_is_written_without_their_element() {
 }
 
 #[test]
+fn f127_documents_are_merged_whatever_their_windows_say() {
+    let document = |window: &str, entry: &str| feed(&format!("<sx:sharing {window}/>{entry}"));
+    let local = document("since='1' until='2'", &atom("urn:x", "one", "a"));
+    let incoming = document("since='8' until='9'", &atom("urn:y", "two", "b"));
+    let local = Document::read(local.as_bytes(), &ReadOptions::strict()).unwrap();
+    let mut merged = local.feed().items.clone();
+    merged.extend(items(&incoming));
+    let bytes = String::from_utf8(local.to_bytes_with(&merged)).unwrap();
+    assert_eq!(items(&bytes), merged);
+    let sharing = read(bytes.as_bytes(), None, &ReadOptions::strict()).unwrap().feed.sharing;
+    assert_eq!(sharing, local.feed().sharing, "the local document's own window stays (R-F39)");
+}
+
+#[test]
 fn f41_aggregated_feeds_are_not_read_unasked() {
     let related = |kind| Related { link: "http://h/x".into(), title: None, kind };
     let read = |kind| {
