@@ -1,16 +1,38 @@
 //! Benchmarks: `cargo run --release -p feedsync-benches [-- NAME...]`.
 //!
 //! Each prints what it measured as a table; none fails. Ratios are taken in one run, interleaved, and
-//! medians are shown with their spread.
+//! medians are shown with their spread. `FEEDSYNC_BENCH_ITEMS` makes the largest collection smaller.
 
+mod changes;
 mod measure;
+mod memory;
 mod merge;
+mod process;
+mod pull;
+mod read;
+mod sample;
+
+const BENCHMARKS: [(&str, fn()); 5] = [
+    ("merge", merge::run),
+    ("read", read::run),
+    ("changes", changes::run),
+    ("pull", pull::run),
+    ("memory", memory::run),
+];
 
 fn main() {
-    let chosen: Vec<String> = std::env::args().skip(1).collect();
-    let benchmarks: [(&str, fn()); 1] = [("merge", merge::run)];
-    for (name, run) in benchmarks {
-        if chosen.is_empty() || chosen.iter().any(|choice| choice == name) {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let Some((process::CHILD, child)) = arguments.split_first().map(|(a, b)| (a.as_str(), b)) {
+        return process::play(child);
+    }
+    let known = |name: &String| BENCHMARKS.iter().any(|(known, _)| known == name);
+    if let Some(unknown) = arguments.iter().find(|name| !known(name)) {
+        let names: Vec<&str> = BENCHMARKS.iter().map(|(name, _)| *name).collect();
+        eprintln!("no benchmark {unknown:?}; there are {}", names.join(", "));
+        std::process::exit(2);
+    }
+    for (name, run) in BENCHMARKS {
+        if arguments.is_empty() || arguments.iter().any(|chosen| chosen == name) {
             run();
         }
     }

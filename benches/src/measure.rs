@@ -11,6 +11,12 @@ pub(crate) const ROUNDS: usize = 9;
 pub(crate) struct Times(Vec<Duration>);
 
 impl Times {
+    /// At least one.
+    pub(crate) fn new(mut times: Vec<Duration>) -> Self {
+        times.sort_unstable();
+        Self(times)
+    }
+
     pub(crate) fn median(&self) -> Duration {
         self.0[self.0.len() / 2]
     }
@@ -32,6 +38,28 @@ impl fmt::Display for Times {
     }
 }
 
+/// Amounts of one candidate, sorted: bytes, pages.
+#[derive(Debug, Clone)]
+pub(crate) struct Amounts(Vec<u64>);
+
+impl Amounts {
+    /// At least one.
+    pub(crate) fn new(mut amounts: Vec<u64>) -> Self {
+        amounts.sort_unstable();
+        Self(amounts)
+    }
+
+    pub(crate) fn median(&self) -> u64 {
+        self.0[self.0.len() / 2]
+    }
+}
+
+impl fmt::Display for Amounts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({} to {})", self.median(), self.0[0], self.0[self.0.len() - 1])
+    }
+}
+
 /// Runs the candidates in turn, [`ROUNDS`] times after one that does not count. Each is given what
 /// `prepare` makes, outside the time that is measured.
 pub(crate) fn interleaved<T>(
@@ -48,13 +76,7 @@ pub(crate) fn interleaved<T>(
             }
         }
     }
-    times
-        .into_iter()
-        .map(|mut times| {
-            times.sort_unstable();
-            Times(times)
-        })
-        .collect()
+    times.into_iter().map(Times::new).collect()
 }
 
 /// The median of one candidate over that of another.

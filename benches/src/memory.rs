@@ -1,0 +1,140 @@
+//! The most memory that the hub and a subscriber ever hold while a large collection travels.
+//!
+//! Each is a process of its own; the hub's store is filled by another one. A peak is no time: it is
+//! measured once.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::Child;
+use std::sync::Arc;
+use std::time::Instant;
+
+use feedsync_client::fetch::{Fetcher, Policy, Private};
+use feedsync_client::{Direction, Session, Silent};
+use feedsync_server::Config;
+use feedsync_store::NewRemote;
+use tempfile::TempDir;
+
+use crate::process::{child, numbers, peak_memory};
+use crate::sample::{self, name};
+
+pub(crate) fn run() {
+    let count = sample::most_items();
+    let [hub, subscriber] = [(); 2].map(|()| TempDir::new().expect("a directory"));
+    let [hub, subscriber] =
+        [&hub, &subscriber].map(|directory| directory.path().to_str().expect("UTF-8"));
+    let began = Instant::now();
+    numbers(&["fill", hub, &count.to_string()]);
+    let filled = began.elapsed();
+    let mut serving = child(&["hub", hub]).spawn().expect("a child");
+    let address = first_line(&mut serving);
+    let idle = peak_memory(serving.id());
+    let began = Instant::now();
+    let pulled = numbers(&["pull", subscriber, &format!("http://{address}/collections/notes")]);
+    let pulling = began.elapsed();
+    let paged = peak_memory(serving.id());
+    let began = Instant::now();
+    let streamed_bytes = read_whole(&address);
+    let streaming = began.elapsed();
+    let streamed = peak_memory(serving.id());
+    // The end of its input tells the hub to stop.
+    drop(serving.stdin.take());
+    serving.wait().expect("a hub that ends");
+    assert_eq!(pulled[0], count as u64);
+    println!("## Memory while {count} items are served and pulled\n");
+    println!("| process | most memory held | time |\n|---|---|---|");
+    println!("| filling the hub's store, transactions of 5,000 | not measured | {filled:.1?} |");
+    println!("| hub, before it was asked | {:.1} MB | |", megabytes(idle));
+    println!("| hub, after it was pulled from | {:.1} MB | |", megabytes(paged));
+    println!("| subscriber, first pull | {:.1} MB | {pulling:.1?} |", megabytes(pulled[1]));
+    println!(
+        "| hub, after it also sent all in one document of {:.0} MB | {:.1} MB | {streaming:.1?} |",
+        streamed_bytes as f64 / 1e6,
+        megabytes(streamed)
+    );
+    println!();
+}
+
+fn megabytes(kibibytes: u64) -> f64 {
+    kibibytes as f64 * 1_024.0 / 1e6
+}
+
+fn first_line(child: &mut Child) -> String {
+    let output = child.stdout.take().expect("a pipe");
+    let mut line = String::new();
+    BufReader::new(output).read_line(&mut line).expect("a line");
+    line.trim().to_owned()
+}
+
+/// Asks for all changes in one document and forgets them as they come; how many bytes came.
+fn read_whole(address: &str) -> u64 {
+    let mut stream = TcpStream::connect(address).expect("a hub");
+    let request = format!(
+        "GET /collections/notes/changes.atom HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n"
+    );
+    stream.write_all(request.as_bytes()).expect("a hub that listens");
+    let (mut bytes, mut end, mut part) = (0, Vec::new(), vec![0; 64 << 10]);
+    loop {
+        let count = stream.read(&mut part).expect("an answer");
+        if count == 0 {
+            break;
+        }
+        bytes += count as u64;
+        end.extend_from_slice(&part[..count]);
+        end.drain(..end.len().saturating_sub(64));
+    }
+    assert!(String::from_utf8_lossy(&end).contains("</feed>"), "the answer broke off");
+    bytes
+}
+
+/// Fills a new store.
+pub(crate) fn fill(directory: &Path, count: usize) {
+    sample::runtime().block_on(async {
+        let endpoint = sample::create(directory, "hub").await;
+        sample::fill(&endpoint, count).await;
+    });
+}
+
+/// Serves a store until the standard input ends; prints where.
+pub(crate) fn serve(directory: &Path) {
+    sample::runtime().block_on(async {
+        let config = Config { listen: ([127, 0, 0, 1], 0).into(), ..Config::default() };
+        let stop = async {
+            let end = tokio::task::spawn_blocking(|| std::io::stdin().read_to_end(&mut Vec::new()));
+            // However it ends, nobody is there any more.
+            let _ = end.await;
+        };
+        let endpoint = sample::open(directory);
+        let serving = feedsync_server::serve(endpoint, config, stop).await.expect("a port");
+        println!("{}", serving.address());
+        serving.finished().await.expect("a hub that ends in order");
+    });
+}
+
+/// Pulls a collection for the first time; prints how many items came, and the most memory held.
+pub(crate) fn pull(directory: &Path, url: &str) {
+    let pulled = sample::runtime().block_on(async {
+        let session = subscriber(directory).await;
+        let pulled = pull_once(&session, url).await;
+        drop(session);
+        pulled
+    });
+    println!("{pulled} {}", peak_memory(std::process::id()));
+}
+
+/// A new endpoint, ready to read a hub.
+pub(crate) async fn subscriber(directory: &Path) -> Session {
+    let endpoint = sample::create(directory, "desk").await;
+    Session::new(endpoint, Fetcher::new(Policy::new(Private::Allowed)).expect("a client"))
+}
+
+/// Pulls a collection for the first time; how many items came.
+pub(crate) async fn pull_once(session: &Session, url: &str) -> u64 {
+    let store = Arc::clone(session.endpoint().store());
+    let new = NewRemote { collection: name(), name: None, url: url.to_owned() };
+    let remote = store.add_remote(new).await.expect("a remote");
+    let direction = Direction { pull: true, push: false };
+    let report = session.sync(&remote, direction, &Silent, false).await.expect("a pull");
+    report.pulled.added
+}

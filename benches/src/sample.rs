@@ -1,0 +1,132 @@
+//! Collections as people have them: small entries with random ids, in a store on the disk.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use feedsync::{By, Creation, Format, Item, ItemId, Payload, Stamp, Timestamp};
+use feedsync_endpoint::{Endpoint, Source};
+use feedsync_formats::{Entry, compose};
+use feedsync_store::{CollectionName, EndpointName, NewCollection, SqliteStore, SystemEnvironment};
+
+/// About so many bytes has an entry's element.
+pub(crate) const PAYLOAD_BYTES: usize = 500;
+
+/// Items of one transaction while a collection is filled.
+const BATCH: usize = 5_000;
+
+/// Items of the largest collection: a million, or fewer by `FEEDSYNC_BENCH_ITEMS`.
+pub(crate) fn most_items() -> usize {
+    let asked = std::env::var("FEEDSYNC_BENCH_ITEMS").ok();
+    asked.and_then(|text| text.parse().ok()).unwrap_or(1_000_000)
+}
+
+/// Numbers that look random and are the same in every run (splitmix64).
+#[derive(Debug, Clone)]
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// Below a bound.
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
+        (self.next() % bound as u64) as usize
+    }
+}
+
+/// An Atom entry of [`PAYLOAD_BYTES`], give or take a word.
+pub(crate) fn payload(random: &mut Random) -> Payload {
+    const WORDS: [&str; 16] = [
+        "bread",
+        "meeting",
+        "river",
+        "Tuesday",
+        "invoice",
+        "garden",
+        "letter",
+        "window",
+        "station",
+        "recipe",
+        "grandmother",
+        "bicycle",
+        "holiday",
+        "library",
+        "teacher",
+        "morning",
+    ];
+    let word = |random: &mut Random| WORDS[random.below(WORDS.len())];
+    let number = random.next();
+    let entry = |content: &str, random: &mut Random| Entry {
+        id: Some(format!("urn:example:{number:016x}")),
+        title: Some(format!("{} {} {}", word(random), word(random), number % 1_000)),
+        content: Some(content.to_owned()),
+        updated: Timestamp::from_unix_seconds(1_700_000_000 + (number % 10_000_000) as i64),
+        ..Entry::default()
+    };
+    let bare = compose(Format::Atom, &entry("", random)).text.len();
+    let mut content = String::new();
+    while bare + content.len() < PAYLOAD_BYTES {
+        content.push_str(word(random));
+        content.push(' ');
+    }
+    compose(Format::Atom, &entry(content.trim_end(), random))
+}
+
+/// An item that somebody else made.
+pub(crate) fn item(id: ItemId, random: &mut Random) -> Item<Payload> {
+    let when = Timestamp::from_unix_seconds(1_700_000_000 + random.below(10_000_000) as i64);
+    let by = By::new("phone.a1b2c3d4e5f60718").expect("a valid by");
+    let stamp = Stamp::new(when.expect("a date"), by);
+    Item::create(id, Creation::default(), &stamp, payload(random)).expect("a first edit")
+}
+
+/// The collection of every benchmark.
+pub(crate) fn name() -> CollectionName {
+    CollectionName::new("notes").expect("a valid name")
+}
+
+/// The endpoint of an existing store.
+pub(crate) fn open(directory: &Path) -> Endpoint {
+    let environment = Arc::new(SystemEnvironment);
+    let store = SqliteStore::open(directory, environment.clone()).expect("a store");
+    Endpoint::new(Arc::new(store), environment)
+}
+
+/// A new endpoint with one empty collection.
+pub(crate) async fn create(directory: &Path, endpoint: &str) -> Endpoint {
+    let environment = Arc::new(SystemEnvironment);
+    let endpoint = EndpointName::new(endpoint).expect("a valid name");
+    let store = SqliteStore::init(directory, &endpoint, environment.clone()).expect("a new store");
+    let endpoint = Endpoint::new(Arc::new(store), environment);
+    let new = NewCollection {
+        name: name(),
+        title: "Notes".to_owned(),
+        format: Format::Atom,
+        settings: Default::default(),
+    };
+    endpoint.store().create_collection(new).await.expect("a new collection");
+    endpoint
+}
+
+/// Fills the collection with so many items of others; returns their ids.
+pub(crate) async fn fill(endpoint: &Endpoint, count: usize) -> Vec<ItemId> {
+    let mut random = Random(count as u64);
+    let mut ids = Vec::with_capacity(count);
+    while ids.len() < count {
+        let batch = BATCH.min(count - ids.len());
+        let items: Vec<_> = (0..batch).map(|_| item(endpoint.new_id(), &mut random)).collect();
+        ids.extend(items.iter().map(|item| item.id.clone()));
+        let report = endpoint.incorporate(&name(), Source::Offered, items, None).await;
+        assert_eq!(report.expect("stored").counts.added, batch as u64);
+    }
+    ids
+}
+
+/// A runtime as the hub and the command line have it.
+pub(crate) fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("threads")
+}
