@@ -5,6 +5,7 @@ use feedsync::{
     Base, Creation, Edit, EditError, Item, ItemId, Keep, Payload, Resolution, ResolveError,
     check_conflicts,
 };
+use feedsync_formats::truncate;
 use feedsync_store::{
     Collection, CollectionName, Entry, Origin, Put, Snapshot, StoreExt, StoredItem, Write,
 };
@@ -71,6 +72,31 @@ impl Endpoint {
             let signature = Signature::for_edit(snapshot, &item.id, [&base.history])?;
             let item =
                 item.branch(base, &signature.stamp, payload, deleted).map_err(EditFailure::from)?;
+            Ok((item, signature))
+        })
+        .await
+    }
+
+    /// Deletes an item and drops its data: the deletion carries what its format needs and no more, all
+    /// histories stay (3.2, the second MAY; R-F16). Refused while conflicts are open: what was dropped
+    /// could be what somebody would have chosen.
+    pub async fn delete_truncated(
+        &self,
+        collection: &CollectionName,
+        id: &ItemId,
+    ) -> Result<Edited, EndpointError> {
+        self.change(collection, id, |snapshot, stored| {
+            let mut item = stored.item.clone();
+            if !item.conflicts.is_empty() {
+                return Err(
+                    EditFailure::Nothing("resolve its conflicts before you drop its data").into()
+                );
+            }
+            let edit = Edit { payload: Some(truncate(&item.winner.payload)), deleted: Some(true) };
+            let signature = Signature::for_edit(snapshot, &stored.item.id, [&item.winner.history])?;
+            let signature = apply(snapshot, &mut item, signature, |item, signature| {
+                item.update(&signature.stamp, edit.clone())
+            })?;
             Ok((item, signature))
         })
         .await

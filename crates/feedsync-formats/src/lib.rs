@@ -32,6 +32,7 @@ mod rss;
 mod server_parts;
 pub mod sse;
 mod sync;
+mod truncate;
 mod write;
 mod xml;
 
@@ -48,4 +49,5 @@ pub use read::{detect, read};
 pub use reading::{Reading, Refused};
 pub use revise::{ReviseError, Revision, revise};
 pub use server_parts::without_server_parts;
+pub use truncate::truncate;
 pub use write::FeedWriter;

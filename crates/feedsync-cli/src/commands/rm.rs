@@ -11,6 +11,7 @@ use crate::failure::Failure;
 const EXAMPLES: &str = "\
 Examples:
   feedsync rm notes 4f2a
+  feedsync rm notes 4f2a --truncate
 ";
 
 /// Delete an item
@@ -23,6 +24,11 @@ pub(crate) struct Rm {
     collection: CollectionName,
     /// The item's id, or what it begins with
     item: String,
+    /// Drop the content too: the tombstone keeps the item's name and history only
+    ///
+    /// Not while conflicts are open. `undelete` then needs new content.
+    #[arg(long)]
+    truncate: bool,
 }
 
 impl Rm {
@@ -32,8 +38,12 @@ impl Rm {
         if seen.winner.deleted {
             return Err(Failure::refused(format!("{} is deleted already", seen.id)));
         }
-        let base = Some(base(&seen.winner));
-        let edited = home.endpoint.edit(&self.collection, &seen.id, base, Edit::delete()).await?;
+        let edited = if self.truncate {
+            home.endpoint.delete_truncated(&self.collection, &seen.id).await?
+        } else {
+            let base = Some(base(&seen.winner));
+            home.endpoint.edit(&self.collection, &seen.id, base, Edit::delete()).await?
+        };
         report(context, &self.collection, &edited.item)
     }
 }

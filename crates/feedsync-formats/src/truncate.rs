@@ -1,0 +1,52 @@
+//! What is left of a deleted item's data when it is dropped (3.2, the second MAY).
+
+use feedsync::Payload;
+
+use crate::compose::compose;
+use crate::entry::{Entry, entry};
+
+/// A payload of the same format that says no more than the format needs to be valid: the item's own
+/// name, its dates and who wrote it; the title is empty (R-F16).
+///
+/// It becomes the payload of the update that deletes the item: a payload is never changed under an
+/// update that exists already.
+pub fn truncate(payload: &Payload) -> Payload {
+    let Entry { id, author, published, updated, .. } = entry(payload);
+    let left = Entry { id, author, published, updated, ..Entry::default() };
+    Payload { sync_foreign: payload.sync_foreign.clone(), ..compose(payload.format, &left) }
+}
+
+#[cfg(test)]
+mod tests {
+    use feedsync::{Format, Timestamp};
+
+    use super::*;
+
+    /// F91, R-F16: what stays is valid and no longer tells what the item said.
+    #[test]
+    fn what_is_left_names_the_item_and_says_nothing_of_it() {
+        for format in Format::ALL {
+            let full = Entry {
+                id: Some("urn:uuid:60a76c80-d399-11d9-b93c-0003939e0af6".into()),
+                title: Some("Secret plans".into()),
+                content: Some("of the secret garden".into()),
+                summary: Some("secret".into()),
+                updated: Some(Timestamp::parse("2026-01-01T00:00:00Z").unwrap()),
+                ..Entry::default()
+            };
+            let whole = compose(format, &full);
+            let left = truncate(&whole);
+            assert!(!left.text.to_lowercase().contains("secret"), "{}", left.text);
+            assert_eq!(left.format, format);
+            let kept = entry(&left);
+            assert_eq!(kept.id, entry(&whole).id);
+            assert_eq!(kept.updated.or(kept.published), entry(&whole).updated.or(full.updated));
+            assert_eq!(truncate(&left), left);
+            if format == Format::Atom {
+                for needed in ["<id>", "<title", "<updated>", "<author><name"] {
+                    assert!(left.text.contains(needed), "{needed}: {}", left.text);
+                }
+            }
+        }
+    }
+}
