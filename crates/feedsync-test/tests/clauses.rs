@@ -9,11 +9,11 @@ use feedsync::{
     RelatedKind, Resolution, Resolved, Sequence, Sharing, Stamp, Timestamp, Update, Updates,
     Version, merge,
 };
-use feedsync_endpoint::Endpoint;
+use feedsync_endpoint::{Endpoint, ItemOutcome, Retention, Seen, Source};
 use feedsync_formats::{Document, FeedHead, FeedWriter, ReadOptions, entry, read};
 use feedsync_store::{
-    CollectionName, EndpointName, Environment, MemoryStore, Moment, NewCollection, Origin, Put,
-    Store, StoreExt, Write,
+    CollectionName, EndpointName, Environment, MemoryStore, Moment, NewCollection, NewRemote,
+    Origin, Put, Store, StoreExt, Write,
 };
 
 const ATOM: &str =
@@ -226,4 +226,93 @@ async fn a3_a_spent_sequence_does_not_end_editing() {
     assert_eq!((dot.sequence().get(), edited.winner.updates.get()), (4, 4));
     assert_ne!(dot.by(), Some(&current));
     assert!(edited.winner.history.covers(&Update::signed(last, when, current)));
+}
+
+/// An item `a` of one version, signed as given.
+fn signed(content: &str, updates: u32, history: &[(u32, &By)]) -> Item<Payload> {
+    let updates_of = history.iter().map(|(sequence, by)| {
+        let when = Timestamp::from_unix_seconds(500).unwrap();
+        Update::signed(Sequence::new(*sequence).unwrap(), when, (*by).clone())
+    });
+    let winner = Version {
+        updates: Updates::new(updates).unwrap(),
+        deleted: false,
+        noconflicts: None,
+        history: History::from_updates(updates_of.collect()).unwrap(),
+        payload: payload(content),
+    };
+    Item { id: id("a"), winner, conflicts: Vec::new() }
+}
+
+async fn incorporated(endpoint: &Endpoint, source: Source, item: Item<Payload>) -> ItemOutcome {
+    let report = endpoint.incorporate(&notes(), source, vec![item], None).await.unwrap();
+    report.items[0].outcome
+}
+
+async fn contents(endpoint: &Endpoint) -> Vec<String> {
+    let stored = endpoint.item(&notes(), &id("a")).await.unwrap();
+    let mut titles: Vec<_> = stored
+        .item
+        .versions()
+        .map(|version| entry(&version.payload).title.unwrap_or_default())
+        .collect();
+    titles.sort();
+    titles
+}
+
+#[tokio::test]
+async fn b16_a_peer_that_uses_up_our_own_line_costs_no_edit() {
+    let (endpoint, _) = endpoint().await;
+    endpoint.add(&notes(), id("a"), Creation::default(), payload("ours")).await.unwrap();
+    let ours = endpoint.identity().await.unwrap().by;
+    let poison = signed("theirs", 2, &[(MAX_COUNTER, &ours)]);
+    incorporated(&endpoint, Source::Offered, poison).await;
+    let identity = endpoint.identity().await.unwrap();
+    assert_ne!(identity.by, ours, "the line is given away");
+    assert_eq!(identity.retired, [ours]);
+    assert_eq!(contents(&endpoint).await, ["ours", "theirs"]);
+    let edit = Edit::from(payload("on"));
+    endpoint.edit(&notes(), &id("a"), None, edit).await.unwrap();
+    assert!(contents(&endpoint).await.contains(&"on".to_owned()));
+}
+
+#[tokio::test]
+async fn t10_an_own_edit_below_a_foreign_winner_is_not_discarded() {
+    let (endpoint, _) = endpoint().await;
+    let new = NewRemote { collection: notes(), name: None, url: "http://h/feed".to_owned() };
+    let remote = endpoint.store().add_remote(new).await.unwrap().id;
+    let (ann, bob) = (By::new("ann").unwrap(), By::new("bob").unwrap());
+    let created = signed("created", 1, &[(1, &ann)]);
+    incorporated(&endpoint, Source::Remote(remote), created).await;
+    endpoint.edit(&notes(), &id("a"), None, Edit::from(payload("mine"))).await.unwrap();
+    let theirs = signed("theirs", 3, &[(3, &bob), (2, &bob), (1, &ann)]);
+    let outcome = incorporated(&endpoint, Source::Remote(remote), theirs).await;
+    assert_eq!(outcome, ItemOutcome::Conflict);
+    let winner = endpoint.item(&notes(), &id("a")).await.unwrap().item.winner;
+    assert_eq!(winner.dot().by(), Some(&bob));
+    let discarded = endpoint.discard_absent(&notes(), remote, &Seen::default()).await.unwrap();
+    assert_eq!(discarded, 0);
+    assert_eq!(contents(&endpoint).await, ["mine", "theirs"]);
+}
+
+#[tokio::test]
+async fn r_f24_purging_takes_the_oldest_changes_and_moves_since_to_the_last_it_took() {
+    let (endpoint, clock) = endpoint().await;
+    for (name, second) in [("a", 1_000), ("b", 2_000), ("c", 3_000)] {
+        clock.seconds.store(second, Ordering::SeqCst);
+        endpoint.add(&notes(), id(name), Creation::default(), payload(name)).await.unwrap();
+        endpoint.edit(&notes(), &id(name), None, Edit::delete()).await.unwrap();
+    }
+    let before = Moment::from_micros(2_500 * 1_000_000);
+    let retention = Retention { changed_before: before, live: false };
+    assert_eq!(endpoint.purge(&notes(), retention).await.unwrap(), 0, "nobody was shown them");
+    let last = endpoint.collection(&notes()).await.unwrap().last;
+    endpoint.mark_sent(&notes(), last).await.unwrap();
+    let second = endpoint.item(&notes(), &id("b")).await.unwrap().number;
+    assert_eq!(endpoint.purge(&notes(), retention).await.unwrap(), 2);
+    let collection = endpoint.collection(&notes()).await.unwrap();
+    assert_eq!((collection.horizon, collection.last), (second, last));
+    assert!(endpoint.item(&notes(), &id("c")).await.is_ok());
+    let gone = signed("a", 1, &[(1, &endpoint.identity().await.unwrap().by)]);
+    assert_eq!(incorporated(&endpoint, Source::Offered, gone).await, ItemOutcome::Unchanged);
 }
