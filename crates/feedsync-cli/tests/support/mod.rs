@@ -81,7 +81,12 @@ pub(crate) struct Desk<'p> {
     pub(crate) name: &'static str,
 }
 
-impl Desk<'_> {
+impl<'p> Desk<'p> {
+    /// The endpoint of a data directory that is there already.
+    pub(crate) fn of(place: &'p Place, name: &'static str) -> Self {
+        Self { place, name }
+    }
+
     pub(crate) fn run(&self, arguments: &[&str]) -> Run {
         let mut all = vec!["--data", self.name];
         all.extend(arguments);
