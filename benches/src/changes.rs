@@ -40,7 +40,6 @@ struct Store {
 
 /// What one process found.
 struct Figures {
-    identity_pages: u64,
     pages: u64,
     first: Duration,
     page: Duration,
@@ -77,10 +76,6 @@ pub(crate) fn run() {
     time("read again", |figures| figures.page);
     time("answered by the hub", |figures| figures.answer);
     amount("database pages read by a new process", |figures| figures.pages);
-    amount("of these, to learn the schema and who the endpoint is", |figures| {
-        figures.identity_pages
-    });
-    amount("the others", |figures| figures.pages - figures.identity_pages);
     println!("\n| bytes | out of {} | out of {} |", stores[0].ids.len(), stores[1].ids.len());
     println!("|---|---|---|");
     let bytes = |what: &str, figure: fn(&Figures) -> u64| {
@@ -121,7 +116,10 @@ impl Store {
         let directory = TempDir::new().expect("a directory");
         let ids = sample::runtime().block_on(async {
             let endpoint = sample::create(directory.path(), "hub").await;
-            sample::fill(&endpoint, count).await
+            let mut ids = sample::ids(&endpoint, count);
+            ids.sort_unstable();
+            sample::fill(&endpoint, &ids).await;
+            ids
         });
         Self { directory, ids, random: Random(7), figures: Vec::new() }
     }
@@ -129,7 +127,6 @@ impl Store {
     fn round(&mut self) {
         let since = sample::runtime().block_on(self.edit());
         let directory = self.directory.path().to_str().expect("a path in UTF-8");
-        let identity = numbers(&["identity", directory]);
         let found = numbers(&["changes", directory, &since]);
         let [pages, first, page, answer, answer_bytes, packed_bytes, items_bytes, payloads_bytes] =
             found[..]
@@ -137,7 +134,6 @@ impl Store {
             panic!("not what was asked: {found:?}");
         };
         self.figures.push(Figures {
-            identity_pages: identity[0],
             pages,
             first: Duration::from_nanos(first),
             page: Duration::from_nanos(page),
@@ -162,16 +158,6 @@ impl Store {
         }
         collection.until(collection.last).to_string()
     }
-}
-
-/// Prints how many pages it takes to learn who the endpoint is.
-pub(crate) fn read_identity(directory: &Path) {
-    sample::runtime().block_on(async {
-        let endpoint = sample::open(directory);
-        let before = bytes_read();
-        endpoint.identity().await.expect("an identity");
-        println!("{}", (bytes_read() - before) / PAGE);
-    });
 }
 
 /// Reads what changed, first for the pages, then again and over HTTP for the time.

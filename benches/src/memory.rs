@@ -92,7 +92,9 @@ fn read_whole(address: &str) -> u64 {
 pub(crate) fn fill(directory: &Path, count: usize) {
     sample::runtime().block_on(async {
         let endpoint = sample::create(directory, "hub").await;
-        sample::fill(&endpoint, count).await;
+        let mut ids = sample::ids(&endpoint, count);
+        ids.sort_unstable();
+        sample::fill(&endpoint, &ids).await;
     });
 }
 

@@ -14,7 +14,6 @@ pub(crate) const CHILD: &str = "child";
 pub(crate) fn play(arguments: &[String]) {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match *arguments {
-        ["identity", directory] => changes::read_identity(Path::new(directory)),
         ["changes", directory, since] => changes::read_changes(Path::new(directory), since),
         ["fill", directory, count] => {
             memory::fill(Path::new(directory), count.parse().expect("a number"));

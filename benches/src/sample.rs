@@ -112,18 +112,20 @@ pub(crate) async fn create(directory: &Path, endpoint: &str) -> Endpoint {
     endpoint
 }
 
-/// Fills the collection with so many items of others; returns their ids.
-pub(crate) async fn fill(endpoint: &Endpoint, count: usize) -> Vec<ItemId> {
-    let mut random = Random(count as u64);
-    let mut ids = Vec::with_capacity(count);
-    while ids.len() < count {
-        let batch = BATCH.min(count - ids.len());
-        let items: Vec<_> = (0..batch).map(|_| item(endpoint.new_id(), &mut random)).collect();
-        ids.extend(items.iter().map(|item| item.id.clone()));
+/// So many random ids, as [`Endpoint::new_id`] makes them.
+pub(crate) fn ids(endpoint: &Endpoint, count: usize) -> Vec<ItemId> {
+    (0..count).map(|_| endpoint.new_id()).collect()
+}
+
+/// Fills the collection with items of others. Ascending ids fill a large one much faster, since its
+/// index of ids then grows at its end.
+pub(crate) async fn fill(endpoint: &Endpoint, ids: &[ItemId]) {
+    let mut random = Random(ids.len() as u64);
+    for batch in ids.chunks(BATCH) {
+        let items: Vec<_> = batch.iter().map(|id| item(id.clone(), &mut random)).collect();
         let report = endpoint.incorporate(&name(), Source::Offered, items, None).await;
-        assert_eq!(report.expect("stored").counts.added, batch as u64);
+        assert_eq!(report.expect("stored").counts.added, batch.len() as u64);
     }
-    ids
 }
 
 /// A runtime as the hub and the command line have it.
