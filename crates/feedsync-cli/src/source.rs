@@ -1,6 +1,7 @@
 //! Documents that a command names: a file, standard input, or an address.
 
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
+use std::path::{Path, PathBuf};
 
 use feedsync::Payload;
 use feedsync_client::fetch::{Fetcher, Policy, Private, address};
@@ -63,23 +64,63 @@ pub(crate) fn fetcher() -> Result<Fetcher, Failure> {
 }
 
 /// Writes a document to a file, or to standard output where none is named.
-pub(crate) fn write(file: Option<&std::path::Path>, bytes: &[u8]) -> Result<(), Failure> {
-    let Some(file) = file else { return crate::output::print_bytes(bytes) };
-    let name = file.display().to_string();
-    let failed = |error: std::io::Error| Failure::file(&name, &error);
-    let directory = match file.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => std::path::Path::new("."),
-    };
-    // Whole or not at all: the file may be one of those that were read.
-    let mut whole = tempfile::NamedTempFile::new_in(directory).map_err(failed)?;
-    std::io::Write::write_all(&mut whole, bytes).map_err(failed)?;
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        let mode = std::fs::metadata(file).map_or(0o644, |metadata| metadata.permissions().mode());
-        let permissions = std::fs::Permissions::from_mode(mode);
-        whole.as_file().set_permissions(permissions).map_err(failed)?;
+pub(crate) fn write(file: Option<&Path>, bytes: &[u8]) -> Result<(), Failure> {
+    let mut target = Target::open(file)?;
+    target.write(bytes)?;
+    target.finish()
+}
+
+/// Where a document goes, piece by piece.
+pub(crate) enum Target {
+    /// Standard output.
+    Standard,
+    /// A file, which appears whole or not at all: it may be one of those that were read.
+    File {
+        /// Where it is going to be.
+        path: PathBuf,
+        /// Where it is until then.
+        whole: tempfile::NamedTempFile,
+    },
+}
+
+impl Target {
+    /// A file, or standard output where none is named.
+    pub(crate) fn open(file: Option<&Path>) -> Result<Self, Failure> {
+        let Some(path) = file else { return Ok(Self::Standard) };
+        let directory = match path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        let whole =
+            tempfile::NamedTempFile::new_in(directory).map_err(|error| failed(path, &error))?;
+        Ok(Self::File { path: path.to_owned(), whole })
     }
-    whole.persist(file).map(drop).map_err(|error| failed(error.error))
+
+    /// Writes the next piece.
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        match self {
+            Self::Standard => crate::output::print_bytes(bytes),
+            Self::File { path, whole } => {
+                whole.write_all(bytes).map_err(|error| failed(path, &error))
+            }
+        }
+    }
+
+    /// The document is complete.
+    pub(crate) fn finish(self) -> Result<(), Failure> {
+        let Self::File { path, whole } = self else { return Ok(()) };
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            let mode =
+                std::fs::metadata(&path).map_or(0o644, |metadata| metadata.permissions().mode());
+            let permissions = std::fs::Permissions::from_mode(mode);
+            whole.as_file().set_permissions(permissions).map_err(|error| failed(&path, &error))?;
+        }
+        whole.persist(&path).map(drop).map_err(|error| failed(&path, &error.error))
+    }
+}
+
+fn failed(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::file(&path.display().to_string(), error)
 }

@@ -2,6 +2,7 @@
 
 mod support;
 
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use support::{Hub, Place, has, output};
@@ -164,4 +165,41 @@ fn a_collection_that_the_hub_does_not_have_is_a_failure_of_the_remote() {
     let hub = Hub::start(&place, "hub");
     laptop.run(&["sync", "notes", &hub.notes()]).fails(4, "404");
     assert_eq!(laptop.json(&["remote", "list"]), serde_json::json!([]));
+}
+
+#[test]
+fn feeds_of_the_web_come_in_step() {
+    let place = Place::new();
+    let (_hub_desk, laptop, phone) = (place.desk("hub"), place.desk("laptop"), place.bare("phone"));
+    let hub = Hub::start(&place, "hub");
+    let ours = Path::new(env!("CARGO_MANIFEST_DIR")).join("../feedsync-test/fixtures");
+    let mut feeds = files(&ours);
+    match std::env::var_os("FEEDSYNC_CORPORA") {
+        Some(corpora) => {
+            feeds.extend(files(&Path::new(&corpora).join("real-feeds")).into_iter().take(100));
+        }
+        None => eprintln!("FEEDSYNC_CORPORA is not set: only the project's own fixtures"),
+    }
+    for feed in feeds {
+        // What is no feed, or not well-formed, is refused; nothing else may go wrong.
+        let run = laptop.run(&["import", "notes", feed.to_str().unwrap()]);
+        assert!(run.code <= 1 && !run.err.contains("panicked"), "{feed:?}: {run:?}");
+    }
+    assert!(laptop.state().len() > 1);
+    laptop.ok(&["sync", "notes", &hub.notes()]);
+    phone.ok(&["sync", "notes", &hub.notes()]);
+    assert_eq!(laptop.state(), phone.state());
+    for format in ["atom", "rss", "opml", "json", "pox"] {
+        phone.ok(&["export", "notes", "--to", format, "--output", "feed"]);
+        assert_eq!(laptop.ok(&["import", "notes", "feed"]), "nothing new\n", "{format}");
+    }
+}
+
+/// Every file below a folder.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut found: Vec<_> =
+        entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect();
+    found.sort();
+    found
 }

@@ -11,9 +11,8 @@ use crate::arguments;
 use crate::commands::import::only_collection;
 use crate::context::Context;
 use crate::failure::{Failure, warn};
-use crate::output;
 use crate::output::progress::Progress;
-use crate::source;
+use crate::source::Target;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -70,6 +69,7 @@ impl Export {
                 .hint("write it as --to rss or --to opml"));
         }
         let progress = Progress::bar("exporting", collection.live + collection.deleted);
+        let mut target = Target::open(self.output.as_deref())?;
         let mut writer = FeedWriter::new(format);
         let mut held = Vec::new();
         let mut out = String::new();
@@ -87,10 +87,8 @@ impl Export {
                     writer.item(&mut out, &stored.item);
                 }
             }
-            if self.output.is_none() {
-                output::print_bytes(out.as_bytes())?;
-                out.clear();
-            }
+            target.write(out.as_bytes())?;
+            out.clear();
             after = page.through;
             if !page.more {
                 break;
@@ -108,7 +106,8 @@ impl Export {
             writer.end(&mut out);
         }
         drop(progress);
-        source::write(self.output.as_deref(), out.as_bytes())?;
+        target.write(out.as_bytes())?;
+        target.finish()?;
         Ok(endpoint.mark_sent(&name, publication.up_to).await?)
     }
 }

@@ -136,8 +136,8 @@ async fn import_plain(
     let entries = plain.payloads.into_iter().map(PlainItem::new).collect();
     let imported = home.endpoint.import(collection, entries, mirror).await?;
     if imported.repeated > 0 {
-        let entries = text::count(imported.repeated, "entry").replace("entrys", "entries");
-        warn(&format!("{entries} left out: an earlier one has the same id"));
+        let items = text::count(imported.repeated, "item");
+        warn(&format!("{items} left out: an earlier one has the same id"));
     }
     Ok(Outcome { counts: imported.counts, deleted: imported.deleted, items: imported.items })
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use feedsync::{Incorporation, Item, ItemId, Outcome, Payload, incorporate};
 use feedsync_endpoint::{Counts, ItemOutcome, ItemReport};
-use feedsync_formats::{Document, Mode, ReadOptions, Refused, sse};
+use feedsync_formats::{Document, ReadOptions, Refused, sse};
 use serde_json::json;
 
 use crate::commands::import::{counts_value, item_values, refusal, summary, upgraded};
@@ -49,7 +49,7 @@ impl Merge {
     pub(crate) async fn run(self, json: bool) -> Result<(), Failure> {
         let local = Source::load(&self.local).await?;
         let incoming = Source::load(&self.incoming).await?;
-        let options = options();
+        let options = ReadOptions::tolerant();
         let is_sse = |source: &Source| sse::uses_sse(&source.bytes, &options);
         let (bytes, items) = match (is_sse(&local), is_sse(&incoming)) {
             (true, true) => merge_sse(&local, &incoming)?,
@@ -64,8 +64,7 @@ impl Merge {
             (false, false) => {
                 let document = read(&incoming)?;
                 warn_of(&incoming, document.refused(), document.feed().plain_items);
-                let (bytes, items) = merge(&local, document.feed().items.clone())?;
-                (bytes, items)
+                merge(&local, document.feed().items.clone())?
             }
         };
         source::write(Some(&self.output), &bytes)?;
@@ -86,13 +85,8 @@ impl Merge {
 
 type Merged = (Vec<u8>, Vec<ItemReport>);
 
-/// Documents of one's own are read tolerantly: what is wrong with them stays as it is.
-fn options() -> ReadOptions<'static> {
-    ReadOptions { mode: Mode::Tolerant, ..ReadOptions::tolerant() }
-}
-
 fn read(source: &Source) -> Result<Document, Failure> {
-    Document::read(&source.bytes, &options())
+    Document::read(&source.bytes, &ReadOptions::tolerant())
         .map_err(|error| Failure::document(&source.name, &error))
 }
 
@@ -148,7 +142,7 @@ fn take(
 
 fn merge_sse(local: &Source, incoming: &Source) -> Result<Merged, Failure> {
     let read = |source: &Source| {
-        sse::Document::read(&source.bytes, &options())
+        sse::Document::read(&source.bytes, &ReadOptions::tolerant())
             .map_err(|error| Failure::document(&source.name, &error))
     };
     let (document, other) = (read(local)?, read(incoming)?);
