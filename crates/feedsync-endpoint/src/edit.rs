@@ -10,7 +10,7 @@ use feedsync_store::{
     Collection, CollectionName, Entry, Origin, Put, Snapshot, StoreExt, StoredItem, Write,
 };
 
-use crate::endpoint::{Endpoint, blobs_of, cleaned};
+use crate::endpoint::{Endpoint, blobs_of, check_bytes, cleaned};
 use crate::error::{EditFailure, EndpointError};
 use crate::signature::Signature;
 
@@ -72,6 +72,13 @@ impl Endpoint {
             let signature = Signature::for_edit(snapshot, &item.id, [&base.history])?;
             let item =
                 item.branch(base, &signature.stamp, payload, deleted).map_err(EditFailure::from)?;
+            // Of an item that keeps no conflicts, the loser vanishes (3.3 step 10).
+            if item.winner.dot().is_same(winner.dot()) && item.noconflicts() {
+                return Err(EditFailure::Nothing(
+                    "somebody changed the item meanwhile, and it keeps no conflicts",
+                )
+                .into());
+            }
             Ok((item, signature))
         })
         .await
@@ -199,6 +206,7 @@ struct Change {
 impl Change {
     fn writes(self) -> Result<(Vec<Write>, Item<Payload>), EndpointError> {
         check_conflicts(&self.item).map_err(EditFailure::from)?;
+        check_bytes(&self.item).map_err(EditFailure::from)?;
         let mut writes = Vec::with_capacity(2);
         writes.extend(self.signature.issue(&self.item));
         writes.push(Write::Put(Put {

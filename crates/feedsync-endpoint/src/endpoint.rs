@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use feedsync::{Item, ItemId, Payload};
+use feedsync::{Item, ItemId, Payload, Refusal};
 use feedsync_formats::{blobs, without_server_parts};
 use feedsync_store::{
     Collection, CollectionName, Digest, Environment, Identity, Store, StoreError, StoredItem,
@@ -83,4 +83,19 @@ pub(crate) fn blobs_of(item: &Item<Payload>) -> Vec<Digest> {
 /// payloads.
 pub(crate) fn cleaned(payload: Payload) -> Payload {
     without_server_parts(&payload).unwrap_or(payload)
+}
+
+/// The most bytes that the versions of an item may have together, so that one item always fits into
+/// one answer.
+const MAX_ITEM_BYTES: usize = 16 << 20;
+
+/// Checks the bound on what an item holds.
+pub(crate) fn check_bytes(item: &Item<Payload>) -> Result<(), Refusal> {
+    let foreign = |payload: &Payload| payload.sync_foreign.as_ref().map_or(0, |text| text.len());
+    let bytes = item
+        .versions()
+        .map(|version| version.payload.text.len() + foreign(&version.payload))
+        .sum::<usize>();
+    let most = MAX_ITEM_BYTES;
+    if bytes > most { Err(Refusal::TooLarge { bytes, most }) } else { Ok(()) }
 }

@@ -9,7 +9,7 @@ use feedsync_store::{
     Write,
 };
 
-use crate::endpoint::{Endpoint, blobs_of};
+use crate::endpoint::{Endpoint, blobs_of, check_bytes};
 use crate::error::EndpointError;
 use crate::reincarnate::reconciled;
 
@@ -198,7 +198,7 @@ fn decide(
         };
         let reconciled = local.and_then(|local| reconciled(snapshot, local, item));
         let local = reconciled.as_ref().map(|(local, _)| local).or(local);
-        let outcome = incorporate(local, purged.as_ref(), item.clone());
+        let outcome = within_bounds(incorporate(local, purged.as_ref(), item.clone()));
         let (outcome, result) = match outcome {
             Incorporation::Added(result) => (ItemOutcome::Added, Some(result)),
             Incorporation::Updated(result) => (ItemOutcome::Updated, Some(result)),
@@ -206,18 +206,21 @@ fn decide(
             Incorporation::Unchanged => (ItemOutcome::Unchanged, None),
             Incorporation::Refused(refusal) => (ItemOutcome::Refused(refusal), None),
         };
-        let result = match (result, reconciled) {
-            (Some(result), Some((_, issues))) => {
-                writes.extend(issues);
-                Some(result)
-            }
-            (result, _) => result,
-        };
         if let Some(result) = result {
-            let put = put(snapshot, source, stored, item, result);
+            let mut put = put(snapshot, source, stored, item, result);
+            if let Some((_, issues)) = reconciled {
+                // What was issued again is news to everybody, wherever the item came from.
+                put.origin = Origin::Mixed;
+                writes.extend(issues);
+            }
             if results.insert(&item.id, put).is_none() {
                 order.push(&item.id);
             }
+        }
+        if outcome == ItemOutcome::Unchanged
+            && stored.is_some_and(|stored| came_again(stored, source))
+        {
+            writes.push(Write::Shared { id: item.id.clone() });
         }
         reports.push(ItemReport { id: item.id.clone(), outcome });
     }
@@ -233,6 +236,28 @@ fn collides(snapshot: &Snapshot, item: &Item<Payload>) -> bool {
     let line = &snapshot.identity().by;
     let issued = snapshot.issued(&item.id, line).map(|issued| issued.sequence);
     line::collides(line, issued, snapshot.item(&item.id).map(|stored| &stored.item), item)
+}
+
+/// Whether an item of one remote came from somebody else too: it is no longer that remote's alone.
+fn came_again(stored: &StoredItem, source: Source) -> bool {
+    match (stored.origin, source) {
+        (Origin::Remote(known), Source::Remote(remote)) => known != remote,
+        (Origin::Remote(_), Source::Offered) => true,
+        (Origin::Here | Origin::Mixed, _) => false,
+    }
+}
+
+/// Refuses what would be larger than an item may be.
+fn within_bounds(outcome: Incorporation<Payload>) -> Incorporation<Payload> {
+    let (Incorporation::Added(item) | Incorporation::Updated(item) | Incorporation::Conflict(item)) =
+        &outcome
+    else {
+        return outcome;
+    };
+    match check_bytes(item) {
+        Ok(()) => outcome,
+        Err(refusal) => Incorporation::Refused(refusal),
+    }
 }
 
 /// What is stored of a merged item: where its versions came from, and whether it was created here.

@@ -17,8 +17,8 @@ pub struct Retention {
 }
 
 impl Endpoint {
-    /// Purges items in change order, oldest first, up to the first change that must be kept longer
-    /// (R-F24); returns how many. Their vectors stay, so that no deletion comes back from the dead.
+    /// Purges items in change order, oldest first (R-F24); returns how many. Older items that must stay
+    /// are passed over: who reads for the first time gets them from the complete feed. Their vectors stay, so that no deletion comes back from the dead.
     pub async fn purge(
         &self,
         collection: &CollectionName,

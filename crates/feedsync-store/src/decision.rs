@@ -95,6 +95,12 @@ impl Snapshot {
 pub enum Write {
     /// Stores an item under the collection's next change number. Its id is one of the keys.
     Put(Put),
+    /// Records that somebody else has this very item too: its origin becomes [`Origin::Mixed`]. Takes
+    /// no number, since nothing changes for those who read.
+    Shared {
+        /// A key that the collection has.
+        id: ItemId,
+    },
     /// Moves items to the recoverable list (4.1.2). Takes the next change number, which becomes
     /// the purge horizon, so that subscribers learn that something is gone.
     Discard {

@@ -13,7 +13,7 @@ use crate::error::StoreError;
 use crate::identity::{Identity, Issued};
 use crate::order::Number;
 use crate::remote::{RemoteId, RemoteState};
-use crate::stored::{self, Discarded, DiscardedId, StoredItem};
+use crate::stored::{self, Discarded, DiscardedId, Origin, StoredItem};
 
 /// The state after an update.
 pub(crate) struct Plan {
@@ -53,6 +53,13 @@ pub(crate) fn plan(
                 let number = plan.take_number(now)?;
                 let entry = key(&mut entries, &put.item.id)?;
                 plan.put(entry, put, number);
+            }
+            Write::Shared { id } => {
+                let entry = key(&mut entries, &id)?;
+                if let Some(stored) = &mut entry.item {
+                    stored.origin = Origin::Mixed;
+                    plan.items.insert(id, Some(stored.clone()));
+                }
             }
             Write::Discard { ids, reason } => {
                 if !ids.is_empty() {

@@ -1,7 +1,11 @@
 //! Taking an incoming item into a set of items: merge (3.3) with the bounds and the quiet that an
 //! endpoint needs.
 
-use crate::item::{History, Item, Version};
+use std::collections::HashMap;
+
+use crate::counter::Sequence;
+use crate::identifier::By;
+use crate::item::{History, Item, Update, Version};
 use crate::merge::{from_versions, unite};
 
 /// The most open conflicts an item may have; more are refused, never trimmed.
@@ -10,6 +14,10 @@ pub const MAX_CONFLICTS: usize = 256;
 /// The greatest `updates` that is accepted from others: half of what there is, so that no peer can
 /// use up an item's counter (R-F14).
 pub const MAX_INCOMING_UPDATES: u32 = 1 << 30;
+
+/// The most updates that the histories of an item may have together: what is done with an item takes
+/// time by them.
+pub const MAX_UPDATES: usize = 8_192;
 
 /// What incorporating an item came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +43,20 @@ pub enum Refusal {
         /// The value that came.
         updates: u32,
     },
+    /// More than [`MAX_UPDATES`].
+    #[error("the item's histories hold {updates} updates: more than {MAX_UPDATES} are refused")]
+    TooManyUpdates {
+        /// How many there are.
+        updates: usize,
+    },
+    /// The item's versions together are larger than the endpoint takes.
+    #[error("the item's versions have {bytes} bytes together: more than {most} are refused")]
+    TooLarge {
+        /// How many there are.
+        bytes: usize,
+        /// How many are taken.
+        most: usize,
+    },
     /// The result would have more than [`MAX_CONFLICTS`] conflicts.
     #[error(
         "the item would have {conflicts} conflicts: more than {MAX_CONFLICTS} are refused; resolve some first"
@@ -49,6 +71,10 @@ pub enum Refusal {
 ///
 /// `purged` is what an item that was purged here left behind: versions it covers are known, so that no
 /// deletion comes back from the dead.
+///
+/// Beyond 3.3, so that endpoints come to rest whatever others send: versions that another version of
+/// the same item covers are left out, and of a version that is here already the local payload stays,
+/// with what both histories know.
 pub fn incorporate<P: Clone>(
     local: Option<&Item<P>>,
     purged: Option<&History>,
@@ -59,9 +85,15 @@ pub fn incorporate<P: Clone>(
     {
         return Incorporation::Refused(Refusal::UpdatesTooHigh { updates: version.updates.get() });
     }
+    let updates = incoming.versions().map(|version| version.history.updates().len()).sum();
+    if updates > MAX_UPDATES {
+        return Incorporation::Refused(Refusal::TooManyUpdates { updates });
+    }
+    let mut incoming = without_stale(incoming);
     let result = match (local, purged) {
         (Some(local), _) if knows(local, &incoming) => return Incorporation::Unchanged,
         (Some(local), _) => {
+            keep_local_payloads(local, &mut incoming);
             let merged = unite(local.clone(), incoming);
             if merged.noconflicts() && is_same(local, &merged) {
                 return Incorporation::Unchanged; // the loser vanished (3.3 step 10)
@@ -97,16 +129,77 @@ pub fn check_conflicts<P>(item: &Item<P>) -> Result<(), Refusal> {
 /// Whether merging would tell us nothing: every incoming update is covered, and every version of ours
 /// that the incoming item covers is one that it holds too.
 fn knows<P>(local: &Item<P>, incoming: &Item<P>) -> bool {
-    let is_known = |version: &Version<P>| {
-        local.versions().any(|known| version.is_subsumed_by(known))
-            && version.history.updates().iter().all(|update| local.covers(update))
-    };
     let stays = |version: &Version<P>| {
         incoming
             .versions()
             .all(|other| !version.is_subsumed_by(other) || version.dot().is_same(other.dot()))
     };
-    incoming.versions().all(is_known) && local.versions().all(stays)
+    // A dot that no version covers is by far the commonest news; it is looked for first.
+    incoming.versions().all(|version| local.covers(version.dot()))
+        && local.versions().all(stays)
+        && knows_histories(local, incoming)
+}
+
+/// Whether every update of the incoming histories is covered by some local one.
+fn knows_histories<P>(local: &Item<P>, incoming: &Item<P>) -> bool {
+    let updates = |item: &Item<P>| -> usize {
+        item.versions().map(|version| version.history.updates().len()).sum()
+    };
+    // Looking through short histories needs no memory; long ones would take the product of both.
+    const SHORT: usize = 1024;
+    if updates(local).saturating_mul(updates(incoming)) <= SHORT {
+        let is_known = |update: &Update| local.covers(update);
+        return incoming.versions().all(|version| version.history.updates().iter().all(is_known));
+    }
+    let known = || local.versions().flat_map(|version| version.history.updates());
+    let mut highest: HashMap<&By, Sequence> = HashMap::new();
+    for update in known() {
+        if let Some(by) = update.by() {
+            let sequence = highest.entry(by).or_insert(update.sequence());
+            *sequence = update.sequence().max(*sequence);
+        }
+    }
+    let is_known = |update: &Update| match update.by() {
+        Some(by) => highest.get(by).is_some_and(|&sequence| update.sequence() <= sequence),
+        None => known().any(|other| update.is_subsumed_by(other)),
+    };
+    incoming.versions().all(|version| version.history.updates().iter().all(is_known))
+}
+
+/// The item without versions that another of its versions covers: peers that omit step 4 of 3.2 send
+/// such (reading 10).
+fn without_stale<P>(item: Item<P>) -> Item<P> {
+    if item.conflicts.is_empty() {
+        return item;
+    }
+    let is_stale = |index: usize, version: &Version<P>| {
+        item.versions().enumerate().any(|(other, covering)| {
+            other != index
+                && version.is_subsumed_by(covering)
+                && (other < index || !covering.is_subsumed_by(version))
+        })
+    };
+    if !item.versions().enumerate().any(|(index, version)| is_stale(index, version)) {
+        return item;
+    }
+    let stale: Vec<bool> =
+        item.versions().enumerate().map(|(index, version)| is_stale(index, version)).collect();
+    let Item { id, winner, conflicts } = item;
+    let versions = std::iter::once(winner).chain(conflicts).zip(stale);
+    from_versions(id, versions.filter(|(_, stale)| !stale).map(|(version, _)| version).collect())
+}
+
+/// Gives the incoming copy of a version that is here the local payload, and both histories.
+fn keep_local_payloads<P: Clone>(local: &Item<P>, incoming: &mut Item<P>) {
+    for version in incoming.versions_mut() {
+        let known = local.versions().find(|known| known.dot().is_same(version.dot()));
+        if let Some(known) = known {
+            let mut history = known.history.clone();
+            history.fold(&version.history);
+            version.history = history;
+            version.payload = known.payload.clone();
+        }
+    }
 }
 
 /// Whether both are one version, and the same.

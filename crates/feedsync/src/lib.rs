@@ -27,7 +27,8 @@ pub use edit::{Base, Creation, Edit, EditError, Stamp};
 pub use feed::{Feed, Related, RelatedKind, Sharing, Window};
 pub use identifier::{By, IdentifierError, ItemId, MAX_IDENTIFIER_BYTES};
 pub use incorporate::{
-    Incorporation, MAX_CONFLICTS, MAX_INCOMING_UPDATES, Refusal, check_conflicts, incorporate,
+    Incorporation, MAX_CONFLICTS, MAX_INCOMING_UPDATES, MAX_UPDATES, Refusal, check_conflicts,
+    incorporate,
 };
 pub use item::{History, Item, Unsigned, Update, Version};
 pub use merge::{DifferentItems, Outcome, merge};

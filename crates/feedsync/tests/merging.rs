@@ -1,8 +1,8 @@
 //! Merge, clause by clause (3.3), and incorporation above it.
 
 use feedsync::{
-    By, DifferentItems, History, Incorporation, Item, ItemId, MAX_INCOMING_UPDATES, Outcome,
-    Refusal, Sequence, Timestamp, Update, Updates, Version, incorporate, merge,
+    By, DifferentItems, History, Incorporation, Item, ItemId, MAX_INCOMING_UPDATES, MAX_UPDATES,
+    Outcome, Refusal, Sequence, Timestamp, Update, Updates, Version, incorporate, merge,
 };
 
 type Entry<'a> = (u32, Option<&'a str>, Option<&'a str>);
@@ -256,4 +256,60 @@ fn a_merge_that_would_leave_300_conflicts_is_refused_and_256_are_not() {
     );
     let full = incorporate(Some(&a), None, with_conflicts("b", 105));
     assert!(matches!(full, Incorporation::Conflict(item) if item.conflicts.len() == 256));
+}
+
+#[test]
+fn a_conflict_that_the_winner_covers_is_left_out_so_that_endpoints_rest() {
+    let winner = version("w", 5, &[(5, None, Some("x")), (4, None, Some("y"))]);
+    let stale = version("c", 3, &[(3, None, Some("x"))]);
+    let sent = item(winner.clone(), &[stale]);
+    let Incorporation::Added(added) = incorporate(None, None, sent.clone()) else { panic!() };
+    assert_eq!(added, item(winner, &[]));
+    assert_eq!(incorporate(Some(&added), None, sent), Incorporation::Unchanged);
+}
+
+#[test]
+fn one_stamp_with_two_histories_comes_to_rest_with_what_both_know() {
+    let a = simple("a", 5, &[(5, None, Some("x")), (4, None, Some("y"))]);
+    let b = simple("b", 5, &[(5, None, Some("x")), (4, None, Some("z"))]);
+    let taken = |local: &Item<&'static str>, incoming: &Item<&'static str>| match incorporate(
+        Some(local),
+        None,
+        incoming.clone(),
+    ) {
+        Incorporation::Updated(item) => item,
+        other => panic!("{other:?}"),
+    };
+    let (at_a, at_b) = (taken(&a, &b), taken(&b, &a));
+    assert_eq!((at_a.winner.payload, at_b.winner.payload), ("a", "b"));
+    assert_eq!(incorporate(Some(&at_a), None, at_b.clone()), Incorporation::Unchanged);
+    assert_eq!(incorporate(Some(&at_b), None, at_a), Incorporation::Unchanged);
+}
+
+#[test]
+fn a_known_version_keeps_its_local_bytes_when_a_conflict_arrives() {
+    let ours = simple("<a/>", 2, &[(2, Some("10:43"), Some("a"))]);
+    let theirs = item(
+        version("<a></a>", 2, &[(2, Some("10:43"), Some("a"))]),
+        &[version("other", 2, &[(2, Some("09:43"), Some("b"))])],
+    );
+    let Incorporation::Conflict(merged) = incorporate(Some(&ours), None, theirs) else { panic!() };
+    assert_eq!((merged.winner.payload, merged.conflicts[0].payload), ("<a/>", "other"));
+}
+
+#[test]
+fn histories_that_are_too_long_are_refused_and_long_ones_are_known_all_the_same() {
+    let long = |updates: u32| {
+        let entries: Vec<_> = (0..updates).map(|number| (1, None, format!("b{number}"))).collect();
+        let entries: Vec<_> =
+            entries.iter().map(|(s, w, by)| (*s, *w, Some(by.as_str()))).collect();
+        simple("x", 9, &entries)
+    };
+    let most = long(MAX_UPDATES as u32);
+    assert_eq!(incorporate(Some(&most), None, most.clone()), Incorporation::Unchanged);
+    let updates = MAX_UPDATES + 1;
+    assert_eq!(
+        incorporate(None, None, long(updates as u32)),
+        Incorporation::Refused(Refusal::TooManyUpdates { updates })
+    );
 }

@@ -6,7 +6,7 @@ use super::samples::{
     all, by, create, deleted, id, ids, item, open, put, sequence, version, write,
 };
 use super::{Constructor, wait};
-use crate::{CollectionName, Entry, Store, StoreExt as _, Write};
+use crate::{CollectionName, Entry, Origin, Store, StoreExt as _, StoredItem, Write};
 
 fn entry(store: &dyn Store, collection: &CollectionName, name: &str) -> Entry {
     let key = id(name);
@@ -167,6 +167,21 @@ pub fn the_ledger_survives_purge_and_drop(constructor: Constructor) {
     assert_eq!(wait(store.issued(&id("a"))).unwrap()[0].sequence, sequence(4));
     create(store, "notes");
     assert_eq!(entry(store, &notes, "a").issued[0].by, line);
+}
+
+/// An item that somebody else has too is nobody's alone; that is no change for those who read.
+pub fn what_is_shared_is_of_mixed_origin_and_takes_no_number(constructor: Constructor) {
+    let (fixture, _) = open(constructor);
+    let store = &*fixture.store;
+    let notes = create(store, "notes").name;
+    write(store, &notes, &["a"], vec![put(item("a", "tester.x", 1))]).unwrap();
+    let before = entry(store, &notes, "a").item.unwrap();
+    let after = write(store, &notes, &["a"], vec![Write::Shared { id: id("a") }]).unwrap();
+    assert_eq!(after.last, before.number);
+    let shared = entry(store, &notes, "a").item.unwrap();
+    assert_eq!(shared, StoredItem { origin: Origin::Mixed, ..before });
+    write(store, &notes, &["b"], vec![Write::Shared { id: id("b") }]).unwrap();
+    assert_eq!(entry(store, &notes, "b").item, None);
 }
 
 /// The ledger tells which sequence others had been shown when a line was last extended.
