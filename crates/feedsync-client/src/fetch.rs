@@ -3,7 +3,7 @@
 //! - `http` and `https` only; never from `https` down to `http`.
 //! - Redirects are followed by hand: at most [`Policy::redirects`], loops are reported, credentials in
 //!   an address never go to another origin.
-//! - Bodies, decompressed sizes, compression ratios and times are bounded.
+//! - Bodies as they travel and as they are decompressed, and times, are bounded.
 //! - Private addresses are reachable or not by [`Private`], checked for names as they are resolved,
 //!   for addresses in URLs, and again on each redirect.
 
@@ -59,8 +59,6 @@ pub struct Policy {
     pub redirects: usize,
     /// Bytes of a body, as it travels and decompressed; a request may ask for less.
     pub bytes: u64,
-    /// How many times larger than what travelled a decompressed body may be.
-    pub ratio: u64,
     /// For making a connection.
     pub connect: Duration,
     /// For each wait: for the head of an answer, and for each piece of its body.
@@ -70,13 +68,12 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// 5 redirects, 64 MiB, ratio 200; 10 s to connect, 30 s for each wait, 10 minutes in all.
+    /// 5 redirects, 64 MiB; 10 s to connect, 30 s for each wait, 10 minutes in all.
     pub const fn new(private: Private) -> Self {
         Self {
             private,
             redirects: 5,
             bytes: 64 << 20,
-            ratio: 200,
             connect: Duration::from_secs(10),
             idle: Duration::from_secs(30),
             overall: Duration::from_secs(600),
@@ -258,11 +255,10 @@ impl Fetcher {
                 continue;
             }
             let head = response::Head::new(url, status, answer.headers().clone());
-            let limits = body::Limits { bytes: bound, ratio: self.policy.ratio };
             if !status.is_success() {
                 return Err(problem::refused(head, answer, wait, &self.traffic).await);
             }
-            let body = Body::new(&head, answer, limits, wait, Arc::clone(&self.traffic))?;
+            let body = Body::new(&head, answer, bound, wait, Arc::clone(&self.traffic))?;
             return Ok(Fetched::Answer(Box::new(Response::new(head, body))));
         }
     }

@@ -1,4 +1,5 @@
-//! A body as it arrives: bounded in size, ratio and time.
+//! A body as it arrives: bounded in size and time. What is compressed is bounded as it is
+//! unpacked: text that repeats itself may well be packed a thousand to one, and is welcome.
 
 use std::future::Future;
 use std::io::Write as _;
@@ -14,17 +15,8 @@ use crate::fetch::error::{FetchError, cause};
 use crate::fetch::response::Head;
 use crate::fetch::traffic::Traffic;
 
-/// So much is decompressed whatever the ratio.
-const FREE: u64 = 1 << 20;
-
 /// So much compressed input is taken at once: at 1,032 to 1, the most there can be, 4 MiB.
 const SLICE: usize = 4 << 10;
-
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Limits {
-    pub(crate) bytes: u64,
-    pub(crate) ratio: u64,
-}
 
 /// How long is waited.
 #[derive(Debug, Clone, Copy)]
@@ -48,10 +40,9 @@ pub(crate) struct Body {
     answer: reqwest::Response,
     gzip: Option<MultiGzDecoder<Vec<u8>>>,
     pending: Bytes,
-    limits: Limits,
+    limit: u64,
     wait: Wait,
     travelled: u64,
-    consumed: u64,
     decoded: u64,
     traffic: Arc<Traffic>,
 }
@@ -60,7 +51,7 @@ impl Body {
     pub(crate) fn new(
         head: &Head,
         answer: reqwest::Response,
-        limits: Limits,
+        limit: u64,
         wait: Wait,
         traffic: Arc<Traffic>,
     ) -> Result<Self, FetchError> {
@@ -76,18 +67,17 @@ impl Body {
             }
         };
         let announced = head.text(CONTENT_LENGTH).and_then(|text| text.parse::<u64>().ok());
-        if announced.is_some_and(|length| length > limits.bytes) {
-            return Err(FetchError::TooLarge { url, limit: limits.bytes });
+        if announced.is_some_and(|length| length > limit) {
+            return Err(FetchError::TooLarge { url, limit });
         }
         Ok(Self {
             url,
             answer,
             gzip,
             pending: Bytes::new(),
-            limits,
+            limit,
             wait,
             travelled: 0,
-            consumed: 0,
             decoded: 0,
             traffic,
         })
@@ -106,7 +96,6 @@ impl Body {
                 None => std::mem::take(&mut self.pending),
                 Some(gzip) => {
                     let slice = self.pending.split_to(SLICE.min(self.pending.len()));
-                    self.consumed += slice.len() as u64;
                     gzip.write_all(&slice).map_err(|error| corrupt(&self.url, &error))?;
                     gzip.flush().map_err(|error| corrupt(&self.url, &error))?;
                     std::mem::take(gzip.get_mut()).into()
@@ -139,7 +128,7 @@ impl Body {
         if let Some(bytes) = &received {
             self.traffic.took(bytes.len());
             self.travelled += bytes.len() as u64;
-            if self.travelled > self.limits.bytes {
+            if self.travelled > self.limit {
                 return Err(self.too_large());
             }
         }
@@ -156,18 +145,14 @@ impl Body {
 
     fn count(&mut self, decoded: usize) -> Result<(), FetchError> {
         self.decoded += decoded as u64;
-        let fair = self.consumed.saturating_mul(self.limits.ratio).max(FREE);
-        if self.gzip.is_some() && self.decoded > fair {
-            return Err(FetchError::Bomb { url: self.url.clone(), ratio: self.limits.ratio });
-        }
-        if self.decoded > self.limits.bytes {
+        if self.decoded > self.limit {
             return Err(self.too_large());
         }
         Ok(())
     }
 
     fn too_large(&self) -> FetchError {
-        FetchError::TooLarge { url: self.url.clone(), limit: self.limits.bytes }
+        FetchError::TooLarge { url: self.url.clone(), limit: self.limit }
     }
 }
 

@@ -87,14 +87,6 @@ pub enum FetchError {
         /// The bound.
         limit: u64,
     },
-    /// The body is compressed so well that it can only be meant badly.
-    #[error("{url}: the answer is compressed more than {ratio} to 1")]
-    Bomb {
-        /// What was asked.
-        url: String,
-        /// The bound.
-        ratio: u64,
-    },
     /// The body is encoded in a way that was not asked for, or wrongly.
     #[error("{url}: {reason}")]
     Encoding {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use crate::fetch::body::{Body, Limits, Wait};
+use crate::fetch::body::{Body, Wait};
 use crate::fetch::error::FetchError;
 use crate::fetch::response::Head;
 use crate::fetch::traffic::Traffic;
@@ -34,6 +34,9 @@ impl fmt::Display for Problem {
     }
 }
 
+/// The most bytes that a reason is worth.
+const REASON: u64 = 64 << 10;
+
 /// The error of an answer that is no success; its body is read only as far as a reason is worth.
 pub(crate) async fn refused(
     head: Head,
@@ -42,13 +45,11 @@ pub(crate) async fn refused(
     traffic: &Arc<Traffic>,
 ) -> FetchError {
     let mut problem = None;
-    if head.media_type().as_deref() == Some("application/problem+json") {
-        let limits = Limits { bytes: 64 << 10, ratio: 200 };
-        if let Ok(mut body) = Body::new(&head, answer, limits, wait, Arc::clone(traffic))
-            && let Ok(bytes) = body.rest().await
-        {
-            problem = serde_json::from_slice(&bytes).ok();
-        }
+    if head.media_type().as_deref() == Some("application/problem+json")
+        && let Ok(mut body) = Body::new(&head, answer, REASON, wait, Arc::clone(traffic))
+        && let Ok(bytes) = body.rest().await
+    {
+        problem = serde_json::from_slice(&bytes).ok();
     }
     FetchError::Status {
         url: head.shown(),

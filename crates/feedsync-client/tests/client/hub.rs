@@ -176,3 +176,13 @@ async fn a_push_marks_what_was_shown() {
     let collection = anna.endpoint().collection(&notes()).await.unwrap();
     assert_eq!(collection.sent, collection.last);
 }
+
+#[tokio::test]
+async fn an_item_that_repeats_itself_keeps_nobody_from_what_comes_after_it() {
+    let hub = Hub::new("hub").await;
+    hub.peer.add(&"=".repeat(2 << 20)).await;
+    hub.peer.add("after it").await;
+    let anna = Peer::new("anna").await;
+    assert_eq!(anna.sync(&hub.url()).await.pulled.added, 2);
+    assert_eq!(anna.state().await, hub.peer.state().await);
+}
