@@ -1,10 +1,15 @@
 //! Interleaved rounds, and what they came to.
 
 use std::fmt;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// Rounds of every comparison: each runs every candidate once, in turn.
+use rustix::time::{ClockId, clock_gettime};
+
+/// Rounds of a comparison of long work: each runs every candidate once, in turn.
 pub(crate) const ROUNDS: usize = 9;
+
+/// Rounds of a comparison of short work.
+pub(crate) const SHORT_ROUNDS: usize = 51;
 
 /// Times of one candidate, sorted.
 #[derive(Debug, Clone)]
@@ -60,23 +65,31 @@ impl fmt::Display for Amounts {
     }
 }
 
-/// Runs the candidates in turn, [`ROUNDS`] times after one that does not count. Each is given what
-/// `prepare` makes, outside the time that is measured.
+/// Runs the candidates in turn, [`SHORT_ROUNDS`] times after one that does not count. Each is given
+/// what `prepare` makes, outside the time that is measured, which is this thread's processor time:
+/// that others use the machine shows in it least.
 pub(crate) fn interleaved<T>(
     candidates: &mut [(&mut dyn FnMut() -> T, &mut dyn FnMut(T))],
 ) -> Vec<Times> {
-    let mut times = vec![Vec::with_capacity(ROUNDS); candidates.len()];
-    for round in 0..=ROUNDS {
+    let mut times = vec![Vec::with_capacity(SHORT_ROUNDS); candidates.len()];
+    for round in 0..=SHORT_ROUNDS {
         for (index, (prepare, run)) in candidates.iter_mut().enumerate() {
             let prepared = prepare();
-            let began = Instant::now();
+            let began = thread_time();
             run(prepared);
+            let took = thread_time() - began;
             if round > 0 {
-                times[index].push(began.elapsed());
+                times[index].push(took);
             }
         }
     }
     times.into_iter().map(Times::new).collect()
+}
+
+/// Processor time of this thread.
+fn thread_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
 /// The median of one candidate over that of another.

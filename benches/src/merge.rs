@@ -61,7 +61,7 @@ pub(crate) fn run() {
         (&mut || pairs(&[], &["ann"]), &mut merge_all),
     ]);
     println!("## Merging {ITEMS} small items, one core\n");
-    println!("| outcome | time | items a second | against the best peer's figure |");
+    println!("| outcome | processor time | items a second | against the best peer's figure |");
     println!("|---|---|---|---|");
     let names = [
         "updated",

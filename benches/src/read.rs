@@ -34,7 +34,7 @@ pub(crate) fn run() {
     println!(
         "## Reading Atom with FeedSync: {ENTRIES} entries, three updates each, {megabytes:.2} MB\n"
     );
-    println!("| | time | MB a second | against the pass | against feed-rs |");
+    println!("| | processor time | MB a second | against the pass | against feed-rs |");
     println!("|---|---|---|---|---|");
     let names = [
         "NsReader, every attribute",
