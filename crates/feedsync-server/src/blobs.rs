@@ -1,6 +1,8 @@
 //! `GET|PUT /blobs/{sha256}`: attachments, stored once by what they hold.
 //!
 //! An upload names the collection it is for; what comes must have the digest that the address names.
+//! There are no users yet: whoever may ask this hub may read every blob that it has, also one that no
+//! item names, as an upload is until its item comes. A collection that a reader names need only exist.
 //! Blobs are hostile: they are never served as anything that a browser would run (A57).
 
 use axum::body::Body;
@@ -101,7 +103,7 @@ async fn collection(hub: &Hub, call: &Call) -> Result<bool, Problem> {
     Ok(true)
 }
 
-/// Refuses what a form of a foreign page could send (H64).
+/// Refuses what a form of a foreign page could send (A64).
 fn refuse_forms(call: &Call) -> Result<(), Problem> {
     let value = call.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let essence = value.unwrap_or_default().split(';').next().unwrap_or_default().trim();

@@ -162,6 +162,8 @@ pub(crate) enum Items {
     Complete {
         /// What is written already.
         after: Option<ItemId>,
+        /// All changes up to here have been shown once it is sent.
+        shown: Option<Number>,
     },
     /// Written; so much has been shown once it is sent.
     Written {
@@ -248,16 +250,16 @@ impl Writing {
                     Items::Written { shown: shown(&publication, page.through) }
                 }
             }
-            Items::Complete { after } => {
+            Items::Complete { after, shown } => {
                 let store = self.endpoint.store();
                 let page = store.items_by_id(name, after.as_ref(), PAGE).await;
                 let page = page.map_err(EndpointError::from)?;
                 self.write(&page.collection, &page.items)?;
                 match page.items.last() {
                     Some(last) if page.more => {
-                        Items::Complete { after: Some(last.item.id.clone()) }
+                        Items::Complete { after: Some(last.item.id.clone()), shown }
                     }
-                    _ => Items::Written { shown: Some(self.collection.last) },
+                    _ => Items::Written { shown },
                 }
             }
             Items::Written { shown } => {

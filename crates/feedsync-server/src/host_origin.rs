@@ -1,4 +1,4 @@
-//! Who may ask: the Host must be this hub's, and a page of another origin is refused (H30, H64).
+//! Who may ask: the Host must be this hub's, and a page of another origin is refused (H30, A64).
 //!
 //! Otherwise a page of any web site could read and write a hub on the reader's own machine, by a
 //! name that it points to the loopback address, or by a form.

@@ -1,10 +1,11 @@
 //! Blobs are what their address says.
 
 use axum::body::Body;
-use feedsync_store::Digest;
+use feedsync::{Creation, Format, ItemId, Payload};
+use feedsync_store::{Digest, Moment};
 use http::{Method, StatusCode};
 
-use crate::hub::{TestHub, bytes, hub, json, request, text};
+use crate::hub::{TestHub, bytes, create, hub, json, notes, request, text};
 
 async fn put(hub: &TestHub, path: &str, headers: &[(&str, &str)], body: &[u8]) -> StatusCode {
     hub.send(request(Method::PUT, path, headers, Body::from(body.to_vec()))).await.status()
@@ -34,6 +35,37 @@ async fn a_blob_is_stored_once_and_comes_back_as_it_was() {
         let held = hub.call(Method::GET, address, &[("if-none-match", &tag)]).await;
         assert_eq!(held.status(), StatusCode::NOT_MODIFIED);
     }
+}
+
+#[tokio::test]
+async fn a_blob_is_read_whoever_names_it_and_kept_as_long_as_an_item_does() {
+    let hub = hub().await;
+    create(&hub.endpoint, "other", Format::Atom).await;
+    let (named, unnamed) = (Digest::of(b"named"), Digest::of(b"unnamed"));
+    for (digest, body) in [(named, &b"named"[..]), (unnamed, b"unnamed")] {
+        let upload = format!("/blobs/{digest}?collection=notes");
+        assert_eq!(put(&hub, &upload, &[], body).await, StatusCode::CREATED);
+    }
+    let entry = format!(
+        "<entry xmlns=\"http://www.w3.org/2005/Atom\"><id>urn:x:a</id><title>a</title>\
+         <updated>2026-11-20T10:00:00Z</updated><fs:blob xmlns:fs=\"urn:feedsync:1\" name=\"n\" \
+         type=\"image/png\" length=\"5\" sha-256=\"{named}\"/></entry>"
+    );
+    let (id, payload) = (ItemId::new("a").unwrap(), Payload::new(Format::Atom, entry));
+    hub.endpoint.add(&notes(), id.clone(), Creation::default(), payload).await.unwrap();
+    let store = hub.endpoint.store();
+    assert_eq!(store.blob_named_by(named).await.unwrap(), [(notes(), id)]);
+    assert_eq!(store.blob_named_by(unnamed).await.unwrap(), []);
+    let status = async |digest, query| hub.get(&format!("/blobs/{digest}{query}")).await.status();
+    for digest in [named, unnamed] {
+        for query in ["", "?collection=notes", "?collection=other"] {
+            assert_eq!(status(digest, query).await, StatusCode::OK, "{query}");
+        }
+        assert_eq!(status(digest, "?collection=none").await, StatusCode::NOT_FOUND);
+    }
+    assert_eq!(store.sweep_blobs(Moment::MAX).await.unwrap(), 1);
+    assert_eq!(status(named, "?collection=notes").await, StatusCode::OK);
+    assert_eq!(status(unnamed, "?collection=notes").await, StatusCode::NOT_FOUND);
 }
 
 #[tokio::test]

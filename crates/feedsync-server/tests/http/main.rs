@@ -2,6 +2,7 @@
 
 mod blobs;
 mod changes;
+mod complete;
 mod conditional;
 mod events;
 mod gates;

@@ -3,7 +3,7 @@
 use tempfile::TempDir;
 
 use crate::hub::hub_in;
-use crate::{changes, events};
+use crate::{changes, complete, events};
 
 #[tokio::test]
 async fn pages_of_a_database_hold_everything_once() {
@@ -15,6 +15,12 @@ async fn pages_of_a_database_hold_everything_once() {
 async fn the_complete_feed_of_a_database_streams_in_order() {
     let directory = TempDir::new().unwrap();
     changes::complete(hub_in(directory.path()).await).await;
+}
+
+#[tokio::test]
+async fn the_parts_of_the_complete_feed_of_a_database_hold_everything_once() {
+    let directory = TempDir::new().unwrap();
+    complete::parts(hub_in(directory.path()).await).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
