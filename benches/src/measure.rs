@@ -65,12 +65,13 @@ impl fmt::Display for Amounts {
     }
 }
 
+/// What is compared: what prepares it, and what is measured.
+pub(crate) type Candidate<'a, T> = (&'a mut dyn FnMut() -> T, &'a mut dyn FnMut(T));
+
 /// Runs the candidates in turn, [`SHORT_ROUNDS`] times after one that does not count. Each is given
 /// what `prepare` makes, outside the time that is measured, which is this thread's processor time:
 /// that others use the machine shows in it least.
-pub(crate) fn interleaved<T>(
-    candidates: &mut [(&mut dyn FnMut() -> T, &mut dyn FnMut(T))],
-) -> Vec<Times> {
+pub(crate) fn interleaved<T>(candidates: &mut [Candidate<'_, T>]) -> Vec<Times> {
     let mut times = vec![Vec::with_capacity(SHORT_ROUNDS); candidates.len()];
     for round in 0..=SHORT_ROUNDS {
         for (index, (prepare, run)) in candidates.iter_mut().enumerate() {
