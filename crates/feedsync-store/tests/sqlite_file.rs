@@ -95,7 +95,7 @@ fn only_the_owner_can_read_it() {
         assert_eq!(mode(&path), 0o600, "{}", path.display());
         files += 1;
     }
-    assert_eq!(files, 3, "the database, its log and the log's index");
+    assert_eq!(files, 4, "the database, its log, the log's index and the nonce");
 }
 
 #[test]
@@ -243,7 +243,7 @@ fn what_is_not_our_store_is_refused_by_name() {
     raw.pragma_update(None, "user_version", 99).unwrap();
     drop(raw);
     let newer = open();
-    assert!(matches!(newer, StoreError::Newer { found: 99, known: 1, .. }), "{newer:?}");
+    assert!(matches!(newer, StoreError::Newer { found: 99, known: 2, .. }), "{newer:?}");
     assert!(newer.to_string().contains("update the program"));
 
     fs::write(&file, "a text that is long enough to look like something else".repeat(100)).unwrap();

@@ -205,7 +205,7 @@ pub(super) fn found(
 }
 
 /// Whether the store is where it was.
-pub(super) fn is_settled(connection: &Connection, place: &str) -> Result<bool, StoreError> {
+pub(super) fn is_in_place(connection: &Connection, place: &str) -> Result<bool, StoreError> {
     let known: Option<String> =
         connection.query_row("SELECT place FROM endpoint", [], |row| row.get(0)).optional()?;
     known
@@ -213,16 +213,13 @@ pub(super) fn is_settled(connection: &Connection, place: &str) -> Result<bool, S
         .ok_or_else(|| StoreError::Damaged("a store without endpoint".to_owned()))
 }
 
-/// Makes sure that the store is where it was. If not, this may be a copy, or a former state put
-/// back: a new incarnation signs from here on, and every collection begins a new epoch.
+/// This may be a copy, or a former state put back: a new incarnation signs from here on, and every
+/// collection begins a new epoch.
 pub(super) fn settle(
     connection: &Connection,
     place: &str,
     environment: &dyn Environment,
 ) -> Result<(), StoreError> {
-    if is_settled(connection, place)? {
-        return Ok(());
-    }
     let name = identity(connection)?.name;
     reincarnate(connection, &identity::mint(&name, environment), environment.now())?;
     for collection in all(connection)? {

@@ -9,6 +9,7 @@
 mod blobs;
 mod collections;
 mod copy;
+mod life;
 mod place;
 mod read;
 mod readers;
@@ -29,6 +30,7 @@ use crate::bell::Bell;
 use crate::environment::Environment;
 use crate::error::StoreError;
 use crate::name::EndpointName;
+use life::Life;
 use readers::Readers;
 use watch::Watch;
 use writer::Writer;
@@ -69,14 +71,17 @@ impl SqliteStore {
         }
         schema::migrate(&transaction, &file)?;
         collections::found(&transaction, name, &place, &*environment)?;
+        life::begin(&transaction, directory)?;
         transaction.commit()?;
         place::sync_directory(directory)?;
         place::sync_directory(&place::parent(directory))?;
         Self::start(directory, connection, environment)
     }
 
-    /// Opens the store of a directory. If it is not where it was when it was last open, it may be a
-    /// copy or an old state put back: it goes on as a new incarnation, in new epochs.
+    /// Opens the store of a directory. If it is not where it was when it was last open, or not the
+    /// state that was left there, it may be a copy or an old state put back: it goes on as a new
+    /// incarnation, in new epochs. A whole directory put back over itself, file by file, or a disk
+    /// put back to a snapshot cannot be told from the state that was left.
     pub fn open(directory: &Path, environment: Arc<dyn Environment>) -> Result<Self, StoreError> {
         let file = directory.join(place::FILE);
         if !Self::exists(directory) {
@@ -92,12 +97,21 @@ impl SqliteStore {
             _ => return Err(StoreError::Foreign { path: file }),
         }
         let place = place::place(&file)?;
+        let is_settled = |connection: &Connection| {
+            let settled = collections::is_in_place(connection, &place)?
+                && life::agrees(connection, directory)?;
+            Ok::<_, StoreError>(settled)
+        };
         // Nearly always nothing is to be done, and nobody who writes is waited for.
-        if !schema::is_current(contents) || !collections::is_settled(&connection, &place)? {
+        if !schema::is_current(contents) || !is_settled(&connection)? {
             let transaction =
                 connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             schema::migrate(&transaction, &file)?;
-            collections::settle(&transaction, &place, &*environment)?;
+            // Another process may have been quicker, or have been renewing the nonces.
+            if !is_settled(&transaction)? {
+                collections::settle(&transaction, &place, &*environment)?;
+                life::begin(&transaction, directory)?;
+            }
             transaction.commit()?;
         }
         Self::start(directory, connection, environment)
@@ -114,6 +128,8 @@ impl SqliteStore {
         environment: Arc<dyn Environment>,
     ) -> Result<Self, StoreError> {
         let file = directory.join(place::FILE);
+        // A process may go to another directory.
+        let life = Life::new(place::absolute(directory)?);
         let threads =
             std::thread::available_parallelism().map_or(2, |count| count.get().clamp(2, 8));
         let readers = (0..threads)
@@ -126,7 +142,7 @@ impl SqliteStore {
             directory: directory.to_owned(),
             environment,
             bell,
-            writer: Writer::start(connection)?,
+            writer: Writer::start(connection, life)?,
             readers,
             _watch: watch,
         })

@@ -39,10 +39,10 @@ pub(super) fn sync_directory(directory: &Path) -> Result<(), StoreError> {
 }
 
 /// Names the place of a store: two copies never have the same. It holds device and inode of the
-/// directory, the inode of the file (a file copied back over itself is a copy, too) and the path.
+/// directory, the inode of the file and the path. A file copied back over the one that is there keeps
+/// all of them; that is [`super::life`]'s to notice.
 pub(super) fn place(file: &Path) -> Result<String, StoreError> {
-    let directory = parent(file);
-    let path = fs::canonicalize(&directory).map_err(|source| failed(&directory, source))?;
+    let path = absolute(&parent(file))?;
     let numbers = |path: &Path| {
         let metadata = fs::metadata(path).map_err(|source| failed(path, source))?;
         Ok::<_, StoreError>(identity(&metadata))
@@ -50,6 +50,11 @@ pub(super) fn place(file: &Path) -> Result<String, StoreError> {
     let (device, inode) = numbers(&path)?;
     let (_, file) = numbers(file)?;
     Ok(format!("{device} {inode} {file} {}", path.display()))
+}
+
+/// The directory by its own path, from the root and without links.
+pub(super) fn absolute(directory: &Path) -> Result<PathBuf, StoreError> {
+    fs::canonicalize(directory).map_err(|source| failed(directory, source))
 }
 
 #[cfg(unix)]

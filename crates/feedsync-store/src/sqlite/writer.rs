@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
+use super::life::Life;
 use crate::error::StoreError;
 
 /// A commit waits for no more than this, however much is queued.
@@ -68,11 +69,11 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn start(connection: Connection) -> Result<Self, StoreError> {
+    pub(super) fn start(connection: Connection, life: Life) -> Result<Self, StoreError> {
         let (queue, tasks) = channel();
         let thread = thread::Builder::new()
             .name("feedsync-writer".to_owned())
-            .spawn(move || write(connection, &tasks))
+            .spawn(move || write(connection, life, &tasks))
             .map_err(|error| StoreError::Database(Box::new(error)))?;
         Ok(Self { queue: Some(queue), thread: Some(thread) })
     }
@@ -102,18 +103,26 @@ impl Drop for Writer {
     }
 }
 
-fn write(connection: Connection, tasks: &Receiver<Box<dyn Task>>) {
+fn write(mut connection: Connection, mut life: Life, tasks: &Receiver<Box<dyn Task>>) {
     let mut others = Others { version: None, last_seen: None };
     while let Ok(first) = tasks.recv() {
         let mut done = Vec::new();
         let failure = match connection.execute_batch("BEGIN IMMEDIATE") {
-            Ok(()) => match batch(&connection, first, tasks, &mut done) {
-                Ok(()) => connection.execute_batch("COMMIT").err().map(Failure::Commit),
-                Err(error) => Some(Failure::Before(error)),
-            },
+            Ok(()) => batch(&connection, first, tasks, &mut done)
+                .map_err(|error| Failure::Before(error.to_string()))
+                .and_then(|()| {
+                    life.renew_if_due(&connection)
+                        .map_err(|error| Failure::Before(error.to_string()))
+                })
+                .and_then(|renewed| {
+                    connection.execute_batch("COMMIT").map_err(Failure::Commit)?;
+                    life.committed(renewed);
+                    Ok(())
+                })
+                .err(),
             Err(error) => {
                 done.push(first);
-                Some(Failure::Before(error))
+                Some(Failure::Before(error.to_string()))
             }
         };
         if failure.is_some() && !connection.is_autocommit() {
@@ -125,6 +134,8 @@ fn write(connection: Connection, tasks: &Receiver<Box<dyn Task>>) {
         }
         others.leave_a_gap(&connection);
     }
+    // Nobody is left to tell; only copies made since the last time are not known as old.
+    let _ = life.end(&mut connection);
 }
 
 /// What is known of other processes that write to the file.
@@ -150,7 +161,7 @@ impl Others {
 /// Why a whole batch was not committed.
 enum Failure {
     /// Before COMMIT was asked for: nothing was written.
-    Before(rusqlite::Error),
+    Before(String),
     /// In COMMIT: what reached the disk is not known.
     Commit(rusqlite::Error),
 }
@@ -158,7 +169,7 @@ enum Failure {
 impl Failure {
     fn error(&self) -> StoreError {
         match self {
-            Self::Before(error) => StoreError::Database(error.to_string().into()),
+            Self::Before(reason) => StoreError::Database(reason.as_str().into()),
             Self::Commit(error) => StoreError::Unknown(error.to_string()),
         }
     }

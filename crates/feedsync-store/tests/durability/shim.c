@@ -32,22 +32,30 @@ static const char *name_on_disk(int file, char *path) {
 }
 
 /* Whole or not at all, so that a kill in the middle leaves the former contents. Reads by the descriptor
- * at hand: closing another one of the same file would give up the process's locks on it. */
+ * at hand, since closing another one of the same file would give up the process's locks on it; one that
+ * is only written to, which no database is, is opened again. */
 static int keep(int file, const char *name) {
   const char *durable = getenv("FEEDSYNC_DURABLE");
   char target[PATH_MAX + 1], partial[PATH_MAX + 16], buffer[1 << 16];
   snprintf(target, sizeof target, "%s/%s", durable, name);
   snprintf(partial, sizeof partial, "%s.partial", target);
   int to = open(partial, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  int failed = to < 0;
+  int from = file;
+  if ((fcntl(file, F_GETFL) & O_ACCMODE) == O_WRONLY) {
+    char link[64];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+    from = open(link, O_RDONLY | O_CLOEXEC);
+  }
+  int failed = to < 0 || from < 0;
   off_t place = 0;
   while (!failed) {
-    ssize_t count = pread(file, buffer, sizeof buffer, place);
+    ssize_t count = pread(from, buffer, sizeof buffer, place);
     failed = count < 0 || write(to, buffer, (size_t)count) != count;
     if (count <= 0) break;
     place += count;
   }
   if (to >= 0) close(to);
+  if (from >= 0 && from != file) close(from);
   if (failed || rename(partial, target) != 0) {
     errno = EIO;
     return -1;
