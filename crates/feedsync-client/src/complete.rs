@@ -5,13 +5,16 @@ use feedsync_endpoint::Seen;
 use feedsync_formats::Reading;
 
 use crate::error::SyncError;
-use crate::fetch::{Fetched, Request, Url, address, shown, with_credentials, with_pairs};
+use crate::fetch::{
+    FetchError, Fetched, Request, Url, address, shown, with_credentials, with_pairs,
+};
 use crate::progress::Step;
+use crate::pull::Page;
 use crate::session::Run;
 use crate::wire::{ACCEPT_FEED, Origin};
 
-/// Items of one part.
-const PART_ITEMS: &str = "1000";
+/// Items of one part; fewer where so many are too large.
+const PART_ITEMS: usize = 1_000;
 
 /// The most documents that a complete feed is read from.
 const PARTS: usize = 1_000_000;
@@ -52,28 +55,43 @@ impl Run<'_> {
         let start = page.join(link).or_else(|_| address(link))?;
         let start = with_credentials(start, &self.remote.url);
         // A hub may give it in parts, each naming the next.
+        let mut items = PART_ITEMS;
         let mut next = Some(match origin {
-            Origin::Hub => with_pairs(&start, &[("limit", Some(PART_ITEMS))]),
+            Origin::Hub => of_items(&start, items),
             Origin::Web => start,
         });
-        for part in 0..PARTS {
+        let mut first = true;
+        for _ in 0..PARTS {
             let Some(url) = next else { break };
-            let request = Request::read(url.clone()).accept(ACCEPT_FEED);
-            let document = match self.ask(request, &url).await? {
-                Fetched::Answer(response) => self.read(*response, origin).await?,
-                Fetched::NotModified => {
-                    let reason = "an answer to a question that was not asked".to_owned();
-                    return Err(SyncError::Protocol { url: shown(&url), reason });
+            let document = match self.document(&url, origin).await {
+                Err(SyncError::Fetch(FetchError::TooLarge { .. }))
+                    if origin == Origin::Hub && items > 1 =>
+                {
+                    items /= 10;
+                    next = Some(of_items(&url, items));
+                    continue;
                 }
+                document => document?,
             };
             whole.note(&document.reading);
-            if part == 0 {
+            if std::mem::take(&mut first) {
                 whole.sharing.clone_from(&document.reading.feed.sharing);
             }
             self.store(document.reading, None).await?;
             next = document.next.map(|next| with_credentials(next, &self.remote.url));
         }
         Ok(whole)
+    }
+
+    async fn document(&mut self, url: &Url, origin: Origin) -> Result<Page, SyncError> {
+        let request = Request::read(url.clone()).accept(ACCEPT_FEED);
+        match self.ask(request, url).await? {
+            Fetched::Answer(response) => self.read(*response, origin).await,
+            Fetched::NotModified => {
+                let reason = "an answer to a question that was not asked".to_owned();
+                Err(SyncError::Protocol { url: shown(url), reason })
+            }
+        }
     }
 
     /// Discards what this remote gave and no longer has, by the safe rule. Nothing is discarded as
@@ -88,4 +106,9 @@ impl Run<'_> {
         self.progress.step(Step::Discarded { items });
         Ok(())
     }
+}
+
+/// The part of at most so many items.
+fn of_items(url: &Url, items: usize) -> Url {
+    with_pairs(url, &[("limit", Some(&items.to_string()))])
 }

@@ -17,7 +17,8 @@ use crate::wire::{ACCEPT_HUB, Origin, decode};
 /// Items asked for at once.
 const PAGE_ITEMS: usize = 1_000;
 
-/// Bytes of a page; a hub ends it at half of that, as it counts.
+/// Bytes of a page of several items; a hub ends it at half of that, as it counts. An item that
+/// stands alone may be as large as the policy of the way out allows.
 pub(crate) const PAGE_BYTES: u64 = 16 << 20;
 
 /// SSE 0.91's namespace without its scheme, which comes in two spellings (S2).
@@ -29,6 +30,13 @@ pub(crate) struct Page {
     pub(crate) reading: Reading,
     pub(crate) next: Option<Url>,
     validators: Validators,
+}
+
+impl Page {
+    fn until(&self) -> Option<String> {
+        let window = self.reading.feed.sharing.as_ref()?.window.as_ref()?;
+        Some(window.until.clone())
+    }
 }
 
 /// What is read after a page.
@@ -60,9 +68,13 @@ impl Run<'_> {
     pub(crate) async fn pull_hub(&mut self, hub: &Url) -> Result<(), SyncError> {
         let mut items = PAGE_ITEMS;
         let mut caught_up = false;
+        // Where we are, while that may not be remembered.
+        let mut place: Option<String> = None;
         loop {
-            let url = page_url(hub, self.state.until.as_deref(), items);
-            let request = Request::read(url.clone()).accept(ACCEPT_HUB).within(PAGE_BYTES);
+            let before = place.clone().or_else(|| self.state.until.clone());
+            let url = page_url(hub, before.as_deref(), items);
+            let bound = if items > 1 { PAGE_BYTES } else { u64::MAX };
+            let request = Request::read(url.clone()).accept(ACCEPT_HUB).within(bound);
             let read = match self.ask(request.unless(&self.validators()), &url).await {
                 Ok(Fetched::NotModified) => return Ok(()),
                 Ok(Fetched::Answer(response)) => self.read(*response, Origin::Hub).await,
@@ -75,12 +87,16 @@ impl Run<'_> {
                 }
                 read => read?,
             };
-            let (before, more) = (self.state.until.clone(), page.next.is_some());
-            match self.take(page, Some(hub)).await? {
+            items = (items * 2).min(PAGE_ITEMS);
+            let (until, more) = (page.until(), page.next.is_some());
+            let onward = self.take(page, Some(hub)).await?;
+            place = until.filter(|_| self.lacks_complete);
+            let now = place.as_ref().or(self.state.until.as_ref());
+            match onward {
                 Onward::Changes if !caught_up => caught_up = true,
                 Onward::Stop => return Ok(()),
                 _ if !more => return Ok(()),
-                _ if self.state.until == before => {
+                _ if now == before.as_ref() => {
                     let reason = "pages that lead nowhere: 'until' stays".to_owned();
                     return Err(SyncError::Protocol { url: shown(&url), reason });
                 }
@@ -130,6 +146,9 @@ impl Run<'_> {
                 let anew = reason == Some(Reason::WentBack);
                 Ok(if anew { Onward::Changes } else { Onward::NextPage })
             }
+            Step::ReadComplete { reason, .. } if self.lacks_complete => {
+                self.take_alone(page, sharing.as_ref(), reason, noted).await
+            }
             Step::ReadComplete { link, reason } => {
                 let origin = if hub.is_some() { Origin::Hub } else { Origin::Web };
                 match self.read_complete(&page.url, &link, origin).await {
@@ -140,14 +159,31 @@ impl Run<'_> {
                     Err(error @ SyncError::Endpoint(_)) => Err(error),
                     Err(error) => {
                         self.warn(Warning::Complete(error.to_string()));
-                        let conclusion = without_complete(reason, sharing.as_ref());
-                        let state = self.concluded(noted, conclusion, false);
-                        self.store(page.reading, Some(state)).await?;
-                        Ok(Onward::Stop)
+                        self.lacks_complete = true;
+                        self.take_alone(page, sharing.as_ref(), reason, noted).await
                     }
                 }
             }
         }
+    }
+
+    /// Merges a page whose complete feed cannot be read (R-F35). A hub's pages are read on all the
+    /// same; the complete feed is tried again at the next synchronisation.
+    async fn take_alone(
+        &mut self,
+        page: Page,
+        sharing: Option<&Sharing>,
+        reason: Reason,
+        noted: RemoteState,
+    ) -> Result<Onward, SyncError> {
+        let mut conclusion = without_complete(reason, sharing);
+        if self.hub.is_some() && reason == Reason::Initial {
+            // Nothing is discarded after a first reading, whenever it is complete: it goes on from here.
+            conclusion.remember = page.until();
+        }
+        let state = self.concluded(noted, conclusion, false);
+        self.store(page.reading, Some(state)).await?;
+        Ok(if self.hub.is_some() { Onward::NextPage } else { Onward::Stop })
     }
 
     /// What is done before a subscriber that is out of sync with a hub reads on: what it holds is
@@ -226,7 +262,7 @@ impl Run<'_> {
             {
                 Step::ReadComplete { link, reason: Reason::WentBack }
             }
-            (Step::Merge(_), Some(link)) if self.state.needs_complete => {
+            (Step::Merge(_), Some(link)) if self.state.needs_complete && !self.lacks_complete => {
                 Step::ReadComplete { link: link.to_owned(), reason: Reason::Initial }
             }
             (step, _) => step,

@@ -98,6 +98,7 @@ impl Session {
             progress,
             dry_run,
             report: SyncReport::default(),
+            lacks_complete: false,
         };
         match run.through().await {
             Ok(()) => Ok(run.finish().await?),
@@ -122,6 +123,8 @@ pub(crate) struct Run<'a> {
     pub(crate) progress: &'a dyn Progress,
     pub(crate) dry_run: bool,
     pub(crate) report: SyncReport,
+    /// The complete feed could not be read; it is not tried again now.
+    pub(crate) lacks_complete: bool,
 }
 
 /// What an address turned out to be.
@@ -149,7 +152,8 @@ impl Run<'_> {
             }
             // Who asks for nothing but a push may know that the remote takes them again.
             let push = self.direction.push && !(self.state.read_only && self.direction.pull);
-            if !push || self.push(&hub).await? == Aftermath::InStep || self.dry_run {
+            let settled = !push || self.push(&hub).await? == Aftermath::InStep;
+            if settled || self.dry_run || self.lacks_complete {
                 break;
             }
         }

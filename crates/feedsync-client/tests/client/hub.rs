@@ -1,8 +1,10 @@
 //! Synchronising with a hub: only what changed travels, both ways.
 
-use crate::world::{Hub, Peer, notes};
-use feedsync::Format;
+use crate::world::{Hub, Peer, entry, notes};
+use feedsync::{By, Creation, Format, Item, ItemId, Stamp, Timestamp};
 use feedsync_client::Direction;
+use feedsync_endpoint::Source;
+use feedsync_formats::compose;
 
 #[tokio::test]
 async fn two_endpoints_come_to_the_same_state_through_a_hub() {
@@ -185,4 +187,25 @@ async fn an_item_that_repeats_itself_keeps_nobody_from_what_comes_after_it() {
     let anna = Peer::new("anna").await;
     assert_eq!(anna.sync(&hub.url()).await.pulled.added, 2);
     assert_eq!(anna.state().await, hub.peer.state().await);
+}
+
+#[tokio::test]
+async fn an_item_whose_versions_are_more_than_a_page_holds_comes_alone_and_the_rest_after_it() {
+    // Atom entries in an RSS feed travel twice, as they are and as they read there.
+    let hub = Hub::over(Peer::of_format("hub", Format::Rss).await).await;
+    hub.peer.add("before it").await;
+    let id = ItemId::new("heavy").unwrap();
+    for by in ["a", "b", "c"] {
+        let payload = compose(Format::Atom, &entry(&by.repeat(5 << 20)));
+        let when = Timestamp::from_unix_seconds(1).unwrap();
+        let stamp = Stamp::new(when, By::new(by).unwrap());
+        let item = Item::create(id.clone(), Creation::default(), &stamp, payload).unwrap();
+        let (endpoint, items) = (hub.peer.endpoint(), vec![item]);
+        endpoint.incorporate(&notes(), Source::Offered, items, None).await.unwrap();
+    }
+    hub.peer.add("after it").await;
+    let anna = Peer::new("anna").await;
+    assert_eq!(anna.sync(&hub.url()).await.pulled.changed(), 3);
+    assert_eq!(anna.item(&id).await.conflicts.len(), 2);
+    assert!(anna.state().await == hub.peer.state().await);
 }

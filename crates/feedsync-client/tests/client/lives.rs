@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use feedsync::Format;
-use feedsync_client::{Direction, SyncError, Warning};
+use feedsync_client::fetch::{Fetcher, Policy, Private};
+use feedsync_client::{Direction, Session, Silent, SyncError, Warning};
 use feedsync_endpoint::Retention;
 use feedsync_store::Moment;
 
@@ -278,4 +279,59 @@ async fn pages_that_lead_nowhere_are_an_error() {
     let anna = Peer::new("anna").await;
     let error = anna.try_sync(&site.url("/collections/notes"), Direction::BOTH).await.unwrap_err();
     assert!(matches!(error, SyncError::Protocol { .. }), "{error}");
+}
+
+/// A hub of 2,500 items above a purge horizon, and one below it.
+async fn purged_hub() -> Hub {
+    let hub = Hub::new("hub").await;
+    hub.peer.add("below the horizon").await;
+    let dead = hub.peer.add("dead").await;
+    hub.peer.delete(&dead).await;
+    for number in 0..2_500 {
+        hub.peer.add(&format!("note {number}")).await;
+    }
+    let last = hub.peer.endpoint().collection(&notes()).await.unwrap().last;
+    hub.peer.endpoint().mark_sent(&notes(), last).await.unwrap();
+    assert_eq!(hub.peer.endpoint().purge(&notes(), TOMBSTONES).await.unwrap(), 1);
+    hub
+}
+
+#[tokio::test]
+async fn a_hub_whose_complete_feed_cannot_be_read_is_read_in_pages_all_the_same() {
+    let hub = purged_hub().await;
+    let to = hub.address;
+    let broken = Arc::new(AtomicBool::new(true));
+    let switch = Arc::clone(&broken);
+    let site = Site::start(move |asked| {
+        if asked.target.contains("/complete") && switch.load(Ordering::SeqCst) {
+            answer(500, &[], "")
+        } else {
+            vec![Act::Pass { to, bytes: usize::MAX }]
+        }
+    })
+    .await;
+    let anna = Peer::new("anna").await;
+    let url = site.url("/collections/notes");
+    for added in [2_500, 0] {
+        let report = anna.sync(&url).await;
+        assert_eq!((report.pulled.added, report.discarded), (added, 0));
+        assert!(matches!(report.warnings[..], [Warning::Complete(_), _]), "{:?}", report.warnings);
+        assert!(report.state.needs_complete);
+        assert_eq!(anna.stored().await.len(), 2_500);
+    }
+    broken.store(false, Ordering::SeqCst);
+    assert!(!anna.sync(&url).await.state.needs_complete);
+    assert_eq!(anna.state().await, hub.peer.state().await);
+}
+
+#[tokio::test]
+async fn a_complete_feed_whose_parts_are_too_large_is_read_in_smaller_ones() {
+    let hub = purged_hub().await;
+    let anna = Peer::new("anna").await;
+    let policy = Policy { bytes: 256 << 10, ..Policy::new(Private::Allowed) };
+    let session = Session::new(anna.endpoint().clone(), Fetcher::new(policy).unwrap());
+    let remote = anna.remote(&hub.url()).await;
+    let report = session.sync(&remote, Direction::BOTH, &Silent, false).await.unwrap();
+    assert_eq!(report.warnings, []);
+    assert_eq!(anna.state().await, hub.peer.state().await);
 }
