@@ -41,7 +41,6 @@ impl Run<'_> {
                     self.endpoint.store().put_blob(bytes).await?;
                 }
                 Ok(_) => self.warn(missing(digest, "what came is something else")),
-                Err(error) if error.is_temporary() => return Err(error.into()),
                 Err(error) => self.warn(missing(digest, &error.to_string())),
             }
         }
@@ -61,7 +60,6 @@ impl Run<'_> {
             match self.fetcher.fetch(Request::head(url.clone())).await {
                 Ok(_) => continue,
                 Err(error) if error.status() == Some(StatusCode::NOT_FOUND) => {}
-                Err(error) if error.is_temporary() => return Err(error.into()),
                 Err(error) => {
                     self.warn(missing(digest, &error.to_string()));
                     continue;
@@ -73,7 +71,6 @@ impl Run<'_> {
             };
             match self.fetcher.fetch(Request::put(url, "application/octet-stream", bytes)).await {
                 Ok(_) => {}
-                Err(error) if error.is_temporary() => return Err(error.into()),
                 Err(error) => self.warn(missing(digest, &error.to_string())),
             }
         }
