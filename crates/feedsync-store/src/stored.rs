@@ -1,6 +1,6 @@
 //! Items as a store keeps and pages them.
 
-use feedsync::{Item, Payload, Update};
+use feedsync::{By, Item, Payload, Update, Version};
 
 use crate::blob::Digest;
 use crate::collection::Collection;
@@ -26,17 +26,25 @@ pub struct StoredItem {
 }
 
 impl StoredItem {
-    /// About how many bytes it takes, for [`PageLimit`]: its payloads, and a flat amount for each
-    /// update.
+    /// About how many bytes it takes, for [`PageLimit`]: its payloads, the foreign markup with them
+    /// and on each update, and for each update its `by` and a flat amount.
     pub fn weight(&self) -> usize {
         weight(&self.item)
     }
 }
 
 pub(crate) fn weight(item: &Item<Payload>) -> usize {
-    item.versions()
-        .map(|version| version.payload.text.len() + 100 * version.history.updates().len())
-        .sum()
+    item.versions().map(version_weight).sum()
+}
+
+fn version_weight(version: &Version<Payload>) -> usize {
+    const UPDATE: usize = 80;
+    let length = |text: Option<&str>| text.map_or(0, str::len);
+    let update =
+        |update: &Update| UPDATE + length(update.by().map(By::as_str)) + length(update.foreign());
+    version.payload.text.len()
+        + length(version.payload.sync_foreign.as_deref())
+        + version.history.updates().iter().map(update).sum::<usize>()
 }
 
 /// Where the versions of an item came from.
@@ -166,5 +174,42 @@ pub(crate) fn absorb(vector: &mut Vec<Update>, item: &Item<Payload>) {
             vector.retain(|known| !known.is_subsumed_by(update));
             vector.push(update.clone());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use feedsync::{Format, History, ItemId, Sequence, Updates};
+
+    use super::*;
+
+    /// Nothing that a stranger sends in any size goes unweighed.
+    #[test]
+    fn foreign_markup_and_long_names_are_weighed() {
+        const LONG: usize = 100_000;
+        let long = "x".repeat(LONG);
+        let item = |sync_foreign: Option<&str>, by: &str, foreign: Option<&str>| {
+            let by = By::new(by).unwrap();
+            let update = Update::new(Sequence::new(1).unwrap(), None, Some(by)).unwrap();
+            let update = match foreign {
+                Some(foreign) => update.with_foreign(foreign),
+                None => update,
+            };
+            let mut payload = Payload::new(Format::Atom, "<entry/>");
+            payload.sync_foreign = sync_foreign.map(Into::into);
+            let winner = Version {
+                updates: Updates::new(1).unwrap(),
+                deleted: false,
+                noconflicts: None,
+                history: History::from_updates(vec![update]).unwrap(),
+                payload,
+            };
+            let conflicts = vec![winner.clone()];
+            weight(&Item { id: ItemId::new("a").unwrap(), winner, conflicts })
+        };
+        let plain = item(None, "a", None);
+        assert_eq!(item(Some(&long), "a", None), plain + 2 * LONG);
+        assert_eq!(item(None, "a", Some(&long)), plain + 2 * LONG);
+        assert_eq!(item(None, &"a".repeat(201), None), plain + 2 * 200);
     }
 }
