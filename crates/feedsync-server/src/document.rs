@@ -56,6 +56,8 @@ impl Document {
             &author,
             &until.to_string(),
             &horizon.to_string(),
+            // A purge below the horizon moves neither bound.
+            &format!("{} {}", collection.live, collection.deleted),
         ]);
         let url = |view: View, format| call.base.url(&view.path(&collection.name, format));
         let query = call.uri.query().map(|query| format!("?{query}")).unwrap_or_default();

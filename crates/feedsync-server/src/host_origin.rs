@@ -94,10 +94,13 @@ fn origin(
             return Err(foreign(format!("pages of {origin:?} may not use this hub")));
         }
     }
-    // Browsers leave Origin out where they think it does no harm; they say this instead.
-    let site = headers.get("sec-fetch-site").map(http::HeaderValue::as_bytes);
-    if !method.is_safe() && matches!(site, Some(b"cross-site" | b"same-site")) {
-        return Err(foreign("pages of other sites may not write here".to_owned()));
+    // Browsers leave Origin out where they think it does no harm; they say this instead. A link may
+    // be followed from anywhere; a page of another site may not embed what is here, since even reading
+    // takes room and counts as shown.
+    let says = |name: &str| headers.get(name).map(http::HeaderValue::as_bytes);
+    let is_followed = method.is_safe() && says("sec-fetch-mode") == Some(b"navigate");
+    if matches!(says("sec-fetch-site"), Some(b"cross-site" | b"same-site")) && !is_followed {
+        return Err(foreign("pages of other sites may not use this hub".to_owned()));
     }
     Ok(())
 }
@@ -115,6 +118,23 @@ mod tests {
         };
         let request = Request::builder().header(header::HOST, host).body(Body::empty()).unwrap();
         super::host(&request, &config)
+    }
+
+    #[test]
+    fn pages_of_other_sites_may_link_here_and_nothing_else() {
+        let asked = |method: Method, site: &str, mode: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert("sec-fetch-site", site.parse().unwrap());
+            headers.insert("sec-fetch-mode", mode.parse().unwrap());
+            let host = "localhost".parse().unwrap();
+            origin(&method, &headers, &host, &Config::default()).is_ok()
+        };
+        assert!(asked(Method::GET, "cross-site", "navigate"));
+        assert!(asked(Method::GET, "same-origin", "cors"));
+        assert!(asked(Method::GET, "none", "navigate"));
+        assert!(!asked(Method::GET, "cross-site", "no-cors"));
+        assert!(!asked(Method::GET, "same-site", "no-cors"));
+        assert!(!asked(Method::POST, "cross-site", "navigate"));
     }
 
     #[test]

@@ -31,6 +31,7 @@ mod query;
 mod router;
 mod serve;
 mod stall;
+mod sweep;
 mod validators;
 
 pub use address::{PublicBase, PublicBaseError};

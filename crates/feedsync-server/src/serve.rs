@@ -19,6 +19,7 @@ use crate::config::{Config, Limits};
 use crate::hub::Hub;
 use crate::router::application;
 use crate::stall::Impatient;
+use crate::sweep;
 
 /// Why a hub does not listen.
 #[derive(Debug, thiserror::Error)]
@@ -87,10 +88,12 @@ async fn run(
 ) {
     let limits = config.limits;
     let (stop, stopping) = watch::channel(false);
-    let service = TowerToHyperService::new(application(Hub::new(endpoint, config, stopping)));
+    let hub = Hub::new(endpoint.clone(), config, stopping);
+    let service = TowerToHyperService::new(application(hub));
     let graceful = GracefulShutdown::new();
     let room = Arc::new(Semaphore::new(limits.connections));
     let mut connections = JoinSet::new();
+    connections.spawn(sweep::hourly(endpoint.clone()));
     let mut shutdown = std::pin::pin!(shutdown);
     loop {
         let accepted = tokio::select! {
