@@ -77,8 +77,11 @@ impl Run<'_> {
         let name = self.remote.collection.clone();
         let up_to = self.endpoint.collection(&name).await?.last;
         let mut aftermath = Aftermath::InStep;
-        let mut after = self.state.pushed;
-        let refused_before = self.report.refused.len();
+        // What was refused earlier is offered again, once a synchronisation.
+        let again = self.state.may_lack && self.first_refused.is_none();
+        let mut after = if again { Number::ZERO } else { self.state.pushed };
+        // What an earlier push left out is not passed over now.
+        let marks = self.endpoint.collection(&name).await?.sent >= after;
         while after < up_to {
             let store = self.endpoint.store();
             let page = store.changes(&name, after, Some(up_to), BATCH).await?;
@@ -89,16 +92,20 @@ impl Run<'_> {
                 None => return Ok(Aftermath::InStep),
             }
             after = page.through;
-            if !self.dry_run
-                && after > page.collection.sent
-                && self.report.refused.len() == refused_before
-            {
-                self.endpoint.mark_sent(&name, after).await?;
+            let taken = self
+                .first_refused
+                .map_or(after, |refused| after.min(Number::new(refused.get().saturating_sub(1))));
+            if !self.dry_run && marks && taken > page.collection.sent {
+                self.endpoint.mark_sent(&name, taken).await?;
             }
             self.progress.step(Step::Pushed { changes: after.get(), of: up_to.get() });
         }
         let pushed = after.max(self.state.pushed);
-        self.remember(RemoteState { pushed, may_lack: false, ..self.state.clone() }).await?;
+        if self.offers_again {
+            self.warn(Warning::OfferedAgain);
+        }
+        let may_lack = self.offers_again;
+        self.remember(RemoteState { pushed, may_lack, ..self.state.clone() }).await?;
         Ok(aftermath)
     }
 
@@ -131,7 +138,7 @@ impl Run<'_> {
             let posted = if fits { Some(self.post(hub, collection, body).await?) } else { None };
             match posted {
                 Some(Posted::Taken(answer)) => {
-                    if self.account(answer, through).await? == Aftermath::Behind {
+                    if self.account(answer, through, &batch).await? == Aftermath::Behind {
                         aftermath = Aftermath::Behind;
                     }
                 }
@@ -144,6 +151,7 @@ impl Run<'_> {
                     if faulty > FAULTY {
                         return Err(error.into());
                     }
+                    self.note_refused(batch[0].number);
                     let id = Some(batch[0].item.id.to_string());
                     let reason = error.to_string();
                     self.report.refused.push(RefusedItem { by: Side::There, id, reason });
@@ -182,8 +190,25 @@ impl Run<'_> {
 
     /// Reckons with an answer. If the hub stood where we knew it, all that it has got since is ours:
     /// its new place can be remembered, and nothing of it is read again.
-    async fn account(&mut self, answer: Answer, through: Number) -> Result<Aftermath, SyncError> {
+    async fn account(
+        &mut self,
+        answer: Answer,
+        through: Number,
+        batch: &[StoredItem],
+    ) -> Result<Aftermath, SyncError> {
         let Answer { since, until, counts, items } = answer;
+        let named = |id: Option<&str>| batch.iter().find(|one| Some(one.item.id.as_str()) == id);
+        // A conflict that is not here: the hub put a version of its own into this transaction.
+        let surprise = items.iter().any(|item| {
+            item.outcome == "conflict"
+                && named(item.id.as_deref()).is_none_or(|one| one.item.conflicts.is_empty())
+        });
+        for item in items.iter().filter(|item| item.outcome == "refused") {
+            // What cannot be told by its id may be any of them.
+            let one = named(item.id.as_deref()).or(batch.first());
+            self.offers_again = true;
+            self.note_refused(one.map_or(through, |one| one.number));
+        }
         self.report.pushed += Counts {
             added: counts.added,
             unchanged: counts.unchanged,
@@ -198,13 +223,18 @@ impl Run<'_> {
                 reason: item.reason.unwrap_or_default(),
             },
         ));
-        let known = self.state.until.as_ref() == Some(&since);
+        let known = self.state.until.as_ref() == Some(&since) && !surprise;
         let mut state = RemoteState { pushed: through, read_only: false, ..self.state.clone() };
         if known && since != until {
             (state.until, state.etag, state.last_modified) = (Some(until), None, None);
         }
         self.remember(state).await?;
         Ok(if known { Aftermath::InStep } else { Aftermath::Behind })
+    }
+
+    fn note_refused(&mut self, number: Number) {
+        let first = self.first_refused.map_or(number, |first| first.min(number));
+        self.first_refused = Some(first);
     }
 
     async fn close(&mut self, error: FetchError) -> Result<(), SyncError> {

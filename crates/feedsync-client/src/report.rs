@@ -69,6 +69,9 @@ pub enum Warning {
     /// It began anew, or from an older state: it was offered all that we hold.
     #[error("the remote began anew; it is offered everything that is held here")]
     BeganAnew,
+    /// It refused items that it may take another time.
+    #[error("the remote refused items; they are offered again at the next synchronisation")]
+    OfferedAgain,
     /// A blob that items name could not be moved.
     #[error("the blob {digest} could not be moved: {reason}")]
     Blob {

@@ -11,7 +11,7 @@
 use std::time::{Duration, SystemTime};
 
 use feedsync_endpoint::{Conclusion, Endpoint, Source};
-use feedsync_store::{Moment, Remote, RemoteState};
+use feedsync_store::{Moment, Number, Remote, RemoteState};
 use http::StatusCode;
 
 use crate::error::SyncError;
@@ -99,6 +99,8 @@ impl Session {
             dry_run,
             report: SyncReport::default(),
             lacks_complete: false,
+            first_refused: None,
+            offers_again: false,
         };
         match run.through().await {
             Ok(()) => Ok(run.finish().await?),
@@ -125,6 +127,10 @@ pub(crate) struct Run<'a> {
     pub(crate) report: SyncReport,
     /// The complete feed could not be read; it is not tried again now.
     pub(crate) lacks_complete: bool,
+    /// The first of our changes that was refused there in this synchronisation.
+    pub(crate) first_refused: Option<Number>,
+    /// An item was refused that may be taken another time.
+    pub(crate) offers_again: bool,
 }
 
 /// What an address turned out to be.

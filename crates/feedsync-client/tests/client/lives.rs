@@ -335,3 +335,60 @@ async fn a_complete_feed_whose_parts_are_too_large_is_read_in_smaller_ones() {
     assert_eq!(report.warnings, []);
     assert_eq!(anna.state().await, hub.peer.state().await);
 }
+
+#[tokio::test]
+async fn what_a_hub_refuses_is_not_counted_as_sent_and_is_offered_again() {
+    let hub = Hub::new("hub").await;
+    let anna = Peer::new("anna").await;
+    let (_, refused, _) = (anna.add("one").await, anna.add("two").await, anna.add("three").await);
+    let place = hub.peer.endpoint().collection(&notes()).await.unwrap();
+    let until = place.until(place.last).to_string();
+    let body = format!(
+        r#"{{"since":"{until}","until":"{until}","counts":{{"added":2,"refused":1}},
+            "items":[{{"id":"{refused}","outcome":"refused","reason":"too many conflicts"}}]}}"#
+    );
+    let full = Arc::new(AtomicBool::new(true));
+    let (to, switch) = (hub.address, Arc::clone(&full));
+    let site = Site::start(move |asked| {
+        if asked.method == "POST" && switch.load(Ordering::SeqCst) {
+            answer(200, &[("Content-Type", "application/json")], &body)
+        } else {
+            vec![Act::Pass { to, bytes: usize::MAX }]
+        }
+    })
+    .await;
+    let url = site.url("/collections/notes");
+    let report = anna.sync(&url).await;
+    assert_eq!((report.refused.len(), report.state.may_lack), (1, true));
+    assert!(report.warnings.contains(&Warning::OfferedAgain));
+    let collection = anna.endpoint().collection(&notes()).await.unwrap();
+    assert_eq!((collection.sent.get(), report.state.pushed.get()), (1, 3));
+    full.store(false, Ordering::SeqCst);
+    let report = anna.sync(&url).await;
+    assert_eq!((report.pushed.added, report.state.may_lack), (3, false));
+    assert_eq!(anna.state().await, hub.peer.state().await);
+    let collection = anna.endpoint().collection(&notes()).await.unwrap();
+    assert_eq!(collection.sent, collection.last);
+}
+
+#[tokio::test]
+async fn the_place_after_a_push_is_not_remembered_if_it_left_a_conflict_that_is_not_here() {
+    let hub = Hub::new("hub").await;
+    let anna = Peer::new("anna").await;
+    let id = anna.add("one").await;
+    let place = hub.peer.endpoint().collection(&notes()).await.unwrap();
+    let since = place.until(place.last).to_string();
+    let until = place.until(feedsync_store::Number::new(place.last.get() + 1)).to_string();
+    let body = format!(
+        r#"{{"since":"{since}","until":"{until}","counts":{{"conflict":1}},
+            "items":[{{"id":"{id}","outcome":"conflict"}}]}}"#
+    );
+    let to = hub.address;
+    let site = Site::start(move |asked| match asked.method.as_str() {
+        "POST" => answer(200, &[("Content-Type", "application/json")], &body),
+        _ => vec![Act::Pass { to, bytes: usize::MAX }],
+    })
+    .await;
+    let report = anna.sync(&site.url("/collections/notes")).await;
+    assert_eq!(report.state.until, Some(since));
+}
