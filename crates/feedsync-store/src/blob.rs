@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use sha2::{Digest as _, Sha256};
 
+use crate::order::Moment;
+
 /// The SHA-256 of a blob; its text is 64 lower-case hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest([u8; 32]);
@@ -63,6 +65,12 @@ fn nibble(digit: u8) -> Result<u8, DigestError> {
         b'a'..=b'f' => Ok(digit - b'a' + 10),
         _ => Err(DigestError),
     }
+}
+
+/// Who asks for a blob that was stored before this keeps it from being swept.
+pub(crate) fn stale_before(now: Moment) -> Moment {
+    const HOUR: u64 = 3_600_000_000;
+    Moment::from_micros(now.micros().saturating_sub(HOUR))
 }
 
 #[cfg(test)]

@@ -136,13 +136,16 @@ pub trait Store: Send + Sync + 'static {
     /// Forgets a remote.
     async fn remove_remote(&self, id: RemoteId) -> Result<(), StoreError>;
 
-    /// Stores a blob under its digest. One that no item names within a day may be swept.
+    /// Stores a blob under its digest. One that no item names within a day may be swept; the day
+    /// begins again when it is put again.
     async fn put_blob(&self, bytes: Vec<u8>) -> Result<Digest, StoreError>;
 
     /// A blob, if it is here.
     async fn blob(&self, digest: Digest) -> Result<Option<Vec<u8>>, StoreError>;
 
-    /// Those of the blobs that are not here, ascending.
+    /// Those of the blobs that are not here, ascending. For those that are, the moment at which they
+    /// were stored becomes now if it is more than an hour ago: who is told that a blob need not be
+    /// sent has a day to send the item that names it.
     async fn missing_blobs(&self, digests: &[Digest]) -> Result<Vec<Digest>, StoreError>;
 
     /// Who names a blob: collections and items, by name and id.

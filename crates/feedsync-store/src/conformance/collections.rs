@@ -277,6 +277,24 @@ pub fn blobs_are_kept_while_somebody_names_them(constructor: Constructor) {
     assert_eq!(wait(store.sweep_blobs(end)).unwrap(), 3);
 }
 
+/// Nor is one that was put again, or whose sender was told a while ago that it is here.
+pub fn a_blob_asked_for_or_put_again_is_young_again(constructor: Constructor) {
+    let (fixture, environment) = open(constructor);
+    let store = &*fixture.store;
+    let start = crate::Environment::now(&*environment).micros();
+    let put = |text: &str| wait(store.put_blob(text.as_bytes().to_vec())).unwrap();
+    let (again, asked, idle) = (put("again"), put("asked"), put("idle"));
+    let hours = |hours: u64| Moment::from_micros(start + hours * 3_600_000_000);
+    environment.set(hours(1));
+    assert_eq!(wait(store.missing_blobs(&[idle])).unwrap(), []);
+    environment.set(hours(2));
+    assert_eq!(put("again"), again);
+    assert_eq!(wait(store.missing_blobs(&[asked])).unwrap(), []);
+    assert_eq!(wait(store.sweep_blobs(hours(1))).unwrap(), 1, "asked for within the hour");
+    assert_eq!(wait(store.missing_blobs(&[again, asked, idle])).unwrap(), [idle]);
+    assert_eq!(wait(store.sweep_blobs(hours(3))).unwrap(), 2);
+}
+
 /// Whoever follows a collection hears of its changes, and can wait for the next.
 pub fn changes_are_noticed(constructor: Constructor) {
     let (fixture, _) = open(constructor);

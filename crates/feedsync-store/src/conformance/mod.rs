@@ -58,6 +58,7 @@ macro_rules! store_tests {
                 a_collection_that_does_not_exist_is_named
                 remotes_are_remembered
                 blobs_are_kept_while_somebody_names_them
+                a_blob_asked_for_or_put_again_is_young_again
                 changes_are_noticed
             ]
             items: [

@@ -14,7 +14,7 @@ use async_trait::async_trait;
 use feedsync::ItemId;
 
 use crate::bell::{Bell, Notices};
-use crate::blob::Digest;
+use crate::blob::{self, Digest};
 use crate::collection::{Collection, CollectionChange, NewCollection};
 use crate::contract::Store;
 use crate::decision::Decide;
@@ -343,8 +343,16 @@ impl Store for MemoryStore {
     }
 
     async fn missing_blobs(&self, digests: &[Digest]) -> Result<Vec<Digest>, StoreError> {
-        let state = self.state();
+        let mut state = self.state();
         let digests: BTreeSet<_> = digests.iter().copied().collect();
+        let now = self.environment.now();
+        for digest in &digests {
+            if let Some((stored, _)) = state.blobs.get_mut(digest)
+                && *stored < blob::stale_before(now)
+            {
+                *stored = now;
+            }
+        }
         Ok(digests.into_iter().filter(|digest| !state.blobs.contains_key(digest)).collect())
     }
 

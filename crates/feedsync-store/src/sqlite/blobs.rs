@@ -50,6 +50,37 @@ pub(super) fn missing(
     Ok(missing)
 }
 
+/// Those of the blobs that are here and were stored before a moment.
+pub(super) fn stale(
+    connection: &Connection,
+    digests: &[Digest],
+    stored_before: Moment,
+) -> Result<Vec<Digest>, StoreError> {
+    let mut statement =
+        connection.prepare_cached("SELECT 1 FROM blobs WHERE digest = ?1 AND stored < ?2")?;
+    let mut stale = Vec::new();
+    for digest in digests {
+        if statement.exists(params![digest.to_string(), stored_before])? {
+            stale.push(*digest);
+        }
+    }
+    Ok(stale)
+}
+
+/// They are as if stored now.
+pub(super) fn touch(
+    connection: &Connection,
+    digests: &[Digest],
+    now: Moment,
+) -> Result<(), StoreError> {
+    let mut statement =
+        connection.prepare_cached("UPDATE blobs SET stored = ?2 WHERE digest = ?1")?;
+    for digest in digests {
+        statement.execute(params![digest.to_string(), now])?;
+    }
+    Ok(())
+}
+
 pub(super) fn named_by(
     connection: &Connection,
     digest: Digest,

@@ -8,7 +8,7 @@ use feedsync::ItemId;
 
 use super::{SqliteStore, blobs, collections, read, remotes, update};
 use crate::bell::Notices;
-use crate::blob::Digest;
+use crate::blob::{self, Digest};
 use crate::collection::{Collection, CollectionChange, NewCollection};
 use crate::contract::Store;
 use crate::decision::Decide;
@@ -237,7 +237,15 @@ impl Store for SqliteStore {
     }
 
     async fn missing_blobs(&self, digests: &[Digest]) -> Result<Vec<Digest>, StoreError> {
-        let digests = digests.to_vec();
+        let (digests, now) = (digests.to_vec(), self.environment.now());
+        let asked = digests.clone();
+        let before = blob::stale_before(now);
+        let look = move |connection: &_| blobs::stale(connection, &asked, before);
+        let stale = self.readers.read(look).await?;
+        if !stale.is_empty() {
+            self.writer.run(move |connection| blobs::touch(connection, &stale, now)).await?;
+        }
+        // Only now: what is here from here on is young, and is not swept.
         self.readers.read(move |connection| blobs::missing(connection, digests)).await
     }
 
