@@ -1,6 +1,7 @@
 //! Items as people and programs see them.
 
 use feedsync::{Item, Payload, Update, Version};
+use feedsync_client::fetch::shown_text;
 use feedsync_formats::{Entry, entry};
 use feedsync_store::{Collection, Discarded, Moment, Remote, StoredItem};
 use serde_json::{Map, Value, json};
@@ -120,7 +121,7 @@ pub(crate) fn remote(remote: &Remote, collection: Option<&Collection>) -> Value 
         "collection": remote.collection.as_str(),
         "number": remote.id.0,
         "name": remote.name,
-        "url": remote.url,
+        "url": shown_text(&remote.url),
         "until": state.until,
         "pending": collection.map(|collection| pending(remote, collection)),
         "read_only": state.read_only,

@@ -31,7 +31,7 @@ use tokio::time::Instant;
 
 pub use address::address;
 pub(crate) use address::{with_credentials, with_pairs};
-pub use error::FetchError;
+pub use error::{FetchError, shown_text};
 pub use problem::Problem;
 pub use response::{Response, Validators};
 pub use retry::RetryAfter;

@@ -16,7 +16,7 @@ use http::StatusCode;
 
 use crate::error::SyncError;
 use crate::fetch::{
-    Fetched, Fetcher, Request, Response, RetryAfter, Url, Validators, address, shown,
+    Fetched, Fetcher, Request, Response, RetryAfter, Url, Validators, address, shown, shown_text,
     with_credentials,
 };
 use crate::progress::{Progress, Step};
@@ -86,7 +86,7 @@ impl Session {
             .ok_or_else(|| SyncError::Forgotten { collection: remote.collection.clone() })?;
         let now = self.endpoint.environment().now();
         if let Some(until) = remote.state.not_before.filter(|&until| until > now) {
-            return Err(SyncError::NotYet { url: remote.url, until });
+            return Err(SyncError::NotYet { url: shown_text(&remote.url), until });
         }
         let mut run = Run {
             endpoint: &self.endpoint,
@@ -148,7 +148,7 @@ impl Run<'_> {
             Peer::Unchanged if self.direction.pull => return Ok(()),
             Peer::Feed(feed) if self.direction.pull => return self.pull_feed(*feed).await,
             Peer::Unchanged | Peer::Feed(_) => {
-                return Err(SyncError::ReadOnly { url: self.remote.url.clone() });
+                return Err(SyncError::ReadOnly { url: shown_text(&self.remote.url) });
             }
         };
         self.hub = Some(hub.clone());

@@ -1,6 +1,7 @@
 //! `feedsync remote`
 
 use clap::{Args, Subcommand};
+use feedsync_client::fetch::shown_text;
 use feedsync_store::{CollectionName, Remote as Stored, Store as _};
 
 use crate::context::{Context, Home};
@@ -77,7 +78,11 @@ impl List {
             return output::line(format!("no remotes yet; add one: {sync}"));
         }
         let row = |remote: &Stored| {
-            [remote.collection.to_string(), remote.id.0.to_string(), text::line(&remote.url)]
+            [
+                remote.collection.to_string(),
+                remote.id.0.to_string(),
+                text::line(&shown_text(&remote.url)),
+            ]
         };
         let rows: Vec<_> = remotes.iter().map(row).collect();
         output::print(&table::table(["COLLECTION", "NUMBER", "URL"], &rows))
@@ -92,7 +97,7 @@ impl Remove {
                 .hint(format!("see them all: {}", context.command("remote list")))
         })?;
         home.store.remove_remote(remote.id).await?;
-        output::line(format!("removed {}", text::line(&remote.url)))
+        output::line(format!("removed {}", text::line(&shown_text(&remote.url))))
     }
 }
 

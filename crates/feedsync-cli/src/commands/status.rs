@@ -1,6 +1,7 @@
 //! `feedsync status`
 
 use clap::Args;
+use feedsync_client::fetch::shown_text;
 use feedsync_store::Store as _;
 use serde_json::{Value, json};
 
@@ -50,7 +51,10 @@ impl Status {
                 let state = &remote.state;
                 let when = state.succeeded.and_then(|moment| moment.timestamp());
                 let when = when.map_or("never".to_owned(), |when| when.to_string());
-                out.push_str(&format!("  {}  synchronised {when}", text::line(&remote.url)));
+                out.push_str(&format!(
+                    "  {}  synchronised {when}",
+                    text::line(&shown_text(&remote.url))
+                ));
                 match view::pending(remote, collection) {
                     0 => {}
                     count => {

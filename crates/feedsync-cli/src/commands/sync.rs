@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use clap::Args;
 use feedsync::Format;
+use feedsync_client::fetch::shown_text;
 use feedsync_client::{Direction, Progress as Steps, Session, Side, Step, SyncError, SyncReport};
 use feedsync_store::{CollectionName, NewCollection, NewRemote, Remote, Store as _};
 use serde_json::{Value, json};
@@ -246,14 +247,20 @@ fn failure(remote: &Remote, error: SyncError) -> Failure {
         SyncError::Endpoint(error) => error.into(),
         SyncError::Fetch(error) => error.into(),
         SyncError::Forgotten { .. } => Failure::not_found(error),
-        SyncError::NotFeedSync { .. } | SyncError::Sse { .. } => Failure::network(error)
-            .hint(format!("feedsync import {} {}", remote.collection, text::line(&remote.url))),
+        SyncError::NotFeedSync { .. } | SyncError::Sse { .. } => {
+            Failure::network(error).hint(format!(
+                "feedsync import {} {}",
+                remote.collection,
+                text::line(&shown_text(&remote.url))
+            ))
+        }
         other => Failure::network(other),
     }
 }
 
 fn value(remote: &Remote, outcome: &Result<SyncReport, SyncError>) -> Value {
-    let mut value = json!({ "collection": remote.collection.as_str(), "url": remote.url });
+    let mut value =
+        json!({ "collection": remote.collection.as_str(), "url": shown_text(&remote.url) });
     match outcome {
         Ok(report) => {
             value["pulled"] = counts_value(report.pulled);

@@ -6,11 +6,11 @@ use reqwest::Url;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 use crate::fetch::Private;
-use crate::fetch::error::{FetchError, shown};
+use crate::fetch::error::{FetchError, shown, shown_text};
 
 /// Parses an address that a person or a feed gave: absolute, `http` or `https`; a fragment is cut off.
 pub fn address(text: &str) -> Result<Url, FetchError> {
-    let refuse = |reason: String| FetchError::Address { url: text.to_owned(), reason };
+    let refuse = |reason: String| FetchError::Address { url: shown_text(text), reason };
     let mut url = Url::parse(text).map_err(|error| refuse(error.to_string()))?;
     if !is_http(&url) {
         return Err(refuse(format!("{} cannot be fetched, only http and https", url.scheme())));

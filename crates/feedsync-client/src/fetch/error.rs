@@ -5,7 +5,7 @@ use std::error::Error;
 use http::StatusCode;
 use reqwest::Url;
 
-use crate::fetch::address::PrivateAddress;
+use crate::fetch::address::{PrivateAddress, is_http};
 use crate::fetch::problem::Problem;
 use crate::fetch::retry::RetryAfter;
 
@@ -15,7 +15,7 @@ pub enum FetchError {
     /// The caller's address cannot be fetched.
     #[error("{url}: {reason}")]
     Address {
-        /// As it was given.
+        /// As it was given, without credentials.
         url: String,
         /// What is wrong with it.
         reason: String,
@@ -177,6 +177,48 @@ pub(crate) fn shown(url: &Url) -> String {
     url.into()
 }
 
+/// A text that should be an address, as it may be shown and logged: without credentials. What is no
+/// address of `http` or `https` loses all between its scheme and its last `@`.
+pub fn shown_text(text: &str) -> String {
+    match Url::parse(text) {
+        Ok(url) if is_http(&url) => {
+            let bare = url.username().is_empty() && url.password().is_none();
+            if bare { text.to_owned() } else { shown(&url) }
+        }
+        _ => {
+            let Some((before, after)) = text.rsplit_once('@') else { return text.to_owned() };
+            let is_scheme = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric());
+            match before.split_once("://") {
+                Some((scheme, _)) if is_scheme(scheme) => format!("{scheme}://{after}"),
+                _ => after.to_owned(),
+            }
+        }
+    }
+}
+
 fn detail(problem: &Option<Box<Problem>>) -> String {
     problem.as_ref().map(|problem| format!(": {problem}")).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_text_shows_credentials_whether_it_is_an_address_or_not() {
+        for (text, expected) in [
+            ("http://anna:secret@a.example/x", "http://a.example/x"),
+            ("http:anna:secret@a.example/x", "http://a.example/x"),
+            ("http://anna:secret@127.0.0.1:1x/", "http://127.0.0.1:1x/"),
+            ("http://anna:sec/r@et@a.example/x", "http://a.example/x"),
+            ("ftp://anna:secret@a.example/", "ftp://a.example/"),
+            ("anna:secret@a.example/", "a.example/"),
+            ("anna:sec://ret@a.example/", "a.example/"),
+            ("http://a.example/@anna/feed", "http://a.example/@anna/feed"),
+            ("http://a.example", "http://a.example"),
+            ("feed.xml", "feed.xml"),
+        ] {
+            assert_eq!(shown_text(text), expected, "{text}");
+        }
+    }
 }

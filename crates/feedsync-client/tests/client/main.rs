@@ -2,6 +2,7 @@
 
 mod blobs;
 mod crashes;
+mod credentials;
 mod feeds;
 mod fetch;
 mod hub;
