@@ -5,7 +5,8 @@
 //!   an address never go to another origin.
 //! - Bodies as they travel and as they are decompressed, and times, are bounded.
 //! - Private addresses are reachable or not by [`Private`], checked for names as they are resolved,
-//!   for addresses in URLs, and again on each redirect.
+//!   for addresses in URLs, and again on each redirect. Where they are, a public address that a person
+//!   gave still leads to no private one, by a redirect or by a link.
 
 mod address;
 mod body;
@@ -85,6 +86,8 @@ impl Policy {
 #[derive(Debug, Clone)]
 pub struct Fetcher {
     client: reqwest::Client,
+    /// Reaches public addresses only.
+    public: reqwest::Client,
     policy: Policy,
     traffic: Arc<Traffic>,
 }
@@ -94,6 +97,7 @@ pub struct Fetcher {
 pub struct Request {
     method: Method,
     url: Url,
+    given: Option<Url>,
     headers: HeaderMap,
     body: Option<Bytes>,
     bytes: Option<u64>,
@@ -133,7 +137,8 @@ impl Request {
     }
 
     fn new(method: Method, url: Url, body: Option<Bytes>) -> Self {
-        Self { method, url, headers: HeaderMap::new(), body, bytes: None, endless: false }
+        let headers = HeaderMap::new();
+        Self { method, url, given: None, headers, body, bytes: None, endless: false }
     }
 
     /// The media types that are understood.
@@ -163,6 +168,14 @@ impl Request {
         self
     }
 
+    /// The address that the person gave from which this one was learnt. Only a private one may lead
+    /// to private ones.
+    #[must_use]
+    pub fn given(mut self, given: Url) -> Self {
+        self.given = Some(given);
+        self
+    }
+
     /// A smaller bound for the body than the policy's.
     #[must_use]
     pub fn within(mut self, bytes: u64) -> Self {
@@ -184,19 +197,26 @@ impl Fetcher {
     pub fn new(policy: Policy) -> Result<Self, FetchError> {
         // An error means that one is installed already, which is as good.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let builder = reqwest::Client::builder()
-            .user_agent(concat!("feedsync/", env!("CARGO_PKG_VERSION")))
-            .redirect(reqwest::redirect::Policy::none())
-            .referer(false)
-            .http1_only()
-            .connect_timeout(policy.connect);
-        let builder = match policy.private {
-            Private::Allowed => builder,
-            // A proxy would resolve names out of our sight.
-            Private::Refused => builder.no_proxy().dns_resolver(address::PublicResolver),
+        let builder = || {
+            reqwest::Client::builder()
+                .user_agent(concat!("feedsync/", env!("CARGO_PKG_VERSION")))
+                .redirect(reqwest::redirect::Policy::none())
+                .referer(false)
+                .http1_only()
+                .connect_timeout(policy.connect)
         };
-        let client = builder.build().map_err(|error| FetchError::Client(error::cause(&error)))?;
-        Ok(Self { client, policy, traffic: Arc::default() })
+        let build = |builder: reqwest::ClientBuilder| {
+            builder.build().map_err(|error| FetchError::Client(error::cause(&error)))
+        };
+        // A proxy would resolve names out of our sight.
+        let public = build(builder().no_proxy().dns_resolver(address::PublicResolver))?;
+        let client = match policy.private {
+            // Names are resolved by the person's own proxy, if there is one, and by its rules.
+            Private::Allowed => build(builder())?,
+            Private::Refused => public.clone(),
+        };
+        let public = if address::has_proxy() { client.clone() } else { public };
+        Ok(Self { client, public, policy, traffic: Arc::default() })
     }
 
     /// The bounds.
@@ -223,14 +243,21 @@ impl Fetcher {
             Method::HEAD => u64::MAX,
             _ => request.bytes.unwrap_or(u64::MAX).min(self.policy.bytes),
         };
-        let Request { method, url, mut headers, body, .. } = request;
+        let Request { method, url, given, mut headers, body, .. } = request;
+        let given = given.unwrap_or_else(|| url.clone());
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
         let mut trail = Trail::new(url, self.policy.redirects);
         loop {
             let url = trail.here().clone();
-            address::check(&url, self.policy.private)?;
-            let mut builder =
-                self.client.request(method.clone(), url.clone()).headers(headers.clone());
+            let open = self.policy.private == Private::Allowed
+                && (url.origin() == given.origin() || address::is_private(&given).await);
+            let (client, private) = if open {
+                (&self.client, Private::Allowed)
+            } else {
+                (&self.public, Private::Refused)
+            };
+            address::check(&url, private)?;
+            let mut builder = client.request(method.clone(), url.clone()).headers(headers.clone());
             if let Some(body) = &body {
                 builder = builder.body(body.clone());
             }

@@ -194,6 +194,10 @@ impl Run<'_> {
     /// Fetches, and tells.
     pub(crate) async fn ask(&self, request: Request, url: &Url) -> Result<Fetched, SyncError> {
         self.progress.step(Step::Reading { url: &shown(url) });
+        let request = match Url::parse(&self.remote.url) {
+            Ok(given) => request.given(given),
+            Err(_) => request,
+        };
         Ok(self.fetcher.fetch(request).await?)
     }
 

@@ -68,6 +68,24 @@ pub(crate) fn check(url: &Url, private: Private) -> Result<(), FetchError> {
     }
 }
 
+/// Whether an address stands for this machine or this network. A name that cannot be resolved here
+/// does not.
+pub(crate) async fn is_private(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    match tokio::net::lookup_host((bare, 0)).await {
+        Ok(mut found) => found.any(|address| !is_public(address.ip())),
+        Err(_) => false,
+    }
+}
+
+/// Whether the environment names a proxy.
+pub(crate) fn has_proxy() -> bool {
+    ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
+        .iter()
+        .any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()))
+}
+
 /// Whether an address is one that anybody may reach: not this machine, not this network, not reserved
 /// (RFC 6890), and not such an address inside a translation (RFC 4291, 6052, 3056).
 pub(crate) fn is_public(ip: IpAddr) -> bool {

@@ -258,6 +258,25 @@ async fn what_is_fetched_for_a_stranger_reaches_no_private_address() {
 }
 
 #[tokio::test]
+async fn a_public_address_that_a_person_gave_leads_to_no_private_one_and_a_private_one_does() {
+    let site = Site::start(|_| document("text/plain", "inside")).await;
+    let fetcher = Fetcher::new(policy()).unwrap();
+    let ask = async |url: &str, given: &str| {
+        let request = Request::read(address(url).unwrap()).given(address(given).unwrap());
+        fetcher.fetch(request).await
+    };
+    let named = site.url("/").replace("127.0.0.1", "localhost");
+    for url in [site.url("/"), named.clone()] {
+        let error = ask(&url, "http://8.8.8.8/feed").await.unwrap_err();
+        assert!(matches!(error, FetchError::Private { .. }), "{error}");
+    }
+    assert_eq!(site.asked().len(), 0);
+    for given in ["http://localhost:1/feed", "http://10.0.0.1/feed", "http://[::1]/feed", &named] {
+        assert!(matches!(ask(&site.url("/"), given).await, Ok(Fetched::Answer(_))), "{given}");
+    }
+}
+
+#[tokio::test]
 async fn what_moved_is_counted() {
     let site = Site::start(|_| document("text/plain", "12345")).await;
     let fetcher = Fetcher::new(policy()).unwrap();

@@ -2,7 +2,8 @@
 
 use crate::world::{Hub, Peer, entry, notes};
 use feedsync::{By, Creation, Format, Item, ItemId, Stamp, Timestamp};
-use feedsync_client::Direction;
+use feedsync_client::fetch::FetchError;
+use feedsync_client::{Direction, SyncError};
 use feedsync_endpoint::Source;
 use feedsync_formats::compose;
 
@@ -208,4 +209,16 @@ async fn an_item_whose_versions_are_more_than_a_page_holds_comes_alone_and_the_r
     assert_eq!(anna.sync(&hub.url()).await.pulled.changed(), 3);
     assert_eq!(anna.item(&id).await.conflicts.len(), 2);
     assert!(anna.state().await == hub.peer.state().await);
+}
+
+#[tokio::test]
+async fn a_remote_at_a_public_address_leads_to_no_private_hub() {
+    let hub = Hub::new("hub").await;
+    let anna = Peer::new("anna").await;
+    let url = "http://8.8.8.8/collections/notes";
+    let mut remote = anna.remote(url).await;
+    remote.state.changes = Some(format!("{}/changes", hub.url()));
+    anna.endpoint().store().change_remote(remote).await.unwrap();
+    let error = anna.try_sync(url, Direction::BOTH).await.unwrap_err();
+    assert!(matches!(error, SyncError::Fetch(FetchError::Private { .. })), "{error}");
 }
