@@ -256,7 +256,10 @@ fn refusal(error: FetchError) -> Result<Posted, SyncError> {
             | StatusCode::UNPROCESSABLE_ENTITY,
         ) => Ok(Posted::Refused(error)),
         Some(
-            StatusCode::FORBIDDEN | StatusCode::METHOD_NOT_ALLOWED | StatusCode::NOT_IMPLEMENTED,
+            StatusCode::FORBIDDEN
+            | StatusCode::METHOD_NOT_ALLOWED
+            | StatusCode::UNSUPPORTED_MEDIA_TYPE
+            | StatusCode::NOT_IMPLEMENTED,
         ) => Ok(Posted::Closed(error)),
         _ => Err(error.into()),
     }

@@ -127,29 +127,32 @@ async fn a_hub_restored_from_a_backup_gets_back_what_it_lost() {
 
 #[tokio::test]
 async fn a_hub_that_takes_no_pushes_is_remembered_as_read_only() {
-    let hub = Hub::new("hub").await;
-    hub.peer.add("theirs").await;
-    let to = hub.address;
-    let site = Site::start(move |asked| match asked.method.as_str() {
-        "POST" => answer(405, &[], ""),
-        _ => vec![Act::Pass { to, bytes: usize::MAX }],
-    })
-    .await;
-    let anna = Peer::new("anna").await;
-    anna.add("mine").await;
-    let url = site.url("/collections/notes");
-    let report = anna.sync(&url).await;
-    assert_eq!(report.pulled.added, 1);
-    assert!(report.state.read_only);
-    assert!(matches!(report.warnings[..], [Warning::ReadOnly(_)]));
-    site.forget();
-    anna.sync(&url).await;
-    assert!(site.asked().iter().all(|asked| asked.method == "GET"));
-    // Asked for nothing else, it is tried again.
-    let push = Direction { pull: false, push: true };
-    let error = anna.try_sync(&url, push).await.unwrap_err();
-    assert!(matches!(error, SyncError::Fetch(_)), "{error}");
-    assert_eq!(anna.try_sync(&hub.url(), push).await.unwrap().pushed.added, 1);
+    // Of no kind, or not of the kind that is kept here.
+    for status in [405, 415] {
+        let hub = Hub::new("hub").await;
+        hub.peer.add("theirs").await;
+        let to = hub.address;
+        let site = Site::start(move |asked| match asked.method.as_str() {
+            "POST" => answer(status, &[], ""),
+            _ => vec![Act::Pass { to, bytes: usize::MAX }],
+        })
+        .await;
+        let anna = Peer::new("anna").await;
+        anna.add("mine").await;
+        let url = site.url("/collections/notes");
+        let report = anna.sync(&url).await;
+        assert_eq!(report.pulled.added, 1);
+        assert!(report.state.read_only);
+        assert!(matches!(report.warnings[..], [Warning::ReadOnly(_)]));
+        site.forget();
+        anna.sync(&url).await;
+        assert!(site.asked().iter().all(|asked| asked.method == "GET"));
+        // Asked for nothing else, it is tried again.
+        let push = Direction { pull: false, push: true };
+        let error = anna.try_sync(&url, push).await.unwrap_err();
+        assert!(matches!(error, SyncError::Fetch(_)), "{error}");
+        assert_eq!(anna.try_sync(&hub.url(), push).await.unwrap().pushed.added, 1);
+    }
 }
 
 #[tokio::test]
