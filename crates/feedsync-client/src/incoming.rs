@@ -1,7 +1,7 @@
 //! Items that came, on their way into the store.
 
-use feedsync::{History, Incorporation, Item, Payload, incorporate};
-use feedsync_endpoint::{Conclusion, Counts, ItemOutcome, Source};
+use feedsync::{History, Incorporation, Item, Payload, Refusal, incorporate};
+use feedsync_endpoint::{Counts, ItemOutcome, Source};
 use feedsync_formats::Reading;
 use feedsync_store::{RemoteState, Snapshot, StoreExt as _};
 
@@ -53,13 +53,13 @@ impl Run<'_> {
             self.report.pulled += counts;
         } else if !items.is_empty() || state.as_ref().is_some_and(|state| *state != self.state) {
             self.fetch_blobs(&items).await?;
-            let conclusion =
-                state.clone().map(|state| Conclusion { remote: self.remote.id, state });
+            let conclusion = state.clone().map(|state| self.conclusion(state));
             let (name, source) = (&self.remote.collection, Source::Remote(self.remote.id));
             let report = self.endpoint.incorporate(name, source, items, conclusion).await?;
             self.report.pulled += report.counts;
             for item in report.items {
                 if let ItemOutcome::Refused(refusal) = item.outcome {
+                    self.postponed |= matches!(refusal, Refusal::TooManyConflicts { .. });
                     let (id, reason) = (Some(item.id.to_string()), refusal.to_string());
                     self.report.refused.push(RefusedItem { by: Side::Here, id, reason });
                 }

@@ -101,6 +101,7 @@ impl Session {
             lacks_complete: false,
             first_refused: None,
             offers_again: false,
+            postponed: false,
         };
         match run.through().await {
             Ok(()) => Ok(run.finish().await?),
@@ -131,6 +132,9 @@ pub(crate) struct Run<'a> {
     pub(crate) first_refused: Option<Number>,
     /// An item was refused that may be taken another time.
     pub(crate) offers_again: bool,
+    /// An item that came was refused by a bound of ours that may pass. It is read again, but not by
+    /// this run: `state` does not ask for it, what is stored does.
+    pub(crate) postponed: bool,
 }
 
 /// What an address turned out to be.
@@ -215,13 +219,23 @@ impl Run<'_> {
     /// Stores how far we are. In a dry run it is only kept in mind.
     pub(crate) async fn remember(&mut self, state: RemoteState) -> Result<(), SyncError> {
         if !self.dry_run && state != self.state {
-            let conclusion = Conclusion { remote: self.remote.id, state: state.clone() };
+            let conclusion = self.conclusion(state.clone());
             let source = Source::Remote(self.remote.id);
             let name = &self.remote.collection;
             self.endpoint.incorporate(name, source, Vec::new(), Some(conclusion)).await?;
         }
         self.state = state;
         Ok(())
+    }
+
+    /// What is stored of a state.
+    pub(crate) fn conclusion(&self, mut state: RemoteState) -> Conclusion {
+        if self.postponed {
+            state.needs_complete = true;
+            // An unchanged feed still has it.
+            (state.etag, state.last_modified) = (None, None);
+        }
+        Conclusion { remote: self.remote.id, state }
     }
 
     pub(crate) fn warn(&mut self, warning: impl Into<Warning>) {
@@ -240,6 +254,7 @@ impl Run<'_> {
             ..self.state.clone()
         };
         self.remember(state).await?;
+        self.state = self.conclusion(self.state.clone()).state;
         let traffic = self.fetcher.traffic();
         Ok(SyncReport {
             requests: traffic.requests(),

@@ -1,7 +1,8 @@
 //! Synchronising with a hub: only what changed travels, both ways.
 
+use crate::scene::{ALL, FEED, Scene};
 use crate::world::{Hub, Peer, entry, notes};
-use feedsync::{By, Creation, Format, Item, ItemId, Stamp, Timestamp};
+use feedsync::{By, Creation, Format, Item, ItemId, MAX_CONFLICTS, Stamp, Timestamp};
 use feedsync_client::fetch::FetchError;
 use feedsync_client::{Direction, SyncError};
 use feedsync_endpoint::Source;
@@ -221,4 +222,34 @@ async fn a_remote_at_a_public_address_leads_to_no_private_hub() {
     anna.endpoint().store().change_remote(remote).await.unwrap();
     let error = anna.try_sync(url, Direction::BOTH).await.unwrap_err();
     assert!(matches!(error, SyncError::Fetch(FetchError::Private { .. })), "{error}");
+}
+
+#[tokio::test]
+async fn an_item_with_too_many_conflicts_here_is_read_again_at_the_next_synchronisation_only() {
+    let scene = Scene::new().await;
+    let one = scene.item("one").await;
+    scene.put(FEED, Some(("0", "5")), false, &[&one]);
+    scene.sync().await;
+    let id = ItemId::new("contested").unwrap();
+    let version = |by: &str| {
+        let when = Timestamp::from_unix_seconds(1).unwrap();
+        let stamp = Stamp::new(when, By::new(by).unwrap());
+        let payload = compose(Format::Atom, &entry(by));
+        Item::create(id.clone(), Creation::default(), &stamp, payload).unwrap()
+    };
+    let endpoint = scene.reader.endpoint();
+    for number in 0..=MAX_CONFLICTS {
+        let items = vec![version(&format!("b{number}"))];
+        endpoint.incorporate(&notes(), Source::Offered, items, None).await.unwrap();
+    }
+    let theirs = version("theirs");
+    scene.put(FEED, Some(("5", "7")), true, &[&theirs]);
+    scene.put(ALL, None, false, &[&one, &theirs]);
+    let report = scene.sync().await;
+    assert_eq!((scene.read(), report.pulled.refused), (vec![FEED.to_owned()], 1));
+    assert!(report.state.needs_complete);
+    // As long as it is refused, each time once.
+    assert!(scene.sync().await.state.needs_complete);
+    assert_eq!(scene.read(), [FEED, ALL]);
+    assert!(scene.reader.remembered(&scene.library.url(FEED)).await.needs_complete);
 }
