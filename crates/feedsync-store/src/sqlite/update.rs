@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use feedsync::{ItemId, Sequence};
+use feedsync::{ItemId, Sequence, Update};
 use rusqlite::{Connection, params};
 
 use super::collections::{self, Shelf};
@@ -35,8 +35,9 @@ pub(super) fn update(
         entries: Default::default(),
         environment: Arc::clone(environment),
     };
+    let memory = Memory::of(connection, id)?;
     for key in keys {
-        let entry = entry(connection, id, key)?;
+        let entry = entry(connection, id, key, memory)?;
         snapshot.entries.insert(key.clone(), entry);
     }
     let writes = decide(&snapshot);
@@ -64,15 +65,48 @@ pub(super) fn update(
     carry_out(connection, id, plan)
 }
 
-fn entry(connection: &Connection, collection: i64, key: &ItemId) -> Result<Entry, StoreError> {
+/// Which memories of what is gone are empty: a subscriber that neither purges nor edits has none, and
+/// is not made to look for each item of a first pull.
+#[derive(Clone, Copy)]
+struct Memory {
+    has_purged: bool,
+    has_issued: bool,
+}
+
+impl Memory {
+    fn of(connection: &Connection, collection: i64) -> Result<Self, StoreError> {
+        Ok(Self {
+            has_purged: connection
+                .prepare_cached("SELECT 1 FROM purged WHERE collection = ?1 LIMIT 1")?
+                .exists([collection])?,
+            has_issued: connection.prepare_cached("SELECT 1 FROM ledger LIMIT 1")?.exists([])?,
+        })
+    }
+}
+
+fn entry(
+    connection: &Connection,
+    collection: i64,
+    key: &ItemId,
+    memory: Memory,
+) -> Result<Entry, StoreError> {
+    let purged = if memory.has_purged { purged(connection, collection, key)? } else { Vec::new() };
+    let issued = if memory.has_issued { issued(connection, key)? } else { Vec::new() };
+    Ok(Entry { item: item(connection, collection, key)?, purged, issued })
+}
+
+fn purged(
+    connection: &Connection,
+    collection: i64,
+    key: &ItemId,
+) -> Result<Vec<Update>, StoreError> {
     let mut statement =
         connection.prepare_cached("SELECT vector FROM purged WHERE collection = ?1 AND id = ?2")?;
     let mut found = statement.query(params![collection, key.as_str()])?;
-    let purged = match found.next()? {
-        Some(row) => rows::updates(&row.get::<_, String>(0)?)?,
-        None => Vec::new(),
-    };
-    Ok(Entry { item: item(connection, collection, key)?, purged, issued: issued(connection, key)? })
+    match found.next()? {
+        Some(row) => rows::updates(&row.get::<_, String>(0)?),
+        None => Ok(Vec::new()),
+    }
 }
 
 pub(super) fn item(
