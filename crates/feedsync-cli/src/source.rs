@@ -4,7 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use feedsync::Payload;
-use feedsync_client::fetch::{Fetcher, Policy, Private, address};
+use feedsync_client::fetch::{Fetcher, Policy, Private, address, shown_text};
 use feedsync_formats::{Limits, Mode, ReadOptions, read_item};
 
 use crate::failure::Failure;
@@ -27,11 +27,13 @@ impl Source {
     /// Reads a file, `-` for standard input, or an `http` or `https` address.
     pub(crate) async fn load(name: &str) -> Result<Self, Failure> {
         if name.starts_with("http://") || name.starts_with("https://") {
-            let _progress = Progress::spinner(&format!("reading {name}"));
+            let shown = shown_text(name);
+            let _progress = Progress::spinner(&format!("reading {shown}"));
             let response = fetcher()?.document(address(name)?, ACCEPT).await?;
-            let address = response.url().to_string();
+            // It becomes the base of relative links in what is imported, so it must hold no secret.
+            let address = shown_text(response.url().as_str());
             let bytes = response.bytes().to_vec();
-            return Ok(Self { name: name.to_owned(), bytes, address: Some(address) });
+            return Ok(Self { name: shown, bytes, address: Some(address) });
         }
         // One byte more than is read, so that the reader says what is too large.
         let limit = Limits::default().bytes as u64 + 1;

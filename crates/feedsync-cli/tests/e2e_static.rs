@@ -85,3 +85,21 @@ fn a_plain_feed_is_imported_and_cannot_be_synchronised() {
     assert_eq!(place.run(&["validate", &url]).code, 0);
     desk.run(&["import", "notes", &format!("{}/none", files.url)]).fails(4, "404");
 }
+
+#[test]
+fn credentials_of_an_address_are_neither_shown_nor_imported() {
+    let place = Place::new();
+    let Some(files) = Files::serve(&place, "www") else { return };
+    let desk = place.desk("desk");
+    let feed = "<feed xmlns=\"http://www.w3.org/2005/Atom\"><id>urn:x:feed</id><title>F</title>\
+        <updated>2026-01-01T00:00:00Z</updated><entry><id>urn:x:1</id><title>T</title>\
+        <updated>2026-01-01T00:00:00Z</updated><link href=\"relative\"/></entry></feed>";
+    std::fs::write(place.path("www/feed.atom"), feed).unwrap();
+    let url = format!("{}/feed.atom", files.url.replace("://", "://anna:secret@"));
+    assert_eq!(desk.ok(&["import", "notes", &url]), "1 added\n");
+    let exported = desk.ok(&["export", "notes", "--to", "atom"]);
+    assert!(exported.contains(&files.url), "the base of relative links: {exported}");
+    assert!(!exported.contains("secret"), "{exported}");
+    let missing = desk.run(&["import", "notes", &url.replace("feed.atom", "none")]);
+    assert!(!missing.err.contains("secret"), "{missing:?}");
+}
