@@ -64,9 +64,9 @@ impl Content {
             title: self.title,
             content: self.content,
             content_type: ContentType::Text,
-            updated: now(endpoint),
+            updated: None,
         };
-        Ok(revise(payload, &revision)?)
+        revised(endpoint, payload, revision)
     }
 }
 
@@ -77,9 +77,16 @@ pub(crate) fn with_text(
     content: String,
 ) -> Result<Payload, Failure> {
     let content_type = entry(payload).content_type;
-    let updated = now(endpoint);
-    let revision = Revision { title: None, content: Some(content), content_type, updated };
-    Ok(revise(payload, &revision)?)
+    let revision = Revision { title: None, content: Some(content), content_type, updated: None };
+    revised(endpoint, payload, revision)
+}
+
+/// The payload revised and dated; the same if the revision changes nothing but the date.
+fn revised(endpoint: &Endpoint, payload: &Payload, revision: Revision) -> Result<Payload, Failure> {
+    if revise(payload, &revision)? == *payload {
+        return Ok(payload.clone());
+    }
+    Ok(revise(payload, &Revision { updated: now(endpoint), ..revision })?)
 }
 
 fn now(endpoint: &Endpoint) -> Option<Timestamp> {

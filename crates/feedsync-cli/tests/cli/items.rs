@@ -70,6 +70,8 @@ fn an_edit_without_flags_opens_an_editor_on_the_content() {
     assert_eq!(edit("sh editor.sh x"), Some(0));
     let item = &desk.json(&["ls", "notes"])[0];
     assert_eq!((&item["title"], &item["content"]), (&"Milk".into(), &"three litres".into()));
+    // Another second is no change.
+    std::thread::sleep(std::time::Duration::from_millis(1100));
     assert_eq!(edit("true"), Some(1), "nothing changed");
     assert_eq!(edit("false"), Some(1), "the editor gave up");
     assert_eq!(edit("no-such-editor"), Some(2));
