@@ -1,28 +1,11 @@
 //! Deleting an item and dropping its data.
 
-use std::sync::Arc;
+mod support;
 
-use feedsync::{Creation, Edit, Format, Incorporation, incorporate};
-use feedsync_endpoint::{Endpoint, EndpointError, Source};
-use feedsync_formats::{Entry, compose, entry};
-use feedsync_store::{CollectionName, EndpointName, MemoryStore, NewCollection, SystemEnvironment};
-
-fn notes() -> CollectionName {
-    CollectionName::new("notes").unwrap()
-}
-
-async fn endpoint(name: &str) -> Endpoint {
-    let store = MemoryStore::new(&EndpointName::new(name).unwrap(), Arc::new(SystemEnvironment));
-    let endpoint = Endpoint::new(Arc::new(store), Arc::new(SystemEnvironment));
-    let (title, settings) = ("Notes".to_owned(), Default::default());
-    let new = NewCollection { name: notes(), title, format: Format::Atom, settings };
-    endpoint.store().create_collection(new).await.unwrap();
-    endpoint
-}
-
-fn titled(title: &str) -> feedsync::Payload {
-    compose(Format::Atom, &Entry { title: Some(title.to_owned()), ..Entry::default() })
-}
+use feedsync::{Creation, Edit, Incorporation, incorporate};
+use feedsync_endpoint::{EndpointError, Source};
+use feedsync_formats::entry;
+use support::{endpoint, notes, titled};
 
 #[tokio::test]
 async fn a_truncated_tombstone_keeps_every_history_and_supersedes_what_it_dropped() {

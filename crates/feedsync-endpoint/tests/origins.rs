@@ -1,35 +1,15 @@
 //! Whose an item is: what may be discarded, and what is refused.
 
-use std::sync::Arc;
+mod support;
 
-use feedsync::{Base, Creation, Edit, Format, Payload, Refusal};
+use feedsync::{Base, Creation, Edit, Refusal};
 use feedsync_endpoint::{EditFailure, Endpoint, EndpointError, ItemOutcome, Seen, Source};
-use feedsync_formats::{Entry, compose};
-use feedsync_store::{
-    CollectionName, EndpointName, MemoryStore, NewCollection, NewRemote, Origin, RemoteId,
-    SystemEnvironment,
-};
-
-fn notes() -> CollectionName {
-    CollectionName::new("notes").unwrap()
-}
-
-async fn endpoint(name: &str) -> Endpoint {
-    let store = MemoryStore::new(&EndpointName::new(name).unwrap(), Arc::new(SystemEnvironment));
-    let endpoint = Endpoint::new(Arc::new(store), Arc::new(SystemEnvironment));
-    let (title, settings) = ("Notes".to_owned(), Default::default());
-    let new = NewCollection { name: notes(), title, format: Format::Atom, settings };
-    endpoint.store().create_collection(new).await.unwrap();
-    endpoint
-}
+use feedsync_store::{NewRemote, Origin, RemoteId};
+use support::{endpoint, notes, titled};
 
 async fn remote(endpoint: &Endpoint, url: &str) -> RemoteId {
     let new = NewRemote { collection: notes(), name: None, url: url.into() };
     endpoint.store().add_remote(new).await.unwrap().id
-}
-
-fn titled(title: &str) -> Payload {
-    compose(Format::Atom, &Entry { title: Some(title.to_owned()), ..Entry::default() })
 }
 
 /// R-F36: items that came from another subscription as well stay.

@@ -128,5 +128,25 @@ fn is_iri(text: &str) -> bool {
     iri_string::types::IriStr::new(text).is_ok()
 }
 
+/// `link` and `category` elements as Atom has them; POX borrows them.
+fn push_links_and_categories(out: &mut String, entry: &Entry) {
+    for link in &entry.links {
+        out.push_str("<link");
+        push_attribute(out, "rel", Some(&link.rel));
+        push_attribute(out, "href", Some(&link.href));
+        push_attribute(out, "type", link.media_type.as_deref());
+        push_attribute(out, "title", link.title.as_deref());
+        push_attribute(out, "length", link.length.map(|length| length.to_string()).as_deref());
+        out.push_str("/>");
+    }
+    for category in &entry.categories {
+        out.push_str("<category");
+        push_attribute(out, "term", Some(&category.term));
+        push_attribute(out, "scheme", category.scheme.as_deref());
+        push_attribute(out, "label", category.label.as_deref());
+        out.push_str("/>");
+    }
+}
+
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,7 @@
 
 use feedsync::ItemId;
 
-use super::{content_element, is_iri, push_attribute, push_element};
+use super::{content_element, is_iri, push_element, push_links_and_categories};
 use crate::entry::Entry;
 
 /// Stands for a date that nobody knows; the element is required.
@@ -24,22 +24,7 @@ pub(super) fn text(entry: &Entry, extension: &str) -> String {
     push_element(&mut out, "email", author.email.as_deref().filter(|email| email.contains('@')));
     push_element(&mut out, "uri", author.uri.as_deref());
     out.push_str("</author>");
-    for link in &entry.links {
-        out.push_str("<link");
-        push_attribute(&mut out, "rel", Some(&link.rel));
-        push_attribute(&mut out, "href", Some(&link.href));
-        push_attribute(&mut out, "type", link.media_type.as_deref());
-        push_attribute(&mut out, "title", link.title.as_deref());
-        push_attribute(&mut out, "length", link.length.map(|length| length.to_string()).as_deref());
-        out.push_str("/>");
-    }
-    for category in &entry.categories {
-        out.push_str("<category");
-        push_attribute(&mut out, "term", Some(&category.term));
-        push_attribute(&mut out, "scheme", category.scheme.as_deref());
-        push_attribute(&mut out, "label", category.label.as_deref());
-        out.push_str("/>");
-    }
+    push_links_and_categories(&mut out, entry);
     push_element(&mut out, "summary", entry.summary.as_deref());
     let body = entry.content.as_deref().unwrap_or_default();
     content_element(&mut out, "content", body, &entry.content_type);

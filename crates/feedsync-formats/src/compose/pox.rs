@@ -1,6 +1,6 @@
 //! A POX element: no format of its own, so the names of Atom without its namespace.
 
-use super::{content_element, push_attribute, push_element};
+use super::{content_element, push_element, push_links_and_categories};
 use crate::entry::Entry;
 
 pub(super) fn text(entry: &Entry, extension: &str) -> String {
@@ -20,22 +20,7 @@ pub(super) fn text(entry: &Entry, extension: &str) -> String {
     }
     push_element(&mut out, "published", entry.published.map(|date| date.to_string()).as_deref());
     push_element(&mut out, "updated", entry.updated.map(|date| date.to_string()).as_deref());
-    for link in &entry.links {
-        out.push_str("<link");
-        push_attribute(&mut out, "rel", Some(&link.rel));
-        push_attribute(&mut out, "href", Some(&link.href));
-        push_attribute(&mut out, "type", link.media_type.as_deref());
-        push_attribute(&mut out, "title", link.title.as_deref());
-        push_attribute(&mut out, "length", link.length.map(|length| length.to_string()).as_deref());
-        out.push_str("/>");
-    }
-    for category in &entry.categories {
-        out.push_str("<category");
-        push_attribute(&mut out, "term", Some(&category.term));
-        push_attribute(&mut out, "scheme", category.scheme.as_deref());
-        push_attribute(&mut out, "label", category.label.as_deref());
-        out.push_str("/>");
-    }
+    push_links_and_categories(&mut out, entry);
     out.push_str(extension);
     out.push_str("</item>");
     out
