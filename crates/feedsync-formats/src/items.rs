@@ -1,6 +1,7 @@
 //! Items of an XML feed: `sx:sync`, payload and conflicts, one by one. A fault in one refuses that
 //! one (R-F8).
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::Range;
 
@@ -14,7 +15,7 @@ use crate::payload::{Extraction, extract};
 use crate::reading::Refused;
 use crate::remarks::{Fault, Places, Remarks};
 use crate::sync::{Stamp, read_sync, sync_of};
-use crate::xml::{Element, Namespace, XmlError};
+use crate::xml::{Element, Namespace, XmlError, define_references};
 
 /// Where an item stands in the text, and its place among the feed's items if it was read.
 #[derive(Debug, Clone)]
@@ -86,6 +87,9 @@ impl<'o> Items<'o> {
     ) -> Result<Option<ItemId>, XmlError> {
         let first_remark = self.remarks.len();
         let start = element.span().start;
+        if self.options.mode == Mode::Tolerant {
+            self.remarks.warn_of_undefined(element, &extras.cuts);
+        }
         let mut outcome = self.item(element, context, extras);
         if self.versions > self.options.limits.items {
             let message = format!("more than {} items", self.options.limits.items);
@@ -218,6 +222,11 @@ impl<'o> Items<'o> {
         let claims: &[_] = if self_contained { &[] } else { &extras.claims };
         let mut payload = String::with_capacity(element.span().len().min(1 << 16));
         extract(&mut payload, element, context, Extraction { cuts: &cuts, self_contained, claims });
+        if self.options.mode == Mode::Tolerant
+            && let Cow::Owned(defined) = define_references(&payload)
+        {
+            payload = defined;
+        }
         let version = restore(Version {
             updates,
             deleted,
@@ -253,5 +262,5 @@ fn same_kind(child: Element<'_, '_>, item: Element<'_, '_>) -> bool {
 /// The id that an item claims, for the report.
 fn raw_id(item: Element<'_, '_>) -> Option<String> {
     let sync = item.child(Namespace::FEEDSYNC, "sync")?;
-    sync.value("id").map(std::borrow::Cow::into_owned)
+    sync.value("id").map(Cow::into_owned)
 }

@@ -13,6 +13,7 @@ mod document;
 mod entry;
 mod feed;
 mod head;
+mod html_names;
 mod items;
 pub mod json;
 mod mapping;

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use crate::html_names::named;
 use crate::xml::Element;
 
 /// Whether something that looks like a tag or a comment is in the text.
@@ -62,7 +63,7 @@ pub(crate) fn plain(html: &str) -> String {
     unescape(&text).trim().to_owned()
 }
 
-/// Undoes character references: numbers, and the names in daily use.
+/// Undoes character references: numbers, and the names that HTML 4 has.
 pub(crate) fn unescape(html: &str) -> String {
     let mut text = String::with_capacity(html.len());
     let mut rest = html;
@@ -100,17 +101,7 @@ fn referenced(name: &str) -> Option<char> {
         "gt" => '>',
         "quot" => '"',
         "apos" => '\'',
-        "nbsp" => '\u{a0}',
-        "ndash" => '\u{2013}',
-        "mdash" => '\u{2014}',
-        "hellip" => '\u{2026}',
-        "lsquo" => '\u{2018}',
-        "rsquo" => '\u{2019}',
-        "ldquo" => '\u{201c}',
-        "rdquo" => '\u{201d}',
-        "copy" => '\u{a9}',
-        "euro" => '\u{20ac}',
-        _ => return None,
+        _ => return named(name),
     })
 }
 

@@ -5,8 +5,8 @@
 pub enum Mode {
     /// For protocol bodies and `validate`: DTDs are refused, every fault is reported as one.
     Strict,
-    /// For feeds of the web: DTDs are ignored, undefined references are kept as text, RSS may lack
-    /// what it should have. Nothing is repaired silently and no `sx` value is guessed.
+    /// For feeds of the web: DTDs are ignored, undefined references are read as HTML's characters or as
+    /// text, RSS may lack what it should have. Nothing is repaired silently and no `sx` value is guessed.
     Tolerant,
 }
 

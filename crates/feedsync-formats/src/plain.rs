@@ -12,9 +12,9 @@ use crate::json;
 use crate::options::ReadOptions;
 use crate::payload::{Extraction, extract};
 use crate::read::{check_is_xml, looks_like_json};
-use crate::xml::{Element, Namespace, Tree, XmlError, decode};
+use crate::xml::{Element, Namespace, Tree, XmlError, decode, define_references};
 
-/// The items of a document that have no `sx:sync`.
+/// The items of a document that have no `sx:sync`, of FeedSync or of SSE.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plain {
     /// The format it is in.
@@ -115,7 +115,8 @@ struct Items {
 impl Items {
     /// Takes up the items in an element; its depth is bounded by the options.
     fn visit<'a>(&mut self, element: Element<'_, 'a>, context: &Context<'a>) {
-        if self.starts.contains(&element.span().start) {
+        let in_sse = |child: Element<'_, '_>| child.local() == "sync" && child.namespace().is_sse();
+        if self.starts.contains(&element.span().start) && !element.children().any(in_sse) {
             self.payloads.push(payload(self.format, element, context));
         }
         let inside = context.enter(element.document(), element.attributes());
@@ -135,7 +136,7 @@ fn payload<'a>(format: Format, element: Element<'_, 'a>, context: &Context<'a>) 
     let mut text = String::with_capacity(element.span().len());
     let extraction = Extraction { cuts: &cuts, ..Extraction::default() };
     extract(&mut text, element, context, extraction);
-    Payload::new(format, text)
+    Payload::new(format, define_references(&text))
 }
 
 fn is_object(node: json::Node<'_>) -> bool {

@@ -1,7 +1,11 @@
 //! Faults and warnings while a document is read, by byte offset until the end.
 
+use std::ops::Range;
+
 use crate::diagnostic::{Diagnostic, Position, Severity};
+use crate::html_names::named;
 use crate::options::Mode;
+use crate::xml::{Element, undefined_references};
 
 /// A fault in a part of a document.
 #[derive(Debug, Clone)]
@@ -51,6 +55,31 @@ impl Remarks {
             Mode::Tolerant => Severity::Warning,
         };
         self.remarks.push(Remark { severity, item: None, fault });
+    }
+
+    /// Tolerant reading takes references that XML does not define for a character of HTML or for text:
+    /// one warning for an element, without the spans that are cut out of it.
+    pub(crate) fn warn_of_undefined(&mut self, element: Element<'_, '_>, cuts: &[Range<usize>]) {
+        let text = element.document();
+        let Range { start, end } = element.span();
+        let starts = std::iter::once(start).chain(cuts.iter().map(|cut| cut.end));
+        let ends = cuts.iter().map(|cut| cut.start).chain([end]);
+        let mut found = starts.zip(ends).flat_map(|(start, end)| {
+            undefined_references(&text[start..end])
+                .map(move |span| start + span.start..start + span.end)
+        });
+        let Some(first) = found.next() else { return };
+        let taken = match named(&text[first.start + 1..first.end - 1]) {
+            Some(character) => format!("for U+{:04X}", u32::from(character)),
+            None => "for text".to_owned(),
+        };
+        let more = match found.count() {
+            0 => String::new(),
+            count => format!("; so are {count} more in this element"),
+        };
+        let name: String = text[first.clone()].chars().take(80).collect();
+        let message = format!("the reference {name} is not defined and was taken {taken}{more}");
+        self.warn(Fault::new(first.start, "XML 1.0 4.1", message));
     }
 
     /// Names the item that all remarks from the given one on are about.

@@ -9,10 +9,12 @@ use feedsync::{ItemId, Payload};
 
 use super::observed::{Sibling, indexes};
 use super::sharing::read_sharing;
-use super::sync::{Kind, SyncSource, furniture_of, is_sse, payload_of, read_sync, sync_of};
+use super::sync::{
+    Kind, SyncSource, furniture_of, is_inner, is_sse, payload_of, read_sync, sync_of,
+};
 use crate::context::Context;
 use crate::diagnostic::{Diagnostic, ReadError, Severity};
-use crate::options::ReadOptions;
+use crate::options::{Mode, ReadOptions};
 use crate::reading::Refused;
 use crate::remarks::{Fault, Places, Remarks};
 use crate::sync::is_self_contained;
@@ -230,6 +232,11 @@ impl<'a> Reading<'a, '_> {
         inside: &Context<'a>,
     ) -> Option<Entry> {
         let first = self.remarks.len();
+        if self.options.mode == Mode::Tolerant {
+            let inner = element.children().filter(|child| is_inner(*child, self.kind));
+            let cuts: Vec<_> = inner.map(Element::span).collect();
+            self.remarks.warn_of_undefined(element, &cuts);
+        }
         let index = self.plain_items + self.refused.len() + self.entries.len();
         let sync = match sync_of(element) {
             Ok(Some(sync)) => sync,

@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::options::ReadOptions;
 use crate::payload::{Extraction, OWN, extract};
 use crate::remarks::{Fault, Remarks};
-use crate::xml::{Element, Namespace};
+use crate::xml::{Element, Namespace, define_references};
 
 /// The elements that can be items of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -199,7 +199,8 @@ pub(super) fn furniture_of<'a>(
     alone(element, context, self_contained, |child| is_inner(child, kind))
 }
 
-fn is_inner(child: Element<'_, '_>, kind: Kind) -> bool {
+/// Whether this is an outline in an outline, which is not part of it.
+pub(super) fn is_inner(child: Element<'_, '_>, kind: Kind) -> bool {
     kind == Kind::OPML && kind.is(child)
 }
 
@@ -214,7 +215,7 @@ fn alone<'a>(
     let mut text = String::new();
     let extraction = Extraction { cuts: &cuts, self_contained, claims: &[] };
     extract(&mut text, element, context, extraction);
-    text
+    define_references(&text).into_owned()
 }
 
 fn source<'a>(sync: Element<'_, 'a>, context: &Context<'a>) -> SyncSource {

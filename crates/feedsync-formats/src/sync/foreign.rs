@@ -6,7 +6,7 @@
 
 use crate::context::Context;
 use crate::payload::{PayloadTag, push_declaration, uses};
-use crate::xml::{Attribute, Element, Namespace, Node, NodeKind};
+use crate::xml::{Attribute, Element, Namespace, Node, NodeKind, define_references};
 
 /// The foreign markup on an element; `None` if there is none. The predicates say what is FeedSync's;
 /// `context` is the one inside the element.
@@ -65,7 +65,7 @@ pub(super) fn collect(
         out.push_str(element.local());
         out.push('>');
     }
-    Some(out)
+    Some(define_references(&out).into_owned())
 }
 
 /// The two parts of such a text: what goes into the start tag, what goes between the tags.

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::error::XmlError;
+use crate::html_names::named;
 use crate::options::Mode;
 
 /// White space as XML has it.
@@ -120,7 +121,7 @@ pub(super) fn name_length(text: &str) -> usize {
 
 /// One reference: how long it is and the character it stands for; `None` for an entity that is not
 /// one of the five.
-fn reference(text: &str) -> Result<(usize, Option<char>), &'static str> {
+pub(super) fn reference(text: &str) -> Result<(usize, Option<char>), &'static str> {
     debug_assert!(text.starts_with('&'));
     let Some(end) = text.bytes().take(4096).position(|byte| byte == b';') else {
         return Err("'&' must begin a reference such as '&amp;'");
@@ -167,8 +168,8 @@ pub(super) fn check_reference(text: &str, offset: usize, mode: Mode) -> Result<u
     }
 }
 
-/// The text that a checked raw text stands for: references replaced, line ends made `\n`. References
-/// to entities that are not among the five stay as they are.
+/// The text that a checked raw text stands for: references replaced, line ends made `\n`. Of the
+/// references that XML does not define, those to HTML's characters are replaced, others stay as they are.
 pub(crate) fn unescape(raw: &str) -> Cow<'_, str> {
     if memchr::memchr2(b'&', b'\r', raw.as_bytes()).is_none() {
         return Cow::Borrowed(raw);
@@ -218,7 +219,10 @@ fn take_reference<'a>(rest: &'a str, out: &mut String) -> &'a str {
             &rest[length..]
         }
         Ok((length, None)) => {
-            out.push_str(&rest[..length]);
+            match named(&rest[1..length - 1]) {
+                Some(character) => out.push(character),
+                None => out.push_str(&rest[..length]),
+            }
             &rest[length..]
         }
         // Checked texts have no such reference; an unchecked one is kept as it is.

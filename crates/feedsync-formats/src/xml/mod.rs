@@ -8,7 +8,8 @@
 //! Checked are: one root and no text outside it, names (XML 1.0, fifth edition), characters, `]]>` in
 //! text, `<` in attribute values, quotes, duplicate attributes (also after namespace resolution),
 //! references, prefixes, nesting. A document type is refused in strict mode and skipped in tolerant
-//! mode, in which references that it may have defined are kept as text: no entity is ever expanded.
+//! mode, in which references that it may have defined are characters of HTML or text: no entity is ever
+//! expanded.
 //!
 //! The scanner is our own: every rule above has to be checked on top of any event reader that we
 //! know, and finding where a token ends is the small part of it.
@@ -23,6 +24,7 @@ mod reader;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod undefined;
 
 pub(crate) use attributes::Attribute;
 pub(crate) use characters::{collapse, is_space, is_white, unescape};
@@ -32,3 +34,4 @@ pub(crate) use escape::{escape_attribute, escape_text};
 pub(crate) use namespace::{Namespace, Namespaces};
 pub(crate) use reader::{Reader, StartTag, Token};
 pub(crate) use tree::{Element, Node, NodeKind, Tree};
+pub(crate) use undefined::{define_references, undefined_references};

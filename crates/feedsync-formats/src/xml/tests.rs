@@ -88,7 +88,7 @@ fn tolerant_reading_skips_a_document_type_and_expands_nothing() {
                 <a d='&c;'>&c;&nbsp;</a>";
     assert!(read_through(bomb, Mode::Strict).is_err());
     let (tree, _) = Tree::parse(bomb, Mode::Tolerant, &Limits::default()).unwrap();
-    assert_eq!(tree.root().text(), "&c;&nbsp;");
+    assert_eq!(tree.root().text(), "&c;\u{a0}");
     assert_eq!(tree.root().value("d").unwrap(), "&c;");
     assert!(read_through("<a/><!DOCTYPE a>", Mode::Tolerant).is_err());
     assert!(read_through("<!DOCTYPE a [<a/>", Mode::Tolerant).is_err());
