@@ -1,8 +1,9 @@
-//! Bytes to text and back, by byte order mark and declaration (XML 1.0, 4.3.3 and appendix F).
+//! Bytes to text, by byte order mark and declaration (XML 1.0, 4.3.3 and appendix F).
 
 use std::borrow::Cow;
+use std::ops::Range;
 
-use encoding_rs::{DecoderResult, EncoderResult};
+use encoding_rs::DecoderResult;
 
 use super::attributes::skip_space;
 use crate::diagnostic::ReadError;
@@ -11,12 +12,12 @@ use crate::options::{Mode, ReadOptions};
 /// The encoding of a document, enough to write it again as it came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Encoding {
-    scheme: Scheme,
-    mark: bool,
+    pub(super) scheme: Scheme,
+    pub(super) mark: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Scheme {
+pub(super) enum Scheme {
     Utf8,
     Utf16 {
         big_endian: bool,
@@ -30,58 +31,6 @@ enum Scheme {
 impl Encoding {
     /// UTF-8 without a byte order mark.
     pub(crate) const UTF_8: Self = Self { scheme: Scheme::Utf8, mark: false };
-
-    /// The bytes of a text. A character that the encoding does not have becomes a reference.
-    pub(crate) fn encode(self, text: &str) -> Vec<u8> {
-        let mut out = Vec::with_capacity(text.len() + 3);
-        match self.scheme {
-            Scheme::Utf8 => {
-                if self.mark {
-                    out.extend_from_slice(b"\xef\xbb\xbf");
-                }
-                out.extend_from_slice(text.as_bytes());
-            }
-            Scheme::Utf16 { big_endian } => {
-                let mark = self.mark.then_some(0xfeff);
-                for unit in mark.into_iter().chain(text.encode_utf16()) {
-                    out.extend(if big_endian { unit.to_be_bytes() } else { unit.to_le_bytes() });
-                }
-            }
-            Scheme::Latin1 | Scheme::Ascii => {
-                let limit = if self.scheme == Scheme::Latin1 { 256 } else { 128 };
-                for character in text.chars() {
-                    match u8::try_from(u32::from(character)) {
-                        Ok(byte) if u32::from(byte) < limit => out.push(byte),
-                        _ => push_reference(&mut out, character),
-                    }
-                }
-            }
-            Scheme::Other(encoding) => encode_other(encoding, text, &mut out),
-        }
-        out
-    }
-}
-
-fn push_reference(out: &mut Vec<u8>, character: char) {
-    out.extend_from_slice(format!("&#{};", u32::from(character)).as_bytes());
-}
-
-fn encode_other(encoding: &'static encoding_rs::Encoding, text: &str, out: &mut Vec<u8>) {
-    let mut encoder = encoding.new_encoder();
-    let mut rest = text;
-    loop {
-        let room = encoder
-            .max_buffer_length_from_utf8_without_replacement(rest.len())
-            .unwrap_or(rest.len().saturating_mul(4) + 16);
-        out.reserve(room);
-        let (result, read) = encoder.encode_from_utf8_to_vec_without_replacement(rest, out, true);
-        rest = &rest[read..];
-        match result {
-            EncoderResult::InputEmpty => return,
-            EncoderResult::OutputFull => {}
-            EncoderResult::Unmappable(character) => push_reference(out, character),
-        }
-    }
 }
 
 /// The text of a document, without its byte order mark, and its encoding.
@@ -208,9 +157,16 @@ fn detect(bytes: &[u8], mode: Mode) -> Result<(Encoding, &[u8]), ReadError> {
 
 /// The encoding that the XML declaration at the start of the bytes names.
 fn declared_encoding(bytes: &[u8]) -> Option<&str> {
-    let rest = bytes.strip_prefix(b"<?xml")?;
-    let rest = &rest[..rest.len().min(1024)];
-    let declaration = &rest[..memchr::memmem::find(rest, b"?>")?];
+    std::str::from_utf8(&bytes[declared_span(bytes)?]).ok()
+}
+
+/// Where the XML declaration at the start of the bytes names the encoding.
+pub(super) fn declared_span(bytes: &[u8]) -> Option<Range<usize>> {
+    let start = &bytes[..bytes.len().min(1024)];
+    if !start.starts_with(b"<?xml") {
+        return None;
+    }
+    let declaration = &start[..memchr::memmem::find(start, b"?>")?];
     let after = memchr::memmem::find(declaration, b"encoding")? + "encoding".len();
     let equals = skip_space(declaration, after);
     if declaration.get(equals) != Some(&b'=') {
@@ -218,6 +174,6 @@ fn declared_encoding(bytes: &[u8]) -> Option<&str> {
     }
     let quote = skip_space(declaration, equals + 1);
     let mark = *declaration.get(quote).filter(|byte| matches!(byte, b'"' | b'\''))?;
-    let value = &declaration[quote + 1..];
-    std::str::from_utf8(&value[..memchr::memchr(mark, value)?]).ok()
+    let length = memchr::memchr(mark, &declaration[quote + 1..])?;
+    Some(quote + 1..quote + 1 + length)
 }

@@ -16,6 +16,7 @@
 
 mod attributes;
 mod characters;
+mod encode;
 mod encoding;
 mod error;
 mod escape;
