@@ -22,5 +22,5 @@ mod wire;
 pub use error::SyncError;
 pub use progress::{Progress, Silent, Step};
 pub use report::{RefusedItem, Side, SyncReport, Warning};
-pub use session::{CHANGES, Direction, Session};
+pub use session::{Direction, Session};
 pub use watch::{Due, Pace, Watch};

@@ -4,7 +4,7 @@ use feedsync::window::{
     self, Conclusion, Reason, Step, after_complete, after_reading, without_complete,
 };
 use feedsync::{Related, RelatedKind, Sharing, Timestamp, Window};
-use feedsync_formats::Reading;
+use feedsync_formats::{MEDIA_TYPES, Reading};
 use feedsync_store::{Moment, Number, RemoteState, Until};
 
 use crate::complete::Whole;
@@ -12,7 +12,7 @@ use crate::error::SyncError;
 use crate::fetch::{FetchError, Fetched, Request, Response, Url, Validators, shown, with_pairs};
 use crate::report::Warning;
 use crate::session::Run;
-use crate::wire::{ACCEPT_HUB, Origin, decode};
+use crate::wire::{Origin, decode};
 
 /// Items asked for at once.
 const PAGE_ITEMS: usize = 1_000;
@@ -74,7 +74,8 @@ impl Run<'_> {
             let before = place.clone().or_else(|| self.state.until.clone());
             let url = page_url(hub, before.as_deref(), items);
             let bound = if items > 1 { PAGE_BYTES } else { u64::MAX };
-            let request = Request::read(url.clone()).accept(ACCEPT_HUB).within(bound);
+            // Any format with equal liking, so that a hub takes the collection's own.
+            let request = Request::read(url.clone()).accept(MEDIA_TYPES).within(bound);
             let read = match self.ask(request.unless(&self.validators()), &url).await {
                 Ok(Fetched::NotModified) => return Ok(()),
                 Ok(Fetched::Answer(response)) => self.read(*response, Origin::Hub).await,

@@ -5,6 +5,7 @@
 //! is reported and passed over, the others go.
 
 use feedsync_endpoint::{Counts, EndpointError};
+use feedsync_formats::media_type;
 use feedsync_store::{Collection, Number, Origin, PageLimit, RemoteState, StoredItem};
 use http::StatusCode;
 use serde::Deserialize;
@@ -174,8 +175,7 @@ impl Run<'_> {
         collection: &Collection,
         body: String,
     ) -> Result<Posted, SyncError> {
-        let media_type = wire::media_type(collection.format);
-        let request = Request::post(hub.clone(), media_type, body)
+        let request = Request::post(hub.clone(), media_type(collection.format), body)
             .accept("application/json")
             .within(PAGE_BYTES);
         let response = match self.fetcher.fetch(request).await {

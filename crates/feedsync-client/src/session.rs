@@ -1,8 +1,8 @@
 //! Synchronising one collection with one remote (section 4.1).
 //!
 //! Any feed will do: a static file on any web server is read by the letter of 4.1, with the readings
-//! R-F28 to R-F38. A feed whose answer names a feed with the relation [`CHANGES`] is a hub's: it is
-//! read in pages after what we remember, and takes our changes.
+//! R-F28 to R-F38. A feed whose answer names a feed with the relation [`CHANGES_RELATION`] is a hub's:
+//! it is read in pages after what we remember, and takes our changes.
 //!
 //! Order: pull, then push, so that what is pushed has been merged and what the push adds there can be
 //! remembered without reading it again. Each page and the place after it are stored in one
@@ -11,6 +11,7 @@
 use std::time::{Duration, SystemTime};
 
 use feedsync_endpoint::{Conclusion, Endpoint, Source};
+use feedsync_formats::CHANGES_RELATION;
 use feedsync_store::{Moment, Number, Remote, RemoteState};
 use http::StatusCode;
 
@@ -23,9 +24,6 @@ use crate::progress::{Progress, Step};
 use crate::push::Aftermath;
 use crate::report::{SyncReport, Warning};
 use crate::wire::ACCEPT_FEED;
-
-/// The relation of a link to a collection's FeedSync feed on a hub, which takes `POST` there.
-pub const CHANGES: &str = "urn:feedsync:1:changes";
 
 /// Times that a push which found changes of others is followed by another round.
 const ROUNDS: usize = 3;
@@ -181,7 +179,7 @@ impl Run<'_> {
             Fetched::NotModified => return Ok(Peer::Unchanged),
             Fetched::Answer(response) => response,
         };
-        let Some(hub) = response.link(CHANGES) else {
+        let Some(hub) = response.link(CHANGES_RELATION) else {
             return Ok(Peer::Feed(response));
         };
         if hub.origin() != response.url().origin() {

@@ -1,16 +1,12 @@
 //! Feeds as bytes: what is asked for, how it is read, how what is offered is written.
 
-use feedsync::{Format, Timestamp};
+use feedsync::Timestamp;
 use feedsync_formats::{FeedHead, FeedWriter, ReadError, ReadOptions, Reading, read};
 use feedsync_store::{Collection, StoredItem};
 
 /// For any feed: FeedSync's formats first, then whatever may turn out to be one.
 pub(crate) const ACCEPT_FEED: &str = "application/atom+xml, application/rss+xml, text/x-opml, \
      application/json, application/xml;q=0.9, text/xml;q=0.9, */*;q=0.1";
-
-/// For a hub: any format with equal liking, so that it takes the collection's own.
-pub(crate) const ACCEPT_HUB: &str = "application/atom+xml, application/rss+xml, text/x-opml, \
-     application/json, application/xml";
 
 /// How strictly a feed is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,15 +58,4 @@ pub(crate) fn offer(
     }
     writer.end(&mut body);
     body
-}
-
-/// The media type of a document of ours.
-pub(crate) const fn media_type(format: Format) -> &'static str {
-    match format {
-        Format::Atom => "application/atom+xml",
-        Format::Rss => "application/rss+xml",
-        Format::Opml => "text/x-opml",
-        Format::Json => "application/json",
-        Format::Pox => "application/xml",
-    }
 }

@@ -5,16 +5,15 @@ use axum::body::{Body, Bytes};
 use axum::response::{IntoResponse, Response};
 use feedsync::{Format, Item, ItemId, Payload, Related, RelatedKind, Sharing, Window};
 use feedsync_endpoint::{Endpoint, EndpointError, Publication};
-use feedsync_formats::{FeedHead, FeedWriter, HeadLink};
+use feedsync_formats::{CHANGES_RELATION, FeedHead, FeedWriter, HeadLink, media_type};
 use feedsync_store::{Collection, CollectionName, Number, PageLimit, StoredItem};
 use futures_util::stream;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
-use crate::CHANGES_RELATION;
 use crate::address::View;
 use crate::call::Call;
 use crate::hub::Hub;
-use crate::negotiation::{content_type, media_type};
+use crate::negotiation::content_type;
 use crate::problem::Problem;
 use crate::validators::{Condition, EntityTag, failed};
 

@@ -36,9 +36,5 @@ mod validators;
 
 pub use address::{PublicBase, PublicBaseError};
 pub use config::{Config, Limits};
-pub use negotiation::media_type;
 pub use router::router;
 pub use serve::{ServeError, Serving, serve};
-
-/// The relation of a link that names a collection's FeedSync feed: a hub that takes `POST` there.
-pub const CHANGES_RELATION: &str = "urn:feedsync:1:changes";

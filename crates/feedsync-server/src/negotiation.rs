@@ -5,22 +5,12 @@
 //! one that cannot be read, and for browsers, which name `text/html`, the answer is Atom.
 
 use feedsync::Format;
+use feedsync_formats::{MEDIA_TYPES, media_type, media_types};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 use crate::problem::Problem;
 
-/// The media type in which a format is served.
-pub const fn media_type(format: Format) -> &'static str {
-    match format {
-        Format::Atom => "application/atom+xml",
-        Format::Rss => "application/rss+xml",
-        Format::Opml => "text/x-opml",
-        Format::Json => "application/json",
-        Format::Pox => "application/xml",
-    }
-}
-
-/// The header that says so; XML declares its encoding itself, but a text type would default to ASCII.
+/// The header that says in which format an answer is; XML declares its encoding itself, but a text type would default to ASCII.
 pub(crate) const fn content_type(format: Format) -> HeaderValue {
     HeaderValue::from_static(match format {
         Format::Opml => "text/x-opml; charset=utf-8",
@@ -28,21 +18,8 @@ pub(crate) const fn content_type(format: Format) -> HeaderValue {
     })
 }
 
-/// All names under which a format is asked for and sent.
-const fn media_types(format: Format) -> &'static [&'static str] {
-    match format {
-        Format::Atom => &["application/atom+xml"],
-        Format::Rss => &["application/rss+xml"],
-        Format::Opml => &["text/x-opml", "text/x-opml+xml", "application/opml+xml"],
-        Format::Json => &["application/json", "application/feedsync+json"],
-        Format::Pox => &["application/xml", "text/xml"],
-    }
-}
-
 /// All media types that are taken, for `Accept-Post` and `Accept`.
-pub(crate) const DOCUMENTS: HeaderValue = HeaderValue::from_static(
-    "application/atom+xml, application/rss+xml, text/x-opml, application/json, application/xml",
-);
+pub(crate) const DOCUMENTS: HeaderValue = HeaderValue::from_static(MEDIA_TYPES);
 
 /// The suffix of addresses in a format.
 pub(crate) const fn suffix(format: Format) -> &'static str {

@@ -1,7 +1,7 @@
 //! The FeedSync feed: its windows, its order, its pages.
 
 use feedsync_endpoint::Retention;
-use feedsync_server::CHANGES_RELATION;
+use feedsync_formats::CHANGES_RELATION;
 use feedsync_store::{CollectionChange, Moment};
 use http::StatusCode;
 

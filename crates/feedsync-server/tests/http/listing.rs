@@ -1,7 +1,7 @@
 //! The listing: what people's readers see.
 
 use feedsync::Base;
-use feedsync_server::CHANGES_RELATION;
+use feedsync_formats::CHANGES_RELATION;
 
 use crate::hub::{add, bytes, delete, edit, hub, ids, link, notes, path, payload, reading};
 

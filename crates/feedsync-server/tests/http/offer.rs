@@ -5,7 +5,7 @@ use std::io::Write as _;
 use axum::body::{Body, Bytes};
 use feedsync::{Format, Item, Payload};
 use feedsync_endpoint::Endpoint;
-use feedsync_server::media_type;
+use feedsync_formats::media_type;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use futures_util::stream;

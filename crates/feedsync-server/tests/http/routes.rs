@@ -2,7 +2,7 @@
 
 use axum::body::Body;
 use feedsync::Format;
-use feedsync_server::media_type;
+use feedsync_formats::media_type;
 use http::{Method, StatusCode};
 
 use crate::hub::{add, bytes, delete, hub, ids, json, reading, request, text};

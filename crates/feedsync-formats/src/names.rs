@@ -1,0 +1,36 @@
+//! The names by which hubs and clients know feeds in HTTP: media types, and a relation of ours.
+
+use feedsync::Format;
+
+/// The relation of a link to a collection's FeedSync feed on a hub, which takes `POST` there.
+pub const CHANGES_RELATION: &str = "urn:feedsync:1:changes";
+
+/// The media types of all formats, as `Accept` and its like list them; none is preferred.
+pub const MEDIA_TYPES: &str =
+    "application/atom+xml, application/rss+xml, text/x-opml, application/json, application/xml";
+
+/// The media type in which a format is sent.
+pub const fn media_type(format: Format) -> &'static str {
+    media_types(format)[0]
+}
+
+/// All media types by which a format is asked for and known, the one in which it is sent first.
+pub const fn media_types(format: Format) -> &'static [&'static str] {
+    match format {
+        Format::Atom => &["application/atom+xml"],
+        Format::Rss => &["application/rss+xml"],
+        Format::Opml => &["text/x-opml", "text/x-opml+xml", "application/opml+xml"],
+        Format::Json => &["application/json", "application/feedsync+json"],
+        Format::Pox => &["application/xml", "text/xml"],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_names_each_format_once() {
+        assert_eq!(MEDIA_TYPES, Format::ALL.map(media_type).join(", "));
+    }
+}
