@@ -58,17 +58,8 @@ impl Endpoint {
 
     /// A new item id: a random UUID.
     pub fn new_id(&self) -> ItemId {
-        let high = (self.environment.random() & !0xf000) | 0x4000;
-        let low = (self.environment.random() & !(0b11 << 62)) | (0b10 << 62);
-        let text = format!(
-            "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
-            high >> 32,
-            (high >> 16) & 0xffff,
-            high & 0xffff,
-            low >> 48,
-            low & 0xffff_ffff_ffff
-        );
-        ItemId::new(&text).unwrap_or_else(|_| unreachable!("a UUID is an identifier"))
+        ItemId::new(&self.environment.uuid())
+            .unwrap_or_else(|_| unreachable!("a UUID is an identifier"))
     }
 }
 

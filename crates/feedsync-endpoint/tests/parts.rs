@@ -1,35 +1,20 @@
 //! What is in a payload besides content: blobs, which the store learns of, and what a server owns, which
 //! is never stored.
 
-use std::sync::Arc;
+mod support;
 
 use feedsync::{
     Creation, Edit, Format, History, Item, ItemId, Keep, Payload, Resolution, Resolved, Sequence,
     Update, Updates, Version,
 };
 use feedsync_endpoint::{Endpoint, ItemOutcome, PlainItem, Source};
-use feedsync_store::{
-    CollectionName, Digest, EndpointName, MemoryStore, NewCollection, SystemEnvironment,
-};
+use feedsync_store::Digest;
+use support::{endpoint, notes};
 
 const ENTRY: &str = "<entry xmlns=\"http://www.w3.org/2005/Atom\"";
 
-fn notes() -> CollectionName {
-    CollectionName::new("notes").unwrap()
-}
-
 fn id() -> ItemId {
     ItemId::new("item").unwrap()
-}
-
-async fn endpoint(name: &str) -> Endpoint {
-    let name = EndpointName::new(name).unwrap();
-    let store = MemoryStore::new(&name, Arc::new(SystemEnvironment));
-    let endpoint = Endpoint::new(Arc::new(store), Arc::new(SystemEnvironment));
-    let (title, settings) = ("Notes".to_owned(), Default::default());
-    let new = NewCollection { name: notes(), title, format: Format::Atom, settings };
-    endpoint.store().create_collection(new).await.unwrap();
-    endpoint
 }
 
 /// An entry as a server writes it for people who edit there, and as it is.

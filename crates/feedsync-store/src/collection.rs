@@ -54,7 +54,7 @@ impl Collection {
             name: new.name,
             title: new.title,
             format: new.format,
-            feed_id: feed_id(environment.random(), environment.random()),
+            feed_id: format!("urn:uuid:{}", environment.uuid()),
             epoch,
             last: Number::ZERO,
             horizon: Number::ZERO,
@@ -75,20 +75,6 @@ impl Collection {
         self.format = format.unwrap_or(self.format);
         self.settings = settings.unwrap_or_else(|| std::mem::take(&mut self.settings));
     }
-}
-
-/// A random UUID (RFC 9562, version 4) as a URN.
-fn feed_id(high: u64, low: u64) -> String {
-    let high = high & 0xffff_ffff_ffff_0fff | 0x4000;
-    let low = low & 0x3fff_ffff_ffff_ffff | 0x8000_0000_0000_0000;
-    format!(
-        "urn:uuid:{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
-        high >> 32,
-        high >> 16 & 0xffff,
-        high & 0xffff,
-        low >> 48,
-        low & 0xffff_ffff_ffff
-    )
 }
 
 /// What a new collection is given.

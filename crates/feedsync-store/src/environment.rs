@@ -14,6 +14,20 @@ pub trait Environment: Send + Sync + 'static {
 
     /// Sixty-four random bits; two endpoints must not draw the same ones.
     fn random(&self) -> u64;
+
+    /// A random UUID (RFC 9562, version 4).
+    fn uuid(&self) -> String {
+        let high = (self.random() & !0xf000) | 0x4000;
+        let low = (self.random() & !(0b11 << 62)) | (0b10 << 62);
+        format!(
+            "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
+            high >> 32,
+            (high >> 16) & 0xffff,
+            high & 0xffff,
+            low >> 48,
+            low & 0xffff_ffff_ffff
+        )
+    }
 }
 
 /// The system's clock and random numbers.

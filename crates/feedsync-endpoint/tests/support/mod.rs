@@ -1,5 +1,7 @@
 //! An endpoint in memory with one collection.
 
+#![allow(dead_code)] // each test binary uses a part of this
+
 use std::sync::Arc;
 
 use feedsync::{Format, Payload};
