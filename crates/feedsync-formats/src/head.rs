@@ -11,7 +11,7 @@ pub struct FeedHead<'a> {
     pub title: &'a str,
     /// When the feed last changed.
     pub updated: Timestamp,
-    /// Who publishes it, for items that name no author.
+    /// Who publishes it, for items that name no author. RSS and POX have no place for it.
     pub author: &'a str,
     /// The address of this very document.
     pub self_link: Option<&'a str>,

@@ -209,6 +209,18 @@ fn a_feed_of_ours_says_its_title_in_every_format() {
 }
 
 #[test]
+fn a_feed_of_ours_names_its_publisher_where_the_format_has_a_place() {
+    for (format, place) in [
+        (Format::Atom, "<author><name>Ray &lt;Ozzie&gt;</name></author>"),
+        (Format::Opml, "<ownerName>Ray &lt;Ozzie&gt;</ownerName>"),
+        (Format::Json, "\"author\":{\"name\":\"Ray <Ozzie>\"}"),
+    ] {
+        let text = written(format, &[], None);
+        assert!(text.contains(place), "{text}");
+    }
+}
+
+#[test]
 fn a_document_keeps_its_encoding_prefix_and_everything_around_an_edited_item() {
     let text = format!(
         "<?xml version='1.0' encoding='UTF-16'?>\n<!-- \u{e9} -->\n<rss xmlns:f='http://feedsync.org/2007/feedsync'>\

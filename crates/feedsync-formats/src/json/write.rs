@@ -26,6 +26,11 @@ impl Writer {
         push_text(out, "id", head.id);
         push_text(out, "title", head.title);
         push_text(out, "updated", &head.updated.to_string());
+        if !head.author.is_empty() {
+            out.push_str("\"author\":{");
+            push_text(out, "name", head.author);
+            close(out, "},");
+        }
         out.push_str("\"links\":[");
         let own = [("self", head.self_link), ("next", head.next)];
         let own = own.into_iter().filter_map(|(rel, href)| Some((rel, href?, None)));
