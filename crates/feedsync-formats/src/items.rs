@@ -213,9 +213,9 @@ impl<'o> Items<'o> {
         }
         let text = element.document();
         let inside = context.enter(text, element.attributes());
-        let stamp = read_sync(sync, &inside, self.options, &mut self.remarks)?;
+        let stamp = read_sync(sync, &inside, self_contained, self.options, &mut self.remarks)?;
         let Stamp { id, updates, deleted, noconflicts, history, foreign, conflicts, .. } = stamp;
-        let self_contained = self_contained || stamp.self_contained;
+        let self_contained = stamp.self_contained;
         let mut cuts = extras.cuts.clone();
         cuts.push(sync.span());
         cuts.sort_by_key(|cut| cut.start);

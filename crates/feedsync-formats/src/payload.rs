@@ -143,7 +143,8 @@ fn body<'a>(
 
 const NO_DEFAULT: &str = " xmlns=\"\"";
 
-fn mentions(body: &str, prefix: &str) -> bool {
+/// Whether `prefix:` occurs anywhere in the text.
+pub(crate) fn mentions(body: &str, prefix: &str) -> bool {
     let bytes = body.as_bytes();
     memchr::memmem::find_iter(bytes, prefix)
         .any(|index| bytes.get(index + prefix.len()) == Some(&b':'))

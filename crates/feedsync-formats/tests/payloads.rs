@@ -168,6 +168,22 @@ fn foreign_markup_on_sync_and_history_travels_with_version_and_update() {
 }
 
 #[test]
+fn foreign_markup_keeps_the_prefixes_of_names_in_its_values() {
+    let sync = "<sx:sync id='i' updates='1' xmlns:n='urn:n'><note type='m:kind'>sx:sync</note>\
+                <sx:history sequence='1' by='a' of='n:thing'/></sx:sync>";
+    let item = item_of(&rss(
+        " xmlns:m='urn:m' xmlns:unused='urn:unused'",
+        &format!("<item>{sync}</item>"),
+    ));
+    assert_eq!(
+        item.winner.payload.sync_foreign.as_deref(),
+        Some("<sync xmlns:m=\"urn:m\"><note type='m:kind'>sx:sync</note></sync>")
+    );
+    let history = "<history xmlns:n=\"urn:n\" of='n:thing'/>";
+    assert_eq!(item.winner.history.updates()[0].foreign(), Some(history));
+}
+
+#[test]
 fn foreign_markup_that_takes_our_prefixes_is_written_all_the_same() {
     let sync = "<a:sync xmlns:a='http://feedsync.org/2007/feedsync' id='i' updates='1' \
                 xmlns:sx='urn:x' sx:q='1' xmlns:fs='urn:y' fs:q='2'>\

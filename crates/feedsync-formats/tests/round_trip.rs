@@ -70,13 +70,14 @@ const CONTENT: [&str; 17] = [
 ];
 const FOREIGN_ATTRIBUTES: [&str; 4] =
     [" unknown='1'", " xmlns:z='urn:z' z:a=\"&quot;\"", " FEED:id='x'", " xml:lang='de'"];
-const FOREIGN_CHILDREN: [&str; 6] = [
+const FOREIGN_CHILDREN: [&str; 7] = [
     "<plain>x</plain>",
     "<z:x xmlns:z='urn:z'/>",
     "<!-- note -->",
     "\n",
     "<FEED:unknown/>",
     "<w xmlns=''/>",
+    "<named type='m:x'>q:y fs:z FEED:a</named>",
 ];
 
 struct Feed<'r> {

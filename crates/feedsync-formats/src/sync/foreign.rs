@@ -5,14 +5,16 @@
 //! written as such; its attributes and children go back to where they were.
 
 use crate::context::Context;
-use crate::payload::{PayloadTag, push_declaration, uses};
+use crate::payload::{FEEDSYNC, OWN, PayloadTag, mentions, push_declaration, uses};
 use crate::xml::{Attribute, Element, Namespace, Node, NodeKind, define_references};
 
 /// The foreign markup on an element; `None` if there is none. The predicates say what is FeedSync's;
-/// `context` is the one inside the element.
+/// `context` is the one inside the element. A prefix that occurs in values only counts as used, as in
+/// [`crate::payload`]: where items are self-contained only if the element itself declares it.
 pub(super) fn collect(
     element: Element<'_, '_>,
     context: &Context<'_>,
+    self_contained: bool,
     own_attribute: impl Fn(&Attribute) -> bool,
     own_child: impl Fn(Element<'_, '_>) -> bool,
 ) -> Option<String> {
@@ -51,7 +53,14 @@ pub(super) fn collect(
         let prefix = declaration.prefix;
         let used = attributes().any(|attribute| attribute.prefix(text) == prefix)
             || elements().any(|child| uses(child, prefix, &[]));
-        if used {
+        let declares =
+            || element.attributes().iter().any(|a| a.declared_prefix(text) == Some(prefix));
+        let named = || {
+            !matches!(&*declaration.iri, FEEDSYNC | OWN)
+                && mentions(&inner, prefix)
+                && (!self_contained || declares())
+        };
+        if used || named() {
             push_declaration(&mut out, prefix, &declaration.iri);
         }
     }

@@ -20,7 +20,7 @@ pub(crate) struct Stamp<'t, 'a> {
     pub(crate) history: History,
     pub(crate) foreign: Option<Arc<str>>,
     pub(crate) conflicts: Option<Element<'t, 'a>>,
-    /// Our own mark that the item inherits nothing, see [`crate::payload`].
+    /// Whether the item inherits nothing, see [`crate::payload`].
     pub(crate) self_contained: bool,
 }
 
@@ -46,10 +46,12 @@ pub(super) fn only_child<'t, 'a>(
     }
 }
 
-/// Reads an `sx:sync` (2.4). `context` is what it inherits.
+/// Reads an `sx:sync` (2.4). `context` is what it inherits; `self_contained` says whether what is around
+/// it says that its items inherit nothing.
 pub(crate) fn read_sync<'t, 'a>(
     sync: Element<'t, 'a>,
     context: &Context<'a>,
+    self_contained: bool,
     options: &ReadOptions<'_>,
     remarks: &mut Remarks,
 ) -> Result<Stamp<'t, 'a>, Fault> {
@@ -62,16 +64,17 @@ pub(crate) fn read_sync<'t, 'a>(
     let deleted = attributes.boolean("deleted")? == Some(true);
     let noconflicts = attributes.boolean("noconflicts")?;
     let own = ["id", "updates", "deleted", "noconflicts"];
-    let foreign = collect(sync, &context, |a| is_own(text, a, &own), is_own_child);
+    let self_contained = self_contained || is_self_contained(text, sync.attributes());
+    let foreign = collect(sync, &context, self_contained, |a| is_own(text, a, &own), is_own_child);
     Ok(Stamp {
         id,
         updates,
         deleted,
         noconflicts,
-        history: read_history(sync, &context, options, remarks)?,
+        history: read_history(sync, &context, self_contained, options, remarks)?,
         foreign: foreign.map(Arc::from),
         conflicts,
-        self_contained: is_self_contained(text, sync.attributes()),
+        self_contained,
     })
 }
 
@@ -95,6 +98,7 @@ fn is_own_child(child: Element<'_, '_>) -> bool {
 fn read_history<'a>(
     sync: Element<'_, 'a>,
     context: &Context<'a>,
+    self_contained: bool,
     options: &ReadOptions<'_>,
     remarks: &mut Remarks,
 ) -> Result<History, Fault> {
@@ -105,7 +109,7 @@ fn read_history<'a>(
             let message = format!("more than {limit} updates in one version");
             return Err(Fault::new(history.span().start, "FeedSync 2.1", message));
         }
-        updates.push(read_update(history, context, options, remarks)?);
+        updates.push(read_update(history, context, self_contained, options, remarks)?);
     }
     History::from_updates(updates).ok_or_else(|| {
         let message = "at least one sx:history is required in sx:sync";
@@ -116,6 +120,7 @@ fn read_history<'a>(
 fn read_update<'a>(
     history: Element<'_, 'a>,
     context: &Context<'a>,
+    self_contained: bool,
     options: &ReadOptions<'_>,
     remarks: &mut Remarks,
 ) -> Result<Update, Fault> {
@@ -129,7 +134,7 @@ fn read_update<'a>(
     })?;
     let own = ["sequence", "when", "by"];
     let context = context.enter(text, history.attributes());
-    let foreign = collect(history, &context, |a| is_own(text, a, &own), |_| false);
+    let foreign = collect(history, &context, self_contained, |a| is_own(text, a, &own), |_| false);
     Ok(match foreign {
         Some(foreign) => update.with_foreign(foreign),
         None => update,
