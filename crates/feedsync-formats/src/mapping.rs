@@ -52,6 +52,15 @@ pub fn project(id: &ItemId, version: &Version<Payload>, to: Format) -> Payload {
     payload
 }
 
+/// The payload of an item that takes no part in sharing, as a feed of the given format carries it. The
+/// native text stays behind: without a dot nothing would tell when it is void.
+pub(crate) fn project_plain(native: &Payload, to: Format) -> Payload {
+    if native.format == to {
+        return native.clone();
+    }
+    compose_with(to, &entry(native), &extension(&blobs(native), to))
+}
+
 /// The reading side: a native text whose dot is the version's topmost update takes the place of the
 /// projection; any other extension of that name is void and goes.
 pub fn restore(mut version: Version<Payload>) -> Version<Payload> {

@@ -3,7 +3,8 @@
 use feedsync::{Format, Item, Payload};
 
 use crate::head::FeedHead;
-use crate::payload::{Default, FEEDSYNC, OWN, push_attribute, push_declaration};
+use crate::mapping::project_plain;
+use crate::payload::{self, Default, FEEDSYNC, OWN, PayloadTag, push_attribute, push_declaration};
 use crate::sync::{Surroundings, push_item};
 use crate::{atom, json, opml, pox, rss};
 
@@ -62,6 +63,20 @@ impl FeedWriter {
             Format::Opml => self.outlines.push(item.clone()),
             Format::Atom | Format::Rss | Format::Pox => {
                 push_item(out, item, &self.place, |_, _| {});
+                out.push('\n');
+            }
+        }
+    }
+
+    /// Appends an item that takes no part in sharing, and still takes none. Such outlines come before
+    /// those that take part.
+    pub fn plain(&mut self, out: &mut String, item: &Payload) {
+        let payload = project_plain(item, self.format);
+        match self.format {
+            Format::Json => self.json.plain(out, &payload),
+            Format::Atom | Format::Rss | Format::Opml | Format::Pox => {
+                let tag = PayloadTag::read(&payload.text);
+                payload::write(out, &payload.text, &tag, &self.place.default, |_, _| {});
                 out.push('\n');
             }
         }

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 use feedsync::{Format, Item, Payload, Timestamp};
-use feedsync_formats::{FeedHead, FeedWriter, ReadOptions, entry, read, sse};
+use feedsync_formats::{FeedHead, FeedWriter, ReadOptions, entry, read, read_plain, sse};
 use feedsync_store::Digest;
 
 use crate::arguments;
-use crate::commands::import::upgraded;
+use crate::commands::import::{Upgraded, upgraded};
 use crate::failure::{Failure, warn};
 use crate::output::text;
 use crate::source::{self, Source};
@@ -22,7 +22,8 @@ Examples:
 /// Write a feed in another format, without any endpoint
 ///
 /// Histories and conflicts stay what they are. What the other format has no place for travels in an
-/// extension, so that converting back gives the same items. An SSE document becomes a FeedSync feed.
+/// extension, so that converting back gives the same items. An SSE document becomes a FeedSync feed. Items
+/// without sync information stay without, after the others; they keep what the other format can say.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Convert {
@@ -40,10 +41,11 @@ impl Convert {
     pub(crate) async fn run(self) -> Result<(), Failure> {
         let source = Source::load(&self.file).await?;
         let options = ReadOptions::tolerant();
-        let (title, items, refused) = if sse::uses_sse(&source.bytes, &options) {
+        let Feed { title, items, refused } = if sse::uses_sse(&source.bytes, &options) {
             let document = sse::Document::read(&source.bytes, &options)
                 .map_err(|error| Failure::document(&source.name, &error))?;
-            (document.title().map(str::to_owned), upgraded(&source)?, document.refused().len())
+            let Upgraded { items, refused } = upgraded(&source)?;
+            Feed { title: document.title().map(str::to_owned), items, refused }
         } else {
             let reading = read(&source.bytes, None, &options)
                 .map_err(|error| Failure::document(&source.name, &error))?;
@@ -53,16 +55,28 @@ impl Convert {
             for refused in &reading.refused {
                 warn(&format!("{}:{}", source.name, refused.reason));
             }
-            if reading.feed.plain_items > 0 {
-                let items = text::count(reading.feed.plain_items as u64, "item");
-                warn(&format!("{items} without sync information left out"));
-            }
-            (reading.title, reading.feed.items, reading.refused.len())
+            let refused = reading.refused.len() as u64;
+            Feed { title: reading.title, items: reading.feed.items, refused }
         };
-        let document = written(&source, title.as_deref(), &items, self.to)?;
+        let plain = read_plain(&source.bytes, &source.plain())
+            .map_err(|error| Failure::document(&source.name, &error))?
+            .payloads;
+        if !plain.is_empty() {
+            let items = text::count(plain.len() as u64, "item");
+            warn(&format!("{items} without sync information: kept, and not shared"));
+        }
+        let document = written(&source, title.as_deref(), &items, &plain, self.to)?;
         source::write(self.output.as_deref(), document.as_bytes())?;
         if refused > 0 { Err(Failure::Faults) } else { Ok(()) }
     }
+}
+
+/// What is converted.
+struct Feed {
+    title: Option<String>,
+    items: Vec<Item<Payload>>,
+    /// How many items are not among them; each was said.
+    refused: u64,
 }
 
 /// The feed in the other format. Its id is made of the source, so that converting twice gives the same.
@@ -70,6 +84,7 @@ fn written(
     source: &Source,
     title: Option<&str>,
     items: &[Item<Payload>],
+    plain: &[Payload],
     format: Format,
 ) -> Result<String, Failure> {
     let digest = Digest::of(&source.bytes).to_string();
@@ -82,10 +97,10 @@ fn written(
         &digest[17..20],
         &digest[20..32]
     );
-    let dates = items.iter().flat_map(|item| {
-        let entry = entry(&item.winner.payload);
-        [item.winner.dot().when(), entry.updated, entry.published]
-    });
+    let signed = items.iter().map(|item| item.winner.dot().when());
+    let payloads = items.iter().map(|item| &item.winner.payload).chain(plain);
+    let said = payloads.map(entry).flat_map(|entry| [entry.updated, entry.published]);
+    let dates = signed.chain(said);
     let updated = match dates.flatten().max().or_else(|| Timestamp::from_unix_seconds(0)) {
         Some(updated) => updated,
         None => return Err(Failure::refused("the feed has no date that can be written")),
@@ -105,6 +120,7 @@ fn written(
     let mut out = String::new();
     writer.begin(&mut out, &head);
     items.iter().for_each(|item| writer.item(&mut out, item));
+    plain.iter().for_each(|item| writer.plain(&mut out, item));
     writer.end(&mut out);
     Ok(out)
 }

@@ -52,8 +52,10 @@ impl Import {
         let progress = Progress::spinner("importing");
         let outcome = if sse::uses_sse(&source.bytes, &tolerant) {
             self.no_mirror()?;
-            let items = upgraded(&source)?;
-            incorporate(&home, &collection, items).await?
+            let Upgraded { items, refused } = upgraded(&source)?;
+            let mut outcome = incorporate(&home, &collection, items).await?;
+            outcome.counts.refused += refused;
+            outcome
         } else {
             let reading = read(&source.bytes, None, &tolerant)
                 .map_err(|error| Failure::document(&source.name, &error))?;
@@ -159,13 +161,21 @@ async fn incorporate(
     Ok(outcome)
 }
 
-/// The items of an SSE document as FeedSync has them; what does not fit is said.
-pub(crate) fn upgraded(source: &Source) -> Result<Vec<Item<Payload>>, Failure> {
+/// The items of an SSE document as FeedSync has them.
+pub(crate) struct Upgraded {
+    pub(crate) items: Vec<Item<Payload>>,
+    /// How many are not among them; each was said.
+    pub(crate) refused: u64,
+}
+
+/// Reads an SSE document for FeedSync; what does not fit is said.
+pub(crate) fn upgraded(source: &Source) -> Result<Upgraded, Failure> {
     let document = sse::Document::read(&source.bytes, &ReadOptions::tolerant())
         .map_err(|error| Failure::document(&source.name, &error))?;
     for refused in document.refused() {
         warn(&format!("{}:{}", source.name, refused.reason));
     }
+    let mut refused = document.refused().len() as u64;
     let mut items = Vec::new();
     for upgraded in document.upgraded() {
         match upgraded {
@@ -175,10 +185,13 @@ pub(crate) fn upgraded(source: &Source) -> Result<Vec<Item<Payload>>, Failure> {
                 }
                 items.push(upgraded.item);
             }
-            Err((id, error)) => warn(&format!("{id}: left out: {error}")),
+            Err((id, error)) => {
+                warn(&format!("{id}: refused: {error}"));
+                refused += 1;
+            }
         }
     }
-    Ok(items)
+    Ok(Upgraded { items, refused })
 }
 
 /// `{"added":...}`

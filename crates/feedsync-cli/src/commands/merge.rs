@@ -9,7 +9,7 @@ use feedsync_endpoint::{Counts, ItemOutcome, ItemReport};
 use feedsync_formats::{Document, ReadOptions, Refused, sse};
 use serde_json::json;
 
-use crate::commands::import::{counts_value, item_values, refusal, summary, upgraded};
+use crate::commands::import::{Upgraded, counts_value, item_values, refusal, summary, upgraded};
 use crate::failure::{Failure, warn};
 use crate::output;
 use crate::source::{self, Source};
@@ -51,7 +51,8 @@ impl Merge {
         let incoming = Source::load(&self.incoming).await?;
         let options = ReadOptions::tolerant();
         let is_sse = |source: &Source| sse::uses_sse(&source.bytes, &options);
-        let (bytes, items) = match (is_sse(&local), is_sse(&incoming)) {
+        // Items of INCOMING that cannot be read are refused too, and have no report.
+        let ((bytes, items), unread) = match (is_sse(&local), is_sse(&incoming)) {
             (true, true) => merge_sse(&local, &incoming)?,
             (true, false) => {
                 return Err(Failure::refused(format!(
@@ -60,15 +61,19 @@ impl Merge {
                 ))
                 .hint("convert it to FeedSync first: feedsync convert FILE --to FORMAT"));
             }
-            (false, true) => merge(&local, upgraded(&incoming)?)?,
+            (false, true) => {
+                let Upgraded { items, refused } = upgraded(&incoming)?;
+                (merge(&local, items)?, refused)
+            }
             (false, false) => {
                 let document = read(&incoming)?;
                 warn_of(&incoming, document.refused(), document.feed().plain_items);
-                merge(&local, document.feed().items.clone())?
+                let refused = document.refused().len() as u64;
+                (merge(&local, document.feed().items.clone())?, refused)
             }
         };
         source::write(Some(&self.output), &bytes)?;
-        let mut counts = Counts::default();
+        let mut counts = Counts { refused: unread, ..Counts::default() };
         items.iter().for_each(|item| counts.count(item.outcome));
         if json || self.report == Some(ReportFormat::Json) {
             let counts = counts_value(counts);
@@ -140,7 +145,7 @@ fn take(
     outcome
 }
 
-fn merge_sse(local: &Source, incoming: &Source) -> Result<Merged, Failure> {
+fn merge_sse(local: &Source, incoming: &Source) -> Result<(Merged, u64), Failure> {
     let read = |source: &Source| {
         sse::Document::read(&source.bytes, &ReadOptions::tolerant())
             .map_err(|error| Failure::document(&source.name, &error))
@@ -159,5 +164,5 @@ fn merge_sse(local: &Source, incoming: &Source) -> Result<Merged, Failure> {
     };
     let reports = merged.outcomes.into_iter();
     let reports = reports.map(|(id, what)| ItemReport { id, outcome: outcome(what) }).collect();
-    Ok((merged.bytes, reports))
+    Ok(((merged.bytes, reports), other.refused().len() as u64))
 }

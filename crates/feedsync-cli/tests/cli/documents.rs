@@ -132,3 +132,86 @@ fn a_feed_converts_there_and_back_without_loss() {
     assert_eq!(run.out, place.read("a.atom"));
     place.run(&["convert", "a.atom"]).fails(2, "--to");
 }
+
+#[test]
+fn what_takes_no_part_in_sharing_is_kept_when_it_is_converted_and_still_takes_none() {
+    let place = Place::new();
+    let plain = "<entry><id>urn:x:1</id><title>plain &amp; simple</title></entry>\n";
+    place.write("a.atom", &feed(&(plain.to_owned() + &entry("1", "one", 1, "a"))));
+    let counts = |file: &str| {
+        let run = place.run(&["validate", "--json", file]);
+        let value: Value = serde_json::from_str(&run.out).unwrap();
+        (run.code, value[0]["items"].clone(), value[0]["plain"].clone())
+    };
+    for format in ["rss", "opml", "json"] {
+        for (from, to, target) in [("a.atom", format, "b"), ("b", "atom", "c.atom")] {
+            let run = place.run(&["convert", from, "--to", to, "-o", target]);
+            assert_eq!(run.code, 0, "{}", run.err);
+            assert!(run.err.contains("1 item without sync information: kept"), "{}", run.err);
+            assert_eq!(counts(target), (0, 1.into(), 1.into()), "{format}");
+            assert!(place.read(target).contains("simple"), "{}", place.read(target));
+        }
+        assert!(place.read("c.atom").contains("<title>plain &amp; simple</title>"), "{format}");
+    }
+    // Plain XML has no name for items: only `sx:sync` tells them.
+    let run = place.run(&["convert", "a.atom", "--to", "pox", "-o", "b"]);
+    assert_eq!((run.code, counts("b")), (0, (0, 1.into(), 0.into())));
+    assert!(place.read("b").contains("<title>plain &amp; simple</title>"), "{}", place.read("b"));
+    // A feed of which nothing takes part; and one in SSE, whose items are told apart.
+    let rss = |items: &str| {
+        format!(
+            "<rss version=\"2.0\" xmlns:sx=\"http://www.microsoft.com/schemas/rss/sse\"><channel>\
+             <title>t</title><item><title>plain</title></item>{items}</channel></rss>\n"
+        )
+    };
+    place.write("plain.rss", &rss(""));
+    place.write("sse.rss", &rss(&sse_item("1", "1")));
+    for (from, items) in [("plain.rss", 0), ("sse.rss", 1)] {
+        let run = place.run(&["convert", from, "--to", "atom", "-o", "c.atom"]);
+        assert_eq!(run.code, 0, "{}", run.err);
+        assert_eq!(counts("c.atom"), (0, items.into(), 1.into()), "{}", place.read("c.atom"));
+    }
+}
+
+fn sse_item(id: &str, version: &str) -> String {
+    format!(
+        "<item><title>{id}</title><sx:sync id=\"{id}\" version=\"{version}\">\
+         <sx:history when=\"Sat, 21 May 2005 11:43:33 GMT\" by=\"a\"/></sx:sync></item>\n"
+    )
+}
+
+#[test]
+fn a_refused_item_of_sse_or_feedsync_is_named_and_told_by_the_exit_code() {
+    let place = Place::new();
+    let desk = place.desk("desk");
+    let sse = format!(
+        "<rss version=\"2.0\" xmlns:sx=\"http://www.microsoft.com/schemas/rss/sse\"><channel>\n\
+         <title>t</title>\n{}{}</channel></rss>\n",
+        sse_item("1", "one"),
+        sse_item("2", "1")
+    );
+    place.write("sse.rss", &sse);
+    let faulty = entry("1", "one", 1, "a").replace("updates=\"1\"", "updates=\"one\"");
+    place.write("feed.atom", &feed(&(faulty + &entry("2", "two", 1, "a"))));
+    place.write("none.atom", &feed(""));
+    let none = sse.replace(&sse_item("1", "one"), "").replace(&sse_item("2", "1"), "");
+    place.write("none.rss", &none.replace("<title>t</title>", "<sx:sharing version=\"0.91\"/>"));
+
+    let run = desk.run(&["import", "notes", "sse.rss"]);
+    assert_eq!((run.code, &*run.out), (1, "1 added, 1 refused\n"), "{}", run.err);
+    assert!(run.err.contains("sse.rss:3:"), "{}", run.err);
+    assert_eq!(desk.json(&["ls", "notes"]).as_array().unwrap().len(), 1);
+    for (local, incoming, line) in [
+        ("none.atom", "sse.rss", "sse.rss:3:"),
+        ("none.rss", "sse.rss", "sse.rss:3:"),
+        ("none.atom", "feed.atom", "feed.atom:5:"),
+    ] {
+        let run = place.run(&["merge", local, incoming, "-o", "out"]);
+        assert_eq!((run.code, &*run.out), (1, "1 added, 1 refused\n"), "{}", run.err);
+        assert!(run.err.contains(line), "{}", run.err);
+        assert!(place.path("out").exists(), "the others are merged");
+    }
+    let run = place.run(&["convert", "sse.rss", "--to", "atom", "-o", "out"]);
+    assert_eq!(run.code, 1);
+    assert!(run.err.contains("sse.rss:3:"), "{}", run.err);
+}

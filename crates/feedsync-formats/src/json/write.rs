@@ -56,9 +56,19 @@ impl Writer {
 
     /// The next item.
     pub fn item(&mut self, out: &mut String, item: &Item<Payload>) {
+        self.separate(out);
+        push_item(out, item);
+    }
+
+    /// The next item, one that takes no part in sharing.
+    pub(crate) fn plain(&mut self, out: &mut String, item: &Payload) {
+        self.separate(out);
+        out.push_str(&item.text);
+    }
+
+    fn separate(&mut self, out: &mut String) {
         out.push_str(if self.items { ",\n" } else { "\n" });
         self.items = true;
-        push_item(out, item);
     }
 
     /// Everything after the last item.
