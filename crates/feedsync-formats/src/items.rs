@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::Range;
+use std::sync::Arc;
 
 use feedsync::{Feed, Format, Item, ItemId, Payload, Version};
 
@@ -14,7 +15,7 @@ use crate::options::{Mode, ReadOptions};
 use crate::payload::{Extraction, extract};
 use crate::reading::Refused;
 use crate::remarks::{Fault, Places, Remarks};
-use crate::sync::{Stamp, read_sync, sync_of};
+use crate::sync::{Signers, Stamp, SyncReader, sync_of};
 use crate::xml::{Element, Namespace, XmlError, define_references};
 
 /// Where an item stands in the text, and its place among the feed's items if it was read.
@@ -36,6 +37,9 @@ pub(crate) struct Items<'o> {
     refused: Vec<(Option<String>, usize, Fault)>,
     seen: HashSet<ItemId>,
     versions: usize,
+    signers: Signers,
+    /// Where payloads are put together.
+    scratch: String,
 }
 
 /// What an item needs beside its element: for outlines, what is not part of it and its place.
@@ -74,6 +78,8 @@ impl<'o> Items<'o> {
             refused: Vec::new(),
             seen: HashSet::new(),
             versions: 0,
+            signers: Signers::default(),
+            scratch: String::new(),
         }
     }
 
@@ -213,26 +219,36 @@ impl<'o> Items<'o> {
         }
         let text = element.document();
         let inside = context.enter(text, element.attributes());
-        let stamp = read_sync(sync, &inside, self_contained, self.options, &mut self.remarks)?;
+        let mut reader = SyncReader {
+            options: self.options,
+            remarks: &mut self.remarks,
+            signers: &mut self.signers,
+        };
+        let stamp = reader.read(sync, &inside, self_contained)?;
         let Stamp { id, updates, deleted, noconflicts, history, foreign, conflicts, .. } = stamp;
         let self_contained = stamp.self_contained;
-        let mut cuts = extras.cuts.clone();
-        cuts.push(sync.span());
-        cuts.sort_by_key(|cut| cut.start);
+        let own = [sync.span()];
+        let mut all = Vec::new();
+        let cuts: &[_] = if extras.cuts.is_empty() {
+            &own
+        } else {
+            all.extend(extras.cuts.iter().cloned().chain(own));
+            all.sort_by_key(|cut| cut.start);
+            &all
+        };
         let claims: &[_] = if self_contained { &[] } else { &extras.claims };
-        let mut payload = String::with_capacity(element.span().len().min(1 << 16));
-        extract(&mut payload, element, context, Extraction { cuts: &cuts, self_contained, claims });
-        if self.options.mode == Mode::Tolerant
-            && let Cow::Owned(defined) = define_references(&payload)
-        {
-            payload = defined;
-        }
+        self.scratch.clear();
+        extract(&mut self.scratch, element, context, Extraction { cuts, self_contained, claims });
+        let payload: Arc<str> = match self.options.mode {
+            Mode::Strict => Arc::from(&*self.scratch),
+            Mode::Tolerant => Arc::from(&*define_references(&self.scratch)),
+        };
         let version = restore(Version {
             updates,
             deleted,
             noconflicts,
             history,
-            payload: Payload { format: self.format, text: payload.into(), sync_foreign: foreign },
+            payload: Payload { format: self.format, text: payload, sync_foreign: foreign },
         });
         let nested = conflicts.map(|list| {
             let context = inside.enter(text, sync.attributes());

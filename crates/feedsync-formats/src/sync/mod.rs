@@ -8,9 +8,11 @@
 mod foreign;
 mod read;
 mod sharing;
+mod signers;
 mod value;
 mod write;
 
-pub(crate) use read::{Stamp, is_self_contained, read_sync, sync_of};
+pub(crate) use read::{Stamp, SyncReader, is_self_contained, sync_of};
 pub(crate) use sharing::read_sharing;
+pub(crate) use signers::Signers;
 pub(crate) use write::{Surroundings, push_item, push_sharing};

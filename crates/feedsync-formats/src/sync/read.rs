@@ -5,6 +5,7 @@ use std::sync::Arc;
 use feedsync::{History, ItemId, Update, Updates};
 
 use super::foreign::collect;
+use super::signers::Signers;
 use super::value::Attributes;
 use crate::context::Context;
 use crate::options::ReadOptions;
@@ -46,36 +47,91 @@ pub(super) fn only_child<'t, 'a>(
     }
 }
 
-/// Reads an `sx:sync` (2.4). `context` is what it inherits; `self_contained` says whether what is around
-/// it says that its items inherit nothing.
-pub(crate) fn read_sync<'t, 'a>(
-    sync: Element<'t, 'a>,
-    context: &Context<'a>,
-    self_contained: bool,
-    options: &ReadOptions<'_>,
-    remarks: &mut Remarks,
-) -> Result<Stamp<'t, 'a>, Fault> {
-    let text = sync.document();
-    let context = context.enter(text, sync.attributes());
-    let conflicts = only_child(sync, "conflicts", "FeedSync 2.6")?;
-    let mut attributes = Attributes::new(sync, "FeedSync 2.4", options.mode, remarks);
-    let id = attributes.item_id("id")?;
-    let updates = attributes.counter("updates")?;
-    let deleted = attributes.boolean("deleted")? == Some(true);
-    let noconflicts = attributes.boolean("noconflicts")?;
-    let own = ["id", "updates", "deleted", "noconflicts"];
-    let self_contained = self_contained || is_self_contained(text, sync.attributes());
-    let foreign = collect(sync, &context, self_contained, |a| is_own(text, a, &own), is_own_child);
-    Ok(Stamp {
-        id,
-        updates,
-        deleted,
-        noconflicts,
-        history: read_history(sync, &context, self_contained, options, remarks)?,
-        foreign: foreign.map(Arc::from),
-        conflicts,
-        self_contained,
-    })
+/// What reading an `sx:sync` needs beside it.
+pub(crate) struct SyncReader<'o, 'r> {
+    pub(crate) options: &'o ReadOptions<'o>,
+    pub(crate) remarks: &'r mut Remarks,
+    pub(crate) signers: &'r mut Signers,
+}
+
+impl SyncReader<'_, '_> {
+    /// Reads an `sx:sync` (2.4). `context` is what it inherits; `self_contained` says whether what is around
+    /// it says that its items inherit nothing.
+    pub(crate) fn read<'t, 'a>(
+        &mut self,
+        sync: Element<'t, 'a>,
+        context: &Context<'a>,
+        self_contained: bool,
+    ) -> Result<Stamp<'t, 'a>, Fault> {
+        let text = sync.document();
+        let context = context.enter(text, sync.attributes());
+        let conflicts = only_child(sync, "conflicts", "FeedSync 2.6")?;
+        let mut attributes = Attributes::new(sync, "FeedSync 2.4", self.options.mode, self.remarks);
+        let id = attributes.item_id("id")?;
+        let updates = attributes.counter("updates")?;
+        let deleted = attributes.boolean("deleted")? == Some(true);
+        let noconflicts = attributes.boolean("noconflicts")?;
+        let own = ["id", "updates", "deleted", "noconflicts"];
+        let self_contained = self_contained || is_self_contained(text, sync.attributes());
+        let is_own = |a: &Attribute| is_own(text, a, &own);
+        let foreign = collect(sync, &context, self_contained, is_own, is_own_child);
+        Ok(Stamp {
+            id,
+            updates,
+            deleted,
+            noconflicts,
+            history: self.history(sync, &context, self_contained)?,
+            foreign: foreign.map(Arc::from),
+            conflicts,
+            self_contained,
+        })
+    }
+
+    fn history<'a>(
+        &mut self,
+        sync: Element<'_, 'a>,
+        context: &Context<'a>,
+        self_contained: bool,
+    ) -> Result<History, Fault> {
+        let mut updates = Vec::new();
+        for history in sync.children().filter(|child| child.is(Namespace::FEEDSYNC, "history")) {
+            let limit = self.options.limits.history;
+            if updates.len() >= limit {
+                let message = format!("more than {limit} updates in one version");
+                return Err(Fault::new(history.span().start, "FeedSync 2.1", message));
+            }
+            updates.push(self.update(history, context, self_contained)?);
+        }
+        History::from_updates(updates).ok_or_else(|| {
+            let message = "at least one sx:history is required in sx:sync";
+            Fault::new(sync.span().start, "FeedSync 2.5", message)
+        })
+    }
+
+    fn update<'a>(
+        &mut self,
+        history: Element<'_, 'a>,
+        context: &Context<'a>,
+        self_contained: bool,
+    ) -> Result<Update, Fault> {
+        let text = history.document();
+        let mode = self.options.mode;
+        let mut attributes = Attributes::new(history, "FeedSync 2.5", mode, self.remarks);
+        let sequence = attributes.counter("sequence")?;
+        let when = attributes.time("when")?;
+        let by = attributes.by("by", self.signers)?;
+        let update = Update::new(sequence, when, by).map_err(|unsigned| {
+            Fault::new(history.span().start, "FeedSync 2.5", unsigned.to_string())
+        })?;
+        let own = ["sequence", "when", "by"];
+        let is_own = |a: &Attribute| is_own(text, a, &own);
+        let context = context.enter(text, history.attributes());
+        let foreign = collect(history, &context, self_contained, is_own, |_| false);
+        Ok(match foreign {
+            Some(foreign) => update.with_foreign(foreign),
+            None => update,
+        })
+    }
 }
 
 /// Whether our own mark stands among the attributes.
@@ -93,50 +149,4 @@ fn is_own(text: &str, attribute: &Attribute, names: &[&str]) -> bool {
 
 fn is_own_child(child: Element<'_, '_>) -> bool {
     child.is(Namespace::FEEDSYNC, "history") || child.is(Namespace::FEEDSYNC, "conflicts")
-}
-
-fn read_history<'a>(
-    sync: Element<'_, 'a>,
-    context: &Context<'a>,
-    self_contained: bool,
-    options: &ReadOptions<'_>,
-    remarks: &mut Remarks,
-) -> Result<History, Fault> {
-    let mut updates = Vec::new();
-    for history in sync.children().filter(|child| child.is(Namespace::FEEDSYNC, "history")) {
-        let limit = options.limits.history;
-        if updates.len() >= limit {
-            let message = format!("more than {limit} updates in one version");
-            return Err(Fault::new(history.span().start, "FeedSync 2.1", message));
-        }
-        updates.push(read_update(history, context, self_contained, options, remarks)?);
-    }
-    History::from_updates(updates).ok_or_else(|| {
-        let message = "at least one sx:history is required in sx:sync";
-        Fault::new(sync.span().start, "FeedSync 2.5", message)
-    })
-}
-
-fn read_update<'a>(
-    history: Element<'_, 'a>,
-    context: &Context<'a>,
-    self_contained: bool,
-    options: &ReadOptions<'_>,
-    remarks: &mut Remarks,
-) -> Result<Update, Fault> {
-    let text = history.document();
-    let mut attributes = Attributes::new(history, "FeedSync 2.5", options.mode, remarks);
-    let sequence = attributes.counter("sequence")?;
-    let when = attributes.time("when")?;
-    let by = attributes.by("by")?;
-    let update = Update::new(sequence, when, by).map_err(|unsigned| {
-        Fault::new(history.span().start, "FeedSync 2.5", unsigned.to_string())
-    })?;
-    let own = ["sequence", "when", "by"];
-    let context = context.enter(text, history.attributes());
-    let foreign = collect(history, &context, self_contained, |a| is_own(text, a, &own), |_| false);
-    Ok(match foreign {
-        Some(foreign) => update.with_foreign(foreign),
-        None => update,
-    })
 }

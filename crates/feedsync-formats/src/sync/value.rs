@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use feedsync::{By, CounterError, IdentifierError, ItemId, Timestamp};
 
+use super::signers::Signers;
 use crate::options::Mode;
 use crate::remarks::{Fault, Remarks};
 use crate::xml::{Attribute, Element};
@@ -110,14 +111,14 @@ impl<'t, 'a, 'r> Attributes<'t, 'a, 'r> {
     }
 
     /// The id of an endpoint (2.5).
-    pub(super) fn by(&mut self, name: &str) -> Result<Option<By>, Fault> {
-        self.identifier(name, By::new, By::has_reserved)
+    pub(super) fn by(&mut self, name: &str, signers: &mut Signers) -> Result<Option<By>, Fault> {
+        self.identifier(name, |text| signers.by(text), By::has_reserved)
     }
 
     fn identifier<T>(
         &mut self,
         name: &str,
-        parse: impl Fn(&str) -> Result<T, IdentifierError>,
+        parse: impl FnOnce(&str) -> Result<T, IdentifierError>,
         has_reserved: impl Fn(&T) -> bool,
     ) -> Result<Option<T>, Fault> {
         let Some(attribute) = self.find(name) else { return Ok(None) };

@@ -146,6 +146,18 @@ pub(super) fn read_all<'a>(
     }
 }
 
+/// Bytes at which the value of an attribute ends or is looked at more closely.
+const STOPS: [bool; 256] = {
+    let mut stops = [false; 256];
+    let bytes = b"\"'<&\t\n\r";
+    let mut index = 0;
+    while index < bytes.len() {
+        stops[bytes[index] as usize] = true;
+        index += 1;
+    }
+    stops
+};
+
 fn read_one(text: &str, start: usize, mode: Mode) -> Result<Attribute, XmlError> {
     let bytes = text.as_bytes();
     let Some((length, local)) = qualified_name(text, start) else {
@@ -173,6 +185,8 @@ fn read_one(text: &str, start: usize, mode: Mode) -> Result<Attribute, XmlError>
     let mut special = false;
     let mut offset = value_start;
     let value_end = loop {
+        let rest = &bytes[offset..];
+        offset += rest.iter().position(|&byte| STOPS[usize::from(byte)]).unwrap_or(rest.len());
         match bytes.get(offset) {
             Some(&byte) if byte == quote => break offset,
             Some(b'<') => {

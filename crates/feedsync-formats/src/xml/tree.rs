@@ -45,6 +45,8 @@ pub(crate) struct Tree<'a> {
     text: &'a str,
     records: Vec<Record>,
     attributes: Vec<Attribute>,
+    /// Records of the elements that are open while the tree is filled.
+    open: Vec<usize>,
 }
 
 impl<'a> Tree<'a> {
@@ -82,13 +84,14 @@ impl<'a> Tree<'a> {
         if tag.empty {
             return Ok(());
         }
-        let mut open = vec![0usize];
-        while let Some(&innermost) = open.last() {
+        self.open.clear();
+        self.open.push(0);
+        while let Some(&innermost) = self.open.last() {
             let first = self.attributes.len();
             match reader.token(&mut self.attributes)? {
                 Token::Start(tag) => {
                     if !tag.empty {
-                        open.push(self.records.len());
+                        self.open.push(self.records.len());
                     }
                     self.push_element(tag, first);
                 }
@@ -98,7 +101,7 @@ impl<'a> Tree<'a> {
                     record.content.1 = start as u32;
                     record.end = end as u32;
                     record.after = after;
-                    open.pop();
+                    self.open.pop();
                 }
                 Token::Text { start, end } => self.push_leaf(NodeKind::Text, start, end),
                 Token::CData { start, end } => self.push_leaf(NodeKind::CData, start, end),

@@ -1,0 +1,50 @@
+//! The endpoints that signed lately.
+
+use feedsync::{By, IdentifierError};
+
+/// Few endpoints sign most updates of a feed: their identifiers are checked once and share one text.
+#[derive(Debug, Default)]
+pub(crate) struct Signers {
+    known: Vec<By>,
+    /// The one that makes room next.
+    oldest: usize,
+}
+
+impl Signers {
+    /// So many are remembered: looking through them costs less than one check.
+    const MOST: usize = 4;
+
+    /// The endpoint of that identifier.
+    pub(super) fn by(&mut self, text: &str) -> Result<By, IdentifierError> {
+        if let Some(by) = self.known.iter().find(|by| by.as_str() == text) {
+            return Ok(by.clone());
+        }
+        let by = By::new(text)?;
+        if self.known.len() < Self::MOST {
+            self.known.push(by.clone());
+        } else {
+            self.known[self.oldest] = by.clone();
+            self.oldest = (self.oldest + 1) % Self::MOST;
+        }
+        Ok(by)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_text_gives_its_own_endpoint_however_many_there_are() {
+        let mut signers = Signers::default();
+        for round in 0..3 {
+            for number in 0..10 {
+                let text = format!("by.{}", number * (round + 1));
+                assert_eq!(signers.by(&text).unwrap().as_str(), text);
+                assert_eq!(signers.by(&text), By::new(&text));
+            }
+            assert!(signers.by("no identifier").is_err());
+        }
+        assert_eq!(signers.known.len(), Signers::MOST);
+    }
+}
