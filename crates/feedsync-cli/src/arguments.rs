@@ -18,6 +18,8 @@ Examples:
   feedsync add notes --title Milk --content 'two litres'
   feedsync sync notes http://127.0.0.1:4287/collections/notes
   feedsync conflicts notes
+
+feedsync help COMMAND shows the options of a command, with examples.
 ";
 
 /// Keep collections of items in step across devices, servers and applications
