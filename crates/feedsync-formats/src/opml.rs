@@ -4,10 +4,7 @@
 //! attributes `fs:parent` (the id of the nearest enclosing item, absent at the root) and
 //! `fs:position` (from 0) of the outline. Outlines of others that lack them get what is observed;
 //! in a document that says `fs:self-contained="true"` absent means that no place is claimed.
-//!
-//! Written, children nest in their parents, siblings by position and id. A child whose parent is
-//! deleted or unknown shows at the root, and of each cycle the lowest id does: computed here, never
-//! stored.
+//! How outlines nest when they are written is told in [`crate::outlines`].
 
 use std::collections::HashMap;
 
@@ -21,9 +18,6 @@ use crate::items::{Extras, Items};
 use crate::payload::{OWN, PayloadTag};
 use crate::sync::{Surroundings, push_item, push_sharing};
 use crate::xml::{Element, Namespace, XmlError, escape_text, unescape};
-
-/// Outlines are nested at most this deep when written; deeper ones show at the root.
-const DEEPEST: usize = 100;
 
 pub(crate) fn role(place: Place<'_>) -> Role {
     match (place.path, place.local) {
@@ -136,87 +130,20 @@ pub(crate) fn begin(out: &mut String, head: &FeedHead<'_>, declarations: &str) {
     out.push_str("</head><body>");
 }
 
-/// Appends all outlines, nested.
-pub(crate) fn push_outlines(out: &mut String, items: &[Item<Payload>], place: &Surroundings) {
-    let forest = Forest::new(items);
-    for &root in &forest.roots {
-        forest.push(out, root, place);
-    }
+/// An outline that was appended up to its end tag.
+#[derive(Debug)]
+pub(crate) struct Open {
+    /// The place inside it.
+    pub(crate) place: Surroundings,
+    /// What ends it.
+    pub(crate) end: String,
 }
 
-/// Items as they show: each under its parent or at the root.
-struct Forest<'i> {
-    items: &'i [Item<Payload>],
-    roots: Vec<usize>,
-    children: Vec<Vec<usize>>,
-}
-
-impl<'i> Forest<'i> {
-    fn new(items: &'i [Item<Payload>]) -> Self {
-        let claims: Vec<Claim> = items.iter().map(|item| claim(&item.winner.payload)).collect();
-        let index: HashMap<&str, usize> =
-            items.iter().enumerate().map(|(index, item)| (item.id.as_str(), index)).collect();
-        let mut parents: Vec<Option<usize>> = claims
-            .iter()
-            .map(|claim| {
-                let parent = *index.get(claim.parent.as_deref()?)?;
-                (!items[parent].winner.deleted).then_some(parent)
-            })
-            .collect();
-        break_cycles(&mut parents, items);
-        let mut forest = Self { items, roots: Vec::new(), children: vec![Vec::new(); items.len()] };
-        let mut order: Vec<usize> = (0..items.len()).collect();
-        order.sort_by_key(|&index| {
-            (claims[index].position.unwrap_or(u64::MAX), items[index].id.as_str())
-        });
-        for index in order {
-            match parents[index].filter(|_| depth(index, &parents) <= DEEPEST) {
-                Some(parent) => forest.children[parent].push(index),
-                None => forest.roots.push(index),
-            }
-        }
-        forest
-    }
-
-    fn push(&self, out: &mut String, index: usize, place: &Surroundings) {
-        out.push('\n');
-        push_item(out, &self.items[index], place, |out, place| {
-            for &child in &self.children[index] {
-                self.push(out, child, place);
-            }
-        });
-    }
-}
-
-/// How many ancestors there are, counted no further than matters.
-fn depth(index: usize, parents: &[Option<usize>]) -> usize {
-    let ancestors = std::iter::successors(parents[index], |&parent| parents[parent]);
-    ancestors.take(DEEPEST + 1).count()
-}
-
-/// Lifts the lowest id of each cycle to the root.
-fn break_cycles(parents: &mut [Option<usize>], items: &[Item<Payload>]) {
-    // 0: not seen, otherwise the walk that saw it first.
-    let mut seen = vec![0usize; parents.len()];
-    for start in 0..parents.len() {
-        let walk = start + 1;
-        let mut at = Some(start);
-        while let Some(index) = at {
-            if seen[index] == walk {
-                let cycle = std::iter::successors(parents[index], |&next| {
-                    (next != index).then(|| parents[next]).flatten()
-                });
-                let lowest = cycle.min_by_key(|&member| items[member].id.as_str());
-                if let Some(lowest) = lowest {
-                    parents[lowest] = None;
-                }
-                break;
-            }
-            if seen[index] != 0 {
-                break;
-            }
-            seen[index] = walk;
-            at = parents[index];
-        }
-    }
+/// Appends an outline and leaves it open for others.
+pub(crate) fn open(out: &mut String, item: &Item<Payload>, place: &Surroundings) -> Open {
+    out.push('\n');
+    let mut inside = (out.len(), place.clone());
+    push_item(out, item, place, |out, place| inside = (out.len(), place.clone()));
+    let (end, place) = inside;
+    Open { place, end: out.split_off(end) }
 }

@@ -4,20 +4,24 @@ use feedsync::{Format, Item, Payload};
 
 use crate::head::FeedHead;
 use crate::mapping::project_plain;
+use crate::outlines::{OutlinePlace, nest};
 use crate::payload::{self, Default, FEEDSYNC, OWN, PayloadTag, push_attribute, push_declaration};
 use crate::sync::{Surroundings, push_item};
 use crate::{atom, json, opml, pox, rss};
 
 /// Writes a feed onto a `String` that the caller drains: the head once, any number of items, the end
-/// once, so that a feed of any size streams in flat memory. Outlines are the exception: they nest, so
-/// they are held until the end.
+/// once, so that a feed of any size streams in flat memory. Outlines nest: as items they are held until
+/// the end; who has too many for that [nests](crate::nest) their places and appends them one by one.
 ///
 /// What it writes reads back as the same feed, byte for byte in every payload.
 #[derive(Debug)]
 pub struct FeedWriter {
     format: Format,
     json: json::Writer,
-    outlines: Vec<Item<Payload>>,
+    /// Outlines that wait for the end.
+    held: Vec<Item<Payload>>,
+    /// Outlines that are not ended yet, the innermost last.
+    open: Vec<opml::Open>,
     place: Surroundings,
 }
 
@@ -28,7 +32,8 @@ impl FeedWriter {
         Self {
             format,
             json: json::Writer::new(),
-            outlines: Vec::new(),
+            held: Vec::new(),
+            open: Vec::new(),
             place: Surroundings {
                 format,
                 default: Default::of(default),
@@ -60,7 +65,7 @@ impl FeedWriter {
     pub fn item(&mut self, out: &mut String, item: &Item<Payload>) {
         match self.format {
             Format::Json => self.json.item(out, item),
-            Format::Opml => self.outlines.push(item.clone()),
+            Format::Opml => self.held.push(item.clone()),
             Format::Atom | Format::Rss | Format::Pox => {
                 push_item(out, item, &self.place, |_, _| {});
                 out.push('\n');
@@ -82,6 +87,18 @@ impl FeedWriter {
         }
     }
 
+    /// Appends the next of nested outlines, inside so many of those that were appended before and are
+    /// around it; in a format without outlines, the next item.
+    pub fn outline(&mut self, out: &mut String, item: &Item<Payload>, depth: usize) {
+        if self.format != Format::Opml {
+            return self.item(out, item);
+        }
+        self.close(out, depth);
+        let place = self.open.last().map_or(&self.place, |open| &open.place);
+        let open = opml::open(out, item, place);
+        self.open.push(open);
+    }
+
     /// Appends everything after the last item.
     pub fn end(&mut self, out: &mut String) {
         match self.format {
@@ -90,9 +107,23 @@ impl FeedWriter {
             Format::Rss => out.push_str("</channel></rss>\n"),
             Format::Pox => out.push_str("</items>\n"),
             Format::Opml => {
-                opml::push_outlines(out, &std::mem::take(&mut self.outlines), &self.place);
+                let held = std::mem::take(&mut self.held);
+                let places: Vec<_> = held.iter().map(OutlinePlace::of).collect();
+                for nested in nest(&places) {
+                    self.outline(out, &held[nested.index], nested.depth);
+                }
+                self.close(out, 0);
                 out.push_str("\n</body></opml>\n");
             }
+        }
+    }
+
+    /// Ends outlines until no more than so many are open.
+    fn close(&mut self, out: &mut String, depth: usize) {
+        while self.open.len() > depth
+            && let Some(open) = self.open.pop()
+        {
+            out.push_str(&open.end);
         }
     }
 }

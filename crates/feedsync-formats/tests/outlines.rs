@@ -3,7 +3,7 @@
 mod support;
 
 use feedsync::{Format, Item, Payload};
-use feedsync_formats::{Document, ReadOptions, read};
+use feedsync_formats::{Document, FeedWriter, OutlinePlace, ReadOptions, nest, read};
 use support::{reread, written};
 
 const SX: &str = "xmlns:sx='http://feedsync.org/2007/feedsync'";
@@ -117,6 +117,26 @@ fn siblings_are_written_by_position_and_id_and_children_in_their_parents() {
     let mut read = reread(Format::Opml, &text).items;
     read.sort_by_key(|read| items.iter().position(|item| item.id == read.id));
     assert_eq!(read, items);
+}
+
+#[test]
+fn an_outline_that_was_appended_is_done_with_but_for_its_end() {
+    let items = [item("a", None, Some(0)), item("b", Some("a"), Some(0)), item("c", None, Some(1))];
+    let places: Vec<_> = items.iter().map(OutlinePlace::of).collect();
+    let mut writer = FeedWriter::new(Format::Opml);
+    let mut parts = Vec::new();
+    for nested in nest(&places) {
+        let mut out = String::new();
+        writer.outline(&mut out, &items[nested.index], nested.depth);
+        parts.push(out);
+    }
+    let mut end = String::new();
+    writer.end(&mut end);
+    assert!(parts[1].starts_with("\n<outline") && !parts[1].contains("</outline>"), "{parts:?}");
+    assert!(parts[2].starts_with("</outline></outline>\n<outline"), "{parts:?}");
+    let whole = parts.concat() + &end;
+    assert_eq!(nesting(&format!("<body>{whole}")), "a(b) c");
+    assert!(written(Format::Opml, &items, None).ends_with(&whole));
 }
 
 #[test]

@@ -13,10 +13,12 @@ use feedsync_store::PageLimit;
 
 use crate::address::View;
 use crate::call::Call;
-use crate::document::{Document, Items, shown};
+use crate::document::Document;
 use crate::hub::Hub;
 use crate::problem::Problem;
 use crate::query::encoded;
+use crate::span::{Span, shown};
+use crate::writing::Items;
 
 pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
     let limit = call.query.number("limit", 1)?;
@@ -31,8 +33,8 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     let Some(limit) = limit else {
         let window = window(&publication, publication.window.until.clone());
         let after = publication.after;
-        let items = Items::Changes { publication: Box::new(publication), after };
-        return document.answer(&hub.endpoint, items, Some(window), None).await;
+        let span = Span::Changes { publication: Box::new(publication), after };
+        return document.answer(&hub.endpoint, Items::Span(span), Some(window), None).await;
     };
     let page = PageLimit::items(clamp(limit, hub.config.limits.page_items));
     let page = hub.endpoint.page(&publication, publication.after, page).await?;

@@ -19,10 +19,12 @@ use feedsync_store::{Collection, PageLimit, Until};
 use crate::address::View;
 use crate::call::Call;
 use crate::changes::clamp;
-use crate::document::{Document, Items};
+use crate::document::Document;
 use crate::hub::Hub;
 use crate::problem::Problem;
 use crate::query::encoded;
+use crate::span::Span;
+use crate::writing::Items;
 
 pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
     let limit = call.query.number("limit", 1)?;
@@ -46,8 +48,8 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     };
     let shown = began.map(|began| began.number);
     let Some(limit) = limit else {
-        let items = Items::Complete { after, shown };
-        return document.answer(&hub.endpoint, items, Some(window), None).await;
+        let span = Span::Complete { after, shown };
+        return document.answer(&hub.endpoint, Items::Span(span), Some(window), None).await;
     };
     let page = PageLimit::items(clamp(limit, hub.config.limits.page_items));
     let page = hub.endpoint.store().items_by_id(&collection.name, after.as_ref(), page).await?;

@@ -3,10 +3,10 @@
 
 use axum::body::{Body, Bytes};
 use axum::response::{IntoResponse, Response};
-use feedsync::{Format, Item, ItemId, Payload, Related, RelatedKind, Sharing, Window};
-use feedsync_endpoint::{Endpoint, EndpointError, Publication};
+use feedsync::{Format, Related, RelatedKind, Sharing, Window};
+use feedsync_endpoint::Endpoint;
 use feedsync_formats::{CHANGES_RELATION, FeedHead, FeedWriter, HeadLink, media_type};
-use feedsync_store::{Collection, CollectionName, Number, PageLimit, StoredItem};
+use feedsync_store::Collection;
 use futures_util::stream;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
@@ -16,9 +16,7 @@ use crate::hub::Hub;
 use crate::negotiation::content_type;
 use crate::problem::Problem;
 use crate::validators::{Condition, EntityTag, failed};
-
-/// One page of a stream: enough to be worth a read, little enough to be forgotten.
-const PAGE: PageLimit = PageLimit { items: 500, bytes: 256 << 10 };
+use crate::writing::{Items, Writing};
 
 /// A feed that is about to be answered.
 pub(crate) struct Document {
@@ -125,8 +123,9 @@ impl Document {
         };
         writer.begin(&mut out, &head);
         let headers = self.headers;
+        let begun = (writer, out);
         let mut writing =
-            Writing { endpoint: endpoint.clone(), collection: self.collection, writer, out, items };
+            Writing::new(endpoint.clone(), self.collection, self.format, begun, items);
         // The first part is made before the status is sent, so that a failing store has its own.
         let first = writing.next().await?;
         let rest = stream::try_unfold(writing, |mut writing| async move {
@@ -141,38 +140,6 @@ impl Document {
         let parts = stream::StreamExt::chain(stream::iter(first.map(Ok)), rest);
         Ok((headers, Body::from_stream(parts)).into_response())
     }
-}
-
-/// Where the items of a document come from.
-pub(crate) enum Items {
-    /// A page that was read.
-    Page {
-        /// What it holds.
-        items: Vec<Item<Payload>>,
-        /// All changes up to here have been shown once it is sent.
-        shown: Option<Number>,
-    },
-    /// All changes of a publication.
-    Changes {
-        /// What is published.
-        publication: Box<Publication>,
-        /// What is written already.
-        after: Number,
-    },
-    /// All items, by id.
-    Complete {
-        /// What is written already.
-        after: Option<ItemId>,
-        /// All changes up to here have been shown once it is sent.
-        shown: Option<Number>,
-    },
-    /// Written; so much has been shown once it is sent.
-    Written {
-        /// All changes up to here.
-        shown: Option<Number>,
-    },
-    /// Sent.
-    Sent,
 }
 
 /// A body that no `Content-Length` is made for: that of a 304 would have to be that of the 200.
@@ -191,114 +158,4 @@ fn insert(headers: &mut HeaderMap, name: header::HeaderName, value: &str) {
     if let Ok(value) = HeaderValue::from_str(value) {
         headers.insert(name, value);
     }
-}
-
-/// A document that is being written.
-struct Writing {
-    endpoint: Endpoint,
-    collection: Collection,
-    writer: FeedWriter,
-    out: String,
-    items: Items,
-}
-
-/// Why a document could not be finished; the client sees the connection break off.
-#[derive(Debug, thiserror::Error)]
-enum Broken {
-    #[error(transparent)]
-    Endpoint(#[from] EndpointError),
-    #[error("the collection began anew while it was sent")]
-    Anew,
-}
-
-impl From<Broken> for Problem {
-    fn from(broken: Broken) -> Self {
-        match broken {
-            Broken::Endpoint(error) => error.into(),
-            Broken::Anew => Self::unavailable(broken.to_string()),
-        }
-    }
-}
-
-impl Writing {
-    /// The next part, at most about a page, never empty; none once everything was sent. Outlines
-    /// come all in the last part, since they nest.
-    async fn next(&mut self) -> Result<Option<Bytes>, Broken> {
-        while self.step().await? {
-            if !self.out.is_empty() {
-                return Ok(Some(Bytes::from(std::mem::take(&mut self.out))));
-            }
-        }
-        Ok(None)
-    }
-
-    /// Writes what is next; false if there is nothing more.
-    async fn step(&mut self) -> Result<bool, Broken> {
-        let name = &self.collection.name;
-        self.items = match std::mem::replace(&mut self.items, Items::Sent) {
-            Items::Page { items, shown } => {
-                for item in &items {
-                    self.writer.item(&mut self.out, item);
-                }
-                Items::Written { shown }
-            }
-            Items::Changes { publication, after } => {
-                let page = self.endpoint.page(&publication, after, PAGE).await?;
-                self.write(&page.collection, &page.items)?;
-                if page.more {
-                    Items::Changes { publication, after: page.through }
-                } else {
-                    Items::Written { shown: shown(&publication, page.through) }
-                }
-            }
-            Items::Complete { after, shown } => {
-                let store = self.endpoint.store();
-                let page = store.items_by_id(name, after.as_ref(), PAGE).await;
-                let page = page.map_err(EndpointError::from)?;
-                self.write(&page.collection, &page.items)?;
-                match page.items.last() {
-                    Some(last) if page.more => {
-                        Items::Complete { after: Some(last.item.id.clone()), shown }
-                    }
-                    _ => Items::Written { shown },
-                }
-            }
-            Items::Written { shown } => {
-                self.sent(name, shown).await;
-                return Ok(false);
-            }
-            Items::Sent => return Ok(false),
-        };
-        if matches!(self.items, Items::Written { .. }) {
-            self.writer.end(&mut self.out);
-        }
-        Ok(true)
-    }
-
-    fn write(&mut self, now: &Collection, items: &[StoredItem]) -> Result<(), Broken> {
-        if now.epoch != self.collection.epoch {
-            return Err(Broken::Anew);
-        }
-        for stored in items {
-            self.writer.item(&mut self.out, &stored.item);
-        }
-        Ok(())
-    }
-
-    /// Records what was shown. The answer is complete either way: losing the record costs a conflict
-    /// at worst.
-    async fn sent(&self, name: &CollectionName, shown: Option<Number>) {
-        if let Some(up_to) = shown
-            && let Err(error) = self.endpoint.mark_sent(name, up_to).await
-        {
-            tracing::warn!(%error, collection = %name, "what was shown could not be recorded");
-        }
-    }
-}
-
-/// How far a collection has been shown once the changes of a publication up to `through` are sent:
-/// nowhere, if they begin behind changes that nobody has seen.
-pub(crate) fn shown(publication: &Publication, through: Number) -> Option<Number> {
-    let seen = publication.collection.sent.max(publication.collection.horizon);
-    (publication.after <= seen).then_some(through)
 }

@@ -26,13 +26,16 @@ mod index;
 mod listing;
 mod negotiation;
 mod offer;
+mod outlines;
 mod problem;
 mod query;
 mod router;
 mod serve;
+mod span;
 mod stall;
 mod sweep;
 mod validators;
+mod writing;
 
 pub use address::{PublicBase, PublicBaseError};
 pub use config::{Config, Limits};

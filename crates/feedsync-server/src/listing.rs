@@ -12,9 +12,10 @@ use feedsync_store::{Number, PageLimit, Selection};
 use crate::address::View;
 use crate::call::Call;
 use crate::changes::clamp;
-use crate::document::{Document, Items};
+use crate::document::Document;
 use crate::hub::Hub;
 use crate::problem::Problem;
+use crate::writing::Items;
 
 /// Items of a page if nothing was asked (A20).
 const PAGE: u64 = 100;

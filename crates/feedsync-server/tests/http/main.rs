@@ -10,6 +10,7 @@ mod hub;
 mod listing;
 mod memory;
 mod offer;
+mod outlines;
 mod routes;
 mod sockets;
 mod sqlite;

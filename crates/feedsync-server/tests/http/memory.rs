@@ -1,15 +1,15 @@
 //! A large collection streams without growing the hub.
 
-use std::sync::Arc;
-
-use feedsync::{Format, Item, ItemId, Payload, Stamp};
+use feedsync::{By, Format, Item, ItemId, Payload, Stamp};
 use feedsync_endpoint::Source;
 use futures_util::StreamExt as _;
 use http::StatusCode;
+use tokio::sync::Mutex;
 
-use crate::hub::{hub, notes, payload};
+use crate::hub::{TestHub, hub, notes, payload};
 
-const ITEMS: usize = 100_000;
+/// Held by who measures, so that no other of these fills memory meanwhile.
+static MEASURING: Mutex<()> = Mutex::const_new(());
 
 /// Kibibytes of this process in memory, where the system tells.
 fn resident() -> Option<usize> {
@@ -18,45 +18,61 @@ fn resident() -> Option<usize> {
     line.split_whitespace().nth(1)?.parse().ok()
 }
 
-fn items() -> impl Iterator<Item = Item<Payload>> {
-    let payload = payload(Format::Atom, &"long ".repeat(60));
-    (0..ITEMS).map(move |number| {
+/// Fills the collection with so many items of this payload; returns the hub.
+async fn filled(count: usize, payload: Payload) -> TestHub {
+    let hub = hub().await;
+    let stamp = Stamp::new("2026-11-20T10:00:00Z".parse().unwrap(), By::new("client.1").unwrap());
+    let mut items = (0..count).map(|number| {
         let id = ItemId::new(&format!("item{number:06}")).unwrap();
-        let when = "2026-11-20T10:00:00Z".parse().unwrap();
-        let stamp = Stamp::new(when, feedsync::By::new("client.1").unwrap());
-        let payload = Payload { text: Arc::clone(&payload.text), ..payload.clone() };
-        Item::create(id, Default::default(), &stamp, payload).unwrap()
-    })
+        Item::create(id, Default::default(), &stamp, payload.clone()).unwrap()
+    });
+    loop {
+        let batch: Vec<_> = items.by_ref().take(10_000).collect();
+        if batch.is_empty() {
+            return hub;
+        }
+        hub.endpoint.incorporate(&notes(), Source::Offered, batch, None).await.unwrap();
+    }
+}
+
+/// Reads a feed of at least so many bytes, which must come in small parts and out of flat memory.
+async fn streams(hub: &TestHub, feed: &str, bytes: usize) {
+    let response = hub.get(feed).await;
+    assert_eq!(response.status(), StatusCode::OK);
+    let before = resident();
+    let (mut total, mut largest, mut peak) = (0, 0, before);
+    let mut parts = response.into_body().into_data_stream();
+    while let Some(part) = parts.next().await {
+        let part = part.unwrap();
+        total += part.len();
+        largest = largest.max(part.len());
+        peak = peak.max(resident());
+    }
+    assert!(total > bytes, "{feed}: {total}");
+    assert!(largest < 1 << 20, "{feed}: a part of {largest} bytes");
+    if let (Some(before), Some(peak)) = (before, peak) {
+        let grown = peak - before;
+        assert!(grown < 16 << 10, "{feed}: {grown} KiB for {total} bytes");
+    }
 }
 
 #[tokio::test]
 async fn a_hundred_thousand_items_stream_in_flat_memory() {
-    let hub = hub().await;
-    let mut items = items();
-    loop {
-        let batch: Vec<_> = items.by_ref().take(10_000).collect();
-        if batch.is_empty() {
-            break;
-        }
-        hub.endpoint.incorporate(&notes(), Source::Offered, batch, None).await.unwrap();
-    }
+    let _measuring = MEASURING.lock().await;
+    let hub = filled(100_000, payload(Format::Atom, &"long ".repeat(60))).await;
     for feed in ["/collections/notes/complete", "/collections/notes/changes"] {
-        let response = hub.get(feed).await;
-        assert_eq!(response.status(), StatusCode::OK);
-        let before = resident();
-        let (mut total, mut largest, mut peak) = (0, 0, before);
-        let mut parts = response.into_body().into_data_stream();
-        while let Some(part) = parts.next().await {
-            let part = part.unwrap();
-            total += part.len();
-            largest = largest.max(part.len());
-            peak = peak.max(resident());
-        }
-        assert!(total > ITEMS * 800, "{feed}: {total}");
-        assert!(largest < 1 << 20, "{feed}: a part of {largest} bytes");
-        if let (Some(before), Some(peak)) = (before, peak) {
-            let grown = peak - before;
-            assert!(grown < 16 << 10, "{feed}: {grown} KiB for {total} bytes");
-        }
+        streams(&hub, feed, 80_000_000).await;
+    }
+}
+
+#[tokio::test]
+async fn nested_outlines_take_no_memory_for_what_they_hold() {
+    let _measuring = MEASURING.lock().await;
+    let text = "long ".repeat(13_000);
+    let text =
+        format!("<outline xmlns:fs=\"urn:feedsync:1\" fs:parent=\"item000000\" text=\"{text}\"/>");
+    let hub = filled(2_000, Payload::new(Format::Opml, text)).await;
+    for feed in ["/collections/notes/complete.opml", "/collections/notes/changes.opml"] {
+        streams(&hub, feed, 130_000_000).await;
     }
 }

@@ -1,0 +1,178 @@
+//! A feed that is being written, in parts of about a page, each from one short read.
+
+use axum::body::Bytes;
+use feedsync::{Format, Item, Payload};
+use feedsync_endpoint::{Endpoint, EndpointError};
+use feedsync_formats::FeedWriter;
+use feedsync_store::{Collection, Number};
+
+use crate::outlines::{Outlines, Placed, Places, PlacesError};
+use crate::problem::Problem;
+use crate::span::{PAGE, Rest, Span};
+
+/// Where the items of a feed come from.
+pub(crate) enum Items {
+    /// A page that was read.
+    Page {
+        /// What it holds.
+        items: Vec<Item<Payload>>,
+        /// All changes up to here have been shown once it is sent.
+        shown: Option<Number>,
+    },
+    /// All of these, read as they are written.
+    Span(Span),
+}
+
+/// A feed, from the first item on.
+pub(crate) struct Writing {
+    endpoint: Endpoint,
+    collection: Collection,
+    writer: FeedWriter,
+    out: String,
+    stage: Stage,
+}
+
+/// What is to be done next.
+enum Stage {
+    Page {
+        items: std::vec::IntoIter<Item<Payload>>,
+        shown: Option<Number>,
+    },
+    Span(Span),
+    Places(Places),
+    Outlines(Outlines),
+    /// All is written; so much has been shown once it is sent.
+    Written {
+        shown: Option<Number>,
+    },
+    Sent,
+}
+
+/// Why a feed could not be finished; the client sees the connection break off.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Broken {
+    #[error(transparent)]
+    Places(#[from] PlacesError),
+    #[error("the collection began anew while it was sent")]
+    Anew,
+}
+
+impl From<EndpointError> for Broken {
+    fn from(error: EndpointError) -> Self {
+        PlacesError::from(error).into()
+    }
+}
+
+impl From<Broken> for Problem {
+    fn from(broken: Broken) -> Self {
+        match broken {
+            Broken::Places(PlacesError::Endpoint(error)) => error.into(),
+            Broken::Places(error @ PlacesError::Nesting(_)) => {
+                tracing::error!(%error, "a feed could not be begun");
+                Self::internal()
+            }
+            Broken::Anew => Self::unavailable(broken.to_string()),
+        }
+    }
+}
+
+impl Writing {
+    /// Goes on with what a writer has begun.
+    pub(crate) fn new(
+        endpoint: Endpoint,
+        collection: Collection,
+        format: Format,
+        (writer, out): (FeedWriter, String),
+        items: Items,
+    ) -> Self {
+        let stage = match items {
+            Items::Page { items, shown } => Stage::Page { items: items.into_iter(), shown },
+            Items::Span(span) if format == Format::Opml => Stage::Places(Places::new(span)),
+            Items::Span(span) => Stage::Span(span),
+        };
+        Self { endpoint, collection, writer, out, stage }
+    }
+
+    /// The next part, at most about a page, never empty; none once everything was sent.
+    pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, Broken> {
+        while self.step().await? {
+            if !self.out.is_empty() {
+                return Ok(Some(Bytes::from(std::mem::take(&mut self.out))));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Writes what is next; false if there is nothing more.
+    async fn step(&mut self) -> Result<bool, Broken> {
+        let (endpoint, name) = (&self.endpoint, &self.collection.name);
+        self.stage = match std::mem::replace(&mut self.stage, Stage::Sent) {
+            Stage::Page { mut items, shown } => {
+                while self.out.len() < PAGE.bytes
+                    && let Some(item) = items.next()
+                {
+                    self.writer.item(&mut self.out, &item);
+                }
+                match items.len() {
+                    0 => Stage::Written { shown },
+                    _ => Stage::Page { items, shown },
+                }
+            }
+            Stage::Span(span) => {
+                let part = span.read(endpoint, name).await?;
+                self.check(&part.collection)?;
+                for stored in &part.items {
+                    self.writer.item(&mut self.out, &stored.item);
+                }
+                match part.rest {
+                    Rest::More(span) => Stage::Span(span),
+                    Rest::Nothing(shown) => Stage::Written { shown },
+                }
+            }
+            Stage::Places(places) => {
+                let (now, placed) = places.read(endpoint, name).await?;
+                self.check(&now)?;
+                match placed {
+                    Placed::More(places) => Stage::Places(places),
+                    Placed::All(outlines) => Stage::Outlines(outlines),
+                }
+            }
+            Stage::Outlines(mut outlines) => match outlines.next(endpoint, name).await? {
+                Some(items) => {
+                    // Epochs never come back: what was read before this is of the same one.
+                    self.check(&endpoint.collection(name).await?)?;
+                    for (depth, stored) in items {
+                        self.writer.outline(&mut self.out, &stored.item, depth);
+                    }
+                    Stage::Outlines(outlines)
+                }
+                None => Stage::Written { shown: outlines.shown() },
+            },
+            Stage::Written { shown } => {
+                self.sent(shown).await;
+                return Ok(false);
+            }
+            Stage::Sent => return Ok(false),
+        };
+        if matches!(self.stage, Stage::Written { .. }) {
+            self.writer.end(&mut self.out);
+        }
+        Ok(true)
+    }
+
+    /// Checks that it is still the collection whose feed was begun.
+    fn check(&self, now: &Collection) -> Result<(), Broken> {
+        if now.epoch == self.collection.epoch { Ok(()) } else { Err(Broken::Anew) }
+    }
+
+    /// Records what was shown. The answer is complete either way: losing the record costs a conflict
+    /// at worst.
+    async fn sent(&self, shown: Option<Number>) {
+        let name = &self.collection.name;
+        if let Some(up_to) = shown
+            && let Err(error) = self.endpoint.mark_sent(name, up_to).await
+        {
+            tracing::warn!(%error, collection = %name, "what was shown could not be recorded");
+        }
+    }
+}
