@@ -3,13 +3,14 @@
 //! An upload names the collection it is for; what comes must have the digest that the address names.
 //! There are no users yet: whoever may ask this hub may read every blob that it has, also one that no
 //! item names, as an upload is until its item comes. A collection that a reader names need only exist.
-//! Blobs are hostile: they are never served as anything that a browser would run (A57).
+//! Whoever asks whether a blob is here (HEAD) has a day to send the item that names it; reading one
+//! changes nothing. Blobs are hostile: they are never served as anything that a browser would run (A57).
 
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use feedsync_store::{CollectionName, Digest};
-use http::{HeaderValue, StatusCode, header};
+use http::{HeaderValue, Method, StatusCode, header};
 
 use crate::body;
 use crate::call::Call;
@@ -18,13 +19,18 @@ use crate::hub::Hub;
 use crate::problem::Problem;
 use crate::validators::{Condition, EntityTag, failed};
 
-pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
+pub(crate) async fn read(
+    State(hub): State<Hub>,
+    method: Method,
+    call: Call,
+) -> Result<Response, Problem> {
     let digest = digest(&call)?;
     collection(&hub, &call).await?;
     let store = hub.endpoint.store();
-    if !store.missing_blobs(&[digest]).await?.is_empty() {
+    if method == Method::HEAD && !store.missing_blobs(&[digest]).await?.is_empty() {
         return Err(none(digest));
     }
+    let bytes = store.blob(digest).await?.ok_or_else(|| none(digest))?;
     let tag = EntityTag::named(digest.to_string());
     let headers = |tag| {
         let cached = HeaderValue::from_static("private, max-age=31536000, immutable");
@@ -41,7 +47,6 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
             return Ok((StatusCode::NOT_MODIFIED, headers(held), nothing()).into_response());
         }
     }
-    let bytes = store.blob(digest).await?.ok_or_else(|| none(digest))?;
     let harmless = [
         (header::CONTENT_TYPE, HeaderValue::from_static("application/octet-stream")),
         (header::CONTENT_DISPOSITION, HeaderValue::from_static("attachment")),

@@ -69,6 +69,23 @@ async fn a_blob_is_read_whoever_names_it_and_kept_as_long_as_an_item_does() {
 }
 
 #[tokio::test]
+async fn who_asks_whether_a_blob_is_here_has_a_day_and_who_reads_it_changes_nothing() {
+    for (method, swept) in [(Method::GET, 1), (Method::HEAD, 0)] {
+        let hub = hub().await;
+        let digest = hub.endpoint.store().put_blob(b"picture".to_vec()).await.unwrap();
+        let clock = hub.endpoint.environment();
+        for _ in 0..4_000 {
+            clock.now(); // it goes on by a second
+        }
+        let now = clock.now();
+        let response = hub.call(method.clone(), &format!("/blobs/{digest}"), &[]).await;
+        assert_eq!(response.status(), StatusCode::OK);
+        assert_eq!(text(&response, "content-length"), "7");
+        assert_eq!(hub.endpoint.store().sweep_blobs(now).await.unwrap(), swept, "{method}");
+    }
+}
+
+#[tokio::test]
 async fn a_blob_that_is_not_what_its_address_says_is_not_stored() {
     let hub = hub().await;
     let digest = Digest::of(b"what was meant");
