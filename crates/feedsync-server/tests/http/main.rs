@@ -8,7 +8,6 @@ mod events;
 mod gates;
 mod hub;
 mod listing;
-mod memory;
 mod offer;
 mod outlines;
 mod routes;

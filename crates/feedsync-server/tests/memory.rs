@@ -1,12 +1,19 @@
-//! A large collection streams without growing the hub.
+//! A large collection streams without growing the hub. In a process of its own: what other tests hold
+//! would be measured too.
 
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
 use feedsync::{By, Format, Item, ItemId, Payload, Stamp};
-use feedsync_endpoint::Source;
+use feedsync_endpoint::{Endpoint, Source};
+use feedsync_formats::{Entry, compose};
+use feedsync_server::{Config, router};
+use feedsync_store::{CollectionName, EndpointName, MemoryStore, NewCollection, SystemEnvironment};
 use futures_util::StreamExt as _;
-use http::StatusCode;
+use http::{Request, StatusCode};
 use tokio::sync::Mutex;
-
-use crate::hub::{TestHub, hub, notes, payload};
+use tower::ServiceExt as _;
 
 /// Held by who measures, so that no other of these fills memory meanwhile.
 static MEASURING: Mutex<()> = Mutex::const_new(());
@@ -18,9 +25,15 @@ fn resident() -> Option<usize> {
     line.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// Fills the collection with so many items of this payload; returns the hub.
-async fn filled(count: usize, payload: Payload) -> TestHub {
-    let hub = hub().await;
+/// A hub whose collection has so many items of this payload.
+async fn filled(count: usize, payload: Payload) -> Router {
+    let environment = Arc::new(SystemEnvironment);
+    let store = MemoryStore::new(&EndpointName::new("hub").unwrap(), environment.clone());
+    let endpoint = Endpoint::new(Arc::new(store), environment);
+    let name = CollectionName::new("notes").unwrap();
+    let (title, settings) = ("Notes".to_owned(), Default::default());
+    let new = NewCollection { name: name.clone(), title, format: Format::Atom, settings };
+    endpoint.store().create_collection(new).await.unwrap();
     let stamp = Stamp::new("2026-11-20T10:00:00Z".parse().unwrap(), By::new("client.1").unwrap());
     let mut items = (0..count).map(|number| {
         let id = ItemId::new(&format!("item{number:06}")).unwrap();
@@ -29,15 +42,16 @@ async fn filled(count: usize, payload: Payload) -> TestHub {
     loop {
         let batch: Vec<_> = items.by_ref().take(10_000).collect();
         if batch.is_empty() {
-            return hub;
+            return router(endpoint, Config::default());
         }
-        hub.endpoint.incorporate(&notes(), Source::Offered, batch, None).await.unwrap();
+        endpoint.incorporate(&name, Source::Offered, batch, None).await.unwrap();
     }
 }
 
 /// Reads a feed of at least so many bytes, which must come in small parts and out of flat memory.
-async fn streams(hub: &TestHub, feed: &str, bytes: usize) {
-    let response = hub.get(feed).await;
+async fn streams(hub: &Router, feed: &str, bytes: usize) {
+    let request = Request::get(feed).header("host", "localhost").body(Body::empty()).unwrap();
+    let response = hub.clone().oneshot(request).await.unwrap();
     assert_eq!(response.status(), StatusCode::OK);
     let before = resident();
     let (mut total, mut largest, mut peak) = (0, 0, before);
@@ -59,7 +73,9 @@ async fn streams(hub: &TestHub, feed: &str, bytes: usize) {
 #[tokio::test]
 async fn a_hundred_thousand_items_stream_in_flat_memory() {
     let _measuring = MEASURING.lock().await;
-    let hub = filled(100_000, payload(Format::Atom, &"long ".repeat(60))).await;
+    let content = Some("long ".repeat(120));
+    let payload = compose(Format::Atom, &Entry { content, ..Entry::default() });
+    let hub = filled(100_000, payload).await;
     for feed in ["/collections/notes/complete", "/collections/notes/changes"] {
         streams(&hub, feed, 80_000_000).await;
     }
