@@ -12,6 +12,7 @@ use axum::response::{IntoResponse, Response};
 use feedsync_store::{CollectionName, Digest};
 use http::{HeaderValue, Method, StatusCode, header};
 
+use crate::answers::SMALL;
 use crate::body;
 use crate::call::Call;
 use crate::document::nothing;
@@ -30,6 +31,7 @@ pub(crate) async fn read(
     if method == Method::HEAD && !store.missing_blobs(&[digest]).await?.is_empty() {
         return Err(none(digest));
     }
+    let turn = hub.answers.turn().await?;
     let bytes = store.blob(digest).await?.ok_or_else(|| none(digest))?;
     let tag = EntityTag::named(digest.to_string());
     let headers = |tag| {
@@ -52,7 +54,8 @@ pub(crate) async fn read(
         (header::CONTENT_DISPOSITION, HeaderValue::from_static("attachment")),
         (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static("sandbox")),
     ];
-    Ok((headers(tag.value()), harmless, bytes).into_response())
+    let place = turn.end(bytes.len() > SMALL)?;
+    Ok((headers(tag.value()), harmless, place.hold(bytes)).into_response())
 }
 
 pub(crate) async fn write(

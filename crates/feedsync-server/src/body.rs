@@ -1,21 +1,17 @@
 //! Bodies of requests, read whole within bounds of size, time and unpacking (H18, H25).
 
 use std::io::Read as _;
-use std::sync::Arc;
-use std::time::Duration;
 
 use axum::body::Body;
 use flate2::read::MultiGzDecoder;
 use futures_util::StreamExt as _;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use tokio::sync::OwnedSemaphorePermit;
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, timeout_at};
 
 use crate::hub::Hub;
 use crate::problem::Problem;
-
-/// How long a request waits for its turn to be read.
-const TURN: Duration = Duration::from_secs(10);
+use crate::room;
 
 /// What is unpacked to more than this must not be more than [`MAX_RATIO`] times what came.
 const FREE_OUTPUT: usize = 1 << 20;
@@ -25,10 +21,7 @@ const MAX_RATIO: usize = 200;
 
 /// The right to hold a body in memory; kept until the body is dropped.
 pub(crate) async fn turn(hub: &Hub) -> Result<OwnedSemaphorePermit, Problem> {
-    match timeout(TURN, Arc::clone(&hub.uploads).acquire_owned()).await {
-        Ok(Ok(permit)) => Ok(permit),
-        _ => Err(Problem::unavailable("too many documents are being offered at once")),
-    }
+    room::soon(&hub.uploads, "too many documents are being offered at once").await
 }
 
 /// How a body is packed (RFC 9110 8.4).

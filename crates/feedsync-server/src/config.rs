@@ -46,6 +46,9 @@ pub struct Limits {
     pub connections: usize,
     /// Bodies of requests held in memory at once; more wait a little, then get 503.
     pub uploads: usize,
+    /// Answers of more than 64 KiB held in memory at once, until they are read; more get 503. As
+    /// many, of any size, may be begun at once; more wait a little.
+    pub answers: usize,
     /// Event streams at once; more get 503.
     pub followers: usize,
 }
@@ -63,7 +66,8 @@ impl Default for Config {
 }
 
 impl Default for Limits {
-    /// 8 MiB and 1,000 items a document, 32 MiB a blob, 512 connections, 16 uploads, 128 followers.
+    /// 8 MiB and 1,000 items a document, 32 MiB a blob, 512 connections, 16 uploads, 32 large
+    /// answers, 128 followers.
     fn default() -> Self {
         Self {
             body_bytes: 8 << 20,
@@ -78,6 +82,7 @@ impl Default for Limits {
             heartbeat: Duration::from_secs(20),
             connections: 512,
             uploads: 16,
+            answers: 32,
             followers: 128,
         }
     }

@@ -11,6 +11,7 @@ use futures_util::stream;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 use crate::address::View;
+use crate::answers::{SMALL, Turn};
 use crate::call::Call;
 use crate::hub::Hub;
 use crate::negotiation::content_type;
@@ -28,11 +29,12 @@ pub(crate) struct Document {
     changes: String,
     complete: String,
     headers: HeaderMap,
+    turn: Turn,
 }
 
 impl Document {
-    /// Prepares the answer to a call; `window` is what else it depends on besides the collection's
-    /// state and the address. Ready early if the client has it already.
+    /// Prepares the answer to a call, and waits for its turn; `window` is what else it depends
+    /// on besides the collection's state and the address. Ready early if the client has it already.
     pub(crate) async fn prepare(
         hub: &Hub,
         call: &Call,
@@ -76,7 +78,8 @@ impl Document {
         }
         let changes = url(View::Changes, None);
         let complete = url(View::Complete, None);
-        Ok(Ok(Self { view, format, collection, author, address, changes, complete, headers }))
+        let turn = hub.answers.turn().await?;
+        Ok(Ok(Self { view, format, collection, author, address, changes, complete, headers, turn }))
     }
 
     /// The answer: these items under this window, and the address of the next part.
@@ -127,7 +130,10 @@ impl Document {
         let mut writing =
             Writing::new(endpoint.clone(), self.collection, self.format, begun, items);
         // The first part is made before the status is sent, so that a failing store has its own.
-        let first = writing.next().await?;
+        let first = writing.first().await?;
+        let place = self.turn.end(first.len() > SMALL || !writing.is_written())?;
+        let first = place.hold(first);
+        writing.hold(place);
         let rest = stream::try_unfold(writing, |mut writing| async move {
             match writing.next().await {
                 Ok(part) => Ok(part.map(|part| (part, writing))),
@@ -137,7 +143,7 @@ impl Document {
                 }
             }
         });
-        let parts = stream::StreamExt::chain(stream::iter(first.map(Ok)), rest);
+        let parts = stream::StreamExt::chain(stream::iter([Ok(first)]), rest);
         Ok((headers, Body::from_stream(parts)).into_response())
     }
 }

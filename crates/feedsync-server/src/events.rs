@@ -5,7 +5,6 @@
 //! `reset` event with where we stand (D28) and reads the feed. An event is a hint, the change order
 //! the truth: every event is read from it, so that none is missed or doubled (D34).
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
@@ -23,15 +22,14 @@ use tokio::sync::{OwnedSemaphorePermit, watch};
 use crate::call::Call;
 use crate::hub::Hub;
 use crate::problem::Problem;
+use crate::room;
 
 /// Events that are read and sent at once.
 const PAGE: PageLimit = PageLimit { items: 200, bytes: 1 << 20 };
 
 pub(crate) async fn follow(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
     let name = call.collection(&hub).await?.name;
-    let permit = Arc::clone(&hub.followers)
-        .try_acquire_owned()
-        .map_err(|_| Problem::unavailable("too many follow this hub at once"))?;
+    let permit = room::now(&hub.followers, "too many follow this hub at once")?;
     // Notices from before the collection is read, so that no change falls between.
     let notices = hub.endpoint.store().subscribe(&name);
     let collection = hub.endpoint.collection(&name).await?;

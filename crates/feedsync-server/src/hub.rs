@@ -6,6 +6,7 @@ use axum::extract::FromRef;
 use feedsync_endpoint::Endpoint;
 use tokio::sync::{Semaphore, watch};
 
+use crate::answers::Answers;
 use crate::config::Config;
 
 /// The endpoint behind the hub, how it is configured, and what is scarce. Cheap to clone; a hub
@@ -16,6 +17,8 @@ pub(crate) struct Hub {
     pub(crate) config: Arc<Config>,
     /// Bodies of requests that may be in memory.
     pub(crate) uploads: Arc<Semaphore>,
+    /// Answers that may be in memory.
+    pub(crate) answers: Answers,
     /// Event streams that may be open.
     pub(crate) followers: Arc<Semaphore>,
     /// True once the hub stops: streams without an end then end.
@@ -27,6 +30,7 @@ impl Hub {
         Self {
             endpoint,
             uploads: Arc::new(Semaphore::new(config.limits.uploads)),
+            answers: Answers::new(config.limits.answers),
             followers: Arc::new(Semaphore::new(config.limits.followers)),
             config: Arc::new(config),
             stopping,

@@ -7,9 +7,10 @@
 //! What holds for every route: the Host must be known and a foreign Origin is refused, writes need
 //! the media type of a document, errors are `application/problem+json` and name the part at fault,
 //! bad input changes nothing. Documents stream in short reads, so that memory does not grow with a
-//! collection.
+//! collection, and only so many large answers are in memory at once.
 
 mod address;
+mod answers;
 mod blobs;
 mod body;
 mod call;
@@ -29,6 +30,7 @@ mod offer;
 mod outlines;
 mod problem;
 mod query;
+mod room;
 mod router;
 mod serve;
 mod span;

@@ -6,6 +6,7 @@ use feedsync_endpoint::{Endpoint, EndpointError};
 use feedsync_formats::FeedWriter;
 use feedsync_store::{Collection, Number};
 
+use crate::answers::{Place, SMALL};
 use crate::outlines::{Outlines, Placed, Places, PlacesError};
 use crate::problem::Problem;
 use crate::span::{PAGE, Rest, Span};
@@ -30,6 +31,7 @@ pub(crate) struct Writing {
     writer: FeedWriter,
     out: String,
     stage: Stage,
+    place: Place,
 }
 
 /// What is to be done next.
@@ -90,14 +92,34 @@ impl Writing {
             Items::Span(span) if format == Format::Opml => Stage::Places(Places::new(span)),
             Items::Span(span) => Stage::Span(span),
         };
-        Self { endpoint, collection, writer, out, stage }
+        Self { endpoint, collection, writer, out, stage, place: Place::default() }
+    }
+
+    /// The first part: all of a small feed, if one page holds it.
+    pub(crate) async fn first(&mut self) -> Result<Vec<u8>, Broken> {
+        while self.step().await?
+            && self.out.len() <= SMALL
+            && matches!(self.stage, Stage::Outlines(_))
+        {}
+        Ok(std::mem::take(&mut self.out).into_bytes())
+    }
+
+    /// Whether all is written.
+    pub(crate) fn is_written(&self) -> bool {
+        matches!(self.stage, Stage::Written { .. } | Stage::Sent)
+    }
+
+    /// What all parts from now on hold while they are in memory.
+    pub(crate) fn hold(&mut self, place: Place) {
+        self.place = place;
     }
 
     /// The next part, at most about a page, never empty; none once everything was sent.
     pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, Broken> {
         while self.step().await? {
             if !self.out.is_empty() {
-                return Ok(Some(Bytes::from(std::mem::take(&mut self.out))));
+                let part = std::mem::take(&mut self.out).into_bytes();
+                return Ok(Some(self.place.hold(part)));
             }
         }
         Ok(None)
@@ -154,7 +176,7 @@ impl Writing {
             }
             Stage::Sent => return Ok(false),
         };
-        if matches!(self.stage, Stage::Written { .. }) {
+        if self.is_written() {
             self.writer.end(&mut self.out);
         }
         Ok(true)
