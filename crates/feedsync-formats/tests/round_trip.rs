@@ -6,27 +6,7 @@ mod support;
 
 use feedsync::{Format, History, Item, Payload, Update};
 use feedsync_formats::{Document, ReadOptions, read};
-use support::{assert_fixed_point, reread, written};
-
-/// A small deterministic generator (xorshift).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % bound as u64) as usize
-    }
-
-    fn pick<'p>(&mut self, pieces: &[&'p str]) -> &'p str {
-        pieces[self.below(pieces.len())]
-    }
-
-    fn some(&mut self, pieces: &[&str]) -> String {
-        (0..self.below(3)).map(|_| self.pick(pieces)).collect()
-    }
-}
+use support::{Random, assert_fixed_point, reread, written};
 
 const ROOT_ATTRIBUTES: [&str; 8] = [
     " xmlns:m='urn:media'",

@@ -7,9 +7,9 @@
 use std::fmt::{Debug, Display};
 use std::str::FromStr;
 
-use feedsync::{By, Format, Item, ItemId, Payload, Timestamp, sse};
+use feedsync::{By, Format, Item, ItemId, Payload, Sharing, Timestamp, sse};
 use feedsync_formats::{
-    Document, FeedHead, FeedWriter, ReadOptions, entry, read, sse as sse_documents,
+    Document, FeedHead, FeedWriter, ReadOptions, Reading, entry, read, sse as sse_documents,
 };
 
 /// A body: what a fuzz target runs on its input; gives how many items or values it read and checked.
@@ -26,6 +26,7 @@ pub fn feed(bytes: &[u8]) -> usize {
         let Ok(document) = Document::read(bytes, &options) else { continue };
         let items = &document.feed().items;
         assert_eq!(document.to_bytes_with(items), bytes, "unedited bytes change");
+        check_whole(bytes, document.reading(), &options);
         items.iter().for_each(|item| check_item(item, &options));
         read += items.len();
     }
@@ -91,6 +92,25 @@ pub fn round_trip<T: FromStr + Display + PartialEq + Debug>(text: &str) -> usize
     1
 }
 
+/// A document reads alike with and without its bytes kept, and all its items, written as one feed in their
+/// own format with what it says of sharing, are the same feed.
+fn check_whole(bytes: &[u8], reading: &Reading, options: &ReadOptions<'_>) {
+    assert_eq!(read(bytes, None, options).as_ref(), Ok(reading));
+    let format = reading.format;
+    let feed = &reading.feed;
+    let written = write(format, &feed.items, feed.sharing.as_ref());
+    let again = read(written.as_bytes(), Some(format), options)
+        .unwrap_or_else(|error| panic!("{format}: {error}: {written}"));
+    let (mut left, mut right) = (again.feed.items, feed.items.clone());
+    if format == Format::Opml {
+        // Outlines come back in the order of their places.
+        left.sort_by_cached_key(|item| format!("{item:?}"));
+        right.sort_by_cached_key(|item| format!("{item:?}"));
+    }
+    assert_eq!(left, right, "{format}: {written}");
+    assert_eq!(again.feed.sharing, feed.sharing, "{format}: {written}");
+}
+
 /// An item written in its own format is the same item; in another it is one item of the same id and
 /// versions, and gives its native payload back.
 fn check_item(item: &Item<Payload>, options: &ReadOptions<'_>) {
@@ -99,7 +119,7 @@ fn check_item(item: &Item<Payload>, options: &ReadOptions<'_>) {
     }
     let native = item.winner.payload.format;
     for format in Format::ALL {
-        let written = write(format, item);
+        let written = write(format, std::slice::from_ref(item), None);
         let reading = read(written.as_bytes(), Some(format), options)
             .unwrap_or_else(|error| panic!("{format}: {error}: {written}"));
         let [again] = &reading.feed.items[..] else {
@@ -117,7 +137,7 @@ fn check_item(item: &Item<Payload>, options: &ReadOptions<'_>) {
     }
 }
 
-fn write(format: Format, item: &Item<Payload>) -> String {
+fn write(format: Format, items: &[Item<Payload>], sharing: Option<&Sharing>) -> String {
     let head = FeedHead {
         id: "urn:feed",
         title: "A \"feed\" & more",
@@ -126,11 +146,11 @@ fn write(format: Format, item: &Item<Payload>) -> String {
         self_link: None,
         next: None,
         links: &[],
-        sharing: None,
+        sharing,
     };
     let (mut writer, mut out) = (FeedWriter::new(format), String::new());
     writer.begin(&mut out, &head);
-    writer.item(&mut out, item);
+    items.iter().for_each(|item| writer.item(&mut out, item));
     writer.end(&mut out);
     out
 }

@@ -2,8 +2,6 @@
 
 #![allow(dead_code)]
 
-pub(crate) mod fuzz;
-
 use feedsync::{Feed, Format, Item, Payload, Sharing};
 use feedsync_formats::{FeedHead, FeedWriter, HeadLink, ReadOptions, read};
 
@@ -57,4 +55,24 @@ pub(crate) fn assert_fixed_point(format: Format, items: &[Item<Payload>]) {
         items.sort_by(|left, right| left.id.cmp(&right.id));
     }
     assert_eq!(read, items, "{text}");
+}
+
+/// A small deterministic generator (xorshift).
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % bound as u64) as usize
+    }
+
+    pub(crate) fn pick<'p>(&mut self, pieces: &[&'p str]) -> &'p str {
+        pieces[self.below(pieces.len())]
+    }
+
+    pub(crate) fn some(&mut self, pieces: &[&str]) -> String {
+        (0..self.below(3)).map(|_| self.pick(pieces)).collect()
+    }
 }
