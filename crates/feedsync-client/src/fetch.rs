@@ -89,6 +89,7 @@ pub struct Fetcher {
     /// Reaches public addresses only.
     public: reqwest::Client,
     policy: Policy,
+    given: Option<Arc<Url>>,
     traffic: Arc<Traffic>,
 }
 
@@ -97,7 +98,6 @@ pub struct Fetcher {
 pub struct Request {
     method: Method,
     url: Url,
-    given: Option<Url>,
     headers: HeaderMap,
     body: Option<Bytes>,
     bytes: Option<u64>,
@@ -138,7 +138,7 @@ impl Request {
 
     fn new(method: Method, url: Url, body: Option<Bytes>) -> Self {
         let headers = HeaderMap::new();
-        Self { method, url, given: None, headers, body, bytes: None, endless: false }
+        Self { method, url, headers, body, bytes: None, endless: false }
     }
 
     /// The media types that are understood.
@@ -165,14 +165,6 @@ impl Request {
     #[must_use]
     pub fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.insert(name, value);
-        self
-    }
-
-    /// The address that the person gave from which this one was learnt. Only a private one may lead
-    /// to private ones.
-    #[must_use]
-    pub fn given(mut self, given: Url) -> Self {
-        self.given = Some(given);
         self
     }
 
@@ -216,12 +208,19 @@ impl Fetcher {
             Private::Refused => public.clone(),
         };
         let public = if address::has_proxy() { client.clone() } else { public };
-        Ok(Self { client, public, policy, traffic: Arc::default() })
+        Ok(Self { client, public, policy, given: None, traffic: Arc::default() })
     }
 
     /// The bounds.
     pub fn policy(&self) -> &Policy {
         &self.policy
+    }
+
+    /// The same fetcher for what is learnt from an address that a person gave: only a private one
+    /// may lead to private ones. Without it, each address counts as given itself.
+    #[must_use]
+    pub fn given(&self, given: Url) -> Self {
+        Self { given: Some(Arc::new(given)), ..self.clone() }
     }
 
     /// The same fetcher, whose traffic is counted anew.
@@ -243,8 +242,8 @@ impl Fetcher {
             Method::HEAD => u64::MAX,
             _ => request.bytes.unwrap_or(u64::MAX).min(self.policy.bytes),
         };
-        let Request { method, url, given, mut headers, body, .. } = request;
-        let given = given.unwrap_or_else(|| url.clone());
+        let Request { method, url, mut headers, body, .. } = request;
+        let given = self.given.as_deref().cloned().unwrap_or_else(|| url.clone());
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
         let mut trail = Trail::new(url, self.policy.redirects);
         loop {

@@ -145,6 +145,8 @@ enum Peer {
 
 impl Run<'_> {
     async fn through(&mut self) -> Result<(), SyncError> {
+        // All that is asked of this remote is learnt from this address.
+        self.fetcher = self.fetcher.given(address(&self.remote.url)?);
         let hub = match self.peer().await? {
             Peer::Hub(hub) => hub,
             Peer::Unchanged if self.direction.pull => return Ok(()),
@@ -196,10 +198,6 @@ impl Run<'_> {
     /// Fetches, and tells.
     pub(crate) async fn ask(&self, request: Request, url: &Url) -> Result<Fetched, SyncError> {
         self.progress.step(Step::Reading { url: &shown(url) });
-        let request = match Url::parse(&self.remote.url) {
-            Ok(given) => request.given(given),
-            Err(_) => request,
-        };
         Ok(self.fetcher.fetch(request).await?)
     }
 

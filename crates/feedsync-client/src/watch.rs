@@ -151,7 +151,7 @@ impl Watch {
         let changes = state.changes.as_ref().filter(|_| self.direction.pull);
         if self.follower.as_ref().map(|(followed, _)| followed) != changes {
             self.follower = changes.and_then(|changes| {
-                let fetcher = self.session.fetcher().clone();
+                let fetcher = self.session.fetcher().given(address(&self.remote.url).ok()?);
                 let hub = with_credentials(address(changes).ok()?, &self.remote.url);
                 let follower = Follower::new(fetcher, &hub, self.pace)?;
                 Some((changes.clone(), follower))

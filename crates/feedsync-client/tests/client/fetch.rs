@@ -262,8 +262,8 @@ async fn a_public_address_that_a_person_gave_leads_to_no_private_one_and_a_priva
     let site = Site::start(|_| document("text/plain", "inside")).await;
     let fetcher = Fetcher::new(policy()).unwrap();
     let ask = async |url: &str, given: &str| {
-        let request = Request::read(address(url).unwrap()).given(address(given).unwrap());
-        fetcher.fetch(request).await
+        let fetcher = fetcher.given(address(given).unwrap());
+        fetcher.fetch(Request::read(address(url).unwrap())).await
     };
     let named = site.url("/").replace("127.0.0.1", "localhost");
     for url in [site.url("/"), named.clone()] {

@@ -220,8 +220,12 @@ async fn a_remote_at_a_public_address_leads_to_no_private_hub() {
     let mut remote = anna.remote(url).await;
     remote.state.changes = Some(format!("{}/changes", hub.url()));
     anna.endpoint().store().change_remote(remote).await.unwrap();
-    let error = anna.try_sync(url, Direction::BOTH).await.unwrap_err();
-    assert!(matches!(error, SyncError::Fetch(FetchError::Private { .. })), "{error}");
+    anna.add("for a public hub only").await;
+    for pull in [true, false] {
+        let error = anna.try_sync(url, Direction { pull, push: true }).await.unwrap_err();
+        assert!(matches!(error, SyncError::Fetch(FetchError::Private { .. })), "{error}");
+    }
+    assert_eq!(hub.peer.ids().await, [""; 0]);
 }
 
 #[tokio::test]

@@ -155,3 +155,15 @@ async fn after_failures_it_waits_longer_and_as_long_as_the_server_wants() {
     assert_eq!(due(&mut busy).await, Due::Look);
     assert!(started.elapsed() >= Duration::from_millis(1_900));
 }
+
+#[tokio::test]
+async fn a_remote_at_a_public_address_leads_to_no_private_events() {
+    let site = Site::start(|_| answer(404, &[], "")).await;
+    let anna = Peer::new("anna").await;
+    let mut remote = anna.remote("http://8.8.8.8/collections/notes").await;
+    remote.state.changes = Some(site.url("/collections/notes/changes"));
+    anna.endpoint().store().change_remote(remote.clone()).await.unwrap();
+    let mut watch = watch(&anna, &remote.url, patient()).await;
+    assert!(is_quiet(&mut watch).await);
+    assert_eq!(site.targets(), [""; 0]);
+}
