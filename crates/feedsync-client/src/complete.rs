@@ -4,12 +4,12 @@ use feedsync::{ItemId, Sharing};
 use feedsync_endpoint::Seen;
 use feedsync_formats::Reading;
 
+use crate::document::{Page, Reader};
 use crate::error::SyncError;
 use crate::fetch::{
     FetchError, Fetched, Request, Url, address, shown, with_credentials, with_pairs,
 };
 use crate::progress::Step;
-use crate::pull::Page;
 use crate::session::Run;
 use crate::wire::{ACCEPT_FEED, Origin};
 
@@ -42,6 +42,20 @@ impl Whole {
     }
 }
 
+impl Reader<'_> {
+    /// Reads a document that must be there.
+    async fn document(&self, url: &Url, origin: Origin) -> Result<Page, SyncError> {
+        let request = Request::read(url.clone()).accept(ACCEPT_FEED);
+        match self.ask(request, url).await? {
+            Fetched::Answer(response) => self.read(*response, origin).await,
+            Fetched::NotModified => {
+                let reason = "an answer to a question that was not asked".to_owned();
+                Err(SyncError::Protocol { url: shown(url), reason })
+            }
+        }
+    }
+}
+
 impl Run<'_> {
     /// Reads the complete feed that a page names, to its end, and merges it. It is followed one step
     /// only, whatever it names itself (R-F37).
@@ -51,6 +65,7 @@ impl Run<'_> {
         link: &str,
         origin: Origin,
     ) -> Result<Whole, SyncError> {
+        let reader = self.reader();
         let mut whole = Whole::default();
         let start = page.join(link).or_else(|_| address(link))?;
         let start = with_credentials(start, &self.remote.url);
@@ -63,7 +78,7 @@ impl Run<'_> {
         let mut first = true;
         for _ in 0..PARTS {
             let Some(url) = next else { break };
-            let document = match self.document(&url, origin).await {
+            let document = match reader.document(&url, origin).await {
                 Err(SyncError::Fetch(FetchError::TooLarge { .. }))
                     if origin == Origin::Hub && items > 1 =>
                 {
@@ -81,17 +96,6 @@ impl Run<'_> {
             next = document.next.map(|next| with_credentials(next, &self.remote.url));
         }
         Ok(whole)
-    }
-
-    async fn document(&mut self, url: &Url, origin: Origin) -> Result<Page, SyncError> {
-        let request = Request::read(url.clone()).accept(ACCEPT_FEED);
-        match self.ask(request, url).await? {
-            Fetched::Answer(response) => self.read(*response, origin).await,
-            Fetched::NotModified => {
-                let reason = "an answer to a question that was not asked".to_owned();
-                Err(SyncError::Protocol { url: shown(url), reason })
-            }
-        }
     }
 
     /// Discards what this remote gave and no longer has, by the safe rule. Nothing is discarded as

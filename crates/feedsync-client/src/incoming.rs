@@ -20,6 +20,7 @@ impl Run<'_> {
         reading: Reading,
         state: Option<RemoteState>,
     ) -> Result<(), SyncError> {
+        self.report.plain += reading.feed.plain_items as u64;
         if reading.feed.plain_items > 0 {
             self.warn(Warning::PlainItems(reading.feed.plain_items as u64));
         }

@@ -6,6 +6,7 @@
 
 mod blobs;
 mod complete;
+mod document;
 mod error;
 mod events;
 pub mod fetch;

@@ -4,40 +4,18 @@ use feedsync::window::{
     self, Conclusion, Reason, Step, after_complete, after_reading, without_complete,
 };
 use feedsync::{Related, RelatedKind, Sharing, Timestamp, Window};
-use feedsync_formats::{MEDIA_TYPES, Reading};
 use feedsync_store::{Moment, Number, RemoteState, Until};
 
 use crate::complete::Whole;
+use crate::document::Page;
 use crate::error::SyncError;
-use crate::fetch::{FetchError, Fetched, Request, Response, Url, Validators, shown, with_pairs};
+use crate::fetch::{FetchError, Response, Url, Validators, shown, with_pairs};
 use crate::report::Warning;
 use crate::session::Run;
-use crate::wire::{Origin, decode};
+use crate::wire::Origin;
 
 /// Items asked for at once.
 const PAGE_ITEMS: usize = 1_000;
-
-/// Bytes of a page of several items; a hub ends it at half of that, as it counts. An item that
-/// stands alone may be as large as the policy of the way out allows.
-pub(crate) const PAGE_BYTES: u64 = 16 << 20;
-
-/// SSE 0.91's namespace without its scheme, which comes in two spellings (S2).
-const SSE: &[u8] = b"://www.microsoft.com/schemas/rss/sse";
-
-/// A document as it was read.
-pub(crate) struct Page {
-    pub(crate) url: Url,
-    pub(crate) reading: Reading,
-    pub(crate) next: Option<Url>,
-    validators: Validators,
-}
-
-impl Page {
-    fn until(&self) -> Option<String> {
-        let window = self.reading.feed.sharing.as_ref()?.window.as_ref()?;
-        Some(window.until.clone())
-    }
-}
 
 /// What is read after a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,38 +37,50 @@ struct Judgement {
 impl Run<'_> {
     /// Reads a feed that is no hub's.
     pub(crate) async fn pull_feed(&mut self, feed: Response) -> Result<(), SyncError> {
-        let page = self.read(feed, Origin::Web).await?;
+        let page = self.reader().read(feed, Origin::Web).await?;
         self.take(page, None).await?;
         Ok(())
     }
 
-    /// Reads a hub's pages from where we are to the end.
+    /// Reads a hub's pages from where we are to the end. While one is stored the next is read, no
+    /// further ahead; it is dropped if it turns out not to be what is asked next.
     pub(crate) async fn pull_hub(&mut self, hub: &Url) -> Result<(), SyncError> {
+        let reader = self.reader();
         let mut items = PAGE_ITEMS;
         let mut caught_up = false;
         // Where we are, while that may not be remembered.
         let mut place: Option<String> = None;
+        let mut ahead: Option<(Url, Result<Option<Page>, SyncError>)> = None;
         loop {
             let before = place.clone().or_else(|| self.state.until.clone());
             let url = page_url(hub, before.as_deref(), items);
-            let bound = if items > 1 { PAGE_BYTES } else { u64::MAX };
-            // Any format with equal liking, so that a hub takes the collection's own.
-            let request = Request::read(url.clone()).accept(MEDIA_TYPES).within(bound);
-            let read = match self.ask(request.unless(&self.validators()), &url).await {
-                Ok(Fetched::NotModified) => return Ok(()),
-                Ok(Fetched::Answer(response)) => self.read(*response, Origin::Hub).await,
-                Err(error) => Err(error),
+            let read = match ahead.take().filter(|(asked, _)| *asked == url) {
+                Some((_, read)) => read,
+                None => reader.page(&url, items, &self.validators()).await,
             };
             let page = match read {
                 Err(SyncError::Fetch(FetchError::TooLarge { .. })) if items > 1 => {
                     items /= 10;
                     continue;
                 }
-                read => read?,
+                read => match read? {
+                    Some(page) => page,
+                    None => return Ok(()),
+                },
             };
             items = (items * 2).min(PAGE_ITEMS);
             let (until, more) = (page.until(), page.next.is_some());
-            let onward = self.take(page, Some(hub)).await?;
+            let onward = if more && until != before && self.goes_on(&page) {
+                let url = page_url(hub, until.as_deref(), items);
+                let known = Validators::default();
+                // That the next page cannot be read matters once this one is stored.
+                let next = async { Ok(reader.page(&url, items, &known).await) };
+                let (onward, read) = tokio::try_join!(self.take(page, Some(hub)), next)?;
+                ahead = Some((url, read));
+                onward
+            } else {
+                self.take(page, Some(hub)).await?
+            };
             place = until.filter(|_| self.lacks_complete);
             let now = place.as_ref().or(self.state.until.as_ref());
             match onward {
@@ -106,29 +96,10 @@ impl Run<'_> {
         }
     }
 
-    /// Reads a document to its end. One without any sync information is an error.
-    pub(crate) async fn read(
-        &mut self,
-        response: Response,
-        origin: Origin,
-    ) -> Result<Page, SyncError> {
-        let (url, validators) = (response.url().clone(), response.validators());
-        let next = response.link("next").filter(|_| origin == Origin::Hub);
-        let bytes = response.into_bytes().await?;
-        let sse = memchr::memmem::find(&bytes, SSE).is_some();
-        let reading = decode(bytes, origin)
-            .await
-            .map_err(|error| SyncError::Document { url: shown(&url), error })?;
-        let feed = &reading.feed;
-        let takes_part =
-            feed.sharing.is_some() || !feed.items.is_empty() || !reading.refused.is_empty();
-        match feed.plain_items {
-            0 => {}
-            _ if !takes_part && sse => return Err(SyncError::Sse { url: shown(&url) }),
-            _ if !takes_part => return Err(SyncError::NotFeedSync { url: shown(&url) }),
-            plain => self.report.plain += plain as u64,
-        }
-        Ok(Page { url, reading, next, validators })
+    /// Whether a page will be merged and the one after it asked for, whatever it holds.
+    fn goes_on(&self, page: &Page) -> bool {
+        let Judgement { step, reason } = self.judge(self.sharing(page).as_ref(), &page.url);
+        matches!(step, Step::Merge(_)) && reason.is_none_or(|reason| reason == Reason::Initial)
     }
 
     /// Does with a page what 4.1 says.

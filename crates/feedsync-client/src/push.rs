@@ -10,10 +10,10 @@ use feedsync_store::{Collection, Number, Origin, PageLimit, RemoteState, StoredI
 use http::StatusCode;
 use serde::Deserialize;
 
+use crate::document::PAGE_BYTES;
 use crate::error::SyncError;
 use crate::fetch::{FetchError, Fetched, Request, Url, shown};
 use crate::progress::Step;
-use crate::pull::PAGE_BYTES;
 use crate::report::{RefusedItem, Side, Warning};
 use crate::session::Run;
 use crate::wire;

@@ -15,12 +15,13 @@ use feedsync_formats::CHANGES_RELATION;
 use feedsync_store::{Moment, Number, Remote, RemoteState};
 use http::StatusCode;
 
+use crate::document::Reader;
 use crate::error::SyncError;
 use crate::fetch::{
     Fetched, Fetcher, Request, Response, RetryAfter, Url, Validators, address, shown, shown_text,
     with_credentials,
 };
-use crate::progress::{Progress, Step};
+use crate::progress::Progress;
 use crate::push::Aftermath;
 use crate::report::{SyncReport, Warning};
 use crate::wire::ACCEPT_FEED;
@@ -143,7 +144,12 @@ enum Peer {
     Unchanged,
 }
 
-impl Run<'_> {
+impl<'a> Run<'a> {
+    /// The way to the remote's documents.
+    pub(crate) fn reader(&self) -> Reader<'a> {
+        Reader { fetcher: self.fetcher.clone(), progress: self.progress }
+    }
+
     async fn through(&mut self) -> Result<(), SyncError> {
         // All that is asked of this remote is learnt from this address.
         self.fetcher = self.fetcher.given(address(&self.remote.url)?);
@@ -177,7 +183,7 @@ impl Run<'_> {
         }
         let url = address(&self.remote.url)?;
         let request = Request::read(url.clone()).accept(ACCEPT_FEED).unless(&self.validators());
-        let response = match self.ask(request, &url).await? {
+        let response = match self.reader().ask(request, &url).await? {
             Fetched::NotModified => return Ok(Peer::Unchanged),
             Fetched::Answer(response) => response,
         };
@@ -193,12 +199,6 @@ impl Run<'_> {
         let changes = Some(shown(&hub));
         self.remember(RemoteState { changes, read_only: false, ..self.state.clone() }).await?;
         Ok(Peer::Hub(with_credentials(hub, &self.remote.url)))
-    }
-
-    /// Fetches, and tells.
-    pub(crate) async fn ask(&self, request: Request, url: &Url) -> Result<Fetched, SyncError> {
-        self.progress.step(Step::Reading { url: &shown(url) });
-        Ok(self.fetcher.fetch(request).await?)
     }
 
     /// What to ask with; nothing where an unchanged feed would still leave something to do.

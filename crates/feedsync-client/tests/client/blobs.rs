@@ -1,5 +1,7 @@
 //! What items name is there before they are.
 
+use std::time::Duration;
+
 use feedsync::{Format, Payload};
 use feedsync_client::{SyncReport, Warning};
 use feedsync_store::Digest;
@@ -96,4 +98,38 @@ async fn a_blob_that_a_hub_cannot_move_now_keeps_no_item_back_either_way() {
     assert_eq!((report.pulled.added, report.pushed.added), (1, 1));
     assert!(matches!(report.warnings[..], [Warning::Blob { .. }, Warning::Blob { .. }]));
     assert_eq!(anna.state().await, hub.peer.state().await);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_next_page_is_read_while_one_is_stored_and_none_further_ahead() {
+    let hub = Hub::new("hub").await;
+    hub.peer.add_payload(naming(Digest::of(b"lost"))).await;
+    for number in 0..3_500 {
+        hub.peer.add(&format!("note {number}")).await;
+    }
+    let to = hub.address;
+    // The first page is not stored before this is answered.
+    let site = Site::start(move |asked| {
+        if asked.target.starts_with("/blobs/") {
+            let mut slow = vec![Act::Pause(Duration::from_secs(3))];
+            slow.extend(answer(404, &[], ""));
+            slow
+        } else {
+            vec![Act::Pass { to, bytes: usize::MAX }]
+        }
+    })
+    .await;
+    let anna = Peer::new("anna").await;
+    let url = site.url("/collections/notes");
+    let watched = async {
+        let pages = || site.targets().iter().filter(|target| target.contains("limit=")).count();
+        while pages() < 2 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        (pages(), anna.ids().await.len())
+    };
+    let (report, (pages, stored)) = tokio::join!(anna.sync(&url), watched);
+    assert_eq!((pages, stored), (2, 0));
+    assert_eq!((report.pulled.added, anna.ids().await.len()), (3_501, 3_501));
 }

@@ -1,0 +1,83 @@
+//! Documents of a remote, from the question to what they say.
+//!
+//! Nothing here changes a run, so that one page can be read while the one before it is stored.
+
+use feedsync_formats::{MEDIA_TYPES, Reading};
+
+use crate::error::SyncError;
+use crate::fetch::{Fetched, Fetcher, Request, Response, Url, Validators, shown};
+use crate::progress::{Progress, Step};
+use crate::wire::{Origin, decode};
+
+/// Bytes of a page of several items; a hub ends it at half of that, as it counts. An item that
+/// stands alone may be as large as the policy of the way out allows.
+pub(crate) const PAGE_BYTES: u64 = 16 << 20;
+
+/// SSE 0.91's namespace without its scheme, which comes in two spellings (S2).
+const SSE: &[u8] = b"://www.microsoft.com/schemas/rss/sse";
+
+/// A document as it was read.
+pub(crate) struct Page {
+    pub(crate) url: Url,
+    pub(crate) reading: Reading,
+    pub(crate) next: Option<Url>,
+    pub(crate) validators: Validators,
+}
+
+impl Page {
+    pub(crate) fn until(&self) -> Option<String> {
+        let window = self.reading.feed.sharing.as_ref()?.window.as_ref()?;
+        Some(window.until.clone())
+    }
+}
+
+/// The way to a remote's documents.
+pub(crate) struct Reader<'a> {
+    pub(crate) fetcher: Fetcher,
+    pub(crate) progress: &'a dyn Progress,
+}
+
+impl Reader<'_> {
+    /// Fetches, and tells.
+    pub(crate) async fn ask(&self, request: Request, url: &Url) -> Result<Fetched, SyncError> {
+        self.progress.step(Step::Reading { url: &shown(url) });
+        Ok(self.fetcher.fetch(request).await?)
+    }
+
+    /// Reads a page of so many items of a hub; `None` if nothing has changed.
+    pub(crate) async fn page(
+        &self,
+        url: &Url,
+        items: usize,
+        known: &Validators,
+    ) -> Result<Option<Page>, SyncError> {
+        let bound = if items > 1 { PAGE_BYTES } else { u64::MAX };
+        // Any format with equal liking, so that a hub takes the collection's own.
+        let request = Request::read(url.clone()).accept(MEDIA_TYPES).within(bound).unless(known);
+        match self.ask(request, url).await? {
+            Fetched::NotModified => Ok(None),
+            Fetched::Answer(response) => Ok(Some(self.read(*response, Origin::Hub).await?)),
+        }
+    }
+
+    /// Reads a document to its end. One without any sync information is an error.
+    pub(crate) async fn read(&self, response: Response, origin: Origin) -> Result<Page, SyncError> {
+        let (url, validators) = (response.url().clone(), response.validators());
+        let next = response.link("next").filter(|_| origin == Origin::Hub);
+        let bytes = response.into_bytes().await?;
+        let sse = memchr::memmem::find(&bytes, SSE).is_some();
+        let reading = decode(bytes, origin)
+            .await
+            .map_err(|error| SyncError::Document { url: shown(&url), error })?;
+        let feed = &reading.feed;
+        let takes_part =
+            feed.sharing.is_some() || !feed.items.is_empty() || !reading.refused.is_empty();
+        if feed.plain_items > 0 && !takes_part {
+            return Err(match sse {
+                true => SyncError::Sse { url: shown(&url) },
+                false => SyncError::NotFeedSync { url: shown(&url) },
+            });
+        }
+        Ok(Page { url, reading, next, validators })
+    }
+}
