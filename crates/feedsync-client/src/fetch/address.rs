@@ -79,6 +79,16 @@ pub(crate) async fn is_private(url: &Url) -> bool {
     }
 }
 
+/// Whether an address stands for this very machine, as far as its text tells (RFC 6761, 6.3).
+pub(crate) fn is_loopback(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    match bare.parse::<IpAddr>() {
+        Ok(ip) => ip.is_loopback(),
+        Err(_) => bare == "localhost" || bare.ends_with(".localhost"),
+    }
+}
+
 /// Whether the environment names a proxy.
 pub(crate) fn has_proxy() -> bool {
     ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
@@ -209,6 +219,17 @@ mod tests {
                 "{text}"
             );
             assert_eq!(check(&url, Private::Allowed), Ok(()));
+        }
+    }
+
+    #[test]
+    fn loopback_is_told_by_the_address() {
+        let told = |host: &str| is_loopback(&Url::parse(&format!("http://{host}/feed")).unwrap());
+        for host in ["127.0.0.1", "127.1.2.3:81", "[::1]", "localhost:8080", "hub.localhost"] {
+            assert!(told(host), "{host}");
+        }
+        for host in ["10.0.0.1", "[fe80::1]", "localhost.example", "notlocalhost", "a.example"] {
+            assert!(!told(host), "{host}");
         }
     }
 }
