@@ -1,7 +1,9 @@
 //! An answer: its head at once, its body as it comes.
 
+use std::time::Duration;
+
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, ETAG, HeaderMap, LAST_MODIFIED};
+use http::header::{CONTENT_TYPE, DATE, ETAG, HeaderMap, LAST_MODIFIED};
 use http::{HeaderName, StatusCode};
 use reqwest::Url;
 
@@ -46,6 +48,15 @@ impl Head {
         Some(essence.trim().to_ascii_lowercase())
     }
 
+    /// `Last-Modified`, unless the document may have changed again in the same second: it must be a
+    /// second older than the answer at least, by the server's own clock (RFC 9110, 8.8.2.2).
+    fn last_modified(&self) -> Option<&str> {
+        let moment = |text| httpdate::parse_http_date(text).ok();
+        let text = self.text(LAST_MODIFIED)?;
+        let age = moment(self.text(DATE)?)?.duration_since(moment(text)?).ok()?;
+        (age >= Duration::from_secs(1)).then_some(text)
+    }
+
     pub(crate) fn retry_after(&self) -> Option<RetryAfter> {
         RetryAfter::from_headers(&self.headers)
     }
@@ -78,7 +89,7 @@ impl Response {
     pub fn validators(&self) -> Validators {
         Validators {
             etag: self.head.text(ETAG).map(str::to_owned),
-            last_modified: self.head.text(LAST_MODIFIED).map(str::to_owned),
+            last_modified: self.head.last_modified().map(str::to_owned),
         }
     }
 
@@ -107,5 +118,29 @@ impl Response {
     /// The body, as far as [`Response::complete`] has read it.
     pub fn bytes(&self) -> &[u8] {
         &self.read
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn believed(headers: &[(HeaderName, &'static str)]) -> bool {
+        let headers = headers.iter().map(|(name, text)| (name.clone(), text.parse().unwrap()));
+        let url = Url::parse("http://a.example/").unwrap();
+        Head::new(url, StatusCode::OK, headers.collect()).last_modified().is_some()
+    }
+
+    #[test]
+    fn a_document_that_may_change_again_in_its_second_is_not_recognised_by_it() {
+        let modified = (LAST_MODIFIED, "Sun, 06 Nov 1994 08:49:37 GMT");
+        let dated = |text| believed(&[modified.clone(), (DATE, text)]);
+        assert!(dated("Sun, 06 Nov 1994 08:49:38 GMT"));
+        assert!(dated("Mon, 07 Nov 1994 08:49:37 GMT"));
+        assert!(!dated("Sun, 06 Nov 1994 08:49:37 GMT"));
+        assert!(!dated("Sun, 06 Nov 1994 08:49:36 GMT"));
+        assert!(!dated("yesterday"));
+        assert!(!believed(&[modified]));
+        assert!(!believed(&[(LAST_MODIFIED, "now"), (DATE, "Sun, 06 Nov 1994 08:49:38 GMT")]));
     }
 }

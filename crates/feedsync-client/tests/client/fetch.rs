@@ -207,7 +207,11 @@ async fn an_unchanged_document_is_not_sent_again() {
         } else {
             answer(
                 200,
-                &[("ETag", "\"1\""), ("Last-Modified", "Sun, 06 Nov 1994 08:49:37 GMT")],
+                &[
+                    ("ETag", "\"1\""),
+                    ("Date", "Sun, 06 Nov 1994 08:49:38 GMT"),
+                    ("Last-Modified", "Sun, 06 Nov 1994 08:49:37 GMT"),
+                ],
                 "x",
             )
         }
@@ -222,6 +226,20 @@ async fn an_unchanged_document_is_not_sent_again() {
     let again = fetcher.fetch(Request::read(url.clone()).unless(&known)).await.unwrap();
     assert!(matches!(again, Fetched::NotModified));
     assert_eq!(site.asked()[1].headers["if-modified-since"], "Sun, 06 Nov 1994 08:49:37 GMT");
+}
+
+#[tokio::test]
+async fn a_document_changed_within_the_second_of_its_answer_is_asked_for_unconditionally() {
+    let site = Site::start(|_| {
+        let now = "Sun, 06 Nov 1994 08:49:37 GMT";
+        answer(200, &[("Date", now), ("Last-Modified", now)], "x")
+    })
+    .await;
+    let fetcher = Fetcher::new(policy()).unwrap();
+    let url = address(&site.url("/")).unwrap();
+    let first = fetcher.document(url.clone(), "*/*").await.unwrap();
+    fetcher.fetch(Request::read(url).unless(&first.validators())).await.unwrap();
+    assert!(!site.asked()[1].headers.contains_key("if-modified-since"));
 }
 
 #[tokio::test]
