@@ -1,9 +1,9 @@
 //! Items that came, on their way into the store.
 
-use feedsync::{History, Incorporation, Item, Payload, Refusal, incorporate};
+use feedsync::{Item, Payload};
 use feedsync_endpoint::{Counts, ItemOutcome, Source};
 use feedsync_formats::Reading;
-use feedsync_store::{RemoteState, Snapshot, StoreExt as _};
+use feedsync_store::RemoteState;
 
 use crate::error::SyncError;
 use crate::progress::Step;
@@ -49,18 +49,21 @@ impl Run<'_> {
         items: Vec<Item<Payload>>,
         state: Option<RemoteState>,
     ) -> Result<(), SyncError> {
-        if self.dry_run {
-            let counts = self.foresee(items).await?;
-            self.report.pulled += counts;
+        let (name, source) = (self.remote.collection.clone(), Source::Remote(self.remote.id));
+        let report = if self.dry_run {
+            Some(self.endpoint.foresee(&name, source, items).await?)
         } else if !items.is_empty() || state.as_ref().is_some_and(|state| *state != self.state) {
             self.fetch_blobs(&items).await?;
             let conclusion = state.clone().map(|state| self.conclusion(state));
-            let (name, source) = (&self.remote.collection, Source::Remote(self.remote.id));
-            let report = self.endpoint.incorporate(name, source, items, conclusion).await?;
+            Some(self.endpoint.incorporate(&name, source, items, conclusion).await?)
+        } else {
+            None
+        };
+        if let Some(report) = report {
             self.report.pulled += report.counts;
             for item in report.items {
+                self.postponed |= item.outcome.may_pass();
                 if let ItemOutcome::Refused(refusal) = item.outcome {
-                    self.postponed |= matches!(refusal, Refusal::TooManyConflicts { .. });
                     let (id, reason) = (Some(item.id.to_string()), refusal.to_string());
                     self.report.refused.push(RefusedItem { by: Side::Here, id, reason });
                 }
@@ -73,31 +76,5 @@ impl Run<'_> {
         let items = self.report.pulled.changed() + unchanged + refused;
         self.progress.step(Step::Pulled { items });
         Ok(())
-    }
-
-    /// What would become of items, each taken alone; nothing is written.
-    async fn foresee(&self, items: Vec<Item<Payload>>) -> Result<Counts, SyncError> {
-        let keys = items.iter().map(|item| item.id.clone()).collect();
-        let decide = move |snapshot: &Snapshot| {
-            let mut counts = Counts::default();
-            items.iter().for_each(|item| counts.count(outcome(snapshot, item)));
-            (Vec::new(), counts)
-        };
-        let name = &self.remote.collection;
-        let (_, counts) = self.endpoint.store().decide(name, keys, decide).await?;
-        Ok(counts)
-    }
-}
-
-fn outcome(snapshot: &Snapshot, item: &Item<Payload>) -> ItemOutcome {
-    let entry = snapshot.entry(&item.id);
-    let local = entry.and_then(|entry| entry.item.as_ref()).map(|stored| &stored.item);
-    let purged = entry.and_then(|entry| History::from_updates(entry.purged.clone()));
-    match incorporate(local, purged.as_ref(), item.clone()) {
-        Incorporation::Added(_) => ItemOutcome::Added,
-        Incorporation::Updated(_) => ItemOutcome::Updated,
-        Incorporation::Conflict(_) => ItemOutcome::Conflict,
-        Incorporation::Unchanged => ItemOutcome::Unchanged,
-        Incorporation::Refused(refusal) => ItemOutcome::Refused(refusal),
     }
 }

@@ -225,12 +225,8 @@ impl<'a> Run<'a> {
     }
 
     /// What is stored of a state.
-    pub(crate) fn conclusion(&self, mut state: RemoteState) -> Conclusion {
-        if self.postponed {
-            state.needs_complete = true;
-            // An unchanged feed still has it.
-            (state.etag, state.last_modified) = (None, None);
-        }
+    pub(crate) fn conclusion(&self, state: RemoteState) -> Conclusion {
+        let state = if self.postponed { state.to_be_read_again() } else { state };
         Conclusion { remote: self.remote.id, state }
     }
 

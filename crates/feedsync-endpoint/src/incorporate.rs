@@ -1,6 +1,7 @@
 //! Incorporating items of others (1.2 rule 8, 3.3).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use feedsync::{By, History, Incorporation, Item, ItemId, Payload, Refusal, incorporate, line};
 use feedsync_formats::without_server_parts;
@@ -11,7 +12,7 @@ use feedsync_store::{
 
 use crate::endpoint::{Endpoint, blobs_of, check_bytes};
 use crate::error::EndpointError;
-use crate::reincarnate::reconciled;
+use crate::reincarnate::{reconciled, reissued_first};
 
 /// Where incoming items come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +48,11 @@ impl ItemOutcome {
             Self::Conflict => "conflict",
             Self::Refused(_) => "refused",
         }
+    }
+
+    /// Whether the item was refused by a bound that may pass, so that it may be taken another time.
+    pub const fn may_pass(self) -> bool {
+        matches!(self, Self::Refused(Refusal::TooManyConflicts { .. }))
     }
 }
 
@@ -114,7 +120,16 @@ pub struct Report {
     pub items: Vec<ItemReport>,
 }
 
-/// What is recorded in the same transaction as the items it speaks of.
+impl Report {
+    fn new(collection: Collection, items: Vec<ItemReport>) -> Self {
+        let mut counts = Counts::default();
+        items.iter().for_each(|report| counts.count(report.outcome));
+        Self { collection, counts, items }
+    }
+}
+
+/// What is recorded in the same transaction as the items it speaks of. If one of them is refused by
+/// a bound that may pass, the remote is to be read again ([`RemoteState::to_be_read_again`]).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conclusion {
     /// The remote.
@@ -145,18 +160,10 @@ impl Endpoint {
         mut items: Vec<Item<Payload>>,
         conclusion: Option<Conclusion>,
     ) -> Result<Report, EndpointError> {
-        for Item { winner, conflicts, .. } in &mut items {
-            for version in std::iter::once(winner).chain(conflicts) {
-                if let Some(payload) = without_server_parts(&version.payload) {
-                    version.payload = payload;
-                }
-            }
-        }
-        let keys: BTreeSet<_> = items.iter().map(|item| item.id.clone()).collect();
-        let keys: Vec<_> = keys.into_iter().collect();
-        let items = std::sync::Arc::new(items);
+        let keys = prepare(&mut items);
+        let items = Arc::new(items);
         loop {
-            let (batch, conclusion) = (std::sync::Arc::clone(&items), conclusion.clone());
+            let (batch, conclusion) = (Arc::clone(&items), conclusion.clone());
             let (collection, decided) = self
                 .store
                 .decide(collection, keys.clone(), move |snapshot| {
@@ -164,15 +171,44 @@ impl Endpoint {
                 })
                 .await?;
             match decided {
-                Decided::Done(items) => {
-                    let mut counts = Counts::default();
-                    items.iter().for_each(|report| counts.count(report.outcome));
-                    return Ok(Report { collection, counts, items });
-                }
+                Decided::Done(items) => return Ok(Report::new(collection, items)),
                 Decided::Collides(line) => self.reincarnate(&collection.name, line).await?,
             }
         }
     }
+
+    /// What [`Endpoint::incorporate`] would make of these items now; nothing is written.
+    pub async fn foresee(
+        &self,
+        collection: &CollectionName,
+        source: Source,
+        mut items: Vec<Item<Payload>>,
+    ) -> Result<Report, EndpointError> {
+        let keys = prepare(&mut items);
+        let look = move |snapshot: &Snapshot| {
+            let reissued = if items.iter().any(|item| collides(snapshot, item)) {
+                reissued_first(snapshot, &items)
+            } else {
+                BTreeMap::new()
+            };
+            (Vec::new(), judge(snapshot, source, &items, &reissued).1)
+        };
+        let (collection, items) = self.store.decide(collection, keys, look).await?;
+        Ok(Report::new(collection, items))
+    }
+}
+
+/// Takes off what a server owns; the keys of an update with these items.
+fn prepare(items: &mut [Item<Payload>]) -> Vec<ItemId> {
+    for Item { winner, conflicts, .. } in &mut *items {
+        for version in std::iter::once(winner).chain(conflicts) {
+            if let Some(payload) = without_server_parts(&version.payload) {
+                version.payload = payload;
+            }
+        }
+    }
+    let keys: BTreeSet<_> = items.iter().map(|item| item.id.clone()).collect();
+    keys.into_iter().collect()
 }
 
 fn decide(
@@ -184,14 +220,32 @@ fn decide(
     if incoming.iter().any(|item| collides(snapshot, item)) {
         return (Vec::new(), Decided::Collides(snapshot.identity().by.clone()));
     }
+    let (mut writes, reports) = judge(snapshot, source, incoming, &BTreeMap::new());
+    if let Some(Conclusion { remote, state }) = conclusion {
+        let postponed = reports.iter().any(|report| report.outcome.may_pass());
+        let state = state.clone();
+        let state = if postponed { state.to_be_read_again() } else { state };
+        writes.push(Write::Remote { id: *remote, state });
+    }
+    (writes, Decided::Done(reports))
+}
+
+/// What becomes of each item, and what is written for it. `reissued` stands for what is stored, where
+/// it has an item.
+fn judge(
+    snapshot: &Snapshot,
+    source: Source,
+    incoming: &[Item<Payload>],
+    reissued: &BTreeMap<ItemId, Item<Payload>>,
+) -> (Vec<Write>, Vec<ItemReport>) {
     let mut writes = Vec::new();
     let mut results: BTreeMap<&ItemId, Put> = BTreeMap::new();
     let mut order = Vec::new();
     let mut reports = Vec::with_capacity(incoming.len());
     for item in incoming {
         let stored = snapshot.item(&item.id);
-        let local =
-            results.get(&item.id).map(|put| &put.item).or(stored.map(|stored| &stored.item));
+        let known = reissued.get(&item.id).or(stored.map(|stored| &stored.item));
+        let local = results.get(&item.id).map(|put| &put.item).or(known);
         let purged = match snapshot.entry(&item.id) {
             Some(entry) if local.is_none() => History::from_updates(entry.purged.clone()),
             _ => None,
@@ -225,10 +279,7 @@ fn decide(
         reports.push(ItemReport { id: item.id.clone(), outcome });
     }
     writes.extend(order.into_iter().filter_map(|id| results.remove(id)).map(Write::Put));
-    if let Some(Conclusion { remote, state }) = conclusion {
-        writes.push(Write::Remote { id: *remote, state: state.clone() });
-    }
-    (writes, Decided::Done(reports))
+    (writes, reports)
 }
 
 /// Whether an item shows that somebody else writes under our current line.

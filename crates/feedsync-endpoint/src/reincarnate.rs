@@ -1,5 +1,7 @@
 //! Edits issued again, because somebody else turned out to write under one of our lines (R-F44).
 
+use std::collections::BTreeMap;
+
 use feedsync::{By, Item, ItemId, Payload, Sequence, line};
 use feedsync_store::{
     Collection, CollectionName, Origin, PageLimit, Put, Snapshot, StoreExt, StoredItem, Write,
@@ -57,8 +59,7 @@ impl Endpoint {
             if !keys.is_empty() {
                 let (ids, old, new) = (keys.clone(), old.clone(), new.clone());
                 let decide = move |snapshot: &Snapshot| {
-                    let stored = ids.iter().filter_map(|id| snapshot.item(id));
-                    let unsent = stored.filter(|stored| stored.number > snapshot.collection().sent);
+                    let unsent = unsent(snapshot, ids.iter());
                     (unsent.flat_map(|stored| reissued(snapshot, stored, &old, &new)).collect(), ())
                 };
                 self.store.decide(name, keys, decide).await?;
@@ -69,6 +70,31 @@ impl Endpoint {
             after = page.through;
         }
     }
+}
+
+/// Items that are met by a collision, as [`Endpoint::reincarnate`] would leave them before they are
+/// met again.
+pub(crate) fn reissued_first(
+    snapshot: &Snapshot,
+    met: &[Item<Payload>],
+) -> BTreeMap<ItemId, Item<Payload>> {
+    let (old, new) = (&snapshot.identity().by, snapshot.mint());
+    unsent(snapshot, met.iter().map(|item| &item.id))
+        .flat_map(|stored| reissued(snapshot, stored, old, &new))
+        .filter_map(|write| match write {
+            Write::Put(put) => Some((put.item.id.clone(), put.item)),
+            _ => None,
+        })
+        .collect()
+}
+
+/// Those of the items that nobody has been shown.
+fn unsent<'a>(
+    snapshot: &'a Snapshot,
+    ids: impl Iterator<Item = &'a ItemId>,
+) -> impl Iterator<Item = &'a StoredItem> {
+    let stored = ids.filter_map(|id| snapshot.item(id));
+    stored.filter(|stored| stored.number > snapshot.collection().sent)
 }
 
 /// The writes that issue an unsent item's versions of the old line again.

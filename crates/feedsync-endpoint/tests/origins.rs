@@ -2,9 +2,14 @@
 
 mod support;
 
-use feedsync::{Base, Creation, Edit, Refusal};
-use feedsync_endpoint::{EditFailure, Endpoint, EndpointError, ItemOutcome, Seen, Source};
-use feedsync_store::{NewRemote, Origin, RemoteId};
+use feedsync::{
+    Base, By, Creation, Edit, History, Item, ItemId, MAX_CONFLICTS, Payload, Refusal, Sequence,
+    Stamp, Timestamp, Update, Updates,
+};
+use feedsync_endpoint::{
+    Conclusion, EditFailure, Endpoint, EndpointError, ItemOutcome, Seen, Source,
+};
+use feedsync_store::{NewRemote, Origin, RemoteId, RemoteState};
 use support::{endpoint, notes, titled};
 
 async fn remote(endpoint: &Endpoint, url: &str) -> RemoteId {
@@ -73,4 +78,61 @@ async fn an_item_that_would_not_fit_into_one_answer_is_refused() {
     assert!(matches!(outcome, ItemOutcome::Refused(Refusal::TooLarge { .. })), "{outcome:?}");
     let huge = ann.edit(&notes(), &id, None, titled(&"x".repeat(17 << 20)).into()).await;
     assert!(matches!(huge, Err(EndpointError::Edit(EditFailure::Refused(_)))), "{huge:?}");
+}
+
+/// R-F44: what a dry run says is what then happens, also where a copy of this store signed as we do.
+#[tokio::test]
+async fn what_is_foreseen_of_an_edit_by_a_copy_is_what_becomes_of_it() {
+    let ann = endpoint("ann").await;
+    let id = ann.new_id();
+    let milk = ann.add(&notes(), id.clone(), Creation::default(), titled("Milk")).await.unwrap();
+    ann.edit(&notes(), &id, None, titled("Oat milk").into()).await.unwrap();
+    let by = ann.identity().await.unwrap().by;
+    let when = Timestamp::from_unix_seconds(1).unwrap();
+    let signed = |number| Update::signed(Sequence::new(number).unwrap(), when, by.clone());
+    let mut theirs = milk.item;
+    let mut updates = vec![signed(3), signed(2)];
+    updates.extend_from_slice(theirs.winner.history.updates());
+    theirs.winner.history = History::from_updates(updates).unwrap();
+    theirs.winner.updates = Updates::new(3).unwrap();
+    theirs.winner.payload = titled("Soya milk");
+    let before = ann.item(&notes(), &id).await.unwrap();
+    let items = vec![theirs.clone(), theirs];
+    let foreseen = ann.foresee(&notes(), Source::Offered, items.clone()).await.unwrap();
+    assert_eq!(ann.item(&notes(), &id).await.unwrap(), before);
+    assert_eq!(ann.identity().await.unwrap().by, by);
+    let outcomes: Vec<_> = foreseen.items.iter().map(|report| report.outcome).collect();
+    assert_eq!(outcomes, [ItemOutcome::Conflict, ItemOutcome::Unchanged]);
+    let report = ann.incorporate(&notes(), Source::Offered, items, None).await.unwrap();
+    assert_eq!((foreseen.items, foreseen.counts), (report.items, report.counts));
+}
+
+/// Whoever dies after this transaction still knows that something is to be read again.
+#[tokio::test]
+async fn that_an_item_was_refused_for_now_is_stored_with_the_others() {
+    let ann = endpoint("ann").await;
+    let remote = remote(&ann, "http://one/").await;
+    let version = |id: &str, by: &str| -> Item<Payload> {
+        let stamp = Stamp::new(Timestamp::from_unix_seconds(1).unwrap(), By::new(by).unwrap());
+        let id = ItemId::new(id).unwrap();
+        Item::create(id, Creation::default(), &stamp, titled(by)).unwrap()
+    };
+    let contested = (0..=MAX_CONFLICTS).map(|number| version("contested", &format!("b{number}")));
+    ann.incorporate(&notes(), Source::Offered, contested.collect(), None).await.unwrap();
+    let read = RemoteState {
+        until: Some("7".to_owned()),
+        etag: Some("\"7\"".to_owned()),
+        ..RemoteState::default()
+    };
+    let stored = async |items| {
+        let conclusion = Some(Conclusion { remote, state: read.clone() });
+        let source = Source::Remote(remote);
+        let report = ann.incorporate(&notes(), source, items, conclusion).await.unwrap();
+        (report.counts.refused, ann.store().remotes(None).await.unwrap().remove(0).state)
+    };
+    assert_eq!(stored(vec![version("other", "theirs")]).await, (0, read.clone()));
+    let again = RemoteState { needs_complete: true, etag: None, ..read.clone() };
+    let items = vec![version("contested", "theirs"), version("third", "theirs")];
+    assert_eq!(stored(items).await, (1, again));
+    assert!(ann.item(&notes(), &ItemId::new("third").unwrap()).await.is_ok());
 }

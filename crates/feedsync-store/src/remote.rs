@@ -66,3 +66,12 @@ pub struct RemoteState {
     /// The last success.
     pub succeeded: Option<Moment>,
 }
+
+impl RemoteState {
+    /// The state after something was read that may only be taken another time: all is to be read
+    /// again, also where nothing has changed there.
+    #[must_use]
+    pub fn to_be_read_again(self) -> Self {
+        Self { needs_complete: true, etag: None, last_modified: None, ..self }
+    }
+}
