@@ -1,7 +1,7 @@
 //! Blobs that items name: they are there before the items are, on either side.
 //!
 //! A blob that cannot be had keeps no item back: the item is taken all the same, and a warning names
-//! the blob. It is looked for again whenever an item that names it travels.
+//! the blob. It is looked for again by each later synchronisation, so many at a time.
 
 use std::collections::BTreeSet;
 
@@ -14,6 +14,9 @@ use crate::error::SyncError;
 use crate::fetch::{Fetched, Request, Url};
 use crate::report::Warning;
 use crate::session::Run;
+
+/// Blobs that earlier synchronisations could not have and that are asked for again by one.
+const AGAIN: usize = 16;
 
 impl Run<'_> {
     /// Fetches what incoming items name and is not here.
@@ -29,8 +32,34 @@ impl Run<'_> {
         if named.is_empty() {
             return Ok(());
         }
-        for digest in self.endpoint.store().missing_blobs(&named).await? {
-            let Some(url) = address(&hub, digest) else { continue };
+        let missing = self.endpoint.store().missing_blobs(&named).await?;
+        self.fetch_each(&hub, missing).await
+    }
+
+    /// Fetches what items here name and earlier synchronisations could not have. Where there is more
+    /// than is asked for at once, it begins anywhere, so that none waits for ever.
+    pub(crate) async fn fetch_lost_blobs(&mut self, hub: &Url) -> Result<(), SyncError> {
+        if self.dry_run {
+            return Ok(());
+        }
+        let mut from = [0; 32];
+        from[..8].copy_from_slice(&self.endpoint.environment().random().to_be_bytes());
+        let (store, name) = (self.endpoint.store(), &self.remote.collection);
+        let mut lost = store.lost_blobs(name, Digest::from_bytes(from), AGAIN).await?;
+        if lost.len() < AGAIN {
+            let rest = AGAIN - lost.len();
+            lost.extend(store.lost_blobs(name, Digest::from_bytes([0; 32]), rest).await?);
+        }
+        self.fetch_each(hub, lost).await
+    }
+
+    /// Fetches blobs; none twice in one synchronisation.
+    async fn fetch_each(&mut self, hub: &Url, missing: Vec<Digest>) -> Result<(), SyncError> {
+        for digest in missing {
+            if !self.blobs_asked.insert(digest) {
+                continue;
+            }
+            let Some(url) = address(hub, digest) else { continue };
             let bytes = match self.fetcher.fetch(Request::read(url)).await {
                 Ok(Fetched::Answer(response)) => response.into_bytes().await,
                 Ok(Fetched::NotModified) => continue,
@@ -40,8 +69,8 @@ impl Run<'_> {
                 Ok(bytes) if Digest::of(&bytes) == digest => {
                     self.endpoint.store().put_blob(bytes).await?;
                 }
-                Ok(_) => self.warn(missing(digest, "what came is something else")),
-                Err(error) => self.warn(missing(digest, &error.to_string())),
+                Ok(_) => self.warn_of(digest, "what came is something else"),
+                Err(error) => self.warn_of(digest, &error.to_string()),
             }
         }
         Ok(())
@@ -61,20 +90,28 @@ impl Run<'_> {
                 Ok(_) => continue,
                 Err(error) if error.status() == Some(StatusCode::NOT_FOUND) => {}
                 Err(error) => {
-                    self.warn(missing(digest, &error.to_string()));
+                    self.warn_of(digest, &error.to_string());
                     continue;
                 }
             }
             let Some(bytes) = self.endpoint.store().blob(digest).await? else {
-                self.warn(missing(digest, "it is not here either"));
+                self.warn_of(digest, "it is not here either");
                 continue;
             };
             match self.fetcher.fetch(Request::put(url, "application/octet-stream", bytes)).await {
                 Ok(_) => {}
-                Err(error) => self.warn(missing(digest, &error.to_string())),
+                Err(error) => self.warn_of(digest, &error.to_string()),
             }
         }
         Ok(())
+    }
+
+    /// Warns of a blob, once.
+    fn warn_of(&mut self, digest: Digest, reason: &str) {
+        let of_it = |warning: &Warning| matches!(warning, Warning::Blob { digest: other, .. } if *other == digest);
+        if !self.report.warnings.iter().any(of_it) {
+            self.warn(Warning::Blob { digest, reason: reason.to_owned() });
+        }
     }
 }
 
@@ -85,10 +122,6 @@ fn address(changes: &Url, digest: Digest) -> Option<Url> {
     url.set_query(None);
     url.query_pairs_mut().append_pair("collection", &collection);
     Some(url)
-}
-
-fn missing(digest: Digest, reason: &str) -> Warning {
-    Warning::Blob { digest, reason: reason.to_owned() }
 }
 
 #[cfg(test)]

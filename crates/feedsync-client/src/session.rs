@@ -8,11 +8,12 @@
 //! remembered without reading it again. Each page and the place after it are stored in one
 //! transaction, so that a crash at any moment costs a repetition of one page at most.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
 
 use feedsync_endpoint::{Conclusion, Endpoint, Source};
 use feedsync_formats::CHANGES_RELATION;
-use feedsync_store::{Moment, Number, Remote, RemoteState};
+use feedsync_store::{Digest, Moment, Number, Remote, RemoteState};
 use http::StatusCode;
 
 use crate::document::Reader;
@@ -101,6 +102,7 @@ impl Session {
             first_refused: None,
             offers_again: false,
             postponed: false,
+            blobs_asked: BTreeSet::new(),
         };
         match run.through().await {
             Ok(()) => Ok(run.finish().await?),
@@ -134,6 +136,8 @@ pub(crate) struct Run<'a> {
     /// An item that came was refused by a bound of ours that may pass. It is read again, but not by
     /// this run: `state` does not ask for it, what is stored does.
     pub(crate) postponed: bool,
+    /// Blobs that the remote was asked for.
+    pub(crate) blobs_asked: BTreeSet<Digest>,
 }
 
 /// What an address turned out to be.
@@ -165,6 +169,7 @@ impl<'a> Run<'a> {
         for _ in 0..ROUNDS {
             if self.direction.pull {
                 self.pull_hub(&hub).await?;
+                self.fetch_lost_blobs(&hub).await?;
             }
             // Who asks for nothing but a push may know that the remote takes them again.
             let push = self.direction.push && !(self.state.read_only && self.direction.pull);

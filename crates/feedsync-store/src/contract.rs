@@ -148,6 +148,15 @@ pub trait Store: Send + Sync + 'static {
     /// sent has a day to send the item that names it.
     async fn missing_blobs(&self, digests: &[Digest]) -> Result<Vec<Digest>, StoreError>;
 
+    /// Blobs that items of a collection name and that are not here: at most so many, ascending, from
+    /// a digest on. Work follows the blobs that are named.
+    async fn lost_blobs(
+        &self,
+        collection: &CollectionName,
+        from: Digest,
+        most: usize,
+    ) -> Result<Vec<Digest>, StoreError>;
+
     /// Who names a blob: collections and items, by name and id.
     async fn blob_named_by(
         &self,

@@ -58,6 +58,34 @@ async fn a_blob_that_nobody_has_keeps_no_item_back() {
 }
 
 #[tokio::test]
+async fn a_blob_that_came_to_the_hub_later_is_had_by_the_next_synchronisation() {
+    let hub = Hub::new("hub").await;
+    let anna = Peer::new("anna").await;
+    hub.peer.add_payload(naming(Digest::of(b"picture"))).await;
+    for _ in 0..2 {
+        assert!(warned(&anna.sync(&hub.url()).await));
+    }
+    let digest = hub.peer.endpoint().store().put_blob(b"picture".to_vec()).await.unwrap();
+    let report = anna.sync(&hub.url()).await;
+    // The page, on which nothing has changed, and the blob.
+    assert_eq!((report.requests, report.pulled.changed(), report.warnings.len()), (2, 0, 0));
+    assert!(has(&anna, digest).await);
+    assert_eq!(anna.sync(&hub.url()).await.requests, 1);
+}
+
+#[tokio::test]
+async fn blobs_that_stay_lost_are_asked_for_a_few_at_a_time() {
+    let hub = Hub::new("hub").await;
+    let anna = Peer::new("anna").await;
+    for number in 0..20 {
+        hub.peer.add_payload(naming(Digest::of(format!("lost {number}").as_bytes()))).await;
+    }
+    assert_eq!(anna.sync(&hub.url()).await.warnings.len(), 20);
+    let report = anna.sync(&hub.url()).await;
+    assert_eq!((report.requests, report.warnings.len()), (1 + 16, 16));
+}
+
+#[tokio::test]
 async fn what_does_not_have_the_digest_it_should_is_not_stored() {
     let hub = Hub::new("hub").await;
     let digest = hub.peer.endpoint().store().put_blob(b"picture".to_vec()).await.unwrap();

@@ -295,6 +295,32 @@ pub fn a_blob_asked_for_or_put_again_is_young_again(constructor: Constructor) {
     assert_eq!(wait(store.sweep_blobs(hours(3))).unwrap(), 2);
 }
 
+/// Each once, in their order, of this collection only.
+pub fn blobs_that_items_name_and_that_are_not_here_are_listed(constructor: Constructor) {
+    let (fixture, _) = open(constructor);
+    let store = &*fixture.store;
+    let (notes, other) = (create(store, "notes").name, create(store, "other").name);
+    let mut digests = ["a", "b", "c", "d"].map(|text| Digest::of(text.as_bytes()));
+    digests.sort_unstable();
+    let [first, second, third, elsewhere] = digests;
+    let naming = |name: &str, blobs: &[Digest]| {
+        let (item, blobs) = (item(name, "A", 1), blobs.to_vec());
+        Write::Put(Put { item, created_here: true, origin: Origin::Here, blobs })
+    };
+    let here = wait(store.put_blob(b"here".to_vec())).unwrap();
+    let writes = vec![naming("a", &[third, here, first]), naming("b", &[second, first])];
+    write(store, &notes, &["a", "b"], writes).unwrap();
+    write(store, &other, &["c"], vec![naming("c", &[elsewhere])]).unwrap();
+    let lost = |from, most| wait(store.lost_blobs(&notes, from, most)).unwrap();
+    assert_eq!(lost(Digest::from_bytes([0; 32]), 9), [first, second, third]);
+    assert_eq!(lost(second, 9), [second, third]);
+    assert_eq!(lost(first, 2), [first, second]);
+    assert_eq!(lost(Digest::from_bytes([0xff; 32]), 9), []);
+    assert_eq!(wait(store.lost_blobs(&other, first, 9)).unwrap(), [elsewhere]);
+    write(store, &notes, &["b"], vec![put(item("b", "A", 2))]).unwrap();
+    assert_eq!(lost(first, 9), [first, third]);
+}
+
 /// Whoever follows a collection hears of its changes, and can wait for the next.
 pub fn changes_are_noticed(constructor: Constructor) {
     let (fixture, _) = open(constructor);

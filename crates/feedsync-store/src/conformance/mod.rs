@@ -59,6 +59,7 @@ macro_rules! store_tests {
                 remotes_are_remembered
                 blobs_are_kept_while_somebody_names_them
                 a_blob_asked_for_or_put_again_is_young_again
+                blobs_that_items_name_and_that_are_not_here_are_listed
                 changes_are_noticed
             ]
             items: [

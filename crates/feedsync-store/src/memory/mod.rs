@@ -356,6 +356,15 @@ impl Store for MemoryStore {
         Ok(digests.into_iter().filter(|digest| !state.blobs.contains_key(digest)).collect())
     }
 
+    async fn lost_blobs(
+        &self,
+        collection: &CollectionName,
+        from: Digest,
+        most: usize,
+    ) -> Result<Vec<Digest>, StoreError> {
+        self.state().lost_blobs(collection, from, most)
+    }
+
     async fn blob_named_by(
         &self,
         digest: Digest,
@@ -370,19 +379,7 @@ impl Store for MemoryStore {
     }
 
     async fn sweep_blobs(&self, stored_before: Moment) -> Result<u64, StoreError> {
-        let mut state = self.state();
-        let State { shelves, blobs, .. } = &mut *state;
-        let named: BTreeSet<Digest> = shelves
-            .values()
-            .flat_map(|shelf| {
-                let items = shelf.items.values().flat_map(|stored| &stored.blobs);
-                items.chain(shelf.discarded.values().flat_map(|discarded| &discarded.blobs))
-            })
-            .copied()
-            .collect();
-        let before = blobs.len();
-        blobs.retain(|digest, (stored, _)| named.contains(digest) || *stored >= stored_before);
-        Ok((before - blobs.len()) as u64)
+        Ok(self.state().sweep_blobs(stored_before))
     }
 
     fn subscribe(&self, collection: &CollectionName) -> Notices {

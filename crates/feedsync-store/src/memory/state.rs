@@ -1,6 +1,6 @@
 //! What a memory store holds, and how an update changes it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use feedsync::{ItemId, Update};
@@ -51,6 +51,33 @@ impl State {
 
     pub(super) fn shelf_mut(&mut self, name: &CollectionName) -> Result<&mut Shelf, StoreError> {
         self.shelves.get_mut(name).ok_or_else(|| StoreError::NoCollection(name.clone()))
+    }
+
+    pub(super) fn lost_blobs(
+        &self,
+        collection: &CollectionName,
+        from: Digest,
+        most: usize,
+    ) -> Result<Vec<Digest>, StoreError> {
+        let named = self.shelf(collection)?.items.values().flat_map(|stored| &stored.blobs);
+        let is_lost = |digest: &&Digest| **digest >= from && !self.blobs.contains_key(*digest);
+        let lost: BTreeSet<Digest> = named.filter(is_lost).copied().collect();
+        Ok(lost.into_iter().take(most).collect())
+    }
+
+    pub(super) fn sweep_blobs(&mut self, stored_before: Moment) -> u64 {
+        let Self { shelves, blobs, .. } = self;
+        let named: BTreeSet<Digest> = shelves
+            .values()
+            .flat_map(|shelf| {
+                let items = shelf.items.values().flat_map(|stored| &stored.blobs);
+                items.chain(shelf.discarded.values().flat_map(|discarded| &discarded.blobs))
+            })
+            .copied()
+            .collect();
+        let before = blobs.len();
+        blobs.retain(|digest, (stored, _)| named.contains(digest) || *stored >= stored_before);
+        (before - blobs.len()) as u64
     }
 
     pub(super) fn snapshot(

@@ -3,11 +3,11 @@
 use feedsync::ItemId;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::rows::parsed;
+use super::rows::{change_key, parsed};
 use crate::blob::Digest;
 use crate::error::StoreError;
 use crate::name::CollectionName;
-use crate::order::Moment;
+use crate::order::{Moment, Number};
 
 pub(super) fn put(
     connection: &Connection,
@@ -48,6 +48,30 @@ pub(super) fn missing(
         }
     }
     Ok(missing)
+}
+
+/// Those that a collection's items name and that are not here, from a digest on.
+pub(super) fn lost(
+    connection: &Connection,
+    collection: i64,
+    from: Digest,
+    most: usize,
+) -> Result<Vec<Digest>, StoreError> {
+    let mut statement = connection.prepare_cached(
+        "SELECT DISTINCT digest FROM item_blobs
+          WHERE digest >= ?1 AND change_key BETWEEN ?2 AND ?3
+            AND NOT EXISTS (SELECT 1 FROM blobs WHERE blobs.digest = item_blobs.digest)
+          ORDER BY digest LIMIT ?4",
+    )?;
+    let (first, last) = (Number::ZERO, Number::MAX);
+    let (first, last) = (change_key(collection, first), change_key(collection, last));
+    let most = i64::try_from(most).unwrap_or(i64::MAX);
+    let mut rows = statement.query(params![from.to_string(), first, last, most])?;
+    let mut lost = Vec::new();
+    while let Some(row) = rows.next()? {
+        lost.push(parsed(row, 0)?);
+    }
+    Ok(lost)
 }
 
 /// Those of the blobs that are here and were stored before a moment.

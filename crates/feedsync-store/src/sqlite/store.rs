@@ -249,6 +249,21 @@ impl Store for SqliteStore {
         self.readers.read(move |connection| blobs::missing(connection, digests)).await
     }
 
+    async fn lost_blobs(
+        &self,
+        collection: &CollectionName,
+        from: Digest,
+        most: usize,
+    ) -> Result<Vec<Digest>, StoreError> {
+        let name = collection.clone();
+        self.readers
+            .read(move |connection| {
+                let shelf = collections::require(connection, &name)?;
+                blobs::lost(connection, shelf.id, from, most)
+            })
+            .await
+    }
+
     async fn blob_named_by(
         &self,
         digest: Digest,
