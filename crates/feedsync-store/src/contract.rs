@@ -14,6 +14,7 @@ use crate::error::StoreError;
 use crate::identity::{Identity, Issued};
 use crate::name::CollectionName;
 use crate::order::{Moment, Number};
+use crate::people::People;
 use crate::remote::{NewRemote, Remote, RemoteId};
 use crate::stored::{ChangePage, Discarded, ItemPage, PageLimit, Selection, StoredItem};
 
@@ -40,7 +41,7 @@ use crate::stored::{ChangePage, Discarded, ItemPage, PageLimit, Selection, Store
 ///
 /// No method blocks the thread that polls it.
 #[async_trait]
-pub trait Store: Send + Sync + 'static {
+pub trait Store: People {
     /// Who this endpoint is.
     async fn identity(&self) -> Result<Identity, StoreError>;
 

@@ -10,6 +10,7 @@ use crate::collection::Collection;
 use crate::environment::Environment;
 use crate::identity::{self, Identity, Issued};
 use crate::order::Moment;
+use crate::people::Act;
 use crate::remote::{RemoteId, RemoteState};
 use crate::stored::{DiscardedId, Origin, StoredItem};
 
@@ -136,6 +137,8 @@ pub enum Write {
         /// Its new state.
         state: RemoteState,
     },
+    /// Writes into the record who made these changes.
+    Record(Act),
     /// Takes an item off the recoverable list; nothing happens if it is not there.
     Recovered(DiscardedId),
 }

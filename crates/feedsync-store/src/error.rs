@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::name::CollectionName;
+use crate::name::{CollectionName, UserName};
 
 /// Why a store did not do what it was asked. Whatever the error, nothing was changed, except where
 /// [`StoreError::Unknown`] says that this is not known.
@@ -21,6 +21,18 @@ pub enum StoreError {
     /// The collection already has a remote of this address.
     #[error("the collection already has the remote {0}")]
     RemoteExists(String),
+    /// The caller named a user that does not exist.
+    #[error("there is no user {0}")]
+    NoUser(UserName),
+    /// The caller named a new user as an existing one.
+    #[error("there is already a user {0}")]
+    UserExists(UserName),
+    /// The change would leave nobody who may administer the store.
+    #[error("{0} is the last administrator who can sign in; make another one first")]
+    LastAdministrator(UserName),
+    /// The caller named a token that does not exist.
+    #[error("there is no such token")]
+    NoToken,
     /// A decision wrote what its update did not name, or removed what is not there: a fault of the
     /// program.
     #[error("a decision that cannot be carried out: {0}")]

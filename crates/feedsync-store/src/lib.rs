@@ -19,6 +19,7 @@ mod identity;
 mod memory;
 mod name;
 mod order;
+mod people;
 mod plan;
 mod remote;
 #[cfg(feature = "sqlite")]
@@ -34,8 +35,12 @@ pub use environment::{Environment, SystemEnvironment};
 pub use error::StoreError;
 pub use identity::{Identity, Issued};
 pub use memory::{Image, MemoryStore};
-pub use name::{CollectionName, EndpointName, NameError};
+pub use name::{CollectionName, EndpointName, NameError, UserName};
 pub use order::{Epoch, Moment, Number, Until, UntilError};
+pub use people::{
+    Act, ActSelection, Grant, GrantsOf, People, Recorded, Role, RoleError, Scope, Token, TokenKind,
+    User,
+};
 pub use remote::{NewRemote, Remote, RemoteId, RemoteState};
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;

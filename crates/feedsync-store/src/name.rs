@@ -19,6 +19,12 @@ pub enum NameError {
          '_' or '-'"
     )]
     Endpoint(String),
+    /// Not `[a-z][a-z0-9._-]{0,62}`.
+    #[error(
+        "{0:?} is not a user's name: a lower-case letter, then at most 62 lower-case letters, \
+         digits, '.', '_' or '-'"
+    )]
+    User(String),
     /// `import` signs what was imported from plain feeds.
     #[error("the endpoint name {0:?} is reserved for imported items")]
     Reserved(String),
@@ -74,16 +80,39 @@ name! {
     EndpointName
 }
 
+name! {
+    /// The name of a user: `[a-z][a-z0-9._-]{0,62}`.
+    UserName
+}
+
+/// A lower-case letter, then at most 62 lower-case letters, digits and these marks.
+fn is_lower_case_name(text: &str, marks: &[u8]) -> bool {
+    let rest =
+        |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || marks.contains(&byte);
+    text.len() <= 63
+        && text.as_bytes().first().is_some_and(u8::is_ascii_lowercase)
+        && text.bytes().all(rest)
+}
+
 impl CollectionName {
     /// Parses a name.
     pub fn new(text: &str) -> Result<Self, NameError> {
-        let rest = |byte: u8| {
-            byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'_' | b'-')
-        };
-        let legal = text.len() <= 63
-            && text.as_bytes().first().is_some_and(u8::is_ascii_lowercase)
-            && text.bytes().all(rest);
-        if legal { Ok(Self(text.into())) } else { Err(NameError::Collection(text.to_owned())) }
+        if is_lower_case_name(text, b"_-") {
+            Ok(Self(text.into()))
+        } else {
+            Err(NameError::Collection(text.to_owned()))
+        }
+    }
+}
+
+impl UserName {
+    /// Parses a name.
+    pub fn new(text: &str) -> Result<Self, NameError> {
+        if is_lower_case_name(text, b"._-") {
+            Ok(Self(text.into()))
+        } else {
+            Err(NameError::User(text.to_owned()))
+        }
     }
 }
 
@@ -115,6 +144,16 @@ mod tests {
         }
         for illegal in ["", "9a", "-a", "Notes", "a b", "a/b", "é", &"a".repeat(64)] {
             assert!(CollectionName::new(illegal).is_err(), "{illegal}");
+        }
+    }
+
+    #[test]
+    fn a_user_is_named_in_lower_case() {
+        for legal in ["anna", "anna.smith", "a-b_c9"] {
+            assert!(UserName::new(legal).is_ok(), "{legal}");
+        }
+        for illegal in ["", "Anna", "9", "a:b", "a b", "anna@home", &"a".repeat(64)] {
+            assert!(UserName::new(illegal).is_err(), "{illegal}");
         }
     }
 

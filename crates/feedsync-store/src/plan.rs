@@ -11,7 +11,8 @@ use crate::collection::Collection;
 use crate::decision::{Entry, Put, Snapshot, Write};
 use crate::error::StoreError;
 use crate::identity::{Identity, Issued};
-use crate::order::Number;
+use crate::order::{Moment, Number};
+use crate::people::Act;
 use crate::remote::{RemoteId, RemoteState};
 use crate::stored::{self, Discarded, DiscardedId, Origin, StoredItem};
 
@@ -27,6 +28,9 @@ pub(crate) struct Plan {
     pub(crate) discarded: Vec<Discarded>,
     pub(crate) recovered: Vec<DiscardedId>,
     pub(crate) remotes: Vec<(RemoteId, RemoteState)>,
+    pub(crate) acts: Vec<Act>,
+    /// When all this happens.
+    pub(crate) now: Moment,
 }
 
 /// Works out what the writes come to. `next_discarded` is the first free place in the list.
@@ -46,6 +50,8 @@ pub(crate) fn plan(
         discarded: Vec::new(),
         recovered: Vec::new(),
         remotes: Vec::new(),
+        acts: Vec::new(),
+        now,
     };
     for write in writes {
         match write {
@@ -114,6 +120,7 @@ pub(crate) fn plan(
                 plan.identity.retired.push(retired);
             }
             Write::Remote { id, state } => plan.remotes.push((id, state)),
+            Write::Record(act) => plan.acts.push(act),
             Write::Recovered(id) => plan.recovered.push(id),
         }
     }
@@ -131,7 +138,7 @@ fn key<'a>(
 
 impl Plan {
     /// The next number, and a moment of its own.
-    fn take_number(&mut self, now: crate::order::Moment) -> Result<Number, StoreError> {
+    fn take_number(&mut self, now: Moment) -> Result<Number, StoreError> {
         let collection = &mut self.collection;
         collection.last =
             collection.last.next().ok_or_else(|| StoreError::Spent(collection.name.clone()))?;

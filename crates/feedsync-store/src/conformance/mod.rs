@@ -15,6 +15,7 @@ pub mod collections;
 pub mod items;
 pub mod memory_of_the_gone;
 pub mod model;
+pub mod people;
 pub mod samples;
 pub mod surroundings;
 pub mod updates;
@@ -91,6 +92,13 @@ macro_rules! store_tests {
                 the_ledger_knows_what_was_shown
                 what_is_shared_is_of_mixed_origin_and_takes_no_number
                 an_incarnation_retires_and_stays_own
+            ]
+            people: [
+                users_are_found_by_name
+                the_last_administrator_stays
+                roles_follow_users_and_collections
+                tokens_end_with_what_they_are_for
+                what_was_done_is_recorded
             ]
             model: [ any_sequence_of_operations_gives_what_the_memory_store_gives ]
             change_order: [

@@ -3,6 +3,7 @@
 //! It keeps every promise of the contract except that it ends with the process: what a crash leaves
 //! is its [`Image`]. Its futures are always ready at once.
 
+mod people;
 mod state;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -54,6 +55,7 @@ impl MemoryStore {
             next_remote: RemoteId(1),
             next_discarded: DiscardedId(1),
             blobs: BTreeMap::new(),
+            people: Default::default(),
         };
         Self { state: Mutex::new(state), bell: Bell::default(), environment }
     }
@@ -143,6 +145,7 @@ impl Store for MemoryStore {
             state.shelves.remove(name).ok_or_else(|| StoreError::NoCollection(name.clone()))?;
         shelf.collection.change(change);
         let collection = shelf.collection.clone();
+        state.people.collection_renamed(name, &collection.name);
         for discarded in shelf.discarded.values_mut() {
             discarded.collection = collection.name.clone();
         }
@@ -156,6 +159,7 @@ impl Store for MemoryStore {
         state.shelf(name)?;
         state.shelves.remove(name);
         state.remotes.retain(|_, remote| remote.collection != *name);
+        state.people.collection_dropped(name);
         self.bell.ring(name);
         Ok(())
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use feedsync::{ItemId, Update};
 
+use super::people::Register;
 use crate::blob::Digest;
 use crate::collection::Collection;
 use crate::decision::{Entry, Snapshot};
@@ -27,6 +28,7 @@ pub(super) struct State {
     pub(super) next_remote: RemoteId,
     pub(super) next_discarded: DiscardedId,
     pub(super) blobs: BTreeMap<Digest, (Moment, Arc<[u8]>)>,
+    pub(super) people: Register,
 }
 
 #[derive(Debug, Clone)]
@@ -133,6 +135,9 @@ impl State {
                 Ok(place) => rows[place] = issued,
                 Err(place) => rows.insert(place, issued),
             }
+        }
+        for act in plan.acts {
+            self.people.record(plan.now, act);
         }
         for (id, state) in plan.remotes {
             if let Some(remote) = self.remotes.get_mut(&id) {

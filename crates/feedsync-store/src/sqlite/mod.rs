@@ -10,6 +10,7 @@ mod blobs;
 mod collections;
 mod copy;
 mod life;
+mod people;
 mod place;
 mod read;
 mod readers;

@@ -7,8 +7,8 @@ use feedsync::{ItemId, Sequence, Update};
 use rusqlite::{Connection, params};
 
 use super::collections::{self, Shelf};
-use super::remotes;
 use super::rows::{self, item_columns, parsed};
+use super::{people, remotes};
 use crate::collection::Collection;
 use crate::decision::{Decide, Entry, Snapshot};
 use crate::environment::Environment;
@@ -190,6 +190,9 @@ fn carry_out(connection: &Connection, id: i64, plan: Plan) -> Result<Collection,
     }
     for discarded in &plan.discarded {
         discard(connection, id, discarded)?;
+    }
+    for act in &plan.acts {
+        people::insert_act(connection, plan.now, act)?;
     }
     for (remote, state) in &plan.remotes {
         remotes::write_state(connection, *remote, state)?;

@@ -1,0 +1,205 @@
+//! The contract of [`People`] in memory.
+
+use std::collections::BTreeMap;
+
+use async_trait::async_trait;
+
+use super::MemoryStore;
+use super::state::State;
+use crate::blob::Digest;
+use crate::error::StoreError;
+use crate::name::{CollectionName, UserName};
+use crate::order::Moment;
+use crate::people::{Act, ActSelection, Grant, GrantsOf, People, Recorded, Role, Token, User};
+
+/// What is known of people.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Register {
+    users: BTreeMap<UserName, User>,
+    grants: BTreeMap<(CollectionName, UserName), Role>,
+    tokens: BTreeMap<Digest, Token>,
+    acts: Vec<Recorded>,
+    last_place: u64,
+}
+
+impl Register {
+    pub(super) fn record(&mut self, at: Moment, act: Act) {
+        self.last_place += 1;
+        self.acts.push(Recorded { place: self.last_place, at, act });
+    }
+
+    /// Roles and tokens follow a collection to its new name.
+    pub(super) fn collection_renamed(&mut self, from: &CollectionName, to: &CollectionName) {
+        let grants = std::mem::take(&mut self.grants).into_iter();
+        self.grants = grants
+            .map(|((collection, user), role)| {
+                let collection = if collection == *from { to.clone() } else { collection };
+                ((collection, user), role)
+            })
+            .collect();
+        for token in self.tokens.values_mut() {
+            if token.scope.collection.as_ref() == Some(from) {
+                token.scope.collection = Some(to.clone());
+            }
+        }
+    }
+
+    /// Roles in a collection and tokens for it end with it.
+    pub(super) fn collection_dropped(&mut self, name: &CollectionName) {
+        self.grants.retain(|(collection, _), _| collection != name);
+        self.tokens.retain(|_, token| token.scope.collection.as_ref() != Some(name));
+    }
+
+    fn require(&self, name: &UserName) -> Result<(), StoreError> {
+        let known = self.users.contains_key(name);
+        if known { Ok(()) } else { Err(StoreError::NoUser(name.clone())) }
+    }
+
+    fn is_last_administrator(&self, name: &UserName) -> bool {
+        let mut administrators = self.users.values().filter(|user| user.may_administer());
+        administrators.next().is_some_and(|user| user.name == *name)
+            && administrators.next().is_none()
+    }
+}
+
+#[async_trait]
+impl People for MemoryStore {
+    async fn users(&self) -> Result<Vec<User>, StoreError> {
+        Ok(self.state().people.users.values().cloned().collect())
+    }
+
+    async fn user(&self, name: &UserName) -> Result<Option<User>, StoreError> {
+        Ok(self.state().people.users.get(name).cloned())
+    }
+
+    async fn add_user(&self, user: User) -> Result<(), StoreError> {
+        let users = &mut self.state().people.users;
+        if users.contains_key(&user.name) {
+            return Err(StoreError::UserExists(user.name));
+        }
+        users.insert(user.name.clone(), user);
+        Ok(())
+    }
+
+    async fn change_user(&self, user: User) -> Result<(), StoreError> {
+        let register = &mut self.state().people;
+        register.require(&user.name)?;
+        if !user.may_administer() && register.is_last_administrator(&user.name) {
+            return Err(StoreError::LastAdministrator(user.name));
+        }
+        if let Some(known) = register.users.get_mut(&user.name) {
+            *known = User { created: known.created, ..user };
+        }
+        Ok(())
+    }
+
+    async fn remove_user(&self, name: &UserName) -> Result<(), StoreError> {
+        let register = &mut self.state().people;
+        register.require(name)?;
+        if register.users.len() > 1 && register.is_last_administrator(name) {
+            return Err(StoreError::LastAdministrator(name.clone()));
+        }
+        register.users.remove(name);
+        register.grants.retain(|(_, user), _| user != name);
+        register.tokens.retain(|_, token| token.user != *name);
+        Ok(())
+    }
+
+    async fn grants(&self, of: GrantsOf<'_>) -> Result<Vec<Grant>, StoreError> {
+        let state = self.state();
+        match of {
+            GrantsOf::User(user) => state.people.require(user)?,
+            GrantsOf::Collection(collection) => state.shelf(collection).map(drop)?,
+        }
+        let asked = |grant: &Grant| match of {
+            GrantsOf::User(user) => grant.user == *user,
+            GrantsOf::Collection(collection) => grant.collection == *collection,
+        };
+        let grants = state.people.grants.iter().map(|((collection, user), role)| Grant {
+            user: user.clone(),
+            collection: collection.clone(),
+            role: *role,
+        });
+        Ok(grants.filter(asked).collect())
+    }
+
+    async fn grant(&self, grant: Grant) -> Result<(), StoreError> {
+        let mut state = self.state();
+        state.people.require(&grant.user)?;
+        state.shelf(&grant.collection)?;
+        state.people.grants.insert((grant.collection, grant.user), grant.role);
+        Ok(())
+    }
+
+    async fn revoke(
+        &self,
+        user: &UserName,
+        collection: &CollectionName,
+    ) -> Result<bool, StoreError> {
+        let mut state = self.state();
+        state.people.require(user)?;
+        state.shelf(collection)?;
+        Ok(state.people.grants.remove(&(collection.clone(), user.clone())).is_some())
+    }
+
+    async fn tokens(&self, user: &UserName) -> Result<Vec<Token>, StoreError> {
+        let state = self.state();
+        state.people.require(user)?;
+        let tokens = state.people.tokens.values().filter(|token| token.user == *user);
+        let mut tokens: Vec<Token> = tokens.cloned().collect();
+        tokens.sort_by_key(|token| (token.created, token.digest));
+        Ok(tokens)
+    }
+
+    async fn token(&self, digest: Digest) -> Result<Option<Token>, StoreError> {
+        Ok(self.state().people.tokens.get(&digest).cloned())
+    }
+
+    async fn add_token(&self, token: Token) -> Result<(), StoreError> {
+        let mut state = self.state();
+        state.people.require(&token.user)?;
+        if let Some(collection) = &token.scope.collection {
+            state.shelf(collection)?;
+        }
+        state.people.tokens.insert(token.digest, token);
+        Ok(())
+    }
+
+    async fn remove_token(&self, digest: Digest) -> Result<(), StoreError> {
+        let removed = self.state().people.tokens.remove(&digest);
+        removed.map(drop).ok_or(StoreError::NoToken)
+    }
+
+    async fn remove_expired_tokens(&self, before: Moment) -> Result<u64, StoreError> {
+        let tokens = &mut self.state().people.tokens;
+        let count = tokens.len();
+        tokens.retain(|_, token| token.expires.is_none_or(|expires| expires >= before));
+        Ok((count - tokens.len()) as u64)
+    }
+
+    async fn record(&self, act: Act) -> Result<(), StoreError> {
+        let now = self.environment.now();
+        self.state().people.record(now, act);
+        Ok(())
+    }
+
+    async fn acts(&self, selection: ActSelection<'_>) -> Result<Vec<Recorded>, StoreError> {
+        let state = self.state();
+        let State { people, .. } = &*state;
+        let asked = |recorded: &&Recorded| {
+            selection.before.is_none_or(|before| recorded.place < before)
+                && selection.user.is_none_or(|user| recorded.act.user.as_ref() == Some(user))
+                && selection
+                    .collection
+                    .is_none_or(|name| recorded.act.collection.as_ref() == Some(name))
+        };
+        Ok(people.acts.iter().rev().filter(asked).take(selection.limit).cloned().collect())
+    }
+
+    async fn remove_acts(&self, before: Moment) -> Result<u64, StoreError> {
+        let acts = &mut self.state().people.acts;
+        let count = acts.len();
+        acts.retain(|recorded| recorded.at >= before);
+        Ok((count - acts.len()) as u64)
+    }
+}
