@@ -33,7 +33,7 @@ impl Endpoint {
         payload: Payload,
     ) -> Result<Edited, EndpointError> {
         let (name, payload) = (collection.clone(), cleaned(payload));
-        self.decide_edit(collection, id.clone(), move |snapshot, entry| {
+        self.decide_edit(collection, id.clone(), "create", move |snapshot, entry| {
             if entry.item.is_some() {
                 return Err(EndpointError::ItemExists { collection: name.clone(), id: id.clone() });
             }
@@ -56,7 +56,12 @@ impl Endpoint {
         edit: Edit<Payload>,
     ) -> Result<Edited, EndpointError> {
         let edit = Edit { payload: edit.payload.map(cleaned), ..edit };
-        self.change(collection, id, move |snapshot, stored| {
+        let action = match edit.deleted {
+            Some(true) => "delete",
+            Some(false) => "undelete",
+            None => "edit",
+        };
+        self.change(collection, id, action, move |snapshot, stored| {
             let winner = &stored.item.winner;
             let stale = base.clone().filter(|base| !base.history.topmost().is_same(winner.dot()));
             let mut item = stored.item.clone();
@@ -92,7 +97,7 @@ impl Endpoint {
         collection: &CollectionName,
         id: &ItemId,
     ) -> Result<Edited, EndpointError> {
-        self.change(collection, id, |snapshot, stored| {
+        self.change(collection, id, "delete", |snapshot, stored| {
             let mut item = stored.item.clone();
             if !item.conflicts.is_empty() {
                 return Err(
@@ -122,7 +127,7 @@ impl Endpoint {
             *payload = cleaned(payload.clone());
         }
         let seen = seen.clone();
-        self.change(collection, &seen.id.clone(), move |snapshot, stored| {
+        self.change(collection, &seen.id.clone(), "resolve", move |snapshot, stored| {
             let mut item = stored.item.clone();
             let same = item.versions().count() == seen.versions().count()
                 && item.versions().zip(seen.versions()).all(|(now, then)| now.dot() == then.dot());
@@ -150,6 +155,7 @@ impl Endpoint {
         &self,
         collection: &CollectionName,
         id: &ItemId,
+        action: &str,
         mut change: impl FnMut(
             &Snapshot,
             &StoredItem,
@@ -158,7 +164,7 @@ impl Endpoint {
         + 'static,
     ) -> Result<Edited, EndpointError> {
         let (name, key) = (collection.clone(), id.clone());
-        self.decide_edit(collection, id.clone(), move |snapshot, entry| {
+        self.decide_edit(collection, id.clone(), action, move |snapshot, entry| {
             let stored = entry.item.as_ref().ok_or_else(|| EndpointError::NoItem {
                 collection: name.clone(),
                 id: key.clone(),
@@ -178,15 +184,20 @@ impl Endpoint {
         &self,
         collection: &CollectionName,
         id: ItemId,
+        action: &str,
         mut decide: impl FnMut(&Snapshot, &Entry) -> Result<Change, EndpointError> + Send + 'static,
     ) -> Result<Edited, EndpointError> {
         let key = id.clone();
+        let recorded = self.recorded(action, collection, Some(&id), String::new());
         let (collection, item) = self
             .store
             .decide(collection, vec![id], move |snapshot| {
                 let entry = snapshot.entry(&key).cloned().unwrap_or_default();
                 match decide(snapshot, &entry).and_then(Change::writes) {
-                    Ok((writes, item)) => (writes, Ok(item)),
+                    Ok((mut writes, item)) => {
+                        writes.extend(recorded.clone());
+                        (writes, Ok(item))
+                    }
                     Err(error) => (Vec::new(), Err(error)),
                 }
             })

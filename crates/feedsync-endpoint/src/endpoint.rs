@@ -9,6 +9,7 @@ use feedsync_store::{
     Collection, CollectionName, Digest, Environment, Identity, Store, StoreError, StoredItem,
 };
 
+use crate::actor::Actor;
 use crate::error::EndpointError;
 
 /// One life of one store, and what can be done with it. Cheap to clone.
@@ -16,12 +17,13 @@ use crate::error::EndpointError;
 pub struct Endpoint {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) environment: Arc<dyn Environment>,
+    pub(crate) actor: Option<Arc<Actor>>,
 }
 
 impl Endpoint {
     /// The endpoint of a store, with a clock and a source of random numbers.
     pub fn new(store: Arc<dyn Store>, environment: Arc<dyn Environment>) -> Self {
-        Self { store, environment }
+        Self { store, environment, actor: None }
     }
 
     /// The store underneath: for reading, and for what is no operation on items.

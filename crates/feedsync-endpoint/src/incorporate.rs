@@ -54,6 +54,11 @@ impl ItemOutcome {
     pub const fn may_pass(self) -> bool {
         matches!(self, Self::Refused(Refusal::TooManyConflicts { .. }))
     }
+
+    /// Whether something changed here.
+    pub const fn changes(self) -> bool {
+        matches!(self, Self::Added | Self::Updated | Self::Conflict)
+    }
 }
 
 /// What became of an incoming item, by id.
@@ -81,6 +86,13 @@ pub struct Counts {
 }
 
 impl Counts {
+    /// How many of these came to what.
+    pub fn of(reports: &[ItemReport]) -> Self {
+        let mut counts = Self::default();
+        reports.iter().for_each(|report| counts.count(report.outcome));
+        counts
+    }
+
     /// Counts one more.
     pub fn count(&mut self, outcome: ItemOutcome) {
         let counter = match outcome {
@@ -122,9 +134,7 @@ pub struct Report {
 
 impl Report {
     fn new(collection: Collection, items: Vec<ItemReport>) -> Self {
-        let mut counts = Counts::default();
-        items.iter().for_each(|report| counts.count(report.outcome));
-        Self { collection, counts, items }
+        Self { collection, counts: Counts::of(&items), items }
     }
 }
 
@@ -164,10 +174,16 @@ impl Endpoint {
         let items = Arc::new(items);
         loop {
             let (batch, conclusion) = (Arc::clone(&items), conclusion.clone());
+            let (endpoint, name) = (self.clone(), collection.clone());
             let (collection, decided) = self
                 .store
                 .decide(collection, keys.clone(), move |snapshot| {
-                    decide(snapshot, source, &batch, conclusion.as_ref())
+                    let (mut writes, decided) =
+                        decide(snapshot, source, &batch, conclusion.as_ref());
+                    if let Decided::Done(reports) = &decided {
+                        writes.extend(endpoint.record_of_merge(&name, reports));
+                    }
+                    (writes, decided)
                 })
                 .await?;
             match decided {
@@ -195,6 +211,21 @@ impl Endpoint {
         };
         let (collection, items) = self.store.decide(collection, keys, look).await?;
         Ok(Report::new(collection, items))
+    }
+
+    /// What the record says of a merge; nothing of one that changed nothing.
+    fn record_of_merge(
+        &self,
+        collection: &CollectionName,
+        reports: &[ItemReport],
+    ) -> Option<Write> {
+        let counts = Counts::of(reports);
+        let mut changed = reports.iter().filter(|report| report.outcome.changes());
+        let item = changed.next().filter(|_| counts.changed() == 1).map(|report| &report.id);
+        (counts.changed() > 0).then_some(())?;
+        let Counts { added, updated, conflict, .. } = counts;
+        let detail = format!("{added} added, {updated} updated, {conflict} in conflict");
+        self.recorded("merge", collection, item, detail)
     }
 }
 

@@ -3,6 +3,7 @@
 //! This is the one place where decisions meet a store: each operation reads, asks the engine, and
 //! writes, in one transaction. It knows no HTTP and no files.
 
+mod actor;
 mod discard;
 mod edit;
 mod endpoint;
@@ -12,8 +13,10 @@ mod incorporate;
 mod publish;
 mod purge;
 mod reincarnate;
+mod settings;
 mod signature;
 
+pub use actor::Actor;
 pub use discard::Seen;
 pub use edit::Edited;
 pub use endpoint::Endpoint;
@@ -22,3 +25,7 @@ pub use import::{Imported, PlainItem};
 pub use incorporate::{Conclusion, Counts, ItemOutcome, ItemReport, Report, Source};
 pub use publish::Publication;
 pub use purge::Retention;
+pub use settings::{
+    Categories, CategoriesError, Category, Keep, MediaRange, MediaRangeError, Period, PeriodError,
+    SettingError, Settings,
+};

@@ -51,6 +51,7 @@ impl Endpoint {
         retention: Retention,
         candidates: Vec<ItemId>,
     ) -> Result<u64, EndpointError> {
+        let (endpoint, name) = (self.clone(), collection.clone());
         let (_, count) = self
             .store
             .decide(collection, candidates.clone(), move |snapshot| {
@@ -61,7 +62,11 @@ impl Endpoint {
                 };
                 let ids: Vec<_> = candidates.iter().filter(takes).cloned().collect();
                 let count = ids.len() as u64;
-                let writes = if ids.is_empty() { Vec::new() } else { vec![Write::Purge { ids }] };
+                if ids.is_empty() {
+                    return (Vec::new(), 0);
+                }
+                let mut writes = vec![Write::Purge { ids }];
+                writes.extend(endpoint.recorded("purge", &name, None, format!("{count} purged")));
                 (writes, count)
             })
             .await?;

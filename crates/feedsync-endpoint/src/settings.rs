@@ -1,0 +1,204 @@
+//! What a collection is set to: what may be created in it, how edits are guarded, what is kept.
+//!
+//! The store keeps settings as names and texts; here is what they mean. Each is the JSON text of one
+//! member of [`Settings`], so that a file, a form and a request all speak of them alike. A setting that
+//! has its default is not stored.
+
+mod categories;
+mod media_range;
+mod period;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+pub use categories::{Categories, CategoriesError, Category};
+pub use media_range::{MediaRange, MediaRangeError};
+pub use period::{Period, PeriodError};
+
+/// What a collection is set to.
+///
+/// ```
+/// use feedsync_endpoint::Settings;
+///
+/// let settings: Settings =
+///     serde_json::from_str(r#"{"accept": ["image/*"], "keep": {"tombstones": "90d"}}"#)?;
+/// let mut stored = Default::default();
+/// settings.write(&mut stored);
+/// assert_eq!(stored["accept"], r#"["image/*"]"#);
+/// assert_eq!(Settings::read(&stored)?, settings);
+/// # Ok::<_, Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    /// What AtomPub clients may create here (RFC 5023 8.3.4); nothing if it is empty.
+    pub accept: Vec<MediaRange>,
+    /// The categories that are offered, or the only ones (RFC 5023 8.3.6, 7.2).
+    pub categories: Option<Categories>,
+    /// Whether `app:draft` hides an item from those who may not edit (RFC 5023 13.1.1). The FeedSync
+    /// feed of such a collection is for editors only.
+    pub drafts: bool,
+    /// Whether an edit must say what it is based on: 428 without `If-Match` (RFC 6585 3).
+    pub preconditions: bool,
+    /// Whether an edit of a known version that is no longer the winner is kept as a conflict beside
+    /// it, instead of being refused with 412.
+    pub keep_stale_edits: bool,
+    /// What is kept, and for how long (FeedSync 4.2.4).
+    pub keep: Keep,
+    /// How long a subscriber may go without asking again (`sx:sharing/@expires`, FeedSync 2.2).
+    pub expires: Option<Period>,
+    /// Whether everybody may read it, without signing in.
+    pub public: bool,
+}
+
+impl Default for Settings {
+    /// Entries of any category; nothing is hidden, demanded, forgotten or public.
+    fn default() -> Self {
+        Self {
+            accept: vec![MediaRange::entry()],
+            categories: None,
+            drafts: false,
+            preconditions: false,
+            keep_stale_edits: false,
+            keep: Keep::default(),
+            expires: None,
+            public: false,
+        }
+    }
+}
+
+/// What a collection keeps; what is `None` is not limited. What has conflicts is always kept, and what
+/// nobody has been shown.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Keep {
+    /// Live items: so long after their last change here.
+    pub age: Option<Period>,
+    /// Live items: so many, those that changed last.
+    pub count: Option<u64>,
+    /// Tombstones: so long after their last change here.
+    pub tombstones: Option<Period>,
+}
+
+/// A setting that cannot be.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the setting {name:?} cannot be {value}: {reason}")]
+pub struct SettingError {
+    /// Which.
+    pub name: String,
+    /// What was given.
+    pub value: String,
+    /// Why not.
+    pub reason: String,
+}
+
+impl Settings {
+    /// The settings of a collection. Names that are not settings are passed over: a newer program
+    /// may have written them.
+    pub fn read(stored: &BTreeMap<String, String>) -> Result<Self, SettingError> {
+        let mut settings = Self::default();
+        for (name, value) in stored {
+            if Self::NAMES.contains(&&**name) {
+                settings.set(name, value)?;
+            }
+        }
+        Ok(settings)
+    }
+
+    /// Enters the settings into what a store keeps; other names stay.
+    pub fn write(&self, stored: &mut BTreeMap<String, String>) {
+        let (members, defaults) = (self.members(), Self::default().members());
+        for (name, value) in members {
+            if defaults.get(&name) == Some(&value) {
+                stored.remove(&name);
+            } else {
+                stored.insert(name, value.to_string());
+            }
+        }
+    }
+
+    /// The names of all settings.
+    pub const NAMES: [&'static str; 8] = [
+        "accept",
+        "categories",
+        "drafts",
+        "preconditions",
+        "keep_stale_edits",
+        "keep",
+        "expires",
+        "public",
+    ];
+
+    /// Sets one by its name to the value of a JSON text.
+    pub fn set(&mut self, name: &str, json: &str) -> Result<(), SettingError> {
+        let refused =
+            |reason: String| SettingError { name: name.to_owned(), value: json.to_owned(), reason };
+        if !Self::NAMES.contains(&name) {
+            let names = Self::NAMES.join(", ");
+            return Err(refused(format!("there is no such setting; there are {names}")));
+        }
+        let value = serde_json::from_str(json).map_err(|error| refused(error.to_string()))?;
+        let mut members = self.members();
+        members.insert(name.to_owned(), value);
+        *self = serde_json::from_value(Value::Object(members))
+            .map_err(|error| refused(error.to_string()))?;
+        Ok(())
+    }
+
+    fn members(&self) -> serde_json::Map<String, Value> {
+        match serde_json::to_value(self) {
+            Ok(Value::Object(members)) => members,
+            _ => unreachable!("settings are an object of JSON"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_setting_is_named_and_comes_back() {
+        let settings: Settings = serde_json::from_str(
+            r#"{"accept": ["image/*", "application/atom+xml;type=entry"],
+                "categories": {"fixed": true, "scheme": "urn:s", "list": [{"term": "a"}]},
+                "drafts": true, "preconditions": true, "keep_stale_edits": true,
+                "keep": {"age": "90d", "count": 5, "tombstones": "36h"},
+                "expires": "15m", "public": true}"#,
+        )
+        .unwrap();
+        let members = settings.members();
+        assert_eq!(members.len(), Settings::NAMES.len());
+        assert!(Settings::NAMES.iter().all(|name| members.contains_key(*name)));
+        let mut stored = BTreeMap::from([("colour".to_owned(), "blue".to_owned())]);
+        settings.write(&mut stored);
+        assert_eq!(stored.len(), 9, "{stored:?}");
+        assert_eq!(Settings::read(&stored).unwrap(), settings);
+        Settings::default().write(&mut stored);
+        assert_eq!(stored.len(), 1, "defaults are not stored, other names stay");
+        assert_eq!(Settings::read(&stored).unwrap(), Settings::default());
+    }
+
+    #[test]
+    fn a_setting_that_cannot_be_is_named() {
+        let mut settings = Settings::default();
+        for (name, value, reason) in [
+            ("colour", "1", "no such setting"),
+            ("drafts", "yes", "expected value"),
+            ("drafts", "\"yes\"", "expected a boolean"),
+            ("accept", "[\"image\"]", "media range"),
+            ("expires", "\"90\"", "period"),
+            ("keep", "{\"years\": 3}", "unknown field"),
+            ("categories", "{\"list\": [{}]}", "missing field"),
+        ] {
+            let error = settings.set(name, value).unwrap_err();
+            assert_eq!((&*error.name, &*error.value), (name, value));
+            assert!(error.reason.contains(reason), "{error}");
+        }
+        assert_eq!(settings, Settings::default());
+        settings.set("drafts", "true").unwrap();
+        assert!(settings.drafts);
+    }
+}

@@ -1,0 +1,102 @@
+//! Periods as people write them.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// A whole number of seconds, minutes, hours or days: `30s`, `15m`, `36h`, `90d`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Period(u64);
+
+/// A text that is not a period.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is not a period: a whole number and s, m, h or d, such as 90d, at most 36500d")]
+pub struct PeriodError(String);
+
+const UNITS: [(char, u64); 4] = [('d', 86_400), ('h', 3_600), ('m', 60), ('s', 1)];
+
+/// A hundred years: with the present in microseconds it stays far below any bound.
+const MOST: u64 = 36_500 * 86_400;
+
+impl Period {
+    /// How long it is.
+    pub const fn duration(self) -> Duration {
+        Duration::from_secs(self.0)
+    }
+}
+
+impl FromStr for Period {
+    type Err = PeriodError;
+    fn from_str(text: &str) -> Result<Self, PeriodError> {
+        let seconds = || {
+            let (last, _) = text.char_indices().last()?;
+            let (digits, unit) = text.split_at(last);
+            let (_, unit) = UNITS.into_iter().find(|(letter, _)| unit == letter.to_string())?;
+            let digits =
+                Some(digits).filter(|digits| digits.bytes().all(|b| b.is_ascii_digit()))?;
+            digits.parse::<u64>().ok()?.checked_mul(unit).filter(|seconds| *seconds <= MOST)
+        };
+        seconds().map(Self).ok_or_else(|| PeriodError(text.to_owned()))
+    }
+}
+
+impl fmt::Display for Period {
+    /// In the greatest unit that fits.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let fitting = |(_, unit): &&(char, u64)| self.0 > 0 && self.0.is_multiple_of(*unit);
+        let (letter, unit) = UNITS.iter().find(fitting).unwrap_or(&('s', 1));
+        write!(f, "{}{letter}", self.0 / unit)
+    }
+}
+
+impl TryFrom<String> for Period {
+    type Error = PeriodError;
+    fn try_from(text: String) -> Result<Self, PeriodError> {
+        text.parse()
+    }
+}
+
+impl From<Period> for String {
+    fn from(period: Period) -> Self {
+        period.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_period_is_a_number_and_a_unit() {
+        for (text, seconds, written) in [
+            ("90d", 7_776_000, "90d"),
+            ("36h", 129_600, "36h"),
+            ("48h", 172_800, "2d"),
+            ("15m", 900, "15m"),
+            ("0s", 0, "0s"),
+            ("0d", 0, "0s"),
+        ] {
+            let period: Period = text.parse().unwrap();
+            assert_eq!(period.duration(), Duration::from_secs(seconds));
+            assert_eq!(period.to_string(), written);
+        }
+        for text in [
+            "",
+            "d",
+            "90",
+            "-1d",
+            "+1d",
+            "1.5h",
+            "1 d",
+            "1w",
+            "36501d",
+            "1é",
+            "9999999999999999999d",
+        ] {
+            assert!(text.parse::<Period>().is_err(), "{text}");
+        }
+    }
+}
