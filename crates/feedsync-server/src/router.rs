@@ -1,24 +1,23 @@
-//! All routes, and what holds for each: HEAD as GET, OPTIONS and 405 with `Allow` (H20, H21, H37).
+//! The application, made of its routes, and what holds for each of them (H37).
 
 use std::any::Any;
 
 use axum::Router;
 use axum::middleware::{from_fn_with_state, map_response};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{MethodRouter, get};
-use feedsync::Format;
+use axum::routing::MethodRouter;
 use feedsync_endpoint::Endpoint;
-use http::{HeaderValue, StatusCode, header};
+use http::{HeaderValue, Method, StatusCode, header};
 use tokio::sync::watch;
 use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::config::Config;
 use crate::document::nothing;
 use crate::hub::Hub;
-use crate::negotiation::{DOCUMENTS, suffix};
+use crate::negotiation::DOCUMENTS;
 use crate::problem::Problem;
-use crate::{blobs, changes, complete, compression, events, health, host_origin, index};
-use crate::{listing, offer};
+use crate::routes::{Route, table};
+use crate::{compression, host_origin};
 
 /// The application of a hub, callable without a socket.
 pub fn router(endpoint: Endpoint, config: Config) -> Router {
@@ -26,29 +25,12 @@ pub fn router(endpoint: Endpoint, config: Config) -> Router {
 }
 
 pub(crate) fn application(hub: Hub) -> Router {
-    let reading = "GET, HEAD, OPTIONS";
-    let mut router = Router::new()
-        .route("/", resource(get(index::page), reading))
-        .route("/collections", resource(get(index::list), reading))
-        .route("/collections/{collection}", resource(get(listing::read), reading))
-        .route("/collections/{collection}/events", resource(get(events::follow), reading))
-        .route(
-            "/blobs/{sha256}",
-            resource(get(blobs::read).put(blobs::write), "GET, HEAD, OPTIONS, PUT"),
-        )
-        .route("/healthz", resource(get(health::read), reading));
-    for suffix in Format::ALL.map(suffix).into_iter().chain([""]) {
-        router = router
-            .route(
-                &format!("/collections/{{collection}}/changes{suffix}"),
-                resource(get(changes::read).post(offer::incorporate), "GET, HEAD, OPTIONS, POST"),
-            )
-            .route(
-                &format!("/collections/{{collection}}/complete{suffix}"),
-                resource(get(complete::read), reading),
-            );
-    }
-    router
+    table()
+        .into_iter()
+        .fold(Router::new(), |router, route| {
+            let path = route.path.clone();
+            router.route(&path, resource(route))
+        })
         .fallback(|| async { Problem::not_found("there is nothing at this address") })
         .layer(compression::layer())
         .layer(map_response(compression::distinct_tag))
@@ -59,17 +41,18 @@ pub(crate) fn application(hub: Hub) -> Router {
 }
 
 /// Adds to a resource what its methods mean to who asks for them, and to who asks for others.
-fn resource(methods: MethodRouter<Hub>, allow: &'static str) -> MethodRouter<Hub> {
-    let allowed = move || {
-        let mut headers = vec![(header::ALLOW, HeaderValue::from_static(allow))];
-        if allow.contains("POST") {
-            headers.push((header::HeaderName::from_static("accept-post"), DOCUMENTS));
-        }
-        headers
-    };
+fn resource(route: Route) -> MethodRouter<Hub> {
+    let allow = route.allow();
+    let takes_documents = route.rights.iter().any(|(method, _)| method == Method::POST);
+    // Paths and methods are ASCII.
+    let value = HeaderValue::from_str(&allow).unwrap_or(HeaderValue::from_static(""));
+    let headers = value.clone();
     let options = move || async move {
         let mut response = (StatusCode::NO_CONTENT, nothing()).into_response();
-        response.headers_mut().extend(allowed());
+        response.headers_mut().insert(header::ALLOW, headers);
+        if takes_documents {
+            response.headers_mut().insert("accept-post", DOCUMENTS);
+        }
         response
     };
     let other = move || async move {
@@ -80,9 +63,9 @@ fn resource(methods: MethodRouter<Hub>, allow: &'static str) -> MethodRouter<Hub
             "Not a method of this address",
             detail,
         );
-        problem.header(header::ALLOW, HeaderValue::from_static(allow))
+        problem.header(header::ALLOW, value)
     };
-    methods.options(options).fallback(other)
+    route.methods.options(options).fallback(other)
 }
 
 /// Nothing is taken for another type than it says.

@@ -84,7 +84,8 @@ fn parts(text: &str) -> Option<(String, Vec<(String, String)>)> {
     let essence = pieces.next()?.trim_matches([' ', '\t']).to_ascii_lowercase();
     let (kind, subtype) = essence.split_once('/')?;
     let is_wild = subtype == "*" && (kind == "*" || is_token(kind));
-    if !is_wild && !(is_token(kind) && is_token(subtype)) {
+    let is_type = is_token(kind) && is_token(subtype);
+    if !(is_wild || is_type) {
         return None;
     }
     let mut parameters = Vec::new();

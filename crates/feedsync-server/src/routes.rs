@@ -1,0 +1,98 @@
+//! Every address of the hub, as data: its methods, and what each demands of who asks.
+//!
+//! A route without a right for each of its methods cannot be written down. `HEAD` is `GET` without a
+//! body (H20), `OPTIONS` is for everybody; what the table does not name is refused with `Allow` (H21).
+
+use axum::routing::{MethodRouter, get};
+use feedsync::Format;
+use http::Method;
+
+use crate::hub::Hub;
+use crate::negotiation::suffix;
+use crate::{blobs, changes, complete, events, health, index, listing, offer};
+
+/// What a method of a route demands of who asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Right {
+    /// Nothing.
+    Public,
+    /// To read the collection of the path.
+    Read,
+    /// To edit the collection of the path.
+    Edit,
+    /// What the resource decides once it knows what is asked for: a blob by the collections that name
+    /// it, a list by what of it may be seen.
+    Resource,
+}
+
+/// One address.
+pub(crate) struct Route {
+    /// Its path, as axum matches it.
+    pub(crate) path: String,
+    /// Who answers.
+    pub(crate) methods: MethodRouter<Hub>,
+    /// What each method demands.
+    pub(crate) rights: &'static [(Method, Right)],
+}
+
+fn route(
+    path: impl Into<String>,
+    methods: MethodRouter<Hub>,
+    rights: &'static [(Method, Right)],
+) -> Route {
+    Route { path: path.into(), methods, rights }
+}
+
+/// All routes.
+pub(crate) fn table() -> Vec<Route> {
+    use Right::{Edit, Public, Read, Resource};
+    let mut routes = vec![
+        route("/", get(index::page), &[(Method::GET, Resource)]),
+        route("/collections", get(index::list), &[(Method::GET, Resource)]),
+        route("/collections/{collection}", get(listing::read), &[(Method::GET, Read)]),
+        route("/collections/{collection}/events", get(events::follow), &[(Method::GET, Read)]),
+        route(
+            "/blobs/{sha256}",
+            get(blobs::read).put(blobs::write),
+            &[(Method::GET, Resource), (Method::PUT, Resource)],
+        ),
+        route("/healthz", get(health::read), &[(Method::GET, Public)]),
+    ];
+    for suffix in Format::ALL.map(suffix).into_iter().chain([""]) {
+        routes.push(route(
+            format!("/collections/{{collection}}/changes{suffix}"),
+            get(changes::read).post(offer::incorporate),
+            &[(Method::GET, Read), (Method::POST, Edit)],
+        ));
+        routes.push(route(
+            format!("/collections/{{collection}}/complete{suffix}"),
+            get(complete::read),
+            &[(Method::GET, Read)],
+        ));
+    }
+    routes
+}
+
+/// Every path of the hub with the methods that it takes and what each demands.
+pub fn rights() -> Vec<(String, Method, Right)> {
+    let of = |route: Route| {
+        let Route { path, rights, .. } = route;
+        rights.iter().map(move |(method, right)| (path.clone(), method.clone(), *right))
+    };
+    table().into_iter().flat_map(of).collect()
+}
+
+impl Route {
+    /// The value of `Allow`: methods in the order of the alphabet.
+    pub(crate) fn allow(&self) -> String {
+        let mut methods = vec!["OPTIONS"];
+        for (method, _) in self.rights {
+            methods.push(method.as_str());
+            if method == Method::GET {
+                methods.push("HEAD");
+            }
+        }
+        methods.sort_unstable();
+        methods.join(", ")
+    }
+}
