@@ -6,20 +6,6 @@ use feedsync_formats::{Entry, entry};
 use feedsync_store::{Collection, Discarded, Moment, Remote, StoredItem};
 use serde_json::{Map, Value, json};
 
-/// The conflicts of an item in the order in which they are numbered from 1, with their places in
-/// [`Item::conflicts`]: as 3.3 would pick them, the same at every endpoint.
-pub(crate) fn numbered(item: &Item<Payload>) -> Vec<(usize, &Version<Payload>)> {
-    let mut conflicts: Vec<_> = item.conflicts.iter().enumerate().collect();
-    conflicts.sort_by(|(_, one), (_, two)| {
-        let rank = |version: &&Version<Payload>| {
-            let dot = version.dot();
-            (version.updates, dot.when(), dot.by().cloned(), dot.sequence())
-        };
-        rank(two).cmp(&rank(one))
-    });
-    conflicts
-}
-
 /// A stored item: what `ls --json` has of it.
 pub(crate) fn item(stored: &StoredItem) -> Value {
     let mut object = Map::new();
@@ -51,7 +37,7 @@ pub(crate) fn conflict(item: &Item<Payload>) -> Value {
 }
 
 fn conflicts(item: &Item<Payload>) -> Value {
-    let numbered = numbered(item).into_iter().enumerate();
+    let numbered = item.ranked_conflicts().into_iter().enumerate();
     let each = numbered.map(|(index, (_, conflict))| {
         let mut value = version(conflict);
         value["n"] = (index + 1).into();
@@ -150,9 +136,7 @@ pub(crate) fn discarded(discarded: &Discarded) -> Value {
 
 /// An item's title for a list: what stands for one where it has none.
 pub(crate) fn title(payload: &Payload) -> String {
-    let entry = entry(payload);
-    let named = entry.title.clone().or_else(|| entry.plain_content()).or(entry.summary);
-    named.unwrap_or_else(|| "(untitled)".to_owned())
+    entry(payload).heading().unwrap_or_else(|| "(untitled)".to_owned())
 }
 
 /// A version as plain text to read or compare: the title, an empty line, the content.

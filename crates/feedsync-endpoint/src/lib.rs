@@ -4,6 +4,7 @@
 //! writes, in one transaction. It knows no HTTP and no files.
 
 mod actor;
+mod compose;
 mod discard;
 mod edit;
 mod endpoint;

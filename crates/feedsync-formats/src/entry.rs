@@ -51,6 +51,12 @@ impl Entry {
         self.links.iter().find(|link| link.rel == ALTERNATE).map(|link| link.href.as_str())
     }
 
+    /// What stands for the item in a list: its title, else what it says.
+    pub fn heading(&self) -> Option<String> {
+        let said = || self.plain_content().or_else(|| self.summary.clone());
+        self.title.clone().or_else(said)
+    }
+
     /// The content as plain text, markup taken off; absent if it is no text at all.
     pub fn plain_content(&self) -> Option<String> {
         let content = self.content.as_deref()?;

@@ -118,6 +118,16 @@ pub struct Base {
     pub history: History,
 }
 
+impl<P> From<&Version<P>> for Base {
+    fn from(version: &Version<P>) -> Self {
+        Self {
+            updates: version.updates,
+            noconflicts: version.noconflicts,
+            history: version.history.clone(),
+        }
+    }
+}
+
 impl<P> Item<P> {
     /// Creates an item (3.1).
     pub fn create(

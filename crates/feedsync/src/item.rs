@@ -242,6 +242,18 @@ impl<P> Item<P> {
         std::iter::once(&mut self.winner).chain(&mut self.conflicts)
     }
 
+    /// The conflicts as 3.3 would pick a winner among them, first the one it would pick, with their
+    /// places in [`Item::conflicts`]: the same order at every endpoint.
+    pub fn ranked_conflicts(&self) -> Vec<(usize, &Version<P>)> {
+        fn rank<P>(version: &Version<P>) -> impl Ord + '_ {
+            let dot = version.dot();
+            (version.updates, dot.when(), dot.by(), dot.sequence())
+        }
+        let mut conflicts: Vec<_> = self.conflicts.iter().enumerate().collect();
+        conflicts.sort_by(|(_, one), (_, two)| rank(*two).cmp(&rank(*one)));
+        conflicts
+    }
+
     /// Whether conflicts must not be preserved (2.4); the winner says so.
     pub fn noconflicts(&self) -> bool {
         self.winner.noconflicts == Some(true)

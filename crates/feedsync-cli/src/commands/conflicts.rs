@@ -65,7 +65,7 @@ impl Conflicts {
 fn shown(item: &Item<Payload>) -> String {
     let mut out = format!("{BOLD}{}{BOLD:#}\n", item.id);
     let winner = ("winner".to_owned(), &item.winner);
-    let numbered = view::numbered(item).into_iter().enumerate();
+    let numbered = item.ranked_conflicts().into_iter().enumerate();
     let conflicts = numbered.map(|(index, (_, version))| (format!("{:>6}", index + 1), version));
     for (name, version) in std::iter::once(winner).chain(conflicts) {
         let title = text::short(&view::title(&version.payload), 60);

@@ -1,9 +1,9 @@
 //! What an item is to say, as `add`, `edit` and `resolve` are told it.
 
 use clap::Args;
-use feedsync::{Format, ItemId, Payload, Timestamp};
+use feedsync::{Format, ItemId, Payload};
 use feedsync_endpoint::Endpoint;
-use feedsync_formats::{ContentType, Entry, Revision, compose, entry, revise};
+use feedsync_formats::{ContentType, Revision, entry};
 
 use crate::failure::Failure;
 use crate::source::Source;
@@ -39,16 +39,7 @@ impl Content {
         if let Some(file) = &self.file {
             return Source::load(file).await?.entry();
         }
-        let now = now(endpoint);
-        let entry = Entry {
-            id: Some(format!("urn:uuid:{id}")),
-            title: self.title,
-            content: self.content,
-            updated: now,
-            published: now,
-            ..Entry::default()
-        };
-        Ok(compose(format, &entry))
+        Ok(endpoint.compose(format, id, self.title, self.content))
     }
 
     /// The payload with the new content in place of the old; all else stays byte for byte.
@@ -66,7 +57,7 @@ impl Content {
             content_type: ContentType::Text,
             updated: None,
         };
-        revised(endpoint, payload, revision)
+        Ok(endpoint.revise(payload, &revision)?)
     }
 }
 
@@ -78,17 +69,5 @@ pub(crate) fn with_text(
 ) -> Result<Payload, Failure> {
     let content_type = entry(payload).content_type;
     let revision = Revision { title: None, content: Some(content), content_type, updated: None };
-    revised(endpoint, payload, revision)
-}
-
-/// The payload revised and dated; the same if the revision changes nothing but the date.
-fn revised(endpoint: &Endpoint, payload: &Payload, revision: Revision) -> Result<Payload, Failure> {
-    if revise(payload, &revision)? == *payload {
-        return Ok(payload.clone());
-    }
-    Ok(revise(payload, &Revision { updated: now(endpoint), ..revision })?)
-}
-
-fn now(endpoint: &Endpoint) -> Option<Timestamp> {
-    endpoint.environment().now().timestamp()
+    Ok(endpoint.revise(payload, &revision)?)
 }

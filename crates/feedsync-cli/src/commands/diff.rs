@@ -31,7 +31,7 @@ impl Diff {
         let item = context.open()?.item(&self.collection, &self.item).await?.item;
         let winner = view::readable(&item.winner.payload);
         let mut differences = Vec::new();
-        for (index, (_, conflict)) in view::numbered(&item).into_iter().enumerate() {
+        for (index, (_, conflict)) in item.ranked_conflicts().into_iter().enumerate() {
             let name = format!("conflict {}", index + 1);
             let mut text =
                 difference::unified("winner", &winner, &name, &view::readable(&conflict.payload));

@@ -4,7 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::process::Command;
 
 use clap::Args;
-use feedsync::{Base, Edit as Change, Item, Payload, Version};
+use feedsync::{Base, Edit as Change, Item, Payload};
 use feedsync_formats::entry;
 use feedsync_store::CollectionName;
 
@@ -51,7 +51,7 @@ impl Edit {
         if payload == *old {
             return Err(Failure::refused("nothing changed"));
         }
-        let base = Some(base(&seen.winner));
+        let base = Some(Base::from(&seen.winner));
         let change = Change::from(payload);
         let edited = home.endpoint.edit(&self.collection, &seen.id, base, change).await?;
         report(context, &self.collection, &edited.item)?;
@@ -60,15 +60,6 @@ impl Edit {
             warn(&format!("the item is deleted; bring it back: {undelete}"));
         }
         Ok(())
-    }
-}
-
-/// What an edit of this version starts from.
-pub(crate) fn base(version: &Version<Payload>) -> Base {
-    Base {
-        updates: version.updates,
-        noconflicts: version.noconflicts,
-        history: version.history.clone(),
     }
 }
 

@@ -34,7 +34,7 @@ impl History {
             return output::json(&view::conflict(&stored.item));
         }
         let item = &stored.item;
-        let numbered = view::numbered(item);
+        let numbered = item.ranked_conflicts();
         let histories: Vec<_> = std::iter::once(&item.winner)
             .chain(numbered.iter().map(|(_, conflict)| *conflict))
             .map(|version| (&version.history, version.deleted))

@@ -8,7 +8,6 @@ use crate::commands::content::Content;
 use crate::commands::edit::report;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::view;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -51,7 +50,7 @@ impl Resolve {
         }
         let keep = match self.take.map(usize::from) {
             Some(number) => {
-                let numbered = view::numbered(&seen);
+                let numbered = seen.ranked_conflicts();
                 let (place, _) = numbered.get(number - 1).ok_or_else(|| {
                     Failure::not_found(format!(
                         "{} has no conflict {number}, the last is {}",

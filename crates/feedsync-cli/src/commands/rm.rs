@@ -1,10 +1,10 @@
 //! `feedsync rm`
 
 use clap::Args;
-use feedsync::Edit;
+use feedsync::{Base, Edit};
 use feedsync_store::CollectionName;
 
-use crate::commands::edit::{base, report};
+use crate::commands::edit::report;
 use crate::context::Context;
 use crate::failure::Failure;
 
@@ -41,7 +41,7 @@ impl Rm {
         let edited = if self.truncate {
             home.endpoint.delete_truncated(&self.collection, &seen.id).await?
         } else {
-            let base = Some(base(&seen.winner));
+            let base = Some(Base::from(&seen.winner));
             home.endpoint.edit(&self.collection, &seen.id, base, Edit::delete()).await?
         };
         report(context, &self.collection, &edited.item)

@@ -1,10 +1,10 @@
 //! `feedsync undelete`
 
 use clap::Args;
-use feedsync::Edit;
+use feedsync::{Base, Edit};
 use feedsync_store::CollectionName;
 
-use crate::commands::edit::{base, report};
+use crate::commands::edit::report;
 use crate::context::Context;
 use crate::failure::Failure;
 
@@ -31,7 +31,7 @@ impl Undelete {
         if !seen.winner.deleted {
             return Err(Failure::refused(format!("{} is not deleted", seen.id)));
         }
-        let base = Some(base(&seen.winner));
+        let base = Some(Base::from(&seen.winner));
         let edited = home.endpoint.edit(&self.collection, &seen.id, base, Edit::undelete()).await?;
         report(context, &self.collection, &edited.item)
     }
