@@ -8,7 +8,7 @@
 //! - `atom:link` with the relation `edit` or `edit-media`, as a name or as its IRI.
 //!
 //! `content/@src` of a blob and a server's own `alternate` cannot be told from those of an author by
-//! looking at the entry; who writes them, takes them out.
+//! looking at the entry; who writes them, takes them out ([`without_served`]).
 
 use std::ops::Range;
 
@@ -17,9 +17,11 @@ use feedsync::{Format, Payload};
 use crate::context::Context;
 use crate::options::{Limits, Mode};
 use crate::payload::{Extraction, extract};
+use crate::served::is_alternate;
 use crate::xml::{Element, Namespace, Namespaces, Tree};
 
-const APP: &str = "http://www.w3.org/2007/app";
+/// The namespace of the Atom Publishing Protocol.
+pub(crate) const APP: &str = "http://www.w3.org/2007/app";
 const RELATIONS: &str = "http://www.iana.org/assignments/relation/";
 
 /// The payload without the parts that a server owns, if it holds any. They go with the white space
@@ -30,13 +32,36 @@ pub fn without_server_parts(payload: &Payload) -> Option<Payload> {
     let candidate =
         payload.format == Format::Atom && memchr::memmem::find(text.as_bytes(), b"edit").is_some();
     candidate.then_some(())?;
-    let (tree, namespaces) = Tree::parse(text, Mode::Tolerant, &Limits::default()).ok()?;
+    without_children(payload, is_server_part)
+}
+
+/// The entry as its author has it: without what a server owns, also what looks like an author's: page
+/// links that are the server's own, and, if it is there `for_media`, where these are and what they
+/// are. Nor does it keep the native text of a projection, which an edit makes void.
+pub fn without_served(
+    payload: &Payload,
+    is_own_page: impl Fn(&str) -> bool,
+    for_media: bool,
+) -> Payload {
+    let is_served = |child: Element<'_, '_>, namespaces: &Namespaces<'_>| {
+        is_server_part(child, namespaces)
+            || child.is(Namespace::OWN, "native")
+            || (is_alternate(child) && child.value("href").is_some_and(|href| is_own_page(&href)))
+            || (for_media && child.is(Namespace::OWN, "blob"))
+            || (for_media && child.is(Namespace::ATOM, "content"))
+    };
+    without_children(payload, is_served).unwrap_or_else(|| payload.clone())
+}
+
+/// The payload without some children, if it has such.
+fn without_children(
+    payload: &Payload,
+    leaves: impl Fn(Element<'_, '_>, &Namespaces<'_>) -> bool,
+) -> Option<Payload> {
+    let (tree, namespaces) = Tree::parse(&payload.text, Mode::Tolerant, &Limits::default()).ok()?;
     let entry = tree.root();
-    let parts: Vec<_> = entry
-        .children()
-        .filter(|child| is_server_part(*child, &namespaces))
-        .map(Element::span)
-        .collect();
+    let parts: Vec<_> =
+        entry.children().filter(|child| leaves(*child, &namespaces)).map(Element::span).collect();
     if parts.is_empty() {
         return None;
     }

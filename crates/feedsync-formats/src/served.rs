@@ -1,0 +1,200 @@
+//! An Atom entry as a server shows it, with the parts that it owns: when it took the entry, where that
+//! is edited, where people see it, and where its media are (RFC 5023 9.6, 10.2, 11.1, 11.2).
+//!
+//! They are written here and nowhere else, at the end of the entry, and
+//! [`without_served`](crate::without_served) takes out what was written: bytes between stay.
+
+use feedsync::{Format, Payload};
+
+use crate::blobs::{Blob, blobs};
+use crate::options::{Limits, Mode};
+use crate::payload::{self, Default, PayloadTag, push_attribute};
+use crate::server_parts::APP;
+use crate::xml::{Element, Namespace, Tree};
+
+/// What a server says of an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ServerParts<'a> {
+    /// `app:edited`: when the entry or its media last changed here, RFC 3339 with a fraction.
+    pub edited: &'a str,
+    /// Where the entry is read, replaced and deleted.
+    pub edit: &'a str,
+    /// A page about it for people.
+    pub alternate: Option<&'a str>,
+    /// Where its media are, if it is there for media.
+    pub media: Option<MediaParts<'a>>,
+}
+
+/// What a media link entry says of its media.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MediaParts<'a> {
+    /// Where they are replaced and deleted.
+    pub edit_media: &'a str,
+    /// Where they are read.
+    pub src: &'a str,
+    /// Their media type.
+    pub media_type: &'a str,
+}
+
+/// The type of the page that `alternate` leads to, if the entry has no other of that type.
+const PAGE: &str = "text/html";
+
+/// The entry with these parts. A payload that is no Atom entry comes back as it is:
+/// [project](crate::project) it first.
+pub fn with_server_parts(payload: &Payload, parts: &ServerParts<'_>) -> Payload {
+    if payload.format != Format::Atom {
+        return payload.clone();
+    }
+    let text = &*payload.text;
+    let name = text[1.min(text.len())..].split([' ', '\t', '\r', '\n', '/', '>']).next();
+    let prefix = name.and_then(|name| name.split_once(':')).map_or("", |(prefix, _)| prefix);
+    let colon = if prefix.is_empty() { "" } else { ":" };
+    let mut end = format!("<app:edited xmlns:app=\"{APP}\">{}</app:edited>", parts.edited);
+    let mut element = |local: &str, attributes: &[(&str, &str)]| {
+        end.push_str(&format!("<{prefix}{colon}{local}"));
+        attributes.iter().for_each(|(name, value)| push_attribute(&mut end, name, value));
+        end.push_str("/>");
+    };
+    element("link", &[("rel", "edit"), ("href", parts.edit)]);
+    if let Some(media) = &parts.media {
+        let MediaParts { edit_media, src, media_type } = *media;
+        element("link", &[("rel", "edit-media"), ("href", edit_media), ("type", media_type)]);
+        element("content", &[("type", media_type), ("src", src)]);
+    }
+    if let Some(page) = parts.alternate {
+        match free_alternate(text) {
+            Some(PAGE) => element("link", &[("rel", "alternate"), ("type", PAGE), ("href", page)]),
+            Some(_) => element("link", &[("rel", "alternate"), ("href", page)]),
+            None => {}
+        }
+    }
+    let mut out = String::with_capacity(text.len() + end.len() + 8);
+    let tag = PayloadTag::read(text);
+    payload::write(&mut out, text, &tag, &Default::None, |out, _| out.push_str(&end));
+    Payload { text: out.into(), ..payload.clone() }
+}
+
+/// The type under which one more `alternate` link does not double one of the entry's (RFC 4287
+/// 4.1.2); empty for none, `None` if there is no such.
+fn free_alternate(text: &str) -> Option<&'static str> {
+    if memchr::memmem::find(text.as_bytes(), b"link").is_none() {
+        return Some(PAGE);
+    }
+    let Ok((tree, _)) = Tree::parse(text, Mode::Tolerant, &Limits::default()) else {
+        return Some(PAGE);
+    };
+    let taken = |media_type: &str| {
+        tree.root().children().any(|child| {
+            is_alternate(child)
+                && child.value("hreflang").is_none()
+                && child.value("type").unwrap_or_default().trim() == media_type
+        })
+    };
+    [PAGE, ""].into_iter().find(|media_type| !taken(media_type))
+}
+
+pub(crate) fn is_alternate(child: Element<'_, '_>) -> bool {
+    child.is(Namespace::ATOM, "link")
+        && child.value("rel").is_none_or(|rel| matches!(rel.trim(), "" | "alternate"))
+}
+
+/// The media that an entry is there for: the one blob that it names, if it has no content of its own.
+pub fn media(payload: &Payload) -> Option<Blob> {
+    let mut named = if payload.format == Format::Atom { blobs(payload) } else { Vec::new() };
+    if named.len() != 1 {
+        return None;
+    }
+    let (tree, _) = Tree::parse(&payload.text, Mode::Tolerant, &Limits::default()).ok()?;
+    tree.root().child(Namespace::ATOM, "content").is_none().then(|| named.swap_remove(0))
+}
+
+/// What whoever created an entry would like to see in its address (RFC 5023 9.7): the text of a child
+/// `fs:slug`.
+pub fn slug(payload: &Payload) -> Option<String> {
+    let mentions = memchr::memmem::find(payload.text.as_bytes(), b":slug").is_some();
+    if payload.format != Format::Atom || !mentions {
+        return None;
+    }
+    let (tree, _) = Tree::parse(&payload.text, Mode::Tolerant, &Limits::default()).ok()?;
+    let slug = tree.root().child(Namespace::OWN, "slug")?.text().trim().to_owned();
+    (!slug.is_empty()).then_some(slug)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::server_parts::without_served;
+
+    const PARTS: ServerParts<'_> = ServerParts {
+        edited: "2026-11-21T12:00:00.000001Z",
+        edit: "http://hub/items/a&b",
+        alternate: Some("http://hub/items/a/as/x"),
+        media: None,
+    };
+
+    fn entry(inside: &str) -> Payload {
+        let text = format!("<entry xmlns=\"http://www.w3.org/2005/Atom\">{inside}</entry>");
+        Payload::new(Format::Atom, text)
+    }
+
+    fn author_s(payload: &Payload, for_media: bool) -> Payload {
+        without_served(payload, |href| href.contains("/items/a/as/"), for_media)
+    }
+
+    #[test]
+    fn what_a_server_says_is_written_once_and_taken_out_to_the_byte() {
+        for inside in [
+            "<title>a</title>\n ",
+            "\n  <link href=\"x\"/>\n",
+            "<link type='text/html' href='x'/>",
+            "<x:link xmlns:x='urn:x' rel='edit'/><!-- c -->",
+            "x",
+        ] {
+            let payload = entry(inside);
+            let served = with_server_parts(&payload, &PARTS);
+            for once in ["<app:edited", "rel=\"edit\"", "a&amp;b\"/>", "rel=\"alternate\""] {
+                assert_eq!(served.text.matches(once).count(), 1, "{once} in {}", served.text);
+            }
+            assert_eq!(author_s(&served, false), payload);
+        }
+        let prefixed = "<a:entry xmlns:a=\"http://www.w3.org/2005/Atom\"/>";
+        let prefixed = Payload::new(Format::Atom, prefixed);
+        let served = with_server_parts(&prefixed, &PARTS);
+        assert!(served.text.contains("<a:link rel=\"edit\""), "{}", served.text);
+        assert_eq!(author_s(&served, false), prefixed);
+        let json = Payload::new(Format::Json, "{}");
+        assert_eq!(with_server_parts(&json, &PARTS), json);
+    }
+
+    #[test]
+    fn an_alternate_of_ours_doubles_none_of_the_authors() {
+        let alternates = |inside: &str| {
+            let served = with_server_parts(&entry(inside), &PARTS).text;
+            served.split("rel=\"alternate\"").nth(1).map(|end| end.starts_with(" type="))
+        };
+        assert_eq!(alternates(""), Some(true));
+        assert_eq!(alternates("<link href='x'/>"), Some(true));
+        assert_eq!(alternates("<link href='x' type='text/html'/>"), Some(false));
+        assert_eq!(alternates("<link href='x' type='text/html' hreflang='de'/>"), Some(true));
+        let both = "<link rel='alternate' href='x' type='text/html'/><link href='y'/>";
+        assert_eq!(alternates(both), None);
+    }
+
+    #[test]
+    fn a_media_link_entry_tells_where_its_media_are() {
+        let blob = format!(
+            "<fs:blob xmlns:fs=\"urn:feedsync:1\" name=\"a.png\" type=\"image/png\" length=\"3\" \
+             sha-256=\"{}\"/>",
+            "0".repeat(64)
+        );
+        let payload = entry(&format!("<summary>a.png</summary>{blob}"));
+        assert_eq!(media(&payload).unwrap().name, "a.png");
+        assert_eq!(media(&entry(&format!("{blob}<content/>"))), None);
+        assert_eq!(media(&entry(&format!("{blob}{blob}"))), None);
+        let parts = MediaParts { edit_media: "/m", src: "/s", media_type: "image/png" };
+        let served = with_server_parts(&payload, &ServerParts { media: Some(parts), ..PARTS });
+        assert!(served.text.contains("<link rel=\"edit-media\" href=\"/m\" type=\"image/png\"/>"));
+        assert!(served.text.contains("<content type=\"image/png\" src=\"/s\"/>"));
+        assert_eq!(author_s(&served, true).text, entry("<summary>a.png</summary>").text);
+    }
+}

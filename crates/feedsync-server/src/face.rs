@@ -1,0 +1,76 @@
+//! A member as AtomPub shows it (RFC 5023 9.6, 10.2, 11): its entry with what this hub owns of it. The
+//! listing and the member itself show the same (A47).
+
+use feedsync::{Format, Item, ItemId, Payload};
+use feedsync_formats::{MediaParts, ServerParts, entry, media, project, slug, with_server_parts};
+use feedsync_store::{CollectionName, Moment, StoredItem};
+
+use crate::address::PublicBase;
+use crate::query::encoded;
+use crate::slug;
+
+/// Where a member is read and edited.
+pub(crate) fn address(base: &PublicBase, collection: &CollectionName, id: &ItemId) -> String {
+    base.url(&path(collection, id))
+}
+
+/// Where its media are; the name is for people.
+pub(crate) fn media_address(
+    base: &PublicBase,
+    collection: &CollectionName,
+    id: &ItemId,
+    name: &str,
+) -> String {
+    let name = slug::cleaned(name).unwrap_or_else(|| "media".to_owned());
+    format!("{}/media/{}", address(base, collection, id), encoded(&name))
+}
+
+/// Whether an address is one under which this hub, by whatever name, shows a member to people.
+pub(crate) fn is_own_page(collection: &CollectionName, id: &ItemId, href: &str) -> bool {
+    href.contains(&format!("{}/as/", path(collection, id)))
+}
+
+/// The item as a member: its winner's entry with what the hub owns, without conflicts.
+pub(crate) fn shown(
+    base: &PublicBase,
+    collection: &CollectionName,
+    stored: &StoredItem,
+) -> Item<Payload> {
+    let item = &stored.item;
+    let mut winner = item.winner.clone();
+    winner.payload = project(&item.id, &winner, Format::Atom);
+    let address = address(base, collection, &item.id);
+    let blob = media(&winner.payload);
+    let source = blob.as_ref().map(|blob| media_address(base, collection, &item.id, &blob.name));
+    let media = blob.as_ref().zip(source.as_ref()).map(|(blob, source)| MediaParts {
+        edit_media: source,
+        src: source,
+        media_type: &blob.media_type,
+    });
+    let page = format!("{address}/as/{}", encoded(&page_name(&winner.payload)));
+    let parts = ServerParts {
+        edited: &edited(stored.edited),
+        edit: &address,
+        alternate: Some(&page),
+        media,
+    };
+    winner.payload = with_server_parts(&winner.payload, &parts);
+    Item { id: item.id.clone(), winner, conflicts: Vec::new() }
+}
+
+/// A moment as `app:edited` has it: RFC 3339 with microseconds, which tell two changes apart.
+pub(crate) fn edited(moment: Moment) -> String {
+    let second = moment.timestamp().map_or_else(String::new, |second| second.to_string());
+    format!("{}.{:06}Z", second.trim_end_matches('Z'), moment.micros() % 1_000_000)
+}
+
+/// What a person would call the member: the name its creator asked for, else its title.
+fn page_name(payload: &Payload) -> String {
+    slug(payload)
+        .or_else(|| slug::cleaned(&entry(payload).title?))
+        .unwrap_or_else(|| "entry".to_owned())
+}
+
+fn path(collection: &CollectionName, id: &ItemId) -> String {
+    format!("/collections/{collection}/items/{}", encoded(id.as_str()))
+}

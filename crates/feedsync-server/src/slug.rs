@@ -1,0 +1,86 @@
+//! `Slug`: what whoever creates a member would like to see in its address (RFC 5023 9.7, C-A4).
+//!
+//! It is a hint. It never names the member: addresses that show it name the item beside it, so two
+//! members may have one slug, and a slug that changes breaks nothing.
+
+use http::HeaderMap;
+
+/// The most characters of a slug.
+const MOST: usize = 80;
+
+/// The slug that a request asks for; nothing if it is not percent-encoded UTF-8 or nothing of it is left.
+pub(crate) fn asked(headers: &HeaderMap) -> Option<String> {
+    cleaned(&decoded(headers.get("slug")?.as_bytes())?)
+}
+
+/// A text as a slug: without what would not stand in an address or ends a part of it; white space
+/// becomes `-`, letters stay as they are.
+pub(crate) fn cleaned(text: &str) -> Option<String> {
+    let mut slug = String::new();
+    for character in text.trim().chars() {
+        match character {
+            '/' | '\\' | '?' | '#' | '%' => {}
+            _ if character.is_whitespace() => {
+                if !slug.ends_with('-') {
+                    slug.push('-');
+                }
+            }
+            _ if character.is_control() || matches!(character, '\u{fffe}' | '\u{ffff}') => {}
+            _ => slug.push(character),
+        }
+    }
+    let slug: String = slug.trim_matches('.').chars().take(MOST).collect();
+    let slug = slug.trim_matches('.');
+    (!slug.is_empty()).then(|| slug.to_owned())
+}
+
+/// Percent-decodes; a `%` that escapes nothing stands for itself. `None` if the bytes are not UTF-8.
+fn decoded(text: &[u8]) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut index = 0;
+    while index < text.len() {
+        let digit = |at: usize| char::from(*text.get(index + at)?).to_digit(16);
+        match (text[index], digit(1), digit(2)) {
+            (b'%', Some(high), Some(low)) => {
+                bytes.push(u8::try_from(high << 4 | low).ok()?);
+                index += 3;
+            }
+            (byte, ..) => {
+                bytes.push(byte);
+                index += 1;
+            }
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A30, A31: what was asked for is found again, as far as an address can show it.
+    #[test]
+    fn a_slug_is_decoded_and_cleaned() {
+        let asked = |slug: &'static [u8]| {
+            let mut headers = HeaderMap::new();
+            headers.insert("slug", http::HeaderValue::from_bytes(slug).unwrap());
+            asked(&headers)
+        };
+        for (slug, cleaned) in [
+            (&b"The Beach at S%C3%A8te"[..], Some("The-Beach-at-S\u{e8}te")),
+            (b"100%", Some("100")),
+            (b"../../etc/passwd", Some("etcpasswd")),
+            (b"a%00%0d%0Ab", Some("ab")),
+            (b" a \t b?#.", Some("a-b")),
+            (b"%E8", None),
+            (b"\xe8", None),
+            (b"%2F%2F", None),
+            (b"...", None),
+            (b"", None),
+        ] {
+            assert_eq!(asked(slug).as_deref(), cleaned, "{slug:?}");
+        }
+        let long = cleaned(&"\u{e8}".repeat(100)).unwrap();
+        assert_eq!(long.chars().count(), MOST);
+    }
+}
