@@ -174,7 +174,10 @@ fn opening_and_reading_changes_nothing_and_writing_renews_the_nonce() {
 fn a_store_of_before_there_were_nonces_stays_what_it_was_and_gets_one() {
     let place = Place::new();
     let before = place.look();
-    place.sql("ALTER TABLE endpoint DROP COLUMN life; PRAGMA user_version = 1;");
+    place.sql(
+        "DROP TABLE tokens; DROP TABLE grants; DROP TABLE users; DROP TABLE acts;
+         ALTER TABLE endpoint DROP COLUMN life; PRAGMA user_version = 1;",
+    );
     fs::remove_file(place.data.join(LIFE)).unwrap();
     place.save(&[DATABASE]);
     let store = place.open();
