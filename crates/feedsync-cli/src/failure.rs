@@ -147,7 +147,9 @@ impl From<EndpointError> for Failure {
         match error {
             EndpointError::Store(error) => error.into(),
             EndpointError::NoItem { .. } => Self::not_found(error),
-            EndpointError::ItemExists { .. } | EndpointError::Clock => Self::refused(error),
+            EndpointError::ItemExists { .. }
+            | EndpointError::Setting(_)
+            | EndpointError::Clock => Self::refused(error),
             EndpointError::Edit(failure) => failure.into(),
         }
     }

@@ -3,6 +3,8 @@
 use feedsync::{EditError, ItemId, Refusal, ResolveError};
 use feedsync_store::{CollectionName, StoreError};
 
+use crate::settings::SettingError;
+
 /// Why an operation was not carried out; nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum EndpointError {
@@ -28,6 +30,9 @@ pub enum EndpointError {
     /// The edit is not possible.
     #[error(transparent)]
     Edit(#[from] EditFailure),
+    /// The collection holds a setting that this program cannot read.
+    #[error(transparent)]
+    Setting(#[from] SettingError),
     /// The clock is outside the years that can be written.
     #[error("the clock shows a time that cannot be written: check the date of this machine")]
     Clock,

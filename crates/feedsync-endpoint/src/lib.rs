@@ -14,6 +14,7 @@ mod incorporate;
 mod publish;
 mod purge;
 mod reincarnate;
+mod retain;
 mod settings;
 mod signature;
 
@@ -26,6 +27,7 @@ pub use import::{Imported, PlainItem};
 pub use incorporate::{Conclusion, Counts, ItemOutcome, ItemReport, Report, Source};
 pub use publish::Publication;
 pub use purge::Retention;
+pub use retain::Retained;
 pub use settings::{
     Categories, CategoriesError, Category, Keep, MediaRange, MediaRangeError, Period, PeriodError,
     SettingError, Settings,

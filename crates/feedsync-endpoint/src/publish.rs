@@ -1,11 +1,12 @@
 //! What an endpoint publishes of a collection (4.2).
 
-use feedsync::Window;
 use feedsync::window::answer;
-use feedsync_store::{ChangePage, Collection, CollectionName, Number, PageLimit, Until};
+use feedsync::{Timestamp, Window};
+use feedsync_store::{ChangePage, Collection, CollectionName, Moment, Number, PageLimit, Until};
 
 use crate::endpoint::Endpoint;
 use crate::error::EndpointError;
+use crate::settings::{Period, Settings};
 
 /// A feed about to be published: its window, and which changes are in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,6 +15,9 @@ pub struct Publication {
     pub collection: Collection,
     /// What the feed says of itself. `until` was read before any item.
     pub window: Window,
+    /// When a subscriber should have asked again, if the collection is set to say so (2.2). It moves in
+    /// steps, so that a feed in which nothing else changed stays the same for a while.
+    pub expires: Option<Timestamp>,
     /// Its items changed after this.
     pub after: Number,
     /// And at or before this.
@@ -36,8 +40,10 @@ impl Endpoint {
             // A text between our own that we never wrote: everything, to be safe.
             _ => collection.horizon,
         };
+        let period = Settings::read(&collection.settings)?.expires;
+        let expires = period.and_then(|period| expires(self.environment.now(), period));
         let up_to = collection.last;
-        Ok(Publication { collection, window, after, up_to })
+        Ok(Publication { collection, window, expires, after, up_to })
     }
 
     /// The next items of a publication. An item that has changed again since is not in it any more:
@@ -60,5 +66,39 @@ impl Endpoint {
         up_to: Number,
     ) -> Result<(), EndpointError> {
         Ok(self.store.mark_sent(collection, up_to).await?)
+    }
+}
+
+/// The end of a period that begins now, put off to the next sixteenth of it.
+fn expires(now: Moment, period: Period) -> Option<Timestamp> {
+    let period = period.duration().as_secs();
+    let step = (period / 16).max(1);
+    let seconds = now.micros().div_ceil(1_000_000).div_ceil(step) * step + period;
+    Timestamp::from_unix_seconds(i64::try_from(seconds).ok()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_feed_expires_no_earlier_than_its_period_and_little_later() {
+        for (text, step) in [("1s", 1), ("15m", 56), ("1d", 5_400)] {
+            let period: Period = text.parse().unwrap();
+            let seconds = |micros| {
+                let expires = expires(Moment::from_micros(micros), period).unwrap();
+                u64::try_from(expires.unix_seconds()).unwrap()
+            };
+            for micros in [1_763_668_000_000_000_u64, 1_763_668_000_000_001, 1_763_668_055_999_999]
+            {
+                let least = micros.div_ceil(1_000_000) + period.duration().as_secs();
+                assert!((least..least + step).contains(&seconds(micros)), "{text} {micros}");
+            }
+            let begin = 1_763_668_000 / step * step * 1_000_000;
+            let end = begin + step * 1_000_000;
+            assert_eq!(seconds(begin + 1), seconds(end), "{text}");
+            assert!(seconds(end) < seconds(end + 1), "{text}");
+        }
+        assert!(expires(Moment::MAX, "36500d".parse().unwrap()).is_some());
     }
 }

@@ -1,7 +1,9 @@
 //! Purging: what a publisher stops keeping (3.2, 4.2.4).
 
 use feedsync::ItemId;
-use feedsync_store::{Collection, CollectionName, Moment, PageLimit, StoreExt, StoredItem, Write};
+use feedsync_store::{
+    Collection, CollectionName, Moment, PageLimit, Snapshot, StoreExt, StoredItem, Write,
+};
 
 use crate::endpoint::Endpoint;
 use crate::error::EndpointError;
@@ -34,9 +36,7 @@ impl Endpoint {
                 .filter(|stored| retention.takes(&page.collection, stored))
                 .map(|stored| stored.item.id.clone())
                 .collect();
-            if !ids.is_empty() {
-                purged += self.purge_these(collection, retention, ids).await?;
-            }
+            purged += self.purge_these(collection, retention, ids).await?;
             let reached = |stored: &StoredItem| stored.edited >= retention.changed_before;
             if !page.more || page.items.last().is_some_and(reached) {
                 return Ok(purged);
@@ -51,16 +51,31 @@ impl Endpoint {
         retention: Retention,
         candidates: Vec<ItemId>,
     ) -> Result<u64, EndpointError> {
+        self.purge_chosen(collection, candidates.clone(), move |snapshot| {
+            let takes = |id: &&ItemId| {
+                let stored = snapshot.item(id);
+                stored.is_some_and(|stored| retention.takes(snapshot.collection(), stored))
+            };
+            candidates.iter().filter(takes).cloned().collect()
+        })
+        .await
+    }
+
+    /// Purges those of the keys that are chosen in the same transaction; returns how many.
+    pub(crate) async fn purge_chosen(
+        &self,
+        collection: &CollectionName,
+        keys: Vec<ItemId>,
+        choose: impl Fn(&Snapshot) -> Vec<ItemId> + Send + 'static,
+    ) -> Result<u64, EndpointError> {
+        if keys.is_empty() {
+            return Ok(0);
+        }
         let (endpoint, name) = (self.clone(), collection.clone());
         let (_, count) = self
             .store
-            .decide(collection, candidates.clone(), move |snapshot| {
-                let takes = |id: &&ItemId| {
-                    snapshot
-                        .item(id)
-                        .is_some_and(|stored| retention.takes(snapshot.collection(), stored))
-                };
-                let ids: Vec<_> = candidates.iter().filter(takes).cloned().collect();
+            .decide(collection, keys, move |snapshot| {
+                let ids = choose(snapshot);
                 let count = ids.len() as u64;
                 if ids.is_empty() {
                     return (Vec::new(), 0);

@@ -76,7 +76,7 @@ impl Default for Settings {
 pub struct Keep {
     /// Live items: so long after their last change here.
     pub age: Option<Period>,
-    /// Live items: so many, those that changed last.
+    /// Live items without conflicts: so many, those that changed last.
     pub count: Option<u64>,
     /// Tombstones: so long after their last change here.
     pub tombstones: Option<Period>,

@@ -115,6 +115,10 @@ impl From<EndpointError> for Problem {
             EndpointError::ItemExists { .. } | EndpointError::Edit(_) => {
                 Self::new(StatusCode::CONFLICT, "conflict", "Not possible", error.to_string())
             }
+            EndpointError::Setting(error) => {
+                tracing::error!(%error, "a collection's settings cannot be read");
+                Self::internal()
+            }
             EndpointError::Clock => {
                 tracing::error!(%error, "the clock cannot be used");
                 Self::unavailable("the clock of the hub cannot be used")

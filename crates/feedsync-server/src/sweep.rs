@@ -1,10 +1,12 @@
-//! Blobs that nobody names are kept for a day, so that the item that names them can follow, and then
-//! swept.
+//! What goes by itself, looked for soon after the start and each hour: what a collection is set to keep
+//! no longer (FeedSync 4.2.4), and blobs that nobody named for a day, so that the item that names them
+//! could follow.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
-use feedsync_endpoint::Endpoint;
-use feedsync_store::{Moment, StoreError};
+use feedsync_endpoint::{Actor, Endpoint, Retained};
+use feedsync_store::{CollectionName, Moment, StoreError};
 use tokio::time::interval;
 
 const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
@@ -12,10 +14,16 @@ const PAUSE: Duration = Duration::from_secs(60 * 60);
 
 /// Sweeps each hour, for as long as it is polled.
 pub(crate) async fn hourly(endpoint: Endpoint) {
+    // What goes by itself stands in the record as nobody's doing.
+    let endpoint = endpoint.on_behalf_of(Actor::default());
+    let mut retained = HashMap::new();
     let mut pause = interval(PAUSE);
     loop {
         pause.tick().await;
-        match once(&endpoint).await {
+        if let Err(error) = retain(&endpoint, &mut retained).await {
+            tracing::warn!(%error, "it cannot be told what is kept no longer");
+        }
+        match blobs(&endpoint).await {
             Ok(0) => {}
             Ok(blobs) => tracing::info!(blobs, "swept blobs that nobody named for a day"),
             Err(error) => tracing::warn!(%error, "blobs cannot be swept"),
@@ -23,7 +31,25 @@ pub(crate) async fn hourly(endpoint: Endpoint) {
     }
 }
 
-async fn once(endpoint: &Endpoint) -> Result<u64, StoreError> {
+/// Purges in every collection what it keeps no longer. One that fails does not stop the others.
+async fn retain(
+    endpoint: &Endpoint,
+    retained: &mut HashMap<CollectionName, Retained>,
+) -> Result<(), StoreError> {
+    let collections = endpoint.store().collections().await?;
+    retained.retain(|name, _| collections.iter().any(|collection| collection.name == *name));
+    for collection in collections {
+        let name = collection.name;
+        match endpoint.retain(&name, retained.entry(name.clone()).or_default()).await {
+            Ok(0) => {}
+            Ok(items) => tracing::info!(collection = %name, items, "purged what is kept no longer"),
+            Err(error) => tracing::warn!(collection = %name, %error, "nothing can be purged"),
+        }
+    }
+    Ok(())
+}
+
+async fn blobs(endpoint: &Endpoint) -> Result<u64, StoreError> {
     let kept = u64::try_from(KEPT.as_micros()).unwrap_or(u64::MAX);
     let now = endpoint.environment().now();
     let stored_before = Moment::from_micros(now.micros().saturating_sub(kept));
@@ -35,12 +61,20 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU64, Ordering};
 
-    use feedsync_store::{EndpointName, Environment, MemoryStore};
+    use feedsync::{Creation, Edit, Format};
+    use feedsync_formats::{Entry, compose};
+    use feedsync_store::{ActSelection, EndpointName, Environment, MemoryStore, NewCollection};
 
     use super::*;
 
     #[derive(Default)]
     struct Clock(AtomicU64);
+
+    impl Clock {
+        fn hours(&self, hours: u64) {
+            self.0.store(hours * 3_600_000_000, Ordering::Relaxed);
+        }
+    }
 
     impl Environment for Clock {
         fn now(&self) -> Moment {
@@ -52,19 +86,56 @@ mod tests {
         }
     }
 
+    fn hub() -> (Endpoint, Arc<Clock>) {
+        let clock = Arc::new(Clock::default());
+        clock.hours(1_000);
+        let store = MemoryStore::new(&EndpointName::new("hub").unwrap(), clock.clone());
+        (Endpoint::new(Arc::new(store), clock.clone()), clock)
+    }
+
+    #[tokio::test]
+    async fn each_collection_forgets_what_it_keeps_no_longer_and_the_record_says_so() {
+        let (endpoint, clock) = hub();
+        for (name, keep) in
+            [("a", "{\"moons\": 1}"), ("b", "{\"tombstones\": \"1d\"}"), ("c", "{}")]
+        {
+            let name = CollectionName::new(name).unwrap();
+            let settings = [("keep".to_owned(), keep.to_owned())].into();
+            let (title, format) = (String::new(), Format::Atom);
+            let new = NewCollection { name: name.clone(), title, format, settings };
+            endpoint.store().create_collection(new).await.unwrap();
+            let (id, entry) = (endpoint.new_id(), compose(Format::Atom, &Entry::default()));
+            endpoint.add(&name, id.clone(), Creation::default(), entry).await.unwrap();
+            endpoint.edit(&name, &id, None, Edit::delete()).await.unwrap();
+            endpoint.mark_sent(&name, feedsync_store::Number::new(2)).await.unwrap();
+        }
+        let recorded = endpoint.on_behalf_of(Actor::default());
+        let mut retained = HashMap::new();
+        for (hours, expected) in [(1_023, [1, 1, 1]), (1_025, [1, 0, 1])] {
+            clock.hours(hours);
+            retain(&recorded, &mut retained).await.unwrap();
+            let collections = endpoint.store().collections().await.unwrap();
+            assert!(collections.iter().map(|collection| collection.deleted).eq(expected));
+        }
+        let selection = ActSelection { limit: 9, ..ActSelection::default() };
+        let acts = endpoint.store().acts(selection).await.unwrap();
+        let [purge] = &acts[..] else { panic!("{acts:?}") };
+        let b = CollectionName::new("b").unwrap();
+        assert_eq!((&*purge.act.action, &purge.act.collection), ("purge", &Some(b.clone())));
+        endpoint.store().drop_collection(&b).await.unwrap();
+        retain(&recorded, &mut retained).await.unwrap();
+        assert_eq!(retained.len(), 2);
+    }
+
     #[tokio::test]
     async fn a_blob_that_nobody_names_is_kept_for_a_day() {
-        let clock = Arc::new(Clock::default());
-        let hours = |hours: u64| clock.0.store(hours * 3_600_000_000, Ordering::Relaxed);
-        hours(1_000);
-        let store = MemoryStore::new(&EndpointName::new("hub").unwrap(), clock.clone());
-        let endpoint = Endpoint::new(Arc::new(store), clock.clone());
+        let (endpoint, clock) = hub();
         let digest = endpoint.store().put_blob(b"picture".to_vec()).await.unwrap();
-        hours(1_023);
-        assert_eq!(once(&endpoint).await.unwrap(), 0);
+        clock.hours(1_023);
+        assert_eq!(blobs(&endpoint).await.unwrap(), 0);
         assert!(endpoint.store().blob(digest).await.unwrap().is_some());
-        hours(1_025);
-        assert_eq!(once(&endpoint).await.unwrap(), 1);
+        clock.hours(1_025);
+        assert_eq!(blobs(&endpoint).await.unwrap(), 1);
         assert!(endpoint.store().blob(digest).await.unwrap().is_none());
     }
 }
