@@ -1,0 +1,116 @@
+//! What somebody who signed in may do: as much as the user may, and no more than the token allows.
+
+use std::collections::BTreeMap;
+
+use feedsync_store::{CollectionName, Digest, Grant, Role, Scope, Token, User, UserName};
+
+/// Somebody who signed in, with the rights they had at that moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Person {
+    user: UserName,
+    administrator: bool,
+    roles: BTreeMap<CollectionName, Role>,
+    scope: Scope,
+    token: Option<Digest>,
+}
+
+impl Person {
+    pub(super) fn new(user: User, grants: Vec<Grant>, token: Option<Token>) -> Self {
+        let roles = grants.into_iter().map(|grant| (grant.collection, grant.role)).collect();
+        let (token, scope) = match token {
+            Some(token) => (Some(token.digest), token.scope),
+            None => (None, Scope::default()),
+        };
+        Self { user: user.name, administrator: user.administrator, roles, scope, token }
+    }
+
+    /// Who.
+    pub fn user(&self) -> &UserName {
+        &self.user
+    }
+
+    /// The digest of the token that signed in; `None` if a password did.
+    pub fn token(&self) -> Option<Digest> {
+        self.token
+    }
+
+    /// Whether everything is allowed: an administrator, by a token without bounds or by password.
+    pub fn administers(&self) -> bool {
+        self.administrator && self.is_unbounded()
+    }
+
+    /// Whether all is allowed that the user may do.
+    pub fn is_unbounded(&self) -> bool {
+        self.scope == Scope::default()
+    }
+
+    /// The role in a collection; an administrator has the highest in each.
+    pub fn role(&self, collection: &CollectionName) -> Option<Role> {
+        if self.scope.collection.as_ref().is_some_and(|only| only != collection) {
+            return None;
+        }
+        let role = if self.administrator {
+            Some(Role::Owner)
+        } else {
+            self.roles.get(collection).copied()
+        }?;
+        Some(self.scope.role.map_or(role, |most| role.min(most)))
+    }
+
+    /// Whether collections may be made: not by a token for one collection, or for less than owning.
+    pub fn may_create(&self) -> bool {
+        self.scope.collection.is_none() && self.scope.role.is_none_or(|most| most == Role::Owner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use feedsync_store::{Moment, TokenKind};
+
+    use super::*;
+
+    fn name(text: &str) -> CollectionName {
+        CollectionName::new(text).unwrap()
+    }
+
+    fn person(administrator: bool, role: Option<Role>, only: Option<&str>) -> Person {
+        let anna = UserName::new("anna").unwrap();
+        let created = Moment::default();
+        let user =
+            User { name: anna.clone(), password: None, administrator, disabled: false, created };
+        let grant = |collection, role| Grant { user: anna.clone(), collection, role };
+        let token = Token {
+            digest: Digest::of(b""),
+            user: anna.clone(),
+            kind: TokenKind::Access,
+            label: String::new(),
+            scope: Scope { role, collection: only.map(name) },
+            created,
+            expires: None,
+        };
+        let grants = vec![grant(name("read"), Role::Reader), grant(name("edit"), Role::Editor)];
+        Person::new(user, grants, Some(token))
+    }
+
+    #[test]
+    fn a_token_allows_no_more_than_its_scope_and_its_user() {
+        use Role::{Editor, Owner, Reader};
+        let roles = |person: &Person| ["read", "edit", "none"].map(|text| person.role(&name(text)));
+        for (administrator, role, only, expected) in [
+            (false, None, None, [Some(Reader), Some(Editor), None]),
+            (false, Some(Reader), None, [Some(Reader), Some(Reader), None]),
+            (false, Some(Owner), None, [Some(Reader), Some(Editor), None]),
+            (false, None, Some("edit"), [None, Some(Editor), None]),
+            (false, Some(Reader), Some("edit"), [None, Some(Reader), None]),
+            (true, None, None, [Some(Owner); 3]),
+            (true, Some(Editor), None, [Some(Editor); 3]),
+            (true, None, Some("none"), [None, None, Some(Owner)]),
+        ] {
+            let person = person(administrator, role, only);
+            assert_eq!(roles(&person), expected, "{administrator} {role:?} {only:?}");
+            let bounded = role.is_some() || only.is_some();
+            assert_eq!(person.administers(), administrator && !bounded);
+            assert_eq!(person.may_create(), only.is_none() && role.is_none_or(|r| r == Owner));
+        }
+    }
+}

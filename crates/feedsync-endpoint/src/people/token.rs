@@ -1,0 +1,67 @@
+//! Tokens: 256 random bits, of which a store keeps the digest.
+
+use std::fmt::{self, Write as _};
+
+use feedsync_store::{Digest, Environment};
+
+/// What tokens begin with, so that people and programs recognise one where it should not be.
+pub(super) const PREFIX: &str = "fsy_";
+
+/// The text of a token: `fsy_` and 64 hexadecimal digits.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// A new one.
+    pub(super) fn random(environment: &dyn Environment) -> Self {
+        let mut text = PREFIX.to_owned();
+        for _ in 0..4 {
+            // Writing into a string does not fail.
+            let _ = write!(text, "{:016x}", environment.random());
+        }
+        Self(text)
+    }
+
+    /// A text that may be a token.
+    pub fn parse(text: &str) -> Option<Self> {
+        let digits = text.strip_prefix(PREFIX)?;
+        let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        (digits.len() == 64 && digits.bytes().all(is_digit)).then(|| Self(text.to_owned()))
+    }
+
+    /// Its text, for who it is given to.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// What a store knows it by.
+    pub fn digest(&self) -> Digest {
+        Digest::of(self.0.as_bytes())
+    }
+}
+
+impl fmt::Debug for Secret {
+    /// Nothing of it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use feedsync_store::SystemEnvironment;
+
+    use super::*;
+
+    #[test]
+    fn a_token_is_parsed_and_never_shown() {
+        let secret = Secret::random(&SystemEnvironment);
+        assert_eq!(secret.as_str().len(), 68);
+        assert_eq!(Secret::parse(secret.as_str()), Some(secret.clone()));
+        assert_ne!(Secret::random(&SystemEnvironment), secret);
+        assert_eq!(format!("{secret:?}"), "Secret");
+        for text in ["", "fsy_", &secret.as_str()[4..], &secret.as_str().to_uppercase(), "fsy_é"] {
+            assert_eq!(Secret::parse(text), None, "{text}");
+        }
+    }
+}
