@@ -2,7 +2,7 @@
 //!
 //! - `http` and `https` only; never from `https` down to `http`.
 //! - Redirects are followed by hand: at most [`Policy::redirects`], loops are reported, credentials in
-//!   an address never go to another origin.
+//!   an address and logins never go to another origin.
 //! - Bodies as they travel and as they are decompressed, and times, are bounded.
 //! - Private addresses are reachable or not by [`Private`], checked for names as they are resolved,
 //!   for addresses in URLs, and again on each redirect. Where they are, a public address that a person
@@ -12,6 +12,7 @@ mod address;
 mod body;
 mod error;
 mod link;
+mod login;
 mod problem;
 mod redirect;
 mod response;
@@ -33,6 +34,7 @@ use tokio::time::Instant;
 pub use address::address;
 pub(crate) use address::{with_credentials, with_pairs};
 pub use error::{FetchError, shown_text};
+pub use login::{Login, LoginError, LoginOrigin, Logins};
 pub use problem::Problem;
 pub use response::{Response, Validators};
 pub use retry::RetryAfter;
@@ -88,8 +90,11 @@ pub struct Fetcher {
     client: reqwest::Client,
     /// Reaches public addresses only.
     public: reqwest::Client,
+    /// Reaches this machine only, without a proxy; there if a login is for it.
+    local: Option<reqwest::Client>,
     policy: Policy,
     given: Option<Arc<Url>>,
+    logins: Arc<Logins>,
     traffic: Arc<Traffic>,
 }
 
@@ -189,26 +194,36 @@ impl Fetcher {
     pub fn new(policy: Policy) -> Result<Self, FetchError> {
         // An error means that one is installed already, which is as good.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let builder = || {
-            reqwest::Client::builder()
-                .user_agent(concat!("feedsync/", env!("CARGO_PKG_VERSION")))
-                .redirect(reqwest::redirect::Policy::none())
-                .referer(false)
-                .http1_only()
-                .connect_timeout(policy.connect)
-        };
-        let build = |builder: reqwest::ClientBuilder| {
-            builder.build().map_err(|error| FetchError::Client(error::cause(&error)))
-        };
         // A proxy would resolve names out of our sight.
-        let public = build(builder().no_proxy().dns_resolver(address::PublicResolver))?;
+        let public = build(builder(policy).no_proxy().dns_resolver(address::PublicResolver))?;
         let client = match policy.private {
             // Names are resolved by the person's own proxy, if there is one, and by its rules.
-            Private::Allowed => build(builder())?,
+            Private::Allowed => build(builder(policy))?,
             Private::Refused => public.clone(),
         };
         let public = if address::has_proxy() { client.clone() } else { public };
-        Ok(Self { client, public, policy, given: None, traffic: Arc::default() })
+        Ok(Self {
+            client,
+            public,
+            local: None,
+            policy,
+            given: None,
+            logins: Arc::default(),
+            traffic: Arc::default(),
+        })
+    }
+
+    /// The same fetcher, which proves who asks where it has a login. It does so only where the address
+    /// that a person gave is of that origin, and no longer once another one has sent it on.
+    pub fn signed_in(self, logins: Logins) -> Result<Self, FetchError> {
+        let local = match logins.has_plain() {
+            // A proxy could read it.
+            true => {
+                Some(build(builder(self.policy).no_proxy().dns_resolver(login::LoopbackResolver))?)
+            }
+            false => None,
+        };
+        Ok(Self { local, logins: Arc::new(logins), ..self })
     }
 
     /// The bounds.
@@ -245,6 +260,7 @@ impl Fetcher {
         let Request { method, url, mut headers, body, .. } = request;
         let given = self.given.as_deref().cloned().unwrap_or_else(|| url.clone());
         let mut trail = Trail::new(url, self.policy.redirects);
+        let mut sent_on = false;
         loop {
             let url = trail.here().clone();
             let open = self.policy.private == Private::Allowed
@@ -258,13 +274,23 @@ impl Fetcher {
             // Packing costs more than the way inside one machine.
             let coding = if address::is_loopback(&url) { "identity" } else { "gzip" };
             headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(coding));
+            let login = if sent_on { None } else { self.login(&url, &given, open) };
+            let client = match &self.local {
+                Some(local) if login.is_some() && url.scheme() == "http" => local,
+                _ => client,
+            };
             let mut builder = client.request(method.clone(), url.clone()).headers(headers.clone());
+            if let Some(login) = login {
+                builder = login.sign(builder);
+            }
             if let Some(body) = &body {
                 builder = builder.body(body.clone());
             }
+            let asked = builder.build().map_err(|error| FetchError::sending(&url, &error))?;
+            let secrets = login.map_or_else(Vec::new, |login| login.secrets(&asked));
             self.traffic.asked(body.as_ref().map_or(0, Bytes::len));
             let wait = body::Wait { idle: self.policy.idle, deadline };
-            let answer = match wait.on(builder.send()).await {
+            let answer = match wait.on(client.execute(asked)).await {
                 None => return Err(FetchError::Timeout { url: shown(&url) }),
                 Some(answer) => answer.map_err(|error| FetchError::sending(&url, &error))?,
             };
@@ -275,6 +301,7 @@ impl Fetcher {
             if redirect::is_redirect(status, &method) {
                 if trail.follow(answer.headers())? {
                     headers.remove(AUTHORIZATION);
+                    sent_on = true;
                     if body.is_some() {
                         let reason = "a redirect of what is sent to another server".to_owned();
                         return Err(FetchError::Redirect { url: shown(&url), reason });
@@ -284,11 +311,20 @@ impl Fetcher {
             }
             let head = response::Head::new(url, status, answer.headers().clone());
             if !status.is_success() {
-                return Err(problem::refused(head, answer, wait, &self.traffic).await);
+                return Err(problem::refused(head, answer, wait, &self.traffic, &secrets).await);
             }
             let body = Body::new(&head, answer, bound, wait, Arc::clone(&self.traffic))?;
             return Ok(Fetched::Answer(Box::new(Response::new(head, body))));
         }
+    }
+
+    /// The login for an address, unless the address or somebody else than the person says who asks.
+    /// Over plain HTTP it goes only where this machine itself may be asked.
+    fn login(&self, url: &Url, given: &Url, open: bool) -> Option<&Login> {
+        let says_itself = !url.username().is_empty() || url.password().is_some();
+        let is_safe = url.scheme() == "https" || open;
+        let own = url.origin() == given.origin() && is_safe && !says_itself;
+        self.logins.of(url).filter(|_| own)
     }
 
     /// Asks for a document that must be there, and reads it to its end.
@@ -301,6 +337,19 @@ impl Fetcher {
             Fetched::NotModified => Err(FetchError::unasked(&url)),
         }
     }
+}
+
+fn builder(policy: Policy) -> reqwest::ClientBuilder {
+    reqwest::Client::builder()
+        .user_agent(concat!("feedsync/", env!("CARGO_PKG_VERSION")))
+        .redirect(reqwest::redirect::Policy::none())
+        .referer(false)
+        .http1_only()
+        .connect_timeout(policy.connect)
+}
+
+fn build(builder: reqwest::ClientBuilder) -> Result<reqwest::Client, FetchError> {
+    builder.build().map_err(|error| FetchError::Client(error::cause(&error)))
 }
 
 fn is_conditional(headers: &HeaderMap) -> bool {

@@ -12,6 +12,7 @@ mod events;
 pub mod fetch;
 mod follow;
 mod incoming;
+mod logins;
 mod progress;
 mod pull;
 mod push;
@@ -21,6 +22,7 @@ mod watch;
 mod wire;
 
 pub use error::SyncError;
+pub use logins::{LoginFile, LoginFileError};
 pub use progress::{Progress, Silent, Step};
 pub use report::{RefusedItem, Side, SyncReport, Warning};
 pub use session::{Direction, Session};

@@ -28,6 +28,12 @@ pub enum FetchError {
         /// The name or address.
         host: String,
     },
+    /// A login would be sent where it can be read on the way.
+    #[error("{url}: a login goes over https only, or to this machine")]
+    Insecure {
+        /// Where it would have gone.
+        url: String,
+    },
     /// This machine cannot make connections at all.
     #[error("cannot set up HTTP: {0}")]
     Client(String),

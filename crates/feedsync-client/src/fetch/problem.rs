@@ -38,18 +38,27 @@ impl fmt::Display for Problem {
 const REASON: u64 = 64 << 10;
 
 /// The error of an answer that is no success; its body is read only as far as a reason is worth.
+/// Secrets that it repeats are left out.
 pub(crate) async fn refused(
     head: Head,
     answer: reqwest::Response,
     wait: Wait,
     traffic: &Arc<Traffic>,
+    secrets: &[String],
 ) -> FetchError {
-    let mut problem = None;
+    let mut problem: Option<Box<Problem>> = None;
     if head.media_type().as_deref() == Some("application/problem+json")
         && let Ok(mut body) = Body::new(&head, answer, REASON, wait, Arc::clone(traffic))
         && let Ok(bytes) = body.rest().await
     {
         problem = serde_json::from_slice(&bytes).ok();
+    }
+    if let Some(problem) = &mut problem {
+        for text in [&mut problem.title, &mut problem.detail].into_iter().flatten() {
+            for secret in secrets {
+                *text = text.replace(secret, "\u{2026}");
+            }
+        }
     }
     FetchError::Status {
         url: head.shown(),

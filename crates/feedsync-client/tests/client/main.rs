@@ -8,6 +8,7 @@ mod fetch;
 mod hub;
 mod library;
 mod lives;
+mod logins;
 mod scene;
 mod site;
 mod watch;

@@ -1,0 +1,210 @@
+//! Logins: sent where they belong and nowhere else, kept where only their owner reads them, never shown.
+
+use std::path::{Path, PathBuf};
+
+use feedsync_client::fetch::{
+    FetchError, Fetcher, Login, LoginOrigin, Logins, Policy, Private, Request, address,
+};
+use feedsync_client::{Direction, LoginFile, LoginFileError, Session};
+
+use crate::site::{Asked, Site, answer, document, redirect};
+use crate::world::{Peer, notes};
+
+const TOKEN: &str = "t0ken-of-anna";
+
+fn logins(site: &Site, login: Login) -> Logins {
+    let mut logins = Logins::default();
+    logins.keep(LoginOrigin::of(&address(&site.base).unwrap()).unwrap(), login);
+    logins
+}
+
+fn with_token(site: &Site) -> Fetcher {
+    let fetcher = Fetcher::new(Policy::new(Private::Allowed)).unwrap();
+    fetcher.signed_in(logins(site, Login::token(TOKEN).unwrap())).unwrap()
+}
+
+fn shown(asked: &Asked) -> Option<&str> {
+    asked.headers.get("authorization").map(String::as_str)
+}
+
+fn count(site: &Site) -> usize {
+    site.asked().iter().filter(|asked| shown(asked).is_some()).count()
+}
+
+async fn read(fetcher: &Fetcher, url: &str) -> Result<(), FetchError> {
+    fetcher.document(address(url)?, "*/*").await.map(drop)
+}
+
+#[tokio::test]
+async fn a_token_is_sent_as_bearer_and_a_password_as_basic() {
+    let site = Site::start(|_| document("text/plain", "x")).await;
+    read(&with_token(&site), &site.url("/x")).await.unwrap();
+    let basic = logins(&site, Login::password("anna", "secret").unwrap());
+    let fetcher = Fetcher::new(Policy::new(Private::Allowed)).unwrap().signed_in(basic).unwrap();
+    read(&fetcher, &site.url("/x")).await.unwrap();
+    let named = site.url("/x").replace("http://", "http://otto:own@");
+    read(&fetcher, &named).await.unwrap();
+    let sent: Vec<_> = site.asked().iter().map(|asked| shown(asked).unwrap().to_owned()).collect();
+    // What the address itself says comes first.
+    assert_eq!(sent, ["Bearer t0ken-of-anna", "Basic YW5uYTpzZWNyZXQ=", "Basic b3R0bzpvd24="]);
+}
+
+#[tokio::test]
+async fn a_redirect_to_another_origin_drops_the_login_for_good() {
+    let site = Site::start(|_| document("text/plain", "mine")).await;
+    let back = site.url("/back");
+    let other = Site::start(move |asked| match asked.target.as_str() {
+        "/return" => redirect(302, &back),
+        _ => document("text/plain", "other"),
+    })
+    .await;
+    let (away, around) = (other.url("/x"), other.url("/return"));
+    let hub = Site::start(move |asked| match asked.target.as_str() {
+        "/here" => redirect(302, "/there"),
+        "/away" => redirect(307, &away),
+        "/around" => redirect(302, &around),
+        _ => document("text/plain", "x"),
+    })
+    .await;
+    let fetcher = with_token(&hub);
+    read(&fetcher, &hub.url("/here")).await.unwrap();
+    assert_eq!(count(&hub), 2);
+    read(&fetcher, &hub.url("/away")).await.unwrap();
+    assert_eq!((other.asked().len(), count(&other)), (1, 0));
+    // Who is sent on to where the login counts is not shown what only its owner may see.
+    read(&with_token(&site), &hub.url("/around")).await.unwrap();
+    assert_eq!((site.asked().len(), count(&site)), (1, 0));
+    let post = Request::post(address(&hub.url("/away")).unwrap(), "text/plain", "mine");
+    assert!(matches!(fetcher.fetch(post).await, Err(FetchError::Redirect { .. })));
+    assert_eq!(other.asked().len(), 2);
+}
+
+#[tokio::test]
+async fn what_a_stranger_links_to_is_read_without_the_login() {
+    let site = Site::start(|_| document("text/plain", "x")).await;
+    let fetcher = with_token(&site);
+    let given = address("http://127.0.0.1:1/feed").unwrap();
+    read(&fetcher.given(given), &site.url("/x")).await.unwrap();
+    assert_eq!(count(&site), 0);
+    read(&fetcher.given(address(&site.base).unwrap()), &site.url("/x")).await.unwrap();
+    assert_eq!(count(&site), 1);
+}
+
+#[tokio::test]
+async fn plain_http_beyond_this_machine_gets_no_login() {
+    for far in ["http://hub.example/", "http://10.0.0.1:4287/", "http://localhost.example/"] {
+        let error = LoginOrigin::of(&address(far).unwrap()).unwrap_err();
+        assert!(matches!(error, FetchError::Insecure { .. }), "{error}");
+        let place = place("far");
+        let kept = format!("{{\"{far}\":{{\"secret\":\"x\"}}}}");
+        std::fs::write(place.join(LoginFile::NAME), kept).unwrap();
+        narrow(&place);
+        let error = LoginFile::within(&place).read().unwrap_err();
+        assert!(matches!(error, LoginFileError::Faulty { .. }), "{error}");
+    }
+    // On behalf of strangers this machine is not asked at all.
+    let site = Site::start(|_| document("text/plain", "x")).await;
+    let kept = logins(&site, Login::token(TOKEN).unwrap());
+    let strict = Fetcher::new(Policy::new(Private::Refused)).unwrap().signed_in(kept).unwrap();
+    let error = read(&strict, &site.url("/x")).await.unwrap_err();
+    assert!(matches!(error, FetchError::Private { .. }), "{error}");
+    assert_eq!(site.asked().len(), 0);
+}
+
+#[tokio::test]
+async fn no_error_shows_the_login_even_if_the_server_repeats_it() {
+    let site = Site::start(|asked| {
+        let repeated = format!("{{\"detail\":\"who is {}?\"}}", shown(asked).unwrap_or_default());
+        answer(401, &[("Content-Type", "application/problem+json")], repeated)
+    })
+    .await;
+    let basic = logins(&site, Login::password("anna", "secret").unwrap());
+    let basic = Fetcher::new(Policy::new(Private::Allowed)).unwrap().signed_in(basic).unwrap();
+    for fetcher in [with_token(&site), basic] {
+        let error = read(&fetcher, &site.url("/x")).await.unwrap_err();
+        let told = format!("{error} {error:?} {fetcher:?}");
+        assert!(told.contains("who is"), "{told}");
+        for secret in [TOKEN, "secret", "YW5uYTpzZWNyZXQ="] {
+            assert!(!told.contains(secret), "{told}");
+        }
+        // What is remembered of a failure neither.
+        let peer = Peer::new("anna").await;
+        let session = Session::new(peer.endpoint().clone(), fetcher);
+        let remote = peer.remote(&site.url("/x")).await;
+        session.sync(&remote, Direction::BOTH, &feedsync_client::Silent, false).await.unwrap_err();
+        let failure = peer.remembered(&remote.url).await.failure.unwrap();
+        assert!(failure.contains("who is") && !failure.contains("ecret"), "{failure}");
+        assert!(!failure.contains(TOKEN) && !failure.contains("YW5u"), "{failure}");
+    }
+}
+
+#[tokio::test]
+async fn a_session_signs_all_that_it_asks_of_its_hub() {
+    let hub = crate::world::Hub::new("hub").await;
+    hub.peer.add("theirs").await;
+    let address = hub.address;
+    let site =
+        Site::start(move |_| vec![crate::site::Act::Pass { to: address, bytes: usize::MAX }]).await;
+    let peer = Peer::new("anna").await;
+    peer.add("mine").await;
+    let session = Session::new(peer.endpoint().clone(), with_token(&site));
+    let remote = peer.remote(&site.url("/collections/notes")).await;
+    session.sync(&remote, Direction::BOTH, &feedsync_client::Silent, false).await.unwrap();
+    assert_eq!(hub.peer.endpoint().collection(&notes()).await.unwrap().live, 2);
+    assert!(site.asked().iter().any(|asked| asked.method == "POST"));
+    for asked in site.asked() {
+        assert_eq!(shown(&asked), Some("Bearer t0ken-of-anna"), "{asked:?}");
+    }
+}
+
+#[tokio::test]
+async fn logins_are_kept_for_their_owner_only() {
+    let new = place("kept").join("new");
+    let file = LoginFile::within(&new);
+    assert_eq!(file.read().unwrap(), Logins::default());
+    let origin = |text: &str| LoginOrigin::of(&address(text).unwrap()).unwrap();
+    let keep = |port: u16| {
+        let login = Login::token(format!("{TOKEN}{port}")).unwrap();
+        file.change(|logins| logins.keep(origin(&format!("http://127.0.0.1:{port}")), login))
+    };
+    std::thread::scope(|scope| {
+        let keepers: Vec<_> = (1..=8).map(|port| scope.spawn(move || keep(port))).collect();
+        keepers.into_iter().for_each(|keeper| keeper.join().unwrap().unwrap());
+    });
+    assert_eq!(file.read().unwrap().iter().count(), 8);
+    let path = new.join(LoginFile::NAME);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(&path), 0o600);
+        assert_eq!(mode(&new), 0o700);
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
+        let error = file.read().unwrap_err();
+        assert!(matches!(error, LoginFileError::Open { .. }), "{error}");
+        assert!(keep(9).is_err());
+        narrow(&new);
+    }
+    std::fs::write(&path, format!("{{\n\"https://a.example\": \"{TOKEN}\"}}")).unwrap();
+    let error = file.read().unwrap_err();
+    assert!(matches!(error, LoginFileError::Faulty { line: 2, .. }), "{error}");
+    assert!(!format!("{error} {error:?}").contains(TOKEN), "{error}");
+}
+
+/// An empty directory of this test.
+fn place(name: &str) -> PathBuf {
+    let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("logins").join(name);
+    let _ = std::fs::remove_dir_all(&place);
+    std::fs::create_dir_all(&place).unwrap();
+    place
+}
+
+/// Takes the file away from everybody but its owner.
+fn narrow(directory: &Path) {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let narrow = std::fs::Permissions::from_mode(0o600);
+        std::fs::set_permissions(directory.join(LoginFile::NAME), narrow).unwrap();
+    }
+}
