@@ -4,6 +4,7 @@
 //! writes, in one transaction. It knows no HTTP and no files.
 
 mod actor;
+mod collections;
 mod compose;
 mod discard;
 mod edit;

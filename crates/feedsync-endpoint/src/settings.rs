@@ -147,7 +147,8 @@ impl Settings {
         Ok(())
     }
 
-    fn members(&self) -> serde_json::Map<String, Value> {
+    /// All of them, by name, as JSON.
+    pub fn members(&self) -> serde_json::Map<String, Value> {
         match serde_json::to_value(self) {
             Ok(Value::Object(members)) => members,
             _ => unreachable!("settings are an object of JSON"),

@@ -16,8 +16,8 @@ pub(crate) fn parse(text: &str) -> Option<Timestamp> {
     rfc3339(text).or_else(|| rfc822(text))
 }
 
-/// The date as RSS writes it, with the weekday that it was: `Sat, 21 May 2005 09:43:33 GMT`.
-pub(crate) fn to_rfc822(date: Timestamp) -> String {
+/// The date as RSS and HTTP write it, with the weekday that it was: `Sat, 21 May 2005 09:43:33 GMT`.
+pub fn to_rfc822(date: Timestamp) -> String {
     let text = date.to_string();
     let (year, month, day, time) = (&text[..4], &text[5..7], &text[8..10], &text[11..19]);
     let weekday = DAYS[date.unix_seconds().div_euclid(86_400).rem_euclid(7) as usize];

@@ -3,6 +3,7 @@
 //! Bytes come in, a [`feedsync::Feed`] goes out, and back. What was not edited comes out as it came
 //! in; what cannot be read is refused with line and column.
 
+mod app;
 mod atom;
 mod blobs;
 mod compose;
@@ -41,9 +42,14 @@ mod truncate;
 mod write;
 mod xml;
 
+pub use app::{
+    AppCategories, AppCollection, CATEGORIES_TYPE, SERVICE_TYPE, categories_document,
+    service_document,
+};
 pub use blobs::{Blob, blobs};
 pub use compose::compose;
 pub use control::is_draft;
+pub use date::to_rfc822 as http_date;
 pub use diagnostic::{Diagnostic, Position, ReadError, Severity};
 pub use document::Document;
 pub use entry::{Category, ContentType, Entry, Link, Person, entry};

@@ -2,6 +2,7 @@
 
 use feedsync::{Format, Item, Payload};
 
+use crate::app::{self, AppCollection};
 use crate::head::FeedHead;
 use crate::mapping::project_plain;
 use crate::outlines::{OutlinePlace, nest};
@@ -23,6 +24,8 @@ pub struct FeedWriter {
     /// Outlines that are not ended yet, the innermost last.
     open: Vec<opml::Open>,
     place: Surroundings,
+    /// What the head of an Atom feed says of the collection behind it.
+    collection: String,
 }
 
 impl FeedWriter {
@@ -40,7 +43,15 @@ impl FeedWriter {
                 prefix: Some("sx".to_owned()),
                 self_contained: true,
             },
+            collection: String::new(),
         }
+    }
+
+    /// The same writer, which has the head of an Atom feed name the collection that takes what
+    /// clients create (RFC 5023 8.3.5).
+    #[must_use]
+    pub fn of_collection(self, collection: &AppCollection) -> Self {
+        Self { collection: app::in_feed(collection), ..self }
     }
 
     /// Appends everything before the first item.
@@ -54,7 +65,10 @@ impl FeedWriter {
         push_attribute(&mut declarations, "fs:self-contained", "true");
         out.push_str("<?xml version=\"1.0\" encoding=\"utf-8\"?>\n");
         match self.format {
-            Format::Atom => atom::begin(out, head, &declarations),
+            Format::Atom => {
+                atom::begin(out, head, &declarations);
+                out.push_str(&self.collection);
+            }
             Format::Rss => rss::begin(out, head, &declarations),
             Format::Opml => opml::begin(out, head, &declarations),
             Format::Pox | Format::Json => pox::begin(out, head, &declarations),

@@ -13,7 +13,7 @@ use feedsync_store::PageLimit;
 
 use crate::address::View;
 use crate::call::Call;
-use crate::document::Document;
+use crate::document::{Document, Pages};
 use crate::hub::Hub;
 use crate::problem::Problem;
 use crate::query::encoded;
@@ -26,7 +26,8 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     let suffix = call.suffix()?;
     let publication = hub.endpoint.publish(&collection.name, call.query.text("since")).await?;
     let collection = publication.collection.clone();
-    let document = match Document::prepare(&hub, &call, View::Changes, collection).await? {
+    let prepared = Document::prepare(&hub, &call, View::Changes, collection, publication.expires);
+    let document = match prepared.await? {
         Ok(document) => document,
         Err(not_modified) => return Ok(not_modified),
     };
@@ -34,7 +35,9 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
         let window = window(&publication, publication.window.until.clone());
         let after = publication.after;
         let span = Span::Changes { publication: Box::new(publication), after };
-        return document.answer(&hub.endpoint, Items::Span(span), Some(window), None).await;
+        return document
+            .answer(&hub.endpoint, Items::Span(span), Some(window), Pages::default())
+            .await;
     };
     let page = PageLimit::items(clamp(limit, hub.config.limits.page_items));
     let page = hub.endpoint.page(&publication, publication.after, page).await?;
@@ -52,7 +55,7 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
         items: page.items.into_iter().map(|stored| stored.item).collect(),
     };
     let window = window(&publication, until);
-    document.answer(&hub.endpoint, items, Some(window), next).await
+    document.answer(&hub.endpoint, items, Some(window), Pages::before(next)).await
 }
 
 /// So many, within a bound of ours.

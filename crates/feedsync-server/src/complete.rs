@@ -14,12 +14,13 @@
 use axum::extract::State;
 use axum::response::Response;
 use feedsync::{Format, ItemId};
+use feedsync_endpoint::Publication;
 use feedsync_store::{Collection, PageLimit, Until};
 
 use crate::address::View;
 use crate::call::Call;
 use crate::changes::clamp;
-use crate::document::Document;
+use crate::document::{Document, Pages};
 use crate::hub::Hub;
 use crate::problem::Problem;
 use crate::query::encoded;
@@ -33,7 +34,7 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     let collection = call.collection(&hub).await?;
     let suffix = call.suffix()?;
     let publication = hub.endpoint.publish(&collection.name, None).await?;
-    let (window, collection) = (publication.window, publication.collection);
+    let Publication { window, collection, expires, .. } = publication;
     let began = match after {
         Some(_) => began,
         None => Some(collection.until(collection.last)),
@@ -42,14 +43,17 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
         let detail = "the collection began anew since: read it from the start";
         return Err(Problem::parameter("until", detail));
     }
-    let document = match Document::prepare(&hub, &call, View::Complete, collection.clone()).await? {
+    let prepared = Document::prepare(&hub, &call, View::Complete, collection.clone(), expires);
+    let document = match prepared.await? {
         Ok(document) => document,
         Err(not_modified) => return Ok(not_modified),
     };
     let shown = began.map(|began| began.number);
     let Some(limit) = limit else {
         let span = Span::Complete { after, shown };
-        return document.answer(&hub.endpoint, Items::Span(span), Some(window), None).await;
+        return document
+            .answer(&hub.endpoint, Items::Span(span), Some(window), Pages::default())
+            .await;
     };
     let page = PageLimit::items(clamp(limit, hub.config.limits.page_items));
     let page = hub.endpoint.store().items_by_id(&collection.name, after.as_ref(), page).await?;
@@ -62,7 +66,7 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
         .filter(|_| page.more)
         .map(|last| call.base.url(&next(&collection, suffix, limit, &last.id, began)));
     let items = Items::Page { items, shown: shown.filter(|_| !page.more) };
-    document.answer(&hub.endpoint, items, Some(window), next).await
+    document.answer(&hub.endpoint, items, Some(window), Pages::before(next)).await
 }
 
 /// A parameter that is there and reads as what it should be.

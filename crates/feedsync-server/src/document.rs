@@ -3,19 +3,22 @@
 
 use axum::body::{Body, Bytes};
 use axum::response::{IntoResponse, Response};
-use feedsync::{Format, Related, RelatedKind, Sharing, Window};
-use feedsync_endpoint::Endpoint;
-use feedsync_formats::{CHANGES_RELATION, FeedHead, FeedWriter, HeadLink, media_type};
-use feedsync_store::Collection;
+use feedsync::{Format, Related, RelatedKind, Sharing, Timestamp, Window};
+use feedsync_endpoint::{Endpoint, EndpointError, Settings};
+use feedsync_formats::{
+    CHANGES_RELATION, FeedHead, FeedWriter, HeadLink, SERVICE_TYPE, http_date, media_type,
+};
+use feedsync_store::{Collection, Moment};
 use futures_util::stream;
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 
-use crate::address::View;
+use crate::address::{PublicBase, View};
 use crate::answers::{SMALL, Turn};
 use crate::call::Call;
 use crate::hub::Hub;
 use crate::negotiation::content_type;
 use crate::problem::Problem;
+use crate::service;
 use crate::validators::{Condition, EntityTag, failed};
 use crate::writing::{Items, Writing};
 
@@ -24,24 +27,43 @@ pub(crate) struct Document {
     view: View,
     format: Format,
     collection: Collection,
+    settings: Settings,
+    expires: Option<Timestamp>,
     author: String,
+    base: PublicBase,
     address: String,
-    changes: String,
-    complete: String,
     headers: HeaderMap,
     turn: Turn,
 }
 
+/// Other parts of what one answer is a part of (RFC 5005 3).
+#[derive(Debug, Default)]
+pub(crate) struct Pages {
+    pub(crate) first: Option<String>,
+    pub(crate) previous: Option<String>,
+    pub(crate) next: Option<String>,
+    pub(crate) last: Option<String>,
+}
+
+impl Pages {
+    /// A part that tells no more than what comes after it.
+    pub(crate) fn before(next: Option<String>) -> Self {
+        Self { next, ..Self::default() }
+    }
+}
+
 impl Document {
-    /// Prepares the answer to a call, and waits for its turn; `window` is what else it depends
-    /// on besides the collection's state and the address. Ready early if the client has it already.
+    /// Prepares the answer to a call, and waits for its turn. It depends on the collection's state, the
+    /// address and when it expires. Ready early if the client has it already.
     pub(crate) async fn prepare(
         hub: &Hub,
         call: &Call,
         view: View,
         collection: Collection,
+        expires: Option<Timestamp>,
     ) -> Result<Result<Self, Response>, Problem> {
         let format = call.format(collection.format)?;
+        let settings = Settings::read(&collection.settings).map_err(EndpointError::from)?;
         let author = hub.endpoint.identity().await?.name.to_string();
         let address = call.address();
         let (until, horizon) =
@@ -57,8 +79,8 @@ impl Document {
             &horizon.to_string(),
             // A purge below the horizon moves neither bound.
             &format!("{} {}", collection.live, collection.deleted),
+            &format!("{settings:?} {expires:?}"),
         ]);
-        let url = |view: View, format| call.base.url(&view.path(&collection.name, format));
         let query = call.uri.query().map(|query| format!("?{query}")).unwrap_or_default();
         let mut headers = HeaderMap::new();
         headers.insert(header::ETAG, tag.value());
@@ -66,8 +88,13 @@ impl Document {
         let vary =
             if call.suffix()?.is_some() { "Accept-Encoding" } else { "Accept, Accept-Encoding" };
         headers.insert(header::VARY, HeaderValue::from_static(vary));
-        let place = format!("{}{query}", url(view, Some(format)));
+        let place = call.base.url(&view.path(&collection.name, Some(format)));
+        let place = format!("{place}{query}");
         insert(&mut headers, header::CONTENT_LOCATION, &place);
+        let now = hub.endpoint.environment().now();
+        if let Some(date) = last_modified(collection.edited, now) {
+            insert(&mut headers, header::LAST_MODIFIED, &date);
+        }
         match tag.weigh(&call.headers) {
             Condition::Proceed => {}
             Condition::Failed => return Err(failed(&tag)),
@@ -76,43 +103,78 @@ impl Document {
                 return Ok(Err((StatusCode::NOT_MODIFIED, headers, nothing()).into_response()));
             }
         }
-        let changes = url(View::Changes, None);
-        let complete = url(View::Complete, None);
         let turn = hub.answers.turn().await?;
-        Ok(Ok(Self { view, format, collection, author, address, changes, complete, headers, turn }))
+        Ok(Ok(Self {
+            view,
+            format,
+            collection,
+            settings,
+            expires,
+            author,
+            base: call.base.clone(),
+            address,
+            headers,
+            turn,
+        }))
     }
 
-    /// The answer: these items under this window, and the address of the next part.
+    /// The format of the answer.
+    pub(crate) fn format(&self) -> Format {
+        self.format
+    }
+
+    /// The answer: these items under this window, and the addresses of the other parts.
     pub(crate) async fn answer(
         mut self,
         endpoint: &Endpoint,
         items: Items,
         window: Option<Window>,
-        next: Option<String>,
+        pages: Pages,
     ) -> Result<Response, Problem> {
         self.headers.insert(header::CONTENT_TYPE, content_type(self.format));
         self.headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("none"));
+        let url = |view: View| self.base.url(&view.path(&self.collection.name, None));
+        let (changes, complete) = (url(View::Changes), url(View::Complete));
+        let service = self.base.url(service::PATH);
         append_link(&mut self.headers, &self.address, "self");
-        append_link(&mut self.headers, &self.changes, CHANGES_RELATION);
-        if let Some(next) = &next {
-            append_link(&mut self.headers, next, "next");
+        append_link(&mut self.headers, &changes, CHANGES_RELATION);
+        let parts = [
+            ("first", &pages.first),
+            ("previous", &pages.previous),
+            ("next", &pages.next),
+            ("last", &pages.last),
+        ];
+        for (relation, target) in parts {
+            if let Some(target) = target {
+                append_link(&mut self.headers, target, relation);
+            }
+        }
+        let link = |rel, href, media_type| HeadLink { rel, href, media_type };
+        let mut links: Vec<_> = parts
+            .into_iter()
+            .filter(|(relation, _)| *relation != "next")
+            .filter_map(|(relation, target)| Some(link(relation, target.as_deref()?, None)))
+            .collect();
+        let mut writer = FeedWriter::new(self.format);
+        if self.view == View::Listing {
+            append_link(&mut self.headers, &service, "service");
+            links.push(link("service", &service, Some(SERVICE_TYPE)));
+            links.push(link(CHANGES_RELATION, &changes, Some(media_type(self.format))));
+            let told = service::told(&self.base, &self.collection, self.settings);
+            insert(
+                &mut self.headers,
+                HeaderName::from_static("accept-post"),
+                &told.accept.join(", "),
+            );
+            writer = writer.of_collection(&told);
         }
         let related = match self.view {
             View::Complete => Vec::new(),
-            View::Listing | View::Changes => vec![Related {
-                link: self.complete.clone(),
-                title: None,
-                kind: RelatedKind::Complete,
-            }],
+            View::Listing | View::Changes => {
+                vec![Related { link: complete, title: None, kind: RelatedKind::Complete }]
+            }
         };
-        let follow = [HeadLink {
-            rel: CHANGES_RELATION,
-            href: &self.changes,
-            media_type: Some(media_type(self.format)),
-        }];
-        let links: &[HeadLink<'_>] = if self.view == View::Listing { &follow } else { &[] };
-        let sharing = Sharing { window, expires: None, related };
-        let mut writer = FeedWriter::new(self.format);
+        let sharing = Sharing { window, expires: self.expires, related };
         let mut out = String::new();
         let head = FeedHead {
             id: &self.collection.feed_id,
@@ -120,8 +182,8 @@ impl Document {
             updated: self.collection.edited.timestamp().ok_or_else(Problem::internal)?,
             author: &self.author,
             self_link: Some(&self.address),
-            next: next.as_deref(),
-            links,
+            next: pages.next.as_deref(),
+            links: &links,
             sharing: Some(&sharing),
         };
         writer.begin(&mut out, &head);
@@ -148,6 +210,14 @@ impl Document {
     }
 }
 
+/// The second of the last change, once it is over and no other change can fall into it (RFC 9110
+/// 8.8.2). It is told to people and caches; the tag decides.
+fn last_modified(edited: Moment, now: Moment) -> Option<String> {
+    let date = edited.timestamp()?;
+    (Some(date.unix_seconds()) < now.timestamp().map(Timestamp::unix_seconds))
+        .then(|| http_date(date))
+}
+
 /// A body that no `Content-Length` is made for: that of a 304 would have to be that of the 200.
 pub(crate) fn nothing() -> Body {
     Body::from_stream(stream::empty::<Result<Bytes, std::io::Error>>())
@@ -160,7 +230,7 @@ pub(crate) fn append_link(headers: &mut HeaderMap, target: &str, relation: &str)
     }
 }
 
-fn insert(headers: &mut HeaderMap, name: header::HeaderName, value: &str) {
+fn insert(headers: &mut HeaderMap, name: HeaderName, value: &str) {
     if let Ok(value) = HeaderValue::from_str(value) {
         headers.insert(name, value);
     }

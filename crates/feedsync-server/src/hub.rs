@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::FromRef;
 use feedsync_endpoint::Endpoint;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{Mutex, Semaphore, watch};
 
 use crate::answers::Answers;
 use crate::config::Config;
@@ -21,6 +21,8 @@ pub(crate) struct Hub {
     pub(crate) answers: Answers,
     /// Event streams that may be open.
     pub(crate) followers: Arc<Semaphore>,
+    /// Held by whoever makes, changes or removes a collection, from looking to writing.
+    pub(crate) collections: Arc<Mutex<()>>,
     /// True once the hub stops: streams without an end then end.
     pub(crate) stopping: watch::Receiver<bool>,
 }
@@ -32,6 +34,7 @@ impl Hub {
             uploads: Arc::new(Semaphore::new(config.limits.uploads)),
             answers: Answers::new(config.limits.answers),
             followers: Arc::new(Semaphore::new(config.limits.followers)),
+            collections: Arc::default(),
             config: Arc::new(config),
             stopping,
         }

@@ -1,17 +1,16 @@
 //! `GET /` and `GET /collections`: what is here, for people and for programs.
 
 use axum::extract::State;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use feedsync_store::Collection;
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+use http::{HeaderValue, header};
 use serde_json::{Value, json};
 
 use crate::address::View;
 use crate::call::Call;
-use crate::document::nothing;
 use crate::hub::Hub;
 use crate::problem::Problem;
-use crate::validators::{Condition, EntityTag, failed};
+use crate::whole::conditional;
 
 /// A short page: the collections, and what to try next.
 pub(crate) async fn page(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
@@ -47,7 +46,7 @@ pub(crate) async fn page(State(hub): State<Hub>, call: Call) -> Result<Response,
         "<!DOCTYPE html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>{title}</title>\n\
          <h1>{title}</h1>\n{list}"
     );
-    let mut answer = conditional(&call, "text/html; charset=utf-8", page)?;
+    let mut answer = conditional(&hub, &call, "text/html; charset=utf-8", page).await?;
     answer
         .headers_mut()
         .insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static("default-src 'none'"));
@@ -66,26 +65,7 @@ pub(crate) async fn list(State(hub): State<Hub>, call: Call) -> Result<Response,
         })
     };
     let list: Value = hub.endpoint.store().collections().await?.iter().map(entry).collect();
-    conditional(&call, "application/json", format!("{list}\n"))
-}
-
-fn conditional(call: &Call, kind: &'static str, text: String) -> Result<Response, Problem> {
-    let tag = EntityTag::of(&[&text]);
-    let mut headers = HeaderMap::new();
-    headers.insert(header::ETAG, tag.value());
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
-    headers.insert(header::VARY, HeaderValue::from_static("Accept-Encoding"));
-    match tag.weigh(&call.headers) {
-        Condition::Proceed => {
-            headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
-            Ok((headers, text).into_response())
-        }
-        Condition::NotModified(held) => {
-            headers.insert(header::ETAG, held);
-            Ok((StatusCode::NOT_MODIFIED, headers, nothing()).into_response())
-        }
-        Condition::Failed => Err(failed(&tag)),
-    }
+    conditional(&hub, &call, "application/json", format!("{list}\n")).await
 }
 
 fn escaped(text: &str) -> String {

@@ -1,18 +1,22 @@
-//! `GET /collections/{c}`: what a collection holds, for people's readers (RFC 4287, RFC 5005 3).
+//! `GET /collections/{c}`: what a collection holds, for people's readers and for AtomPub clients
+//! (RFC 4287, RFC 5005 3, RFC 5023 10).
 //!
-//! Live items, newest change first, without their conflicts, in pages behind `next` links that carry
-//! a key, not an offset (D4): nothing is lost or doubled when the collection changes meanwhile. It is
-//! not the way to keep in step: for that it names the FeedSync feed and the complete one.
+//! Live items, newest change first (A16), without their conflicts; as Atom each is the member that its
+//! `edit` link leads to (A15). The pages' links carry the number of a change, not an offset (D4): nothing
+//! is lost or doubled when the collection changes meanwhile. It is not the way to keep in step: for that
+//! it names the FeedSync feed and the complete one (D3).
 
 use axum::extract::State;
 use axum::response::Response;
-use feedsync::Item;
-use feedsync_store::{Number, PageLimit, Selection};
+use feedsync::{Format, Item, Payload};
+use feedsync_endpoint::Endpoint;
+use feedsync_store::{CollectionName, Number, PageLimit, Selection, StoredItem};
 
 use crate::address::View;
 use crate::call::Call;
 use crate::changes::clamp;
-use crate::document::Document;
+use crate::document::{Document, Pages};
+use crate::face;
 use crate::hub::Hub;
 use crate::problem::Problem;
 use crate::writing::Items;
@@ -20,27 +24,154 @@ use crate::writing::Items;
 /// Items of a page if nothing was asked (A20).
 const PAGE: u64 = 100;
 
+/// Changes that are looked at for a page read from the oldest on: beyond so many tombstones it holds
+/// fewer items than were asked for.
+const CHANGES: PageLimit = PageLimit::items(1_000);
+
 pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
-    let limit = call.query.number("limit", 1)?.unwrap_or(PAGE);
-    let before = call.query.number("before", 0)?.map(Number::new);
+    let asked = call.query.number("limit", 1)?;
+    let limit = clamp(asked.unwrap_or(PAGE), hub.config.limits.page_items);
+    let place = Place::asked(&call)?;
     let collection = call.collection(&hub).await?;
-    let suffix = call.suffix()?;
+    let path = View::Listing.path(&collection.name, call.suffix()?);
     let name = collection.name.clone();
-    let document = match Document::prepare(&hub, &call, View::Listing, collection).await? {
+    let prepared = Document::prepare(&hub, &call, View::Listing, collection, None);
+    let document = match prepared.await? {
         Ok(document) => document,
         Err(not_modified) => return Ok(not_modified),
     };
-    let selection = Selection { before, ..Selection::default() };
-    let page = PageLimit::items(clamp(limit, hub.config.limits.page_items));
-    let page = hub.endpoint.store().listing(&name, &selection, page).await?;
-    let next = page.items.last().filter(|_| page.more).map(|last| {
-        let path = View::Listing.path(&name, suffix);
-        call.base.url(&format!("{path}?before={}&limit={limit}", last.number))
+    let page = Page::read(&hub.endpoint, &name, place, limit).await?;
+    let member = |stored: StoredItem| match document.format() {
+        Format::Atom => face::shown(&call.base, &name, &stored),
+        _ => Item { conflicts: Vec::new(), ..stored.item },
+    };
+    let items: Vec<Item<Payload>> = page.items.into_iter().map(member).collect();
+    let pages = addresses(&page.around, |place| {
+        let limit = asked.map(|limit| format!("limit={limit}"));
+        let query: Vec<String> = place.parameter().into_iter().chain(limit).collect();
+        let mark = if query.is_empty() { "" } else { "?" };
+        call.base.url(&format!("{path}{mark}{}", query.join("&")))
     });
-    let items = page
-        .items
-        .into_iter()
-        .map(|stored| Item { conflicts: Vec::new(), ..stored.item })
-        .collect();
-    document.answer(&hub.endpoint, Items::Page { items, shown: None }, None, next).await
+    document.answer(&hub.endpoint, Items::Page { items, shown: None }, None, pages).await
+}
+
+/// Where a page begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// With the newest change.
+    First,
+    /// With the newest change before this one, and on to older ones.
+    Before(Number),
+    /// With the oldest change after this one, and on to newer ones; shown newest first too.
+    After(Number),
+}
+
+impl Place {
+    fn asked(call: &Call) -> Result<Self, Problem> {
+        let number = |name| Ok::<_, Problem>(call.query.number(name, 0)?.map(Number::new));
+        match (number("before")?, number("after")?) {
+            (None, None) => Ok(Self::First),
+            (Some(number), None) => Ok(Self::Before(number)),
+            (None, Some(number)) => Ok(Self::After(number)),
+            (Some(_), Some(_)) => Err(Problem::parameter("after", "before is given too")),
+        }
+    }
+
+    fn parameter(self) -> Option<String> {
+        match self {
+            Self::First => None,
+            Self::Before(number) => Some(format!("before={number}")),
+            Self::After(number) => Some(format!("after={number}")),
+        }
+    }
+}
+
+/// A page and what is around it.
+struct Page {
+    /// Newest change first.
+    items: Vec<StoredItem>,
+    around: Around,
+}
+
+/// What is newer than a page, and what is older.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Around {
+    previous: Option<Place>,
+    next: Option<Place>,
+}
+
+impl Page {
+    async fn read(
+        endpoint: &Endpoint,
+        name: &CollectionName,
+        place: Place,
+        limit: usize,
+    ) -> Result<Self, Problem> {
+        let before = match place {
+            Place::First => None,
+            Place::Before(number) => Some(number),
+            Place::After(number) => {
+                if let Some(page) = Self::upwards(endpoint, name, number, limit).await? {
+                    return Ok(page);
+                }
+                // All that is newer fits into one page: the first.
+                None
+            }
+        };
+        let selection = Selection { before, ..Selection::default() };
+        let page = endpoint.store().listing(name, &selection, PageLimit::items(limit)).await?;
+        let previous = before.filter(|before| *before <= page.collection.last).map(|before| {
+            let below = Number::new(before.get().saturating_sub(1));
+            Place::After(page.items.first().map_or(below, |first| first.number))
+        });
+        let next = page.items.last().filter(|_| page.more).map(|last| Place::Before(last.number));
+        Ok(Self { items: page.items, around: Around { previous, next } })
+    }
+
+    /// The page that begins after a change; none if nothing is newer than what it would hold.
+    async fn upwards(
+        endpoint: &Endpoint,
+        name: &CollectionName,
+        after: Number,
+        limit: usize,
+    ) -> Result<Option<Self>, Problem> {
+        let changes = endpoint.store().changes(name, after, None, CHANGES).await?;
+        let (mut through, mut more) = (changes.through, changes.more);
+        let live = changes.items.into_iter().filter(|stored| !stored.item.winner.deleted);
+        let mut items: Vec<StoredItem> = live.collect();
+        if items.len() > limit {
+            items.truncate(limit);
+            through = items.last().map_or(through, |last| last.number);
+            more = true;
+        }
+        if !more {
+            return Ok(None);
+        }
+        items.reverse();
+        let from_here = after.next().filter(|_| after > Number::ZERO);
+        let next = match from_here {
+            Some(number) => {
+                let selection = Selection { before: Some(number), ..Selection::default() };
+                let older = endpoint.store().listing(name, &selection, PageLimit::items(1)).await?;
+                (!older.items.is_empty()).then_some(Place::Before(number))
+            }
+            None => None,
+        };
+        let around = Around { previous: Some(Place::After(through)), next };
+        Ok(Some(Self { items, around }))
+    }
+}
+
+/// The addresses of the other pages; none if all is on one (D2).
+fn addresses(around: &Around, address: impl Fn(Place) -> String) -> Pages {
+    let Around { previous, next } = *around;
+    if previous.is_none() && next.is_none() {
+        return Pages::default();
+    }
+    Pages {
+        first: Some(address(Place::First)),
+        previous: previous.map(&address),
+        next: next.map(&address),
+        last: Some(address(Place::After(Number::ZERO))),
+    }
 }

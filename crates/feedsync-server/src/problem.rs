@@ -131,6 +131,9 @@ impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::NoCollection(_) => Self::not_found(error.to_string()),
+            StoreError::CollectionExists(_) => {
+                Self::new(StatusCode::CONFLICT, "conflict", "Not possible", error.to_string())
+            }
             StoreError::Spent(_) => Self::new(
                 StatusCode::INSUFFICIENT_STORAGE,
                 "spent",

@@ -10,6 +10,7 @@ use http::Method;
 use crate::hub::Hub;
 use crate::negotiation::suffix;
 use crate::{blobs, changes, complete, events, health, index, listing, offer};
+use crate::{collection, service};
 
 /// What a method of a route demands of who asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -49,7 +50,22 @@ pub(crate) fn table() -> Vec<Route> {
     let mut routes = vec![
         route("/", get(index::page), &[(Method::GET, Resource)]),
         route("/collections", get(index::list), &[(Method::GET, Resource)]),
-        route("/collections/{collection}", get(listing::read), &[(Method::GET, Read)]),
+        route(
+            "/collections/{collection}",
+            get(listing::read).put(collection::write).delete(collection::remove),
+            &[(Method::GET, Read), (Method::PUT, Resource), (Method::DELETE, Resource)],
+        ),
+        route(
+            "/collections/{collection}/settings",
+            get(collection::settings),
+            &[(Method::GET, Read)],
+        ),
+        route("/service", get(service::read), &[(Method::GET, Resource)]),
+        route(
+            "/collections/{collection}/categories",
+            get(service::categories),
+            &[(Method::GET, Read)],
+        ),
         route("/collections/{collection}/events", get(events::follow), &[(Method::GET, Read)]),
         route(
             "/blobs/{sha256}",

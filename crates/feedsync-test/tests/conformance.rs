@@ -6,7 +6,7 @@ use std::path::Path;
 use feedsync_test::conformance::{Proof, Row, rows, tests};
 
 /// Families of clauses and their last number; every family counts from 1.
-const CLAUSES: [(&str, usize); 15] = [
+const CLAUSES: [(&str, usize); 18] = [
     ("F", 138),
     ("P", 14),
     ("S", 56),
@@ -21,6 +21,9 @@ const CLAUSES: [(&str, usize); 15] = [
     ("B", 20),
     ("E", 9),
     ("A", 20),
+    ("AP", 23),
+    ("AT", 11),
+    ("AD", 5),
     ("reading ", 27),
 ];
 

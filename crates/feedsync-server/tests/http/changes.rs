@@ -6,8 +6,8 @@ use feedsync_store::{CollectionChange, Moment};
 use http::StatusCode;
 
 use crate::hub::{
-    TestHub, add, bytes, create, delete, edit, hub, ids, json, link, notes, path, reading, until,
-    window,
+    TestHub, add, bytes, create, delete, edit, hub, ids, json, link, notes, path, reading, text,
+    until, window,
 };
 
 const CHANGES: &str = "/collections/notes/changes";
@@ -244,4 +244,28 @@ async fn a_renamed_collection_is_the_same_feed_at_another_address() {
     assert_eq!(hub.get(CHANGES).await.status(), StatusCode::NOT_FOUND);
     let after = bytes(hub.get("/collections/diary/changes").await).await;
     assert_eq!(before.replace("/notes/", "/diary/"), String::from_utf8(after.to_vec()).unwrap());
+}
+
+#[tokio::test]
+async fn a_feed_tells_when_to_ask_again_if_its_collection_is_set_to() {
+    let hub = hub().await;
+    add(&hub.endpoint, "a").await;
+    let expires = async |path: &str| hub.feed(path).await.feed.sharing.unwrap().expires;
+    let feeds = ["/collections/notes/changes", "/collections/notes/complete"];
+    for feed in feeds {
+        assert_eq!(expires(feed).await, None);
+    }
+    crate::service::set(&hub, "notes", &[("expires", "\"1d\"")]).await;
+    for feed in feeds {
+        let now = hub.endpoint.environment().now().timestamp().unwrap().unix_seconds();
+        let told = expires(feed).await.unwrap().unix_seconds();
+        assert!((86_400..86_400 + 2 * 5_400).contains(&(told - now)), "{feed} {told} {now}");
+        let [one, other] = [hub.get(feed).await, hub.get(feed).await];
+        assert_eq!(text(&one, "etag"), text(&other, "etag"));
+        assert_eq!(bytes(one).await, bytes(other).await);
+    }
+    assert_eq!(expires("/collections/notes").await, None);
+    crate::service::set(&hub, "notes", &[("expires", "\"1s\"")]).await;
+    let [one, other] = [hub.get(feeds[0]).await, hub.get(feeds[0]).await];
+    assert_ne!(text(&one, "etag"), text(&other, "etag"), "another time is another answer");
 }

@@ -3,6 +3,7 @@
 mod answers;
 mod blobs;
 mod changes;
+mod collection;
 mod complete;
 mod conditional;
 mod events;
@@ -12,5 +13,6 @@ mod listing;
 mod offer;
 mod outlines;
 mod routes;
+mod service;
 mod sockets;
 mod sqlite;

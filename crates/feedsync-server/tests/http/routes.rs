@@ -19,13 +19,16 @@ async fn every_route_answers_its_methods_and_names_them() {
     let mut routes = vec![
         ("/".to_owned(), "GET, HEAD, OPTIONS"),
         ("/collections".to_owned(), "GET, HEAD, OPTIONS"),
+        ("/service".to_owned(), "GET, HEAD, OPTIONS"),
+        ("/collections/notes/categories".to_owned(), "GET, HEAD, OPTIONS"),
+        ("/collections/notes/settings".to_owned(), "GET, HEAD, OPTIONS"),
         ("/collections/notes/events".to_owned(), "GET, HEAD, OPTIONS"),
         ("/healthz".to_owned(), "GET, HEAD, OPTIONS"),
         (blob, "GET, HEAD, OPTIONS, PUT"),
     ];
     for suffix in ["", ".atom", ".rss", ".opml", ".json", ".xml"] {
         let changes = format!("/collections/notes/changes{suffix}");
-        routes.push((format!("/collections/notes{suffix}"), "GET, HEAD, OPTIONS"));
+        routes.push((format!("/collections/notes{suffix}"), "DELETE, GET, HEAD, OPTIONS, PUT"));
         routes.push((changes, "GET, HEAD, OPTIONS, POST"));
         routes.push((format!("/collections/notes/complete{suffix}"), "GET, HEAD, OPTIONS"));
     }

@@ -1,0 +1,253 @@
+//! Collections as resources: `PUT /collections/{c}` creates or changes one, `DELETE` removes it with all
+//! that it holds, `GET /collections/{c}/settings` tells what it is set to.
+//!
+//! A description is an object of JSON: `title`, `format` (of new items), and every setting by its name.
+//! It is whole: what is absent takes its default. The tag of `settings` is that of the description, and
+//! what `If-Match` and `If-None-Match` of a `PUT` or `DELETE` speak of.
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use feedsync::Format;
+use feedsync_endpoint::{EndpointError, Settings};
+use feedsync_store::{Collection, CollectionChange, CollectionName, NewCollection};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use serde_json::{Map, Value};
+
+use crate::address::View;
+use crate::body;
+use crate::call::Call;
+use crate::hub::Hub;
+use crate::problem::Problem;
+use crate::validators::{Condition, EntityTag, failed};
+use crate::whole::{conditional, tag};
+
+const JSON: &str = "application/json";
+
+/// The most bytes of a description.
+const MOST: usize = 256 << 10;
+
+/// The most bytes of a title.
+const MOST_TITLE: usize = 1_024;
+
+pub(crate) async fn settings(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
+    let collection = call.collection(&hub).await?;
+    conditional(&hub, &call, JSON, described(&collection)?).await
+}
+
+pub(crate) async fn write(
+    State(hub): State<Hub>,
+    call: Call,
+    body: Body,
+) -> Result<Response, Problem> {
+    let name = named(&call)?;
+    let description = read(&hub, &call.headers, body).await?.meant(&name)?;
+    let _turn = hub.collections.lock().await;
+    let (status, collection) = match hub.endpoint.store().collection(&name).await? {
+        Some(found) => {
+            check(&call.headers, Some(&found))?;
+            (StatusCode::OK, change(&hub, &found, description).await?)
+        }
+        None => {
+            check(&call.headers, None)?;
+            (StatusCode::CREATED, create(&hub, name, description).await?)
+        }
+    };
+    let text = described(&collection)?;
+    let place = call.base.url(&View::Listing.path(&collection.name, None));
+    let mut headers = HeaderMap::new();
+    let mut insert = |name, value: &str| {
+        if let Ok(value) = HeaderValue::from_str(value) {
+            headers.insert(name, value);
+        }
+    };
+    insert(header::CONTENT_TYPE, JSON);
+    insert(header::CACHE_CONTROL, "no-store");
+    insert(header::CONTENT_LOCATION, &format!("{place}/settings"));
+    if status == StatusCode::CREATED {
+        insert(header::LOCATION, &place);
+    }
+    headers.insert(header::ETAG, tag(&text).value());
+    Ok((status, headers, text).into_response())
+}
+
+pub(crate) async fn remove(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
+    let name = named(&call)?;
+    let _turn = hub.collections.lock().await;
+    let found = hub.endpoint.collection(&name).await?;
+    check(&call.headers, Some(&found))?;
+    hub.endpoint.drop_collection(&name).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+/// The name in the path, which has no suffix: a collection is of no one format.
+fn named(call: &Call) -> Result<CollectionName, Problem> {
+    CollectionName::new(call.segment("collection"))
+        .map_err(|error| Problem::not_found(error.to_string()))
+}
+
+/// What is asked of a collection.
+struct Description {
+    title: String,
+    format: Format,
+    settings: Settings,
+}
+
+async fn create(
+    hub: &Hub,
+    name: CollectionName,
+    description: Description,
+) -> Result<Collection, Problem> {
+    let Description { title, format, settings } = description;
+    let mut stored = Default::default();
+    settings.write(&mut stored);
+    let new = NewCollection { name, title, format, settings: stored };
+    Ok(hub.endpoint.create_collection(new).await?)
+}
+
+async fn change(
+    hub: &Hub,
+    found: &Collection,
+    description: Description,
+) -> Result<Collection, Problem> {
+    let Description { title, format, settings } = description;
+    let mut stored = found.settings.clone();
+    settings.write(&mut stored);
+    let change = CollectionChange {
+        name: None,
+        title: Some(title),
+        format: Some(format),
+        settings: Some(stored),
+    };
+    Ok(hub.endpoint.change_collection(&found.name, change).await?)
+}
+
+/// Checks what the request says that the collection is now; one that is not there has no tag.
+fn check(headers: &HeaderMap, found: Option<&Collection>) -> Result<(), Problem> {
+    match found {
+        Some(found) => {
+            let tag = tag(&described(found)?);
+            match tag.weigh(headers) {
+                Condition::Proceed => Ok(()),
+                Condition::NotModified(_) | Condition::Failed => Err(failed(&tag)),
+            }
+        }
+        None if headers.contains_key(header::IF_MATCH) => Err(Problem::new(
+            StatusCode::PRECONDITION_FAILED,
+            "precondition-failed",
+            "Not the state you expect",
+            "If-Match names a state, and there is no such collection",
+        )),
+        None => Ok(()),
+    }
+}
+
+/// The description of a collection as it is.
+fn described(collection: &Collection) -> Result<String, Problem> {
+    let settings = Settings::read(&collection.settings).map_err(EndpointError::from)?;
+    let mut members = Map::new();
+    members.insert("name".to_owned(), collection.name.as_str().into());
+    members.insert("title".to_owned(), collection.title.as_str().into());
+    members.insert("format".to_owned(), collection.format.name().into());
+    members.append(&mut settings.members());
+    Ok(format!("{}\n", Value::Object(members)))
+}
+
+/// A description as it came.
+struct Described(Map<String, Value>);
+
+async fn read(hub: &Hub, headers: &HeaderMap, body: Body) -> Result<Described, Problem> {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    let essence = kind.unwrap_or_default().split(';').next().unwrap_or_default().trim();
+    if !essence.eq_ignore_ascii_case(JSON) {
+        return Err(Problem::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "unsupported-media-type",
+            "Not a description",
+            "a collection is described in application/json",
+        )
+        .header(header::ACCEPT, HeaderValue::from_static(JSON)));
+    }
+    let coding = body::coding(headers)?;
+    let _turn = body::turn(hub).await?;
+    let bytes = body::read(hub, headers, body, MOST).await?;
+    let bytes = match coding {
+        body::Coding::Identity => bytes,
+        body::Coding::Gzip => body::unpack(&bytes, MOST)?,
+    };
+    match serde_json::from_slice(&bytes) {
+        Ok(Value::Object(members)) => Ok(Described(members)),
+        Ok(_) => Err(Problem::bad_request("the description is not an object of JSON")),
+        Err(error) => {
+            let detail = format!("the description is not JSON: {error}");
+            let (line, column) = (error.line(), error.column());
+            Err(Problem::bad_request(detail).with("line", line).with("column", column))
+        }
+    }
+}
+
+impl Described {
+    /// What it asks for, or the first member that cannot be (422).
+    fn meant(mut self, name: &CollectionName) -> Result<Description, Problem> {
+        for (member, value) in &self.0 {
+            if holds_what_no_document_can(value) {
+                return Err(refused(member, "it has a character that XML cannot hold"));
+            }
+        }
+        if self.text("name")?.is_some_and(|given| given != name.as_str()) {
+            return Err(refused("name", "it is not the name in the address"));
+        }
+        let title = self.text("title")?.unwrap_or_else(|| name.to_string());
+        if title.len() > MOST_TITLE {
+            return Err(refused("title", &format!("it has more than {MOST_TITLE} bytes")));
+        }
+        let format = match self.text("format")? {
+            Some(text) => text.parse().map_err(|_| {
+                let formats = Format::ALL.map(Format::name).join(", ");
+                refused("format", &format!("{text:?} is not a format: {formats}"))
+            })?,
+            None => Format::Atom,
+        };
+        let mut settings = Settings::default();
+        for (setting, value) in &self.0 {
+            settings
+                .set(setting, &value.to_string())
+                .map_err(|error| refused(setting, &error.to_string()))?;
+        }
+        Ok(Description { title, format, settings })
+    }
+
+    /// Takes out a member that is a text.
+    fn text(&mut self, name: &str) -> Result<Option<String>, Problem> {
+        match self.0.remove(name) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(_) => Err(refused(name, "a text is expected")),
+        }
+    }
+}
+
+fn refused(member: &str, detail: &str) -> Problem {
+    let pointer = format!("/{}", member.replace('~', "~0").replace('/', "~1"));
+    Problem::new(
+        StatusCode::UNPROCESSABLE_ENTITY,
+        "bad-description",
+        "The collection cannot be so",
+        detail,
+    )
+    .with("pointer", pointer)
+}
+
+/// Whether a text in it could not be written into a feed (T43).
+fn holds_what_no_document_can(value: &Value) -> bool {
+    let cannot =
+        |character: char| matches!(character, '\0'..='\u{1f}' | '\u{7f}' | '\u{fffe}' | '\u{ffff}');
+    match value {
+        Value::String(text) => text.contains(cannot),
+        Value::Array(values) => values.iter().any(holds_what_no_document_can),
+        Value::Object(members) => members
+            .iter()
+            .any(|(name, value)| name.contains(cannot) || holds_what_no_document_can(value)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}

@@ -1,0 +1,67 @@
+//! `GET /service` and `GET /collections/{c}/categories`: what AtomPub clients may create, and where
+//! (RFC 5023 7, 8).
+//!
+//! One workspace holds the collections that whoever asks may see (A12). Categories stand in it and, for
+//! those who want them alone, in a document of their own (A8 to A11).
+
+use axum::extract::State;
+use axum::response::Response;
+use feedsync_endpoint::{EndpointError, Settings};
+use feedsync_formats::{
+    AppCategories, AppCollection, CATEGORIES_TYPE, Category, SERVICE_TYPE, categories_document,
+    service_document,
+};
+use feedsync_store::Collection;
+
+use crate::address::{PublicBase, View};
+use crate::call::Call;
+use crate::hub::Hub;
+use crate::problem::Problem;
+use crate::whole::conditional;
+
+/// Where the service document is.
+pub(crate) const PATH: &str = "/service";
+
+pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
+    let title = hub.endpoint.identity().await?.name.to_string();
+    let mut collections = Vec::new();
+    for collection in hub.endpoint.store().collections().await? {
+        let settings = Settings::read(&collection.settings).map_err(EndpointError::from)?;
+        collections.push(told(&call.base, &collection, settings));
+    }
+    let document = service_document(&title, &collections);
+    conditional(&hub, &call, SERVICE_TYPE, document).await
+}
+
+pub(crate) async fn categories(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
+    let collection = call.collection(&hub).await?;
+    let settings = Settings::read(&collection.settings).map_err(EndpointError::from)?;
+    let offered = settings.categories.map(categories_of).unwrap_or_default();
+    conditional(&hub, &call, CATEGORIES_TYPE, categories_document(&offered)).await
+}
+
+/// A collection as the service document and its own feed tell of it.
+pub(crate) fn told(
+    base: &PublicBase,
+    collection: &Collection,
+    settings: Settings,
+) -> AppCollection {
+    AppCollection {
+        href: base.url(&View::Listing.path(&collection.name, None)),
+        title: collection.title.clone(),
+        accept: settings.accept.into_iter().map(String::from).collect(),
+        categories: settings.categories.map(categories_of),
+    }
+}
+
+fn categories_of(categories: feedsync_endpoint::Categories) -> AppCategories {
+    let category = |category: feedsync_endpoint::Category| {
+        let feedsync_endpoint::Category { term, scheme, label } = category;
+        Category { term, scheme, label }
+    };
+    AppCategories {
+        fixed: categories.fixed,
+        scheme: categories.scheme,
+        list: categories.list.into_iter().map(category).collect(),
+    }
+}

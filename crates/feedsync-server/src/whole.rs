@@ -1,0 +1,47 @@
+//! Small documents that are made whole: their tag is that of their bytes.
+
+use axum::body::Body;
+use axum::response::{IntoResponse, Response};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+
+use crate::answers::SMALL;
+use crate::call::Call;
+use crate::document::nothing;
+use crate::hub::Hub;
+use crate::problem::Problem;
+use crate::validators::{Condition, EntityTag, failed};
+
+/// What an answer depends on besides its address: how it is packed, and who asks.
+const VARY: HeaderValue = HeaderValue::from_static("Accept-Encoding, Authorization, Cookie");
+
+/// The tag of a document.
+pub(crate) fn tag(text: &str) -> EntityTag {
+    EntityTag::of(&[text])
+}
+
+/// The answer to a call that asks for a document, or that it has it already.
+pub(crate) async fn conditional(
+    hub: &Hub,
+    call: &Call,
+    kind: &'static str,
+    text: String,
+) -> Result<Response, Problem> {
+    let tag = tag(&text);
+    let mut headers = HeaderMap::new();
+    headers.insert(header::ETAG, tag.value());
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
+    headers.insert(header::VARY, VARY);
+    match tag.weigh(&call.headers) {
+        Condition::Proceed => {
+            headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+            let place = hub.answers.turn().await?.end(text.len() > SMALL)?;
+            let body = Body::from(place.hold(text.into_bytes()));
+            Ok((headers, body).into_response())
+        }
+        Condition::NotModified(held) => {
+            headers.insert(header::ETAG, held);
+            Ok((StatusCode::NOT_MODIFIED, headers, nothing()).into_response())
+        }
+        Condition::Failed => Err(failed(&tag)),
+    }
+}
