@@ -187,9 +187,8 @@ mod tests {
 
     #[test]
     fn a_categories_document_stands_alone() {
-        let list = [category("a", None, None)];
-        let document =
-            categories_document(AppCategories { fixed: false, scheme: None, list: &list });
+        let list = vec![category("a", None, None)];
+        let document = categories_document(&AppCategories { list, ..AppCategories::default() });
         let expected = r#"<?xml version="1.0" encoding="utf-8"?>
 <categories xmlns="http://www.w3.org/2007/app" xmlns:atom="http://www.w3.org/2005/Atom" fixed="no">
 <atom:category term="a"/>

@@ -19,7 +19,7 @@ use crate::body;
 use crate::call::Call;
 use crate::hub::Hub;
 use crate::problem::Problem;
-use crate::validators::{Condition, EntityTag, failed};
+use crate::validators::{Condition, failed};
 use crate::whole::{conditional, tag};
 
 const JSON: &str = "application/json";
