@@ -131,8 +131,17 @@ pub trait Store: People {
     /// Remembers a remote.
     async fn add_remote(&self, new: NewRemote) -> Result<Remote, StoreError>;
 
-    /// Changes a remote's name, address and state; its id and collection stay.
+    /// Changes a remote's name, address, state and subscription; its id and collection stay.
     async fn change_remote(&self, remote: Remote) -> Result<(), StoreError>;
+
+    /// Moves the moment at which a subscription is due, if it still is the one that was seen; whether
+    /// it was. Of several who saw the same, one is told so.
+    async fn reschedule(
+        &self,
+        id: RemoteId,
+        seen: Option<Moment>,
+        due: Moment,
+    ) -> Result<bool, StoreError>;
 
     /// Forgets a remote.
     async fn remove_remote(&self, id: RemoteId) -> Result<(), StoreError>;

@@ -41,7 +41,7 @@ pub use people::{
     Act, ActSelection, Grant, GrantsOf, People, Recorded, Role, RoleError, Scope, Token, TokenKind,
     User,
 };
-pub use remote::{NewRemote, Remote, RemoteId, RemoteState};
+pub use remote::{NewRemote, Remote, RemoteId, RemoteState, Subscription};
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;
 pub use stored::{

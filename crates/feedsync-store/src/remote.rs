@@ -1,5 +1,7 @@
 //! Feeds elsewhere that a collection is kept in step with.
 
+use std::time::Duration;
+
 use crate::name::CollectionName;
 use crate::order::{Moment, Number};
 
@@ -20,6 +22,23 @@ pub struct Remote {
     pub url: String,
     /// How far we are.
     pub state: RemoteState,
+    /// Whether it is only read, each time it is due.
+    pub subscription: Option<Subscription>,
+}
+
+/// A remote whose items a collection incorporates: it is only read, by whoever serves the store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Subscription {
+    /// How often it is read, in whole seconds.
+    pub every: Duration,
+    /// Whether entries without sync information are imported.
+    pub plain: bool,
+    /// Whether its address may lead to private ones: a person gave one that does.
+    pub reaches_private: bool,
+    /// When it is to be read next; at once if there is no moment. Who reads it moves the moment
+    /// first ([`Store::reschedule`](crate::Store::reschedule)), so that others of this store leave it
+    /// alone.
+    pub due: Option<Moment>,
 }
 
 /// A remote to remember.
@@ -31,6 +50,14 @@ pub struct NewRemote {
     pub name: Option<String>,
     /// Its address.
     pub url: String,
+}
+
+impl Remote {
+    /// A remote that nothing is known of yet.
+    pub fn new(id: RemoteId, new: NewRemote) -> Self {
+        let NewRemote { collection, name, url } = new;
+        Self { id, collection, name, url, state: RemoteState::default(), subscription: None }
+    }
 }
 
 /// How far we are with a remote. It is written together with the items it speaks of, and losing a

@@ -10,7 +10,7 @@ use super::samples::{
 use super::{Constructor, wait};
 use crate::{
     CollectionChange, Digest, Moment, NewCollection, NewRemote, Number, Origin, PageLimit, Put,
-    RemoteId, RemoteState, Selection, Store, StoreError, Write,
+    RemoteId, RemoteState, Selection, Store, StoreError, Subscription, Write,
 };
 
 /// Names, titles and settings come back; a name is taken once.
@@ -238,6 +238,50 @@ pub fn remotes_are_remembered(constructor: Constructor) {
     assert!(matches!(wait(store.remove_remote(remote.id)), Err(StoreError::NoRemote)));
     assert!(matches!(wait(store.change_remote(remote)), Err(StoreError::NoRemote)));
     assert_eq!(wait(store.remotes(None)).unwrap(), [second, third]);
+}
+
+/// The moment at which a subscription is due is moved by one of those who saw it; a remote without one
+/// is never due.
+pub fn of_all_who_see_a_subscription_due_one_reads_it(constructor: Constructor) {
+    let (fixture, _) = open(constructor);
+    let store = &*fixture.store;
+    let notes = create(store, "notes").name;
+    let new = NewRemote {
+        collection: notes.clone(),
+        name: None,
+        url: "http://example.org/feed".to_owned(),
+    };
+    let mut remote = wait(store.add_remote(new)).unwrap();
+    let moment = |micros| Moment::from_micros(1_763_668_000_000_000 + micros);
+    assert!(!wait(store.reschedule(remote.id, None, moment(1))).unwrap());
+    let subscription = Subscription {
+        every: Duration::from_secs(900),
+        plain: true,
+        reaches_private: true,
+        due: None,
+    };
+    remote.subscription = Some(subscription.clone());
+    wait(store.change_remote(remote.clone())).unwrap();
+    assert_eq!(wait(store.remotes(None)).unwrap(), [remote.clone()]);
+    let claims = std::thread::scope(|scope| {
+        let claim = |micros| wait(store.reschedule(remote.id, None, moment(micros))).unwrap();
+        let claims: Vec<_> = (0..8).map(|number| scope.spawn(move || claim(number))).collect();
+        claims.into_iter().map(|claim| claim.join().unwrap()).collect::<Vec<_>>()
+    });
+    assert_eq!(claims.iter().filter(|claimed| **claimed).count(), 1);
+    let due = claims.iter().position(|claimed| *claimed).map(|number| moment(number as u64));
+    remote.subscription = Some(Subscription { due, ..subscription });
+    assert_eq!(wait(store.remotes(None)).unwrap(), [remote.clone()]);
+    // How far we are is no part of when it is due.
+    let state = RemoteState { failures: 2, ..RemoteState::default() };
+    write(store, &notes, &[], vec![Write::Remote { id: remote.id, state: state.clone() }]).unwrap();
+    remote.state = state;
+    assert_eq!(wait(store.remotes(None)).unwrap(), [remote.clone()]);
+    assert!(!wait(store.reschedule(remote.id, None, moment(9))).unwrap());
+    assert!(wait(store.reschedule(remote.id, due, moment(9))).unwrap());
+    remote.subscription = None;
+    wait(store.change_remote(remote.clone())).unwrap();
+    assert_eq!(wait(store.remotes(None)).unwrap(), [remote]);
 }
 
 /// A blob that an item or a discarded item names is never swept; nor is a young one.

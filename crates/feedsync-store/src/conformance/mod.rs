@@ -58,6 +58,7 @@ macro_rules! store_tests {
                 epochs_never_repeat_even_if_the_clock_runs_backwards
                 a_collection_that_does_not_exist_is_named
                 remotes_are_remembered
+                of_all_who_see_a_subscription_due_one_reads_it
                 blobs_are_kept_while_somebody_names_them
                 a_blob_asked_for_or_put_again_is_young_again
                 blobs_that_items_name_and_that_are_not_here_are_listed

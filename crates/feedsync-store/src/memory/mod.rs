@@ -25,7 +25,7 @@ use crate::identity::{self, Identity, Issued};
 use crate::name::{CollectionName, EndpointName};
 use crate::order::{Moment, Number};
 use crate::plan::plan;
-use crate::remote::{NewRemote, Remote, RemoteId, RemoteState};
+use crate::remote::{NewRemote, Remote, RemoteId};
 use crate::stored::{
     ChangePage, Discarded, DiscardedId, ItemPage, Page, PageLimit, Selection, StoredItem,
 };
@@ -311,8 +311,7 @@ impl Store for MemoryStore {
         }
         let id = state.next_remote;
         state.next_remote = RemoteId(id.0 + 1);
-        let NewRemote { collection, name, url } = new;
-        let remote = Remote { id, collection, name, url, state: RemoteState::default() };
+        let remote = Remote::new(id, new);
         state.remotes.insert(id, remote.clone());
         Ok(remote)
     }
@@ -329,6 +328,15 @@ impl Store for MemoryStore {
         }
         state.remotes.insert(remote.id, Remote { collection, ..remote });
         Ok(())
+    }
+
+    async fn reschedule(
+        &self,
+        id: RemoteId,
+        seen: Option<Moment>,
+        due: Moment,
+    ) -> Result<bool, StoreError> {
+        Ok(self.state().reschedule(id, seen, due))
     }
 
     async fn remove_remote(&self, id: RemoteId) -> Result<(), StoreError> {
@@ -373,13 +381,7 @@ impl Store for MemoryStore {
         &self,
         digest: Digest,
     ) -> Result<Vec<(CollectionName, ItemId)>, StoreError> {
-        let state = self.state();
-        let mut named = Vec::new();
-        for (name, shelf) in &state.shelves {
-            let names = shelf.items.values().filter(|stored| stored.blobs.contains(&digest));
-            named.extend(names.map(|stored| (name.clone(), stored.item.id.clone())));
-        }
-        Ok(named)
+        Ok(self.state().blob_named_by(digest))
     }
 
     async fn sweep_blobs(&self, stored_before: Moment) -> Result<u64, StoreError> {

@@ -67,6 +67,28 @@ impl State {
         Ok(lost.into_iter().take(most).collect())
     }
 
+    /// Who names a blob.
+    pub(super) fn blob_named_by(&self, digest: Digest) -> Vec<(CollectionName, ItemId)> {
+        let mut named = Vec::new();
+        for (name, shelf) in &self.shelves {
+            let names = shelf.items.values().filter(|stored| stored.blobs.contains(&digest));
+            named.extend(names.map(|stored| (name.clone(), stored.item.id.clone())));
+        }
+        named
+    }
+
+    /// Moves the moment at which a subscription is due, if it is the one that was seen.
+    pub(super) fn reschedule(&mut self, id: RemoteId, seen: Option<Moment>, due: Moment) -> bool {
+        let remote = self.remotes.get_mut(&id);
+        match remote.and_then(|remote| remote.subscription.as_mut()) {
+            Some(subscription) if subscription.due == seen => {
+                subscription.due = Some(due);
+                true
+            }
+            _ => false,
+        }
+    }
+
     pub(super) fn sweep_blobs(&mut self, stored_before: Moment) -> u64 {
         let Self { shelves, blobs, .. } = self;
         let named: BTreeSet<Digest> = shelves

@@ -1,5 +1,7 @@
 //! Rows of remotes.
 
+use std::time::Duration;
+
 use rusqlite::{Connection, ErrorCode, Row, params};
 
 use super::collections;
@@ -7,7 +9,7 @@ use super::rows::{moment, parsed};
 use crate::error::StoreError;
 use crate::name::CollectionName;
 use crate::order::{Moment, Number};
-use crate::remote::{NewRemote, Remote, RemoteId, RemoteState};
+use crate::remote::{NewRemote, Remote, RemoteId, RemoteState, Subscription};
 
 pub(super) fn all(
     connection: &Connection,
@@ -20,7 +22,7 @@ pub(super) fn all(
     let mut statement = connection.prepare_cached(
         "SELECT remotes.id, collections.name, remotes.name, url, changes, complete, until, etag,
                 last_modified, pushed, may_lack, needs_complete, read_only, not_before, expires,
-                failures, failure, succeeded
+                failures, failure, succeeded, every, plain, reaches_private, due
            FROM remotes JOIN collections ON collections.id = remotes.collection
           WHERE ?1 IS NULL OR remotes.collection = ?1 ORDER BY remotes.id",
     )?;
@@ -55,33 +57,65 @@ fn remote(row: &Row<'_>) -> Result<Remote, StoreError> {
             failure: row.get(16)?,
             succeeded: maybe(17)?,
         },
+        subscription: match row.get::<_, Option<i64>>(18)? {
+            None => None,
+            Some(seconds) => Some(Subscription {
+                every: Duration::from_secs(seconds as u64),
+                plain: row.get(19)?,
+                reaches_private: row.get(20)?,
+                due: maybe(21)?,
+            }),
+        },
     })
 }
 
 pub(super) fn add(connection: &Connection, new: NewRemote) -> Result<Remote, StoreError> {
     let shelf = collections::require(connection, &new.collection)?;
-    let NewRemote { collection, name, url } = new;
     connection
         .execute(
             "INSERT INTO remotes (collection, name, url) VALUES (?1, ?2, ?3)",
-            params![shelf.id, name, url],
+            params![shelf.id, new.name, new.url],
         )
-        .map_err(|error| taken(error, &url))?;
+        .map_err(|error| taken(error, &new.url))?;
     let id = RemoteId(connection.last_insert_rowid() as u64);
-    Ok(Remote { id, collection, name, url, state: RemoteState::default() })
+    Ok(Remote::new(id, new))
 }
 
 pub(super) fn change(connection: &Connection, remote: &Remote) -> Result<(), StoreError> {
+    let subscription = remote.subscription.as_ref();
     let changed = connection
         .execute(
-            "UPDATE remotes SET name = ?2, url = ?3 WHERE id = ?1",
-            params![remote.id.0 as i64, remote.name, remote.url],
+            "UPDATE remotes SET name = ?2, url = ?3, every = ?4, plain = ?5, reaches_private = ?6,
+                    due = ?7
+              WHERE id = ?1",
+            params![
+                remote.id.0 as i64,
+                remote.name,
+                remote.url,
+                subscription.map(|subscription| subscription.every.as_secs() as i64),
+                subscription.is_some_and(|subscription| subscription.plain),
+                subscription.is_some_and(|subscription| subscription.reaches_private),
+                micros(subscription.and_then(|subscription| subscription.due)),
+            ],
         )
         .map_err(|error| taken(error, &remote.url))?;
     if changed == 0 {
         return Err(StoreError::NoRemote);
     }
     write_state(connection, remote.id, &remote.state)
+}
+
+pub(super) fn reschedule(
+    connection: &Connection,
+    id: RemoteId,
+    seen: Option<Moment>,
+    due: Moment,
+) -> Result<bool, StoreError> {
+    let moved = connection.execute(
+        "UPDATE remotes SET due = ?3 WHERE id = ?1 AND every IS NOT NULL AND due IS ?2",
+        params![id.0 as i64, micros(seen), micros(Some(due))],
+    )?;
+    Ok(moved > 0)
 }
 
 pub(super) fn remove(connection: &Connection, id: RemoteId) -> Result<(), StoreError> {
@@ -97,7 +131,6 @@ pub(super) fn write_state(
     id: RemoteId,
     state: &RemoteState,
 ) -> Result<(), StoreError> {
-    let micros = |moment: Option<Moment>| moment.map(|moment| moment.micros() as i64);
     connection
         .prepare_cached(
             "UPDATE remotes SET changes = ?2, complete = ?3, until = ?4, etag = ?5,
@@ -124,6 +157,10 @@ pub(super) fn write_state(
             micros(state.succeeded),
         ])?;
     Ok(())
+}
+
+fn micros(moment: Option<Moment>) -> Option<i64> {
+    moment.map(|moment| moment.micros() as i64)
 }
 
 fn taken(error: rusqlite::Error, url: &str) -> StoreError {

@@ -220,6 +220,15 @@ impl Store for SqliteStore {
         self.writer.run(move |connection| remotes::change(connection, &remote)).await
     }
 
+    async fn reschedule(
+        &self,
+        id: RemoteId,
+        seen: Option<Moment>,
+        due: Moment,
+    ) -> Result<bool, StoreError> {
+        self.writer.run(move |connection| remotes::reschedule(connection, id, seen, due)).await
+    }
+
     async fn remove_remote(&self, id: RemoteId) -> Result<(), StoreError> {
         self.writer.run(move |connection| remotes::remove(connection, id)).await
     }
