@@ -16,6 +16,7 @@ use feedsync_store::{
 
 pub use password::{Password, PasswordError};
 pub use person::Person;
+use person::Proof;
 pub use token::Secret;
 
 use crate::endpoint::Endpoint;
@@ -204,13 +205,24 @@ impl Endpoint {
     ) -> Result<Option<Person>, StoreError> {
         let Some(secret) = Secret::parse(text) else { return Ok(None) };
         let token = self.store.token(secret.digest()).await?;
-        let Some(token) = token.filter(|token| token.kind == kind) else { return Ok(None) };
-        if token.expires.is_some_and(|expires| expires <= self.environment.now()) {
-            return Ok(None);
-        }
-        match self.store.user(&token.user).await? {
-            Some(user) => self.person_of(user, Some(token)).await,
+        match token.filter(|token| token.kind == kind) {
+            Some(token) => self.person_with(token).await,
             None => Ok(None),
+        }
+    }
+
+    /// What somebody who signed in may do now; `None` if their token has ended, their password is
+    /// another one, or they are disabled or removed.
+    pub async fn person_again(&self, person: &Person) -> Result<Option<Person>, StoreError> {
+        match person.proof() {
+            Proof::Token(digest) => match self.store.token(digest).await? {
+                Some(token) => self.person_with(token).await,
+                None => Ok(None),
+            },
+            proof @ Proof::Password(_) => match self.store.user(person.user()).await? {
+                Some(user) if Proof::password(&user) == proof => self.person_of(user, None).await,
+                _ => Ok(None),
+            },
         }
     }
 
@@ -218,6 +230,16 @@ impl Endpoint {
     pub async fn person(&self, name: &UserName) -> Result<Option<Person>, StoreError> {
         match self.store.user(name).await? {
             Some(user) => self.person_of(user, None).await,
+            None => Ok(None),
+        }
+    }
+
+    async fn person_with(&self, token: Token) -> Result<Option<Person>, StoreError> {
+        if token.expires.is_some_and(|expires| expires <= self.environment.now()) {
+            return Ok(None);
+        }
+        match self.store.user(&token.user).await? {
+            Some(user) => self.person_of(user, Some(token)).await,
             None => Ok(None),
         }
     }

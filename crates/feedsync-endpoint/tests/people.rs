@@ -156,3 +156,24 @@ async fn whatever_changes_people_is_recorded_without_a_secret() {
         assert!(!all.contains(kept), "{kept}");
     }
 }
+
+#[tokio::test]
+async fn who_signed_in_is_asked_for_again() {
+    let hub = endpoint("hub").await;
+    hub.add_user(new("anna", Some("correct horse"), true)).await.unwrap();
+    hub.add_user(new("ben", None, false)).await.unwrap();
+    let anna = hub.check_password(&user("anna"), "correct horse").await.unwrap().unwrap();
+    assert_eq!(hub.person_again(&anna).await.unwrap(), Some(anna.clone()));
+    hub.set_password(&user("anna"), Some(Password::new("battery staple").unwrap())).await.unwrap();
+    assert_eq!(hub.person_again(&anna).await.unwrap(), None, "another password");
+
+    let (secret, known) = hub.issue_token(token("ben", TokenKind::Access)).await.unwrap();
+    let ben = hub.person_of_token(secret.as_str(), TokenKind::Access).await.unwrap().unwrap();
+    assert_eq!(ben.role(&notes()), None);
+    let grant = Grant { user: user("ben"), collection: notes(), role: Role::Reader };
+    hub.grant(grant).await.unwrap();
+    let now = hub.person_again(&ben).await.unwrap().unwrap();
+    assert_eq!(now.role(&notes()), Some(Role::Reader));
+    hub.revoke_token(&user("ben"), known.digest).await.unwrap();
+    assert_eq!(hub.person_again(&ben).await.unwrap(), None, "the token has ended");
+}

@@ -1,23 +1,26 @@
 //! `GET|PUT /blobs/{sha256}`: attachments, stored once by what they hold.
 //!
 //! An upload names the collection it is for; what comes must have the digest that the address names.
-//! There are no users yet: whoever may ask this hub may read every blob that it has, also one that no
-//! item names, as an upload is until its item comes. A collection that a reader names need only exist.
+//! Once there are users, an upload needs the right to edit that collection, and a blob is read through
+//! the items that name it: by who may read the collection of one of them. Until its item comes nobody
+//! reads an upload but administrators. Who may edit the named collection is told whether a blob is here.
 //! Whoever asks whether a blob is here (HEAD) has a day to send the item that names it; reading one
 //! changes nothing. Blobs are hostile: they are never served as anything that a browser would run (A57).
 
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use feedsync_store::{CollectionName, Digest};
+use feedsync_store::{CollectionName, Digest, Role};
 use http::{HeaderValue, Method, StatusCode, header};
 
+use crate::access::{self, Principal};
 use crate::answers::SMALL;
 use crate::body;
 use crate::call::Call;
 use crate::document::nothing;
 use crate::hub::Hub;
 use crate::problem::Problem;
+use crate::routes::Right;
 use crate::validators::{Condition, EntityTag, failed};
 
 pub(crate) async fn read(
@@ -26,7 +29,8 @@ pub(crate) async fn read(
     call: Call,
 ) -> Result<Response, Problem> {
     let digest = digest(&call)?;
-    collection(&hub, &call).await?;
+    let named = collection(&hub, &call, Right::Read).await?;
+    check_reader(&hub, &call, &method, digest, named.as_ref()).await?;
     let store = hub.endpoint.store();
     if method == Method::HEAD && !store.missing_blobs(&[digest]).await?.is_empty() {
         return Err(none(digest));
@@ -64,7 +68,7 @@ pub(crate) async fn write(
     body: Body,
 ) -> Result<Response, Problem> {
     let digest = digest(&call)?;
-    if !collection(&hub, &call).await? {
+    if collection(&hub, &call, Right::Edit).await?.is_none() {
         let detail = "an upload names the collection it is for: ?collection=NAME";
         return Err(Problem::parameter("collection", detail));
     }
@@ -102,13 +106,50 @@ fn digest(call: &Call) -> Result<Digest, Problem> {
         .map_err(|error| Problem::not_found(format!("no blob can be at this address: {error}")))
 }
 
-/// Whether the request names a collection; it must exist.
-async fn collection(hub: &Hub, call: &Call) -> Result<bool, Problem> {
-    let Some(text) = call.query.text("collection") else { return Ok(false) };
+/// Who may read a blob: who may read a collection with an item that names it. Nobody else learns
+/// whether it is here.
+async fn check_reader(
+    hub: &Hub,
+    call: &Call,
+    method: &Method,
+    digest: Digest,
+    named: Option<&CollectionName>,
+) -> Result<(), Problem> {
+    let principal = &call.principal;
+    let role = named.and_then(|name| principal.role(name));
+    let sends = method == Method::HEAD && role >= Some(Role::Editor);
+    if principal.administers() || sends {
+        return Ok(());
+    }
+    let mut last = None;
+    for (name, _) in hub.endpoint.store().blob_named_by(digest).await? {
+        // Items of one collection come together.
+        if last.as_ref() == Some(&name) {
+            continue;
+        }
+        if access::require(hub, principal, Right::Read, Some(&name)).await.is_ok() {
+            return Ok(());
+        }
+        last = Some(name);
+    }
+    Err(match principal {
+        Principal::Anonymous => access::sign_in(),
+        _ => none(digest),
+    })
+}
+
+/// The collection that the request names, if it does; it must exist.
+async fn collection(
+    hub: &Hub,
+    call: &Call,
+    right: Right,
+) -> Result<Option<CollectionName>, Problem> {
+    let Some(text) = call.query.text("collection") else { return Ok(None) };
     let name = CollectionName::new(text)
         .map_err(|error| Problem::parameter("collection", error.to_string()))?;
+    access::require(hub, &call.principal, right, Some(&name)).await?;
     hub.endpoint.collection(&name).await?;
-    Ok(true)
+    Ok(Some(name))
 }
 
 /// Refuses what a form of a foreign page could send (A64).

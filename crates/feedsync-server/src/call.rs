@@ -1,13 +1,16 @@
 //! What a resource needs to know of a request.
 
 use std::collections::HashMap;
+use std::net::IpAddr;
 
 use axum::extract::{FromRequestParts, Path};
 use feedsync::Format;
+use feedsync_endpoint::{Actor, Endpoint};
 use feedsync_store::{Collection, CollectionName};
 use http::request::Parts;
 use http::{HeaderMap, Uri};
 
+use crate::access::{self, Principal};
 use crate::address::PublicBase;
 use crate::hub::Hub;
 use crate::negotiation::{format_of_suffix, negotiate};
@@ -17,9 +20,13 @@ use crate::query::Query;
 /// A request without its body.
 pub(crate) struct Call {
     pub(crate) base: PublicBase,
+    /// Who makes it.
+    pub(crate) principal: Principal,
     pub(crate) uri: Uri,
     pub(crate) query: Query,
     pub(crate) headers: HeaderMap,
+    /// Where it comes from, as far as it is known.
+    pub(crate) from: Option<IpAddr>,
     /// Segments of the path that have a name.
     segments: HashMap<String, String>,
 }
@@ -32,12 +39,15 @@ impl Call {
 
     /// The collection that the path names; as the last segment it may have a suffix.
     pub(crate) async fn collection(&self, hub: &Hub) -> Result<Collection, Problem> {
-        let text = self.segment("collection");
-        let is_last = self.uri.path().split('/').count() == 3;
-        let name = text.split_once('.').filter(|_| is_last).map_or(text, |(name, _)| name);
-        let name =
-            CollectionName::new(name).map_err(|error| Problem::not_found(error.to_string()))?;
+        let name = collection_name(self.segment("collection"), &self.uri)?;
         Ok(hub.endpoint.collection(&name).await?)
+    }
+
+    /// The endpoint, on behalf of who makes the request: what changes is recorded as theirs.
+    pub(crate) fn endpoint(&self, hub: &Hub) -> Endpoint {
+        let user = self.principal.user().cloned();
+        let address = self.from.map(|address| address.to_string());
+        hub.endpoint.on_behalf_of(Actor { user, address })
     }
 
     /// The suffix of the path, if it has one.
@@ -66,6 +76,13 @@ impl Call {
     }
 }
 
+/// The collection that a segment of a path names; as the last one it may have a suffix.
+pub(crate) fn collection_name(segment: &str, uri: &Uri) -> Result<CollectionName, Problem> {
+    let is_last = uri.path().split('/').count() == 3;
+    let name = segment.split_once('.').filter(|_| is_last).map_or(segment, |(name, _)| name);
+    CollectionName::new(name).map_err(|error| Problem::not_found(error.to_string()))
+}
+
 impl FromRequestParts<Hub> for Call {
     type Rejection = Problem;
 
@@ -74,8 +91,11 @@ impl FromRequestParts<Hub> for Call {
             .await
             .map_err(|_| Problem::not_found("the path is not UTF-8"))?;
         let base = parts.extensions.get().cloned();
+        let principal = parts.extensions.get().cloned();
         Ok(Self {
             base: base.ok_or_else(Problem::internal)?,
+            principal: principal.ok_or_else(Problem::internal)?,
+            from: access::address(&parts.extensions),
             query: Query::parse(parts.uri.query())?,
             uri: parts.uri.clone(),
             headers: parts.headers.clone(),

@@ -9,7 +9,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use feedsync::Format;
-use feedsync_endpoint::{EndpointError, Settings};
+use feedsync_endpoint::{Endpoint, EndpointError, Settings};
 use feedsync_store::{Collection, CollectionChange, CollectionName, NewCollection};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde_json::{Map, Value};
@@ -46,11 +46,11 @@ pub(crate) async fn write(
     let (status, collection) = match hub.endpoint.store().collection(&name).await? {
         Some(found) => {
             check(&call.headers, Some(&found))?;
-            (StatusCode::OK, change(&hub, &found, description).await?)
+            (StatusCode::OK, change(&call.endpoint(&hub), &found, description).await?)
         }
         None => {
             check(&call.headers, None)?;
-            (StatusCode::CREATED, create(&hub, name, description).await?)
+            (StatusCode::CREATED, create(&call.endpoint(&hub), name, description).await?)
         }
     };
     let text = described(&collection)?;
@@ -76,7 +76,7 @@ pub(crate) async fn remove(State(hub): State<Hub>, call: Call) -> Result<Respons
     let _turn = hub.collections.lock().await;
     let found = hub.endpoint.collection(&name).await?;
     check(&call.headers, Some(&found))?;
-    hub.endpoint.drop_collection(&name).await?;
+    call.endpoint(&hub).drop_collection(&name).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
@@ -94,7 +94,7 @@ struct Description {
 }
 
 async fn create(
-    hub: &Hub,
+    endpoint: &Endpoint,
     name: CollectionName,
     description: Description,
 ) -> Result<Collection, Problem> {
@@ -102,11 +102,11 @@ async fn create(
     let mut stored = Default::default();
     settings.write(&mut stored);
     let new = NewCollection { name, title, format, settings: stored };
-    Ok(hub.endpoint.create_collection(new).await?)
+    Ok(endpoint.create_collection(new).await?)
 }
 
 async fn change(
-    hub: &Hub,
+    endpoint: &Endpoint,
     found: &Collection,
     description: Description,
 ) -> Result<Collection, Problem> {
@@ -119,7 +119,7 @@ async fn change(
         format: Some(format),
         settings: Some(stored),
     };
-    Ok(hub.endpoint.change_collection(&found.name, change).await?)
+    Ok(endpoint.change_collection(&found.name, change).await?)
 }
 
 /// Checks what the request says that the collection is now; one that is not there has no tag.

@@ -3,14 +3,12 @@
 //! Each event is a change: `id` its place in the change order, `data` its item. A follower resumes
 //! after its `Last-Event-ID` or `since`; who resumes from a place that is not ours any more gets a
 //! `reset` event with where we stand (D28) and reads the feed. An event is a hint, the change order
-//! the truth: every event is read from it, so that none is missed or doubled (D34).
-
-use std::time::Duration;
+//! the truth: every event is read from it, so that none is missed or doubled (D34). Before
+//! anything is sent it is asked again whether the follower may still read it (D32).
 
 use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use feedsync_endpoint::Endpoint;
 use feedsync_store::{
     Collection, CollectionName, Epoch, Notices, Number, PageLimit, StoreError, StoredItem, Until,
 };
@@ -19,10 +17,12 @@ use http::{HeaderValue, header};
 use serde_json::json;
 use tokio::sync::{OwnedSemaphorePermit, watch};
 
+use crate::access::Principal;
 use crate::call::Call;
 use crate::hub::Hub;
 use crate::problem::Problem;
 use crate::room;
+use crate::routes::Right;
 
 /// Events that are read and sent at once.
 const PAGE: PageLimit = PageLimit { items: 200, bytes: 1 << 20 };
@@ -46,14 +46,14 @@ pub(crate) async fn follow(State(hub): State<Hub>, call: Call) -> Result<Respons
         push_reset(&mut first, &collection);
     }
     let following = Following {
-        endpoint: hub.endpoint.clone(),
+        principal: call.principal,
         notices,
         epoch: collection.epoch,
         after,
         name,
         first: Some(first),
-        heartbeat: hub.config.limits.heartbeat,
         stopping: hub.stopping.clone(),
+        hub,
         _permit: permit,
     };
     let events = stream::unfold(following, |mut following| async move {
@@ -80,39 +80,54 @@ fn place(text: &str, collection: &Collection) -> Option<Number> {
 
 /// One open stream of events.
 struct Following {
-    endpoint: Endpoint,
+    hub: Hub,
+    principal: Principal,
     notices: Notices,
     name: CollectionName,
     epoch: Epoch,
     after: Number,
     first: Option<String>,
-    heartbeat: Duration,
     stopping: watch::Receiver<bool>,
     _permit: OwnedSemaphorePermit,
 }
 
 impl Following {
-    /// The next lines; none when the stream ends: the hub stops, the collection is gone, or the
-    /// store fails. The client comes back with the last id.
+    /// The next lines; none when the stream ends: the hub stops, the collection is gone, the right to
+    /// read it has ended, or the store fails. The client comes back with the last id.
     async fn next(&mut self) -> Option<String> {
         if let Some(first) = self.first.take() {
             return Some(first);
         }
+        let heartbeat = self.hub.config.limits.heartbeat;
         loop {
             let events = self.read().await?;
             if !events.is_empty() {
-                return Some(events);
+                return self.may_read().await.then_some(events);
             }
             tokio::select! {
                 open = self.notices.next() => if !open { return None },
-                () = tokio::time::sleep(self.heartbeat) => return Some(":\n\n".to_owned()),
+                () = tokio::time::sleep(heartbeat) => {
+                    return self.may_read().await.then(|| ":\n\n".to_owned());
+                }
                 () = stopped(&mut self.stopping) => return None,
             }
         }
     }
 
+    async fn may_read(&self) -> bool {
+        let access = &self.hub.access;
+        match access.still(&self.hub, &self.principal, Right::Follow, &self.name).await {
+            Ok(may) => may,
+            Err(problem) => {
+                tracing::error!(?problem, "a stream of events ends because rights cannot be read");
+                false
+            }
+        }
+    }
+
     async fn read(&mut self) -> Option<String> {
-        let page = match self.endpoint.store().changes(&self.name, self.after, None, PAGE).await {
+        let store = self.hub.endpoint.store();
+        let page = match store.changes(&self.name, self.after, None, PAGE).await {
             Ok(page) => page,
             Err(StoreError::NoCollection(_)) => return None,
             Err(error) => {

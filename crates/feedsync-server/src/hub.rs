@@ -6,6 +6,7 @@ use axum::extract::FromRef;
 use feedsync_endpoint::Endpoint;
 use tokio::sync::{Mutex, Semaphore, watch};
 
+use crate::access::Access;
 use crate::answers::Answers;
 use crate::config::Config;
 
@@ -15,6 +16,8 @@ use crate::config::Config;
 pub(crate) struct Hub {
     pub(crate) endpoint: Endpoint,
     pub(crate) config: Arc<Config>,
+    /// Who may do what.
+    pub(crate) access: Arc<Access>,
     /// Bodies of requests that may be in memory.
     pub(crate) uploads: Arc<Semaphore>,
     /// Answers that may be in memory.
@@ -30,6 +33,7 @@ pub(crate) struct Hub {
 impl Hub {
     pub(crate) fn new(endpoint: Endpoint, config: Config, stopping: watch::Receiver<bool>) -> Self {
         Self {
+            access: Arc::new(Access::new(endpoint.clone(), &config)),
             endpoint,
             uploads: Arc::new(Semaphore::new(config.limits.uploads)),
             answers: Answers::new(config.limits.answers),

@@ -1,4 +1,5 @@
-//! `GET /` and `GET /collections`: what is here, for people and for programs.
+//! `GET /` and `GET /collections`: what is here that the caller may read, for people and for programs
+//! (A12).
 
 use axum::extract::State;
 use axum::response::Response;
@@ -6,6 +7,7 @@ use feedsync_store::Collection;
 use http::{HeaderValue, header};
 use serde_json::{Value, json};
 
+use crate::access::may_read;
 use crate::address::View;
 use crate::call::Call;
 use crate::hub::Hub;
@@ -15,10 +17,7 @@ use crate::whole::conditional;
 /// A short page: the collections, and what to try next.
 pub(crate) async fn page(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
     let name = hub.endpoint.identity().await?.name;
-    let rows: String = hub
-        .endpoint
-        .store()
-        .collections()
+    let rows: String = readable(&hub, &call)
         .await?
         .iter()
         .map(|collection| {
@@ -64,8 +63,19 @@ pub(crate) async fn list(State(hub): State<Hub>, call: Call) -> Result<Response,
             "changes": call.base.url(&View::Changes.path(&collection.name, None)),
         })
     };
-    let list: Value = hub.endpoint.store().collections().await?.iter().map(entry).collect();
+    let list: Value = readable(&hub, &call).await?.iter().map(entry).collect();
     conditional(&hub, &call, "application/json", format!("{list}\n")).await
+}
+
+/// The collections that the caller may read.
+pub(crate) async fn readable(hub: &Hub, call: &Call) -> Result<Vec<Collection>, Problem> {
+    let mut readable = Vec::new();
+    for collection in hub.endpoint.store().collections().await? {
+        if may_read(&call.principal, &collection)? {
+            readable.push(collection);
+        }
+    }
+    Ok(readable)
 }
 
 fn escaped(text: &str) -> String {

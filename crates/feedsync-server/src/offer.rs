@@ -54,7 +54,8 @@ pub(crate) async fn incorporate(
         return Err(Problem::too_large(detail));
     }
     let name = &collection.name;
-    let report = hub.endpoint.incorporate(name, Source::Offered, reading.feed.items, None).await?;
+    let report =
+        call.endpoint(&hub).incorporate(name, Source::Offered, reading.feed.items, None).await?;
     let (before, after) = (before(&report), report.collection.last);
     if report.collection.sent >= before
         && let Err(error) = hub.endpoint.mark_sent(name, after).await

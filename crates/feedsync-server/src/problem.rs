@@ -101,7 +101,7 @@ impl IntoResponse for Problem {
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
         for (name, value) in self.headers {
-            headers.insert(name, value);
+            headers.append(name, value);
         }
         response
     }

@@ -11,6 +11,7 @@ use http::{HeaderValue, Method, StatusCode, header};
 use tokio::sync::watch;
 use tower_http::catch_panic::CatchPanicLayer;
 
+use crate::access::{Gate, guard};
 use crate::config::Config;
 use crate::document::nothing;
 use crate::hub::Hub;
@@ -29,7 +30,7 @@ pub(crate) fn application(hub: Hub) -> Router {
         .into_iter()
         .fold(Router::new(), |router, route| {
             let path = route.path.clone();
-            router.route(&path, resource(route))
+            router.route(&path, resource(route, &hub))
         })
         .fallback(|| async { Problem::not_found("there is nothing at this address") })
         .layer(compression::layer())
@@ -41,7 +42,8 @@ pub(crate) fn application(hub: Hub) -> Router {
 }
 
 /// Adds to a resource what its methods mean to who asks for them, and to who asks for others.
-fn resource(route: Route) -> MethodRouter<Hub> {
+fn resource(route: Route, hub: &Hub) -> MethodRouter<Hub> {
+    let gate = Gate { hub: hub.clone(), rights: route.rights };
     let allow = route.allow();
     let takes_documents = route.rights.iter().any(|(method, _)| method == Method::POST);
     // Paths and methods are ASCII.
@@ -65,7 +67,7 @@ fn resource(route: Route) -> MethodRouter<Hub> {
         );
         problem.header(header::ALLOW, value)
     };
-    route.methods.options(options).fallback(other)
+    route.methods.options(options).fallback(other).layer(from_fn_with_state(gate, guard))
 }
 
 /// Nothing is taken for another type than it says.

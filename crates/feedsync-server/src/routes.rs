@@ -1,6 +1,7 @@
 //! Every address of the hub, as data: its methods, and what each demands of who asks.
 //!
-//! A route without a right for each of its methods cannot be written down. `HEAD` is `GET` without a
+//! A route without a right for each of its methods cannot be written down: what the table does not
+//! have is refused before a handler sees it (`access`). `HEAD` is `GET` without a
 //! body (H20), `OPTIONS` is for everybody; what the table does not name is refused with `Allow` (H21).
 
 use axum::routing::{MethodRouter, get};
@@ -17,14 +18,27 @@ use crate::{collection, service};
 pub enum Right {
     /// Nothing.
     Public,
+    /// To have signed in, or that there is no user.
+    SignedIn,
     /// To read the collection of the path.
     Read,
+    /// To read it with what its drafts hide from readers.
+    Follow,
     /// To edit the collection of the path.
     Edit,
+    /// To own it.
+    Own,
+    /// To own the collection of the path, or to make it where there is none.
+    Create,
+    /// To administer the hub.
+    Administer,
     /// What the resource decides once it knows what is asked for: a blob by the collections that name
     /// it, a list by what of it may be seen.
     Resource,
 }
+
+/// The methods of a route with what each demands.
+pub(crate) type Rights = &'static [(Method, Right)];
 
 /// One address.
 pub(crate) struct Route {
@@ -33,27 +47,23 @@ pub(crate) struct Route {
     /// Who answers.
     pub(crate) methods: MethodRouter<Hub>,
     /// What each method demands.
-    pub(crate) rights: &'static [(Method, Right)],
+    pub(crate) rights: Rights,
 }
 
-fn route(
-    path: impl Into<String>,
-    methods: MethodRouter<Hub>,
-    rights: &'static [(Method, Right)],
-) -> Route {
+fn route(path: impl Into<String>, methods: MethodRouter<Hub>, rights: Rights) -> Route {
     Route { path: path.into(), methods, rights }
 }
 
 /// All routes.
 pub(crate) fn table() -> Vec<Route> {
-    use Right::{Edit, Public, Read, Resource};
+    use Right::{Create, Edit, Follow, Own, Public, Read, Resource, SignedIn};
     let mut routes = vec![
         route("/", get(index::page), &[(Method::GET, Resource)]),
         route("/collections", get(index::list), &[(Method::GET, Resource)]),
         route(
             "/collections/{collection}",
             get(listing::read).put(collection::write).delete(collection::remove),
-            &[(Method::GET, Read), (Method::PUT, Resource), (Method::DELETE, Resource)],
+            &[(Method::GET, Read), (Method::PUT, Create), (Method::DELETE, Own)],
         ),
         route(
             "/collections/{collection}/settings",
@@ -66,11 +76,11 @@ pub(crate) fn table() -> Vec<Route> {
             get(service::categories),
             &[(Method::GET, Read)],
         ),
-        route("/collections/{collection}/events", get(events::follow), &[(Method::GET, Read)]),
+        route("/collections/{collection}/events", get(events::follow), &[(Method::GET, Follow)]),
         route(
             "/blobs/{sha256}",
             get(blobs::read).put(blobs::write),
-            &[(Method::GET, Resource), (Method::PUT, Resource)],
+            &[(Method::GET, Resource), (Method::PUT, SignedIn)],
         ),
         route("/healthz", get(health::read), &[(Method::GET, Public)]),
     ];
@@ -78,12 +88,12 @@ pub(crate) fn table() -> Vec<Route> {
         routes.push(route(
             format!("/collections/{{collection}}/changes{suffix}"),
             get(changes::read).post(offer::incorporate),
-            &[(Method::GET, Read), (Method::POST, Edit)],
+            &[(Method::GET, Follow), (Method::POST, Edit)],
         ));
         routes.push(route(
             format!("/collections/{{collection}}/complete{suffix}"),
             get(complete::read),
-            &[(Method::GET, Read)],
+            &[(Method::GET, Follow)],
         ));
     }
     routes

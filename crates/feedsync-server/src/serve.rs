@@ -1,4 +1,4 @@
-//! Listening: on loopback addresses only, within bounds, until told to stop.
+//! Listening: without a user on loopback addresses only, within bounds, until told to stop.
 
 use std::io;
 use std::net::SocketAddr;
@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use feedsync_endpoint::Endpoint;
+use feedsync_store::StoreError;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
@@ -24,11 +25,10 @@ use crate::sweep;
 /// Why a hub does not listen.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// Asked to listen where other machines could reach it.
+    /// Asked to listen where other machines could reach it, without a user.
     #[error(
-        "{0} can be reached from other machines, and a hub has no users yet: it listens on loopback \
-         addresses only, such as 127.0.0.1:4287 or [::1]:4287; put a proxy that knows who may ask in \
-         front of it"
+        "{0} can be reached from other machines, and nobody would have to sign in: add a user first, \
+         or listen on a loopback address, such as 127.0.0.1:4287 or [::1]:4287"
     )]
     NotLoopback(SocketAddr),
     /// The system refused.
@@ -39,6 +39,9 @@ pub enum ServeError {
         /// What the system says.
         source: io::Error,
     },
+    /// The store cannot tell who the users are.
+    #[error(transparent)]
+    Store(#[from] StoreError),
     /// The task that served is gone.
     #[error("the hub stopped of itself")]
     Stopped,
@@ -71,8 +74,11 @@ pub async fn serve(
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> Result<Serving, ServeError> {
     let address = config.listen;
-    if !address.ip().is_loopback() {
-        return Err(ServeError::NotLoopback(address));
+    if endpoint.store().users().await?.is_empty() {
+        if !address.ip().is_loopback() {
+            return Err(ServeError::NotLoopback(address));
+        }
+        tracing::warn!("there is no user: whoever is on this machine may do everything");
     }
     let refused = |source| ServeError::Listen { address, source };
     let listener = TcpListener::bind(address).await.map_err(refused)?;

@@ -16,6 +16,7 @@ use feedsync_store::Collection;
 use crate::address::{PublicBase, View};
 use crate::call::Call;
 use crate::hub::Hub;
+use crate::index::readable;
 use crate::problem::Problem;
 use crate::whole::conditional;
 
@@ -25,7 +26,7 @@ pub(crate) const PATH: &str = "/service";
 pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
     let title = hub.endpoint.identity().await?.name.to_string();
     let mut collections = Vec::new();
-    for collection in hub.endpoint.store().collections().await? {
+    for collection in readable(&hub, &call).await? {
         let settings = Settings::read(&collection.settings).map_err(EndpointError::from)?;
         collections.push(told(&call.base, &collection, settings));
     }

@@ -11,17 +11,33 @@ pub struct Person {
     administrator: bool,
     roles: BTreeMap<CollectionName, Role>,
     scope: Scope,
-    token: Option<Digest>,
+    proof: Proof,
+}
+
+/// What somebody signed in with, by which it is found again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Proof {
+    /// A token of this digest.
+    Token(Digest),
+    /// The password whose hash has this digest, or that there is none.
+    Password(Option<Digest>),
+}
+
+impl Proof {
+    /// The password that a user has now.
+    pub(super) fn password(user: &User) -> Self {
+        Self::Password(user.password.as_ref().map(|hash| Digest::of(hash.as_bytes())))
+    }
 }
 
 impl Person {
     pub(super) fn new(user: User, grants: Vec<Grant>, token: Option<Token>) -> Self {
         let roles = grants.into_iter().map(|grant| (grant.collection, grant.role)).collect();
-        let (token, scope) = match token {
-            Some(token) => (Some(token.digest), token.scope),
-            None => (None, Scope::default()),
+        let (proof, scope) = match token {
+            Some(token) => (Proof::Token(token.digest), token.scope),
+            None => (Proof::password(&user), Scope::default()),
         };
-        Self { user: user.name, administrator: user.administrator, roles, scope, token }
+        Self { user: user.name, administrator: user.administrator, roles, scope, proof }
     }
 
     /// Who.
@@ -31,7 +47,14 @@ impl Person {
 
     /// The digest of the token that signed in; `None` if a password did.
     pub fn token(&self) -> Option<Digest> {
-        self.token
+        match self.proof {
+            Proof::Token(digest) => Some(digest),
+            Proof::Password(_) => None,
+        }
+    }
+
+    pub(super) fn proof(&self) -> Proof {
+        self.proof
     }
 
     /// Whether everything is allowed: an administrator, by a token without bounds or by password.

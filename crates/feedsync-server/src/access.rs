@@ -1,0 +1,309 @@
+//! Who asks, and whether they may: before a handler runs, each request has a [`Principal`] that the
+//! right of its route and method allows (H5, H29).
+//!
+//! As long as there is no user, whoever is on this machine may do everything. With a user, everybody
+//! has to sign in but to read what is public. What somebody may do is looked up again after a second,
+//! and so is whether there is a user: within a second a token that was revoked is refused, and an end
+//! of the last user is noticed within half a minute. Nothing of this is kept anywhere but in memory.
+
+mod attempts;
+mod credentials;
+mod principal;
+mod recent;
+mod rules;
+pub(crate) mod session;
+
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use axum::extract::rejection::RawPathParamsRejection;
+use axum::extract::{RawPathParams, Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+use feedsync_endpoint::{Endpoint, PeopleError, Person, Secret};
+use feedsync_store::{CollectionName, Digest, TokenKind, UserName};
+use http::request::Parts;
+use http::{Extensions, HeaderMap, HeaderValue, Method, header};
+use tokio::time::Instant;
+
+use crate::call::collection_name;
+use crate::config::Config;
+use crate::hub::Hub;
+use crate::problem::Problem;
+use crate::routes::{Right, Rights};
+use attempts::Attempts;
+use credentials::Credentials;
+pub(crate) use principal::Principal;
+use recent::Recent;
+pub(crate) use rules::{may_read, require, sign_in};
+
+/// How long it is believed what somebody may do, and that there is no user.
+const BELIEVED: Duration = Duration::from_secs(1);
+
+/// How long it is believed that there is a user: erring on the safe side.
+const CLOSED: Duration = Duration::from_secs(30);
+
+/// How long what signed in is known after it was last used.
+const VERIFIED: Duration = Duration::from_secs(600);
+
+/// What is known of who asked lately.
+pub(crate) struct Access {
+    endpoint: Endpoint,
+    /// Whether only this machine can ask.
+    loopback: bool,
+    open: Mutex<Option<(Instant, bool)>>,
+    people: Recent<Digest, Arc<Person>>,
+    /// Credentials that signed in lately: they are compared again, and do not count as attempts.
+    verified: Recent<Digest, ()>,
+    attempts: Attempts,
+    /// Digests of passwords are of use to nobody without it.
+    salt: [u64; 4],
+}
+
+impl Access {
+    pub(crate) fn new(endpoint: Endpoint, config: &Config) -> Self {
+        Self {
+            loopback: config.listen.ip().is_loopback(),
+            open: Mutex::default(),
+            people: Recent::new(20_000, BELIEVED),
+            verified: Recent::new(20_000, VERIFIED),
+            attempts: Attempts::new(),
+            salt: std::array::from_fn(|_| endpoint.environment().random()),
+            endpoint,
+        }
+    }
+
+    /// Who makes a request; refused if it signs in with something that does not.
+    async fn principal(
+        &self,
+        method: &Method,
+        headers: &HeaderMap,
+        address: Option<IpAddr>,
+    ) -> Result<Principal, Problem> {
+        if self.is_open().await? {
+            return Ok(Principal::Local);
+        }
+        let person = match credentials::read(headers) {
+            Credentials::None => return Ok(Principal::Anonymous),
+            Credentials::Token(secret, user) => {
+                let person = self.by_token(&secret, TokenKind::Access, address).await?;
+                person.filter(|person| user.is_none_or(|user| user == *person.user()))
+            }
+            Credentials::Password(user, password) => {
+                self.by_password(&user, &password, address).await?
+            }
+            Credentials::Session(secret) => {
+                // A browser sends the cookie of a session that has ended until it gets another.
+                match self.by_token(&secret, TokenKind::Session, address).await? {
+                    None => return Ok(Principal::Anonymous),
+                    some => {
+                        session::check_origin(method, headers)?;
+                        some
+                    }
+                }
+            }
+            Credentials::Invalid => None,
+        };
+        person.map(Principal::Person).ok_or_else(sign_in)
+    }
+
+    /// Who a password signs in, within the bounds of guessing.
+    pub(crate) async fn by_password(
+        &self,
+        user: &UserName,
+        password: &str,
+        address: Option<IpAddr>,
+    ) -> Result<Option<Arc<Person>>, Problem> {
+        let given = self.digest(&[user.as_str(), password]);
+        if let Some(person) = self.people.get(&given) {
+            return Ok(Some(person));
+        }
+        let stored = self.endpoint.store().user(user).await?.and_then(|user| user.password);
+        let proof = self.digest(&[&given.to_string(), stored.as_deref().unwrap_or_default()]);
+        let person = if self.verified.get(&proof).is_some() {
+            self.endpoint.person(user).await?
+        } else {
+            self.attempts.begin(address, Some(user))?;
+            let person = self.endpoint.check_password(user, password).await.map_err(internal)?;
+            if person.is_some() {
+                self.attempts.succeeded(address, Some(user));
+            }
+            person
+        };
+        if person.is_some() {
+            self.verified.insert(proof, ());
+        }
+        Ok(person.map(|person| self.believe(given, person)))
+    }
+
+    async fn by_token(
+        &self,
+        secret: &Secret,
+        kind: TokenKind,
+        address: Option<IpAddr>,
+    ) -> Result<Option<Arc<Person>>, Problem> {
+        let known = secret.digest();
+        // A token is of one kind: what signed in as one does not as the other.
+        let given = self.digest(&[&known.to_string(), &format!("{kind:?}")]);
+        if let Some(person) = self.people.get(&given) {
+            return Ok(Some(person));
+        }
+        let tried = self.verified.get(&given).is_none();
+        if tried {
+            self.attempts.begin(address, None)?;
+        }
+        let person = self.endpoint.person_of_token(secret.as_str(), kind).await?;
+        if person.is_none() {
+            self.verified.remove(&given);
+            return Ok(None);
+        }
+        if tried {
+            self.attempts.succeeded(address, None);
+        }
+        self.verified.insert(given, ());
+        Ok(person.map(|person| self.believe(given, person)))
+    }
+
+    /// Whether somebody who was let in would be let in now: for what goes on without an end (D32).
+    pub(crate) async fn still(
+        &self,
+        hub: &Hub,
+        principal: &Principal,
+        right: Right,
+        collection: &CollectionName,
+    ) -> Result<bool, Problem> {
+        let now = match principal {
+            Principal::Local if self.is_open().await? => Principal::Local,
+            Principal::Local => return Ok(false),
+            Principal::Anonymous => Principal::Anonymous,
+            Principal::Person(person) => match self.again(person).await? {
+                Some(person) => Principal::Person(person),
+                None => return Ok(false),
+            },
+        };
+        Ok(require(hub, &now, right, Some(collection)).await.is_ok())
+    }
+
+    async fn again(&self, person: &Person) -> Result<Option<Arc<Person>>, Problem> {
+        let known = person.token().map(|token| self.digest(&["again", &token.to_string()]));
+        if let Some(person) = known.and_then(|key| self.people.get(&key)) {
+            return Ok(Some(person));
+        }
+        let person = self.endpoint.person_again(person).await?;
+        Ok(person.map(|person| match known {
+            Some(key) => self.believe(key, person),
+            None => Arc::new(person),
+        }))
+    }
+
+    /// Whether whoever asks is on this machine and there is no user.
+    async fn is_open(&self) -> Result<bool, Problem> {
+        if !self.loopback {
+            return Ok(false);
+        }
+        let known = *self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((since, open)) = known
+            && since.elapsed() < if open { BELIEVED } else { CLOSED }
+        {
+            return Ok(open);
+        }
+        let asked = Instant::now();
+        let open = self.endpoint.store().users().await?.is_empty();
+        *self.open.lock().unwrap_or_else(PoisonError::into_inner) = Some((asked, open));
+        Ok(open)
+    }
+
+    fn believe(&self, key: Digest, person: Person) -> Arc<Person> {
+        let person = Arc::new(person);
+        self.people.insert(key, Arc::clone(&person));
+        person
+    }
+
+    fn digest(&self, parts: &[&str]) -> Digest {
+        let mut bytes: Vec<u8> = self.salt.iter().flat_map(|word| word.to_be_bytes()).collect();
+        for part in parts {
+            bytes.extend_from_slice(&(part.len() as u64).to_be_bytes());
+            bytes.extend_from_slice(part.as_bytes());
+        }
+        Digest::of(&bytes)
+    }
+}
+
+/// What the guard of a route knows.
+#[derive(Clone)]
+pub(crate) struct Gate {
+    pub(crate) hub: Hub,
+    pub(crate) rights: Rights,
+}
+
+/// Lets a request through to its handler if who makes it may; the handler finds the [`Principal`]
+/// among the extensions.
+pub(crate) async fn guard(
+    State(gate): State<Gate>,
+    segments: Result<RawPathParams, RawPathParamsRejection>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let Some(right) = gate.right(request.method()) else {
+        // OPTIONS is for everybody; another method is refused with those that there are.
+        return next.run(request).await;
+    };
+    let (mut parts, body) = request.into_parts();
+    match gate.admit(right, segments.ok().as_ref(), &parts).await {
+        Ok(principal) => {
+            let depends = right != Right::Public && !matches!(principal, Principal::Local);
+            parts.extensions.insert(principal);
+            let mut response = next.run(Request::from_parts(parts, body)).await;
+            let told = response.headers().get_all(header::VARY).iter();
+            let told = told.flat_map(HeaderValue::to_str).any(|text| text.contains("Cookie"));
+            if depends && !told {
+                let vary = HeaderValue::from_static("Authorization, Cookie");
+                response.headers_mut().append(header::VARY, vary);
+            }
+            response
+        }
+        Err(problem) => problem.into_response(),
+    }
+}
+
+impl Gate {
+    fn right(&self, method: &Method) -> Option<Right> {
+        let asked = if method == Method::HEAD { &Method::GET } else { method };
+        self.rights.iter().find(|(method, _)| method == asked).map(|(_, right)| *right)
+    }
+
+    async fn admit(
+        &self,
+        right: Right,
+        segments: Option<&RawPathParams>,
+        request: &Parts,
+    ) -> Result<Principal, Problem> {
+        let access = &self.hub.access;
+        if right == Right::Public {
+            let open = access.is_open().await?;
+            return Ok(if open { Principal::Local } else { Principal::Anonymous });
+        }
+        let address = address(&request.extensions);
+        let principal = access.principal(&request.method, &request.headers, address).await?;
+        let mut named = segments.into_iter().flatten().filter(|(name, _)| *name == "collection");
+        let name = named.next().and_then(|(_, text)| collection_name(text, &request.uri).ok());
+        require(&self.hub, &principal, right, name.as_ref()).await?;
+        Ok(principal)
+    }
+}
+
+/// From where a request comes, as far as it is known.
+pub(crate) fn address(_extensions: &Extensions) -> Option<IpAddr> {
+    None
+}
+
+fn internal(error: PeopleError) -> Problem {
+    match error {
+        PeopleError::Store(error) => error.into(),
+        error => {
+            tracing::error!(%error, "a password cannot be compared");
+            Problem::internal()
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! How often somebody may try to sign in: guesses run dry, by address and by user (H27).
+//!
+//! An attempt takes one of those that are left before anything is compared; one that succeeds gives
+//! it back. Credentials that succeeded lately are not attempts: who guesses does not shut out who is
+//! signed in.
+
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use feedsync_store::UserName;
+use http::{HeaderValue, StatusCode, header};
+use tokio::time::Instant;
+
+use super::recent::Recent;
+use crate::problem::Problem;
+
+/// How many attempts may be made at once, and how long it takes until one more may be.
+#[derive(Clone, Copy)]
+struct Rate {
+    most: f64,
+    each: Duration,
+}
+
+const ADDRESS: Rate = Rate { most: 20.0, each: Duration::from_secs(3) };
+const USER: Rate = Rate { most: 10.0, each: Duration::from_secs(6) };
+
+/// Attempts that are left. Who is forgotten has all again, as it would by then; of more than 100,000,
+/// those that tried longest ago.
+pub(super) struct Attempts {
+    left: Recent<Key, (f64, Instant)>,
+    /// Reading and writing what is left is one step.
+    turn: Mutex<()>,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Key {
+    Address(Option<IpAddr>),
+    User(UserName),
+}
+
+impl Key {
+    fn rate(&self) -> Rate {
+        match self {
+            Self::Address(_) => ADDRESS,
+            Self::User(_) => USER,
+        }
+    }
+}
+
+/// Who tries: from where, of IPv6 the half that one subscriber has alone, and as which user, if a
+/// password is guessed.
+fn keys(address: Option<IpAddr>, user: Option<&UserName>) -> impl Iterator<Item = Key> {
+    let address = address.map(|address| match address.to_canonical() {
+        IpAddr::V6(six) => Ipv6Addr::from_bits(six.to_bits() & (u128::MAX << 64)).into(),
+        four => four,
+    });
+    [Some(Key::Address(address)), user.cloned().map(Key::User)].into_iter().flatten()
+}
+
+impl Attempts {
+    pub(super) fn new() -> Self {
+        Self { left: Recent::new(100_000, Duration::from_secs(120)), turn: Mutex::new(()) }
+    }
+
+    /// Takes an attempt, or says when there is one again (429).
+    pub(super) fn begin(
+        &self,
+        address: Option<IpAddr>,
+        user: Option<&UserName>,
+    ) -> Result<(), Problem> {
+        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        for key in keys(address, user) {
+            let left = self.left(&key);
+            if left < 1.0 {
+                return Err(refused(key.rate().each.mul_f64(1.0 - left)));
+            }
+        }
+        keys(address, user).for_each(|key| self.add(key, -1.0));
+        Ok(())
+    }
+
+    /// Gives an attempt back that was none.
+    pub(super) fn succeeded(&self, address: Option<IpAddr>, user: Option<&UserName>) {
+        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        keys(address, user).for_each(|key| self.add(key, 1.0));
+    }
+
+    fn left(&self, key: &Key) -> f64 {
+        let rate = key.rate();
+        let Some((left, since)) = self.left.get(key) else { return rate.most };
+        (left + since.elapsed().div_duration_f64(rate.each)).min(rate.most)
+    }
+
+    fn add(&self, key: Key, more: f64) {
+        let left = (self.left(&key) + more).min(key.rate().most);
+        self.left.insert(key, (left, Instant::now()));
+    }
+}
+
+fn refused(wait: Duration) -> Problem {
+    let seconds = (wait.as_secs_f64().ceil() as u64).max(1);
+    let detail = "signing in failed too often; wait before trying again";
+    Problem::new(StatusCode::TOO_MANY_REQUESTS, "too-many-attempts", "Too many attempts", detail)
+        .header(header::RETRY_AFTER, HeaderValue::from(seconds))
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::advance;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn guesses_run_dry_by_address_and_by_user_and_come_back() {
+        let attempts = Attempts::new();
+        let at = |text: &str| Some(text.parse().unwrap());
+        let anna = UserName::new("anna").unwrap();
+        let guesses = |address: &str, user| {
+            (0..100).filter(|_| attempts.begin(at(address), user).is_ok()).count()
+        };
+        assert_eq!(guesses("192.0.2.1", None), 20);
+        assert_eq!(guesses("192.0.2.1", Some(&anna)), 0);
+        assert_eq!(guesses("192.0.2.2", Some(&anna)), 10, "whoever guesses");
+        assert_eq!(guesses("192.0.2.3", Some(&anna)), 0);
+        assert_eq!(guesses("2001:db8::1", None), 20);
+        assert_eq!(guesses("2001:db8::2", None), 0, "one subscriber has both");
+        assert_eq!(guesses("2001:db8:0:1::1", None), 20);
+        advance(Duration::from_secs(7)).await;
+        assert_eq!(guesses("192.0.2.1", None), 2);
+        assert_eq!(guesses("192.0.2.3", Some(&anna)), 1);
+        advance(Duration::from_secs(3_600)).await;
+        for _ in 0..1_000 {
+            attempts.begin(at("192.0.2.1"), Some(&anna)).unwrap();
+            attempts.succeeded(at("192.0.2.1"), Some(&anna));
+        }
+        assert_eq!(guesses("192.0.2.1", None), 20, "success takes none, and adds none");
+    }
+}

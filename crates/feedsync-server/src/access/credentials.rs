@@ -1,0 +1,102 @@
+//! What a request says to sign in: `Authorization` of Basic or Bearer (RFC 7617, RFC 6750), else the
+//! cookie of a browser's session.
+//!
+//! Never the address: what stands there is logged, kept and handed on (D33).
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use feedsync_endpoint::Secret;
+use feedsync_store::UserName;
+use http::{HeaderMap, header};
+
+use super::session;
+
+/// What a request signs in with.
+pub(super) enum Credentials {
+    /// Nothing.
+    None,
+    /// A program's token, with the user that was named beside it.
+    Token(Secret, Option<UserName>),
+    /// A user's password.
+    Password(UserName, String),
+    /// A browser's session.
+    Session(Secret),
+    /// Something that signs in nobody, whatever is stored.
+    Invalid,
+}
+
+/// Reads them. What is unknown, such as WSSE, is not a bad request: the answer says what is taken, and
+/// the client asks again with that (A62).
+pub(super) fn read(headers: &HeaderMap) -> Credentials {
+    let mut given = headers.get_all(header::AUTHORIZATION).iter();
+    match (given.next(), given.next()) {
+        (None, _) => session::read(headers).map_or(Credentials::None, Credentials::Session),
+        (Some(value), None) => {
+            value.to_str().ok().and_then(authorization).unwrap_or(Credentials::Invalid)
+        }
+        (Some(_), Some(_)) => Credentials::Invalid,
+    }
+}
+
+fn authorization(text: &str) -> Option<Credentials> {
+    let (scheme, given) = text.split_once(' ')?;
+    let given = given.trim();
+    if scheme.eq_ignore_ascii_case("bearer") {
+        return Some(Credentials::Token(Secret::parse(given)?, None));
+    }
+    if !scheme.eq_ignore_ascii_case("basic") {
+        return None;
+    }
+    let pair = String::from_utf8(STANDARD.decode(given).ok()?).ok()?;
+    let (user, password) = pair.split_once(':')?;
+    let user = UserName::new(user).ok()?;
+    Some(match Secret::parse(password) {
+        Some(secret) => Credentials::Token(secret, Some(user)),
+        None => Credentials::Password(user, password.to_owned()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_signs_in_is_read() {
+        let token = format!("fsy_{}", "0a".repeat(32));
+        let basic = |pair: &str| format!("Basic {}", STANDARD.encode(pair));
+        let kind = |value: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::AUTHORIZATION, value.parse().unwrap());
+            match read(&headers) {
+                Credentials::None => "none".to_owned(),
+                Credentials::Token(_, user) => format!("token of {user:?}"),
+                Credentials::Password(user, password) => format!("{user} {password}"),
+                Credentials::Session(_) => "session".to_owned(),
+                Credentials::Invalid => "invalid".to_owned(),
+            }
+        };
+        assert_eq!(kind(&format!("Bearer {token}")), "token of None");
+        assert_eq!(kind(&format!("bearer  {token}")), "token of None");
+        assert_eq!(kind(&basic(&format!("anna:{token}"))), "token of Some(\"anna\")");
+        assert_eq!(kind(&basic("anna:a:ü")), "anna a:ü");
+        for invalid in [
+            "",
+            "Basic",
+            "Basic ?",
+            "Basic YW5uYQ",
+            &basic("anna"),
+            &basic("Anna:secret"),
+            &STANDARD.encode([b'a', b':', 0xff]),
+            "Bearer x",
+            &format!("Digest {token}"),
+            "WSSE profile=\"UsernameToken\"",
+        ] {
+            assert_eq!(kind(invalid), "invalid", "{invalid}");
+        }
+        let mut twice = HeaderMap::new();
+        for _ in 0..2 {
+            twice.append(header::AUTHORIZATION, format!("Bearer {token}").parse().unwrap());
+        }
+        assert!(matches!(read(&twice), Credentials::Invalid));
+    }
+}

@@ -1,0 +1,79 @@
+//! What is remembered for a while, in bounded memory.
+//!
+//! Two generations, of which the older is forgotten when the younger is full.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+pub(super) struct Recent<K, V> {
+    life: Duration,
+    most: usize,
+    generations: Mutex<Generations<K, V>>,
+}
+
+struct Generations<K, V> {
+    younger: HashMap<K, (Instant, V)>,
+    older: HashMap<K, (Instant, V)>,
+}
+
+impl<K: Eq + Hash, V: Clone> Recent<K, V> {
+    /// Remembers at most so many values, each for so long.
+    pub(super) fn new(most: usize, life: Duration) -> Self {
+        let generations = Generations { younger: HashMap::new(), older: HashMap::new() };
+        Self { life, most, generations: Mutex::new(generations) }
+    }
+
+    pub(super) fn get(&self, key: &K) -> Option<V> {
+        self.with(|all| {
+            let (since, value) = all.younger.get(key).or_else(|| all.older.get(key))?;
+            (since.elapsed() < self.life).then(|| value.clone())
+        })
+    }
+
+    pub(super) fn insert(&self, key: K, value: V) {
+        self.with(|all| {
+            if all.younger.len() >= self.most.div_ceil(2) {
+                all.older = std::mem::take(&mut all.younger);
+            }
+            all.younger.insert(key, (Instant::now(), value));
+        });
+    }
+
+    pub(super) fn remove(&self, key: &K) {
+        self.with(|all| {
+            all.younger.remove(key);
+            all.older.remove(key);
+        });
+    }
+
+    fn with<T>(&self, work: impl FnOnce(&mut Generations<K, V>) -> T) -> T {
+        work(&mut self.generations.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::advance;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_value_is_remembered_for_its_time_and_only_so_many_are() {
+        let recent = Recent::new(4, Duration::from_secs(1));
+        recent.insert("a", 1);
+        assert_eq!(recent.get(&"a"), Some(1));
+        advance(Duration::from_secs(1)).await;
+        assert_eq!(recent.get(&"a"), None);
+        recent.insert("a", 2);
+        recent.remove(&"a");
+        assert_eq!(recent.get(&"a"), None);
+        let many = Recent::new(4, Duration::from_secs(1));
+        (0..1_000).for_each(|number| many.insert(number, number));
+        assert_eq!((0..1_000).filter(|number| many.get(number).is_some()).count(), 4);
+        assert_eq!(many.get(&999), Some(999));
+    }
+}

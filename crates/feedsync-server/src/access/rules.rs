@@ -1,0 +1,128 @@
+//! What each right of the route table demands, and how a refusal is told (H29).
+//!
+//! Who has not signed in is asked to (401), also where nothing is, so that the answer tells nothing.
+//! Who signed in and may not read a collection learns no more than of one that does not exist (404);
+//! who may read it learns that the rest is not allowed (403).
+
+use feedsync_endpoint::{EndpointError, Settings};
+use feedsync_store::{Collection, CollectionName, Role, StoreError};
+use http::{HeaderValue, StatusCode, header};
+
+use super::Principal;
+use crate::hub::Hub;
+use crate::problem::Problem;
+use crate::routes::Right;
+
+/// Refuses what a right does not allow in a collection, if the path names one.
+pub(crate) async fn require(
+    hub: &Hub,
+    principal: &Principal,
+    right: Right,
+    collection: Option<&CollectionName>,
+) -> Result<(), Problem> {
+    let signed_in = !matches!(principal, Principal::Anonymous);
+    let allowed = match (right, collection) {
+        (Right::Public | Right::Resource, _) => true,
+        (Right::SignedIn, _) => signed_in,
+        (Right::Administer, _) => principal.administers(),
+        (Right::Read, Some(name)) => {
+            return in_collection(hub, principal, name, Role::Reader).await;
+        }
+        (Right::Edit, Some(name)) => {
+            return in_collection(hub, principal, name, Role::Editor).await;
+        }
+        (Right::Own, Some(name)) => return in_collection(hub, principal, name, Role::Owner).await,
+        (Right::Follow, Some(name)) => return follow(hub, principal, name).await,
+        (Right::Create, Some(name)) => {
+            principal.role(name) == Some(Role::Owner)
+                || principal.may_create() && hub.endpoint.store().collection(name).await?.is_none()
+        }
+        (Right::Create, None) => principal.may_create(),
+        // A path without a name that a collection may have: there is nothing to own or read.
+        (Right::Read | Right::Follow | Right::Edit | Right::Own, None) => {
+            return if signed_in { Ok(()) } else { Err(sign_in()) };
+        }
+    };
+    match (allowed, signed_in) {
+        (true, _) => Ok(()),
+        (false, false) => Err(sign_in()),
+        (false, true) => Err(forbidden()),
+    }
+}
+
+/// Whether somebody may read a collection.
+pub(crate) fn may_read(principal: &Principal, collection: &Collection) -> Result<bool, Problem> {
+    Ok(principal.role(&collection.name).is_some() || settings(collection)?.public)
+}
+
+/// Not signed in, or by nothing that counts.
+pub(crate) fn sign_in() -> Problem {
+    let detail = "sign in with the name and password of a user, or with a token";
+    Problem::new(StatusCode::UNAUTHORIZED, "sign-in", "Not signed in", detail)
+        .header(
+            header::WWW_AUTHENTICATE,
+            HeaderValue::from_static("Basic realm=\"feedsync\", charset=\"UTF-8\""),
+        )
+        .header(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"feedsync\""))
+}
+
+/// Signed in, and still not allowed.
+pub(crate) fn forbidden() -> Problem {
+    let detail = "who signed in may not do this here";
+    Problem::new(StatusCode::FORBIDDEN, "forbidden", "Not allowed", detail)
+}
+
+async fn in_collection(
+    hub: &Hub,
+    principal: &Principal,
+    name: &CollectionName,
+    least: Role,
+) -> Result<(), Problem> {
+    let role = principal.role(name);
+    if role >= Some(least) {
+        return Ok(());
+    }
+    let readable = role.is_some() || public(hub, name).await?.is_some();
+    match (principal, readable) {
+        (_, true) if least == Role::Reader => Ok(()),
+        (Principal::Anonymous, _) => Err(sign_in()),
+        (_, true) => Err(forbidden()),
+        (_, false) => Err(hidden(name)),
+    }
+}
+
+/// The FeedSync feed of a collection with drafts holds them too: it is for editors (RFC 5023 13.1.1).
+async fn follow(hub: &Hub, principal: &Principal, name: &CollectionName) -> Result<(), Problem> {
+    let role = principal.role(name);
+    if role >= Some(Role::Editor) {
+        return Ok(());
+    }
+    let settings = match role {
+        Some(_) => match hub.endpoint.store().collection(name).await? {
+            Some(collection) => Some(settings(&collection)?),
+            None => None,
+        },
+        None => public(hub, name).await?,
+    };
+    match (principal, settings) {
+        (_, Some(settings)) if !settings.drafts => Ok(()),
+        (Principal::Anonymous, _) => Err(sign_in()),
+        (_, Some(_)) => Err(forbidden()),
+        (_, None) => Err(hidden(name)),
+    }
+}
+
+/// The settings of a collection that everybody may read.
+async fn public(hub: &Hub, name: &CollectionName) -> Result<Option<Settings>, Problem> {
+    let collection = hub.endpoint.store().collection(name).await?;
+    let settings = collection.as_ref().map(settings).transpose()?;
+    Ok(settings.filter(|settings| settings.public))
+}
+
+fn settings(collection: &Collection) -> Result<Settings, Problem> {
+    Settings::read(&collection.settings).map_err(|error| EndpointError::from(error).into())
+}
+
+fn hidden(name: &CollectionName) -> Problem {
+    StoreError::NoCollection(name.clone()).into()
+}
