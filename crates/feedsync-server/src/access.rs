@@ -21,7 +21,7 @@ use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{RawPathParams, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
-use feedsync_endpoint::{Endpoint, PeopleError, Person, Secret};
+use feedsync_endpoint::{Endpoint, Person, Secret};
 use feedsync_store::{CollectionName, Digest, TokenKind, UserName};
 use http::request::Parts;
 use http::{Extensions, HeaderMap, HeaderValue, Method, header};
@@ -64,7 +64,7 @@ pub(crate) struct Access {
 impl Access {
     pub(crate) fn new(endpoint: Endpoint, config: &Config) -> Self {
         Self {
-            loopback: config.listen.ip().is_loopback(),
+            loopback: config.is_loopback(),
             open: Mutex::default(),
             people: Recent::new(20_000, BELIEVED),
             verified: Recent::new(20_000, VERIFIED),
@@ -125,7 +125,7 @@ impl Access {
             self.endpoint.person(user).await?
         } else {
             self.attempts.begin(address, Some(user))?;
-            let person = self.endpoint.check_password(user, password).await.map_err(internal)?;
+            let person = self.endpoint.check_password(user, password).await?;
             if person.is_some() {
                 self.attempts.succeeded(address, Some(user));
             }
@@ -296,14 +296,4 @@ impl Gate {
 /// From where a request comes, as far as it is known.
 pub(crate) fn address(_extensions: &Extensions) -> Option<IpAddr> {
     None
-}
-
-fn internal(error: PeopleError) -> Problem {
-    match error {
-        PeopleError::Store(error) => error.into(),
-        error => {
-            tracing::error!(%error, "a password cannot be compared");
-            Problem::internal()
-        }
-    }
 }

@@ -87,3 +87,10 @@ impl Default for Limits {
         }
     }
 }
+
+impl Config {
+    /// Whether only this machine can ask.
+    pub(crate) fn is_loopback(&self) -> bool {
+        self.listen.ip().is_loopback()
+    }
+}

@@ -2,7 +2,7 @@
 //! the inside (H33, H34).
 
 use axum::response::{IntoResponse, Response};
-use feedsync_endpoint::EndpointError;
+use feedsync_endpoint::{EndpointError, PeopleError};
 use feedsync_formats::{Position, ReadError};
 use feedsync_store::StoreError;
 use http::{HeaderName, HeaderValue, StatusCode, header};
@@ -127,11 +127,30 @@ impl From<EndpointError> for Problem {
     }
 }
 
+impl From<PeopleError> for Problem {
+    fn from(error: PeopleError) -> Self {
+        match error {
+            PeopleError::Store(error) => error.into(),
+            PeopleError::NotAdministrator(_) => {
+                Self::new(StatusCode::CONFLICT, "conflict", "Not possible", error.to_string())
+            }
+            PeopleError::Hash(_) => {
+                tracing::error!(%error, "a password cannot be compared");
+                Self::internal()
+            }
+        }
+    }
+}
+
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
         match error {
-            StoreError::NoCollection(_) => Self::not_found(error.to_string()),
-            StoreError::CollectionExists(_) => {
+            StoreError::NoCollection(_) | StoreError::NoUser(_) | StoreError::NoToken => {
+                Self::not_found(error.to_string())
+            }
+            StoreError::CollectionExists(_)
+            | StoreError::UserExists(_)
+            | StoreError::LastAdministrator(_) => {
                 Self::new(StatusCode::CONFLICT, "conflict", "Not possible", error.to_string())
             }
             StoreError::Spent(_) => Self::new(

@@ -75,7 +75,7 @@ pub async fn serve(
 ) -> Result<Serving, ServeError> {
     let address = config.listen;
     if endpoint.store().users().await?.is_empty() {
-        if !address.ip().is_loopback() {
+        if !config.is_loopback() {
             return Err(ServeError::NotLoopback(address));
         }
         tracing::warn!("there is no user: whoever is on this machine may do everything");

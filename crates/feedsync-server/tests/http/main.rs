@@ -1,5 +1,6 @@
 //! The hub as its clients see it: the application called without a socket, and over real ones.
 
+mod access;
 mod answers;
 mod blobs;
 mod changes;

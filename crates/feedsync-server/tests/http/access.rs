@@ -1,0 +1,5 @@
+//! Who may do what: every route, method and caller, from the route table, on both stores.
+
+mod matrix;
+mod signing_in;
+mod world;

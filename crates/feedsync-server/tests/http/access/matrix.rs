@@ -1,0 +1,263 @@
+//! The matrix: what every route and method answers every caller, for each kind of collection (H5, H29).
+//!
+//! It is made from the route table. A new route is covered by its right; a right, a segment of a path
+//! or a route that decides for itself that this file does not know of fails the test.
+
+use axum::body::Body;
+use feedsync_server::{Right, rights};
+use feedsync_store::{Role, Scope, TokenKind};
+use http::{Method, Response};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::world::{World, bearer, collection, user};
+use crate::hub::json;
+
+/// Somebody who asks: what they send, and what they are.
+struct Caller {
+    name: &'static str,
+    authorization: Option<String>,
+    is: Is,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Is {
+    /// Nobody, who says so.
+    Nobody,
+    /// Nobody, who sends something that was or looks like credentials.
+    Refused,
+    /// Signed in, with a role in all collections, or none.
+    Known { role: Option<Role>, administers: bool, creates: bool },
+}
+
+/// What is answered.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Verdict {
+    Allowed,
+    SignIn,
+    Forbidden,
+    Hidden,
+}
+
+async fn callers(world: &World) -> Vec<Caller> {
+    let known = |role, administers, creates| Is::Known { role, administers, creates };
+    let scoped = |role, only: Option<&str>| Scope { role, collection: only.map(collection) };
+    let all = Scope::default();
+    let owner = Some(Role::Owner);
+    let mut callers = vec![
+        Caller { name: "nobody", authorization: None, is: Is::Nobody },
+        Caller {
+            name: "another scheme",
+            authorization: Some("WSSE profile=\"UsernameToken\"".to_owned()),
+            is: Is::Refused,
+        },
+        Caller {
+            name: "a guess",
+            authorization: Some(bearer(&format!("fsy_{}", "0".repeat(64)))),
+            is: Is::Refused,
+        },
+    ];
+    let expired = world.expired("owen").await;
+    let session = world.token("owen", TokenKind::Session, all.clone()).await;
+    let revoked = world.access("owen").await;
+    for token in world.endpoint.store().tokens(&user("owen")).await.unwrap() {
+        let is = feedsync_store::Digest::of(revoked.as_bytes()) == token.digest;
+        if is {
+            world.endpoint.revoke_token(&user("owen"), token.digest).await.unwrap();
+        }
+    }
+    let disabled = world.access("gone").await;
+    world.endpoint.set_disabled(&user("gone"), true).await.unwrap();
+    for (name, token) in [
+        ("an expired token", expired),
+        ("a revoked token", revoked),
+        ("a disabled user", disabled),
+        ("a session's token as a program's", session),
+    ] {
+        callers.push(Caller { name, authorization: Some(bearer(&token)), is: Is::Refused });
+    }
+    for (name, of, scope, is) in [
+        ("no role", "nora", all.clone(), known(None, false, true)),
+        ("reader", "rita", all.clone(), known(Some(Role::Reader), false, true)),
+        ("editor", "eddy", all.clone(), known(Some(Role::Editor), false, true)),
+        ("owner", "owen", all.clone(), known(owner, false, true)),
+        ("administrator", "root", all, known(owner, true, true)),
+        (
+            "owner, to read",
+            "owen",
+            scoped(Some(Role::Reader), None),
+            known(Some(Role::Reader), false, false),
+        ),
+        (
+            "administrator, to edit",
+            "root",
+            scoped(Some(Role::Editor), None),
+            known(Some(Role::Editor), false, false),
+        ),
+        ("owner, elsewhere", "owen", scoped(None, Some("else")), known(None, false, false)),
+        ("administrator, elsewhere", "root", scoped(None, Some("else")), known(None, false, false)),
+    ] {
+        let token = world.token(of, TokenKind::Access, scope).await;
+        callers.push(Caller { name, authorization: Some(bearer(&token)), is });
+    }
+    callers
+}
+
+/// What a caller must be answered where a right guards a collection.
+fn expected(right: Right, is: Is, public: bool, drafts: bool) -> Verdict {
+    use Verdict::{Allowed, Forbidden, Hidden, SignIn};
+    let (role, administers) = match is {
+        _ if right == Right::Public => return Allowed,
+        Is::Refused => return SignIn,
+        Is::Nobody => (None, false),
+        Is::Known { role, administers, .. } => (role, administers),
+    };
+    let least = match right {
+        Right::Public | Right::Resource => return Allowed,
+        Right::SignedIn if is == Is::Nobody => return SignIn,
+        Right::SignedIn => return Allowed,
+        Right::Administer => return if administers { Allowed } else { refused(is, Forbidden) },
+        Right::Create if role < Some(Role::Owner) => return refused(is, Forbidden),
+        Right::Read => Role::Reader,
+        Right::Follow if drafts => Role::Editor,
+        Right::Follow => Role::Reader,
+        Right::Edit => Role::Editor,
+        Right::Own | Right::Create => Role::Owner,
+    };
+    if role >= Some(least) || least == Role::Reader && public {
+        Allowed
+    } else if role.is_some() || public {
+        refused(is, Forbidden)
+    } else {
+        refused(is, Hidden)
+    }
+}
+
+fn refused(is: Is, known: Verdict) -> Verdict {
+    if is == Is::Nobody { Verdict::SignIn } else { known }
+}
+
+/// What a caller must be answered by a route that decides for itself; `notes` alone names the blob.
+fn decided(path: &str, method: &Method, is: Is) -> Verdict {
+    let lists = ["/", "/collections", "/service"];
+    match (path, method.as_str()) {
+        (_, _) if is == Is::Refused => Verdict::SignIn,
+        (path, "GET") if lists.contains(&path) => Verdict::Allowed,
+        ("/blobs/{sha256}", "GET") => expected(Right::Read, is, false, false),
+        (path, method) => panic!("say here what {method} {path} must answer to whom"),
+    }
+}
+
+/// A path of the table with something in each of its segments.
+fn filled(path: &str, target: &str, world: &World) -> String {
+    let filled = path
+        .replace("{collection}", target)
+        .replace("{sha256}", &world.blob.to_string())
+        .replace("{id}", "a");
+    assert!(!filled.contains('{'), "say here what stands in {path}");
+    filled
+}
+
+async fn verdict(response: Response<Body>, target: &str) -> Verdict {
+    let status = response.status().as_u16();
+    let problem = response.headers().get("content-type").is_some_and(|kind| {
+        kind.to_str().is_ok_and(|kind| kind.starts_with("application/problem+json"))
+    });
+    let challenges = response.headers().get_all("www-authenticate").iter().count();
+    let told: Value = if problem { json(response).await } else { Value::Null };
+    let detail = told["detail"].as_str().unwrap_or_default();
+    match status {
+        401 => {
+            assert_eq!(challenges, 2, "Basic and Bearer");
+            Verdict::SignIn
+        }
+        403 if told["type"] == "urn:feedsync:1:problem:forbidden" => Verdict::Forbidden,
+        404 if detail == format!("there is no collection {target}") => Verdict::Hidden,
+        404 if detail.starts_with("there is no blob") => Verdict::Hidden,
+        _ => Verdict::Allowed,
+    }
+}
+
+async fn check(mut world: World) {
+    let new = feedsync_store::NewCollection {
+        name: collection("else"),
+        title: String::new(),
+        format: feedsync::Format::Atom,
+        settings: Default::default(),
+    };
+    world.endpoint.store().create_collection(new).await.unwrap();
+    let callers = callers(&world).await;
+    let targets = [
+        ("notes", false, false),
+        ("drafty", false, true),
+        ("open", true, false),
+        ("news", true, true),
+    ];
+    let mut asked = 0;
+    for (path, method, right) in rights() {
+        for (target, public, drafts) in targets {
+            let address = filled(&path, target, &world);
+            for caller in &callers {
+                // What is refused before it is done cannot change what the others find: the tag fits
+                // nothing, and rights are checked before preconditions.
+                let mut headers = vec![("if-match", "\"none\"")];
+                if method == Method::GET {
+                    headers.clear();
+                }
+                headers
+                    .extend(caller.authorization.as_deref().map(|value| ("authorization", value)));
+                if caller.is == Is::Refused {
+                    world.restarted();
+                }
+                let expected = match right {
+                    Right::Resource => decided(&path, &method, caller.is),
+                    right => expected(right, caller.is, public, drafts),
+                };
+                let response = world.ask(method.clone(), &address, &headers).await;
+                let status = response.status();
+                let found = verdict(response, target).await;
+                let (name, place) = (caller.name, format!("{method} {address}"));
+                assert_eq!(found, expected, "{name}: {place} answers {status}");
+                if method == Method::GET {
+                    let head = world.ask(Method::HEAD, &address, &headers).await.status();
+                    if caller.is != Is::Refused {
+                        assert_eq!(head, status, "{name}: HEAD {address}");
+                    }
+                }
+                asked += 1;
+            }
+        }
+    }
+    assert_eq!(asked, rights().len() * targets.len() * callers.len());
+    for (target, ..) in targets {
+        assert!(world.endpoint.collection(&collection(target)).await.is_ok(), "{target} is there");
+    }
+    making(&world, &callers).await;
+}
+
+/// A collection that does not exist may be made by who may make any.
+async fn making(world: &World, callers: &[Caller]) {
+    for (number, caller) in callers.iter().enumerate() {
+        let expected = match caller.is {
+            Is::Nobody | Is::Refused => Verdict::SignIn,
+            Is::Known { creates: true, .. } => Verdict::Allowed,
+            Is::Known { creates: false, .. } => Verdict::Forbidden,
+        };
+        let address = format!("/collections/new-{number}");
+        let mut headers = vec![("if-match", "\"none\"")];
+        headers.extend(caller.authorization.as_deref().map(|value| ("authorization", value)));
+        let response = world.ask(Method::PUT, &address, &headers).await;
+        assert_eq!(verdict(response, "new").await, expected, "{}", caller.name);
+    }
+}
+
+#[tokio::test]
+async fn every_route_answers_every_role_as_its_right_demands() {
+    check(World::in_memory().await).await;
+}
+
+#[tokio::test]
+async fn every_route_answers_every_role_as_its_right_demands_over_a_database() {
+    let directory = TempDir::new().unwrap();
+    check(World::in_database(directory.path()).await).await;
+}
