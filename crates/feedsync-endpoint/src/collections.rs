@@ -20,7 +20,7 @@ impl Endpoint {
                 return Err(error.into());
             }
         }
-        self.record_collection("create collection", &created.name, String::new()).await?;
+        self.record_collection("create", &created.name, String::new()).await?;
         Ok(created)
     }
 
@@ -47,7 +47,7 @@ impl Endpoint {
         changed.sort_unstable();
         changed.dedup();
         if !changed.is_empty() {
-            self.record_collection("change collection", name, changed.join(", ")).await?;
+            self.record_collection("set", name, changed.join(", ")).await?;
         }
         Ok(after)
     }
@@ -55,7 +55,7 @@ impl Endpoint {
     /// Removes a collection with all that it holds.
     pub async fn drop_collection(&self, name: &CollectionName) -> Result<(), EndpointError> {
         self.store.drop_collection(name).await?;
-        self.record_collection("remove collection", name, String::new()).await
+        self.record_collection("drop", name, String::new()).await
     }
 
     async fn record_collection(

@@ -194,11 +194,7 @@ async fn who_makes_a_collection_owns_it_and_the_record_tells_what_was_done() {
     let selection = ActSelection { limit: 9, ..ActSelection::default() };
     let acts = silent.store().acts(selection).await.unwrap();
     let told: Vec<_> = acts.iter().map(|act| (&*act.act.action, &*act.act.detail)).collect();
-    let expected = [
-        ("remove collection", ""),
-        ("change collection", "public, title"),
-        ("create collection", ""),
-    ];
+    let expected = [("drop", ""), ("set", "public, title"), ("create", "")];
     assert_eq!(told, expected);
     assert!(acts.iter().all(|act| act.act.user.as_ref() == Some(&name)));
 }
