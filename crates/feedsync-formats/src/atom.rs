@@ -39,16 +39,22 @@ pub(crate) fn begin(out: &mut String, head: &FeedHead<'_>, declarations: &str) {
     out.push_str("<author><name>");
     escape_text(out, head.author);
     out.push_str("</name></author>\n");
-    push_links(out, head, "link");
+    push_links(out, head, "link", None);
     if let Some(sharing) = head.sharing {
         push_sharing(out, sharing);
     }
 }
 
-/// Appends the links of a feed as Atom has them, under the given element name.
-pub(crate) fn push_links(out: &mut String, head: &FeedHead<'_>, name: &str) {
+/// Appends the links of a feed as Atom has them, under the given element name; those to parts of the
+/// feed say of which type they are, if it is told.
+pub(crate) fn push_links(
+    out: &mut String,
+    head: &FeedHead<'_>,
+    name: &str,
+    own_type: Option<&str>,
+) {
     let own = [("self", head.self_link), ("next", head.next)];
-    let own = own.into_iter().filter_map(|(rel, href)| Some((rel, href?, None)));
+    let own = own.into_iter().filter_map(|(rel, href)| Some((rel, href?, own_type)));
     for (rel, href, media_type) in
         own.chain(head.links.iter().map(|link| (link.rel, link.href, link.media_type)))
     {

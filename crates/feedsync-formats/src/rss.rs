@@ -1,9 +1,12 @@
 //! RSS 2.0: `rss` holds `channel` holds `item`; leniently also 0.9x and RSS 1.0, whose items stand
 //! beside the channel.
 
+use feedsync::Format;
+
 use crate::date::to_rfc822;
 use crate::feed::{Place, Role};
 use crate::head::FeedHead;
+use crate::names::media_type;
 use crate::sync::push_sharing;
 use crate::xml::escape_text;
 
@@ -41,7 +44,7 @@ pub(crate) fn begin(out: &mut String, head: &FeedHead<'_>, declarations: &str) {
         out.push_str(&format!("</{name}>\n"));
     }
     if links {
-        crate::atom::push_links(out, head, "atom:link");
+        crate::atom::push_links(out, head, "atom:link", Some(media_type(Format::Rss)));
     }
     if let Some(sharing) = head.sharing {
         push_sharing(out, sharing);

@@ -6,7 +6,7 @@ use std::path::Path;
 use feedsync_test::conformance::{Proof, Row, rows, tests};
 
 /// Families of clauses and their last number; every family counts from 1.
-const CLAUSES: [(&str, usize); 19] = [
+const CLAUSES: [(&str, usize); 20] = [
     ("F", 138),
     ("P", 14),
     ("S", 56),
@@ -23,6 +23,7 @@ const CLAUSES: [(&str, usize); 19] = [
     ("A", 20),
     ("AP", 23),
     ("AT", 11),
+    ("AR", 12),
     ("AD", 5),
     ("N", 14),
     ("reading ", 27),

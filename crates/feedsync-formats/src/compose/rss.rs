@@ -10,21 +10,32 @@ pub(super) fn text(entry: &Entry, extension: &str) -> String {
     let content = entry.content.as_deref().and_then(|text| html(text, &entry.content_type));
     let full = entry.summary.is_some() && content.is_some();
     let author = entry.author.clone().unwrap_or_default();
+    // An address with a name holds both (RSS has no other place for a name that belongs to it).
+    let is_simple = |text: &&str| !text.contains(['(', ')']);
+    let mail = author.email.as_deref();
+    let named = mail.filter(is_simple).zip(author.name.as_deref().filter(is_simple));
+    let mail = named
+        .map_or_else(|| mail.map(str::to_owned), |(mail, name)| Some(format!("{mail} ({name})")));
+    let creator = author.name.as_deref().filter(|_| named.is_none());
     let published = entry.published.or(entry.updated);
     let updated = entry.updated.filter(|updated| Some(*updated) != published);
     let mut out = String::from("<item");
     for (needed, prefix, namespace) in [
         (updated.is_some(), "atom", "http://www.w3.org/2005/Atom"),
         (full, "content", CONTENT),
-        (author.name.is_some(), "dc", DUBLIN_CORE),
+        (creator.is_some(), "dc", DUBLIN_CORE),
     ] {
         if needed {
             push_attribute(&mut out, &format!("xmlns:{prefix}"), Some(namespace));
         }
     }
     out.push('>');
-    let title = entry.title.as_deref().map(markup::escape);
-    push_element(&mut out, "title", Some(title.as_deref().unwrap_or_default()));
+    let summary = entry.summary.as_deref().map(markup::escape);
+    let description = summary.as_deref().or(content.as_deref());
+    // One of both is required, and an empty title says nothing beside the other.
+    let title = entry.title.as_deref().filter(|title| !title.is_empty()).map(markup::escape);
+    let none = Some("").filter(|_| description.is_none());
+    push_element(&mut out, "title", title.as_deref().or(none));
     push_element(&mut out, "link", entry.link());
     if let Some(id) = &entry.id {
         out.push_str("<guid isPermaLink=\"false\">");
@@ -33,8 +44,8 @@ pub(super) fn text(entry: &Entry, extension: &str) -> String {
     }
     push_element(&mut out, "pubDate", published.map(date::to_rfc822).as_deref());
     push_element(&mut out, "atom:updated", updated.map(|date| date.to_string()).as_deref());
-    push_element(&mut out, "dc:creator", author.name.as_deref());
-    push_element(&mut out, "author", author.email.as_deref());
+    push_element(&mut out, "dc:creator", creator);
+    push_element(&mut out, "author", mail.as_deref());
     for category in &entry.categories {
         out.push_str("<category");
         push_attribute(&mut out, "domain", category.scheme.as_deref());
@@ -50,8 +61,7 @@ pub(super) fn text(entry: &Entry, extension: &str) -> String {
         push_attribute(&mut out, "type", Some(link.media_type.as_deref().unwrap_or(unknown)));
         out.push_str("/>");
     }
-    let summary = entry.summary.as_deref().map(markup::escape);
-    push_element(&mut out, "description", summary.as_deref().or(content.as_deref()));
+    push_element(&mut out, "description", description);
     if full {
         push_element(&mut out, "content:encoded", content.as_deref());
     }

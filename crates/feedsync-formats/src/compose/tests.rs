@@ -135,6 +135,33 @@ fn a_summary_alone_shows_as_content_where_both_share_a_place() {
 }
 
 #[test]
+fn an_author_of_rss_is_an_address_with_a_name_or_a_name_alone() {
+    for (name, email, expected) in [
+        (Some("Anna"), Some("a@x.org"), "<author>a@x.org (Anna)</author>"),
+        (None, Some("a@x.org"), "<author>a@x.org</author>"),
+        (Some("Anna"), None, "<dc:creator>Anna</dc:creator>"),
+        (Some("A (B)"), Some("a@x.org"), "<dc:creator>A (B)</dc:creator><author>a@x.org</author>"),
+    ] {
+        let [name, email] = [name, email].map(|text| text.map(str::to_owned));
+        let author = Some(Person { name, email, uri: None });
+        let written = Entry { title: Some("t".to_owned()), author, ..Entry::default() };
+        let payload = compose(Format::Rss, &written);
+        assert!(payload.text.contains(expected), "{}", payload.text);
+        assert_eq!(entry(&payload).author, written.author);
+    }
+}
+
+#[test]
+fn an_untitled_item_of_rss_has_no_empty_title_beside_its_description() {
+    let entry = Entry { content: Some("text".to_owned()), ..Entry::default() };
+    let expected = "<item><description>text</description></item>";
+    for title in [None, Some(String::new())] {
+        let payload = compose(Format::Rss, &Entry { title, ..entry.clone() });
+        assert_eq!(&*payload.text, expected);
+    }
+}
+
+#[test]
 fn even_an_empty_entry_is_valid_in_every_format() {
     let atom = compose(Format::Atom, &Entry::default()).text;
     let (tree, _) = Tree::parse(&atom, Mode::Strict, &Limits::default()).unwrap();

@@ -214,3 +214,23 @@ async fn a_page_holds_a_hundred_items_if_nothing_else_is_asked() {
     assert_eq!(ids(&reading(&bytes(response).await)).len(), 100);
     assert_eq!(ids(&hub.feed(path(&next)).await), ["item0"]);
 }
+
+#[tokio::test]
+async fn a_listing_as_rss_names_itself_with_its_type_and_its_items_by_guid() {
+    let hub = hub().await;
+    add(&hub.endpoint, "a").await;
+    let body = document(&hub, &format!("{LISTING}.rss")).await;
+    let (head, item) = body.split_once("<item").unwrap();
+    for part in [
+        "<title>The notes &amp; more</title>",
+        "<link>http://localhost:4287/collections/notes.rss</link>",
+        "<description>The notes &amp; more</description>",
+        "<atom:link rel=\"self\" href=\"http://localhost:4287/collections/notes.rss\" \
+         type=\"application/rss+xml\"/>",
+    ] {
+        assert_eq!(head.matches(part).count(), 1, "{part} in {head}");
+    }
+    assert!(item.contains("<guid isPermaLink=\"false\">urn:x:note-a</guid>"), "{item}");
+    assert!(item.contains("<pubDate>Fri, 20 Nov 2026 10:00:00 GMT</pubDate>"), "{item}");
+    assert!(!item.contains("<atom:id"), "{item}");
+}
