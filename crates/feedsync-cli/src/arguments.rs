@@ -8,8 +8,9 @@ use feedsync::Format;
 use feedsync_store::EndpointName;
 
 use crate::commands;
-use crate::context::Context;
+use crate::context::{Context, data_directory};
 use crate::failure::{EXIT_CODES, Failure};
+use crate::source::Way;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -59,6 +60,9 @@ enum Command {
     List(commands::list::List),
     Rename(commands::rename::Rename),
     Drop(commands::drop::Drop),
+    Set(commands::set::Set),
+    Settings(commands::settings::Settings),
+    Purge(commands::purge::Purge),
     Add(commands::add::Add),
     Edit(commands::edit::Edit),
     Rm(commands::rm::Rm),
@@ -76,9 +80,21 @@ enum Command {
     Remote(commands::remote::Remote),
     Sync(commands::sync::Sync),
     Status(commands::status::Status),
+    Login(commands::login::Login),
+    Logout(commands::logout::Logout),
+    Logins(commands::logins::Logins),
     Backup(commands::backup::Backup),
     Restore(commands::restore::Restore),
+    Doctor(commands::doctor::Doctor),
     Serve(commands::serve::Serve),
+    #[command(subcommand)]
+    User(commands::user::User),
+    #[command(subcommand)]
+    Token(commands::token::Token),
+    Grant(commands::grant::Grant),
+    Revoke(commands::revoke::Revoke),
+    Grants(commands::grants::Grants),
+    Log(commands::log::Log),
     Merge(commands::merge::Merge),
     Validate(commands::validate::Validate),
     Convert(commands::convert::Convert),
@@ -91,6 +107,7 @@ impl Cli {
     pub(crate) async fn run(self) -> Result<(), Failure> {
         let Self { global, command } = self;
         let json = global.json;
+        let way = Way::new(data_directory(&global));
         let context = || Context::new(global);
         match command {
             Command::Init(command) => command.run(&context()?).await,
@@ -117,9 +134,22 @@ impl Cli {
             Command::Backup(command) => command.run(&context()?).await,
             Command::Restore(command) => command.run(&context()?).await,
             Command::Serve(command) => command.run(&context()?).await,
-            Command::Merge(command) => command.run(json).await,
-            Command::Validate(command) => command.run(json).await,
-            Command::Convert(command) => command.run().await,
+            Command::Set(command) => command.run(&context()?).await,
+            Command::Settings(command) => command.run(&context()?).await,
+            Command::Purge(command) => command.run(&context()?).await,
+            Command::Login(command) => command.run(&context()?).await,
+            Command::Logout(command) => command.run(&context()?).await,
+            Command::Logins(command) => command.run(&context()?).await,
+            Command::Doctor(command) => command.run(&context()?).await,
+            Command::User(command) => command.run(&context()?).await,
+            Command::Token(command) => command.run(&context()?).await,
+            Command::Grant(command) => command.run(&context()?).await,
+            Command::Revoke(command) => command.run(&context()?).await,
+            Command::Grants(command) => command.run(&context()?).await,
+            Command::Log(command) => command.run(&context()?).await,
+            Command::Merge(command) => command.run(json, &way).await,
+            Command::Validate(command) => command.run(json, &way).await,
+            Command::Convert(command) => command.run(&way).await,
             Command::Completions(command) => command.run(),
             Command::Man(command) => command.run(),
         }

@@ -4,14 +4,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use feedsync::ItemId;
-use feedsync_endpoint::Endpoint;
+use feedsync_endpoint::{Actor, Endpoint};
 use feedsync_store::{
-    CollectionName, EndpointName, Environment, PageLimit, SqliteStore, Store as _, StoreError,
-    StoredItem, SystemEnvironment,
+    CollectionName, EndpointName, Environment, PageLimit, People as _, SqliteStore, Store as _,
+    StoreError, StoredItem, SystemEnvironment, User, UserName,
 };
 
 use crate::arguments::Global;
 use crate::failure::Failure;
+use crate::source::Way;
 
 /// The global options, made ready.
 #[derive(Debug, Clone)]
@@ -35,13 +36,10 @@ pub(crate) struct Home {
 impl Context {
     /// From the global options.
     pub(crate) fn new(global: Global) -> Result<Self, Failure> {
-        let data = match global.data {
-            Some(data) => data,
-            None => default_directory().ok_or_else(|| {
-                Failure::usage("there is no home directory to keep the data in")
-                    .hint("name a directory: --data DIR, or FEEDSYNC_DATA")
-            })?,
-        };
+        let data = data_directory(&global).ok_or_else(|| {
+            Failure::usage("there is no home directory to keep the data in")
+                .hint("name a directory: --data DIR, or FEEDSYNC_DATA")
+        })?;
         Ok(Self { data, name: global.endpoint, json: global.json })
     }
 
@@ -74,6 +72,11 @@ impl Context {
         }
     }
 
+    /// The way out, with the logins of the data directory.
+    pub(crate) fn way(&self) -> Way {
+        Way::new(Some(self.data.clone()))
+    }
+
     /// How to call the program with the same data directory.
     pub(crate) fn command(&self, arguments: &str) -> String {
         if default_directory().as_deref() == Some(&*self.data) {
@@ -91,7 +94,16 @@ impl Context {
 
 impl Home {
     fn new(store: Arc<SqliteStore>, environment: Arc<dyn Environment>) -> Self {
-        Self { endpoint: Endpoint::new(Arc::clone(&store) as _, environment), store }
+        // Who may use the data directory needs not to sign in.
+        let local = Actor { user: None, address: Some("local".to_owned()) };
+        let endpoint = Endpoint::new(Arc::clone(&store) as _, environment).on_behalf_of(local);
+        Self { endpoint, store }
+    }
+
+    /// The user of that name.
+    pub(crate) async fn user(&self, name: &UserName) -> Result<User, Failure> {
+        let user = self.store.user(name).await?;
+        user.ok_or_else(|| StoreError::NoUser(name.clone()).into())
     }
 
     /// The one item of that id, or whose id begins so.
@@ -154,6 +166,11 @@ fn no_item(collection: &CollectionName, id: &str) -> Failure {
 
 fn environment() -> Arc<dyn Environment> {
     Arc::new(SystemEnvironment)
+}
+
+/// The directory that a person named, or the platform's.
+pub(crate) fn data_directory(global: &Global) -> Option<PathBuf> {
+    global.data.clone().or_else(default_directory)
 }
 
 /// Where the platform keeps a program's data.

@@ -4,8 +4,9 @@ use std::io;
 use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
-use feedsync_client::fetch::FetchError;
-use feedsync_endpoint::{EditFailure, EndpointError};
+use feedsync_client::LoginFileError;
+use feedsync_client::fetch::{FetchError, address};
+use feedsync_endpoint::{EditFailure, EndpointError, PeopleError, SettingError};
 use feedsync_formats::{ReadError, ReviseError};
 use feedsync_store::StoreError;
 
@@ -136,7 +137,16 @@ impl From<StoreError> for Failure {
             StoreError::NoRemote => {
                 Self::not_found(&error).hint("see them all: feedsync remote list")
             }
-            StoreError::CollectionExists(_) | StoreError::RemoteExists(_) => Self::refused(error),
+            StoreError::NoUser(_) => {
+                Self::not_found(&error).hint("see them all: feedsync user list")
+            }
+            StoreError::NoToken => {
+                Self::not_found(&error).hint("see them all: feedsync token list")
+            }
+            StoreError::CollectionExists(_)
+            | StoreError::RemoteExists(_)
+            | StoreError::UserExists(_)
+            | StoreError::LastAdministrator(_) => Self::refused(error),
             _ => Self::store(error),
         }
     }
@@ -147,11 +157,33 @@ impl From<EndpointError> for Failure {
         match error {
             EndpointError::Store(error) => error.into(),
             EndpointError::NoItem { .. } => Self::not_found(error),
-            EndpointError::ItemExists { .. }
-            | EndpointError::Setting(_)
-            | EndpointError::Clock => Self::refused(error),
+            EndpointError::ItemExists { .. } | EndpointError::Setting(_) | EndpointError::Clock => {
+                Self::refused(error)
+            }
             EndpointError::Edit(failure) => failure.into(),
         }
+    }
+}
+
+impl From<PeopleError> for Failure {
+    fn from(error: PeopleError) -> Self {
+        match error {
+            PeopleError::Store(error) => error.into(),
+            PeopleError::NotAdministrator(_) => Self::refused(error).hint("add --administrator"),
+            PeopleError::Hash(_) => Self::store(error),
+        }
+    }
+}
+
+impl From<SettingError> for Failure {
+    fn from(error: SettingError) -> Self {
+        Self::refused(error)
+    }
+}
+
+impl From<LoginFileError> for Failure {
+    fn from(error: LoginFileError) -> Self {
+        Self::store(error)
     }
 }
 
@@ -171,6 +203,12 @@ impl From<FetchError> for Failure {
     fn from(error: FetchError) -> Self {
         match error {
             FetchError::Address { .. } => Self::usage(error),
+            FetchError::Insecure { .. } => Self::refused(error),
+            FetchError::Status { status, ref url, .. } if status.as_u16() == 401 => {
+                let origin = address(url).map(|url| url.origin().ascii_serialization());
+                let hub = origin.unwrap_or_else(|_| "URL".to_owned());
+                Self::network(error).hint(format!("log in: feedsync login {hub}"))
+            }
             _ => Self::network(error),
         }
     }

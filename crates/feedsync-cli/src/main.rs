@@ -6,6 +6,7 @@ mod commands;
 mod context;
 mod failure;
 mod output;
+mod secret;
 mod source;
 mod view;
 

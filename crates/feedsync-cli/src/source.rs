@@ -4,7 +4,8 @@ use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use feedsync::Payload;
-use feedsync_client::fetch::{Fetcher, Policy, Private, address, shown_text};
+use feedsync_client::LoginFile;
+use feedsync_client::fetch::{Fetcher, Logins, Policy, Private, address, shown_text};
 use feedsync_formats::{Limits, Mode, ReadOptions, read_item};
 
 use crate::failure::Failure;
@@ -25,11 +26,11 @@ pub(crate) struct Source {
 
 impl Source {
     /// Reads a file, `-` for standard input, or an `http` or `https` address.
-    pub(crate) async fn load(name: &str) -> Result<Self, Failure> {
+    pub(crate) async fn load(name: &str, way: &Way) -> Result<Self, Failure> {
         if name.starts_with("http://") || name.starts_with("https://") {
             let shown = shown_text(name);
             let _progress = Progress::spinner(&format!("reading {shown}"));
-            let response = fetcher()?.document(address(name)?, ACCEPT).await?;
+            let response = way.fetcher()?.document(address(name)?, ACCEPT).await?;
             // It becomes the base of relative links in what is imported, so it must hold no secret.
             let address = shown_text(response.url().as_str());
             let bytes = response.bytes().to_vec();
@@ -61,8 +62,25 @@ impl Source {
 }
 
 /// The way out, for what a person asks on their own command line.
-pub(crate) fn fetcher() -> Result<Fetcher, Failure> {
-    Ok(Fetcher::new(Policy::new(Private::Allowed))?)
+pub(crate) struct Way {
+    /// Where their logins are kept, if anywhere.
+    logins: Option<PathBuf>,
+}
+
+impl Way {
+    /// With the logins of a data directory.
+    pub(crate) fn new(data: Option<PathBuf>) -> Self {
+        Self { logins: data }
+    }
+
+    /// What fetches.
+    pub(crate) fn fetcher(&self) -> Result<Fetcher, Failure> {
+        let logins = match &self.logins {
+            Some(directory) => LoginFile::within(directory).read()?,
+            None => Logins::default(),
+        };
+        Ok(Fetcher::new(Policy::new(Private::Allowed))?.signed_in(logins)?)
+    }
 }
 
 /// Writes a document to a file, or to standard output where none is named.

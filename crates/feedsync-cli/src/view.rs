@@ -1,5 +1,7 @@
 //! Items as people and programs see them.
 
+pub(crate) mod people;
+
 use feedsync::{Item, Payload, Update, Version};
 use feedsync_client::fetch::shown_text;
 use feedsync_formats::{Entry, entry};
@@ -80,8 +82,13 @@ fn by(update: &Update) -> Value {
     update.by().map(|by| by.as_str()).into()
 }
 
-fn moment(moment: Moment) -> Value {
+pub(crate) fn moment(moment: Moment) -> Value {
     moment.timestamp().map(|when| when.to_string()).into()
+}
+
+/// A moment in a table.
+pub(crate) fn shown(moment: Moment) -> String {
+    moment.timestamp().map(|when| when.to_string()).unwrap_or_default()
 }
 
 /// A collection: an element of `list --json`.

@@ -6,6 +6,7 @@
 mod app;
 mod atom;
 mod blobs;
+mod categories;
 mod compose;
 mod context;
 mod control;
@@ -47,6 +48,7 @@ pub use app::{
     service_document,
 };
 pub use blobs::{Blob, blobs};
+pub use categories::{CategoryList, read_categories};
 pub use compose::compose;
 pub use control::is_draft;
 pub use date::to_rfc822 as http_date;

@@ -38,7 +38,7 @@ impl Add {
         let endpoint = context.open()?.endpoint;
         let format = endpoint.collection(&self.collection).await?.format;
         let id = endpoint.new_id();
-        let payload = self.content.compose(&endpoint, &id, format).await?;
+        let payload = self.content.compose(&context.way(), &endpoint, &id, format).await?;
         let noconflicts = self.noconflicts.then_some(true);
         let creation = Creation { noconflicts, deleted: false };
         endpoint.add(&self.collection, id.clone(), creation, payload).await?;

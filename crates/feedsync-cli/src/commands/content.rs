@@ -6,7 +6,7 @@ use feedsync_endpoint::Endpoint;
 use feedsync_formats::{ContentType, Revision, entry};
 
 use crate::failure::Failure;
-use crate::source::Source;
+use crate::source::{Source, Way};
 
 /// New content.
 #[derive(Debug, Args)]
@@ -32,12 +32,13 @@ impl Content {
     /// The payload of a new item of this id.
     pub(crate) async fn compose(
         self,
+        way: &Way,
         endpoint: &Endpoint,
         id: &ItemId,
         format: Format,
     ) -> Result<Payload, Failure> {
         if let Some(file) = &self.file {
-            return Source::load(file).await?.entry();
+            return Source::load(file, way).await?.entry();
         }
         Ok(endpoint.compose(format, id, self.title, self.content))
     }
@@ -45,11 +46,12 @@ impl Content {
     /// The payload with the new content in place of the old; all else stays byte for byte.
     pub(crate) async fn revise(
         self,
+        way: &Way,
         endpoint: &Endpoint,
         payload: &Payload,
     ) -> Result<Payload, Failure> {
         if let Some(file) = &self.file {
-            return Source::load(file).await?.entry();
+            return Source::load(file, way).await?.entry();
         }
         let revision = Revision {
             title: self.title,

@@ -11,7 +11,7 @@ use crate::arguments;
 use crate::commands::import::{Upgraded, upgraded};
 use crate::failure::{Failure, warn};
 use crate::output::text;
-use crate::source::{self, Source};
+use crate::source::{self, Source, Way};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -38,8 +38,8 @@ pub(crate) struct Convert {
 }
 
 impl Convert {
-    pub(crate) async fn run(self) -> Result<(), Failure> {
-        let source = Source::load(&self.file).await?;
+    pub(crate) async fn run(self, way: &Way) -> Result<(), Failure> {
+        let source = Source::load(&self.file, way).await?;
         let options = ReadOptions::tolerant();
         let Feed { title, items, refused } = if sse::uses_sse(&source.bytes, &options) {
             let document = sse::Document::read(&source.bytes, &options)

@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 
 use clap::Args;
 use feedsync::Format;
-use feedsync_store::{CollectionName, NewCollection, Store as _};
+use feedsync_endpoint::{MediaRange, Settings};
+use feedsync_store::{CollectionName, NewCollection};
 
 use crate::arguments;
+use crate::commands::set;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::{output, view};
@@ -15,9 +17,13 @@ const EXAMPLES: &str = "\
 Examples:
   feedsync create notes
   feedsync create feeds --title 'What I read' --format opml
+  feedsync create photos --accept 'image/*' --accept video/mp4 --categories topics.xml
+  feedsync create news --set public=true --set keep.age=365d
 ";
 
 /// Create a collection
+///
+/// `set` changes its settings later, and its help explains them.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Create {
@@ -29,15 +35,37 @@ pub(crate) struct Create {
     /// Write new items in this format; items of others keep theirs
     #[arg(long, value_name = "F", default_value = "atom", value_parser = arguments::format())]
     format: Format,
+    /// Let AtomPub clients create media of this type, such as 'image/*' (can be repeated)
+    #[arg(long, value_name = "TYPE")]
+    accept: Vec<MediaRange>,
+    /// Let entries have the categories of FILE only: JSON or XML (app:categories)
+    #[arg(long, value_name = "FILE")]
+    categories: Option<String>,
+    /// Set NAME to VALUE, as `set` does (can be repeated)
+    #[arg(long, value_name = "NAME=VALUE")]
+    set: Vec<String>,
 }
 
 impl Create {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
         let home = context.open()?;
-        let Self { collection: name, title, format } = self;
+        let Self { collection: name, title, format, accept, categories, set } = self;
         let title = title.unwrap_or_else(|| name.to_string());
-        let new = NewCollection { name, title, format, settings: BTreeMap::new() };
-        let collection = home.store.create_collection(new).await?;
+        let mut wanted = Settings::default();
+        let way = context.way();
+        for setting in &set {
+            set::assign_pair(&mut wanted, setting, &way).await?;
+        }
+        if !accept.is_empty() {
+            wanted.accept = accept;
+        }
+        if let Some(file) = &categories {
+            set::assign(&mut wanted, "categories", file, &way).await?;
+        }
+        let mut settings = BTreeMap::new();
+        wanted.write(&mut settings);
+        let new = NewCollection { name, title, format, settings };
+        let collection = home.endpoint.create_collection(new).await?;
         if context.json {
             return output::json(&view::collection(&collection));
         }

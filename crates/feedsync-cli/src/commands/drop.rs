@@ -1,7 +1,7 @@
 //! `feedsync drop`
 
 use clap::Args;
-use feedsync_store::{CollectionName, Store as _};
+use feedsync_store::CollectionName;
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -24,7 +24,7 @@ pub(crate) struct Drop {
 
 impl Drop {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
-        context.open()?.store.drop_collection(&self.collection).await?;
+        context.open()?.endpoint.drop_collection(&self.collection).await?;
         output::line(format!("dropped {}", self.collection))
     }
 }

@@ -46,7 +46,7 @@ impl Edit {
         let payload = if self.content.is_empty() {
             with_text(&home.endpoint, old, edited(old)?)?
         } else {
-            self.content.revise(&home.endpoint, old).await?
+            self.content.revise(&context.way(), &home.endpoint, old).await?
         };
         if payload == *old {
             return Err(Failure::refused("nothing changed"));

@@ -47,7 +47,7 @@ impl Import {
             _ => return Err(Failure::usage("give a collection and one file or address")),
         };
         home.endpoint.collection(&collection).await?;
-        let source = Source::load(source).await?;
+        let source = Source::load(source, &context.way()).await?;
         let tolerant = ReadOptions::tolerant();
         let progress = Progress::spinner("importing");
         let outcome = if sse::uses_sse(&source.bytes, &tolerant) {

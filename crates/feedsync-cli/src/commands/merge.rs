@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::commands::import::{Upgraded, counts_value, item_values, refusal, summary, upgraded};
 use crate::failure::{Failure, warn};
 use crate::output;
-use crate::source::{self, Source};
+use crate::source::{self, Source, Way};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -46,9 +46,9 @@ enum ReportFormat {
 }
 
 impl Merge {
-    pub(crate) async fn run(self, json: bool) -> Result<(), Failure> {
-        let local = Source::load(&self.local).await?;
-        let incoming = Source::load(&self.incoming).await?;
+    pub(crate) async fn run(self, json: bool, way: &Way) -> Result<(), Failure> {
+        let local = Source::load(&self.local, way).await?;
+        let incoming = Source::load(&self.incoming, way).await?;
         let options = ReadOptions::tolerant();
         let is_sse = |source: &Source| sse::uses_sse(&source.bytes, &options);
         // Items of INCOMING that cannot be read are refused too, and have no report.

@@ -1,7 +1,7 @@
 //! `feedsync rename`
 
 use clap::Args;
-use feedsync_store::{CollectionChange, CollectionName, Store as _};
+use feedsync_store::{CollectionChange, CollectionName};
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -26,9 +26,9 @@ pub(crate) struct Rename {
 
 impl Rename {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
-        let home = context.open()?;
         let change = CollectionChange { name: Some(self.new), ..CollectionChange::default() };
-        let collection = home.store.change_collection(&self.collection, change).await?;
+        let collection =
+            context.open()?.endpoint.change_collection(&self.collection, change).await?;
         if context.json {
             return output::json(&view::collection(&collection));
         }

@@ -62,7 +62,10 @@ impl Resolve {
             }
             None if self.keep_winner => Keep::Winner,
             None => {
-                let payload = self.content.revise(&home.endpoint, &seen.winner.payload).await?;
+                let payload = {
+                    let way = context.way();
+                    self.content.revise(&way, &home.endpoint, &seen.winner.payload).await?
+                };
                 Keep::Content { payload, deleted: None }
             }
         };

@@ -17,7 +17,6 @@ use crate::context::{Context, Home};
 use crate::failure::{Failure, warn};
 use crate::output::progress::Progress;
 use crate::output::{self, BOLD, text};
-use crate::source::fetcher;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -57,7 +56,7 @@ pub(crate) struct Sync {
 impl Sync {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
         let home = context.open()?;
-        let session = Session::new(home.endpoint.clone(), fetcher()?);
+        let session = Session::new(home.endpoint.clone(), context.way().fetcher()?);
         let (remotes, new) = self.remotes(context, &home).await?;
         let direction = match (self.pull, self.push) {
             (false, false) => Direction::BOTH,

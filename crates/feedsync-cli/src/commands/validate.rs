@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::failure::Failure;
 use crate::output::{self, text};
-use crate::source::Source;
+use crate::source::{Source, Way};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -28,11 +28,11 @@ pub(crate) struct Validate {
 }
 
 impl Validate {
-    pub(crate) async fn run(self, json: bool) -> Result<(), Failure> {
+    pub(crate) async fn run(self, json: bool, way: &Way) -> Result<(), Failure> {
         let mut any_fault = false;
         let mut values = Vec::new();
         for name in &self.sources {
-            let source = Source::load(name).await?;
+            let source = Source::load(name, way).await?;
             let findings = check(&source.bytes);
             let faults = findings.faults();
             any_fault |= faults > 0;

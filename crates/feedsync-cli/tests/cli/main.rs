@@ -5,7 +5,11 @@ mod support;
 
 mod collections;
 mod conflicts;
+mod doctor;
 mod documents;
 mod feeds;
 mod items;
+mod logins;
 mod output;
+mod people;
+mod settings;

@@ -1,0 +1,127 @@
+//! `feedsync doctor`
+
+mod checks;
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output::{self, progress::Progress, text};
+
+const EXAMPLES: &str = "\
+Examples:
+  feedsync doctor
+  feedsync --data /var/lib/feedsync doctor --json
+";
+
+/// Check a data directory: its files, the database, collections, people and remotes
+///
+/// Nothing is changed, but that opening a copy makes it sign anew, as always. Each finding is a fault, which
+/// somebody has to mend, or a warning. Exits with 1 if there is a fault, with 5 if the data directory cannot
+/// be opened at all.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Doctor {}
+
+/// How bad a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Severity {
+    /// Somebody should know.
+    Warning,
+    /// Somebody has to mend it.
+    Fault,
+}
+
+/// Something that is not as it should be.
+#[derive(Debug)]
+struct Finding {
+    severity: Severity,
+    /// What was checked: `files`, `database`, `counts`, `settings`, `tokens`, `people`,
+    /// `remotes`, `blobs`, `logins`.
+    check: &'static str,
+    /// The file, collection or user, if it is about one.
+    about: Option<String>,
+    message: String,
+    advice: Option<String>,
+}
+
+impl Finding {
+    fn fault(check: &'static str, message: impl ToString) -> Self {
+        let message = message.to_string();
+        Self { severity: Severity::Fault, check, about: None, message, advice: None }
+    }
+
+    fn warning(check: &'static str, message: impl ToString) -> Self {
+        Self { severity: Severity::Warning, ..Self::fault(check, message) }
+    }
+
+    fn about(self, about: impl ToString) -> Self {
+        Self { about: Some(about.to_string()), ..self }
+    }
+
+    fn advice(self, advice: impl ToString) -> Self {
+        Self { advice: Some(advice.to_string()), ..self }
+    }
+
+    fn word(&self) -> &'static str {
+        match self.severity {
+            Severity::Warning => "warning",
+            Severity::Fault => "fault",
+        }
+    }
+
+    fn value(&self) -> Value {
+        json!({
+            "severity": self.word(),
+            "check": self.check,
+            "about": self.about,
+            "message": self.message,
+            "advice": self.advice,
+        })
+    }
+
+    fn text(&self) -> String {
+        let about = self.about.as_ref().map_or(String::new(), |about| format!("{about}: "));
+        let mut out =
+            format!("{}: {}: {}{}\n", self.word(), self.check, about, text::line(&self.message));
+        if let Some(advice) = &self.advice {
+            out.push_str(&format!("  {}\n", text::line(advice)));
+        }
+        out
+    }
+}
+
+impl Doctor {
+    pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
+        let progress = Progress::spinner("checking");
+        // Before anything is opened: the database gives its companions the permissions it has.
+        let mut findings = checks::files(&context.data);
+        let home = context.open()?;
+        findings.extend(checks::all(context, &home).await?);
+        drop(progress);
+        let faults = findings.iter().filter(|found| found.severity == Severity::Fault).count();
+        if context.json {
+            let identity = home.endpoint.identity().await?;
+            output::json(&json!({
+                "data": context.data.display().to_string(),
+                "name": identity.name.as_str(),
+                "by": identity.by.as_str(),
+                "retired": identity.retired.len(),
+                "sound": faults == 0,
+                "findings": findings.iter().map(Finding::value).collect::<Value>(),
+            }))?;
+        } else {
+            output::print(&findings.iter().map(Finding::text).collect::<String>())?;
+            output::line(match (faults, findings.len()) {
+                (0, 0) => format!("{}: all is well", context.data.display()),
+                (faults, all) => {
+                    let warnings = text::count((all - faults) as u64, "warning");
+                    let faults = text::count(faults as u64, "fault");
+                    format!("{}: {faults}, {warnings}", context.data.display())
+                }
+            })?;
+        }
+        if faults > 0 { Err(Failure::Faults) } else { Ok(()) }
+    }
+}

@@ -1,0 +1,197 @@
+//! What is checked of a data directory.
+
+use std::fs;
+use std::path::Path;
+
+use feedsync_client::fetch::shown_text;
+use feedsync_client::{LoginFile, LoginFileError};
+use feedsync_endpoint::Settings;
+use feedsync_store::{
+    Collection, CollectionName, Digest, PageLimit, People as _, Store as _, StoreError,
+};
+
+use super::Finding;
+use crate::context::{Context, Home};
+use crate::failure::Failure;
+use crate::output::text;
+use crate::view::people;
+
+/// Times that a collection is counted while others write into it.
+const TRIES: usize = 3;
+
+/// Missing blobs that are counted.
+const MOST_BLOBS: usize = 10_000;
+
+/// Nobody but its owner reads a data directory: it holds items, hashes of passwords, and logins.
+#[cfg(unix)]
+pub(super) fn files(directory: &Path) -> Vec<Finding> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let mode = |path: &Path| Some(path.metadata().ok()?.permissions().mode() & 0o777);
+    let mut findings = Vec::new();
+    if let Some(mode) = mode(directory).filter(|mode| mode & 0o077 != 0) {
+        let message = format!("others may look into the directory (mode {mode:03o})");
+        let advice = format!("chmod 700 {}", directory.display());
+        findings.push(Finding::warning("files", message).about(directory.display()).advice(advice));
+    }
+    let mut names: Vec<_> =
+        fs::read_dir(directory).into_iter().flatten().flatten().map(|file| file.path()).collect();
+    names.sort();
+    for path in names {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let ours = name.starts_with("feedsync.") || name.starts_with(LoginFile::NAME);
+        if let Some(mode) = mode(&path).filter(|mode| ours && mode & 0o077 != 0) {
+            let message = format!("others may use the file (mode {mode:03o})");
+            let advice = format!("chmod 600 {}", path.display());
+            findings.push(Finding::fault("files", message).about(path.display()).advice(advice));
+        }
+    }
+    findings
+}
+
+/// Other systems have other permissions.
+#[cfg(not(unix))]
+pub(super) fn files(_: &Path) -> Vec<Finding> {
+    Vec::new()
+}
+
+/// All that an open store tells.
+pub(super) async fn all(context: &Context, home: &Home) -> Result<Vec<Finding>, Failure> {
+    let mut findings = Vec::new();
+    for fault in home.store.check().await? {
+        let restore = context.command_at("NEW", "restore --from BACKUP");
+        let advice = format!("go on from a backup: {restore}");
+        findings.push(Finding::fault("database", fault).advice(advice));
+    }
+    for collection in home.store.collections().await? {
+        findings.extend(settings(context, &collection));
+        findings.extend(counts(home, &collection.name).await?);
+        findings.extend(blobs(context, home, &collection.name).await?);
+    }
+    findings.extend(users(context, home).await?);
+    findings.extend(remotes(context, home).await?);
+    findings.extend(logins(context));
+    Ok(findings)
+}
+
+fn settings(context: &Context, collection: &Collection) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (name, value) in &collection.settings {
+        let found = if !Settings::NAMES.contains(&&**name) {
+            let message = format!("this version does not know the setting {name:?}");
+            Some(Finding::warning("settings", message))
+        } else {
+            Settings::default().set(name, value).err().map(|error| {
+                let again = context.command(&format!("set {} {name}=default", collection.name));
+                Finding::fault("settings", error).advice(format!("take it back: {again}"))
+            })
+        };
+        findings.extend(found.map(|found| found.about(&collection.name)));
+    }
+    findings
+}
+
+/// The numbers that a collection is listed with, and what is in it. While others write, they are
+/// compared again.
+async fn counts(home: &Home, name: &CollectionName) -> Result<Option<Finding>, Failure> {
+    for _ in 0..TRIES {
+        let Some(before) = home.store.collection(name).await? else { return Ok(None) };
+        let found = match count(home, name).await {
+            Ok(found) => found,
+            Err(error @ StoreError::Damaged(_)) => {
+                return Ok(Some(Finding::fault("database", error).about(name)));
+            }
+            Err(StoreError::NoCollection(_)) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let after = home.store.collection(name).await?;
+        let stood_still = after.is_some_and(|after| {
+            (after.epoch, after.last, after.horizon) == (before.epoch, before.last, before.horizon)
+        });
+        let told = [before.live, before.deleted, before.conflicted];
+        if told == found {
+            return Ok(None);
+        }
+        if stood_still {
+            let message = format!(
+                "it is said to hold {} items, {} tombstones and {} conflicts, and holds {}, {} and {}",
+                told[0], told[1], told[2], found[0], found[1], found[2]
+            );
+            return Ok(Some(Finding::fault("counts", message).about(name)));
+        }
+    }
+    let message = "it changes too fast to be counted";
+    Ok(Some(Finding::warning("counts", message).about(name)))
+}
+
+async fn count(home: &Home, name: &CollectionName) -> Result<[u64; 3], StoreError> {
+    let mut found = [0; 3];
+    let mut after = None;
+    loop {
+        let page = home.store.items_by_id(name, after.as_ref(), PageLimit::items(1_000)).await?;
+        for stored in &page.items {
+            found[usize::from(stored.item.winner.deleted)] += 1;
+            found[2] += u64::from(!stored.item.conflicts.is_empty());
+        }
+        after = page.items.last().map(|stored| stored.item.id.clone());
+        if !page.more || after.is_none() {
+            return Ok(found);
+        }
+    }
+}
+
+async fn blobs(
+    context: &Context,
+    home: &Home,
+    name: &CollectionName,
+) -> Result<Option<Finding>, Failure> {
+    let lost = home.store.lost_blobs(name, Digest::from_bytes([0; 32]), MOST_BLOBS).await?;
+    let Some(first) = lost.first() else { return Ok(None) };
+    let more = if lost.len() == MOST_BLOBS { " or more" } else { "" };
+    let count = text::count(lost.len() as u64, "file");
+    let message = format!("items name {count}{more} not here, such as {first}");
+    let sync = context.command(&format!("sync {name}"));
+    let advice = format!("they are asked for again by: {sync}");
+    Ok(Some(Finding::warning("blobs", message).about(name).advice(advice)))
+}
+
+async fn users(context: &Context, home: &Home) -> Result<Vec<Finding>, Failure> {
+    let mut findings = Vec::new();
+    let users = home.store.users().await?;
+    if !users.is_empty() && !users.iter().any(feedsync_store::User::may_administer) {
+        findings.push(Finding::fault("people", "no administrator can sign in"));
+    }
+    let now = home.endpoint.environment().now();
+    for user in &users {
+        let tokens = home.store.tokens(&user.name).await?;
+        for token in tokens.iter().filter(|token| people::is_expired(token, now)) {
+            let id = people::token_id(token);
+            let revoke = context.command(&format!("token revoke {id}"));
+            let message = format!("the token {id} has expired");
+            let found = Finding::warning("tokens", message).about(&user.name);
+            findings.push(found.advice(format!("forget it: {revoke}")));
+        }
+    }
+    Ok(findings)
+}
+
+async fn remotes(context: &Context, home: &Home) -> Result<Vec<Finding>, Failure> {
+    let mut findings = Vec::new();
+    for remote in home.store.remotes(None).await? {
+        let Some(failure) = &remote.state.failure else { continue };
+        let times = text::count(u64::from(remote.state.failures), "failure");
+        let url = shown_text(&remote.url);
+        let message = format!("{} ({times})", text::line(failure));
+        let again = context.command(&format!("sync {} {}", remote.collection, remote.id.0));
+        let found = Finding::warning("remotes", message).about(text::line(&url));
+        findings.push(found.advice(format!("try again: {again}")));
+    }
+    Ok(findings)
+}
+
+fn logins(context: &Context) -> Option<Finding> {
+    match LoginFile::within(&context.data).read() {
+        // That others can read it is among the files.
+        Ok(_) | Err(LoginFileError::Open { .. }) => None,
+        Err(error) => Some(Finding::fault("logins", error)),
+    }
+}

@@ -1,0 +1,84 @@
+//! `feedsync login`
+
+use clap::Args;
+use feedsync_client::LoginFile;
+use feedsync_client::fetch::{
+    FetchError, Fetched, Fetcher, Login as Kept, LoginOrigin, Logins, Policy, Private, Request,
+    Url, address,
+};
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output::progress::Progress;
+use crate::{output, secret};
+
+const EXAMPLES: &str = "\
+Examples:
+  feedsync login https://hub.example           # asks for a token
+  feedsync login https://hub.example --stdin < anna.token
+  feedsync login https://hub.example --user anna
+";
+
+/// Log in to a hub: keep a token, or a name and its password, for what is asked of it
+///
+/// It is kept in the data directory in a file for you alone, and sent to this scheme, host and port only:
+/// by no redirect to another one, and by plain HTTP to this machine only. It is tried at the hub first.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Login {
+    /// The hub, or a collection of it
+    url: String,
+    /// Give a password of this user instead of a token
+    #[arg(long, value_name = "NAME")]
+    user: Option<String>,
+    /// Read the token or password from the first line of standard input [default: ask on the terminal]
+    #[arg(long)]
+    stdin: bool,
+}
+
+impl Login {
+    pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
+        let url = address(&self.url)?;
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(Failure::usage("the address holds a name or a password").hint(
+                "leave them out; the password is asked for: feedsync login URL --user NAME",
+            ));
+        }
+        let origin = LoginOrigin::of(&url)?;
+        let what = if self.user.is_some() { "Password" } else { "Token" };
+        let given = secret::ask(&format!("{what} for {origin}: "), self.stdin, "--stdin")?;
+        let login = match self.user {
+            Some(user) => Kept::password(user, given),
+            None => Kept::token(given),
+        };
+        let login = login.map_err(Failure::refused)?;
+        check(&url, &origin, &login).await?;
+        let said = format!("logged in to {origin}");
+        LoginFile::within(&context.data).change(|logins| logins.keep(origin, login))?;
+        output::line(said)
+    }
+}
+
+/// Asks the hub whether it knows the login. What it then allows is another matter.
+async fn check(url: &Url, origin: &LoginOrigin, login: &Kept) -> Result<(), Failure> {
+    let _progress = Progress::spinner(&format!("asking {origin}"));
+    let mut logins = Logins::default();
+    logins.keep(origin.clone(), login.clone());
+    let fetcher = Fetcher::new(Policy::new(Private::Allowed))?.signed_in(logins)?;
+    let mut asked = url.clone();
+    if asked.path() == "/" {
+        asked.set_path("/collections");
+    }
+    let refused = || Failure::refused(format!("{origin} does not accept it; nothing was kept"));
+    match fetcher.fetch(Request::read(asked).accept("*/*")).await {
+        Ok(Fetched::Answer(answer)) if answer.url().origin() != url.origin() => {
+            let elsewhere = answer.url().origin().ascii_serialization();
+            Err(Failure::refused(format!("{origin} sends on to {elsewhere}"))
+                .hint(format!("if you trust it: feedsync login {elsewhere}")))
+        }
+        Ok(_) => Ok(()),
+        Err(FetchError::Status { status, .. }) if status.as_u16() == 401 => Err(refused()),
+        Err(FetchError::Status { status, .. }) if matches!(status.as_u16(), 403 | 404) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,147 @@
+//! `feedsync set`
+
+use clap::Args;
+use feedsync_endpoint::Settings;
+use feedsync_store::{CollectionChange, CollectionName};
+use serde_json::{Value, json};
+
+use crate::commands::settings;
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::source::{Source, Way};
+
+const EXAMPLES: &str = "\
+Examples:
+  feedsync set notes public=true
+  feedsync set notes keep.age=365d keep.count=10000 keep.tombstones=90d
+  feedsync set photos accept='image/*,video/mp4' categories=topics.xml
+  feedsync set notes keep.age=default          # no limit again
+
+Settings:
+  accept            what AtomPub clients may create: media ranges with commas between, none for nothing
+                    [default: application/atom+xml;type=entry]
+  categories        a file of JSON or XML (app:categories): the only categories that entries may have, or
+                    the offered ones, if it says that they are not fixed
+  drafts            true hides items with app:draft from those who may not edit
+  preconditions     true refuses an edit that does not say what it is based on (428)
+  keep_stale_edits  true keeps an edit of an old version as a conflict, instead of refusing it (412)
+  keep.age          live items are kept so long after their last change
+  keep.count        so many live items are kept, those that changed last
+  keep.tombstones   tombstones are kept so long
+  expires           subscribers have to ask again within so long
+  public            true lets everybody read it without signing in
+A period is a whole number and s, m, h or d. NAME=default takes a setting back.
+";
+
+/// Change settings of a collection
+///
+/// All that are named are changed, or none.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Set {
+    /// The collection
+    collection: CollectionName,
+    /// What to set
+    #[arg(value_name = "NAME=VALUE", required = true)]
+    settings: Vec<String>,
+}
+
+impl Set {
+    pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
+        let home = context.open()?;
+        let mut stored = home.endpoint.collection(&self.collection).await?.settings;
+        // One that cannot be read any more can be taken back all the same.
+        for setting in &self.settings {
+            if let Some((name, "default")) = setting.split_once('=') {
+                stored.remove(name);
+            }
+        }
+        let mut changed = Settings::read(&stored)?;
+        for setting in &self.settings {
+            assign_pair(&mut changed, setting, &context.way()).await?;
+        }
+        changed.write(&mut stored);
+        let change = CollectionChange { settings: Some(stored), ..CollectionChange::default() };
+        home.endpoint.change_collection(&self.collection, change).await?;
+        settings::print(context, &changed)
+    }
+}
+
+/// Sets one that is given as `NAME=VALUE`.
+pub(crate) async fn assign_pair(
+    settings: &mut Settings,
+    setting: &str,
+    way: &Way,
+) -> Result<(), Failure> {
+    let (name, value) = setting.split_once('=').ok_or_else(|| {
+        Failure::usage(format!("{setting:?} is not NAME=VALUE"))
+            .hint("see the names: feedsync help set")
+    })?;
+    assign(settings, name, value, way).await
+}
+
+/// Sets one as a person writes it.
+pub(crate) async fn assign(
+    settings: &mut Settings,
+    name: &str,
+    value: &str,
+    way: &Way,
+) -> Result<(), Failure> {
+    let (whole, part) = match name.split_once('.') {
+        Some((whole, part)) => (whole, Some(part)),
+        None => (name, None),
+    };
+    let default = value == "default";
+    let json = match (whole, part) {
+        ("keep", Some(part)) => {
+            let mut keep = json!(settings.keep);
+            keep[part] = match value {
+                _ if default => Value::Null,
+                _ if part == "count" => number(name, value)?,
+                _ => value.into(),
+            };
+            keep
+        }
+        (_, Some(_)) | ("keep", None) => {
+            return Err(Failure::usage(format!("there is no setting {name:?}"))
+                .hint("see the names: feedsync help set"));
+        }
+        _ if default => Settings::default().members().remove(whole).unwrap_or_default(),
+        ("accept", None) if value == "none" => json!([]),
+        ("accept", None) => value.split(',').map(str::trim).collect(),
+        ("categories", None) => categories(value, way).await?,
+        ("expires", None) => value.into(),
+        // Whatever else there is, is true or false; what is not, is refused by its name.
+        _ => serde_json::from_str(value).unwrap_or_else(|_| value.into()),
+    };
+    Ok(settings.set(whole, &json.to_string())?)
+}
+
+fn number(name: &str, value: &str) -> Result<Value, Failure> {
+    let number: u64 = value.parse().map_err(|_| {
+        Failure::refused(format!("the setting {name:?} cannot be {value:?}: it is a number"))
+    })?;
+    Ok(number.into())
+}
+
+/// Reads a list of categories: JSON as `settings --json` prints it, or XML. They are fixed unless the
+/// file says otherwise: who names categories for a collection means these.
+async fn categories(file: &str, way: &Way) -> Result<Value, Failure> {
+    let source = Source::load(file, way).await?;
+    let is_xml = source.bytes.iter().find(|byte| !byte.is_ascii_whitespace());
+    if is_xml.is_some_and(|first| *first != b'{') {
+        let read = feedsync_formats::read_categories(&source.bytes)
+            .map_err(|error| Failure::document(&source.name, &error))?;
+        let category = |category: &feedsync_formats::Category| json!({ "term": category.term, "scheme": category.scheme, "label": category.label });
+        let list: Value = read.list.iter().map(category).collect();
+        return Ok(
+            json!({ "fixed": read.fixed.unwrap_or(true), "scheme": read.scheme, "list": list }),
+        );
+    }
+    let mut value: Value = serde_json::from_slice(&source.bytes)
+        .map_err(|error| Failure::refused(format!("{}: {error}", source.name)))?;
+    if let Some(members) = value.as_object_mut() {
+        members.entry("fixed").or_insert(true.into());
+    }
+    Ok(value)
+}

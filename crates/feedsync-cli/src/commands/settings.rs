@@ -1,0 +1,61 @@
+//! `feedsync settings`
+
+use clap::Args;
+use feedsync_endpoint::Settings as Meaning;
+use feedsync_store::CollectionName;
+use serde_json::Value;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output::{self, table, text};
+
+const EXAMPLES: &str = "\
+Examples:
+  feedsync settings notes
+  feedsync settings notes --json
+";
+
+/// Show what a collection is set to; `set` changes it
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Settings {
+    /// The collection
+    collection: CollectionName,
+}
+
+impl Settings {
+    pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
+        let stored = context.open()?.endpoint.collection(&self.collection).await?.settings;
+        print(context, &Meaning::read(&stored)?)
+    }
+}
+
+/// Prints settings: as JSON, or those that a person can set one by one.
+pub(crate) fn print(context: &Context, settings: &Meaning) -> Result<(), Failure> {
+    if context.json {
+        return output::json(&Value::Object(settings.members()));
+    }
+    let or = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+    let categories = settings.categories.as_ref().map(|categories| {
+        let terms: Vec<_> = categories.list.iter().map(|each| text::line(&each.term)).collect();
+        let others = if categories.fixed { "only" } else { "and others" };
+        format!("{} ({others})", terms.join(", "))
+    });
+    let accept: Vec<_> = settings.accept.iter().map(ToString::to_string).collect();
+    let accept = if accept.is_empty() { "none".to_owned() } else { accept.join(",") };
+    let keep = settings.keep;
+    let rows = [
+        ("accept", accept),
+        ("categories", or(categories)),
+        ("drafts", settings.drafts.to_string()),
+        ("preconditions", settings.preconditions.to_string()),
+        ("keep_stale_edits", settings.keep_stale_edits.to_string()),
+        ("keep.age", or(keep.age.map(|period| period.to_string()))),
+        ("keep.count", or(keep.count.map(|count| count.to_string()))),
+        ("keep.tombstones", or(keep.tombstones.map(|period| period.to_string()))),
+        ("expires", or(settings.expires.map(|period| period.to_string()))),
+        ("public", settings.public.to_string()),
+    ];
+    let rows = rows.map(|(name, value)| [name.to_owned(), value]);
+    output::print(&table::table(["SETTING", "VALUE"], &rows))
+}

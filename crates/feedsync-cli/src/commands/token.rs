@@ -1,0 +1,194 @@
+//! `feedsync token`
+
+use clap::{Args, Subcommand};
+use feedsync_endpoint::{NewToken, Period};
+use feedsync_store::{
+    CollectionName, Moment, People as _, Role, Scope, Token as Stored, TokenKind, UserName,
+};
+
+use crate::context::{Context, Home};
+use crate::failure::Failure;
+use crate::output::{self, table, text};
+use crate::view::{self, people};
+
+const CREATE_EXAMPLES: &str = "\
+Examples:
+  feedsync token create --user anna
+  feedsync token create --user anna --label phone --role reader --collection notes --expires 90d
+  feedsync token create --user anna > anna.token
+";
+
+const LIST_EXAMPLES: &str = "\
+Examples:
+  feedsync token list
+  feedsync token list --user anna --json
+";
+
+const REVOKE_EXAMPLES: &str = "\
+Examples:
+  feedsync token revoke 4f2a81c0
+";
+
+/// Give out, list and revoke tokens, with which programs sign in at this hub
+#[derive(Debug, Subcommand)]
+pub(crate) enum Token {
+    Create(Create),
+    List(List),
+    Revoke(Revoke),
+}
+
+/// Give out a token; it is shown this once, and only its digest is kept
+///
+/// It is sent as Bearer token, or as the password of its user; `login` keeps it for feedsync. It never
+/// allows more than its user may do.
+#[derive(Debug, Args)]
+#[command(after_help = CREATE_EXAMPLES)]
+pub(crate) struct Create {
+    /// Whose it is [default: the only user]
+    #[arg(long, value_name = "U")]
+    user: Option<UserName>,
+    /// What it is for, to know it again
+    #[arg(long, value_name = "L", default_value = "")]
+    label: String,
+    /// Allow at most what this role may: reader, editor or owner [default: all that the user may]
+    #[arg(long, value_name = "ROLE")]
+    role: Option<Role>,
+    /// Allow only this collection [default: all]
+    #[arg(long, value_name = "C")]
+    collection: Option<CollectionName>,
+    /// Refuse it after so long, such as 12h or 90d [default: never]
+    #[arg(long, value_name = "PERIOD")]
+    expires: Option<Period>,
+}
+
+/// List the tokens, by the beginning of their digests
+#[derive(Debug, Args)]
+#[command(after_help = LIST_EXAMPLES)]
+pub(crate) struct List {
+    /// Only those of this user
+    #[arg(long, value_name = "U")]
+    user: Option<UserName>,
+}
+
+/// Revoke a token: from now on it is refused
+#[derive(Debug, Args)]
+#[command(after_help = REVOKE_EXAMPLES)]
+pub(crate) struct Revoke {
+    /// Its id as `token list` shows it, or what it begins with
+    id: String,
+}
+
+impl Token {
+    pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
+        let home = context.open()?;
+        match self {
+            Self::Create(create) => create.run(context, &home).await,
+            Self::List(list) => list.run(context, &home).await,
+            Self::Revoke(revoke) => revoke.run(context, &home).await,
+        }
+    }
+}
+
+impl Create {
+    async fn run(self, context: &Context, home: &Home) -> Result<(), Failure> {
+        let user = match self.user {
+            Some(user) => user,
+            None => only_user(context, home).await?,
+        };
+        if self.label.chars().count() > 100 || self.label.chars().any(char::is_control) {
+            return Err(Failure::usage("a label is one line of at most 100 characters"));
+        }
+        let now = home.endpoint.environment().now();
+        let expires = self.expires.map(|period| after(now, period));
+        let scope = Scope { role: self.role, collection: self.collection };
+        let new = NewToken { user, kind: TokenKind::Access, label: self.label, scope, expires };
+        let (secret, token) = home.endpoint.issue_token(new).await?;
+        if context.json {
+            let mut value = people::token(&token, now);
+            value["token"] = secret.as_str().into();
+            return output::json(&value);
+        }
+        output::line(secret.as_str())
+    }
+}
+
+impl List {
+    async fn run(self, context: &Context, home: &Home) -> Result<(), Failure> {
+        let tokens = match &self.user {
+            Some(user) => home.store.tokens(user).await?,
+            None => all(home).await?,
+        };
+        let now = home.endpoint.environment().now();
+        if context.json {
+            return output::json(&tokens.iter().map(|token| people::token(token, now)).collect());
+        }
+        if tokens.is_empty() {
+            let create = context.command("token create --user NAME");
+            return output::line(format!("no tokens yet; give one out: {create}"));
+        }
+        let row = |token: &Stored| {
+            let expires = match token.expires {
+                None => "never".to_owned(),
+                Some(_) if people::is_expired(token, now) => "expired".to_owned(),
+                Some(moment) => view::shown(moment),
+            };
+            let scope = match (&token.scope.role, &token.scope.collection) {
+                (None, None) => "all".to_owned(),
+                (Some(role), None) => role.to_string(),
+                (None, Some(collection)) => format!("all in {collection}"),
+                (Some(role), Some(collection)) => format!("{role} in {collection}"),
+            };
+            let kind = people::token_kind(token).to_owned();
+            let label = text::short(&token.label, 40);
+            [people::token_id(token), token.user.to_string(), kind, scope, expires, label]
+        };
+        let rows: Vec<_> = tokens.iter().map(row).collect();
+        let headings = ["ID", "USER", "KIND", "ALLOWS", "EXPIRES", "LABEL"];
+        output::print(&table::table(headings, &rows))
+    }
+}
+
+impl Revoke {
+    async fn run(self, context: &Context, home: &Home) -> Result<(), Failure> {
+        if self.id.len() < 4 {
+            return Err(Failure::usage("type at least 4 characters of the id"));
+        }
+        let mut tokens = all(home).await?;
+        tokens.retain(|token| token.digest.to_string().starts_with(&self.id));
+        match &*tokens {
+            [token] => {
+                home.endpoint.revoke_token(&token.user, token.digest).await?;
+                output::line(format!("revoked {} of {}", people::token_id(token), token.user))
+            }
+            [] => Err(Failure::not_found(format!("there is no token {}", text::line(&self.id)))
+                .hint(format!("see them all: {}", context.command("token list")))),
+            _ => Err(Failure::usage(format!("more than one token begins with {}", self.id))
+                .hint("type more of the id")),
+        }
+    }
+}
+
+async fn all(home: &Home) -> Result<Vec<Stored>, Failure> {
+    let mut tokens = Vec::new();
+    for user in home.store.users().await? {
+        tokens.extend(home.store.tokens(&user.name).await?);
+    }
+    Ok(tokens)
+}
+
+async fn only_user(context: &Context, home: &Home) -> Result<UserName, Failure> {
+    let mut users = home.store.users().await?;
+    match users.len() {
+        1 => Ok(users.swap_remove(0).name),
+        0 => {
+            let add = context.command("user add NAME --administrator");
+            Err(Failure::not_found("there is no user yet").hint(format!("add one: {add}")))
+        }
+        _ => Err(Failure::usage("there are several users: name one with --user")),
+    }
+}
+
+fn after(now: Moment, period: Period) -> Moment {
+    let micros = u64::try_from(period.duration().as_micros()).unwrap_or(u64::MAX);
+    Moment::from_micros(now.micros().saturating_add(micros))
+}

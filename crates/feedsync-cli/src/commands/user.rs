@@ -1,0 +1,222 @@
+//! `feedsync user`
+
+use clap::{Args, Subcommand};
+use feedsync_endpoint::{NewUser, Password};
+use feedsync_store::{People as _, User as Stored, UserName};
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output::{self, table};
+use crate::{secret, view};
+
+const ADD_EXAMPLES: &str = "\
+Examples:
+  feedsync user add anna --administrator       # asks for a password
+  feedsync user add anna --password-stdin < password.txt
+  feedsync user add backup --no-password       # signs in with tokens only
+";
+
+const LIST_EXAMPLES: &str = "\
+Examples:
+  feedsync user list
+";
+
+const REMOVE_EXAMPLES: &str = "\
+Examples:
+  feedsync user remove anna
+";
+
+const DISABLE_EXAMPLES: &str = "\
+Examples:
+  feedsync user disable anna
+";
+
+const ENABLE_EXAMPLES: &str = "\
+Examples:
+  feedsync user enable anna
+";
+
+const PROMOTE_EXAMPLES: &str = "\
+Examples:
+  feedsync user promote anna
+";
+
+const DEMOTE_EXAMPLES: &str = "\
+Examples:
+  feedsync user demote anna
+";
+
+const PASSWORD_EXAMPLES: &str = "\
+Examples:
+  feedsync user password anna                  # asks for it
+  feedsync user password anna --password-stdin < password.txt
+";
+
+/// Add, list and change who may sign in at this hub
+///
+/// Without users the hub is open to whoever is on this machine. With the first, everybody has to sign
+/// in. What users may do in collections is said by `grant`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum User {
+    Add(Add),
+    List(List),
+    Remove(Remove),
+    Disable(Disable),
+    Enable(Enable),
+    Promote(Promote),
+    Demote(Demote),
+    Password(NewPassword),
+}
+
+/// Add a user, who may do nothing yet
+///
+/// The first one has to be an administrator.
+#[derive(Debug, Args)]
+#[command(after_help = ADD_EXAMPLES)]
+pub(crate) struct Add {
+    /// The name: a lower-case letter, then lower-case letters, digits, '.', '_' or '-'
+    name: UserName,
+    /// Allow everything: all collections, settings and users
+    #[arg(long)]
+    administrator: bool,
+    /// Read the password from the first line of standard input [default: ask on the terminal]
+    #[arg(long)]
+    password_stdin: bool,
+    /// Let only tokens sign in
+    #[arg(long, conflicts_with = "password_stdin")]
+    no_password: bool,
+}
+
+/// List the users
+#[derive(Debug, Args)]
+#[command(after_help = LIST_EXAMPLES)]
+pub(crate) struct List {}
+
+/// Remove a user with all roles and tokens
+#[derive(Debug, Args)]
+#[command(after_help = REMOVE_EXAMPLES)]
+pub(crate) struct Remove {
+    /// The user
+    name: UserName,
+}
+
+/// Refuse whatever a user signs in with, until `enable`
+#[derive(Debug, Args)]
+#[command(after_help = DISABLE_EXAMPLES)]
+pub(crate) struct Disable {
+    /// The user
+    name: UserName,
+}
+
+/// Let a disabled user sign in again
+#[derive(Debug, Args)]
+#[command(after_help = ENABLE_EXAMPLES)]
+pub(crate) struct Enable {
+    /// The user
+    name: UserName,
+}
+
+/// Make a user an administrator
+#[derive(Debug, Args)]
+#[command(after_help = PROMOTE_EXAMPLES)]
+pub(crate) struct Promote {
+    /// The user
+    name: UserName,
+}
+
+/// Make an administrator an ordinary user
+#[derive(Debug, Args)]
+#[command(after_help = DEMOTE_EXAMPLES)]
+pub(crate) struct Demote {
+    /// The user
+    name: UserName,
+}
+
+/// Give a user another password; browsers are signed out, tokens stay
+#[derive(Debug, Args)]
+#[command(after_help = PASSWORD_EXAMPLES)]
+pub(crate) struct NewPassword {
+    /// The user
+    name: UserName,
+    /// Read the password from the first line of standard input [default: ask on the terminal]
+    #[arg(long)]
+    password_stdin: bool,
+}
+
+impl User {
+    pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
+        let home = context.open()?;
+        let endpoint = &home.endpoint;
+        let said = match self {
+            Self::List(_) => return list(context).await,
+            Self::Add(Add { name, administrator, password_stdin, no_password }) => {
+                let password = match no_password {
+                    true => None,
+                    false => Some(password(&name, password_stdin)?),
+                };
+                let new = NewUser { name, password, administrator };
+                let user = endpoint.add_user(new).await?;
+                if context.json {
+                    return output::json(&view::people::user(&user));
+                }
+                format!("added {}", user.name)
+            }
+            Self::Remove(Remove { name }) => {
+                endpoint.remove_user(&name).await?;
+                format!("removed {name}")
+            }
+            Self::Disable(Disable { name }) => {
+                endpoint.set_disabled(&name, true).await?;
+                format!("disabled {name}")
+            }
+            Self::Enable(Enable { name }) => {
+                endpoint.set_disabled(&name, false).await?;
+                format!("enabled {name}")
+            }
+            Self::Promote(Promote { name }) => {
+                endpoint.set_administrator(&name, true).await?;
+                format!("{name} is an administrator")
+            }
+            Self::Demote(Demote { name }) => {
+                endpoint.set_administrator(&name, false).await?;
+                format!("{name} is no administrator")
+            }
+            Self::Password(NewPassword { name, password_stdin }) => {
+                // Nobody should type a password for a misspelt name.
+                home.user(&name).await?;
+                let password = password(&name, password_stdin)?;
+                endpoint.set_password(&name, Some(password)).await?;
+                format!("{name} has another password")
+            }
+        };
+        output::line(said)
+    }
+}
+
+fn password(name: &UserName, from_input: bool) -> Result<Password, Failure> {
+    let question = format!("Password for {name}: ");
+    let text = secret::ask_new(&question, from_input, "--password-stdin")?;
+    Password::new(text).map_err(Failure::refused)
+}
+
+async fn list(context: &Context) -> Result<(), Failure> {
+    let users = context.open()?.store.users().await?;
+    if context.json {
+        return output::json(&users.iter().map(view::people::user).collect());
+    }
+    if users.is_empty() {
+        let add = context.command("user add NAME --administrator");
+        return output::line(format!("no users: who is on this machine may do everything ({add})"));
+    }
+    let row = |user: &Stored| {
+        let kind = match (user.disabled, user.administrator) {
+            (true, _) => "disabled",
+            (false, true) => "administrator",
+            (false, false) => "",
+        };
+        let password = if user.password.is_some() { "yes" } else { "no" };
+        [user.name.to_string(), password.to_owned(), kind.to_owned()]
+    };
+    let rows: Vec<_> = users.iter().map(row).collect();
+    output::print(&table::table(["NAME", "PASSWORD", ""], &rows))
+}

@@ -1,0 +1,51 @@
+//! Passwords and tokens that a person gives: typed without echo, or on standard input. Never an argument,
+//! which everybody on the machine could read.
+
+use std::io::{self, IsTerminal as _, Read as _};
+
+use console::Term;
+
+use crate::failure::Failure;
+
+/// Bytes of a secret that are read.
+const MOST: u64 = 4_096;
+
+/// Reads a secret: the first line of standard input, or what is typed after a question.
+pub(crate) fn ask(question: &str, from_input: bool, option: &str) -> Result<String, Failure> {
+    let secret = if from_input { first_line()? } else { typed(question, option)? };
+    if secret.is_empty() {
+        return Err(Failure::usage("nothing was given"));
+    }
+    Ok(secret)
+}
+
+/// Reads a secret that is new: typed twice, since nobody sees it.
+pub(crate) fn ask_new(question: &str, from_input: bool, option: &str) -> Result<String, Failure> {
+    let secret = ask(question, from_input, option)?;
+    if !from_input && typed("Once more: ", option)? != secret {
+        return Err(Failure::refused("the two are not the same"));
+    }
+    Ok(secret)
+}
+
+fn first_line() -> Result<String, Failure> {
+    let failed = |error: io::Error| Failure::file("standard input", &error);
+    let mut bytes = Vec::new();
+    io::stdin().lock().take(MOST + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > MOST {
+        return Err(Failure::usage(format!("more than {MOST} bytes on standard input")));
+    }
+    let text = String::from_utf8(bytes)
+        .map_err(|_| Failure::usage("what is on standard input is not UTF-8"))?;
+    Ok(text.lines().next().unwrap_or_default().to_owned())
+}
+
+fn typed(question: &str, option: &str) -> Result<String, Failure> {
+    let terminal = Term::stderr();
+    if !io::stdin().is_terminal() || !terminal.is_term() {
+        return Err(Failure::usage("there is no terminal to ask on")
+            .hint(format!("give it on standard input: {option}")));
+    }
+    let asked = terminal.write_str(question).and_then(|()| terminal.read_secure_line());
+    asked.map_err(|error| Failure::file("the terminal", &error))
+}

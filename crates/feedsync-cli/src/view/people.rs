@@ -1,0 +1,76 @@
+//! People, what they may do and what they did, as programs see them.
+
+use feedsync_store::{Grant, Moment, Recorded, Token, TokenKind, User};
+use serde_json::{Value, json};
+
+use crate::view::moment;
+
+/// A user: an element of `user list --json`.
+pub(crate) fn user(user: &User) -> Value {
+    json!({
+        "name": user.name.as_str(),
+        "administrator": user.administrator,
+        "disabled": user.disabled,
+        "password": user.password.is_some(),
+        "created": moment(user.created),
+    })
+}
+
+/// A token: an element of `token list --json`.
+pub(crate) fn token(token: &Token, now: Moment) -> Value {
+    json!({
+        "id": token_id(token),
+        "user": token.user.as_str(),
+        "kind": token_kind(token),
+        "label": token.label,
+        "role": token.scope.role.map(|role| role.name()),
+        "collection": token.scope.collection.as_ref().map(|name| name.as_str()),
+        "created": moment(token.created),
+        "expires": token.expires.map(moment),
+        "expired": is_expired(token, now),
+    })
+}
+
+/// What a token is called where its text is not known: the beginning of its digest.
+pub(crate) fn token_id(token: &Token) -> String {
+    let mut id = token.digest.to_string();
+    id.truncate(12);
+    id
+}
+
+/// What a token is for.
+pub(crate) fn token_kind(token: &Token) -> &'static str {
+    match token.kind {
+        TokenKind::Access => "access",
+        TokenKind::Session => "session",
+    }
+}
+
+/// Whether it is refused by now.
+pub(crate) fn is_expired(token: &Token, now: Moment) -> bool {
+    token.expires.is_some_and(|expires| expires <= now)
+}
+
+/// A role: an element of `grants --json`.
+pub(crate) fn grant(grant: &Grant) -> Value {
+    json!({
+        "collection": grant.collection.as_str(),
+        "user": grant.user.as_str(),
+        "role": grant.role.name(),
+    })
+}
+
+/// Something that was done: an element of `log --json`.
+pub(crate) fn act(recorded: &Recorded) -> Value {
+    let act = &recorded.act;
+    json!({
+        "place": recorded.place,
+        "at": moment(recorded.at),
+        "user": act.user.as_ref().map(|user| user.as_str()),
+        "address": act.address,
+        "action": act.action,
+        "collection": act.collection.as_ref().map(|name| name.as_str()),
+        "item": act.item.as_ref().map(|item| item.as_str()),
+        "detail": act.detail,
+    })
+}

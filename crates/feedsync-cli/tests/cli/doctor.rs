@@ -1,0 +1,93 @@
+//! doctor.
+
+use crate::support::Place;
+
+fn findings(report: &serde_json::Value) -> Vec<(String, String)> {
+    let of = |found: &serde_json::Value, name: &str| found[name].as_str().unwrap().to_owned();
+    let findings = report["findings"].as_array().unwrap().iter();
+    findings.map(|found| (of(found, "severity"), of(found, "check"))).collect()
+}
+
+#[test]
+fn a_sound_directory_is_sound() {
+    let place = Place::new();
+    place.run(&["--data", "desk", "doctor"]).fails(5, "there is no endpoint here yet");
+    let desk = place.desk("desk");
+    desk.add("Milk", "two litres");
+    let report = desk.json(&["doctor"]);
+    assert_eq!((&report["sound"], &report["name"]), (&true.into(), &"desk".into()));
+    assert!(findings(&report).is_empty(), "{report}");
+    assert!(desk.ok(&["doctor"]).contains("all is well"));
+}
+
+#[cfg(unix)]
+#[test]
+fn files_that_others_can_read_are_faults() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let place = Place::new();
+    let desk = place.desk("desk");
+    let mode = |name: &str, mode: u32| {
+        let open = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(place.path(name), open).unwrap();
+    };
+    place.write("desk/logins.json", "{}");
+    mode("desk/logins.json", 0o640);
+    mode("desk/feedsync.db", 0o604);
+    mode("desk", 0o755);
+    let run = desk.run(&["doctor"]);
+    assert_eq!(run.code, 1, "{run:?}");
+    assert!(run.out.contains("chmod 600 desk/feedsync.db"), "{}", run.out);
+    assert!(run.out.contains("chmod 600 desk/logins.json"), "{}", run.out);
+    assert!(run.out.contains("chmod 700 desk\n"), "{}", run.out);
+    assert!(run.out.ends_with("desk: 2 faults, 1 warning\n"), "{}", run.out);
+    mode("desk/logins.json", 0o600);
+    mode("desk/feedsync.db", 0o600);
+    // A directory that others may look into is no fault: they can read nothing in it.
+    assert_eq!(findings(&desk.json(&["doctor"])), [("warning".into(), "files".into())]);
+    place.write("desk/logins.json", "{");
+    let run = desk.run(&["doctor", "--json"]);
+    let report = serde_json::from_str(&run.out).unwrap();
+    assert!(findings(&report).contains(&("fault".into(), "logins".into())), "{report}");
+}
+
+#[test]
+fn expired_tokens_and_missing_files_are_warnings() {
+    let place = Place::new();
+    let desk = place.desk("desk");
+    desk.ok(&["user", "add", "anna", "--administrator", "--no-password"]);
+    desk.ok(&["token", "create", "--expires", "0s"]);
+    desk.ok(&["token", "create"]);
+    let report = desk.json(&["doctor"]);
+    assert_eq!(findings(&report), [("warning".into(), "tokens".into())]);
+    assert_eq!(report["sound"], true);
+    let id = desk.json(&["token", "list"])[0]["id"].as_str().unwrap().to_owned();
+    let advice = report["findings"][0]["advice"].as_str().unwrap();
+    assert!(advice.contains(&format!("token revoke {id}")), "{advice}");
+    desk.ok(&["token", "revoke", &id]);
+    assert!(findings(&desk.json(&["doctor"])).is_empty());
+    let digest = "5".repeat(64);
+    let blob = format!(
+        "<fs:blob xmlns:fs=\"urn:feedsync:1\" name=\"a.png\" type=\"image/png\" length=\"7\" \
+         sha-256=\"{digest}\"/>"
+    );
+    place.write(
+        "named.atom",
+        &format!(
+            "<entry xmlns=\"http://www.w3.org/2005/Atom\"><id>urn:x</id><title>Named</title>\
+             <updated>2026-01-01T00:00:00Z</updated>{blob}</entry>"
+        ),
+    );
+    desk.ok(&["add", "notes", "--file", "named.atom"]);
+    let report = desk.json(&["doctor"]);
+    assert_eq!(findings(&report), [("warning".into(), "blobs".into())]);
+    assert!(report["findings"][0]["message"].as_str().unwrap().contains(&digest), "{report}");
+}
+
+#[test]
+fn a_file_that_is_no_database_cannot_be_examined() {
+    let place = Place::new();
+    let desk = place.desk("desk");
+    let bytes = vec![b'x'; 10_000];
+    std::fs::write(place.path("desk/feedsync.db"), bytes).unwrap();
+    desk.run(&["doctor"]).fails(5, "feedsync.db");
+}

@@ -1,0 +1,149 @@
+//! login, logout, logins, and what they are sent with.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+use std::sync::{Arc, Mutex};
+
+use crate::support::{Place, Run};
+
+const TOKEN: &str = "fsy_0123456789abcdef";
+
+/// A server that wants to be told who asks, and then has one feed for everything.
+struct Guarded {
+    url: String,
+    asked: Arc<Mutex<Vec<String>>>,
+}
+
+impl Guarded {
+    fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let written = Arc::clone(&asked);
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut stream = stream.unwrap();
+                let mut head = Vec::new();
+                let mut byte = [0];
+                while !head.ends_with(b"\r\n\r\n") && stream.read(&mut byte).unwrap_or(0) == 1 {
+                    head.push(byte[0]);
+                }
+                let head = String::from_utf8_lossy(&head).into_owned();
+                let known = ["Bearer fsy_0123456789abcdef", "Basic YW5uYTpjb3JyZWN0IGhvcnNl"];
+                let body = "<feed xmlns=\"http://www.w3.org/2005/Atom\"><id>urn:x</id><title>T</title>\
+                            <updated>2026-01-01T00:00:00Z</updated><entry><id>urn:1</id><title>Kept\
+                            </title><updated>2026-01-01T00:00:00Z</updated></entry></feed>";
+                let answer = if head.starts_with("GET /away") {
+                    "HTTP/1.1 302 X\r\nLocation: http://localhost:1/\r\nContent-Length: 0\r\n\
+                     Connection: close\r\n\r\n"
+                        .to_owned()
+                } else if known.iter().any(|known| head.contains(known)) {
+                    format!(
+                        "HTTP/1.1 200 X\r\nContent-Type: application/atom+xml\r\nContent-Length: {}\
+                         \r\nConnection: close\r\n\r\n{body}",
+                        body.len()
+                    )
+                } else {
+                    "HTTP/1.1 401 X\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".to_owned()
+                };
+                written.lock().unwrap().push(head);
+                let _ = stream.write_all(answer.as_bytes());
+            }
+        });
+        Self { url, asked }
+    }
+
+    fn count(&self) -> usize {
+        self.asked.lock().unwrap().len()
+    }
+}
+
+fn login(place: &Place, arguments: &[&str], secret: &str) -> Run {
+    let mut all = vec!["--data", "desk", "login", "--stdin"];
+    all.extend(arguments);
+    place.run_with(&all, secret)
+}
+
+#[test]
+fn a_login_is_tried_and_then_kept_for_its_owner_only() {
+    let place = Place::new();
+    let desk = place.desk("desk");
+    let hub = Guarded::start();
+    let file = place.path("desk/logins.json");
+    login(&place, &[&hub.url], "fsy_wrong\n").fails(1, "does not accept it");
+    assert!(!file.exists());
+    let run = login(&place, &[&hub.url], &format!("{TOKEN}\n"));
+    assert_eq!(run.code, 0, "{}", run.err);
+    assert!(hub.asked.lock().unwrap()[1].starts_with("GET /collections "));
+    assert!(!run.out.contains(TOKEN) && !run.err.contains(TOKEN), "{run:?}");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    }
+    let kept = desk.json(&["logins"]);
+    assert_eq!(kept, serde_json::json!([{ "origin": hub.url, "user": null }]));
+    // A password takes its place.
+    let run = login(&place, &[&hub.url, "--user", "anna"], "correct horse");
+    assert_eq!(run.code, 0, "{}", run.err);
+    let shown = desk.ok(&["logins"]);
+    assert!(shown.contains("password of anna") && !shown.contains("horse"), "{shown}");
+    desk.ok(&["logout", &format!("{}/collections/notes", hub.url)]);
+    assert_eq!(desk.json(&["logins"]), serde_json::json!([]));
+    desk.run(&["logout", &hub.url]).fails(3, "there is no login for");
+}
+
+#[test]
+fn every_command_that_reads_an_address_sends_its_login() {
+    let place = Place::new();
+    let desk = place.desk("desk");
+    let hub = Guarded::start();
+    let feed = format!("{}/feed", hub.url);
+    let validate = ["validate", &feed];
+    let refused = desk.run(&validate);
+    refused.fails(4, "401");
+    assert!(refused.err.contains(&format!("feedsync login {}\n", hub.url)), "{}", refused.err);
+    assert_eq!(login(&place, &[&hub.url], TOKEN).code, 0);
+    desk.ok(&validate);
+    desk.ok(&["import", "notes", &feed]);
+    assert_eq!(desk.json(&["ls", "notes"])[0]["title"], "Kept");
+    desk.ok(&["convert", &feed, "--to", "json"]);
+    // It is no FeedSync feed; but it was read.
+    desk.run(&["sync", "notes", &feed]).fails(4, "not a FeedSync feed");
+    desk.ok(&["logout", &hub.url]);
+    desk.run(&validate).fails(4, "401");
+    // Another data directory has other logins.
+    place.run(&["--data", "other", "validate", &feed]).fails(4, "401");
+}
+
+#[test]
+fn what_could_be_overheard_or_goes_elsewhere_is_not_kept() {
+    let place = Place::new();
+    let desk = place.desk("desk");
+    let hub = Guarded::start();
+    login(&place, &["http://hub.example/"], TOKEN).fails(1, "https only");
+    login(&place, &[&hub.url.replace("http://", "http://anna:secret@")], TOKEN)
+        .fails(2, "a name or a password");
+    login(&place, &["ftp://hub.example/"], TOKEN).fails(2, "only http and https");
+    login(&place, &[&hub.url], "no token\n").fails(1, "a token is");
+    login(&place, &[&hub.url], "\n").fails(2, "nothing was given");
+    assert_eq!(hub.count(), 0);
+    login(&place, &["http://127.0.0.1:1"], TOKEN).fails(4, "127.0.0.1:1");
+    login(&place, &[&format!("{}/away", hub.url)], TOKEN).fails(4, "localhost:1");
+    desk.run(&["login", &hub.url]).fails(2, "no terminal");
+    desk.run(&["login", &hub.url, TOKEN]).fails(2, "unexpected argument");
+    assert_eq!(desk.json(&["logins"]), serde_json::json!([]));
+}
+
+#[test]
+fn a_proxy_never_sees_a_login_of_this_machine() {
+    let place = Place::new();
+    place.desk("desk");
+    let (hub, proxy) = (Guarded::start(), Guarded::start());
+    assert_eq!(login(&place, &[&hub.url], TOKEN).code, 0);
+    let feed = format!("{}/feed", hub.url);
+    let mut command = place.command(&["--data", "desk", "validate", &feed]);
+    let output = command.env("http_proxy", &proxy.url).env_remove("no_proxy").output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!((hub.count(), proxy.count()), (2, 0));
+}

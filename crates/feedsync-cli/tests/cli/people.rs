@@ -1,0 +1,207 @@
+//! user, token, grant, revoke, grants, log.
+
+use crate::support::{Desk, Place, Run, has};
+
+const PASSWORD: &str = "correct horse";
+
+fn with(place: &Place, arguments: &[&str], input: &str) -> Run {
+    let mut all = vec!["--data", "desk"];
+    all.extend(arguments);
+    place.run_with(&all, input)
+}
+
+/// An administrator and another user, both with passwords.
+fn people<'p>(place: &'p Place) -> Desk<'p> {
+    let desk = place.desk("desk");
+    for arguments in [
+        &["user", "add", "anna", "--administrator", "--password-stdin"][..],
+        &["user", "add", "otto", "--password-stdin"],
+    ] {
+        let run = with(place, arguments, &format!("{PASSWORD}\n"));
+        assert_eq!(run.code, 0, "{}", run.err);
+    }
+    desk
+}
+
+#[test]
+fn users_are_added_listed_disabled_and_removed() {
+    let place = Place::new();
+    let desk = place.desk("desk");
+    assert_eq!(desk.json(&["user", "list"]), serde_json::json!([]));
+    assert!(desk.ok(&["user", "list"]).contains("no users"));
+    let first = &["user", "add", "otto", "--no-password"];
+    desk.run(first).fails(1, "the first one has to administer");
+    let run = with(&place, &["user", "add", "Anna", "--password-stdin"], PASSWORD);
+    run.fails(2, "Anna");
+    let place = Place::new();
+    let desk = people(&place);
+    with(&place, &["user", "add", "otto", "--password-stdin"], PASSWORD).fails(1, "already a user");
+    desk.ok(&["user", "add", "robot", "--no-password"]);
+    let users = desk.json(&["user", "list"]);
+    let names: Vec<_> = users.as_array().unwrap().iter().map(|user| &user["name"]).collect();
+    assert_eq!(names, ["anna", "otto", "robot"]);
+    assert_eq!((&users[0]["administrator"], &users[0]["password"]), (&true.into(), &true.into()));
+    assert_eq!((&users[2]["administrator"], &users[2]["password"]), (&false.into(), &false.into()));
+    desk.run(&["user", "disable", "anna"]).fails(1, "last administrator");
+    desk.run(&["user", "demote", "anna"]).fails(1, "last administrator");
+    desk.ok(&["user", "disable", "otto"]);
+    assert_eq!(desk.json(&["user", "list"])[1]["disabled"], true);
+    desk.ok(&["user", "enable", "otto"]);
+    assert_eq!(desk.json(&["user", "list"])[1]["disabled"], false);
+    desk.ok(&["user", "promote", "otto"]);
+    desk.ok(&["user", "demote", "anna"]);
+    desk.ok(&["user", "remove", "anna"]);
+    desk.run(&["user", "remove", "anna"]).fails(3, "there is no user anna");
+    assert_eq!(desk.json(&["user", "list"])[0]["administrator"], true);
+}
+
+#[test]
+fn a_password_comes_from_standard_input_and_is_kept_nowhere() {
+    let place = Place::new();
+    let desk = people(&place);
+    with(&place, &["user", "password", "otto", "--password-stdin"], "short")
+        .fails(1, "8 characters");
+    with(&place, &["user", "password", "otto", "--password-stdin"], "")
+        .fails(2, "nothing was given");
+    with(&place, &["user", "password", "nobody", "--password-stdin"], PASSWORD).fails(3, "nobody");
+    desk.run(&["user", "password", "otto"]).fails(2, "no terminal");
+    desk.run(&["user", "add", "emil"]).fails(2, "no terminal");
+    desk.run(&["user", "password", "otto", PASSWORD]).fails(2, "unexpected argument");
+    let other = "battery staple";
+    let run = with(&place, &["user", "password", "otto", "--password-stdin"], other);
+    assert_eq!(run.code, 0, "{}", run.err);
+    for file in std::fs::read_dir(place.path("desk")).unwrap() {
+        let bytes = std::fs::read(file.unwrap().path()).unwrap();
+        for secret in [PASSWORD, other] {
+            let found = bytes.windows(secret.len()).any(|window| window == secret.as_bytes());
+            assert!(!found, "{secret}");
+        }
+    }
+}
+
+#[test]
+fn a_typed_password_is_not_echoed() {
+    if !has("script") {
+        return;
+    }
+    let place = Place::new();
+    place.desk("desk");
+    let program = env!("CARGO_BIN_EXE_feedsync");
+    let add = format!("{program} --data desk user add anna --administrator");
+    let typed = |second: &str| {
+        let mut command = std::process::Command::new("script");
+        command.args(["-qec", &add, "/dev/null"]).current_dir(place.path("."));
+        command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut input = child.stdin.take().unwrap();
+        let mut output = child.stdout.take().unwrap();
+        let mut seen = String::new();
+        // Each is typed once it is asked for: until then the terminal echoes.
+        for (question, answer) in [("Password for anna: ", PASSWORD), ("Once more: ", second)] {
+            read_until(&mut output, &mut seen, question);
+            std::thread::sleep(std::time::Duration::from_millis(300));
+            std::io::Write::write_all(&mut input, format!("{answer}\n").as_bytes()).unwrap();
+        }
+        let mut rest = Vec::new();
+        std::io::Read::read_to_end(&mut output, &mut rest).unwrap();
+        seen.push_str(&String::from_utf8_lossy(&rest));
+        (child.wait().unwrap().code(), seen)
+    };
+    let (code, seen) = typed("something else");
+    assert_eq!(code, Some(1), "{seen}");
+    assert!(seen.contains("not the same") && !seen.contains(PASSWORD), "{seen}");
+    let (code, seen) = typed(PASSWORD);
+    assert_eq!(code, Some(0), "{seen}");
+    assert!(seen.contains("added anna") && !seen.contains(PASSWORD), "{seen}");
+}
+
+fn read_until(from: &mut impl std::io::Read, seen: &mut String, wanted: &str) {
+    let mut byte = [0];
+    while !seen.ends_with(wanted) {
+        assert_eq!(from.read(&mut byte).unwrap(), 1, "{seen}");
+        seen.push(char::from(byte[0]));
+    }
+}
+
+#[test]
+fn a_token_is_shown_once_and_revoked_by_its_id() {
+    let place = Place::new();
+    let desk = people(&place);
+    desk.run(&["token", "create"]).fails(2, "--user");
+    desk.run(&["token", "create", "--user", "emil"]).fails(3, "no user emil");
+    let make = ["token", "create", "--user", "otto"];
+    let limited = [
+        &make[..],
+        &["--label", "phone", "--role", "reader", "--collection", "notes", "--expires", "90d"],
+    ]
+    .concat();
+    let token = desk.ok(&limited);
+    assert!(token.starts_with("fsy_") && token.lines().count() == 1, "{token}");
+    let second = desk.json(&make);
+    assert_ne!(second["token"], token.trim_end());
+    desk.run(&[&make[..], &["--role", "administrator"]].concat()).fails(2, "not a role");
+    desk.run(&[&make[..], &["--expires", "soon"]].concat()).fails(2, "not a period");
+    desk.run(&[&make[..], &["--collection", "none"]].concat()).fails(3, "no collection none");
+    let listed = desk.ok(&["token", "list"]);
+    assert!(!listed.contains("fsy_") && listed.contains("reader in notes"), "{listed}");
+    let tokens = desk.json(&["token", "list", "--user", "otto"]);
+    assert_eq!(tokens.as_array().unwrap().len(), 2);
+    assert_eq!((&tokens[0]["label"], &tokens[0]["role"]), (&"phone".into(), &"reader".into()));
+    assert_eq!((&tokens[0]["collection"], &tokens[0]["expired"]), (&"notes".into(), &false.into()));
+    assert!(tokens[0]["expires"].is_string() && tokens[1]["expires"].is_null());
+    let id = tokens[0]["id"].as_str().unwrap();
+    desk.run(&["token", "revoke", &id[..3]]).fails(2, "at least 4");
+    desk.ok(&["token", "revoke", &id[..8]]);
+    desk.run(&["token", "revoke", id]).fails(3, "there is no token");
+    assert_eq!(desk.json(&["token", "list"]), serde_json::json!([tokens[1]]));
+}
+
+#[test]
+fn roles_are_granted_listed_and_revoked() {
+    let place = Place::new();
+    let desk = people(&place);
+    desk.ok(&["create", "photos"]);
+    assert!(desk.ok(&["grants"]).contains("nobody has a role"));
+    desk.ok(&["grant", "notes", "otto", "reader"]);
+    desk.ok(&["grant", "photos", "otto", "owner"]);
+    desk.ok(&["grant", "notes", "otto", "editor"]);
+    desk.run(&["grant", "notes", "otto", "boss"]).fails(2, "not a role");
+    desk.run(&["grant", "notes", "emil", "reader"]).fails(3, "no user emil");
+    desk.run(&["grant", "none", "otto", "reader"]).fails(3, "no collection none");
+    let grant = |collection: &str, role: &str| serde_json::json!({ "collection": collection, "user": "otto", "role": role });
+    let all = desk.json(&["grants"]);
+    assert_eq!(all, serde_json::json!([grant("notes", "editor"), grant("photos", "owner")]));
+    desk.ok(&["revoke", "notes", "otto"]);
+    desk.run(&["revoke", "notes", "otto"]).fails(3, "has no role");
+    assert_eq!(desk.json(&["grants", "photos"]), serde_json::json!([grant("photos", "owner")]));
+    assert_eq!(desk.json(&["grants", "notes"]), serde_json::json!([]));
+    desk.run(&["grants", "none"]).fails(3, "no collection none");
+}
+
+#[test]
+fn the_record_has_what_was_done_newest_first() {
+    let place = Place::new();
+    let desk = people(&place);
+    let token = desk.ok(&["token", "create", "--user", "otto", "--label", "phone"]);
+    desk.ok(&["grant", "notes", "otto", "editor"]);
+    let id = desk.add("Milk", "two litres");
+    desk.ok(&["set", "notes", "public=true"]);
+    desk.ok(&["rename", "notes", "shopping"]);
+    let log = desk.json(&["log"]);
+    let actions: Vec<_> = log.as_array().unwrap().iter().map(|act| act["action"].clone()).collect();
+    assert_eq!(&actions[..2], ["set", "set"]);
+    assert_eq!(
+        &actions[3..],
+        ["grant", "issue token", "add user", "add user", "create"]
+    );
+    assert_eq!((&log[2]["item"], &log[2]["collection"]), (&id.into(), &"notes".into()));
+    assert!(log.as_array().unwrap().iter().all(|act| act["address"] == "local"));
+    let told = desk.ok(&["log", "--limit", "1000"]);
+    assert!(!told.contains(token.trim_end()) && !told.contains(PASSWORD), "{told}");
+    assert_eq!(desk.json(&["log", "--limit", "2"]).as_array().unwrap().len(), 2);
+    assert_eq!(desk.json(&["log", "--limit", "0"]), serde_json::json!([]));
+    assert_eq!(desk.json(&["log", "--user", "otto"]), serde_json::json!([]));
+    // A collection is called what it was called then.
+    let of_notes = desk.json(&["log", "--collection", "notes"]);
+    assert_eq!(of_notes.as_array().unwrap().len(), 5, "{of_notes}");
+}

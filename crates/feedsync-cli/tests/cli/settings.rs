@@ -1,0 +1,129 @@
+//! What collections are set to: create, set, settings, purge.
+
+use crate::support::Place;
+
+#[test]
+fn a_collection_is_created_with_settings() {
+    let place = Place::new();
+    let desk = place.bare("desk");
+    place.write(
+        "topics.xml",
+        "<app:categories xmlns:app=\"http://www.w3.org/2007/app\" scheme=\"urn:s\" \
+         xmlns=\"http://www.w3.org/2005/Atom\"><category term=\"sea\" label=\"The sea\"/>\
+         <category term=\"hill\" scheme=\"urn:t\"/></app:categories>",
+    );
+    place.write("topics.json", "{\"fixed\": false, \"list\": [{\"term\": \"sea\"}]}");
+    desk.ok(&[
+        "create",
+        "photos",
+        "--accept",
+        "image/*",
+        "--accept",
+        "video/mp4",
+        "--categories",
+        "topics.xml",
+        "--set",
+        "public=true",
+        "--set",
+        "keep.age=365d",
+    ]);
+    let settings = desk.json(&["settings", "photos"]);
+    assert_eq!(settings["accept"], serde_json::json!(["image/*", "video/mp4"]));
+    assert_eq!(
+        settings["categories"],
+        serde_json::json!({ "fixed": true, "scheme": "urn:s", "list": [
+            { "term": "sea", "label": "The sea" }, { "term": "hill", "scheme": "urn:t" }
+        ] })
+    );
+    assert_eq!((&settings["public"], &settings["keep"]["age"]), (&true.into(), &"365d".into()));
+    desk.ok(&["create", "open", "--categories", "topics.json"]);
+    assert_eq!(desk.json(&["settings", "open"])["categories"]["fixed"], false);
+    desk.run(&["create", "a", "--accept", "image"]).fails(2, "media range");
+    desk.run(&["create", "a", "--categories", "none.xml"]).fails(3, "no such file");
+    place.write("wrong.xml", "<feed/>");
+    desk.run(&["create", "a", "--categories", "wrong.xml"]).fails(1, "wrong.xml:1:1");
+    place.write("wrong.json", "{\"list\": [{}]}");
+    desk.run(&["create", "a", "--categories", "wrong.json"]).fails(1, "term");
+    desk.run(&["create", "a", "--set", "public"]).fails(2, "NAME=VALUE");
+    desk.run(&["settings", "a"]).fails(3, "no collection a");
+}
+
+#[test]
+fn settings_are_changed_all_or_none() {
+    let place = Place::new();
+    let desk = place.desk("desk");
+    let fresh = desk.json(&["settings", "notes"]);
+    assert_eq!(fresh["accept"], serde_json::json!(["application/atom+xml;type=entry"]));
+    let all = [
+        "accept=image/*, text/plain",
+        "drafts=true",
+        "preconditions=true",
+        "keep_stale_edits=true",
+        "keep.age=90d",
+        "keep.count=5",
+        "keep.tombstones=36h",
+        "expires=15m",
+        "public=true",
+    ];
+    let shown = desk.ok(&[&["set", "notes"][..], &all].concat());
+    for (name, value) in [("keep.tombstones", "36h"), ("accept", "image/*,text/plain")] {
+        let said = shown.lines().find(|line| line.starts_with(name)).unwrap();
+        assert!(said.ends_with(value), "{said}");
+    }
+    let settings = desk.json(&["settings", "notes"]);
+    assert_eq!(
+        settings["keep"],
+        serde_json::json!({"age": "90d", "count": 5, "tombstones": "36h"})
+    );
+    for (wrong, code, said) in [
+        ("colour=blue", 1, "no such setting"),
+        ("keep.years=3", 1, "unknown field"),
+        ("keep=3", 2, "no setting"),
+        ("drafts.x=true", 2, "no setting"),
+        ("keep.count=-1", 1, "a number"),
+        ("keep.age=90", 1, "period"),
+        ("drafts=maybe", 1, "drafts"),
+        ("drafts", 2, "NAME=VALUE"),
+        ("categories=none.xml", 3, "no such file"),
+    ] {
+        desk.run(&["set", "notes", "public=false", wrong]).fails(code, said);
+        assert_eq!(desk.json(&["settings", "notes"]), settings, "{wrong}");
+    }
+    let names = [
+        "accept",
+        "drafts",
+        "preconditions",
+        "keep_stale_edits",
+        "keep.age",
+        "keep.count",
+        "keep.tombstones",
+        "expires",
+        "public",
+        "categories",
+    ];
+    let taken_back: Vec<_> = names.iter().map(|name| format!("{name}=default")).collect();
+    let mut arguments = vec!["set", "notes"];
+    arguments.extend(taken_back.iter().map(String::as_str));
+    desk.ok(&arguments);
+    assert_eq!(desk.json(&["settings", "notes"]), fresh);
+    desk.ok(&["set", "notes", "accept=none"]);
+    assert_eq!(desk.json(&["settings", "notes"])["accept"], serde_json::json!([]));
+}
+
+#[test]
+fn what_is_kept_no_longer_is_purged() {
+    let place = Place::new();
+    let desk = place.desk("desk");
+    for title in ["one", "two", "three"] {
+        desk.add(title, "x");
+    }
+    assert_eq!(desk.json(&["purge", "notes"])["purged"], 0);
+    desk.ok(&["set", "notes", "keep.count=1"]);
+    // What nobody has been shown stays.
+    assert_eq!(desk.json(&["purge", "notes"])["purged"], 0);
+    desk.ok(&["export", "notes", "--to", "atom", "--output", "notes.atom"]);
+    assert_eq!(desk.json(&["purge", "notes"])["purged"], 2);
+    assert_eq!(desk.json(&["ls", "notes"])[0]["title"], "three");
+    assert_eq!(desk.json(&["ls", "notes"]).as_array().unwrap().len(), 1);
+    desk.run(&["purge", "none"]).fails(3, "no collection none");
+}
