@@ -101,7 +101,7 @@ pub(crate) fn fill(directory: &Path, count: usize) {
 /// Serves a store until the standard input ends; prints where.
 pub(crate) fn serve(directory: &Path) {
     sample::runtime().block_on(async {
-        let config = Config { listen: ([127, 0, 0, 1], 0).into(), ..Config::default() };
+        let config = Config { listen: vec![([127, 0, 0, 1], 0).into()], ..Config::default() };
         let stop = async {
             let end = tokio::task::spawn_blocking(|| std::io::stdin().read_to_end(&mut Vec::new()));
             // However it ends, nobody is there any more.

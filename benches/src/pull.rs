@@ -29,7 +29,7 @@ pub(crate) fn run() {
     let serving = runtime.block_on(async {
         let endpoint = sample::create(hub.path(), "hub").await;
         sample::fill(&endpoint, &sample::ids(&endpoint, count)).await;
-        let config = Config { listen: ([127, 0, 0, 1], 0).into(), ..Config::default() };
+        let config = Config { listen: vec![([127, 0, 0, 1], 0).into()], ..Config::default() };
         let stop = async {
             // An end without a word is an end too.
             let _ = stopped.await;

@@ -30,7 +30,9 @@ use tokio::time::Instant;
 use crate::call::collection_name;
 use crate::config::Config;
 use crate::hub::Hub;
+use crate::peer::Client;
 use crate::problem::Problem;
+use crate::request_log;
 use crate::routes::{Right, Rights};
 use attempts::Attempts;
 use credentials::Credentials;
@@ -286,6 +288,9 @@ impl Gate {
         }
         let address = address(&request.extensions);
         let principal = access.principal(&request.method, &request.headers, address).await?;
+        if let Some(user) = principal.user() {
+            request_log::signed_in(&self.hub, user.as_str())?;
+        }
         let mut named = segments.into_iter().flatten().filter(|(name, _)| *name == "collection");
         let name = named.next().and_then(|(_, text)| collection_name(text, &request.uri).ok());
         require(&self.hub, &principal, right, name.as_ref()).await?;
@@ -294,6 +299,6 @@ impl Gate {
 }
 
 /// From where a request comes, as far as it is known.
-pub(crate) fn address(_extensions: &Extensions) -> Option<IpAddr> {
-    None
+pub(crate) fn address(extensions: &Extensions) -> Option<IpAddr> {
+    extensions.get::<Client>().and_then(|client| client.address)
 }

@@ -1,5 +1,6 @@
 //! Absolute addresses of this hub's resources.
 
+use std::fmt;
 use std::str::FromStr;
 
 use feedsync::Format;
@@ -33,13 +34,25 @@ impl PublicBase {
     }
 
     /// The base that a request's own host makes; the host is one that was accepted.
-    pub(crate) fn of_host(host: &str) -> Self {
-        Self(format!("http://{host}"))
+    pub(crate) fn of_host(host: &str, secure: bool) -> Self {
+        let scheme = if secure { "https" } else { "http" };
+        Self(format!("{scheme}://{host}"))
+    }
+
+    /// Whether the hub is reached encrypted.
+    pub(crate) fn is_secure(&self) -> bool {
+        self.0.starts_with("https://")
     }
 
     /// The address of a path, which begins with a slash.
     pub(crate) fn url(&self, path: &str) -> String {
         format!("{}{path}", self.0)
+    }
+}
+
+impl fmt::Display for PublicBase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
     }
 }
 
@@ -95,7 +108,7 @@ mod tests {
         assert_eq!(base.url("/healthz"), "https://feeds.example.org:8443/Anna/healthz");
         assert_eq!(base.authority(), "feeds.example.org:8443");
         assert_eq!(base.origin(), "https://feeds.example.org:8443");
-        assert_eq!(PublicBase::of_host("localhost:1").origin(), "http://localhost:1");
+        assert_eq!(PublicBase::of_host("localhost:1", false).origin(), "http://localhost:1");
         for text in ["", "/a", "example.org", "ftp://a", "http://", "http://u@a", "http://a?b"] {
             assert!(text.parse::<PublicBase>().is_err(), "{text}");
         }

@@ -1,96 +1,134 @@
-//! What a hub is told when it starts.
+//! What a hub is told when it starts: every setting with its unit, its default and what it is for.
+//!
+//! This declaration is the only one. The configuration file, the environment, the flags of
+//! `feedsync serve` and docs/configuration.md are made from it.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 use std::time::Duration;
 
+use ipnet::IpNet;
+
 use crate::address::PublicBase;
+use crate::configuration::declare::settings;
+use crate::configuration::kinds::{
+    Bytes, Count, File, Listed, Network, Optional, Span, Text, Whole,
+};
+use crate::configuration::values::{Audience, ForwardedBy, Level, LogFormat, StoreAddress};
 
-/// How a hub is reached, and within which bounds.
-#[derive(Debug, Clone)]
-pub struct Config {
-    /// Where it listens: a loopback address, until there are users. Port 0 takes a free one.
-    pub listen: SocketAddr,
-    /// What stands before the path in absolute links, if a proxy stands in front; its host is
-    /// accepted. Without it links repeat the Host that the request named.
-    pub public_base: Option<PublicBase>,
-    /// Hosts accepted besides loopback names: `name` or `name:port`.
-    pub hosts: Vec<String>,
-    /// Bounds.
-    pub limits: Limits,
-}
-
-/// Bounds of what one request, one connection and all of them may cost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// Bytes of an offered document, unpacked.
-    pub body_bytes: usize,
-    /// Items of an offered document.
-    pub body_items: usize,
-    /// Items of one page of an answer, whatever was asked.
-    pub page_items: usize,
-    /// Bytes of a blob.
-    pub blob_bytes: usize,
-    /// How long the head of a request may take, and how long a connection may be idle.
-    pub head_time: Duration,
-    /// How long the body of a request may pause.
-    pub body_pause: Duration,
-    /// How long the body of a request may take.
-    pub body_time: Duration,
-    /// How long a client may read nothing of its answer.
-    pub answer_pause: Duration,
-    /// How long open answers may go on once the hub stops.
-    pub drain_time: Duration,
-    /// How often a silent event stream says that it is alive.
-    pub heartbeat: Duration,
-    /// Connections at once; more wait.
-    pub connections: usize,
-    /// Bodies of requests held in memory at once; more wait a little, then get 503.
-    pub uploads: usize,
-    /// Answers of more than 64 KiB held in memory at once, until they are read; more get 503. As
-    /// many, of any size, may be begun at once; more wait a little.
-    pub answers: usize,
-    /// Event streams at once; more get 503.
-    pub followers: usize,
-}
-
-impl Default for Config {
-    /// Loopback, port 4287, the default bounds.
-    fn default() -> Self {
-        Self {
-            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 4287)),
-            public_base: None,
-            hosts: Vec::new(),
-            limits: Limits::default(),
-        }
+settings! {
+    /// How a hub is reached, what it keeps and tells, and within which bounds.
+    pub struct Config at [] {
+        /// Where it listens; port 0 takes a free one. Other addresses than loopback need a user.
+        listen: Vec<SocketAddr> as Listed<Text> = vec![SocketAddr::from((Ipv4Addr::LOCALHOST, 4287))];
+        /// What stands before the path in absolute links, if a proxy stands in front; its host is
+        /// accepted. Without it links repeat the host that the request named.
+        public_base: Option<PublicBase> as Optional<Text> = None;
+        /// Hosts accepted besides loopback names: `name` or `name:port`.
+        hosts: Vec<String> as Listed<Text> = Vec::new();
+        /// Addresses of proxies (`10.0.0.7`, `10.0.0.0/8`) that are believed when they say for whom
+        /// they ask, and by which `X-Request-Id`.
+        trusted_proxies: Vec<IpNet> as Listed<Network> = Vec::new();
+        /// In which header they say it: `x-forwarded` (the `X-Forwarded-` headers) or `forwarded`
+        /// (RFC 7239). The proxy must replace or extend that header, whatever its clients send.
+        forwarded_by: ForwardedBy as Text = ForwardedBy::XForwarded;
+        /// Where everything is kept: `sqlite:DIRECTORY` or `postgres://USER@HOST/DATABASE`; by
+        /// default SQLite in the data directory.
+        store: Option<StoreAddress> as Optional<Text> = None;
+        /// Who may read `/metrics`: `administrators` or `public`.
+        metrics: Audience as Text = Audience::Administrators;
+    } with {
+        /// Encryption.
+        tls: Tls,
+        /// What is told to whoever runs the hub.
+        log: Log,
+        /// Bounds.
+        limits: Limits,
     }
 }
 
-impl Default for Limits {
-    /// 8 MiB and 1,000 items a document, 32 MiB a blob, 512 connections, 16 uploads, 32 large
-    /// answers, 128 followers.
-    fn default() -> Self {
-        Self {
-            body_bytes: 8 << 20,
-            body_items: 1_000,
-            page_items: 1_000,
-            blob_bytes: 32 << 20,
-            head_time: Duration::from_secs(20),
-            body_pause: Duration::from_secs(15),
-            body_time: Duration::from_secs(120),
-            answer_pause: Duration::from_secs(60),
-            drain_time: Duration::from_secs(5),
-            heartbeat: Duration::from_secs(20),
-            connections: 512,
-            uploads: 16,
-            answers: 32,
-            followers: 128,
-        }
+settings! {
+    /// The certificate of a hub that encrypts by itself.
+    pub struct Tls at [tls] {
+        /// A PEM file with the certificate and those that it was signed with, its own first. With it
+        /// every address that is listened on speaks https. Read again on SIGHUP.
+        certificate: Option<PathBuf> as Optional<File> = None;
+        /// A PEM file with the key of the certificate.
+        key: Option<PathBuf> as Optional<File> = None;
+    }
+}
+
+settings! {
+    /// The log, which goes to standard error.
+    pub struct Log at [log] {
+        /// `text` for people, `json` for programs: one object a line.
+        format: LogFormat as Text = LogFormat::Text;
+        /// The least that is told: `error`, `warn`, `info` (each request), `debug`, `trace`; of a part
+        /// only, as in `warn,feedsync_server=debug`.
+        level: Level as Text = Level::default();
+    }
+}
+
+settings! {
+    /// Bounds of what one request, one client and all of them may cost.
+    ///
+    /// A client is a person who signed in, and an address (of IPv6: its /64). Clients that ask from
+    /// the hub's own machine, without a trusted proxy between, are not bounded by address.
+    #[derive(Copy, PartialEq, Eq)]
+    pub struct Limits at [limits] {
+        /// Bytes of an offered document, unpacked.
+        body_bytes: usize as Bytes = 8 << 20;
+        /// Items of an offered document.
+        body_items: usize as Count = 1_000;
+        /// Items of one page of an answer, whatever was asked.
+        page_items: usize as Count = 1_000;
+        /// Bytes of a blob.
+        blob_bytes: usize as Bytes = 32 << 20;
+        /// How long the head of a request may take, and how long a connection may be idle.
+        head_time: Duration as Span = Duration::from_secs(20);
+        /// How long the body of a request may pause.
+        body_pause: Duration as Span = Duration::from_secs(15);
+        /// How long the body of a request may take.
+        body_time: Duration as Span = Duration::from_secs(120);
+        /// How long a client may read nothing of its answer.
+        answer_pause: Duration as Span = Duration::from_secs(60);
+        /// How long `/healthz` says that the hub is about to stop before it takes no more
+        /// connections.
+        drain_notice: Duration as Span = Duration::ZERO;
+        /// How long open answers may go on once the hub stops.
+        drain_time: Duration as Span = Duration::from_secs(5);
+        /// How often a silent event stream says that it is alive.
+        heartbeat: Duration as Span = Duration::from_secs(20);
+        /// Connections at once; more wait.
+        connections: usize as Count = 512;
+        /// Bodies of requests held in memory at once; more wait a little, then get 503.
+        uploads: usize as Count = 16;
+        /// Answers of more than 64 KiB held in memory at once, until they are read; more get 503. As
+        /// many, of any size, may be begun at once; more wait a little.
+        answers: usize as Count = 32;
+        /// Event streams at once; more get 503.
+        followers: usize as Count = 128;
+        /// Requests of one client in a second, on average; more get 429. 0: any number.
+        client_requests: usize as Whole = 50;
+        /// Requests that a client which was silent may make at once.
+        client_burst: usize as Count = 200;
+        /// Requests of one client that may be under way at once; more get 429. 0: any number.
+        client_concurrency: usize as Whole = 64;
+        /// Event streams of one client at once; more get 429. 0: any number.
+        client_followers: usize as Whole = 32;
+        /// Clients that are remembered with what they used; of more, those that were silent longest
+        /// are forgotten.
+        clients: usize as Count = 65_536;
+        /// Items of a collection that are not deleted; what would add more is refused. 0: any number.
+        collection_items: usize as Whole = 0;
+        /// Collections that one person may own; administrators are not bounded. 0: any number.
+        owned_collections: usize as Whole = 1_000;
     }
 }
 
 impl Config {
     /// Whether only this machine can ask.
     pub(crate) fn is_loopback(&self) -> bool {
-        self.listen.ip().is_loopback()
+        self.listen.iter().all(|address| address.ip().is_loopback())
     }
 }

@@ -19,10 +19,11 @@ use tokio::sync::{OwnedSemaphorePermit, watch};
 
 use crate::access::Principal;
 use crate::call::Call;
+use crate::clients::Underway;
 use crate::hub::Hub;
 use crate::problem::Problem;
-use crate::room;
 use crate::routes::Right;
+use crate::{request_log, room};
 
 /// Events that are read and sent at once.
 const PAGE: PageLimit = PageLimit { items: 200, bytes: 1 << 20 };
@@ -30,6 +31,7 @@ const PAGE: PageLimit = PageLimit { items: 200, bytes: 1 << 20 };
 pub(crate) async fn follow(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
     let name = call.collection(&hub).await?.name;
     let permit = room::now(&hub.followers, "too many follow this hub at once")?;
+    let one = request_log::key().map(|key| hub.clients.follow(key)).transpose()?;
     // Notices from before the collection is read, so that no change falls between.
     let notices = hub.endpoint.store().subscribe(&name);
     let collection = hub.endpoint.collection(&name).await?;
@@ -55,6 +57,7 @@ pub(crate) async fn follow(State(hub): State<Hub>, call: Call) -> Result<Respons
         stopping: hub.stopping.clone(),
         hub,
         _permit: permit,
+        _one: one,
     };
     let events = stream::unfold(following, |mut following| async move {
         let events = following.next().await?;
@@ -89,6 +92,8 @@ struct Following {
     first: Option<String>,
     stopping: watch::Receiver<bool>,
     _permit: OwnedSemaphorePermit,
+    /// One of those that the client may have.
+    _one: Option<Underway>,
 }
 
 impl Following {

@@ -1,14 +1,28 @@
-//! `GET /healthz`: whether the hub can answer, for whoever watches it.
+//! `GET /healthz`: whether the hub can answer, for whoever watches it or shares requests out among
+//! several. 503 while the hub stops, or when its store does not answer a small question in time.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, header};
+use tokio::time::timeout;
 
 use crate::hub::Hub;
 use crate::problem::Problem;
 
+/// A store that takes longer is of no use.
+const PATIENCE: Duration = Duration::from_secs(2);
+
 pub(crate) async fn read(State(hub): State<Hub>) -> Result<Response, Problem> {
-    hub.endpoint.identity().await?;
+    if hub.draining.load(Ordering::Relaxed) {
+        return Err(Problem::unavailable("the hub is about to stop"));
+    }
+    match timeout(PATIENCE, hub.endpoint.identity()).await {
+        Ok(identity) => identity?,
+        Err(_) => return Err(Problem::unavailable("the store does not answer")),
+    };
     Ok((
         [
             (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),

@@ -14,6 +14,7 @@ use http::{HeaderMap, Method, StatusCode, header};
 
 use crate::address::PublicBase;
 use crate::config::Config;
+use crate::peer::Client;
 use crate::problem::Problem;
 
 /// Lets a request through that names this hub and does not come from another origin; what follows
@@ -25,7 +26,9 @@ pub(crate) async fn check(
 ) -> Response {
     let checked = host(&request, &config).and_then(|host| {
         origin(request.method(), request.headers(), &host, &config)?;
-        Ok(config.public_base.clone().unwrap_or_else(|| PublicBase::of_host(host.as_str())))
+        let secure = request.extensions().get::<Client>().is_some_and(|client| client.secure);
+        let of_host = || PublicBase::of_host(host.as_str(), secure);
+        Ok(config.public_base.clone().unwrap_or_else(of_host))
     });
     match checked {
         Ok(base) => {

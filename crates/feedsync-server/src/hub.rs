@@ -1,6 +1,7 @@
 //! What all resources share.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use axum::extract::FromRef;
 use feedsync_endpoint::Endpoint;
@@ -8,7 +9,9 @@ use tokio::sync::{Mutex, Semaphore, watch};
 
 use crate::access::Access;
 use crate::answers::Answers;
+use crate::clients::Clients;
 use crate::config::Config;
+use crate::metrics::{Metrics, TimedStore, Timings};
 
 /// The endpoint behind the hub, how it is configured, and what is scarce. Cheap to clone; a hub
 /// process holds no other state.
@@ -24,6 +27,14 @@ pub(crate) struct Hub {
     pub(crate) answers: Answers,
     /// Event streams that may be open.
     pub(crate) followers: Arc<Semaphore>,
+    /// What each client uses.
+    pub(crate) clients: Clients,
+    /// What is counted.
+    pub(crate) metrics: Arc<Metrics>,
+    /// How long the store takes.
+    pub(crate) timings: Arc<Timings>,
+    /// Whether the hub was told to stop.
+    pub(crate) draining: Arc<AtomicBool>,
     /// Held by whoever makes, changes or removes a collection, from looking to writing.
     pub(crate) collections: Arc<Mutex<()>>,
     /// True once the hub stops: streams without an end then end.
@@ -32,9 +43,16 @@ pub(crate) struct Hub {
 
 impl Hub {
     pub(crate) fn new(endpoint: Endpoint, config: Config, stopping: watch::Receiver<bool>) -> Self {
+        let timings = Arc::new(Timings::default());
+        let store = TimedStore { store: Arc::clone(endpoint.store()), timings: timings.clone() };
+        let endpoint = Endpoint::new(Arc::new(store), Arc::clone(endpoint.environment()));
         Self {
             access: Arc::new(Access::new(endpoint.clone(), &config)),
             endpoint,
+            clients: Clients::new(config.limits),
+            metrics: Arc::default(),
+            timings,
+            draining: Arc::default(),
             uploads: Arc::new(Semaphore::new(config.limits.uploads)),
             answers: Answers::new(config.limits.answers),
             followers: Arc::new(Semaphore::new(config.limits.followers)),

@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 use crate::body;
 use crate::call::Call;
 use crate::hub::Hub;
+use crate::limits;
 use crate::negotiation::format_of_body;
 use crate::problem::Problem;
 
@@ -54,8 +55,11 @@ pub(crate) async fn incorporate(
         return Err(Problem::too_large(detail));
     }
     let name = &collection.name;
+    let ids = reading.feed.items.iter().map(|item| item.id.clone()).collect();
+    limits::items(&hub, &collection, ids).await?;
     let report =
         call.endpoint(&hub).incorporate(name, Source::Offered, reading.feed.items, None).await?;
+    hub.metrics.merged(&report.counts, reading.refused.len());
     let (before, after) = (before(&report), report.collection.last);
     if report.collection.sent >= before
         && let Err(error) = hub.endpoint.mark_sent(name, after).await

@@ -8,6 +8,8 @@ use feedsync_store::StoreError;
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use serde_json::{Map, Value};
 
+use crate::request_log;
+
 /// An answer that says what was wrong.
 #[derive(Debug)]
 pub(crate) struct Problem {
@@ -95,6 +97,10 @@ impl IntoResponse for Problem {
         self.members.insert("type".to_owned(), Value::String(kind));
         self.members.insert("title".to_owned(), Value::from(self.title));
         self.members.insert("status".to_owned(), Value::from(self.status.as_u16()));
+        if let Some(id) = request_log::id() {
+            let instance = format!("urn:feedsync:1:request:{id}");
+            self.members.insert("instance".to_owned(), Value::String(instance));
+        }
         let body = Value::Object(self.members).to_string();
         let mut response = (self.status, body).into_response();
         let headers = response.headers_mut();

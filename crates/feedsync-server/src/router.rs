@@ -18,7 +18,7 @@ use crate::hub::Hub;
 use crate::negotiation::DOCUMENTS;
 use crate::problem::Problem;
 use crate::routes::{Route, table};
-use crate::{compression, host_origin};
+use crate::{compression, host_origin, request_log};
 
 /// The application of a hub, callable without a socket.
 pub fn router(endpoint: Endpoint, config: Config) -> Router {
@@ -38,6 +38,7 @@ pub(crate) fn application(hub: Hub) -> Router {
         .layer(from_fn_with_state(hub.clone(), host_origin::check))
         .layer(CatchPanicLayer::custom(panicked))
         .layer(map_response(guarded))
+        .layer(from_fn_with_state(hub.clone(), request_log::watch))
         .with_state(hub)
 }
 

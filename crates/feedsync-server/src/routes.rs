@@ -10,7 +10,7 @@ use http::Method;
 
 use crate::hub::Hub;
 use crate::negotiation::suffix;
-use crate::{blobs, changes, complete, events, health, index, listing, offer};
+use crate::{blobs, changes, complete, events, health, index, limits, listing, metrics, offer};
 use crate::{collection, service};
 
 /// What a method of a route demands of who asks.
@@ -83,6 +83,8 @@ pub(crate) fn table() -> Vec<Route> {
             &[(Method::GET, Resource), (Method::PUT, SignedIn)],
         ),
         route("/healthz", get(health::read), &[(Method::GET, Public)]),
+        route("/limits", get(limits::read), &[(Method::GET, Public)]),
+        route("/metrics", get(metrics::read), &[(Method::GET, Resource)]),
     ];
     for suffix in Format::ALL.map(suffix).into_iter().chain([""]) {
         routes.push(route(

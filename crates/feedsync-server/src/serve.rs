@@ -1,26 +1,31 @@
 //! Listening: without a user on loopback addresses only, within bounds, until told to stop.
 
+use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::task::Poll;
 use std::time::Duration;
 
 use feedsync_endpoint::Endpoint;
 use feedsync_store::StoreError;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
-use hyper_util::service::TowerToHyperService;
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
 use crate::config::{Config, Limits};
 use crate::hub::Hub;
+use crate::peer::{Peer, WithPeer};
 use crate::router::application;
 use crate::stall::Impatient;
 use crate::sweep;
+use crate::tls::{Certificate, CertificateError};
 
 /// Why a hub does not listen.
 #[derive(Debug, thiserror::Error)]
@@ -39,6 +44,9 @@ pub enum ServeError {
         /// What the system says.
         source: io::Error,
     },
+    /// The certificate cannot be used.
+    #[error(transparent)]
+    Certificate(#[from] CertificateError),
     /// The store cannot tell who the users are.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -50,14 +58,19 @@ pub enum ServeError {
 /// A hub that is listening.
 #[derive(Debug)]
 pub struct Serving {
-    address: SocketAddr,
+    addresses: Vec<SocketAddr>,
     task: JoinHandle<()>,
 }
 
 impl Serving {
-    /// Where it listens; the port is the real one.
+    /// The first address that it listens on; the port is the real one.
     pub fn address(&self) -> SocketAddr {
-        self.address
+        self.addresses[0]
+    }
+
+    /// Where it listens; one address at least.
+    pub fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
     }
 
     /// Waits until it has stopped and its connections are closed.
@@ -66,59 +79,92 @@ impl Serving {
     }
 }
 
-/// Begins to listen; ready once requests are answered. When `shutdown` is ready, no more connections
-/// are taken and open answers have [`Limits::drain_time`] to end.
+/// Begins to listen; ready once requests are answered. When `shutdown` is ready, `/healthz` says so
+/// for [`Limits::drain_notice`]; then no more connections are taken, and open answers have
+/// [`Limits::drain_time`] to end.
 pub async fn serve(
     endpoint: Endpoint,
     config: Config,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> Result<Serving, ServeError> {
-    let address = config.listen;
     if endpoint.store().users().await?.is_empty() {
-        if !config.is_loopback() {
-            return Err(ServeError::NotLoopback(address));
+        if let Some(wide) = config.listen.iter().find(|address| !address.ip().is_loopback()) {
+            return Err(ServeError::NotLoopback(*wide));
         }
         tracing::warn!("there is no user: whoever is on this machine may do everything");
     }
-    let refused = |source| ServeError::Listen { address, source };
-    let listener = TcpListener::bind(address).await.map_err(refused)?;
-    let address = listener.local_addr().map_err(refused)?;
-    Ok(Serving { address, task: tokio::spawn(run(listener, endpoint, config, shutdown)) })
+    let certificate = Certificate::configured(&config.tls)?.map(Arc::new);
+    let mut listeners = Vec::new();
+    let mut addresses = Vec::new();
+    for address in config.listen.iter().copied() {
+        let refused = |source| ServeError::Listen { address, source };
+        let listener = TcpListener::bind(address).await.map_err(refused)?;
+        addresses.push(listener.local_addr().map_err(refused)?);
+        listeners.push(listener);
+    }
+    if addresses.is_empty() {
+        let address = SocketAddr::from(([0, 0, 0, 0], 0));
+        let source = io::Error::new(io::ErrorKind::InvalidInput, "no address was named");
+        return Err(ServeError::Listen { address, source });
+    }
+    let task = tokio::spawn(run(listeners, certificate, endpoint, config, shutdown));
+    Ok(Serving { addresses, task })
 }
 
 async fn run(
-    listener: TcpListener,
+    listeners: Vec<TcpListener>,
+    certificate: Option<Arc<Certificate>>,
     endpoint: Endpoint,
     config: Config,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) {
     let limits = config.limits;
     let (stop, stopping) = watch::channel(false);
-    let hub = Hub::new(endpoint.clone(), config, stopping);
-    let service = TowerToHyperService::new(application(hub));
+    let hub = Hub::new(endpoint.clone(), config, stopping.clone());
+    let draining = Arc::clone(&hub.draining);
+    let application = application(hub);
     let graceful = GracefulShutdown::new();
     let room = Arc::new(Semaphore::new(limits.connections));
     let mut connections = JoinSet::new();
     connections.spawn(sweep::hourly(endpoint.clone()));
-    let mut shutdown = std::pin::pin!(shutdown);
+    connections.spawn(reloading(certificate.clone()));
+    let mut shutdown = std::pin::pin!(async {
+        shutdown.await;
+        draining.store(true, Ordering::Relaxed);
+        sleep(limits.drain_notice).await;
+    });
     loop {
         let accepted = tokio::select! {
             () = &mut shutdown => break,
             Some(_) = connections.join_next() => continue,
-            accepted = accept(&listener, &room) => accepted,
+            accepted = accept(&listeners, &room) => accepted,
         };
-        let Some((stream, permit)) = accepted else { continue };
-        let stream = TokioIo::new(Impatient::new(stream, limits.answer_pause));
-        let connection = builder(&limits).serve_connection(stream, service.clone());
-        let connection = graceful.watch(connection);
+        let Some((stream, address, permit)) = accepted else { continue };
+        let peer = Peer { address, secure: certificate.is_some() };
+        let service = WithPeer::new(application.clone(), peer);
+        let stream = Impatient::new(stream, limits.answer_pause);
+        let watcher = graceful.watcher();
+        let certificate = certificate.clone();
+        let mut stopping = stopping.clone();
         connections.spawn(async move {
-            if let Err(error) = connection.await {
-                tracing::debug!(%error, "a connection ended");
+            match certificate {
+                None => converse(stream, service, &limits, watcher).await,
+                Some(certificate) => {
+                    let encrypted = tokio::select! {
+                        encrypted = timeout(limits.head_time, certificate.encrypt(stream)) => encrypted,
+                        _ = stopping.wait_for(|stopping| *stopping) => return,
+                    };
+                    match encrypted {
+                        Ok(Ok(stream)) => converse(stream, service, &limits, watcher).await,
+                        Ok(Err(error)) => tracing::debug!(%error, "a connection is not encrypted"),
+                        Err(_) => tracing::debug!("a connection was not encrypted in time"),
+                    }
+                }
             }
             drop(permit);
         });
     }
-    drop(listener);
+    drop(listeners);
     stop.send_replace(true);
     if timeout(limits.drain_time, graceful.shutdown()).await.is_err() {
         tracing::warn!("answers that were still being sent are cut off");
@@ -126,25 +172,42 @@ async fn run(
     connections.shutdown().await;
 }
 
-fn builder(limits: &Limits) -> http1::Builder {
+/// Answers the requests of one connection.
+async fn converse(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    service: WithPeer,
+    limits: &Limits,
+    watcher: Watcher,
+) {
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(limits.head_time).max_buf_size(64 << 10);
-    builder
+    let connection = builder.serve_connection(TokioIo::new(stream), service);
+    if let Err(error) = watcher.watch(connection).await {
+        tracing::debug!(%error, "a connection ended");
+    }
 }
 
 /// The next connection, once there is room for it.
 async fn accept(
-    listener: &TcpListener,
+    listeners: &[TcpListener],
     room: &Arc<Semaphore>,
-) -> Option<(TcpStream, tokio::sync::OwnedSemaphorePermit)> {
+) -> Option<(TcpStream, SocketAddr, OwnedSemaphorePermit)> {
     let permit = Arc::clone(room).acquire_owned().await.ok()?;
-    match listener.accept().await {
-        Ok((stream, _)) => {
+    let next = poll_fn(|context| {
+        for listener in listeners {
+            if let Poll::Ready(accepted) = listener.poll_accept(context) {
+                return Poll::Ready(accepted);
+            }
+        }
+        Poll::Pending
+    });
+    match next.await {
+        Ok((stream, address)) => {
             // Events are small and must not wait for more.
             if let Err(error) = stream.set_nodelay(true) {
                 tracing::debug!(%error, "a connection will be slower than it could be");
             }
-            Some((stream, permit))
+            Some((stream, address, permit))
         }
         Err(error) => {
             // Mostly too many open files: others must end first.
@@ -153,4 +216,29 @@ async fn accept(
             None
         }
     }
+}
+
+/// Reads the certificate again whenever the system asks for it.
+async fn reloading(certificate: Option<Arc<Certificate>>) {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        match signal(SignalKind::hangup()) {
+            Ok(mut hangup) => {
+                while hangup.recv().await.is_some() {
+                    match certificate.as_ref().map(|certificate| certificate.reload()) {
+                        None => tracing::info!("SIGHUP: there is no certificate to read again"),
+                        Some(Ok(())) => tracing::info!("the certificate was read again"),
+                        Some(Err(error)) => {
+                            tracing::error!(%error, "the certificate stays as it was");
+                        }
+                    }
+                }
+            }
+            Err(error) => tracing::warn!(%error, "SIGHUP cannot be heard"),
+        }
+    }
+    #[cfg(not(unix))]
+    drop(certificate);
+    std::future::pending().await
 }

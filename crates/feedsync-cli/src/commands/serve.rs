@@ -1,9 +1,10 @@
 //! `feedsync serve`
 
-use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use clap::Args;
-use feedsync_server::{Config, ServeError, serve};
+use feedsync_server::configuration::{self, LogFormat, Sources, StoreAddress};
+use feedsync_server::{Config, ServeError, Serving, serve};
 use feedsync_store::SqliteStore;
 use serde_json::json;
 use tracing_subscriber::EnvFilter;
@@ -12,53 +13,109 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{self, BOLD};
 
+mod settings;
+
+use settings::SettingFlags;
+
 const EXAMPLES: &str = "\
 Examples:
   feedsync serve
   feedsync --data ~/hub serve --listen 127.0.0.1:8080
-  FEEDSYNC_LOG=debug feedsync serve
+  feedsync serve --config /etc/feedsync.toml
+  feedsync serve --limits-body-bytes '4 MiB' --log-level debug
+  feedsync serve --print-config
 ";
 
 /// Run the hub: publish collections, take edits and merge what others send
 ///
 /// A fresh data directory is initialised. Other commands can use the same directory at the same time.
-/// The hub has no users yet, so it listens on loopback addresses only.
+///
+/// Every setting can be given as a flag, as an environment variable (FEEDSYNC_LIMITS_BODY_BYTES for
+/// --limits-body-bytes) or in the configuration file (body_bytes in [limits]); the first of these
+/// counts.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Serve {
-    /// Listen on this loopback address; port 0 takes a free one
-    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:4287")]
-    listen: SocketAddr,
+    /// Read settings from FILE [default: feedsync.toml in the data directory, if it is there]
+    #[arg(long, value_name = "FILE", env = "FEEDSYNC_CONFIG", hide_env = true)]
+    config: Option<PathBuf>,
+    /// Show all settings with the values that count, as a configuration file, and end
+    #[arg(long)]
+    print_config: bool,
+    #[command(flatten)]
+    settings: SettingFlags,
 }
 
 impl Serve {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
-        if !self.listen.ip().is_loopback() {
-            return Err(Failure::refused(ServeError::NotLoopback(self.listen)));
+        let config = self.configure(context)?;
+        if self.print_config {
+            return output::print(&configuration::as_toml(&config));
         }
-        let filter = EnvFilter::try_from_env("FEEDSYNC_LOG");
-        let filter = filter.unwrap_or_else(|_| EnvFilter::new("warn"));
-        tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+        let here;
+        let context = match &config.store {
+            None => context,
+            Some(StoreAddress::Sqlite(directory)) => {
+                here = Context { data: directory.clone(), ..context.clone() };
+                &here
+            }
+            Some(address @ StoreAddress::Postgres(_)) => {
+                let message = format!("{address}: this program is built without PostgreSQL");
+                return Err(Failure::usage(message));
+            }
+        };
+        begin_log(&config)?;
         let fresh = !SqliteStore::exists(&context.data);
         let home = if fresh { context.init()? } else { context.open()? };
         let name = home.endpoint.identity().await?.name;
-        let config = Config { listen: self.listen, ..Config::default() };
-        let serving =
-            serve(home.endpoint.clone(), config, asked_to_stop()).await.map_err(Failure::store)?;
-        let address = format!("http://{}", serving.address());
-        if context.json {
-            let data = context.data.display().to_string();
-            output::json(&json!({ "url": address, "name": name.as_str(), "data": data }))?;
-        } else {
-            let data = context.data.display();
-            output::print(&format!(
-                "{BOLD}feedsync{BOLD:#} serves the endpoint {name} of {data}\n\
-                 {BOLD}listening on {address}/{BOLD:#}\n\n{}",
-                next_steps(context, &address)
-            ))?;
-        }
+        let scheme = if config.tls.certificate.is_some() { "https" } else { "http" };
+        let serving = serve(home.endpoint.clone(), config, asked_to_stop()).await;
+        let serving = serving.map_err(|error| match error {
+            ServeError::NotLoopback(_) => Failure::refused(error),
+            _ => Failure::store(error),
+        })?;
+        tell(context, scheme, name.as_str(), &serving)?;
         serving.finished().await.map_err(Failure::store)
     }
+
+    /// All settings, from wherever they are given.
+    fn configure(&self, context: &Context) -> Result<Config, Failure> {
+        let path = match &self.config {
+            Some(path) => Some(path.clone()),
+            None => Some(context.data.join("feedsync.toml")).filter(|path| path.exists()),
+        };
+        let file = match path {
+            None => None,
+            Some(path) => {
+                let name = path.display().to_string();
+                let text = std::fs::read_to_string(&path);
+                Some((name.clone(), text.map_err(|error| Failure::file(&name, &error))?))
+            }
+        };
+        let environment = std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+            .collect();
+        let sources = Sources { file, environment, flags: self.settings.given.clone() };
+        configuration::configure(&sources).map_err(Failure::usage)
+    }
+}
+
+/// Says where the hub is, and what to do next.
+fn tell(context: &Context, scheme: &str, name: &str, serving: &Serving) -> Result<(), Failure> {
+    let addresses: Vec<String> =
+        serving.addresses().iter().map(|address| format!("{scheme}://{address}")).collect();
+    let address = &addresses[0];
+    let data = context.data.display().to_string();
+    if context.json {
+        let all = json!({ "url": address, "urls": addresses, "name": name, "data": data });
+        return output::json(&all);
+    }
+    let listening: String =
+        addresses.iter().map(|url| format!("{BOLD}listening on {url}/{BOLD:#}\n")).collect();
+    output::print(&format!(
+        "{BOLD}feedsync{BOLD:#} serves the endpoint {name} of {data}\n{listening}\n{}",
+        next_steps(context, address)
+    ))
 }
 
 fn next_steps(context: &Context, address: &str) -> String {
@@ -74,6 +131,20 @@ fn next_steps(context: &Context, address: &str) -> String {
         there("init --endpoint other"),
         there(&format!("sync notes {url}")),
     )
+}
+
+fn begin_log(config: &Config) -> Result<(), Failure> {
+    let level = config.log.level.to_string();
+    let filter = EnvFilter::try_new(&level)
+        .map_err(|error| Failure::usage(format!("log.level {level:?}: {error}")))?;
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    match config.log.format {
+        LogFormat::Text => log.init(),
+        LogFormat::Json => {
+            log.json().flatten_event(true).with_current_span(true).with_span_list(false).init()
+        }
+    }
+    Ok(())
 }
 
 /// Ready when the person or the system wants the hub to end.

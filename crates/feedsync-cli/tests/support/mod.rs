@@ -30,6 +30,8 @@ impl Place {
             .env("HOME", self.0.path())
             .env_remove("XDG_DATA_HOME")
             .env_remove("FEEDSYNC_DATA")
+            .env_remove("FEEDSYNC_CONFIG")
+            .env("FEEDSYNC_LOG_LEVEL", "warn")
             .env_remove("VISUAL")
             .env_remove("EDITOR")
             .env_remove("NO_COLOR")

@@ -161,7 +161,7 @@ impl Hub {
     }
 
     pub(crate) async fn over(peer: Peer) -> Self {
-        let config = Config { listen: ([127, 0, 0, 1], 0).into(), ..Config::default() };
+        let config = Config { listen: vec![([127, 0, 0, 1], 0).into()], ..Config::default() };
         let serving = serve(peer.endpoint().clone(), config, std::future::pending()).await;
         Self { address: serving.unwrap().address(), peer }
     }

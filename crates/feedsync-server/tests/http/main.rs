@@ -12,6 +12,7 @@ mod gates;
 mod hub;
 mod listing;
 mod offer;
+mod operating;
 mod outlines;
 mod routes;
 mod service;

@@ -24,6 +24,8 @@ async fn every_route_answers_its_methods_and_names_them() {
         ("/collections/notes/settings".to_owned(), "GET, HEAD, OPTIONS"),
         ("/collections/notes/events".to_owned(), "GET, HEAD, OPTIONS"),
         ("/healthz".to_owned(), "GET, HEAD, OPTIONS"),
+        ("/limits".to_owned(), "GET, HEAD, OPTIONS"),
+        ("/metrics".to_owned(), "GET, HEAD, OPTIONS"),
         (blob, "GET, HEAD, OPTIONS, PUT"),
     ];
     for suffix in ["", ".atom", ".rss", ".opml", ".json", ".xml"] {
@@ -47,6 +49,7 @@ async fn every_route_answers_its_methods_and_names_them() {
         let without_length = |response: &http::Response<Body>| {
             let mut headers = response.headers().clone();
             headers.remove("content-length");
+            headers.remove("x-request-id");
             headers
         };
         assert_eq!(without_length(&head), without_length(&get), "{path}");

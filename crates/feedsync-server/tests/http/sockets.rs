@@ -34,7 +34,7 @@ async fn run(limits: Limits) -> Running {
     create(&endpoint, "notes", Format::Atom).await;
     let (stop, stopped) = oneshot::channel::<()>();
     let config =
-        Config { listen: SocketAddr::from(([127, 0, 0, 1], 0)), limits, ..Config::default() };
+        Config { listen: vec![SocketAddr::from(([127, 0, 0, 1], 0))], limits, ..Config::default() };
     let shutdown = async {
         let _ = stopped.await;
     };
@@ -69,7 +69,7 @@ fn status(answer: &str) -> &str {
 #[tokio::test]
 async fn a_hub_listens_on_loopback_only_and_tells_where() {
     for wide in ["0.0.0.0:0", "[::]:0", "192.168.0.7:0", "[::ffff:127.0.0.1]:0"] {
-        let config = Config { listen: wide.parse().unwrap(), ..Config::default() };
+        let config = Config { listen: vec![wide.parse().unwrap()], ..Config::default() };
         let refused = serve(endpoint("hub"), config, std::future::pending()).await.unwrap_err();
         assert!(matches!(refused, ServeError::NotLoopback(_)), "{wide}");
         assert!(refused.to_string().contains("loopback"), "{refused}");
@@ -77,7 +77,7 @@ async fn a_hub_listens_on_loopback_only_and_tells_where() {
     let running = run(limits()).await;
     let address = running.serving.address();
     assert_ne!(address.port(), 0);
-    let config = Config { listen: address, ..Config::default() };
+    let config = Config { listen: vec![address], ..Config::default() };
     let taken = serve(endpoint("other"), config, std::future::pending()).await.unwrap_err();
     assert!(matches!(taken, ServeError::Listen { .. }), "{taken}");
     let answer = running

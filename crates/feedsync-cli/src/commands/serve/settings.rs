@@ -1,0 +1,51 @@
+//! A flag for every setting of a hub, made from their declaration.
+
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
+use feedsync_server::Config;
+use feedsync_server::configuration::{flag, settings};
+
+/// Settings that the command line gives, by name.
+#[derive(Debug, Default)]
+pub(crate) struct SettingFlags {
+    pub(crate) given: Vec<(String, String)>,
+}
+
+impl Args for SettingFlags {
+    fn augment_args(command: Command) -> Command {
+        let default = Config::default();
+        settings().into_iter().fold(command, |command, setting| {
+            let help = format!("{} [default: {}]", setting.doc, setting.value(&default));
+            let argument = Arg::new(setting.name)
+                // Names of arguments live as long as the program; there are few.
+                .long(&*flag(setting.name).leak())
+                .value_name("VALUE")
+                .help(help)
+                .help_heading("Settings")
+                .hide_short_help(setting.name.contains('.'));
+            command.arg(argument)
+        })
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for SettingFlags {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let mut flags = Self::default();
+        flags.update_from_arg_matches(matches)?;
+        Ok(flags)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        self.given = settings()
+            .into_iter()
+            .filter_map(|setting| {
+                let value = matches.get_one::<String>(setting.name)?;
+                Some((setting.name.to_owned(), value.clone()))
+            })
+            .collect();
+        Ok(())
+    }
+}

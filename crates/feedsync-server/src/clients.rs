@@ -1,0 +1,236 @@
+//! What each client may use: requests in a second, requests and event streams at once (H27).
+//!
+//! A client is an address (of IPv6 its /64, which one subscriber has alone) and, once somebody has
+//! signed in, that person. What clients used is remembered in bounded memory: in two generations, of
+//! which the older is forgotten when the younger is full. Who is forgotten may begin anew; to bring
+//! that about takes as many other clients as are remembered.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use http::{HeaderValue, StatusCode, header};
+use tokio::time::Instant;
+
+use crate::config::Limits;
+use crate::problem::Problem;
+
+/// Whose use is counted.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Key {
+    /// That of an address.
+    Address(IpAddr),
+    /// That of a person, by name.
+    Person(Arc<str>),
+}
+
+impl Key {
+    /// The key of an address: IPv4 whole, IPv6 by its first half.
+    pub(crate) fn address(address: IpAddr) -> Self {
+        Self::Address(match address.to_canonical() {
+            IpAddr::V6(address) => {
+                IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & (u128::MAX << 64)))
+            }
+            four => four,
+        })
+    }
+}
+
+/// All clients. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Clients {
+    limits: Limits,
+    remembered: Arc<Mutex<Remembered>>,
+}
+
+#[derive(Default)]
+struct Remembered {
+    younger: HashMap<Key, Arc<Usage>>,
+    older: HashMap<Key, Arc<Usage>>,
+}
+
+struct Usage {
+    bucket: Mutex<Bucket>,
+    requests: AtomicUsize,
+    followers: AtomicUsize,
+}
+
+/// Requests that may still be made at once.
+struct Bucket {
+    tokens: f64,
+    filled: Instant,
+}
+
+/// A request, or an event stream, that is under way until this is dropped.
+pub(crate) struct Underway {
+    usage: Arc<Usage>,
+    of: fn(&Usage) -> &AtomicUsize,
+}
+
+impl Drop for Underway {
+    fn drop(&mut self) {
+        (self.of)(&self.usage).fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Clients {
+    pub(crate) fn new(limits: Limits) -> Self {
+        Self { limits, remembered: Arc::default() }
+    }
+
+    /// Admits a request of a client, or tells it when to come back.
+    pub(crate) fn admit(&self, key: Key) -> Result<Underway, Problem> {
+        let usage = self.usage(key);
+        if self.limits.client_requests > 0 {
+            let rate = self.limits.client_requests as f64;
+            let mut bucket = usage.bucket.lock().unwrap_or_else(PoisonError::into_inner);
+            let now = Instant::now();
+            let filled = bucket.tokens + (now - bucket.filled).as_secs_f64() * rate;
+            bucket.tokens = filled.min(self.limits.client_burst as f64);
+            bucket.filled = now;
+            if bucket.tokens < 1.0 {
+                let wait = Duration::from_secs_f64((1.0 - bucket.tokens) / rate);
+                let detail = format!(
+                    "a client may make {} requests in a second here, and {} at once after a pause",
+                    self.limits.client_requests, self.limits.client_burst
+                );
+                return Err(too_many(detail, wait));
+            }
+            bucket.tokens -= 1.0;
+        }
+        let most = self.limits.client_concurrency;
+        let detail = || format!("a client may have {most} requests under way at once here");
+        underway(usage, |usage| &usage.requests, most, detail)
+    }
+
+    /// Admits an event stream of a client, or tells it to come back.
+    pub(crate) fn follow(&self, key: Key) -> Result<Underway, Problem> {
+        let most = self.limits.client_followers;
+        let detail = || format!("a client may have {most} event streams at once here");
+        underway(self.usage(key), |usage| &usage.followers, most, detail)
+    }
+
+    fn usage(&self, key: Key) -> Arc<Usage> {
+        let mut remembered = self.remembered.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(usage) = remembered.younger.get(&key) {
+            return Arc::clone(usage);
+        }
+        let usage = remembered.older.remove(&key).unwrap_or_else(|| {
+            let bucket = Bucket { tokens: self.limits.client_burst as f64, filled: Instant::now() };
+            Arc::new(Usage {
+                bucket: Mutex::new(bucket),
+                requests: AtomicUsize::new(0),
+                followers: AtomicUsize::new(0),
+            })
+        });
+        if remembered.younger.len() >= self.limits.clients.div_ceil(2) {
+            remembered.older = std::mem::take(&mut remembered.younger);
+        }
+        remembered.younger.insert(key, Arc::clone(&usage));
+        usage
+    }
+}
+
+fn underway(
+    usage: Arc<Usage>,
+    of: fn(&Usage) -> &AtomicUsize,
+    most: usize,
+    detail: impl Fn() -> String,
+) -> Result<Underway, Problem> {
+    let before = of(&usage).fetch_add(1, Ordering::Relaxed);
+    let underway = Underway { usage, of };
+    if most > 0 && before >= most {
+        return Err(too_many(detail(), Duration::from_secs(1)));
+    }
+    Ok(underway)
+}
+
+fn too_many(detail: String, wait: Duration) -> Problem {
+    let seconds = (wait.as_secs_f64().ceil() as u64).max(1);
+    Problem::new(StatusCode::TOO_MANY_REQUESTS, "too-many-requests", "Too many requests", detail)
+        .header(header::RETRY_AFTER, HeaderValue::from(seconds))
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::response::IntoResponse as _;
+    use tokio::time::advance;
+
+    use super::*;
+
+    fn clients(limits: Limits) -> Clients {
+        Clients::new(limits)
+    }
+
+    fn of(address: &str) -> Key {
+        Key::address(address.parse().unwrap())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_makes_so_many_requests_in_a_second_and_is_told_when_to_come_back() {
+        let limits = Limits { client_requests: 2, client_burst: 3, ..Limits::default() };
+        let clients = clients(limits);
+        let admitted = |address: &str| clients.admit(of(address)).is_ok();
+        let taken = (0..10).filter(|_| admitted("192.0.2.1")).count();
+        assert_eq!(taken, 3);
+        let refused = clients.admit(of("192.0.2.1")).err().unwrap().into_response();
+        assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS);
+        assert_eq!(refused.headers()["retry-after"], "1");
+        assert!(admitted("192.0.2.2"), "others are not held up");
+        advance(Duration::from_millis(500)).await;
+        assert!(admitted("192.0.2.1"));
+        assert!(!admitted("192.0.2.1"));
+        advance(Duration::from_secs(3_600)).await;
+        assert_eq!((0..10).filter(|_| admitted("192.0.2.1")).count(), 3, "the burst is bounded");
+        let slow = Limits { client_requests: 0, ..limits };
+        assert!((0..1_000).all(|_| Clients::new(slow).admit(of("192.0.2.1")).is_ok()));
+    }
+
+    #[test]
+    fn an_address_of_ipv6_counts_by_its_first_half() {
+        assert_eq!(of("2001:db8:1:2:3:4:5:6"), of("2001:db8:1:2:ffff::"));
+        assert_ne!(of("2001:db8:1:2::1"), of("2001:db8:1:3::1"));
+        assert_eq!(of("::ffff:192.0.2.1"), of("192.0.2.1"));
+        assert_ne!(of("::ffff:192.0.2.1"), of("::ffff:192.0.2.2"));
+    }
+
+    #[tokio::test]
+    async fn what_is_under_way_counts_until_it_ends() {
+        let limits = Limits { client_concurrency: 2, client_followers: 1, ..Limits::default() };
+        let clients = clients(limits);
+        let anna = || Key::Person("anna".into());
+        let first = clients.admit(anna()).ok().unwrap();
+        let second = clients.admit(anna()).ok().unwrap();
+        assert!(clients.admit(anna()).is_err());
+        assert!(clients.admit(anna()).is_err(), "a refused request leaves no trace");
+        drop(first);
+        assert!(clients.admit(anna()).is_ok());
+        drop(second);
+        let following = clients.follow(anna()).ok().unwrap();
+        assert!(clients.follow(anna()).is_err());
+        drop(following);
+        assert!(clients.follow(anna()).is_ok());
+    }
+
+    #[tokio::test]
+    async fn a_million_addresses_take_bounded_memory_and_who_asks_on_is_not_forgotten() {
+        let limits =
+            Limits { clients: 1_000, client_requests: 1, client_burst: 1, ..Limits::default() };
+        let clients = clients(limits);
+        assert!(clients.admit(of("192.0.2.1")).is_ok());
+        for number in 0..1_000_000_u32 {
+            let address = IpAddr::V4((0x0a00_0000 + number).into());
+            assert!(clients.admit(Key::address(address)).is_ok());
+            if number % 400 == 0 {
+                let usage = clients.usage(of("192.0.2.1"));
+                assert!(usage.bucket.lock().unwrap().filled.elapsed() < Duration::from_secs(600));
+                assert_eq!(usage.bucket.lock().unwrap().tokens, 0.0, "it still counts");
+            }
+        }
+        let remembered = clients.remembered.lock().unwrap();
+        assert!(remembered.younger.len() + remembered.older.len() <= 1_000);
+        assert!(remembered.younger.capacity() + remembered.older.capacity() < 4_000);
+    }
+}

@@ -1,0 +1,143 @@
+//! Where settings come from: flags, before the environment, before the configuration file, before
+//! the defaults.
+//!
+//! Every setting of [`Config`] has one name, `limits.body_bytes`, from which its flag
+//! (`--limits-body-bytes`), its environment variable (`FEEDSYNC_LIMITS_BODY_BYTES`) and its place in
+//! the file follow. What is not a setting is refused and named with its place: nobody believes in a
+//! bound that is not there.
+
+pub(crate) mod declare;
+mod file;
+pub(crate) mod kinds;
+mod reference;
+pub(crate) mod values;
+
+use std::collections::BTreeMap;
+
+use crate::config::{Config, Limits, Log, Tls};
+
+pub use reference::{as_toml, reference};
+pub use values::{
+    Audience, AudienceError, ForwardedBy, ForwardedByError, Level, LevelError, LogFormat,
+    LogFormatError, StoreAddress, StoreAddressError,
+};
+
+/// One setting.
+pub struct Setting {
+    /// Its name, as in `limits.body_bytes`.
+    pub name: &'static str,
+    /// What it is for, as one paragraph.
+    pub doc: String,
+    /// What its value looks like.
+    pub form: &'static str,
+    pub(crate) read: fn(&mut Config, &Given) -> Result<(), String>,
+    pub(crate) show: fn(&Config) -> String,
+}
+
+/// A value as it was written down.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Given {
+    /// One text, which may hold a list.
+    Text(String),
+    /// A list of the file.
+    List(Vec<String>),
+}
+
+/// What may say how a hub is to run, besides the defaults.
+#[derive(Debug, Default)]
+pub struct Sources {
+    /// The name and the text of the configuration file.
+    pub file: Option<(String, String)>,
+    /// Environment variables, of which those that name a setting count.
+    pub environment: Vec<(String, String)>,
+    /// Names of settings with what the command line gives them.
+    pub flags: Vec<(String, String)>,
+}
+
+/// A configuration that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{place}: {message}")]
+pub struct ConfigurationError {
+    /// The file and line, the variable or the flag at fault.
+    pub place: String,
+    /// What is wrong.
+    pub message: String,
+}
+
+/// All settings, in the order of the reference.
+pub fn settings() -> Vec<Setting> {
+    let mut settings = Config::settings();
+    settings.extend(Tls::settings());
+    settings.extend(Log::settings());
+    settings.extend(Limits::settings());
+    settings
+}
+
+/// Reads a configuration from its sources.
+pub fn configure(sources: &Sources) -> Result<Config, ConfigurationError> {
+    let settings: BTreeMap<_, _> =
+        settings().into_iter().map(|setting| (setting.name, setting)).collect();
+    let mut config = Config::default();
+    let mut set = |place: String, name: &str, given: &Given| {
+        let wrong = |message| ConfigurationError { place: place.clone(), message };
+        let Some(setting) = settings.get(name) else {
+            return Err(wrong(format!("there is no setting {name:?}")));
+        };
+        (setting.read)(&mut config, given)
+            .map_err(|reason| wrong(format!("{name} is {}: {reason}", setting.form)))
+    };
+    if let Some((file, text)) = &sources.file {
+        for (line, name, given) in file::read(file, text)? {
+            set(format!("{file}:{line}"), &name, &given)?;
+        }
+    }
+    for (variable, value) in &sources.environment {
+        let known = settings.keys().find(|name| self::variable(name) == *variable);
+        match known {
+            Some(name) => set(variable.clone(), name, &Given::Text(value.clone()))?,
+            None if SECTIONS.iter().any(|section| variable.starts_with(section)) => {
+                let message = "no setting has this variable".to_owned();
+                return Err(ConfigurationError { place: variable.clone(), message });
+            }
+            None => {}
+        }
+    }
+    for (name, value) in &sources.flags {
+        set(format!("--{}", flag(name)), name, &Given::Text(value.clone()))?;
+    }
+    config.check()?;
+    Ok(config)
+}
+
+/// Beginnings of variables that can only mean a setting.
+const SECTIONS: [&str; 3] = ["FEEDSYNC_LIMITS_", "FEEDSYNC_LOG_", "FEEDSYNC_TLS_"];
+
+/// The environment variable of a setting.
+pub fn variable(name: &str) -> String {
+    format!("FEEDSYNC_{}", name.replace('.', "_").to_ascii_uppercase())
+}
+
+/// The flag of a setting, without its dashes.
+pub fn flag(name: &str) -> String {
+    name.replace(['.', '_'], "-")
+}
+
+impl Config {
+    /// What no setting can know by itself.
+    fn check(&self) -> Result<(), ConfigurationError> {
+        let wrong = |place: &str, message: &str| {
+            Err(ConfigurationError { place: place.to_owned(), message: message.to_owned() })
+        };
+        if self.listen.is_empty() {
+            return wrong("listen", "a hub listens on one address at least");
+        }
+        match (&self.tls.certificate, &self.tls.key) {
+            (Some(_), None) => wrong("tls.key", "a certificate needs its key"),
+            (None, Some(_)) => wrong("tls.certificate", "a key needs its certificate"),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,221 @@
+//! What values of settings look like, and how they are read and written.
+
+use std::fmt::Display;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use ipnet::IpNet;
+
+use super::Given;
+
+/// A way to write values of a type down.
+pub(crate) trait Kind<T> {
+    /// What it looks like, after "is".
+    const FORM: &'static str;
+
+    /// From what was written; else why not.
+    fn read(given: &Given) -> Result<T, String>;
+
+    /// As the file writes it.
+    fn show(value: &T) -> String;
+}
+
+/// What a type itself reads and writes.
+pub(crate) struct Text;
+/// A size.
+pub(crate) struct Bytes;
+/// A number, 1 at least.
+pub(crate) struct Count;
+/// A number, or 0.
+pub(crate) struct Whole;
+/// A time.
+pub(crate) struct Span;
+/// A path.
+pub(crate) struct File;
+/// An address, or a block of them.
+pub(crate) struct Network;
+/// Something or an empty text.
+pub(crate) struct Optional<K>(K);
+/// Several.
+pub(crate) struct Listed<K>(K);
+
+/// No bound of this program is meant to be larger; semaphores could not hold much more either.
+const MOST: usize = 1_000_000_000;
+
+fn text(given: &Given) -> Result<&str, String> {
+    match given {
+        Given::Text(text) => Ok(text.trim()),
+        Given::List(_) => Err("a list was given".to_owned()),
+    }
+}
+
+/// A text of TOML: JSON escapes are its own.
+fn quoted(text: impl Display) -> String {
+    serde_json::Value::String(text.to_string()).to_string()
+}
+
+impl<T: FromStr<Err: Display> + Display> Kind<T> for Text {
+    const FORM: &'static str = "a text";
+
+    fn read(given: &Given) -> Result<T, String> {
+        text(given)?.parse().map_err(|error: T::Err| error.to_string())
+    }
+
+    fn show(value: &T) -> String {
+        quoted(value)
+    }
+}
+
+impl Kind<usize> for Whole {
+    const FORM: &'static str = "a number";
+
+    fn read(given: &Given) -> Result<usize, String> {
+        let text = text(given)?.replace('_', "");
+        let number: usize = text.parse().map_err(|_| format!("{text:?} is none"))?;
+        if number > MOST {
+            return Err(format!("{number} is more than {MOST}"));
+        }
+        Ok(number)
+    }
+
+    fn show(value: &usize) -> String {
+        value.to_string()
+    }
+}
+
+impl Kind<usize> for Count {
+    const FORM: &'static str = "a number from 1";
+
+    fn read(given: &Given) -> Result<usize, String> {
+        match Whole::read(given)? {
+            0 => Err("0 is too small".to_owned()),
+            number => Ok(number),
+        }
+    }
+
+    fn show(value: &usize) -> String {
+        value.to_string()
+    }
+}
+
+/// The number that a text begins with, and the unit that follows it.
+fn measured(text: &str) -> Option<(u64, &str)> {
+    let end = text.find(|character: char| !character.is_ascii_digit()).unwrap_or(text.len());
+    Some((text[..end].parse().ok()?, text[end..].trim()))
+}
+
+impl Kind<usize> for Bytes {
+    const FORM: &'static str = "a size, such as \"512 KiB\" or \"8 MiB\"";
+
+    fn read(given: &Given) -> Result<usize, String> {
+        const UNITS: [(&str, u64); 5] =
+            [("", 1), ("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30)];
+        let text = text(given)?;
+        let size = measured(text).and_then(|(number, unit)| {
+            let (_, factor) = UNITS.into_iter().find(|(name, _)| *name == unit)?;
+            usize::try_from(number.checked_mul(factor)?).ok()
+        });
+        match size {
+            Some(0) => Err("0 is too small".to_owned()),
+            Some(size) if size <= 1 << 40 => Ok(size),
+            Some(_) => Err(format!("{text} is too large")),
+            None => Err(format!("{text:?} is none")),
+        }
+    }
+
+    fn show(value: &usize) -> String {
+        let units = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
+        match units.into_iter().find(|(_, factor)| *value >= *factor && value % factor == 0) {
+            Some((unit, factor)) => quoted(format_args!("{} {unit}", value / factor)),
+            None => quoted(format_args!("{value} B")),
+        }
+    }
+}
+
+impl Kind<Duration> for Span {
+    const FORM: &'static str = "a time, such as \"500 ms\", \"20 s\", \"2 min\" or \"1 h\"";
+
+    fn read(given: &Given) -> Result<Duration, String> {
+        const UNITS: [(&str, u64); 5] =
+            [("", 1_000), ("s", 1_000), ("ms", 1), ("min", 60_000), ("h", 3_600_000)];
+        const YEAR: Duration = Duration::from_secs(366 * 24 * 60 * 60);
+        let text = text(given)?;
+        let span = measured(text).and_then(|(number, unit)| {
+            let (_, factor) = UNITS.into_iter().find(|(name, _)| *name == unit)?;
+            Some(Duration::from_millis(number.checked_mul(factor)?))
+        });
+        match span {
+            Some(span) if span <= YEAR => Ok(span),
+            Some(_) => Err(format!("{text} is too long")),
+            None => Err(format!("{text:?} is none")),
+        }
+    }
+
+    fn show(value: &Duration) -> String {
+        let milliseconds = value.as_millis();
+        if milliseconds % 1_000 != 0 {
+            return quoted(format_args!("{milliseconds} ms"));
+        }
+        quoted(format_args!("{} s", milliseconds / 1_000))
+    }
+}
+
+impl Kind<PathBuf> for File {
+    const FORM: &'static str = "a path";
+
+    fn read(given: &Given) -> Result<PathBuf, String> {
+        Ok(PathBuf::from(text(given)?))
+    }
+
+    fn show(value: &PathBuf) -> String {
+        quoted(value.display())
+    }
+}
+
+impl Kind<IpNet> for Network {
+    const FORM: &'static str = "an address or a block of them";
+
+    fn read(given: &Given) -> Result<IpNet, String> {
+        let text = text(given)?;
+        let address = || text.parse::<IpAddr>().map(IpNet::from);
+        text.parse().or_else(|_| address()).map_err(|_| format!("{text:?} is none"))
+    }
+
+    fn show(value: &IpNet) -> String {
+        quoted(value)
+    }
+}
+
+impl<T, K: Kind<T>> Kind<Option<T>> for Optional<K> {
+    const FORM: &'static str = K::FORM;
+
+    fn read(given: &Given) -> Result<Option<T>, String> {
+        if text(given)?.is_empty() { Ok(None) } else { K::read(given).map(Some) }
+    }
+
+    fn show(value: &Option<T>) -> String {
+        value.as_ref().map_or_else(|| quoted(""), K::show)
+    }
+}
+
+impl<T, K: Kind<T>> Kind<Vec<T>> for Listed<K> {
+    const FORM: &'static str = "a list";
+
+    /// A list of the file, or texts between commas.
+    fn read(given: &Given) -> Result<Vec<T>, String> {
+        let texts: Vec<&str> = match given {
+            Given::List(list) => list.iter().map(String::as_str).collect(),
+            Given::Text(text) => {
+                text.split(',').map(str::trim).filter(|text| !text.is_empty()).collect()
+            }
+        };
+        texts.into_iter().map(|text| K::read(&Given::Text(text.to_owned()))).collect()
+    }
+
+    fn show(value: &Vec<T>) -> String {
+        let shown: Vec<_> = value.iter().map(K::show).collect();
+        format!("[{}]", shown.join(", "))
+    }
+}

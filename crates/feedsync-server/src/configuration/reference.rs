@@ -1,0 +1,105 @@
+//! The reference of all settings, and a configuration written as a file.
+
+use super::{Setting, flag, settings, variable};
+use crate::config::Config;
+
+const INTRODUCTION: &str = "\
+# Configuration
+
+How `feedsync serve` runs. A setting comes from the first of these that has it:
+
+1. a flag of the command line: `--limits-body-bytes '4 MiB'`;
+2. an environment variable: `FEEDSYNC_LIMITS_BODY_BYTES='4 MiB'`;
+3. the configuration file, TOML: the one that `--config FILE` (or `FEEDSYNC_CONFIG`) names, else
+   `feedsync.toml` in the data directory, if it is there;
+4. its default.
+
+```toml
+public_base = \"https://feeds.example.org\"
+trusted_proxies = [\"10.0.0.0/8\"]
+
+[limits]
+body_bytes = \"4 MiB\"
+```
+
+Lists have commas between their parts in flags and variables. A key that is not a setting is an error,
+as is a value that a setting cannot have: the hub then names the place and does not start.
+`feedsync serve --print-config` shows every setting with the value that counts, as a file; a running hub
+shows its bounds at `/limits`.
+
+This page is made from the code.
+";
+
+/// docs/configuration.md.
+pub fn reference() -> String {
+    let default = Config::default();
+    let mut text = INTRODUCTION.to_owned();
+    let mut section = None;
+    for setting in settings() {
+        let of = setting.section();
+        if section != Some(of) {
+            let title = if of.is_empty() { "The hub".to_owned() } else { format!("`[{of}]`") };
+            text.push_str(&format!("\n## {title}\n"));
+            section = Some(of);
+        }
+        text.push_str(&format!(
+            "\n### `{}`\n\n{}\n\nIs {}. Default: `{}`. Flag `--{}`, variable `{}`.\n",
+            setting.name,
+            wrapped(&setting.doc, ""),
+            setting.form,
+            setting.value(&default),
+            flag(setting.name),
+            variable(setting.name),
+        ));
+    }
+    text
+}
+
+/// A configuration as a file that says it; secrets are left out.
+pub fn as_toml(config: &Config) -> String {
+    let mut text = String::new();
+    let mut section = "";
+    for setting in settings() {
+        let of = setting.section();
+        if section != of {
+            text.push_str(&format!("[{of}]\n\n"));
+            section = of;
+        }
+        let key = setting.name.rsplit('.').next().unwrap_or_default();
+        let doc = wrapped(&setting.doc, "# ");
+        text.push_str(&format!("{doc}\n{key} = {}\n\n", setting.value(config)));
+    }
+    text.truncate(text.trim_end().len());
+    text.push('\n');
+    text
+}
+
+impl Setting {
+    /// Its value in a configuration, as the file writes it.
+    pub fn value(&self, config: &Config) -> String {
+        (self.show)(config)
+    }
+
+    /// The section of the file that it stands in.
+    fn section(&self) -> &'static str {
+        self.name.split_once('.').map_or("", |(section, _)| section)
+    }
+}
+
+/// A paragraph in lines of at most 100 characters, each after a beginning.
+fn wrapped(paragraph: &str, beginning: &str) -> String {
+    let mut lines = vec![beginning.to_owned()];
+    for word in paragraph.split(' ') {
+        let last = lines.last().map_or(0, String::len);
+        if last > beginning.len() && last + 1 + word.len() > 100 {
+            lines.push(beginning.to_owned());
+        }
+        if let Some(line) = lines.last_mut() {
+            if line.len() > beginning.len() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+    }
+    lines.join("\n")
+}

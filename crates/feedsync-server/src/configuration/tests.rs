@@ -1,0 +1,130 @@
+use std::time::Duration;
+
+use super::*;
+
+fn file(text: &str) -> Result<Config, ConfigurationError> {
+    configure(&Sources { file: Some(("feedsync.toml".into(), text.into())), ..Sources::default() })
+}
+
+fn pair(name: &str, value: &str) -> (String, String) {
+    (name.to_owned(), value.to_owned())
+}
+
+#[test]
+fn flags_come_before_the_environment_before_the_file_before_defaults() {
+    let mut sources = Sources::default();
+    let items = |sources: &Sources| configure(sources).unwrap().limits.body_items;
+    assert_eq!(items(&sources), 1_000);
+    sources.file = Some(("f".into(), "[limits]\nbody_items = 1\n".into()));
+    assert_eq!(items(&sources), 1);
+    sources.environment = vec![pair("FEEDSYNC_LIMITS_BODY_ITEMS", "2"), pair("HOME", "/")];
+    assert_eq!(items(&sources), 2);
+    sources.flags = vec![pair("limits.body_items", "3")];
+    assert_eq!(items(&sources), 3);
+}
+
+#[test]
+fn every_setting_can_be_said_and_shown_in_all_places() {
+    let text = "\
+listen = [\"127.0.0.1:1\", \"[::1]:2\"]
+public_base = \"https://feeds.example.org\"
+hosts = [\"box.lan\"]
+trusted_proxies = [\"10.0.0.0/8\", \"::1/128\"]
+store = \"sqlite:/var/lib/feedsync\"
+metrics = \"public\"
+[tls]
+certificate = \"c.pem\"
+key = \"k.pem\"
+[log]
+format = \"json\"
+level = \"warn,feedsync_server=debug\"
+[limits]
+body_bytes = \"4 MiB\"
+head_time = \"1500 ms\"
+client_requests = 0
+";
+    let config = file(text).unwrap();
+    assert_eq!(config.listen.len(), 2);
+    assert_eq!(config.trusted_proxies.len(), 2);
+    assert_eq!(config.limits.body_bytes, 4 << 20);
+    assert_eq!(config.limits.head_time, Duration::from_millis(1_500));
+    assert_eq!(config.limits.client_requests, 0);
+    let shown = as_toml(&config);
+    for line in text.lines() {
+        assert!(shown.lines().any(|other| other == line), "{line} in {shown}");
+    }
+    // What is shown can be read, and says the same again.
+    assert_eq!(as_toml(&file(&shown).unwrap()), shown);
+    let defaults = as_toml(&Config::default());
+    assert_eq!(as_toml(&file(&defaults).unwrap()), defaults);
+    // In the environment and as flags too.
+    let value = |setting: &Setting| {
+        let shown = (setting.show)(&config);
+        shown.trim_matches(['[', ']']).replace('"', "")
+    };
+    let environment = settings().iter().map(|one| (variable(one.name), value(one))).collect();
+    let by_environment = configure(&Sources { environment, ..Sources::default() }).unwrap();
+    assert!(as_toml(&by_environment).contains("trusted_proxies = [\"10.0.0.0/8\", \"::1/128\"]"));
+    let flags = settings().iter().map(|one| (one.name.to_owned(), value(one))).collect();
+    let by_flags = configure(&Sources { flags, ..Sources::default() }).unwrap();
+    assert_eq!(as_toml(&by_flags), as_toml(&by_environment));
+}
+
+#[test]
+fn what_is_no_setting_is_refused_with_its_name_and_place() {
+    let refused = |text: &str| file(text).unwrap_err().to_string();
+    assert_eq!(refused("\nlimit = 1"), "feedsync.toml:2: there is no setting \"limit\"");
+    let unknown = refused("[limits]\n# one\nbody_items = 1\nbody_item = 2\n");
+    assert_eq!(unknown, "feedsync.toml:4: there is no setting \"limits.body_item\"");
+    assert!(refused("[limits\n").starts_with("feedsync.toml:1: "));
+    assert!(refused("a = 1\na = 2\n").starts_with("feedsync.toml:2: "));
+    let environment = vec![pair("FEEDSYNC_LIMITS_BODY_ITEM", "1")];
+    let unknown = configure(&Sources { environment, ..Sources::default() }).unwrap_err();
+    assert_eq!(unknown.to_string(), "FEEDSYNC_LIMITS_BODY_ITEM: no setting has this variable");
+}
+
+#[test]
+fn what_a_setting_cannot_be_is_refused_with_its_place_and_the_reason() {
+    for (text, said) in [
+        ("listen = \"here\"", "listen"),
+        ("listen = []", "one address"),
+        ("public_base = \"ftp://a\"", "not a public base"),
+        ("trusted_proxies = [\"10.0.0.0/40\"]", "10.0.0.0/40"),
+        ("store = \"mysql://a\"", "names no store"),
+        ("metrics = \"all\"", "administrators or public"),
+        ("[log]\nlevel = \"loud\"", "loud"),
+        ("[log]\nformat = \"xml\"", "text or json"),
+        ("[tls]\ncertificate = \"c.pem\"", "needs its key"),
+        ("[limits]\nbody_bytes = \"8 MB\"", "8 MB"),
+        ("[limits]\nbody_bytes = \"9999999999 GiB\"", "limits.body_bytes"),
+        ("[limits]\nbody_items = 0", "too small"),
+        ("[limits]\nbody_items = -1", "-1"),
+        ("[limits]\nbody_items = [1]", "a list was given"),
+        ("[limits]\nbody_items = true", "nothing else"),
+        ("[limits]\nhead_time = \"soon\"", "soon"),
+        ("[limits]\nhead_time = \"900000 h\"", "too long"),
+        ("limits = 3", "no setting \"limits\""),
+        ("[[limits]]\nbody_items = 3", "nothing else"),
+    ] {
+        let refused = file(text).unwrap_err().to_string();
+        assert!(refused.contains(said), "{text}: {refused}");
+    }
+}
+
+#[test]
+fn a_password_of_the_store_is_never_shown() {
+    let config = file("store = \"postgres://anna:s3cret@db.lan/feeds?password=s3cret\"").unwrap();
+    assert!(as_toml(&config).contains("store = \"postgres://anna@db.lan/feeds\""));
+    assert!(!format!("{config:?}").contains("s3cret"));
+}
+
+/// `UPDATE_DOCS=1 cargo test -p feedsync-server configuration` writes it anew.
+#[test]
+fn the_reference_is_what_the_code_says() {
+    let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/configuration.md");
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(&file, reference()).unwrap();
+    }
+    let written = std::fs::read_to_string(&file).unwrap();
+    assert!(written == reference(), "docs/configuration.md is stale: UPDATE_DOCS=1 writes it anew");
+}

@@ -1,0 +1,59 @@
+//! `GET /limits`: the bounds of this hub, for who meets one; and the bounds of what collections hold.
+
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use feedsync::ItemId;
+use feedsync_store::Collection;
+use http::{HeaderValue, StatusCode, header};
+use serde_json::{Map, Value};
+
+use crate::config::Limits;
+use crate::hub::Hub;
+use crate::problem::Problem;
+
+/// `{"NAME": {"value", "doc"}}`, of every setting of `[limits]`.
+pub(crate) async fn read(State(hub): State<Hub>) -> Response {
+    let limits: Map<String, Value> = Limits::settings()
+        .into_iter()
+        .map(|setting| {
+            let name = setting.name.rsplit('.').next().unwrap_or_default().to_owned();
+            // Numbers and texts of TOML are those of JSON.
+            let shown = (setting.show)(&hub.config);
+            let value = serde_json::from_str(&shown).unwrap_or(Value::String(shown));
+            (name, serde_json::json!({ "value": value, "doc": setting.doc }))
+        })
+        .collect();
+    let headers = [
+        (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
+        (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
+    ];
+    (headers, format!("{}\n", Value::Object(limits))).into_response()
+}
+
+/// Refuses items that would make a collection larger than it may be. What is there already may always
+/// be changed.
+pub(crate) async fn items(
+    hub: &Hub,
+    collection: &Collection,
+    ids: Vec<ItemId>,
+) -> Result<(), Problem> {
+    let most = hub.config.limits.collection_items as u64;
+    if most == 0 || collection.live + ids.len() as u64 <= most {
+        return Ok(());
+    }
+    let known = hub.endpoint.store().items(&collection.name, &ids).await?;
+    let alive = known.iter().filter(|stored| !stored.item.winner.deleted).count();
+    let more = ids.len().saturating_sub(alive) as u64;
+    if more == 0 || collection.live + more <= most {
+        return Ok(());
+    }
+    Err(quota(format!(
+        "{} has {} items and may have {most}; {more} more are not taken, nothing was stored",
+        collection.name, collection.live
+    )))
+}
+
+/// Something would become more than it may.
+pub(crate) fn quota(detail: String) -> Problem {
+    Problem::new(StatusCode::INSUFFICIENT_STORAGE, "quota", "More than is allowed", detail)
+}

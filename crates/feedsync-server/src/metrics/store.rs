@@ -1,0 +1,134 @@
+//! A store that counts how long each of its operations takes, and passes everything on.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use async_trait::async_trait;
+use feedsync::ItemId;
+use feedsync_store::{Act, ActSelection, Grant, GrantsOf, People, Recorded, Token, User, UserName};
+use feedsync_store::{
+    ChangePage, Collection, CollectionChange, CollectionName, Decide, Digest, Discarded, Identity,
+    Issued, ItemPage, Moment, NewCollection, NewRemote, Notices, Number, PageLimit, Remote,
+    RemoteId, Selection, Store, StoreError, StoredItem,
+};
+
+use super::page::{Histogram, Page};
+
+/// How long operations of the store took, by their names.
+#[derive(Debug, Default)]
+pub(crate) struct Timings(Mutex<BTreeMap<&'static str, Operation>>);
+
+#[derive(Debug, Default)]
+struct Operation {
+    failures: u64,
+    times: Histogram,
+}
+
+impl Timings {
+    async fn time<T>(
+        &self,
+        name: &'static str,
+        operation: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        let began = Instant::now();
+        let outcome = operation.await;
+        let mut operations = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let counted = operations.entry(name).or_default();
+        counted.failures += u64::from(outcome.is_err());
+        counted.times.observe(began.elapsed());
+        outcome
+    }
+
+    pub(super) fn render(&self, page: &mut Page) {
+        let operations = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let name = "feedsync_store_seconds";
+        page.head(name, "histogram", "Time that operations of the store took");
+        for (operation, counted) in operations.iter() {
+            counted.times.render(page, name, &format!("operation=\"{operation}\""));
+        }
+        let name = "feedsync_store_failures_total";
+        page.head(name, "counter", "Operations of the store that failed or were refused");
+        for (operation, counted) in operations.iter() {
+            page.line(name, &format!("operation=\"{operation}\""), counted.failures);
+        }
+    }
+}
+
+/// A store whose operations are timed.
+pub(crate) struct TimedStore {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) timings: Arc<Timings>,
+}
+
+macro_rules! timed {
+    ($contract:ident: $( async fn $name:ident(&self $(, $argument:ident: $type:ty)*) -> $value:ty; )*
+     $( fn $plain:ident(&self $(, $given:ident: $of:ty)*) -> $result:ty; )*) => {
+        #[async_trait]
+        impl $contract for TimedStore {
+            $(
+                async fn $name(&self $(, $argument: $type)*) -> Result<$value, StoreError> {
+                    self.timings.time(stringify!($name), self.store.$name($($argument),*)).await
+                }
+            )*
+            $(
+                fn $plain(&self $(, $given: $of)*) -> $result {
+                    self.store.$plain($($given),*)
+                }
+            )*
+        }
+    };
+}
+
+timed! {
+    Store:
+    async fn identity(&self) -> Identity;
+    async fn collections(&self) -> Vec<Collection>;
+    async fn collection(&self, name: &CollectionName) -> Option<Collection>;
+    async fn create_collection(&self, new: NewCollection) -> Collection;
+    async fn change_collection(&self, name: &CollectionName, change: CollectionChange) -> Collection;
+    async fn drop_collection(&self, name: &CollectionName) -> ();
+    async fn item(&self, collection: &CollectionName, id: &ItemId) -> Option<StoredItem>;
+    async fn items(&self, collection: &CollectionName, ids: &[ItemId]) -> Vec<StoredItem>;
+    async fn changes(&self, collection: &CollectionName, after: Number, up_to: Option<Number>, limit: PageLimit) -> ChangePage;
+    async fn items_by_id(&self, collection: &CollectionName, after: Option<&ItemId>, limit: PageLimit) -> ItemPage;
+    async fn listing(&self, collection: &CollectionName, selection: &Selection, limit: PageLimit) -> ItemPage;
+    async fn update(&self, collection: &CollectionName, keys: Vec<ItemId>, decide: Decide) -> Collection;
+    async fn mark_sent(&self, collection: &CollectionName, up_to: Number) -> ();
+    async fn issued(&self, item: &ItemId) -> Vec<Issued>;
+    async fn discarded(&self, collection: &CollectionName) -> Vec<Discarded>;
+    async fn remotes(&self, collection: Option<&CollectionName>) -> Vec<Remote>;
+    async fn add_remote(&self, new: NewRemote) -> Remote;
+    async fn change_remote(&self, remote: Remote) -> ();
+    async fn reschedule(&self, id: RemoteId, seen: Option<Moment>, due: Moment) -> bool;
+    async fn remove_remote(&self, id: RemoteId) -> ();
+    async fn put_blob(&self, bytes: Vec<u8>) -> Digest;
+    async fn blob(&self, digest: Digest) -> Option<Vec<u8>>;
+    async fn missing_blobs(&self, digests: &[Digest]) -> Vec<Digest>;
+    async fn lost_blobs(&self, collection: &CollectionName, from: Digest, most: usize) -> Vec<Digest>;
+    async fn blob_named_by(&self, digest: Digest) -> Vec<(CollectionName, ItemId)>;
+    async fn sweep_blobs(&self, stored_before: Moment) -> u64;
+    fn subscribe(&self, collection: &CollectionName) -> Notices;
+    fn directory(&self) -> Option<&Path>;
+}
+
+timed! {
+    People:
+    async fn users(&self) -> Vec<User>;
+    async fn user(&self, name: &UserName) -> Option<User>;
+    async fn add_user(&self, user: User) -> ();
+    async fn change_user(&self, user: User) -> ();
+    async fn remove_user(&self, name: &UserName) -> ();
+    async fn grants(&self, of: GrantsOf<'_>) -> Vec<Grant>;
+    async fn grant(&self, grant: Grant) -> ();
+    async fn revoke(&self, user: &UserName, collection: &CollectionName) -> bool;
+    async fn tokens(&self, user: &UserName) -> Vec<Token>;
+    async fn token(&self, digest: Digest) -> Option<Token>;
+    async fn add_token(&self, token: Token) -> ();
+    async fn remove_token(&self, digest: Digest) -> ();
+    async fn remove_expired_tokens(&self, before: Moment) -> u64;
+    async fn record(&self, act: Act) -> ();
+    async fn acts(&self, selection: ActSelection<'_>) -> Vec<Recorded>;
+    async fn remove_acts(&self, before: Moment) -> u64;
+}

@@ -1,0 +1,207 @@
+//! Who is at the other end of a connection, and for whom a trusted proxy asks.
+
+use std::net::{IpAddr, SocketAddr};
+
+use axum::Router;
+use http::{HeaderMap, Request};
+use hyper::body::Incoming;
+use hyper::service::Service;
+use hyper_util::service::TowerToHyperService;
+use ipnet::IpNet;
+
+use crate::config::Config;
+use crate::configuration::ForwardedBy;
+
+/// The other end of a connection.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Peer {
+    pub(crate) address: SocketAddr,
+    /// Whether the connection is encrypted.
+    pub(crate) secure: bool,
+}
+
+/// The application for the requests of one connection.
+pub(crate) struct WithPeer {
+    application: TowerToHyperService<Router>,
+    peer: Peer,
+}
+
+impl WithPeer {
+    pub(crate) fn new(application: Router, peer: Peer) -> Self {
+        Self { application: TowerToHyperService::new(application), peer }
+    }
+}
+
+impl Service<Request<Incoming>> for WithPeer {
+    type Response = <TowerToHyperService<Router> as Service<Request<Incoming>>>::Response;
+    type Error = <TowerToHyperService<Router> as Service<Request<Incoming>>>::Error;
+    type Future = <TowerToHyperService<Router> as Service<Request<Incoming>>>::Future;
+
+    fn call(&self, mut request: Request<Incoming>) -> Self::Future {
+        request.extensions_mut().insert(self.peer);
+        self.application.call(request)
+    }
+}
+
+/// For whom a request is made, as far as it is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Client {
+    /// Where it comes from; none without a connection.
+    pub(crate) address: Option<IpAddr>,
+    /// Whether it came encrypted, to us or to a trusted proxy.
+    pub(crate) secure: bool,
+    /// Whether it comes from this machine without a trusted proxy between.
+    pub(crate) local: bool,
+    /// Whether a trusted proxy hands it on.
+    pub(crate) forwarded: bool,
+}
+
+impl Client {
+    /// The client of a request.
+    pub(crate) fn of(peer: Option<Peer>, headers: &HeaderMap, config: &Config) -> Self {
+        let Some(peer) = peer else {
+            return Self { address: None, secure: false, local: true, forwarded: false };
+        };
+        let address = peer.address.ip().to_canonical();
+        if !trusted(address, &config.trusted_proxies) {
+            let local = address.is_loopback();
+            return Self { address: Some(address), secure: peer.secure, local, forwarded: false };
+        }
+        let hops = hops(headers, config.forwarded_by);
+        let mut client = address;
+        for hop in hops.iter().rev() {
+            // What an unknown hop says of those before it is worth nothing.
+            let Some(named) = hop else { break };
+            client = *named;
+            if !trusted(client, &config.trusted_proxies) {
+                break;
+            }
+        }
+        let secure = match scheme(headers, config.forwarded_by) {
+            Some(scheme) => scheme.eq_ignore_ascii_case("https"),
+            None => peer.secure,
+        };
+        Self { address: Some(client), secure, local: false, forwarded: true }
+    }
+}
+
+fn trusted(address: IpAddr, proxies: &[IpNet]) -> bool {
+    proxies.iter().any(|network| network.contains(&address))
+}
+
+/// The addresses that proxies say they asked for, the nearest last; none for what is no address.
+fn hops(headers: &HeaderMap, by: ForwardedBy) -> Vec<Option<IpAddr>> {
+    match by {
+        ForwardedBy::XForwarded => values(headers, "x-forwarded-for").map(address).collect(),
+        ForwardedBy::Forwarded => {
+            values(headers, "forwarded").map(|hop| address(parameter(hop, "for")?)).collect()
+        }
+    }
+}
+
+/// The scheme that the nearest proxy was asked by.
+fn scheme(headers: &HeaderMap, by: ForwardedBy) -> Option<&str> {
+    match by {
+        ForwardedBy::XForwarded => values(headers, "x-forwarded-proto").last(),
+        ForwardedBy::Forwarded => parameter(values(headers, "forwarded").last()?, "proto"),
+    }
+}
+
+/// What stands between the commas of a header that may be repeated.
+fn values<'h>(headers: &'h HeaderMap, name: &'static str) -> impl Iterator<Item = &'h str> {
+    let texts = headers.get_all(name).into_iter().map(|value| value.to_str().unwrap_or("unknown"));
+    texts.flat_map(|text| text.split(',')).map(str::trim)
+}
+
+/// A parameter of an element of `Forwarded` (RFC 7239 4), without its quotes.
+fn parameter<'h>(element: &'h str, name: &str) -> Option<&'h str> {
+    let pairs = element.split(';').filter_map(|pair| pair.trim().split_once('='));
+    let mut named = pairs.filter(|(key, _)| key.eq_ignore_ascii_case(name));
+    named.next().map(|(_, value)| value.trim_matches('"'))
+}
+
+/// An address, perhaps with a port: `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]:80`.
+fn address(text: &str) -> Option<IpAddr> {
+    let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
+    let parsed = bare.parse().ok();
+    let parsed = parsed.or_else(|| Some(text.parse::<SocketAddr>().ok()?.ip()));
+    parsed.map(|address: IpAddr| address.to_canonical())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(peer: &str, by: ForwardedBy, headers: &[(&'static str, &str)]) -> Client {
+        let config = Config {
+            trusted_proxies: vec!["10.0.0.0/8".parse().unwrap(), "127.0.0.1/32".parse().unwrap()],
+            forwarded_by: by,
+            ..Config::default()
+        };
+        let address = SocketAddr::new(peer.parse().unwrap(), 9);
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            map.append(*name, value.parse().unwrap());
+        }
+        Client::of(Some(Peer { address, secure: false }), &map, &config)
+    }
+
+    fn at(client: Client) -> String {
+        client.address.unwrap().to_string()
+    }
+
+    #[test]
+    fn only_trusted_proxies_say_for_whom_they_ask() {
+        let by = ForwardedBy::XForwarded;
+        let claims = [("x-forwarded-for", "192.0.2.1"), ("x-forwarded-proto", "https")];
+        let client = asked("203.0.113.5", by, &claims);
+        assert_eq!((at(client).as_str(), client.secure), ("203.0.113.5", false));
+        let client = asked("10.0.0.1", by, &claims);
+        assert_eq!((at(client).as_str(), client.secure), ("192.0.2.1", true));
+        assert!(client.forwarded && !client.local);
+        assert_eq!(at(asked("::ffff:10.0.0.1", by, &claims)), "192.0.2.1");
+        // A proxy that says nothing is the client.
+        assert_eq!(at(asked("10.0.0.1", by, &[])), "10.0.0.1");
+        // A client cannot hide behind what it claims itself: the nearest untrusted hop counts.
+        for chain in ["192.0.2.66, 192.0.2.1", "192.0.2.66, 192.0.2.1, 10.0.0.9"] {
+            assert_eq!(at(asked("10.0.0.1", by, &[("x-forwarded-for", chain)])), "192.0.2.1");
+        }
+        let twice = [("x-forwarded-for", "192.0.2.66"), ("x-forwarded-for", "192.0.2.1")];
+        assert_eq!(at(asked("10.0.0.1", by, &twice)), "192.0.2.1");
+        for nonsense in ["", "x", "192.0.2.66, unknown", "192.0.2.66, _hidden"] {
+            assert_eq!(at(asked("10.0.0.1", by, &[("x-forwarded-for", nonsense)])), "10.0.0.1");
+        }
+        // Only the header that was agreed on counts.
+        let other = [("forwarded", "for=192.0.2.7;proto=https")];
+        assert_eq!(at(asked("10.0.0.1", by, &other)), "10.0.0.1");
+    }
+
+    #[test]
+    fn forwarded_is_read_as_its_rfc_writes_it() {
+        let by = ForwardedBy::Forwarded;
+        for (text, address) in [
+            ("for=192.0.2.60;proto=https;by=203.0.113.43", "192.0.2.60"),
+            ("For=\"[2001:db8:cafe::17]:4711\"", "2001:db8:cafe::17"),
+            ("for=192.0.2.43, for=198.51.100.17", "198.51.100.17"),
+            ("for=\"192.0.2.43:47011\"", "192.0.2.43"),
+            ("for=_secret", "10.0.0.1"),
+            ("proto=https", "10.0.0.1"),
+        ] {
+            let client = asked("10.0.0.1", by, &[("forwarded", text)]);
+            assert_eq!(at(client), address, "{text}");
+            assert_eq!(client.secure, text.contains("https"), "{text}");
+        }
+    }
+
+    #[test]
+    fn who_asks_on_this_machine_is_local_unless_a_proxy_asks() {
+        let config = Config::default();
+        let local = |address: &str| {
+            let peer = Peer { address: address.parse().unwrap(), secure: false };
+            Client::of(Some(peer), &HeaderMap::new(), &config).local
+        };
+        assert!(local("127.0.0.1:9") && local("[::1]:9") && local("[::ffff:127.0.0.1]:9"));
+        assert!(!local("192.0.2.1:9"));
+        assert!(!asked("127.0.0.1", ForwardedBy::XForwarded, &[]).local);
+    }
+}

@@ -1,0 +1,199 @@
+//! What surrounds every request: its id, for whom it is, whether that client may make it, one line in
+//! the log and its numbers in the metrics.
+//!
+//! The id stands in the answer (`X-Request-Id`), in every problem (`instance`, RFC 9457) and in every
+//! line of the log that the request causes. The log has the template of a route, not its path; never a
+//! query, a header or a token.
+
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+use axum::body::{Body, Bytes};
+use axum::extract::{MatchedPath, Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use hyper::body::{Frame, SizeHint};
+use tracing::Instrument as _;
+
+use crate::clients::{Key, Underway};
+use crate::hub::Hub;
+use crate::metrics::Metrics;
+use crate::peer::{Client, Peer};
+use crate::problem::Problem;
+
+tokio::task_local! {
+    static CURRENT: Arc<Current>;
+}
+
+/// The request that the running task answers.
+struct Current {
+    id: String,
+    client: Client,
+    person: OnceLock<(Arc<str>, Option<Underway>)>,
+}
+
+/// The id of the request that is being answered.
+pub(crate) fn id() -> Option<String> {
+    CURRENT.try_with(|current| current.id.clone()).ok()
+}
+
+/// Whose use the request that is being answered counts as; nobody's on this machine.
+pub(crate) fn key() -> Option<Key> {
+    let of = |current: &Arc<Current>| match current.person.get() {
+        _ if current.client.local => None,
+        Some((name, _)) => Some(Key::Person(Arc::clone(name))),
+        None => current.client.address.map(Key::address),
+    };
+    CURRENT.try_with(of).ok().flatten()
+}
+
+/// Remembers who signed in to make this request; refused if that person makes too many.
+pub(crate) fn signed_in(hub: &Hub, name: &str) -> Result<(), Problem> {
+    let current = CURRENT.try_with(Arc::clone).ok();
+    let Some(current) = current else { return Ok(()) };
+    let name: Arc<str> = name.into();
+    let underway = match current.client.local {
+        true => None,
+        false => Some(hub.clients.admit(Key::Person(Arc::clone(&name)))?),
+    };
+    // Who signed in first is who asks; a second time would be the same person again.
+    let _ = current.person.set((name, underway));
+    Ok(())
+}
+
+/// Answers a request and tells about it.
+pub(crate) async fn watch(State(hub): State<Hub>, mut request: Request, next: Next) -> Response {
+    let began = Instant::now();
+    let headers = request.headers();
+    let client = Client::of(request.extensions().get::<Peer>().copied(), headers, &hub.config);
+    let id = given_id(client, headers).unwrap_or_else(new_id);
+    let route = request.extensions().get::<MatchedPath>().cloned();
+    request.extensions_mut().insert(client);
+    let current = Arc::new(Current { id, client, person: OnceLock::new() });
+    let mut record = Record {
+        metrics: Arc::clone(&hub.metrics),
+        method: request.method().clone(),
+        route,
+        began,
+        status: None,
+        bytes: 0,
+        current: Arc::clone(&current),
+        underway: None,
+    };
+    hub.metrics.begin();
+    let answer = async {
+        match client.address.filter(|_| !client.local) {
+            Some(address) => match hub.clients.admit(Key::address(address)) {
+                Ok(underway) => {
+                    record.underway = Some(underway);
+                    next.run(request).await
+                }
+                Err(problem) => problem.into_response(),
+            },
+            None => next.run(request).await,
+        }
+    };
+    let span = tracing::info_span!("request", id = current.id);
+    let mut response = CURRENT.scope(Arc::clone(&current), answer).instrument(span).await;
+    let headers = response.headers_mut();
+    if let Ok(id) = HeaderValue::from_str(&current.id) {
+        headers.insert("x-request-id", id);
+    }
+    if hub.config.public_base.as_ref().is_some_and(|base| base.is_secure()) {
+        let year = HeaderValue::from_static("max-age=31536000");
+        headers.insert(header::STRICT_TRANSPORT_SECURITY, year);
+    }
+    record.status = Some(response.status());
+    hub.metrics.answered(record.route(), &record.method, response.status(), began.elapsed());
+    response.map(|body| Body::new(Watched { body, record }))
+}
+
+/// The id that a trusted proxy gave the request, if it is harmless.
+fn given_id(client: Client, headers: &HeaderMap) -> Option<String> {
+    let id = headers.get("x-request-id").filter(|_| client.forwarded)?.to_str().ok()?;
+    let harmless = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    ((1..=64).contains(&id.len()) && id.bytes().all(harmless)).then(|| id.to_owned())
+}
+
+/// An id that no other request has, of this process or another.
+fn new_id() -> String {
+    use std::hash::{BuildHasher as _, RandomState};
+    static PROCESS: OnceLock<u64> = OnceLock::new();
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let process = PROCESS.get_or_init(|| RandomState::new().hash_one(std::process::id()));
+    format!("{process:016x}-{:x}", COUNT.fetch_add(1, Ordering::Relaxed))
+}
+
+/// What is told about a request once it is over: its answer sent, or the connection lost.
+struct Record {
+    metrics: Arc<Metrics>,
+    method: Method,
+    route: Option<MatchedPath>,
+    began: Instant,
+    status: Option<StatusCode>,
+    bytes: u64,
+    current: Arc<Current>,
+    underway: Option<Underway>,
+}
+
+impl Record {
+    fn route(&self) -> &str {
+        self.route.as_ref().map_or("none", MatchedPath::as_str)
+    }
+}
+
+impl Drop for Record {
+    fn drop(&mut self) {
+        self.metrics.end();
+        drop(self.underway.take());
+        let address = self.current.client.address.map(|address| address.to_string());
+        tracing::info!(
+            target: "feedsync_server::requests",
+            id = self.current.id,
+            method = self.method.as_str(),
+            route = self.route(),
+            status = self.status.map(|status| status.as_u16()),
+            milliseconds = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX),
+            bytes = self.bytes,
+            person = self.current.person.get().map(|(name, _)| &**name),
+            address,
+            "request"
+        );
+    }
+}
+
+/// The body of an answer that is being sent.
+struct Watched {
+    body: Body,
+    record: Record,
+}
+
+impl hyper::body::Body for Watched {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let frame = Pin::new(&mut self.body).poll_frame(context);
+        if let Poll::Ready(Some(Ok(frame))) = &frame
+            && let Some(data) = frame.data_ref()
+        {
+            self.record.bytes += data.len() as u64;
+        }
+        frame
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
