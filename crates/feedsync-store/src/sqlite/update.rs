@@ -10,6 +10,7 @@ use super::collections::{self, Shelf};
 use super::rows::{self, item_columns, parsed};
 use super::{people, remotes};
 use crate::collection::Collection;
+use crate::columns;
 use crate::decision::{Decide, Entry, Snapshot};
 use crate::environment::Environment;
 use crate::error::StoreError;
@@ -104,7 +105,7 @@ fn purged(
         connection.prepare_cached("SELECT vector FROM purged WHERE collection = ?1 AND id = ?2")?;
     let mut found = statement.query(params![collection, key.as_str()])?;
     match found.next()? {
-        Some(row) => rows::updates(&row.get::<_, String>(0)?),
+        Some(row) => columns::updates(&row.get::<_, String>(0)?),
         None => Ok(Vec::new()),
     }
 }
@@ -165,7 +166,7 @@ fn carry_out(connection: &Connection, id: i64, plan: Plan) -> Result<Collection,
             .prepare_cached(
                 "INSERT OR REPLACE INTO purged (collection, id, vector) VALUES (?1, ?2, ?3)",
             )?
-            .execute(params![id, item.as_str(), rows::history_text(vector)])?;
+            .execute(params![id, item.as_str(), columns::history_text(vector)])?;
     }
     for (item, issued) in &plan.issued {
         connection
@@ -224,7 +225,7 @@ fn discard(connection: &Connection, id: i64, discarded: &Discarded) -> Result<()
                 version.updates.get(),
                 version.deleted,
                 version.noconflicts,
-                rows::history_text(version.history.updates()),
+                columns::history_text(version.history.updates()),
                 version.payload.format.name(),
                 &*version.payload.text,
                 version.payload.sync_foreign.as_deref(),

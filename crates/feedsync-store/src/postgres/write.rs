@@ -1,0 +1,385 @@
+//! What a batch of updates comes to, written with one statement for each table.
+
+use std::collections::BTreeMap;
+
+use deadpool_postgres::Transaction;
+use feedsync::{By, ItemId, Payload, Sequence, Update, Version};
+
+use super::batch::Stopped;
+use super::collections::{self, Shelf};
+use super::people::{self, Acts};
+use super::pipeline::{Parameter, Pipeline};
+use super::remotes;
+use super::rows::{self, Versions, micros, text};
+use crate::blob::Digest;
+use crate::collection::Collection;
+use crate::columns::{history_text, origin_number};
+use crate::error::StoreError;
+use crate::identity::{Identity, Issued};
+use crate::order::Moment;
+use crate::people::Act;
+use crate::plan::Plan;
+use crate::remote::{RemoteId, RemoteState};
+use crate::stored::{Discarded, DiscardedId, StoredItem};
+
+const DELETE_ITEMS: &str = "DELETE FROM items WHERE collection = $1 AND number = ANY($2)";
+const DELETE_CONFLICTS: &str = "DELETE FROM conflicts WHERE collection = $1 AND number = ANY($2)";
+const DELETE_BLOBS: &str = "DELETE FROM item_blobs WHERE collection = $1 AND number = ANY($2)";
+
+const INSERT_ITEMS: &str = "
+    INSERT INTO items (collection, number, id, edited, created_here, origin, conflicts, blobs,
+                       updates, deleted, noconflicts, history, format, payload, sync_foreign)
+    SELECT $1, * FROM unnest($2::bigint[], $3::text[], $4::bigint[], $5::boolean[], $6::bigint[],
+                             $7::bigint[], $8::bigint[], $9::bigint[], $10::boolean[],
+                             $11::boolean[], $12::text[], $13::text[], $14::text[], $15::text[])";
+
+const INSERT_CONFLICTS: &str = "
+    INSERT INTO conflicts (collection, number, ordinal, updates, deleted, noconflicts, history,
+                           format, payload, sync_foreign)
+    SELECT $1, * FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::boolean[],
+                             $6::boolean[], $7::text[], $8::text[], $9::text[], $10::text[])";
+
+const INSERT_BLOBS: &str = "
+    INSERT INTO item_blobs (collection, number, digest)
+    SELECT $1, * FROM unnest($2::bigint[], $3::bytea[])";
+
+const WRITE_PURGED: &str = "
+    INSERT INTO purged (collection, id, vector)
+    SELECT $1, * FROM unnest($2::text[], $3::text[])
+    ON CONFLICT (collection, id) DO UPDATE SET vector = excluded.vector";
+
+const WRITE_LEDGER: &str = "
+    INSERT INTO ledger (item, by, sequence, shown, incarnation)
+    SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::text[])
+    ON CONFLICT (item, by) DO UPDATE SET sequence = excluded.sequence, shown = excluded.shown";
+
+const RECOVERED: [&str; 3] = [
+    "DELETE FROM discarded WHERE collection = $1 AND place = ANY($2)",
+    "DELETE FROM discarded_versions WHERE collection = $1 AND place = ANY($2)",
+    "DELETE FROM discarded_blobs WHERE collection = $1 AND place = ANY($2)",
+];
+
+const INSERT_DISCARDED: &str = "
+    INSERT INTO discarded (collection, place, id, at, reason)
+    SELECT $1, * FROM unnest($2::bigint[], $3::text[], $4::bigint[], $5::text[])";
+
+const INSERT_DISCARDED_VERSIONS: &str = "
+    INSERT INTO discarded_versions (collection, place, ordinal, updates, deleted, noconflicts,
+                                    history, format, payload, sync_foreign)
+    SELECT $1, * FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::boolean[],
+                             $6::boolean[], $7::text[], $8::text[], $9::text[], $10::text[])";
+
+const INSERT_DISCARDED_BLOBS: &str = "
+    INSERT INTO discarded_blobs (collection, place, digest)
+    SELECT $1, * FROM unnest($2::bigint[], $3::bytea[])";
+
+const ADVANCE: &str = "
+    UPDATE collections SET last = $2, horizon = $3, sent = $4, live = $5, deleted = $6,
+                           conflicted = $7, edited = $8 WHERE id = $1";
+
+/// The difference between what is stored and what a batch leaves.
+pub(super) struct Changes {
+    pub(super) is_any: bool,
+    id: i64,
+    collection: Collection,
+    /// The incarnation before the batch, and how many had retired.
+    before: (By, usize),
+    minted: Vec<(By, Moment)>,
+    /// The stored rows that go.
+    gone: BTreeMap<ItemId, StoredItem>,
+    items: BTreeMap<ItemId, Option<StoredItem>>,
+    purged: BTreeMap<ItemId, Vec<Update>>,
+    issued: BTreeMap<(ItemId, By), Issued>,
+    discarded: Vec<Discarded>,
+    recovered: Vec<DiscardedId>,
+    remotes: BTreeMap<RemoteId, RemoteState>,
+    acts: Vec<(Moment, Act)>,
+}
+
+impl Changes {
+    pub(super) fn new(shelf: &Shelf, identity: &Identity) -> Self {
+        Self {
+            is_any: false,
+            id: shelf.id,
+            collection: shelf.collection.clone(),
+            before: (identity.by.clone(), identity.retired.len()),
+            minted: Vec::new(),
+            gone: BTreeMap::new(),
+            items: BTreeMap::new(),
+            purged: BTreeMap::new(),
+            issued: BTreeMap::new(),
+            discarded: Vec::new(),
+            recovered: Vec::new(),
+            remotes: BTreeMap::new(),
+            acts: Vec::new(),
+        }
+    }
+
+    /// The collection as it then stands.
+    pub(super) fn advance(&mut self, collection: &Collection) {
+        self.is_any |= self.collection != *collection;
+        self.collection = collection.clone();
+    }
+
+    /// An item as it was before an update, and as the update leaves it. What was before the first
+    /// update is what is stored.
+    pub(super) fn item(
+        &mut self,
+        id: &ItemId,
+        before: Option<StoredItem>,
+        after: Option<StoredItem>,
+    ) {
+        if let Some(before) = before.filter(|_| !self.items.contains_key(id)) {
+            self.gone.insert(id.clone(), before);
+        }
+        self.items.insert(id.clone(), after);
+    }
+
+    /// The rest of an update.
+    pub(super) fn add(&mut self, plan: Plan) {
+        self.is_any = true;
+        self.collection = plan.collection;
+        let all = plan.identity.retired.into_iter().chain([plan.identity.by]);
+        let known = self.before.1 + 1 + self.minted.len();
+        self.minted.extend(all.skip(known).map(|by| (by, plan.now)));
+        self.purged.extend(plan.purged);
+        let key = |(item, issued): (ItemId, Issued)| ((item, issued.by.clone()), issued);
+        self.issued.extend(plan.issued.into_iter().map(key));
+        self.discarded.extend(plan.discarded);
+        self.recovered.extend(plan.recovered);
+        self.remotes.extend(plan.remotes);
+        self.acts.extend(plan.acts.into_iter().map(|act| (plan.now, act)));
+    }
+}
+
+/// Writes in one round trip, where nothing rare is among it. What goes makes room for what comes.
+pub(super) async fn write(transaction: &Transaction<'_>, changes: &Changes) -> Result<(), Stopped> {
+    let id = &changes.id;
+    let numbers = |which: fn(&StoredItem) -> bool| -> Vec<i64> {
+        let gone = changes.gone.values().filter(|stored| which(stored));
+        gone.map(|stored| stored.number.get() as i64).collect()
+    };
+    let gone = numbers(|_| true);
+    let gone_conflicts = numbers(|stored| !stored.item.conflicts.is_empty());
+    let gone_blobs = numbers(|stored| !stored.blobs.is_empty());
+    let items = Items::of(changes.items.values().flatten());
+    let purged: Vec<&str> = changes.purged.keys().map(ItemId::as_str).collect();
+    let vectors: Vec<String> = changes.purged.values().map(|vector| history_text(vector)).collect();
+    let ledger = Ledger::of(&changes.issued);
+    let acts = Acts::of(&changes.acts);
+    let collection = &changes.collection;
+    let counts = [
+        collection.last.get(),
+        collection.horizon.get(),
+        collection.sent.get(),
+        collection.live,
+        collection.deleted,
+        collection.conflicted,
+        collection.edited.micros(),
+    ]
+    .map(|count| count as i64);
+
+    let mut pipeline = Pipeline::default();
+    pipeline.add_for(gone.len(), DELETE_ITEMS, vec![id, &gone]);
+    pipeline.add_for(gone_conflicts.len(), DELETE_CONFLICTS, vec![id, &gone_conflicts]);
+    pipeline.add_for(gone_blobs.len(), DELETE_BLOBS, vec![id, &gone_blobs]);
+    items.add_to(&mut pipeline, id);
+    pipeline.add_for(purged.len(), WRITE_PURGED, vec![id, &purged, &vectors]);
+    ledger.add_to(&mut pipeline);
+    pipeline.add_for(changes.acts.len(), people::INSERT_ACTS, acts.parameters());
+    let mut advance: Vec<Parameter<'_>> = vec![id];
+    advance.extend(counts.iter().map(|count| count as Parameter<'_>));
+    pipeline.add(ADVANCE, advance);
+    pipeline.run(transaction).await?;
+
+    for (remote, state) in &changes.remotes {
+        remotes::write_state(transaction, *remote, state).await?;
+    }
+    if !changes.recovered.is_empty() {
+        let places: Vec<i64> = changes.recovered.iter().map(|place| place.0 as i64).collect();
+        for sql in RECOVERED {
+            transaction.execute(sql, &[id, &places]).await?;
+        }
+    }
+    if !changes.discarded.is_empty() {
+        discard(transaction, *id, &changes.discarded).await?;
+    }
+    if !changes.minted.is_empty() {
+        reincarnate(transaction, changes).await?;
+    }
+    Ok(())
+}
+
+/// The columns of items, of the versions beside their winners, and of the blobs they name.
+#[derive(Default)]
+struct Items<'a> {
+    number: Vec<i64>,
+    id: Vec<&'a str>,
+    edited: Vec<i64>,
+    created_here: Vec<bool>,
+    origin: Vec<i64>,
+    conflicts: Vec<i64>,
+    blobs: Vec<i64>,
+    winners: Versions<'a>,
+    beside: Placed<'a>,
+    named: Named<'a>,
+}
+
+impl<'a> Items<'a> {
+    fn of(items: impl Iterator<Item = &'a StoredItem>) -> Self {
+        let mut columns = Self::default();
+        for stored in items {
+            let number = stored.number.get() as i64;
+            columns.number.push(number);
+            columns.id.push(stored.item.id.as_str());
+            columns.edited.push(micros(stored.edited));
+            columns.created_here.push(stored.created_here);
+            columns.origin.push(origin_number(stored.origin));
+            columns.conflicts.push(stored.item.conflicts.len() as i64);
+            columns.blobs.push(stored.blobs.len() as i64);
+            columns.winners.push(&stored.item.winner);
+            columns.beside.push(number, stored.item.conflicts.iter());
+            columns.named.push(number, &stored.blobs);
+        }
+        columns
+    }
+
+    fn add_to<'b>(&'b self, pipeline: &mut Pipeline<'b>, collection: &'b i64) {
+        let mut all: Vec<Parameter<'b>> = vec![
+            collection,
+            &self.number,
+            &self.id,
+            &self.edited,
+            &self.created_here,
+            &self.origin,
+            &self.conflicts,
+            &self.blobs,
+        ];
+        all.extend(self.winners.parameters());
+        pipeline.add_for(self.number.len(), INSERT_ITEMS, all);
+        self.beside.add_to(pipeline, INSERT_CONFLICTS, collection);
+        self.named.add_to(pipeline, INSERT_BLOBS, collection);
+    }
+}
+
+/// Versions under a number or a place, in their order.
+#[derive(Default)]
+struct Placed<'a> {
+    place: Vec<i64>,
+    ordinal: Vec<i64>,
+    versions: Versions<'a>,
+}
+
+impl<'a> Placed<'a> {
+    fn push(&mut self, place: i64, versions: impl Iterator<Item = &'a Version<Payload>>) {
+        for (ordinal, version) in versions.enumerate() {
+            self.place.push(place);
+            self.ordinal.push(ordinal as i64);
+            self.versions.push(version);
+        }
+    }
+
+    fn add_to<'b>(&'b self, pipeline: &mut Pipeline<'b>, sql: &'static str, collection: &'b i64) {
+        let mut all: Vec<Parameter<'b>> = vec![collection, &self.place, &self.ordinal];
+        all.extend(self.versions.parameters());
+        pipeline.add_for(self.place.len(), sql, all);
+    }
+}
+
+/// Digests under a number or a place.
+#[derive(Default)]
+struct Named<'a> {
+    place: Vec<i64>,
+    digest: Vec<&'a [u8]>,
+}
+
+impl<'a> Named<'a> {
+    fn push(&mut self, place: i64, digests: &'a [Digest]) {
+        for digest in digests {
+            self.place.push(place);
+            self.digest.push(digest.as_bytes());
+        }
+    }
+
+    fn add_to<'b>(&'b self, pipeline: &mut Pipeline<'b>, sql: &'static str, collection: &'b i64) {
+        let all: Vec<Parameter<'b>> = vec![collection, &self.place, &self.digest];
+        pipeline.add_for(self.place.len(), sql, all);
+    }
+}
+
+#[derive(Default)]
+struct Ledger<'a> {
+    item: Vec<&'a str>,
+    by: Vec<&'a str>,
+    sequence: Vec<i64>,
+    shown: Vec<Option<i64>>,
+    incarnation: Vec<&'a str>,
+}
+
+impl<'a> Ledger<'a> {
+    fn of(issued: &'a BTreeMap<(ItemId, By), Issued>) -> Self {
+        let mut columns = Self::default();
+        for ((item, by), issued) in issued {
+            columns.item.push(item.as_str());
+            columns.by.push(by.as_str());
+            columns.sequence.push(issued.sequence.get().into());
+            columns.shown.push(issued.shown.map(|shown: Sequence| shown.get().into()));
+            columns.incarnation.push(issued.incarnation.as_str());
+        }
+        columns
+    }
+
+    fn add_to<'b>(&'b self, pipeline: &mut Pipeline<'b>) {
+        let all: Vec<Parameter<'b>> =
+            vec![&self.item, &self.by, &self.sequence, &self.shown, &self.incarnation];
+        pipeline.add_for(self.item.len(), WRITE_LEDGER, all);
+    }
+}
+
+/// Puts items on the recoverable list. Their places are given out here, in the order of the commits,
+/// since other collections give them out too.
+async fn discard(
+    transaction: &Transaction<'_>,
+    collection: i64,
+    discarded: &[Discarded],
+) -> Result<(), StoreError> {
+    let count = discarded.len() as i64;
+    let row = transaction
+        .query_one(
+            "UPDATE endpoint SET next_discarded = next_discarded + $1 RETURNING next_discarded",
+            &[&count],
+        )
+        .await?;
+    let first = rows::get::<i64>(&row, 0)? - count;
+    let (mut places, mut ids, mut moments) = (Vec::new(), Vec::new(), Vec::new());
+    let mut reasons = Vec::new();
+    let (mut versions, mut blobs) = (Placed::default(), Named::default());
+    for (place, discarded) in (first..).zip(discarded) {
+        places.push(place);
+        ids.push(discarded.item.id.as_str());
+        moments.push(micros(discarded.at));
+        reasons.push(text(&discarded.reason));
+        versions.push(place, discarded.item.versions());
+        blobs.push(place, &discarded.blobs);
+    }
+    let all: Vec<Parameter<'_>> = vec![&collection, &places, &ids, &moments, &reasons];
+    let mut pipeline = Pipeline::default();
+    pipeline.add_for(places.len(), INSERT_DISCARDED, all);
+    versions.add_to(&mut pipeline, INSERT_DISCARDED_VERSIONS, &collection);
+    blobs.add_to(&mut pipeline, INSERT_DISCARDED_BLOBS, &collection);
+    pipeline.run(transaction).await?;
+    Ok(())
+}
+
+/// Begins incarnations, unless somebody else did since ours was read: then the decisions were made as
+/// somebody that we no longer are, and are asked again.
+async fn reincarnate(transaction: &Transaction<'_>, changes: &Changes) -> Result<(), Stopped> {
+    transaction.query("SELECT 1 FROM endpoint FOR UPDATE", &[]).await?;
+    if collections::identity(transaction).await?.by != changes.before.0 {
+        return Err(Stopped::Moved);
+    }
+    for (by, began) in &changes.minted {
+        collections::reincarnate(transaction, by, *began).await?;
+    }
+    Ok(())
+}
