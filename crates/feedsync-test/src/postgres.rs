@@ -142,7 +142,9 @@ fn is_ours(data: &fs::Metadata) -> bool {
 fn directory() -> PathBuf {
     // Short, since a socket's path is.
     let mut random = [0; 8];
-    fs::File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut random)).expect("bytes");
+    fs::File::open("/dev/urandom")
+        .and_then(|mut file| file.read_exact(&mut random))
+        .expect("bytes");
     let number = u64::from_ne_bytes(random);
     let directory = std::env::temp_dir().join(format!("feedsync-pg-{number:016x}"));
     fs::create_dir(&directory).expect("a temporary directory");
