@@ -7,7 +7,7 @@
 use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::process::{ChildStdin, Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -17,8 +17,8 @@ pub struct Cluster {
     programs: PathBuf,
     databases: AtomicU64,
     restarting: Mutex<()>,
-    /// While it is open the server runs.
-    _alive: ChildStdin,
+    /// While its input is open the server runs.
+    shell: Child,
 }
 
 impl Cluster {
@@ -40,7 +40,7 @@ impl Cluster {
                 as() { setpriv --reuid nobody --regid nogroup --clear-groups "$@"; }
             fi
             cd "$directory"
-            as "$programs/initdb" -D data -U postgres -A trust -E UTF8 --no-locale >initdb.log 2>&1 &&
+            as "$programs/initdb" -D data -U postgres -A trust -E UTF8 --no-locale --no-sync >initdb.log 2>&1 &&
             cat >>data/postgresql.conf <<END &&
                 listen_addresses = ''
                 unix_socket_directories = '$directory'
@@ -71,7 +71,7 @@ END
             programs,
             databases: AtomicU64::new(0),
             restarting: Mutex::new(()),
-            _alive: shell.stdin.take().expect("piped"),
+            shell,
         }
     }
 
@@ -98,6 +98,21 @@ END
             .expect("psql");
         assert!(output.status.success(), "{sql}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    }
+
+    /// The dump of a database, as SQL.
+    pub fn dump(&self, database: &str) -> String {
+        let output = Command::new(self.programs.join("pg_dump"))
+            .args(["--inserts", "-U", "postgres", "-h"])
+            .arg(&self.directory)
+            .arg(database)
+            .output()
+            .expect("pg_dump");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let text = String::from_utf8(output.stdout).expect("UTF-8");
+        // What speaks to psql's own input is not for a database.
+        let lines = text.lines().filter(|line| !line.starts_with('\\'));
+        lines.flat_map(|line| [line, "\n"]).collect()
     }
 
     /// Stops the server as a crash does, and starts it again.
@@ -129,6 +144,14 @@ END
             .status()
             .expect("pg_ctl");
         assert!(status.success(), "pg_ctl {arguments:?}");
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        drop(self.shell.stdin.take());
+        // It stops the server first.
+        let _ = self.shell.wait();
     }
 }
 

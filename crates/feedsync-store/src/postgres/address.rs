@@ -133,9 +133,13 @@ mod tests {
         assert_eq!(address.to_string(), "postgres://anna@db.example:6432/hub");
         let address = Address::parse("host=/run/pg user=anna password=geheim dbname=hub").unwrap();
         assert_eq!(address.to_string(), "postgres://anna@/run/pg/hub");
-        for unreadable in
-            ["postgres://anna:geheim?x@db/hub", "mysql://anna:geheim@db", "anna:geheim@db", ""]
-        {
+        for unreadable in [
+            "postgres://anna:geheim@db:x/hub",
+            "postgres://anna@db/hub?geheim=1",
+            "mysql://anna:geheim@db",
+            "anna:geheim@db",
+            "",
+        ] {
             let error = Address::parse(unreadable).err().expect(unreadable);
             assert!(!format!("{error} {error:?}").contains("geheim"), "{error:?}");
         }

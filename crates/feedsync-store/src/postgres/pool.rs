@@ -19,8 +19,9 @@ const CONNECTIONS: usize = 16;
 const WAIT: Duration = Duration::from_secs(10);
 
 /// What each session is set to. No statement runs long: pages are short, and who waits for a lock
-/// waits for commits of others. Every statement is made for an index, also before the server has counted
-/// what is in a table, and is too short to be compiled first. A server that is set not to wait for its disk is asked to.
+/// waits for commits of others. Every statement is made for an index, also before the server has
+/// counted what is in a table, and is too short to be compiled first. A server that is set not to wait
+/// for its disk is asked to.
 pub(super) const SESSION: &str = "
     SET search_path = feedsync;
     SET statement_timeout = '30s';

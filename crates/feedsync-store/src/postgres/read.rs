@@ -236,3 +236,54 @@ pub(super) async fn discarded(
     }
     Ok(list)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use feedsync_test::postgres::Cluster;
+
+    use super::*;
+    use crate::conformance::samples::{create, store_each};
+    use crate::conformance::wait;
+    use crate::{EndpointName, PostgresStore, SystemEnvironment};
+
+    /// Work follows the change, not the collection: no page is read by going through all items, or
+    /// by sorting, whether the server has counted what is in the table or not.
+    #[test]
+    fn every_page_is_read_along_an_index() {
+        let url = Cluster::shared().database();
+        let name = EndpointName::new("tester").unwrap();
+        let store = wait(PostgresStore::init(&url, &name, Arc::new(SystemEnvironment))).unwrap();
+        let notes = create(&store, "notes").name;
+        let listings = (0..4).map(|flags| {
+            let (deleted, conflicted) = (flags & 1 != 0, flags & 2 != 0);
+            let selection = Selection { deleted, conflicted, ..Selection::default() };
+            listing_sql(&selection).replace("$2", "9").replace("$3", "NULL").replace("$4", "3")
+        });
+        let changes = CHANGES.replace("$2", "1").replace("$3", "9").replace("$4", "3");
+        let by_id = BY_ID.replace("$2", "'a'").replace("$3", "3");
+        let pages: Vec<String> = [changes, by_id].into_iter().chain(listings).collect();
+        for count in [0, 300] {
+            let ids: Vec<String> = (0..count).map(|number| format!("item{number}")).collect();
+            for id in &ids {
+                store_each(&store, &notes, &[id]);
+            }
+            let analyse = if count == 0 { "" } else { "ANALYZE" };
+            for sql in &pages {
+                let sql = format!("EXPLAIN {}", sql.replace("$1", "'notes'"));
+                let plan = wait(store.run(|node| async move {
+                    let client = node.connection().await?;
+                    client.batch_execute(analyse).await?;
+                    let rows = client.query(&sql, &[]).await?;
+                    let lines: Vec<String> =
+                        rows.iter().map(|row| get(row, 0)).collect::<Result<_, _>>()?;
+                    Ok(lines.join("\n"))
+                }))
+                .unwrap();
+                assert!(plan.contains("Index Scan"), "{plan}");
+                assert!(!plan.contains("Sort") && !plan.contains("Seq Scan"), "{plan}");
+            }
+        }
+    }
+}

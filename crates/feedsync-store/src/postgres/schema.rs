@@ -80,3 +80,44 @@ pub(super) async fn migrate(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use feedsync_test::postgres::Cluster;
+
+    use super::*;
+    use crate::conformance::samples::{create, store_each};
+    use crate::conformance::wait;
+    use crate::{EndpointName, PostgresStore, SystemEnvironment};
+
+    /// Four nodes of a newer version bring a store up to date, once, under a node of this version
+    /// that goes on; and a migration that fails leaves what was there.
+    #[test]
+    fn a_store_is_migrated_once_under_those_who_use_it() {
+        let url = Cluster::shared().database();
+        let name = EndpointName::new("tester").unwrap();
+        let store = wait(PostgresStore::init(&url, &name, Arc::new(SystemEnvironment))).unwrap();
+        let notes = create(&store, "notes").name;
+        let bring = |sql: &'static str| {
+            store.run(move |node| async move {
+                let newer = |sql| Migration { sql, oldest_compatible: 1 };
+                let migrations = [newer(MIGRATIONS[0].sql), newer(sql)];
+                let mut client = node.connection().await?;
+                let transaction = founding(&mut client).await?;
+                migrate(&transaction, &node.address, &migrations).await?;
+                pool::commit(transaction).await
+            })
+        };
+        let version = || {
+            wait(store.run(|node| async move { version(&node.connection().await?).await })).unwrap()
+        };
+        assert!(wait(bring("ALTER TABLE items ADD a text; SELECT nonsense")).is_err());
+        assert_eq!(version(), Some((1, 1)));
+        let add = "ALTER TABLE items ADD a text";
+        wait(async { tokio::try_join!(bring(add), bring(add), bring(add), bring(add)) }).unwrap();
+        assert_eq!(version(), Some((2, 1)));
+        store_each(&store, &notes, &["a"]);
+    }
+}
