@@ -30,6 +30,7 @@ mod remote;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod stored;
+mod transfer;
 
 pub use bell::Notices;
 pub use blob::{Digest, DigestError};
@@ -54,3 +55,4 @@ pub use sqlite::SqliteStore;
 pub use stored::{
     ChangePage, Discarded, DiscardedId, ItemPage, Origin, PageLimit, Selection, StoredItem,
 };
+pub use transfer::{Part, Transfer, transfer};

@@ -53,6 +53,7 @@ mod rows;
 mod schema;
 mod store;
 mod threads;
+mod transfer;
 mod watch;
 mod write;
 

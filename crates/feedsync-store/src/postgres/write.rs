@@ -167,17 +167,7 @@ pub(super) async fn write(transaction: &Transaction<'_>, changes: &Changes) -> R
     let vectors: Vec<String> = changes.purged.values().map(|vector| history_text(vector)).collect();
     let ledger = Ledger::of(&changes.issued);
     let acts = Acts::of(&changes.acts);
-    let collection = &changes.collection;
-    let counts = [
-        collection.last.get(),
-        collection.horizon.get(),
-        collection.sent.get(),
-        collection.live,
-        collection.deleted,
-        collection.conflicted,
-        collection.edited.micros(),
-    ]
-    .map(|count| count as i64);
+    let counts = counts(&changes.collection);
 
     let mut pipeline = Pipeline::default();
     pipeline.add_for(gone.len(), DELETE_ITEMS, vec![id, &gone]);
@@ -336,6 +326,70 @@ impl<'a> Ledger<'a> {
     }
 }
 
+/// Writes items as they are, each under its number.
+pub(super) async fn insert_items(
+    transaction: &Transaction<'_>,
+    collection: i64,
+    items: &[StoredItem],
+) -> Result<(), StoreError> {
+    let items = Items::of(items.iter());
+    let mut pipeline = Pipeline::default();
+    items.add_to(&mut pipeline, &collection);
+    pipeline.run(transaction).await?;
+    Ok(())
+}
+
+/// Writes rows of the ledger.
+pub(super) async fn write_ledger(
+    transaction: &Transaction<'_>,
+    issued: &BTreeMap<(ItemId, By), Issued>,
+) -> Result<(), StoreError> {
+    let ledger = Ledger::of(issued);
+    let mut pipeline = Pipeline::default();
+    ledger.add_to(&mut pipeline);
+    pipeline.run(transaction).await?;
+    Ok(())
+}
+
+/// Writes what purges leave behind.
+pub(super) async fn write_purged(
+    transaction: &Transaction<'_>,
+    collection: i64,
+    rows: &[(ItemId, Vec<Update>)],
+) -> Result<(), StoreError> {
+    let ids: Vec<&str> = rows.iter().map(|(id, _)| id.as_str()).collect();
+    let vectors: Vec<String> = rows.iter().map(|(_, vector)| history_text(vector)).collect();
+    transaction.execute(WRITE_PURGED, &[&collection, &ids, &vectors]).await?;
+    Ok(())
+}
+
+/// Writes what an update changes of its collection.
+pub(super) async fn advance(
+    transaction: &Transaction<'_>,
+    id: i64,
+    collection: &Collection,
+) -> Result<(), StoreError> {
+    let counts = counts(collection);
+    let mut all: Vec<Parameter<'_>> = vec![&id];
+    all.extend(counts.iter().map(|count| count as Parameter<'_>));
+    transaction.execute(ADVANCE, &all).await?;
+    Ok(())
+}
+
+/// The values that [`ADVANCE`] writes.
+fn counts(collection: &Collection) -> [i64; 7] {
+    [
+        collection.last.get(),
+        collection.horizon.get(),
+        collection.sent.get(),
+        collection.live,
+        collection.deleted,
+        collection.conflicted,
+        collection.edited.micros(),
+    ]
+    .map(|count| count as i64)
+}
+
 /// Puts items on the recoverable list. Their places are given out here, in the order of the commits,
 /// since other collections give them out too.
 async fn discard(
@@ -351,10 +405,19 @@ async fn discard(
         )
         .await?;
     let first = rows::get::<i64>(&row, 0)? - count;
+    insert_discarded(transaction, collection, (first..).zip(discarded)).await
+}
+
+/// Writes items into the recoverable list, each at its place.
+pub(super) async fn insert_discarded(
+    transaction: &Transaction<'_>,
+    collection: i64,
+    discarded: impl Iterator<Item = (i64, &Discarded)>,
+) -> Result<(), StoreError> {
     let (mut places, mut ids, mut moments) = (Vec::new(), Vec::new(), Vec::new());
     let mut reasons = Vec::new();
     let (mut versions, mut blobs) = (Placed::default(), Named::default());
-    for (place, discarded) in (first..).zip(discarded) {
+    for (place, discarded) in discarded {
         places.push(place);
         ids.push(discarded.item.id.as_str());
         moments.push(micros(discarded.at));

@@ -162,27 +162,10 @@ fn carry_out(connection: &Connection, id: i64, plan: Plan) -> Result<Collection,
         rows::insert(connection, id, stored)?;
     }
     for (item, vector) in &plan.purged {
-        connection
-            .prepare_cached(
-                "INSERT OR REPLACE INTO purged (collection, id, vector) VALUES (?1, ?2, ?3)",
-            )?
-            .execute(params![id, item.as_str(), columns::history_text(vector)])?;
+        purge(connection, id, item, vector)?;
     }
     for (item, issued) in &plan.issued {
-        connection
-            .prepare_cached(
-                "INSERT INTO ledger (item, \"by\", sequence, shown, incarnation)
-                 VALUES (?1, ?2, ?3, ?4, ?5)
-                 ON CONFLICT (item, \"by\")
-                 DO UPDATE SET sequence = excluded.sequence, shown = excluded.shown",
-            )?
-            .execute(params![
-                item.as_str(),
-                issued.by.as_str(),
-                issued.sequence.get(),
-                issued.shown.map(Sequence::get),
-                issued.incarnation.as_str(),
-            ])?;
+        issue(connection, item, issued)?;
     }
     for DiscardedId(place) in &plan.recovered {
         connection
@@ -202,7 +185,49 @@ fn carry_out(connection: &Connection, id: i64, plan: Plan) -> Result<Collection,
     Ok(plan.collection)
 }
 
-fn discard(connection: &Connection, id: i64, discarded: &Discarded) -> Result<(), StoreError> {
+/// What a purge leaves behind.
+pub(super) fn purge(
+    connection: &Connection,
+    id: i64,
+    item: &ItemId,
+    vector: &[Update],
+) -> Result<(), StoreError> {
+    connection
+        .prepare_cached(
+            "INSERT OR REPLACE INTO purged (collection, id, vector) VALUES (?1, ?2, ?3)",
+        )?
+        .execute(params![id, item.as_str(), columns::history_text(vector)])?;
+    Ok(())
+}
+
+/// A row of the ledger.
+pub(super) fn issue(
+    connection: &Connection,
+    item: &ItemId,
+    issued: &Issued,
+) -> Result<(), StoreError> {
+    connection
+        .prepare_cached(
+            "INSERT INTO ledger (item, \"by\", sequence, shown, incarnation)
+             VALUES (?1, ?2, ?3, ?4, ?5)
+             ON CONFLICT (item, \"by\")
+             DO UPDATE SET sequence = excluded.sequence, shown = excluded.shown",
+        )?
+        .execute(params![
+            item.as_str(),
+            issued.by.as_str(),
+            issued.sequence.get(),
+            issued.shown.map(Sequence::get),
+            issued.incarnation.as_str(),
+        ])?;
+    Ok(())
+}
+
+pub(super) fn discard(
+    connection: &Connection,
+    id: i64,
+    discarded: &Discarded,
+) -> Result<(), StoreError> {
     let place = discarded.id.0 as i64;
     let at: Moment = discarded.at;
     connection
@@ -238,6 +263,8 @@ fn discard(connection: &Connection, id: i64, discarded: &Discarded) -> Result<()
             )?
             .execute(params![id, place, digest.to_string()])?;
     }
-    connection.prepare_cached("UPDATE endpoint SET next_discarded = ?1")?.execute([place + 1])?;
+    connection
+        .prepare_cached("UPDATE endpoint SET next_discarded = max(next_discarded, ?1)")?
+        .execute([place + 1])?;
     Ok(())
 }
