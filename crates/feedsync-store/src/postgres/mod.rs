@@ -39,7 +39,9 @@
 //! **Beside it.** Connections must be sessions: a pooler in transaction mode will not do. The tables
 //! are drawn in `migrations/`, in the database's schema `feedsync`.
 
+mod acts;
 mod address;
+mod arrays;
 mod batch;
 mod blobs;
 mod collections;

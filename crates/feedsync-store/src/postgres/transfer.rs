@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use deadpool_postgres::{GenericClient as _, Transaction};
 use feedsync::{By, ItemId, Update};
 
-use super::people::{Acts, INSERT_ACTS};
+use super::acts::{Acts, INSERT_ACTS};
 use super::rows::{digest, get, micros, parsed, text};
 use super::{Node, PostgresStore, collections, pool, read, remotes, write};
 use crate::blob::Digest;
