@@ -42,6 +42,14 @@ impl Bell {
         channels.values().any(|channel| channel.receiver_count() > 0)
     }
 
+    /// What is followed.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn followed(&self) -> Vec<CollectionName> {
+        let channels = self.channels.lock().unwrap_or_else(PoisonError::into_inner);
+        let followed = channels.iter().filter(|(_, channel)| channel.receiver_count() > 0);
+        followed.map(|(name, _)| name.clone()).collect()
+    }
+
     pub(crate) fn ring(&self, collection: &CollectionName) {
         let channels = self.channels.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(channel) = channels.get(collection) {

@@ -67,6 +67,9 @@ pub enum StoreError {
         /// What is wrong with it.
         reason: &'static str,
     },
+    /// A store was not moved into another one.
+    #[error("the store is not moved: {0}")]
+    Transfer(&'static str),
     /// What is stored cannot be read back.
     #[error("the store is damaged: {0}")]
     Damaged(String),

@@ -1,14 +1,17 @@
 //! Where an endpoint keeps its collections.
 //!
 //! [`Store`] is the contract: what any backend promises about atomicity, order and durability stands
-//! in prose above it. [`MemoryStore`] keeps everything in memory, for tests and simulations; `SqliteStore` (feature `sqlite`, on by
-//! default) in a file.
+//! in prose above it. [`MemoryStore`] keeps everything in memory, for tests and
+//! simulations; `SqliteStore` (feature `sqlite`, on by default) in a file; `PostgresStore` (feature
+//! `postgres`) in a database that several processes of one hub share.
 //! The store decides nothing about the protocol: what an edit, a merge or a purge does to an item is
 //! decided elsewhere and handed in as a function from a [`Snapshot`] to [`Write`]s.
 
 mod bell;
 mod blob;
 mod collection;
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+mod columns;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod contract;
@@ -21,10 +24,13 @@ mod name;
 mod order;
 mod people;
 mod plan;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod remote;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod stored;
+mod transfer;
 
 pub use bell::Notices;
 pub use blob::{Digest, DigestError};
@@ -41,9 +47,12 @@ pub use people::{
     Act, ActSelection, Grant, GrantsOf, People, Recorded, Role, RoleError, Scope, Token, TokenKind,
     User,
 };
+#[cfg(feature = "postgres")]
+pub use postgres::PostgresStore;
 pub use remote::{NewRemote, Remote, RemoteId, RemoteState, Subscription};
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;
 pub use stored::{
     ChangePage, Discarded, DiscardedId, ItemPage, Origin, PageLimit, Selection, StoredItem,
 };
+pub use transfer::{Part, Transfer, transfer};

@@ -85,13 +85,13 @@ impl Epoch {
     }
 
     /// An epoch that a store remembers.
-    #[cfg(feature = "sqlite")]
+    #[cfg(any(feature = "sqlite", feature = "postgres"))]
     pub(crate) fn stored(began: Moment, tail: u32) -> Self {
         Self { began, tail }
     }
 
     /// Its random part.
-    #[cfg(feature = "sqlite")]
+    #[cfg(any(feature = "sqlite", feature = "postgres"))]
     pub(crate) fn tail(self) -> u32 {
         self.tail
     }

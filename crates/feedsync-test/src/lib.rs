@@ -3,4 +3,6 @@
 pub mod conformance;
 pub mod corpora;
 pub mod fuzz;
+#[cfg(unix)]
+pub mod postgres;
 pub mod schedule;

@@ -5,6 +5,7 @@
 
 mod people;
 mod state;
+mod transfer;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;

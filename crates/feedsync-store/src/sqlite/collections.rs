@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use feedsync::By;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
-use super::rows::{moment, parse, parsed};
+use super::rows::parsed;
 use crate::collection::Collection;
+use crate::columns::{moment, parse};
 use crate::environment::Environment;
 use crate::error::StoreError;
 use crate::identity::{self, Identity};

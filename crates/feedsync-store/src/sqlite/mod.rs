@@ -18,6 +18,7 @@ mod remotes;
 mod rows;
 mod schema;
 mod store;
+mod transfer;
 mod update;
 mod watch;
 mod writer;

@@ -7,8 +7,9 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::SqliteStore;
 use super::collections;
-use super::rows::{moment, parse, parsed};
+use super::rows::parsed;
 use crate::blob::Digest;
+use crate::columns::{moment, parse};
 use crate::error::StoreError;
 use crate::name::{CollectionName, UserName};
 use crate::order::Moment;

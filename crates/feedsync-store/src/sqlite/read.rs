@@ -4,7 +4,8 @@ use feedsync::{Item, ItemId};
 use rusqlite::{Connection, Params, params};
 
 use super::collections;
-use super::rows::{self, change_key, item_columns, moment, parsed};
+use super::rows::{self, change_key, item_columns, parsed};
+use crate::columns::moment;
 use crate::error::StoreError;
 use crate::name::CollectionName;
 use crate::order::Number;

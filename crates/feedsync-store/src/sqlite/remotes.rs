@@ -5,7 +5,8 @@ use std::time::Duration;
 use rusqlite::{Connection, ErrorCode, Row, params};
 
 use super::collections;
-use super::rows::{moment, parsed};
+use super::rows::parsed;
+use crate::columns::moment;
 use crate::error::StoreError;
 use crate::name::CollectionName;
 use crate::order::{Moment, Number};

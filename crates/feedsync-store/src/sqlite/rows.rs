@@ -1,17 +1,16 @@
-//! Items as rows: the winner's columns, readable histories, and back.
+//! Items as rows: the winner's columns, and back.
 
-use std::fmt::Write as _;
 use std::str::FromStr;
 
-use feedsync::{By, History, Item, ItemId, Payload, Timestamp, Update, Version};
+use feedsync::{History, Item, ItemId, Payload, Version};
 use rusqlite::types::ToSqlOutput;
 use rusqlite::{Connection, Row, ToSql, params};
 
 use crate::blob::Digest;
+use crate::columns::{self, damaged, history_text, moment, parse};
 use crate::error::StoreError;
 use crate::order::{Moment, Number};
-use crate::remote::RemoteId;
-use crate::stored::{Origin, StoredItem};
+use crate::stored::StoredItem;
 
 /// Bits of a change key that hold the number; the collection's id is above them.
 const NUMBER_BITS: u32 = 40;
@@ -31,10 +30,6 @@ pub(super) fn change_key(collection: i64, number: Number) -> i64 {
 
 fn number(change_key: i64) -> Number {
     Number::new(change_key as u64 & Number::MAX.get())
-}
-
-pub(super) fn moment(micros: i64) -> Moment {
-    Moment::from_micros(u64::try_from(micros).unwrap_or_default())
 }
 
 impl ToSql for Moment {
@@ -58,85 +53,6 @@ where
     parse(text)
 }
 
-pub(super) fn parse<T: FromStr>(text: &str) -> Result<T, StoreError>
-where
-    T::Err: std::fmt::Display,
-{
-    text.parse().map_err(|error| StoreError::Damaged(format!("{text:?}: {error}")))
-}
-
-/// One update a line: sequence, when, by, foreign, between tabs; what is absent is empty.
-pub(super) fn history_text(updates: &[Update]) -> String {
-    let mut text = String::with_capacity(64 * updates.len());
-    for update in updates {
-        if !text.is_empty() {
-            text.push('\n');
-        }
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{}\t", update.sequence());
-        if let Some(when) = update.when() {
-            let _ = write!(text, "{when}");
-        }
-        text.push('\t');
-        text.push_str(update.by().map_or("", By::as_str));
-        if let Some(foreign) = update.foreign() {
-            text.push('\t');
-            for character in foreign.chars() {
-                match character {
-                    '\n' => text.push_str("\\n"),
-                    '\t' => text.push_str("\\t"),
-                    '\\' => text.push_str("\\\\"),
-                    other => text.push(other),
-                }
-            }
-        }
-    }
-    text
-}
-
-pub(super) fn updates(text: &str) -> Result<Vec<Update>, StoreError> {
-    text.split('\n').filter(|line| !line.is_empty()).map(update).collect()
-}
-
-fn update(line: &str) -> Result<Update, StoreError> {
-    let mut fields = line.splitn(4, '\t');
-    let mut field = || fields.next().unwrap_or_default();
-    let sequence = parse(field())?;
-    let when = match field() {
-        "" => None,
-        when => Some(Timestamp::parse_tolerant(when).map_err(|error| damaged(line, &error))?),
-    };
-    let by = match field() {
-        "" => None,
-        by => Some(parse(by)?),
-    };
-    let update = Update::new(sequence, when, by).map_err(|error| damaged(line, &error))?;
-    match fields.next() {
-        None => Ok(update),
-        Some(foreign) => Ok(update.with_foreign(unescape(foreign))),
-    }
-}
-
-fn unescape(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    let mut characters = text.chars();
-    while let Some(character) = characters.next() {
-        match character {
-            '\\' => match characters.next() {
-                Some('n') => plain.push('\n'),
-                Some('t') => plain.push('\t'),
-                other => plain.extend(other),
-            },
-            other => plain.push(other),
-        }
-    }
-    plain
-}
-
-fn damaged(what: &str, error: &dyn std::fmt::Display) -> StoreError {
-    StoreError::Damaged(format!("{what:?}: {error}"))
-}
-
 /// Seven columns from `first` on: updates, deleted, noconflicts, history, format, payload,
 /// sync_foreign.
 pub(super) fn version(row: &Row<'_>, first: usize) -> Result<Version<Payload>, StoreError> {
@@ -148,7 +64,7 @@ pub(super) fn version(row: &Row<'_>, first: usize) -> Result<Version<Payload>, S
             .map_err(|error| damaged(&updates.to_string(), &error))?,
         deleted: row.get(first + 1)?,
         noconflicts: row.get(first + 2)?,
-        history: History::from_updates(self::updates(history)?)
+        history: History::from_updates(columns::updates(history)?)
             .ok_or_else(|| StoreError::Damaged("a version without history".to_owned()))?,
         payload: Payload {
             format: parse(text(first + 4)?)?,
@@ -162,11 +78,7 @@ pub(super) fn version(row: &Row<'_>, first: usize) -> Result<Version<Payload>, S
 pub(super) fn stored(connection: &Connection, row: &Row<'_>) -> Result<StoredItem, StoreError> {
     let change_key: i64 = row.get(0)?;
     let id: ItemId = parsed(row, 1)?;
-    let origin = match row.get(4)? {
-        0 => Origin::Here,
-        -1 => Origin::Mixed,
-        remote => Origin::Remote(RemoteId(remote as u64)),
-    };
+    let origin = columns::origin(row.get(4)?);
     let mut conflicts = Vec::new();
     if row.get::<_, u32>(5)? > 0 {
         let mut statement = connection.prepare_cached(
@@ -205,11 +117,7 @@ pub(super) fn insert(
     stored: &StoredItem,
 ) -> Result<(), StoreError> {
     let key = change_key(collection, stored.number);
-    let origin = match stored.origin {
-        Origin::Here => 0,
-        Origin::Mixed => -1,
-        Origin::Remote(RemoteId(remote)) => remote as i64,
-    };
+    let origin = columns::origin_number(stored.origin);
     let Item { id, winner, conflicts } = &stored.item;
     connection
         .prepare_cached(
@@ -260,37 +168,4 @@ pub(super) fn insert(
             .execute(params![key, digest.to_string()])?;
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use feedsync::Sequence;
-
-    use super::*;
-
-    #[test]
-    fn a_history_is_readable_and_comes_back() {
-        let when = Timestamp::parse("2005-05-21T11:43:33Z").unwrap();
-        let by = By::new("REO1750").unwrap();
-        let two = Sequence::new(2).unwrap();
-        let history = vec![
-            Update::signed(two, when, by.clone()),
-            Update::new(Sequence::FIRST, Some(when), None).unwrap(),
-            Update::new(two, None, Some(by)).unwrap().with_foreign("a\tb\nc\\nd"),
-        ];
-        let text = history_text(&history);
-        assert_eq!(
-            text,
-            "2\t2005-05-21T11:43:33Z\tREO1750\n1\t2005-05-21T11:43:33Z\t\n\
-             2\t\tREO1750\ta\\tb\\nc\\\\nd"
-        );
-        assert_eq!(updates(&text).unwrap(), history);
-    }
-
-    #[test]
-    fn a_history_that_is_not_one_is_damage() {
-        for text in ["x", "1", "1\t\t", "0\t\tA", "1\tnever\tA", "1\t\tA B"] {
-            assert!(matches!(updates(text), Err(StoreError::Damaged(_))), "{text}");
-        }
-    }
 }

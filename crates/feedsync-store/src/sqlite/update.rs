@@ -10,6 +10,7 @@ use super::collections::{self, Shelf};
 use super::rows::{self, item_columns, parsed};
 use super::{people, remotes};
 use crate::collection::Collection;
+use crate::columns;
 use crate::decision::{Decide, Entry, Snapshot};
 use crate::environment::Environment;
 use crate::error::StoreError;
@@ -104,7 +105,7 @@ fn purged(
         connection.prepare_cached("SELECT vector FROM purged WHERE collection = ?1 AND id = ?2")?;
     let mut found = statement.query(params![collection, key.as_str()])?;
     match found.next()? {
-        Some(row) => rows::updates(&row.get::<_, String>(0)?),
+        Some(row) => columns::updates(&row.get::<_, String>(0)?),
         None => Ok(Vec::new()),
     }
 }
@@ -161,27 +162,10 @@ fn carry_out(connection: &Connection, id: i64, plan: Plan) -> Result<Collection,
         rows::insert(connection, id, stored)?;
     }
     for (item, vector) in &plan.purged {
-        connection
-            .prepare_cached(
-                "INSERT OR REPLACE INTO purged (collection, id, vector) VALUES (?1, ?2, ?3)",
-            )?
-            .execute(params![id, item.as_str(), rows::history_text(vector)])?;
+        purge(connection, id, item, vector)?;
     }
     for (item, issued) in &plan.issued {
-        connection
-            .prepare_cached(
-                "INSERT INTO ledger (item, \"by\", sequence, shown, incarnation)
-                 VALUES (?1, ?2, ?3, ?4, ?5)
-                 ON CONFLICT (item, \"by\")
-                 DO UPDATE SET sequence = excluded.sequence, shown = excluded.shown",
-            )?
-            .execute(params![
-                item.as_str(),
-                issued.by.as_str(),
-                issued.sequence.get(),
-                issued.shown.map(Sequence::get),
-                issued.incarnation.as_str(),
-            ])?;
+        issue(connection, item, issued)?;
     }
     for DiscardedId(place) in &plan.recovered {
         connection
@@ -201,7 +185,49 @@ fn carry_out(connection: &Connection, id: i64, plan: Plan) -> Result<Collection,
     Ok(plan.collection)
 }
 
-fn discard(connection: &Connection, id: i64, discarded: &Discarded) -> Result<(), StoreError> {
+/// What a purge leaves behind.
+pub(super) fn purge(
+    connection: &Connection,
+    id: i64,
+    item: &ItemId,
+    vector: &[Update],
+) -> Result<(), StoreError> {
+    connection
+        .prepare_cached(
+            "INSERT OR REPLACE INTO purged (collection, id, vector) VALUES (?1, ?2, ?3)",
+        )?
+        .execute(params![id, item.as_str(), columns::history_text(vector)])?;
+    Ok(())
+}
+
+/// A row of the ledger.
+pub(super) fn issue(
+    connection: &Connection,
+    item: &ItemId,
+    issued: &Issued,
+) -> Result<(), StoreError> {
+    connection
+        .prepare_cached(
+            "INSERT INTO ledger (item, \"by\", sequence, shown, incarnation)
+             VALUES (?1, ?2, ?3, ?4, ?5)
+             ON CONFLICT (item, \"by\")
+             DO UPDATE SET sequence = excluded.sequence, shown = excluded.shown",
+        )?
+        .execute(params![
+            item.as_str(),
+            issued.by.as_str(),
+            issued.sequence.get(),
+            issued.shown.map(Sequence::get),
+            issued.incarnation.as_str(),
+        ])?;
+    Ok(())
+}
+
+pub(super) fn discard(
+    connection: &Connection,
+    id: i64,
+    discarded: &Discarded,
+) -> Result<(), StoreError> {
     let place = discarded.id.0 as i64;
     let at: Moment = discarded.at;
     connection
@@ -224,7 +250,7 @@ fn discard(connection: &Connection, id: i64, discarded: &Discarded) -> Result<()
                 version.updates.get(),
                 version.deleted,
                 version.noconflicts,
-                rows::history_text(version.history.updates()),
+                columns::history_text(version.history.updates()),
                 version.payload.format.name(),
                 &*version.payload.text,
                 version.payload.sync_foreign.as_deref(),
@@ -237,6 +263,8 @@ fn discard(connection: &Connection, id: i64, discarded: &Discarded) -> Result<()
             )?
             .execute(params![id, place, digest.to_string()])?;
     }
-    connection.prepare_cached("UPDATE endpoint SET next_discarded = ?1")?.execute([place + 1])?;
+    connection
+        .prepare_cached("UPDATE endpoint SET next_discarded = max(next_discarded, ?1)")?
+        .execute([place + 1])?;
     Ok(())
 }

@@ -1,0 +1,157 @@
+//! The address of a database: how it is reached, and how it is shown to people.
+//!
+//! TLS is rustls with the ring provider and the system's certificates (`SSL_CERT_FILE` names others).
+//! A certificate that is shown is always verified; `sslmode=require` refuses a server without TLS,
+//! `disable` never asks for it, and without `sslmode` it is asked for, except on this machine.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustls::{ClientConfig, RootCertStore};
+use tokio_postgres::Config;
+use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use crate::error::StoreError;
+
+/// A server that is away is given up after so long.
+const CONNECT: Duration = Duration::from_secs(5);
+
+/// A server that has vanished without a word is noticed after so long.
+const SILENCE: Duration = Duration::from_secs(30);
+
+/// A parsed URL, ready to be dialled. Its texts never hold the password.
+#[derive(Clone)]
+pub(super) struct Address {
+    pub(super) config: Config,
+    pub(super) tls: MakeRustlsConnect,
+    shown: String,
+}
+
+impl Address {
+    /// `postgres://user:password@host:port/database`, or the words of a libpq connection string.
+    pub(super) fn parse(url: &str) -> Result<Self, StoreError> {
+        // What the parser says may hold a piece of a password that was not escaped.
+        let unreadable = |_| StoreError::Place {
+            path: PathBuf::from("postgres:"),
+            reason: "not an address of a database: \
+                     postgres://user:password@host:port/database, special characters as %hh; \
+                     sslmode is disable, prefer or require",
+        };
+        let mut config: Config = url.parse().map_err(unreadable)?;
+        if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
+            return Err(StoreError::Place {
+                path: PathBuf::from("postgres:"),
+                reason: "the address of the database names no host",
+            });
+        }
+        let says_mode = url.contains("sslmode");
+        if !says_mode && config.get_hosts().iter().all(is_here) {
+            config.ssl_mode(SslMode::Disable);
+        }
+        if config.get_connect_timeout().is_none() {
+            config.connect_timeout(CONNECT);
+        }
+        if config.get_application_name().is_none() {
+            config.application_name("feedsync");
+        }
+        if config.get_hosts().len() > 1 {
+            config.target_session_attrs(TargetSessionAttrs::ReadWrite);
+        }
+        config.tcp_user_timeout(SILENCE).keepalives_idle(SILENCE);
+        let tls = tls(config.get_ssl_mode())?;
+        let shown = shown(&config);
+        Ok(Self { config, tls, shown })
+    }
+
+    /// Where errors say that something is wrong.
+    pub(super) fn path(&self) -> PathBuf {
+        PathBuf::from(&self.shown)
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.shown)
+    }
+}
+
+fn tls(mode: SslMode) -> Result<MakeRustlsConnect, StoreError> {
+    let mut roots = RootCertStore::empty();
+    if mode != SslMode::Disable {
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| StoreError::Database(Box::new(error)))?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    Ok(MakeRustlsConnect::new(config))
+}
+
+/// A Unix socket, or the loopback.
+fn is_here(host: &Host) -> bool {
+    match host {
+        Host::Tcp(name) => {
+            name == "localhost" || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+        }
+        #[cfg(unix)]
+        Host::Unix(_) => true,
+    }
+}
+
+fn shown(config: &Config) -> String {
+    let host = |host: &Host| match host {
+        Host::Tcp(name) => name.clone(),
+        #[cfg(unix)]
+        Host::Unix(path) => path.display().to_string(),
+    };
+    let ports = config.get_ports();
+    let named = config.get_hosts().iter().enumerate().map(|(place, name)| {
+        let port = ports.get(place).or(ports.first()).filter(|port| **port != 5432);
+        port.map_or_else(|| host(name), |port| format!("{}:{port}", host(name)))
+    });
+    let mut hosts: Vec<String> = named.collect();
+    if hosts.is_empty() {
+        hosts = config.get_hostaddrs().iter().map(ToString::to_string).collect();
+    }
+    let user = config.get_user().map_or_else(String::new, |user| format!("{user}@"));
+    format!("postgres://{user}{}/{}", hosts.join(","), config.get_dbname().unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_is_not_shown() {
+        let address = Address::parse("postgres://anna:geheim@db.example:6432/hub").unwrap();
+        assert_eq!(address.to_string(), "postgres://anna@db.example:6432/hub");
+        let address = Address::parse("host=/run/pg user=anna password=geheim dbname=hub").unwrap();
+        assert_eq!(address.to_string(), "postgres://anna@/run/pg/hub");
+        for unreadable in [
+            "postgres://anna:geheim@db:x/hub",
+            "postgres://anna@db/hub?geheim=1",
+            "mysql://anna:geheim@db",
+            "anna:geheim@db",
+            "",
+        ] {
+            let error = Address::parse(unreadable).err().expect(unreadable);
+            assert!(!format!("{error} {error:?}").contains("geheim"), "{error:?}");
+        }
+    }
+
+    #[test]
+    fn tls_is_asked_for_unless_the_server_is_here() {
+        let mode = |url: &str| Address::parse(url).unwrap().config.get_ssl_mode();
+        assert_eq!(mode("postgres://db.example/hub"), SslMode::Prefer);
+        assert_eq!(mode("postgres://db.example/hub?sslmode=require"), SslMode::Require);
+        assert_eq!(mode("postgres://localhost/hub"), SslMode::Disable);
+        assert_eq!(mode("postgres://127.0.0.1/hub?sslmode=require"), SslMode::Require);
+        assert_eq!(mode("host=/run/postgresql"), SslMode::Disable);
+    }
+}

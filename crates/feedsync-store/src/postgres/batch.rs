@@ -1,0 +1,341 @@
+//! One transaction for many updates of one collection.
+//!
+//! Under the lock of the collection's row, everything that the updates name is read at once; their
+//! decisions are asked one after the other, in memory, each on what those before it left; what all of
+//! them come to is written at once. A decision that fails or panics leaves what was before it: that is
+//! its savepoint. So a batch costs the same few round trips, whatever it holds.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Duration;
+
+use deadpool_postgres::{Client, Transaction};
+use feedsync::ItemId;
+use sha2::{Digest as _, Sha256};
+use tokio_postgres::error::SqlState;
+
+use super::collections::{self, Shelf};
+use super::pipeline::Pipeline;
+use super::queue::{Task, Work};
+use super::rows::{self, get, parsed};
+use super::write::{self, Changes};
+use super::{Node, pool, read};
+use crate::collection::Collection;
+use crate::columns;
+use crate::decision::{Decide, Entry, Snapshot};
+use crate::environment::Environment;
+use crate::error::StoreError;
+use crate::identity::Identity;
+use crate::name::CollectionName;
+use crate::plan::plan;
+use crate::stored::DiscardedId;
+
+/// A transaction that others made impossible is begun again so often.
+const ATTEMPTS: u32 = 8;
+
+/// With more keys than this the lock over all items is taken in place of one for each: the server has
+/// room for so many only.
+const MOST_ITEM_LOCKS: usize = 512;
+
+/// Names the lock over all items.
+const ALL_ITEMS: i64 = 0x6665_6564_7379_6e64;
+
+const LOCK_ALL_ITEMS: &str = "SELECT pg_advisory_xact_lock($1)";
+const SHARE_ALL_ITEMS: &str = "SELECT pg_advisory_xact_lock_shared($1)";
+const LOCK_ITEMS: &str = "SELECT pg_advisory_xact_lock(item) FROM unnest($1::bigint[]) item";
+
+const ENDPOINT: &str = "SELECT name, ARRAY(SELECT by FROM incarnations ORDER BY ordinal),
+                               next_discarded, place,
+                               left(pg_walfile_name(pg_current_wal_lsn()), 8)
+                          FROM endpoint";
+
+const PURGED: &str = "SELECT id, vector FROM purged
+                       WHERE collection = (SELECT id FROM collections WHERE name = $1)
+                         AND id = ANY($2)";
+
+/// Carries tasks out, commits, and answers.
+pub(super) async fn carry_out(node: Arc<Node>, name: CollectionName, mut tasks: Vec<Task>) {
+    match commit(&node, &name, &mut tasks).await {
+        Ok((outcomes, changed)) => {
+            if changed {
+                node.changed(&name);
+            }
+            for (task, outcome) in tasks.into_iter().zip(outcomes) {
+                // Who asked may have gone.
+                let _ = task.answer.send(outcome);
+            }
+        }
+        // The database refuses what one of them wrote; only that one shall suffer.
+        Err(error) if tasks.len() > 1 && is_refusal(&error) => {
+            for task in tasks {
+                Box::pin(carry_out(node.clone(), name.clone(), vec![task])).await;
+            }
+        }
+        Err(error) => {
+            for task in tasks {
+                let _ = task.answer.send(Err(copy(&error)));
+            }
+        }
+    }
+}
+
+/// What each task comes to, and whether anything was written.
+type Outcomes = (Vec<Result<Collection, StoreError>>, bool);
+
+async fn commit(
+    node: &Node,
+    name: &CollectionName,
+    tasks: &mut [Task],
+) -> Result<Outcomes, StoreError> {
+    let mut locks_all = false;
+    for attempt in 1.. {
+        let mut client = pool::connection(&node.pool).await?;
+        let stopped = match attempt_once(&mut client, node, name, tasks, locks_all).await {
+            Ok(outcomes) => return Ok(outcomes),
+            Err(stopped) => stopped,
+        };
+        let error = match stopped {
+            Stopped::Moved => match node.settle(&mut client).await {
+                Ok(()) => continue,
+                Err(error) => error,
+            },
+            Stopped::Failed(error) => error,
+        };
+        if attempt == ATTEMPTS || !is_passing(&error) {
+            return Err(error);
+        }
+        locks_all |= code(&error) == Some(&SqlState::OUT_OF_MEMORY);
+        let pause = node.environment.random() % 10 + u64::from(attempt);
+        tokio::time::sleep(Duration::from_millis(pause)).await;
+    }
+    Err(StoreError::Database("no attempt was made".into()))
+}
+
+/// Why nothing was committed.
+pub(super) enum Stopped {
+    /// The database is not where it was: a server took over from another, or was put back.
+    Moved,
+    Failed(StoreError),
+}
+
+impl<E: Into<StoreError>> From<E> for Stopped {
+    fn from(error: E) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+async fn attempt_once(
+    client: &mut Client,
+    node: &Node,
+    name: &CollectionName,
+    tasks: &mut [Task],
+    locks_all: bool,
+) -> Result<Outcomes, Stopped> {
+    let transaction = pool::transaction(client).await?;
+    let keys: BTreeSet<&ItemId> = tasks.iter().flat_map(|task| keys_of(&task.work)).collect();
+    let held = load(&transaction, name, &keys, locks_all).await?;
+    drop(keys);
+    let Some(mut held) = held else {
+        let nowhere = |_: &Task| Err(StoreError::NoCollection(name.clone()));
+        return Ok((tasks.iter().map(nowhere).collect(), false));
+    };
+    let mut changes = Changes::new(&held.shelf, &held.identity);
+    let outcomes = tasks
+        .iter_mut()
+        .map(|task| held.ask(&mut task.work, &node.environment, &mut changes))
+        .collect();
+    if !changes.is_any {
+        return Ok((outcomes, false));
+    }
+    write::write(&transaction, &changes).await?;
+    pool::commit(transaction).await?;
+    Ok((outcomes, true))
+}
+
+fn keys_of(work: &Work) -> &[ItemId] {
+    match work {
+        Work::Update { keys, .. } => keys,
+        Work::Sent(_) => &[],
+    }
+}
+
+/// What a collection and the keys of some updates hold; first as it is stored, then as the updates
+/// leave it.
+struct Held {
+    shelf: Shelf,
+    identity: Identity,
+    next_discarded: DiscardedId,
+    entries: BTreeMap<ItemId, Entry>,
+}
+
+/// Locks and reads in one round trip: the statements are sent one behind the other, and each reads
+/// what was committed when the locks before it were had.
+async fn load(
+    transaction: &Transaction<'_>,
+    name: &CollectionName,
+    keys: &BTreeSet<&ItemId>,
+    locks_all: bool,
+) -> Result<Option<Held>, Stopped> {
+    let name = name.as_str();
+    let ids: Vec<&str> = keys.iter().map(|key| key.as_str()).collect();
+    let mut item_locks: Vec<i64> = ids.iter().map(|id| lock_of(id)).collect();
+    item_locks.sort_unstable();
+    item_locks.dedup();
+    let locks_all = locks_all || item_locks.len() > MOST_ITEM_LOCKS;
+    let lock_all = if locks_all { LOCK_ALL_ITEMS } else { SHARE_ALL_ITEMS };
+    if locks_all {
+        item_locks.clear();
+    }
+    let mut pipeline = Pipeline::default();
+    pipeline.add(collections::LOCK, vec![&name]);
+    pipeline.add(lock_all, vec![&ALL_ITEMS]);
+    pipeline.add(LOCK_ITEMS, vec![&item_locks]);
+    pipeline.add(collections::BY_NAME, vec![&name]);
+    pipeline.add(ENDPOINT, vec![]);
+    pipeline.add(read::BY_IDS, vec![&name, &ids]);
+    pipeline.add(PURGED, vec![&name, &ids]);
+    pipeline.add(read::ISSUED, vec![&ids]);
+    let [_, _, _, collection, endpoint, items, purged, issued] =
+        pipeline.run_all(transaction).await?;
+
+    let endpoint = endpoint
+        .first()
+        .ok_or_else(|| StoreError::Damaged("a store without endpoint".to_owned()))?;
+    let (place, timeline): (&str, &str) = (get(endpoint, 3)?, get(endpoint, 4)?);
+    if !place.ends_with(timeline) {
+        return Err(Stopped::Moved);
+    }
+    let Some(row) = collection.first() else { return Ok(None) };
+    let shelf = collections::shelf(row)?;
+    let mut entries: BTreeMap<ItemId, Entry> =
+        keys.iter().map(|key| ((*key).clone(), Entry::default())).collect();
+    for stored in rows::stored(transaction, shelf.id, &items).await? {
+        if let Some(entry) = entries.get_mut(&stored.item.id) {
+            entry.item = Some(stored);
+        }
+    }
+    for row in &purged {
+        if let Some(entry) = entries.get_mut(&parsed::<ItemId>(row, 0)?) {
+            entry.purged = columns::updates(get(row, 1)?)?;
+        }
+    }
+    for row in &issued {
+        if let Some(entry) = entries.get_mut(&parsed::<ItemId>(row, 0)?) {
+            entry.issued.push(read::issued(row)?);
+        }
+    }
+    Ok(Some(Held {
+        shelf,
+        identity: collections::read_identity(endpoint, 0)?,
+        next_discarded: DiscardedId(get::<i64>(endpoint, 2)? as u64),
+        entries,
+    }))
+}
+
+/// The name of an item's lock; two items may share one.
+fn lock_of(id: &str) -> i64 {
+    let digest = Sha256::digest(id.as_bytes());
+    let mut bytes = [0; 8];
+    bytes.copy_from_slice(&digest[..8]);
+    i64::from_be_bytes(bytes)
+}
+
+impl Held {
+    /// Asks one task, and goes on from what it leaves.
+    fn ask(
+        &mut self,
+        work: &mut Work,
+        environment: &Arc<dyn Environment>,
+        changes: &mut Changes,
+    ) -> Result<Collection, StoreError> {
+        match work {
+            Work::Sent(up_to) => {
+                let collection = &mut self.shelf.collection;
+                collection.sent = collection.sent.max((*up_to).min(collection.last));
+                changes.advance(collection);
+                Ok(collection.clone())
+            }
+            Work::Update { keys, decide } => self.decide(keys, decide, environment, changes),
+        }
+    }
+
+    fn decide(
+        &mut self,
+        keys: &[ItemId],
+        decide: &mut Decide,
+        environment: &Arc<dyn Environment>,
+        changes: &mut Changes,
+    ) -> Result<Collection, StoreError> {
+        let entry =
+            |key: &ItemId| (key.clone(), self.entries.get(key).cloned().unwrap_or_default());
+        let snapshot = Snapshot {
+            identity: self.identity.clone(),
+            collection: self.shelf.collection.clone(),
+            now: environment.now(),
+            entries: keys.iter().map(entry).collect(),
+            environment: Arc::clone(environment),
+        };
+        // Nothing of ours is changed yet, so nothing half-done is seen after a panic.
+        let writes = catch_unwind(AssertUnwindSafe(|| decide(&snapshot)))
+            .map_err(|_| StoreError::Decision("the decision panicked".to_owned()))?;
+        if writes.is_empty() {
+            return Ok(snapshot.collection);
+        }
+        let plan = plan(snapshot, self.next_discarded, writes)?;
+        self.shelf.collection = plan.collection.clone();
+        self.identity = plan.identity.clone();
+        self.next_discarded.0 += plan.discarded.len() as u64;
+        for (id, item) in &plan.items {
+            let entry = self.entries.entry(id.clone()).or_default();
+            let before = std::mem::replace(&mut entry.item, item.clone());
+            changes.item(id, before, item.clone());
+        }
+        for (id, vector) in &plan.purged {
+            self.entries.entry(id.clone()).or_default().purged = vector.clone();
+        }
+        for (id, issued) in &plan.issued {
+            let rows = &mut self.entries.entry(id.clone()).or_default().issued;
+            match rows.binary_search_by(|row| row.by.cmp(&issued.by)) {
+                Ok(place) => rows[place] = issued.clone(),
+                Err(place) => rows.insert(place, issued.clone()),
+            }
+        }
+        changes.add(plan);
+        Ok(self.shelf.collection.clone())
+    }
+}
+
+fn code(error: &StoreError) -> Option<&SqlState> {
+    pool::failure(error)?.0.code()
+}
+
+/// Others were in the way, or a connection from before the server was restarted: another attempt may
+/// succeed.
+fn is_passing(error: &StoreError) -> bool {
+    let was_cut = pool::failure(error).is_some_and(|failure| failure.0.is_closed());
+    was_cut
+        || code(error).is_some_and(|code| {
+            [
+                &SqlState::T_R_SERIALIZATION_FAILURE,
+                &SqlState::T_R_DEADLOCK_DETECTED,
+                &SqlState::OUT_OF_MEMORY,
+            ]
+            .contains(&code)
+        })
+}
+
+/// Whether what was written is at fault (a data exception), not the server.
+fn is_refusal(error: &StoreError) -> bool {
+    code(error).is_some_and(|code| code.code().starts_with("22") || code.code().starts_with("54"))
+}
+
+/// The same error for each who waits.
+fn copy(error: &StoreError) -> StoreError {
+    match (error, pool::failure(error)) {
+        (StoreError::Unknown(why), _) => StoreError::Unknown(why.clone()),
+        (StoreError::Damaged(what), _) => StoreError::Damaged(what.clone()),
+        (_, Some(failure)) => StoreError::Database(Box::new(failure.clone())),
+        (other, None) => StoreError::Database(other.to_string().into()),
+    }
+}

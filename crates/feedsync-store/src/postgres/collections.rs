@@ -1,0 +1,283 @@
+//! Rows of collections, of who the endpoint is, and of its epochs.
+
+use std::collections::BTreeMap;
+
+use deadpool_postgres::{GenericClient, Transaction};
+use feedsync::By;
+use tokio_postgres::Row;
+
+use super::rows::{get, micros, number, parsed, text};
+use crate::collection::Collection;
+use crate::columns::{moment, parse};
+use crate::environment::Environment;
+use crate::error::StoreError;
+use crate::identity::{self, Identity};
+use crate::name::{CollectionName, EndpointName};
+use crate::order::{Epoch, Moment};
+
+/// One statement reads a collection at one moment, settings too.
+macro_rules! select_collections {
+    ($rest:literal) => {
+        concat!(
+            "SELECT id, name, title, format, feed_id, epoch_began, epoch_tail, last, horizon, \
+             sent, live, deleted, conflicted, created, edited, \
+             ARRAY(SELECT s.name FROM settings s WHERE s.collection = id ORDER BY s.name), \
+             ARRAY(SELECT s.value FROM settings s WHERE s.collection = id ORDER BY s.name) \
+             FROM collections ",
+            $rest
+        )
+    };
+}
+
+pub(super) const BY_NAME: &str = select_collections!("WHERE name = $1");
+const ALL: &str = select_collections!("ORDER BY name");
+
+/// A collection cannot change, be renamed or be dropped by others until the transaction ends; what it
+/// holds is read by the next statement.
+pub(super) const LOCK: &str = "SELECT id FROM collections WHERE name = $1 FOR NO KEY UPDATE";
+
+/// Where the database is: the server's cluster, the database, this very table, and the server's
+/// timeline. A restored dump differs in one of the first, a server that took over from another one, or
+/// was put back to a moment of its past, in the last.
+const PLACE: &str = "SELECT concat_ws(' ', (SELECT system_identifier FROM pg_control_system()), oid, datname, \
+                      'feedsync.endpoint'::regclass::oid, \
+                      left(pg_walfile_name(pg_current_wal_lsn()), 8)) \
+       FROM pg_database WHERE datname = current_database()";
+
+/// A collection and its row's id.
+pub(super) struct Shelf {
+    pub(super) id: i64,
+    pub(super) collection: Collection,
+}
+
+pub(super) async fn find(
+    client: &impl GenericClient,
+    name: &CollectionName,
+) -> Result<Option<Shelf>, StoreError> {
+    let statement = client.prepare_cached(BY_NAME).await?;
+    client.query_opt(&statement, &[&name.as_str()]).await?.as_ref().map(shelf).transpose()
+}
+
+pub(super) async fn require(
+    client: &impl GenericClient,
+    name: &CollectionName,
+) -> Result<Shelf, StoreError> {
+    find(client, name).await?.ok_or_else(|| StoreError::NoCollection(name.clone()))
+}
+
+/// The collection, locked until the transaction ends.
+pub(super) async fn lock(
+    transaction: &Transaction<'_>,
+    name: &CollectionName,
+) -> Result<Shelf, StoreError> {
+    let statement = transaction.prepare_cached(LOCK).await?;
+    transaction.query_opt(&statement, &[&name.as_str()]).await?;
+    require(transaction, name).await
+}
+
+pub(super) async fn all(client: &impl GenericClient) -> Result<Vec<Collection>, StoreError> {
+    let statement = client.prepare_cached(ALL).await?;
+    let rows = client.query(&statement, &[]).await?;
+    rows.iter().map(|row| Ok(shelf(row)?.collection)).collect()
+}
+
+pub(super) fn shelf(row: &Row) -> Result<Shelf, StoreError> {
+    let count = |column| Ok::<_, StoreError>(get::<i64>(row, column)? as u64);
+    let names: Vec<String> = get(row, 15)?;
+    let values: Vec<String> = get(row, 16)?;
+    let collection = Collection {
+        name: parsed(row, 1)?,
+        title: get(row, 2)?,
+        format: parsed(row, 3)?,
+        feed_id: get(row, 4)?,
+        epoch: Epoch::stored(moment(get(row, 5)?), get::<i64>(row, 6)? as u32),
+        last: number(row, 7)?,
+        horizon: number(row, 8)?,
+        sent: number(row, 9)?,
+        live: count(10)?,
+        deleted: count(11)?,
+        conflicted: count(12)?,
+        created: moment(get(row, 13)?),
+        edited: moment(get(row, 14)?),
+        settings: names.into_iter().zip(values).collect(),
+    };
+    Ok(Shelf { id: get(row, 0)?, collection })
+}
+
+pub(super) async fn insert(
+    transaction: &Transaction<'_>,
+    collection: &Collection,
+) -> Result<(), StoreError> {
+    let row = transaction
+        .query_one(
+            "INSERT INTO collections (name, title, format, feed_id, epoch_began, epoch_tail, last,
+                                      horizon, sent, live, deleted, conflicted, created, edited)
+             VALUES ($1, $2, $3, $4, $5, $6, 0, 0, 0, 0, 0, 0, $7, $8) RETURNING id",
+            &[
+                &collection.name.as_str(),
+                &text(&collection.title),
+                &collection.format.name(),
+                &collection.feed_id,
+                &micros(collection.epoch.began()),
+                &i64::from(collection.epoch.tail()),
+                &micros(collection.created),
+                &micros(collection.edited),
+            ],
+        )
+        .await?;
+    write_settings(transaction, get(&row, 0)?, &collection.settings).await
+}
+
+/// What [`crate::CollectionChange`] may change.
+pub(super) async fn rewrite(
+    transaction: &Transaction<'_>,
+    shelf: &Shelf,
+) -> Result<(), StoreError> {
+    let Shelf { id, collection } = shelf;
+    transaction
+        .execute(
+            "UPDATE collections SET name = $2, title = $3, format = $4 WHERE id = $1",
+            &[id, &collection.name.as_str(), &text(&collection.title), &collection.format.name()],
+        )
+        .await?;
+    transaction.execute("DELETE FROM settings WHERE collection = $1", &[id]).await?;
+    write_settings(transaction, *id, &collection.settings).await
+}
+
+async fn write_settings(
+    transaction: &Transaction<'_>,
+    id: i64,
+    settings: &BTreeMap<String, String>,
+) -> Result<(), StoreError> {
+    let names: Vec<String> = settings.keys().map(|name| text(name)).collect();
+    let values: Vec<String> = settings.values().map(|value| text(value)).collect();
+    transaction
+        .execute(
+            "INSERT INTO settings (collection, name, value)
+             SELECT $1, name, value FROM unnest($2::text[], $3::text[]) s (name, value)",
+            &[&id, &names, &values],
+        )
+        .await?;
+    Ok(())
+}
+
+/// Removes a collection with all its rows.
+pub(super) async fn remove(transaction: &Transaction<'_>, id: i64) -> Result<(), StoreError> {
+    for table in [
+        "items",
+        "conflicts",
+        "item_blobs",
+        "purged",
+        "discarded",
+        "discarded_versions",
+        "discarded_blobs",
+        "remotes",
+    ] {
+        let sql = format!("DELETE FROM {table} WHERE collection = $1");
+        transaction.execute(&sql, &[&id]).await?;
+    }
+    transaction.execute("DELETE FROM collections WHERE id = $1", &[&id]).await?;
+    Ok(())
+}
+
+/// An epoch later than all of this store.
+pub(super) async fn begin_epoch(
+    transaction: &Transaction<'_>,
+    environment: &dyn Environment,
+) -> Result<Epoch, StoreError> {
+    let row = transaction.query_one("SELECT last_epoch FROM endpoint FOR UPDATE", &[]).await?;
+    let last = get::<Option<i64>>(&row, 0)?.map(moment);
+    let tail = environment.random() as u32;
+    let epoch = Epoch::begin(last, environment.now(), tail);
+    transaction.execute("UPDATE endpoint SET last_epoch = $1", &[&micros(epoch.began())]).await?;
+    Ok(epoch)
+}
+
+pub(super) async fn identity(client: &impl GenericClient) -> Result<Identity, StoreError> {
+    let sql = "SELECT name, ARRAY(SELECT by FROM incarnations ORDER BY ordinal) FROM endpoint";
+    let statement = client.prepare_cached(sql).await?;
+    let row = client.query_one(&statement, &[]).await?;
+    read_identity(&row, 0)
+}
+
+/// Two columns from `first` on: the name and the incarnations.
+pub(super) fn read_identity(row: &Row, first: usize) -> Result<Identity, StoreError> {
+    let incarnations: Vec<&str> = get(row, first + 1)?;
+    let mut incarnations: Vec<By> =
+        incarnations.into_iter().map(parse).collect::<Result<_, _>>()?;
+    let by = incarnations
+        .pop()
+        .ok_or_else(|| StoreError::Damaged("an endpoint without incarnation".to_owned()))?;
+    Ok(Identity { name: parsed::<EndpointName>(row, first)?, by, retired: incarnations })
+}
+
+pub(super) async fn reincarnate(
+    transaction: &Transaction<'_>,
+    by: &By,
+    began: Moment,
+) -> Result<(), StoreError> {
+    transaction
+        .execute(
+            "INSERT INTO incarnations (by, began) VALUES ($1, $2)",
+            &[&by.as_str(), &micros(began)],
+        )
+        .await?;
+    Ok(())
+}
+
+/// Where the database is.
+pub(super) async fn place(client: &impl GenericClient) -> Result<String, StoreError> {
+    get(&client.query_one(PLACE, &[]).await?, 0)
+}
+
+/// Where it was when it was last opened; `None`: no endpoint was founded.
+pub(super) async fn known_place(client: &impl GenericClient) -> Result<Option<String>, StoreError> {
+    let row = client.query_opt("SELECT place FROM endpoint", &[]).await?;
+    row.map(|row| get(&row, 0)).transpose()
+}
+
+/// A new endpoint, in an empty schema.
+pub(super) async fn found(
+    transaction: &Transaction<'_>,
+    name: &EndpointName,
+    environment: &dyn Environment,
+) -> Result<(), StoreError> {
+    let place = place(transaction).await?;
+    transaction
+        .execute(
+            "INSERT INTO endpoint (one, name, place, next_discarded, next_remote)
+             VALUES (1, $1, $2, 1, 1)",
+            &[&name.as_str(), &place],
+        )
+        .await?;
+    reincarnate(transaction, &identity::mint(name, environment), environment.now()).await
+}
+
+/// This may be a copy, or a former state put back: a new incarnation signs from here on, and every
+/// collection begins a new epoch. Whoever changes a collection is waited for.
+pub(super) async fn settle(
+    transaction: &Transaction<'_>,
+    place: &str,
+    environment: &dyn Environment,
+) -> Result<(), StoreError> {
+    let lock = "SELECT id FROM collections ORDER BY id FOR NO KEY UPDATE";
+    let ids: Vec<i64> = transaction
+        .query(lock, &[])
+        .await?
+        .iter()
+        .map(|row| get(row, 0))
+        .collect::<Result<_, _>>()?;
+    let name = identity(transaction).await?.name;
+    reincarnate(transaction, &identity::mint(&name, environment), environment.now()).await?;
+    for id in ids {
+        let epoch = begin_epoch(transaction, environment).await?;
+        transaction
+            .execute(
+                "UPDATE collections SET epoch_began = $2, epoch_tail = $3 WHERE id = $1",
+                &[&id, &micros(epoch.began()), &i64::from(epoch.tail())],
+            )
+            .await?;
+    }
+    transaction.execute("UPDATE endpoint SET place = $1", &[&place]).await?;
+    Ok(())
+}

@@ -1,0 +1,385 @@
+//! Rows of people, and the contract of [`People`].
+
+use async_trait::async_trait;
+use deadpool_postgres::{GenericClient, Transaction};
+use tokio_postgres::Row;
+
+use super::acts::{Acts, INSERT_ACTS};
+use super::pipeline::Parameter;
+use super::rows::{digest, get, maybe_moment, micros, optional, parsed, text};
+use super::{PostgresStore, collections, pool};
+use crate::blob::Digest;
+use crate::columns::moment;
+use crate::error::StoreError;
+use crate::name::{CollectionName, UserName};
+use crate::order::Moment;
+use crate::people::{
+    Act, ActSelection, Grant, GrantsOf, People, Recorded, Scope, Token, TokenKind, User,
+};
+
+/// Who changes users waits for others who do: whether an administrator remains is a matter of all.
+const LOCK: &str = "LOCK TABLE users IN SHARE ROW EXCLUSIVE MODE";
+
+macro_rules! select_tokens {
+    () => {
+        "SELECT digest, t.user_name, session, label, t.role, c.name, t.created, expires \
+           FROM tokens t LEFT JOIN collections c ON c.id = t.collection "
+    };
+}
+
+#[async_trait]
+impl People for PostgresStore {
+    async fn users(&self) -> Result<Vec<User>, StoreError> {
+        self.run(|node| async move {
+            let client = node.connection().await?;
+            let sql = "SELECT name, password, administrator, disabled, created FROM users
+                        ORDER BY name";
+            let statement = client.prepare_cached(sql).await?;
+            client.query(&statement, &[]).await?.iter().map(user).collect()
+        })
+        .await
+    }
+
+    async fn user(&self, name: &UserName) -> Result<Option<User>, StoreError> {
+        let name = name.clone();
+        self.run(|node| async move { find(&node.connection().await?, &name).await }).await
+    }
+
+    async fn add_user(&self, user: User) -> Result<(), StoreError> {
+        self.run(|node| async move {
+            let client = node.connection().await?;
+            let added = client
+                .execute(
+                    "INSERT INTO users (name, password, administrator, disabled, created)
+                     VALUES ($1, $2, $3, $4, $5) ON CONFLICT (name) DO NOTHING",
+                    &[
+                        &user.name.as_str(),
+                        &user.password,
+                        &user.administrator,
+                        &user.disabled,
+                        &micros(user.created),
+                    ],
+                )
+                .await?;
+            if added == 0 { Err(StoreError::UserExists(user.name)) } else { Ok(()) }
+        })
+        .await
+    }
+
+    async fn change_user(&self, user: User) -> Result<(), StoreError> {
+        self.run(|node| async move {
+            let mut client = node.connection().await?;
+            let transaction = pool::transaction(&mut client).await?;
+            transaction.batch_execute(LOCK).await?;
+            require(&transaction, &user.name).await?;
+            if !user.may_administer() && is_last_administrator(&transaction, &user.name).await? {
+                return Err(StoreError::LastAdministrator(user.name));
+            }
+            transaction
+                .execute(
+                    "UPDATE users SET password = $2, administrator = $3, disabled = $4
+                      WHERE name = $1",
+                    &[&user.name.as_str(), &user.password, &user.administrator, &user.disabled],
+                )
+                .await?;
+            pool::commit(transaction).await
+        })
+        .await
+    }
+
+    async fn remove_user(&self, name: &UserName) -> Result<(), StoreError> {
+        let name = name.clone();
+        self.run(|node| async move {
+            let mut client = node.connection().await?;
+            let transaction = pool::transaction(&mut client).await?;
+            transaction.batch_execute(LOCK).await?;
+            require(&transaction, &name).await?;
+            let others = "SELECT 1 FROM users WHERE name <> $1 LIMIT 1";
+            let others = transaction.query_opt(others, &[&name.as_str()]).await?.is_some();
+            if others && is_last_administrator(&transaction, &name).await? {
+                return Err(StoreError::LastAdministrator(name));
+            }
+            transaction.execute("DELETE FROM users WHERE name = $1", &[&name.as_str()]).await?;
+            pool::commit(transaction).await
+        })
+        .await
+    }
+
+    async fn grants(&self, of: GrantsOf<'_>) -> Result<Vec<Grant>, StoreError> {
+        let (user, collection) = match of {
+            GrantsOf::User(user) => (Some(user.clone()), None),
+            GrantsOf::Collection(collection) => (None, Some(collection.clone())),
+        };
+        self.run(|node| async move {
+            let mut client = node.connection().await?;
+            let transaction = pool::snapshot(&mut client).await?;
+            if let Some(user) = &user {
+                require(&transaction, user).await?;
+            }
+            if let Some(collection) = &collection {
+                collections::require(&transaction, collection).await?;
+            }
+            let sql = "SELECT g.user_name, c.name, g.role
+                         FROM grants g JOIN collections c ON c.id = g.collection
+                        WHERE g.user_name = $1 OR c.name = $2 ORDER BY c.name, g.user_name";
+            let statement = transaction.prepare_cached(sql).await?;
+            let user = user.as_ref().map(UserName::as_str);
+            let collection = collection.as_ref().map(CollectionName::as_str);
+            let rows = transaction.query(&statement, &[&user, &collection]).await?;
+            rows.iter().map(grant).collect()
+        })
+        .await
+    }
+
+    async fn grant(&self, grant: Grant) -> Result<(), StoreError> {
+        self.run(|node| async move {
+            let mut client = node.connection().await?;
+            let transaction = pool::transaction(&mut client).await?;
+            hold(&transaction, &grant.user).await?;
+            let collection = hold_collection(&transaction, &grant.collection).await?;
+            transaction
+                .execute(
+                    "INSERT INTO grants (user_name, collection, role) VALUES ($1, $2, $3)
+                     ON CONFLICT (user_name, collection) DO UPDATE SET role = excluded.role",
+                    &[&grant.user.as_str(), &collection, &grant.role.name()],
+                )
+                .await?;
+            pool::commit(transaction).await
+        })
+        .await
+    }
+
+    async fn revoke(
+        &self,
+        user: &UserName,
+        collection: &CollectionName,
+    ) -> Result<bool, StoreError> {
+        let (user, collection) = (user.clone(), collection.clone());
+        self.run(|node| async move {
+            let client = node.connection().await?;
+            require(&client, &user).await?;
+            let shelf = collections::require(&client, &collection).await?;
+            let sql = "DELETE FROM grants WHERE user_name = $1 AND collection = $2";
+            Ok(client.execute(sql, &[&user.as_str(), &shelf.id]).await? > 0)
+        })
+        .await
+    }
+
+    async fn tokens(&self, user: &UserName) -> Result<Vec<Token>, StoreError> {
+        let user = user.clone();
+        self.run(|node| async move {
+            let mut client = node.connection().await?;
+            let transaction = pool::snapshot(&mut client).await?;
+            require(&transaction, &user).await?;
+            let sql =
+                concat!(select_tokens!(), "WHERE t.user_name = $1 ORDER BY t.created, digest");
+            let statement = transaction.prepare_cached(sql).await?;
+            let rows = transaction.query(&statement, &[&user.as_str()]).await?;
+            rows.iter().map(token).collect()
+        })
+        .await
+    }
+
+    async fn token(&self, digest: Digest) -> Result<Option<Token>, StoreError> {
+        self.run(move |node| async move {
+            let client = node.connection().await?;
+            let sql = concat!(select_tokens!(), "WHERE digest = $1");
+            let statement = client.prepare_cached(sql).await?;
+            let row = client.query_opt(&statement, &[&&digest.as_bytes()[..]]).await?;
+            row.as_ref().map(token).transpose()
+        })
+        .await
+    }
+
+    async fn add_token(&self, token: Token) -> Result<(), StoreError> {
+        self.run(|node| async move {
+            let mut client = node.connection().await?;
+            let transaction = pool::transaction(&mut client).await?;
+            hold(&transaction, &token.user).await?;
+            let collection = match &token.scope.collection {
+                Some(name) => Some(hold_collection(&transaction, name).await?),
+                None => None,
+            };
+            transaction
+                .execute(
+                    "INSERT INTO tokens
+                            (digest, user_name, session, label, role, collection, created, expires)
+                     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+                    &[
+                        &&token.digest.as_bytes()[..],
+                        &token.user.as_str(),
+                        &(token.kind == TokenKind::Session),
+                        &text(&token.label),
+                        &token.scope.role.map(|role| role.name()),
+                        &collection,
+                        &micros(token.created),
+                        &token.expires.map(micros),
+                    ],
+                )
+                .await?;
+            pool::commit(transaction).await
+        })
+        .await
+    }
+
+    async fn remove_token(&self, digest: Digest) -> Result<(), StoreError> {
+        self.run(move |node| async move {
+            let client = node.connection().await?;
+            let sql = "DELETE FROM tokens WHERE digest = $1";
+            match client.execute(sql, &[&&digest.as_bytes()[..]]).await? {
+                0 => Err(StoreError::NoToken),
+                _ => Ok(()),
+            }
+        })
+        .await
+    }
+
+    async fn remove_expired_tokens(&self, before: Moment) -> Result<u64, StoreError> {
+        self.run(move |node| async move {
+            let client = node.connection().await?;
+            Ok(client.execute("DELETE FROM tokens WHERE expires < $1", &[&micros(before)]).await?)
+        })
+        .await
+    }
+
+    async fn record(&self, act: Act) -> Result<(), StoreError> {
+        self.run(|node| async move {
+            let client = node.connection().await?;
+            let acts = [(node.environment.now(), act)];
+            let statement = client.prepare_cached(INSERT_ACTS).await?;
+            client.execute(&statement, &Acts::of(&acts).parameters()).await?;
+            Ok(())
+        })
+        .await
+    }
+
+    async fn acts(&self, selection: ActSelection<'_>) -> Result<Vec<Recorded>, StoreError> {
+        let before = selection.before.and_then(|place| i64::try_from(place).ok());
+        let user = selection.user.cloned();
+        let collection = selection.collection.cloned();
+        let limit = i64::try_from(selection.limit).unwrap_or(i64::MAX);
+        self.run(move |node| async move {
+            let client = node.connection().await?;
+            let mut sql = "SELECT place, at, user_name, address, action, collection, item, detail
+                             FROM acts WHERE true"
+                .to_owned();
+            let mut parameters: Vec<Parameter<'_>> = Vec::new();
+            let (user, collection) = (
+                user.as_ref().map(UserName::as_str),
+                collection.as_ref().map(CollectionName::as_str),
+            );
+            let mut only = |condition: &str, value| {
+                parameters.push(value);
+                sql.push_str(&format!(" AND {condition} ${}", parameters.len()));
+            };
+            // Each condition of its own, so that the index for it is found.
+            if let Some(before) = &before {
+                only("place <", before);
+            }
+            if let Some(user) = &user {
+                only("user_name =", user);
+            }
+            if let Some(collection) = &collection {
+                only("collection =", collection);
+            }
+            parameters.push(&limit);
+            sql.push_str(&format!(" ORDER BY place DESC LIMIT ${}", parameters.len()));
+            let statement = client.prepare_cached(&sql).await?;
+            client.query(&statement, &parameters).await?.iter().map(recorded).collect()
+        })
+        .await
+    }
+
+    async fn remove_acts(&self, before: Moment) -> Result<u64, StoreError> {
+        self.run(move |node| async move {
+            let client = node.connection().await?;
+            Ok(client.execute("DELETE FROM acts WHERE at < $1", &[&micros(before)]).await?)
+        })
+        .await
+    }
+}
+
+async fn find(client: &impl GenericClient, name: &UserName) -> Result<Option<User>, StoreError> {
+    let sql = "SELECT name, password, administrator, disabled, created FROM users WHERE name = $1";
+    let statement = client.prepare_cached(sql).await?;
+    client.query_opt(&statement, &[&name.as_str()]).await?.as_ref().map(user).transpose()
+}
+
+fn user(row: &Row) -> Result<User, StoreError> {
+    Ok(User {
+        name: parsed(row, 0)?,
+        password: get(row, 1)?,
+        administrator: get(row, 2)?,
+        disabled: get(row, 3)?,
+        created: moment(get(row, 4)?),
+    })
+}
+
+async fn require(client: &impl GenericClient, name: &UserName) -> Result<(), StoreError> {
+    match find(client, name).await? {
+        Some(_) => Ok(()),
+        None => Err(StoreError::NoUser(name.clone())),
+    }
+}
+
+/// The user stays until the transaction ends.
+async fn hold(transaction: &Transaction<'_>, name: &UserName) -> Result<(), StoreError> {
+    let sql = "SELECT 1 FROM users WHERE name = $1 FOR KEY SHARE";
+    match transaction.query_opt(sql, &[&name.as_str()]).await? {
+        Some(_) => Ok(()),
+        None => Err(StoreError::NoUser(name.clone())),
+    }
+}
+
+/// The collection stays until the transaction ends; its row's id.
+async fn hold_collection(
+    transaction: &Transaction<'_>,
+    name: &CollectionName,
+) -> Result<i64, StoreError> {
+    let sql = "SELECT id FROM collections WHERE name = $1 FOR KEY SHARE";
+    match transaction.query_opt(sql, &[&name.as_str()]).await? {
+        Some(row) => get(&row, 0),
+        None => Err(StoreError::NoCollection(name.clone())),
+    }
+}
+
+async fn is_last_administrator(
+    transaction: &Transaction<'_>,
+    name: &UserName,
+) -> Result<bool, StoreError> {
+    let sql = "SELECT count(*), min(name) FROM users WHERE administrator AND NOT disabled";
+    let row = transaction.query_one(sql, &[]).await?;
+    let first: Option<&str> = get(&row, 1)?;
+    Ok(get::<i64>(&row, 0)? == 1 && first == Some(name.as_str()))
+}
+
+fn grant(row: &Row) -> Result<Grant, StoreError> {
+    Ok(Grant { user: parsed(row, 0)?, collection: parsed(row, 1)?, role: parsed(row, 2)? })
+}
+
+fn token(row: &Row) -> Result<Token, StoreError> {
+    Ok(Token {
+        digest: digest(row, 0)?,
+        user: parsed(row, 1)?,
+        kind: if get(row, 2)? { TokenKind::Session } else { TokenKind::Access },
+        label: get(row, 3)?,
+        scope: Scope { role: optional(row, 4)?, collection: optional(row, 5)? },
+        created: moment(get(row, 6)?),
+        expires: maybe_moment(row, 7)?,
+    })
+}
+
+fn recorded(row: &Row) -> Result<Recorded, StoreError> {
+    Ok(Recorded {
+        place: get::<i64>(row, 0)? as u64,
+        at: moment(get(row, 1)?),
+        act: Act {
+            user: optional(row, 2)?,
+            address: get(row, 3)?,
+            action: get(row, 4)?,
+            collection: optional(row, 5)?,
+            item: optional(row, 6)?,
+            detail: get(row, 7)?,
+        },
+    })
+}

@@ -1,0 +1,289 @@
+//! Pages of items, and the recoverable list. Each is read at one moment, in a transaction of its own
+//! that ends with the page.
+
+use std::collections::BTreeMap;
+
+use deadpool_postgres::{Client, Transaction};
+use feedsync::{Item, ItemId};
+use tokio_postgres::Row;
+
+use super::collections::{self, Shelf};
+use super::pipeline::{Parameter, Pipeline};
+use super::pool;
+use super::rows::{self, bound, get, item_columns, parsed};
+use crate::columns::{moment, parse};
+use crate::error::StoreError;
+use crate::identity::Issued;
+use crate::name::CollectionName;
+use crate::order::Number;
+use crate::stored::{
+    ChangePage, Discarded, DiscardedId, ItemPage, Page, PageLimit, Selection, StoredItem,
+};
+
+/// So many rows are asked for at once: a page that ends by its bytes has fetched few in vain.
+const CHUNK: usize = 100;
+
+macro_rules! select_items {
+    ($condition:literal) => {
+        concat!(
+            "SELECT ",
+            item_columns!(),
+            " FROM items WHERE collection = (SELECT id FROM collections WHERE name = $1) AND ",
+            $condition
+        )
+    };
+}
+
+const CHANGES: &str = select_items!("number > $2 AND number <= $3 ORDER BY number LIMIT $4");
+
+const BY_ID: &str = select_items!("id > $2 ORDER BY id LIMIT $3");
+
+pub(super) const BY_IDS: &str = select_items!("id = ANY($2) ORDER BY id");
+
+/// One for each index that holds nothing but what is selected.
+fn listing_sql(selection: &Selection) -> &'static str {
+    macro_rules! select {
+        ($condition:literal) => {
+            concat!(
+                "SELECT ",
+                item_columns!(),
+                " FROM items WHERE collection = (SELECT id FROM collections WHERE name = $1) \
+                  AND number < $2 AND ",
+                $condition,
+                " AND ($3::text IS NULL OR position($3 IN lower(payload COLLATE \"C\")) > 0) \
+                  ORDER BY number DESC LIMIT $4"
+            )
+        };
+    }
+    match (selection.conflicted, selection.deleted) {
+        (false, false) => select!("NOT deleted"),
+        (false, true) => select!("true"),
+        (true, false) => select!("conflicts > 0 AND NOT deleted"),
+        (true, true) => select!("conflicts > 0"),
+    }
+}
+
+pub(super) async fn items(
+    client: &mut Client,
+    name: &CollectionName,
+    ids: &[ItemId],
+) -> Result<Vec<StoredItem>, StoreError> {
+    let transaction = pool::snapshot(client).await?;
+    let ids: Vec<&str> = ids.iter().map(ItemId::as_str).collect();
+    let name_text = name.as_str();
+    let mut pipeline = Pipeline::default();
+    pipeline.add(collections::BY_NAME, vec![&name_text]);
+    pipeline.add(BY_IDS, vec![&name_text, &ids]);
+    let [found, items] = pipeline.run_all(&transaction).await?;
+    let shelf = shelf(found.first(), name)?;
+    rows::stored(&transaction, shelf.id, &items).await
+}
+
+pub(super) async fn changes(
+    client: &mut Client,
+    name: &CollectionName,
+    after: Number,
+    up_to: Option<Number>,
+    limit: PageLimit,
+) -> Result<ChangePage, StoreError> {
+    let (first, last) = (bound(after), up_to.map_or(i64::MAX, bound));
+    let (collection, page) = page(client, name, CHANGES, &[&first, &last], limit).await?;
+    let bound = up_to.map_or(collection.last, |up_to| up_to.min(collection.last));
+    Ok(ChangePage::new(collection, page, after, bound))
+}
+
+pub(super) async fn items_by_id(
+    client: &mut Client,
+    name: &CollectionName,
+    after: Option<&ItemId>,
+    limit: PageLimit,
+) -> Result<ItemPage, StoreError> {
+    let after = after.map_or("", ItemId::as_str);
+    let (collection, page) = page(client, name, BY_ID, &[&after], limit).await?;
+    Ok(ItemPage { collection, items: page.items, more: page.more })
+}
+
+pub(super) async fn listing(
+    client: &mut Client,
+    name: &CollectionName,
+    selection: &Selection,
+    limit: PageLimit,
+) -> Result<ItemPage, StoreError> {
+    let before = selection.before.map_or(i64::MAX, bound);
+    let containing = selection.containing.as_deref().map(str::to_ascii_lowercase);
+    // Nothing that is stored holds it.
+    if containing.as_ref().is_some_and(|text| text.contains('\0')) {
+        let collection = collections::require(client, name).await?.collection;
+        return Ok(ItemPage { collection, items: Vec::new(), more: false });
+    }
+    let sql = listing_sql(selection);
+    let (collection, page) = page(client, name, sql, &[&before, &containing], limit).await?;
+    Ok(ItemPage { collection, items: page.items, more: page.more })
+}
+
+fn shelf(row: Option<&Row>, name: &CollectionName) -> Result<Shelf, StoreError> {
+    collections::shelf(row.ok_or_else(|| StoreError::NoCollection(name.clone()))?)
+}
+
+/// Reads a page: the collection's name goes before the parameters, the limit after them.
+async fn page(
+    client: &mut Client,
+    name: &CollectionName,
+    sql: &str,
+    parameters: &[Parameter<'_>],
+    limit: PageLimit,
+) -> Result<(crate::Collection, Page), StoreError> {
+    let transaction = pool::snapshot(client).await?;
+    let collection = transaction.prepare_cached(collections::BY_NAME).await?;
+    let items = transaction.prepare_cached(sql).await?;
+    let name_text = name.as_str();
+    // One more, to know whether there is more; a page of no items holds one.
+    let most = i64::try_from(limit.items.max(1)).unwrap_or(i64::MAX).saturating_add(1);
+    let by_name: [Parameter<'_>; 1] = [&name_text];
+    let all: Vec<Parameter<'_>> = [&name_text as Parameter<'_>]
+        .into_iter()
+        .chain(parameters.iter().copied())
+        .chain([&most as Parameter<'_>])
+        .collect();
+    let (found, portal) = tokio::try_join!(
+        transaction.query_opt(&collection, &by_name),
+        transaction.bind(&items, &all),
+    )?;
+    let Shelf { id, collection } = shelf(found.as_ref(), name)?;
+    let mut page = Page::new(limit);
+    'page: loop {
+        let rows = transaction.query_portal(&portal, CHUNK as i32).await?;
+        let is_last = rows.len() < CHUNK;
+        for stored in rows::stored(&transaction, id, &rows).await? {
+            if !page.takes(stored.weight()) {
+                break 'page;
+            }
+            page.items.push(stored);
+        }
+        if is_last {
+            break;
+        }
+    }
+    Ok((collection, page))
+}
+
+/// The rows of the ledger for items, by line of edits.
+pub(super) const ISSUED: &str = "SELECT item, by, sequence, shown, incarnation FROM ledger
+                                  WHERE item = ANY($1) ORDER BY item, by";
+
+pub(super) fn issued(row: &Row) -> Result<Issued, StoreError> {
+    let sequence = |number: i64| {
+        let number = u32::try_from(number).unwrap_or(u32::MAX);
+        feedsync::Sequence::new(number)
+            .map_err(|error| StoreError::Damaged(format!("a sequence of the ledger: {error}")))
+    };
+    Ok(Issued {
+        by: parsed(row, 1)?,
+        sequence: sequence(get(row, 2)?)?,
+        shown: get::<Option<i64>>(row, 3)?.map(sequence).transpose()?,
+        incarnation: parsed(row, 4)?,
+    })
+}
+
+pub(super) async fn discarded(
+    client: &mut Client,
+    name: &CollectionName,
+) -> Result<Vec<Discarded>, StoreError> {
+    let transaction = pool::snapshot(client).await?;
+    let shelf = collections::require(&transaction, name).await?;
+    let read = async |transaction: &Transaction<'_>, sql: &str| {
+        let statement = transaction.prepare_cached(sql).await?;
+        Ok::<_, StoreError>(transaction.query(&statement, &[&shelf.id]).await?)
+    };
+    let heads = read(
+        &transaction,
+        "SELECT place, id, at, reason FROM discarded WHERE collection = $1 ORDER BY place",
+    )
+    .await?;
+    let mut versions: BTreeMap<i64, Vec<_>> = BTreeMap::new();
+    let rows = read(
+        &transaction,
+        "SELECT place, updates, deleted, noconflicts, history, format, payload, sync_foreign
+           FROM discarded_versions WHERE collection = $1 ORDER BY place, ordinal",
+    );
+    for row in &rows.await? {
+        versions.entry(get(row, 0)?).or_default().push(rows::version(row, 1)?);
+    }
+    let mut blobs: BTreeMap<i64, Vec<_>> = BTreeMap::new();
+    let rows = read(
+        &transaction,
+        "SELECT place, digest FROM discarded_blobs WHERE collection = $1 ORDER BY place, digest",
+    );
+    for row in &rows.await? {
+        blobs.entry(get(row, 0)?).or_default().push(rows::digest(row, 1)?);
+    }
+    let mut list = Vec::with_capacity(heads.len());
+    for row in &heads {
+        let place: i64 = get(row, 0)?;
+        let id: ItemId = parse(get::<&str>(row, 1)?)?;
+        let mut versions = versions.remove(&place).unwrap_or_default().into_iter();
+        let winner = versions
+            .next()
+            .ok_or_else(|| StoreError::Damaged(format!("discarded {id} has no version")))?;
+        list.push(Discarded {
+            id: DiscardedId(place as u64),
+            collection: name.clone(),
+            item: Item { id, winner, conflicts: versions.collect() },
+            blobs: blobs.remove(&place).unwrap_or_default(),
+            reason: get(row, 3)?,
+            at: moment(get(row, 2)?),
+        });
+    }
+    Ok(list)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use feedsync_test::postgres::Cluster;
+
+    use super::*;
+    use crate::conformance::samples::{create, store_each};
+    use crate::conformance::wait;
+    use crate::{EndpointName, PostgresStore, SystemEnvironment};
+
+    /// Work follows the change, not the collection: no page is read by going through all items, or
+    /// by sorting, whether the server has counted what is in the table or not.
+    #[test]
+    fn every_page_is_read_along_an_index() {
+        let url = Cluster::shared().database();
+        let name = EndpointName::new("tester").unwrap();
+        let store = wait(PostgresStore::init(&url, &name, Arc::new(SystemEnvironment))).unwrap();
+        let notes = create(&store, "notes").name;
+        let listings = (0..4).map(|flags| {
+            let (deleted, conflicted) = (flags & 1 != 0, flags & 2 != 0);
+            let selection = Selection { deleted, conflicted, ..Selection::default() };
+            listing_sql(&selection).replace("$2", "9").replace("$3", "NULL").replace("$4", "3")
+        });
+        let changes = CHANGES.replace("$2", "1").replace("$3", "9").replace("$4", "3");
+        let by_id = BY_ID.replace("$2", "'a'").replace("$3", "3");
+        let pages: Vec<String> = [changes, by_id].into_iter().chain(listings).collect();
+        for count in [0, 300] {
+            let ids: Vec<String> = (0..count).map(|number| format!("item{number}")).collect();
+            for id in &ids {
+                store_each(&store, &notes, &[id]);
+            }
+            let analyse = if count == 0 { "" } else { "ANALYZE" };
+            for sql in &pages {
+                let sql = format!("EXPLAIN {}", sql.replace("$1", "'notes'"));
+                let plan = wait(store.run(|node| async move {
+                    let client = node.connection().await?;
+                    client.batch_execute(analyse).await?;
+                    let rows = client.query(&sql, &[]).await?;
+                    let lines: Vec<String> =
+                        rows.iter().map(|row| get(row, 0)).collect::<Result<_, _>>()?;
+                    Ok(lines.join("\n"))
+                }))
+                .unwrap();
+                assert!(plan.contains("Index Scan"), "{plan}");
+                assert!(!plan.contains("Sort") && !plan.contains("Seq Scan"), "{plan}");
+            }
+        }
+    }
+}

@@ -1,0 +1,321 @@
+//! The contract, method by method, on the connections of a [`PostgresStore`].
+
+use std::path::Path;
+
+use async_trait::async_trait;
+use feedsync::ItemId;
+
+use super::queue::{self, Work};
+use super::{PostgresStore, blobs, collections, pool, read, remotes};
+use crate::bell::Notices;
+use crate::blob::{self, Digest};
+use crate::collection::{Collection, CollectionChange, NewCollection};
+use crate::contract::Store;
+use crate::decision::Decide;
+use crate::error::StoreError;
+use crate::identity::{Identity, Issued};
+use crate::name::CollectionName;
+use crate::order::{Moment, Number};
+use crate::remote::{NewRemote, Remote, RemoteId};
+use crate::stored::{ChangePage, Discarded, ItemPage, PageLimit, Selection, StoredItem};
+
+#[async_trait]
+impl Store for PostgresStore {
+    async fn identity(&self) -> Result<Identity, StoreError> {
+        self.run(|node| async move { collections::identity(&node.connection().await?).await }).await
+    }
+
+    async fn collections(&self) -> Result<Vec<Collection>, StoreError> {
+        self.run(|node| async move { collections::all(&node.connection().await?).await }).await
+    }
+
+    async fn collection(&self, name: &CollectionName) -> Result<Option<Collection>, StoreError> {
+        let name = name.clone();
+        self.run(|node| async move {
+            let shelf = collections::find(&node.connection().await?, &name).await?;
+            Ok(shelf.map(|shelf| shelf.collection))
+        })
+        .await
+    }
+
+    async fn create_collection(&self, new: NewCollection) -> Result<Collection, StoreError> {
+        self.run(|node| async move {
+            let mut client = node.connection().await?;
+            let transaction = pool::transaction(&mut client).await?;
+            // Who creates waits for others who do: an epoch is later than all of the store.
+            transaction.query("SELECT 1 FROM endpoint FOR UPDATE", &[]).await?;
+            if collections::find(&transaction, &new.name).await?.is_some() {
+                return Err(StoreError::CollectionExists(new.name));
+            }
+            let epoch = collections::begin_epoch(&transaction, &*node.environment).await?;
+            let collection = Collection::created(new, epoch, &*node.environment);
+            collections::insert(&transaction, &collection)
+                .await
+                .map_err(|error| taken(error, &collection.name))?;
+            pool::commit(transaction).await?;
+            Ok(collection)
+        })
+        .await
+    }
+
+    async fn change_collection(
+        &self,
+        name: &CollectionName,
+        change: CollectionChange,
+    ) -> Result<Collection, StoreError> {
+        let name = name.clone();
+        self.run(|node| async move {
+            let mut client = node.connection().await?;
+            let transaction = pool::transaction(&mut client).await?;
+            let mut shelf = collections::lock(&transaction, &name).await?;
+            if let Some(new) = change.name.as_ref().filter(|new| **new != name)
+                && collections::find(&transaction, new).await?.is_some()
+            {
+                return Err(StoreError::CollectionExists(new.clone()));
+            }
+            shelf.collection.change(change);
+            collections::rewrite(&transaction, &shelf)
+                .await
+                .map_err(|error| taken(error, &shelf.collection.name))?;
+            pool::commit(transaction).await?;
+            node.changed(&name);
+            Ok(shelf.collection)
+        })
+        .await
+    }
+
+    async fn drop_collection(&self, name: &CollectionName) -> Result<(), StoreError> {
+        let name = name.clone();
+        self.run(|node| async move {
+            let mut client = node.connection().await?;
+            let transaction = pool::transaction(&mut client).await?;
+            transaction.batch_execute("SET LOCAL statement_timeout = 0").await?;
+            let shelf = collections::lock(&transaction, &name).await?;
+            collections::remove(&transaction, shelf.id).await?;
+            pool::commit(transaction).await?;
+            node.changed(&name);
+            Ok(())
+        })
+        .await
+    }
+
+    async fn item(
+        &self,
+        collection: &CollectionName,
+        id: &ItemId,
+    ) -> Result<Option<StoredItem>, StoreError> {
+        Ok(self.items(collection, std::slice::from_ref(id)).await?.pop())
+    }
+
+    async fn items(
+        &self,
+        collection: &CollectionName,
+        ids: &[ItemId],
+    ) -> Result<Vec<StoredItem>, StoreError> {
+        let (name, ids) = (collection.clone(), ids.to_vec());
+        self.run(
+            |node| async move { read::items(&mut node.connection().await?, &name, &ids).await },
+        )
+        .await
+    }
+
+    async fn changes(
+        &self,
+        collection: &CollectionName,
+        after: Number,
+        up_to: Option<Number>,
+        limit: PageLimit,
+    ) -> Result<ChangePage, StoreError> {
+        let name = collection.clone();
+        self.run(move |node| async move {
+            read::changes(&mut node.connection().await?, &name, after, up_to, limit).await
+        })
+        .await
+    }
+
+    async fn items_by_id(
+        &self,
+        collection: &CollectionName,
+        after: Option<&ItemId>,
+        limit: PageLimit,
+    ) -> Result<ItemPage, StoreError> {
+        let (name, after) = (collection.clone(), after.cloned());
+        self.run(move |node| async move {
+            read::items_by_id(&mut node.connection().await?, &name, after.as_ref(), limit).await
+        })
+        .await
+    }
+
+    async fn listing(
+        &self,
+        collection: &CollectionName,
+        selection: &Selection,
+        limit: PageLimit,
+    ) -> Result<ItemPage, StoreError> {
+        let (name, selection) = (collection.clone(), selection.clone());
+        self.run(move |node| async move {
+            read::listing(&mut node.connection().await?, &name, &selection, limit).await
+        })
+        .await
+    }
+
+    async fn update(
+        &self,
+        collection: &CollectionName,
+        keys: Vec<ItemId>,
+        decide: Decide,
+    ) -> Result<Collection, StoreError> {
+        let name = collection.clone();
+        self.run(|node| queue::submit(node, name, Work::Update { keys, decide })).await
+    }
+
+    async fn mark_sent(
+        &self,
+        collection: &CollectionName,
+        up_to: Number,
+    ) -> Result<(), StoreError> {
+        let known = self
+            .collection(collection)
+            .await?
+            .ok_or_else(|| StoreError::NoCollection(collection.clone()))?;
+        if up_to.min(known.last) <= known.sent {
+            return Ok(());
+        }
+        let name = collection.clone();
+        self.run(move |node| queue::submit(node, name, Work::Sent(up_to))).await.map(drop)
+    }
+
+    async fn issued(&self, item: &ItemId) -> Result<Vec<Issued>, StoreError> {
+        let item = item.clone();
+        self.run(|node| async move {
+            let client = node.connection().await?;
+            let statement = client.prepare_cached(read::ISSUED).await?;
+            let rows = client.query(&statement, &[&vec![item.as_str()]]).await?;
+            rows.iter().map(read::issued).collect()
+        })
+        .await
+    }
+
+    async fn discarded(&self, collection: &CollectionName) -> Result<Vec<Discarded>, StoreError> {
+        let name = collection.clone();
+        self.run(|node| async move { read::discarded(&mut node.connection().await?, &name).await })
+            .await
+    }
+
+    async fn remotes(
+        &self,
+        collection: Option<&CollectionName>,
+    ) -> Result<Vec<Remote>, StoreError> {
+        let name = collection.cloned();
+        self.run(
+            |node| async move { remotes::all(&mut node.connection().await?, name.as_ref()).await },
+        )
+        .await
+    }
+
+    async fn add_remote(&self, new: NewRemote) -> Result<Remote, StoreError> {
+        self.run(|node| async move { remotes::add(&mut node.connection().await?, new).await }).await
+    }
+
+    async fn change_remote(&self, remote: Remote) -> Result<(), StoreError> {
+        self.run(
+            |node| async move { remotes::change(&mut node.connection().await?, &remote).await },
+        )
+        .await
+    }
+
+    async fn reschedule(
+        &self,
+        id: RemoteId,
+        seen: Option<Moment>,
+        due: Moment,
+    ) -> Result<bool, StoreError> {
+        self.run(move |node| async move {
+            remotes::reschedule(&node.connection().await?, id, seen, due).await
+        })
+        .await
+    }
+
+    async fn remove_remote(&self, id: RemoteId) -> Result<(), StoreError> {
+        self.run(move |node| async move { remotes::remove(&node.connection().await?, id).await })
+            .await
+    }
+
+    async fn put_blob(&self, bytes: Vec<u8>) -> Result<Digest, StoreError> {
+        self.run(|node| async move {
+            let hash = tokio::task::spawn_blocking(move || (Digest::of(&bytes), bytes));
+            let (digest, bytes) =
+                hash.await.map_err(|error| StoreError::Database(Box::new(error)))?;
+            let now = node.environment.now();
+            blobs::put(&node.connection().await?, digest, &bytes, now).await?;
+            Ok(digest)
+        })
+        .await
+    }
+
+    async fn blob(&self, digest: Digest) -> Result<Option<Vec<u8>>, StoreError> {
+        self.run(move |node| async move { blobs::content(&node.connection().await?, digest).await })
+            .await
+    }
+
+    async fn missing_blobs(&self, digests: &[Digest]) -> Result<Vec<Digest>, StoreError> {
+        let digests = digests.to_vec();
+        self.run(|node| async move {
+            let client = node.connection().await?;
+            let now = node.environment.now();
+            blobs::refresh(&client, &digests, blob::stale_before(now), now).await?;
+            // Only now: what is here from here on is young, and is not swept.
+            blobs::missing(&client, &digests).await
+        })
+        .await
+    }
+
+    async fn lost_blobs(
+        &self,
+        collection: &CollectionName,
+        from: Digest,
+        most: usize,
+    ) -> Result<Vec<Digest>, StoreError> {
+        let name = collection.clone();
+        self.run(move |node| async move {
+            let client = node.connection().await?;
+            let shelf = collections::require(&client, &name).await?;
+            blobs::lost(&client, shelf.id, from, most).await
+        })
+        .await
+    }
+
+    async fn blob_named_by(
+        &self,
+        digest: Digest,
+    ) -> Result<Vec<(CollectionName, ItemId)>, StoreError> {
+        self.run(
+            move |node| async move { blobs::named_by(&node.connection().await?, digest).await },
+        )
+        .await
+    }
+
+    async fn sweep_blobs(&self, stored_before: Moment) -> Result<u64, StoreError> {
+        self.run(
+            move |node| async move { blobs::sweep(&node.connection().await?, stored_before).await },
+        )
+        .await
+    }
+
+    fn subscribe(&self, collection: &CollectionName) -> Notices {
+        self.node.bell.subscribe(collection)
+    }
+
+    fn directory(&self) -> Option<&Path> {
+        None
+    }
+}
+
+/// Another one took the name since it was looked for.
+fn taken(error: StoreError, name: &CollectionName) -> StoreError {
+    let unique = tokio_postgres::error::SqlState::UNIQUE_VIOLATION;
+    match pool::failure(&error).and_then(|failure| failure.0.code()) {
+        Some(code) if *code == unique => StoreError::CollectionExists(name.clone()),
+        _ => error,
+    }
+}

@@ -1,0 +1,187 @@
+//! A PostgreSQL store that is moved.
+
+use std::collections::BTreeMap;
+
+use async_trait::async_trait;
+use deadpool_postgres::{GenericClient as _, Transaction};
+use feedsync::{By, ItemId, Update};
+
+use super::acts::{Acts, INSERT_ACTS};
+use super::rows::{digest, get, micros, parsed, text};
+use super::{Node, PostgresStore, collections, pool, read, remotes, write};
+use crate::blob::Digest;
+use crate::collection::Collection;
+use crate::columns;
+use crate::error::StoreError;
+use crate::identity::Issued;
+use crate::name::CollectionName;
+use crate::order::Moment;
+use crate::people::Act;
+use crate::remote::Remote;
+use crate::stored::Discarded;
+use crate::transfer::{Part, Transfer};
+
+#[async_trait]
+impl Transfer for PostgresStore {
+    async fn ledger(
+        &self,
+        after: Option<&ItemId>,
+        limit: usize,
+    ) -> Result<Vec<(ItemId, Vec<Issued>)>, StoreError> {
+        let after = after.map_or(String::new(), ToString::to_string);
+        self.run(move |node| async move {
+            let client = node.connection().await?;
+            let sql = "SELECT item, by, sequence, shown, incarnation FROM ledger
+                        WHERE item IN (SELECT DISTINCT item FROM ledger WHERE item > $1
+                                        ORDER BY item LIMIT $2)
+                        ORDER BY item, by";
+            let statement = client.prepare_cached(sql).await?;
+            let mut items: Vec<(ItemId, Vec<Issued>)> = Vec::new();
+            for row in &client.query(&statement, &[&after, &(limit as i64)]).await? {
+                let item: ItemId = parsed(row, 0)?;
+                match items.last_mut().filter(|(last, _)| *last == item) {
+                    Some((_, rows)) => rows.push(read::issued(row)?),
+                    None => items.push((item, vec![read::issued(row)?])),
+                }
+            }
+            Ok(items)
+        })
+        .await
+    }
+
+    async fn purged(
+        &self,
+        collection: &CollectionName,
+        after: Option<&ItemId>,
+        limit: usize,
+    ) -> Result<Vec<(ItemId, Vec<Update>)>, StoreError> {
+        let name = collection.clone();
+        let after = after.map_or(String::new(), ToString::to_string);
+        self.run(move |node| async move {
+            let client = node.connection().await?;
+            let shelf = collections::require(&client, &name).await?;
+            let sql = "SELECT id, vector FROM purged WHERE collection = $1 AND id > $2
+                        ORDER BY id LIMIT $3";
+            let statement = client.prepare_cached(sql).await?;
+            let rows = client.query(&statement, &[&shelf.id, &after, &(limit as i64)]).await?;
+            rows.iter().map(|row| Ok((parsed(row, 0)?, columns::updates(get(row, 1)?)?))).collect()
+        })
+        .await
+    }
+
+    async fn blobs(&self, after: Option<Digest>, limit: usize) -> Result<Vec<Digest>, StoreError> {
+        self.run(move |node| async move {
+            let client = node.connection().await?;
+            let after = after.map_or(Vec::new(), |digest| digest.as_bytes().to_vec());
+            let sql = "SELECT digest FROM blobs WHERE digest > $1 ORDER BY digest LIMIT $2";
+            let statement = client.prepare_cached(sql).await?;
+            let rows = client.query(&statement, &[&after, &(limit as i64)]).await?;
+            rows.iter().map(|row| digest(row, 0)).collect()
+        })
+        .await
+    }
+
+    async fn load(&self, part: Part) -> Result<(), StoreError> {
+        self.run(|node| async move {
+            let mut client = node.connection().await?;
+            let transaction = pool::transaction(&mut client).await?;
+            load(&transaction, &node, part).await?;
+            pool::commit(transaction).await
+        })
+        .await
+    }
+}
+
+async fn load(transaction: &Transaction<'_>, node: &Node, part: Part) -> Result<(), StoreError> {
+    match part {
+        Part::Retired(lines) => retire(transaction, &lines, node.environment.now()).await,
+        Part::Ledger(rows) => {
+            let issued: BTreeMap<(ItemId, By), Issued> = rows
+                .into_iter()
+                .flat_map(|(item, rows)| {
+                    rows.into_iter().map(move |row| ((item.clone(), row.by.clone()), row))
+                })
+                .collect();
+            write::write_ledger(transaction, &issued).await
+        }
+        Part::Collection(collection) => add(transaction, node, collection).await,
+        Part::Items(name, items) => {
+            let shelf = collections::require(transaction, &name).await?;
+            write::insert_items(transaction, shelf.id, &items).await
+        }
+        Part::Purged(name, rows) => {
+            let shelf = collections::require(transaction, &name).await?;
+            write::write_purged(transaction, shelf.id, &rows).await
+        }
+        Part::Discarded(list) => discard(transaction, &list).await,
+        Part::Remotes(list) => remember(transaction, &list).await,
+        Part::Acts(acts) => {
+            let acts: Vec<(Moment, Act)> =
+                acts.into_iter().map(|recorded| (recorded.at, recorded.act)).collect();
+            transaction.execute(INSERT_ACTS, &Acts::of(&acts).parameters()).await?;
+            Ok(())
+        }
+    }
+}
+
+/// They come before the one that was minted when the store was founded.
+async fn retire(
+    transaction: &Transaction<'_>,
+    lines: &[By],
+    began: Moment,
+) -> Result<(), StoreError> {
+    for (by, ordinal) in lines.iter().zip(-(lines.len() as i64)..) {
+        transaction
+            .execute(
+                "INSERT INTO incarnations (ordinal, by, began) OVERRIDING SYSTEM VALUE
+                 VALUES ($1, $2, $3)",
+                &[&ordinal, &by.as_str(), &micros(began)],
+            )
+            .await?;
+    }
+    Ok(())
+}
+
+async fn add(
+    transaction: &Transaction<'_>,
+    node: &Node,
+    collection: Collection,
+) -> Result<(), StoreError> {
+    let later = "UPDATE endpoint SET last_epoch = greatest(last_epoch, $1)";
+    transaction.execute(later, &[&micros(collection.epoch.began())]).await?;
+    let epoch = collections::begin_epoch(transaction, &*node.environment).await?;
+    let collection = Collection { epoch, ..collection };
+    collections::insert(transaction, &collection).await?;
+    let shelf = collections::require(transaction, &collection.name).await?;
+    write::advance(transaction, shelf.id, &collection).await
+}
+
+async fn discard(transaction: &Transaction<'_>, list: &[Discarded]) -> Result<(), StoreError> {
+    let Some(first) = list.first() else { return Ok(()) };
+    let shelf = collections::require(transaction, &first.collection).await?;
+    let placed = list.iter().map(|discarded| (discarded.id.0 as i64, discarded));
+    let next = placed.clone().map(|(place, _)| place + 1).max().unwrap_or(1);
+    write::insert_discarded(transaction, shelf.id, placed).await?;
+    let sql = "UPDATE endpoint SET next_discarded = greatest(next_discarded, $1)";
+    transaction.execute(sql, &[&next]).await?;
+    Ok(())
+}
+
+async fn remember(transaction: &Transaction<'_>, list: &[Remote]) -> Result<(), StoreError> {
+    for remote in list {
+        let shelf = collections::require(transaction, &remote.collection).await?;
+        let id = remote.id.0 as i64;
+        transaction
+            .execute(
+                "INSERT INTO remotes (id, collection, name, url, pushed, may_lack, needs_complete,
+                                      read_only, failures)
+                 VALUES ($1, $2, $3, $4, 0, false, false, false, 0)",
+                &[&id, &shelf.id, &remote.name.as_deref().map(text), &text(&remote.url)],
+            )
+            .await?;
+        remotes::rewrite(transaction, remote).await?;
+        let sql = "UPDATE endpoint SET next_remote = greatest(next_remote, $1)";
+        transaction.execute(sql, &[&(id + 1)]).await?;
+    }
+    Ok(())
+}

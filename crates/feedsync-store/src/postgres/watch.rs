@@ -1,0 +1,147 @@
+//! Tells other nodes what changed here, and notices what they commit.
+//!
+//! After a commit, not in it (a transaction that notifies queues behind all others that do), the names
+//! of changed collections are gathered for a moment and sent with one NOTIFY each: a hint. The truth
+//! is a look at the collections that somebody follows, once a second, on the one connection that
+//! listens. It is made anew when it is lost.
+
+use std::collections::{BTreeSet, HashMap};
+use std::future::poll_fn;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{Notify, mpsc};
+use tokio::time::MissedTickBehavior;
+use tokio_postgres::{AsyncMessage, Client};
+
+use super::rows::{get, parsed};
+use super::{Node, pool};
+use crate::error::StoreError;
+use crate::name::CollectionName;
+
+/// Commits so close to each other make one notification.
+const GATHER: Duration = Duration::from_millis(20);
+
+/// How often the followed collections are looked at.
+const INTERVAL: Duration = Duration::from_secs(1);
+
+/// Collections whose change other nodes have not been told of.
+#[derive(Default)]
+pub(super) struct Announcements {
+    pending: Mutex<BTreeSet<CollectionName>>,
+    wake: Notify,
+}
+
+impl Announcements {
+    pub(super) fn add(&self, name: &CollectionName) {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner).insert(name.clone());
+        self.wake.notify_one();
+    }
+
+    fn take(&self) -> BTreeSet<CollectionName> {
+        std::mem::take(&mut self.pending.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Announces, for as long as the executor runs.
+pub(super) async fn announce(node: Arc<Node>) {
+    loop {
+        node.announcements.wake.notified().await;
+        tokio::time::sleep(GATHER).await;
+        let names = node.announcements.take();
+        // Whom it does not reach looks for himself.
+        let _ = notify(&node, &names).await;
+    }
+}
+
+async fn notify(node: &Node, names: &BTreeSet<CollectionName>) -> Result<(), StoreError> {
+    let client = node.connection().await?;
+    let sql = "SELECT pg_notify('feedsync', $1 || ' ' || name) FROM unnest($2::text[]) name";
+    let statement = client.prepare_cached(sql).await?;
+    let names: Vec<&str> = names.iter().map(CollectionName::as_str).collect();
+    client.query(&statement, &[&node.number, &names]).await?;
+    Ok(())
+}
+
+/// Listens and looks, for as long as the executor runs.
+pub(super) async fn watch(node: Arc<Node>) {
+    loop {
+        // What fails now is tried again: notices are hints.
+        let _ = watch_until_lost(&node).await;
+        tokio::time::sleep(INTERVAL).await;
+    }
+}
+
+async fn watch_until_lost(node: &Node) -> Result<(), StoreError> {
+    let (client, mut connection) = node.address.config.connect(node.address.tls.clone()).await?;
+    let (hear, mut heard) = mpsc::unbounded_channel();
+    // Ends with the connection, or with the client.
+    tokio::spawn(async move {
+        while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await {
+            if let AsyncMessage::Notification(notification) = message
+                && hear.send(notification.payload().to_owned()).is_err()
+            {
+                return;
+            }
+        }
+    });
+    client.batch_execute(pool::SESSION).await?;
+    client.batch_execute("LISTEN feedsync").await?;
+    let mut known = HashMap::new();
+    let mut tick = tokio::time::interval(INTERVAL);
+    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            payload = heard.recv() => match payload {
+                None => return Ok(()),
+                Some(payload) => {
+                    if let Some((from, name)) = payload.split_once(' ')
+                        && from != node.number
+                        && let Ok(name) = CollectionName::new(name)
+                    {
+                        node.bell.ring(&name);
+                    }
+                }
+            },
+            _ = tick.tick() => look(node, &client, &mut known).await?,
+        }
+    }
+}
+
+/// What of a collection's row changes when those who follow have to look.
+#[derive(PartialEq, Eq)]
+struct Seen {
+    numbers: [i64; 4],
+    texts: [String; 2],
+}
+
+/// Rings for what is not as it was when it was looked at last, or was not looked at before.
+async fn look(
+    node: &Node,
+    client: &Client,
+    known: &mut HashMap<CollectionName, Seen>,
+) -> Result<(), StoreError> {
+    let followed = node.bell.followed();
+    if followed.is_empty() {
+        known.clear();
+        return Ok(());
+    }
+    let names: Vec<&str> = followed.iter().map(CollectionName::as_str).collect();
+    let sql = "SELECT name, id, epoch_began, last, horizon, title, format
+                 FROM collections WHERE name = ANY($1)";
+    let mut former = std::mem::take(known);
+    for row in &client.query(sql, &[&names]).await? {
+        let name: CollectionName = parsed(row, 0)?;
+        let seen = Seen {
+            numbers: [get(row, 1)?, get(row, 2)?, get(row, 3)?, get(row, 4)?],
+            texts: [get(row, 5)?, get(row, 6)?],
+        };
+        if former.remove(&name).as_ref() != Some(&seen) {
+            node.bell.ring(&name);
+        }
+        known.insert(name, seen);
+    }
+    // What is left was dropped or renamed.
+    former.keys().for_each(|name| node.bell.ring(name));
+    Ok(())
+}

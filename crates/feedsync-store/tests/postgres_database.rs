@@ -1,0 +1,128 @@
+//! How a store is made in a PostgreSQL database and found there, and what it keeps out.
+
+use std::sync::Arc;
+use std::thread;
+
+use feedsync_store::conformance::samples::{all, create, item, named, put, store_each, write};
+use feedsync_store::conformance::{TestEnvironment, wait};
+use feedsync_store::{
+    Act, ActSelection, EndpointName, MemoryStore, People as _, PostgresStore, Store as _,
+    StoreError, SystemEnvironment,
+};
+use feedsync_test::postgres::Cluster;
+
+fn init(url: &str) -> Result<PostgresStore, StoreError> {
+    let name = EndpointName::new("tester").unwrap();
+    wait(PostgresStore::init(url, &name, Arc::new(SystemEnvironment)))
+}
+
+fn open(url: &str) -> Result<PostgresStore, StoreError> {
+    wait(PostgresStore::open(url, Arc::new(SystemEnvironment)))
+}
+
+/// A store with a collection of notes.
+fn notes() -> (String, Arc<PostgresStore>) {
+    let url = Cluster::shared().database();
+    let store = init(&url).unwrap();
+    create(&store, "notes");
+    (url, Arc::new(store))
+}
+
+/// Of four nodes that find an empty database one founds the store; then all can open it.
+#[test]
+fn four_nodes_migrate_an_empty_database_once() {
+    let url = Cluster::shared().database();
+    assert!(!wait(PostgresStore::exists(&url)).unwrap());
+    assert!(matches!(open(&url), Err(StoreError::Place { .. })));
+    let founders: Vec<_> = (0..4)
+        .map(|_| {
+            let url = url.clone();
+            thread::spawn(move || init(&url))
+        })
+        .collect();
+    let founded: Vec<_> = founders.into_iter().map(|founder| founder.join().unwrap()).collect();
+    assert_eq!(founded.iter().filter(|result| result.is_ok()).count(), 1);
+    for error in founded.iter().filter_map(|result| result.as_ref().err()) {
+        assert!(error.to_string().contains("already a store"), "{error}");
+    }
+    assert!(wait(PostgresStore::exists(&url)).unwrap());
+    let opened: Vec<_> = (0..4).map(|_| open(&url).unwrap()).collect();
+    let identities: Vec<_> = opened.iter().map(|store| wait(store.identity()).unwrap()).collect();
+    assert!(identities.iter().all(|identity| *identity == identities[0]));
+    assert_eq!(identities[0].retired, []);
+}
+
+/// A schema of a newer version is worked with, unless it says that it is too new.
+#[test]
+fn a_schema_that_is_too_new_is_refused() {
+    let cluster = Cluster::shared();
+    let (url, store) = notes();
+    let name = url.rsplit('=').next().unwrap();
+    cluster.sql(name, "UPDATE feedsync.schema SET version = 99");
+    store_each(&open(&url).unwrap(), &named("notes"), &["a"]);
+    cluster.sql(name, "UPDATE feedsync.schema SET oldest_compatible = 98");
+    let refused = open(&url).err().unwrap();
+    assert!(matches!(refused, StoreError::Newer { found: 99, known: 1, .. }), "{refused}");
+    assert_eq!(all(&*store, &named("notes")).len(), 1);
+}
+
+/// Neither errors nor debug output hold it.
+#[test]
+fn a_password_is_never_said() {
+    let url = "postgres://anna:geheim@127.0.0.1:1/hub";
+    let error = open(url).unwrap_err();
+    assert!(!format!("{error} {error:?}").contains("geheim"), "{error:?}");
+    let (url, _store) = notes();
+    let store = open(&format!("{url} password=geheim")).unwrap();
+    assert!(format!("{store:?}").starts_with("PostgresStore(postgres://postgres@"), "{store:?}");
+    assert!(!format!("{store:?}").contains("geheim"));
+}
+
+/// PostgreSQL has no character NUL: in a text for people it is replaced, in an item it is refused, and
+/// only the update that has it suffers.
+#[test]
+fn a_nul_is_kept_out() {
+    let (_, store) = notes();
+    let act = Act {
+        user: None,
+        address: None,
+        action: "edit".to_owned(),
+        collection: None,
+        item: None,
+        detail: "a\0b".to_owned(),
+    };
+    wait(store.record(act)).unwrap();
+    let acts = wait(store.acts(ActSelection { limit: 1, ..Default::default() })).unwrap();
+    assert_eq!(acts[0].act.detail, "a\u{fffd}b");
+
+    let threads: Vec<_> = (0..16)
+        .map(|number| {
+            let store = store.clone();
+            thread::spawn(move || {
+                let name = format!("item{number}");
+                let mut item = item(&name, "A", 1);
+                if number == 7 {
+                    item.winner.payload.text = "<entry>\0</entry>".into();
+                }
+                write(&*store, &named("notes"), &[&name], vec![put(item)])
+            })
+        })
+        .collect();
+    let results: Vec<_> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
+    for (number, result) in results.iter().enumerate() {
+        assert_eq!(result.is_err(), number == 7, "{number}: {result:?}");
+    }
+    let collection = wait(store.collection(&named("notes"))).unwrap().unwrap();
+    assert_eq!((collection.last.get(), collection.live), (15, 15));
+}
+
+/// The first incarnation is minted from the environment, as in every backend.
+#[test]
+fn a_store_takes_time_and_chance_from_outside() {
+    let url = Cluster::shared().database();
+    let name = EndpointName::new("tester").unwrap();
+    let environment = Arc::new(TestEnvironment::new(1));
+    let store = wait(PostgresStore::init(&url, &name, environment)).unwrap();
+    let expected = MemoryStore::new(&name, Arc::new(TestEnvironment::new(1)));
+    assert_eq!(wait(store.identity()).unwrap(), wait(expected.identity()).unwrap());
+}

@@ -1,0 +1,223 @@
+//! A store is moved into another one of any kind, and nothing is lost on the way.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use feedsync::By;
+use feedsync_store::conformance::samples::{
+    all, by, create, deleted, id, item, named, put, sequence, store_each, version, write,
+};
+use feedsync_store::conformance::{TestEnvironment, wait};
+use feedsync_store::{
+    Act, ActSelection, Collection, Digest, EndpointName, Environment as _, Grant, GrantsOf,
+    MemoryStore, Moment, NewRemote, Number, Origin, Part, PostgresStore, Put, Remote, RemoteState,
+    Role, Scope, SqliteStore, StoreError, Token, TokenKind, Transfer, User, UserName, Write,
+    transfer,
+};
+use feedsync_test::postgres::Cluster;
+
+/// A store, and what must live as long as it does.
+type Kept = (Arc<dyn Transfer>, Box<dyn Any>);
+
+fn environment(seed: u64) -> Arc<TestEnvironment> {
+    Arc::new(TestEnvironment::new(seed))
+}
+
+fn tester() -> EndpointName {
+    EndpointName::new("tester").unwrap()
+}
+
+fn memory(seed: u64) -> Kept {
+    (Arc::new(MemoryStore::new(&tester(), environment(seed))), Box::new(()))
+}
+
+fn sqlite(seed: u64) -> Kept {
+    let directory = tempfile::tempdir().unwrap();
+    let store = SqliteStore::init(directory.path(), &tester(), environment(seed)).unwrap();
+    (Arc::new(store), Box::new(directory))
+}
+
+fn postgres(seed: u64) -> Kept {
+    let url = Cluster::shared().database();
+    let store = wait(PostgresStore::init(&url, &tester(), environment(seed))).unwrap();
+    (Arc::new(store), Box::new(()))
+}
+
+/// Something of everything that a store keeps.
+fn fill(store: &dyn Transfer) {
+    let notes = create(store, "notes").name;
+    create(store, "empty");
+    let url = "http://example.org/notes".to_owned();
+    let new = NewRemote { collection: notes.clone(), name: Some("a".to_owned()), url };
+    let gone = wait(store.add_remote(NewRemote { url: "http://gone".to_owned(), ..new.clone() }));
+    wait(store.remove_remote(gone.unwrap().id)).unwrap();
+    let remote = wait(store.add_remote(new)).unwrap();
+    let state = RemoteState {
+        until: Some("u".to_owned()),
+        pushed: Number::new(3),
+        may_lack: true,
+        failures: 2,
+        succeeded: Some(Moment::from_micros(7)),
+        ..RemoteState::default()
+    };
+    wait(store.change_remote(Remote { state, ..remote.clone() })).unwrap();
+    let names: Vec<String> = (0..450).map(|number| format!("item{number:03}")).collect();
+    for name in &names {
+        store_each(store, &notes, &[name]);
+    }
+    let blobs: Vec<Digest> =
+        ["one", "two"].map(|text| wait(store.put_blob(text.into())).unwrap()).into();
+    let mut conflicted = item("conflicted", "A", 3);
+    conflicted.conflicts = vec![version("B", 1, "<b/>"), version("C", 2, "<c/>")];
+    let origin = Origin::Remote(remote.id);
+    let from_there = Put { item: conflicted, created_here: false, origin, blobs };
+    let act = Act {
+        user: Some(user("anna").name),
+        address: None,
+        action: "edit".to_owned(),
+        collection: Some(notes.clone()),
+        item: Some(id("conflicted")),
+        detail: "why".to_owned(),
+    };
+    let issue = |item: &str, line: By, number: u32| Write::Issue {
+        item: id(item),
+        by: line,
+        sequence: sequence(number),
+    };
+    let keys = ["conflicted", "dead", "item001", "item002", "item003"];
+    let writes = vec![
+        Write::Put(from_there),
+        put(deleted(item("dead", "A", 2))),
+        issue("conflicted", by("tester.x"), 4),
+        issue("conflicted", by("tester.y"), 1),
+        Write::Reincarnate { by: by("tester.again") },
+        issue("dead", by("tester.x"), 2),
+        Write::Purge { ids: vec![id("item001")] },
+        Write::Discard { ids: vec![id("item002"), id("item003")], reason: "gone".to_owned() },
+        Write::Record(act.clone()),
+    ];
+    write(store, &notes, &keys, writes).unwrap();
+    wait(store.mark_sent(&notes, Number::new(400))).unwrap();
+    wait(store.add_user(user("anna"))).unwrap();
+    wait(store.add_user(User { administrator: false, password: None, ..user("berta") })).unwrap();
+    let grant = Grant { user: user("berta").name, collection: notes.clone(), role: Role::Editor };
+    wait(store.grant(grant)).unwrap();
+    let token = Token {
+        digest: Digest::of(b"token"),
+        user: user("berta").name,
+        kind: TokenKind::Access,
+        label: "phone".to_owned(),
+        scope: Scope { role: Some(Role::Reader), collection: Some(notes) },
+        created: Moment::from_micros(5),
+        expires: Some(Moment::from_micros(50)),
+    };
+    wait(store.add_token(token)).unwrap();
+    for number in 0..450 {
+        wait(store.record(Act { detail: number.to_string(), ..act.clone() })).unwrap();
+    }
+}
+
+fn user(name: &str) -> User {
+    User {
+        name: UserName::new(name).unwrap(),
+        password: Some("$argon2id$...".to_owned()),
+        administrator: true,
+        disabled: false,
+        created: Moment::from_micros(3),
+    }
+}
+
+/// All that is to be moved, as text.
+fn contents(store: &dyn Transfer) -> Vec<String> {
+    let mut lines = vec![format!("{:?}", wait(store.remotes(None)).unwrap())];
+    let epoch = "0".repeat(25).parse().unwrap();
+    for collection in wait(store.collections()).unwrap() {
+        let name = collection.name.clone();
+        lines.push(format!("{:?}", Collection { epoch, ..collection }));
+        lines.extend(all(store, &name).iter().map(|stored| format!("{stored:?}")));
+        lines.push(format!("{:?}", wait(store.purged(&name, None, 999)).unwrap()));
+        lines.push(format!("{:?}", wait(store.discarded(&name)).unwrap()));
+    }
+    lines.push(format!("{:?}", wait(store.ledger(None, 999)).unwrap()));
+    for digest in wait(store.blobs(None, 999)).unwrap() {
+        lines.push(format!("{digest} {:?}", wait(store.blob(digest)).unwrap()));
+    }
+    for user in wait(store.users()).unwrap() {
+        lines.push(format!("{user:?} {:?}", user.password));
+        lines.push(format!("{:?}", wait(store.grants(GrantsOf::User(&user.name))).unwrap()));
+        lines.push(format!("{:?}", wait(store.tokens(&user.name)).unwrap()));
+    }
+    let selection = ActSelection { limit: 999, ..Default::default() };
+    let acts = wait(store.acts(selection)).unwrap();
+    lines.extend(acts.iter().map(|recorded| format!("{:?} {:?}", recorded.at, recorded.act)));
+    lines
+}
+
+/// From every kind to every other, one after the other, with every life before remembered.
+#[test]
+fn a_store_is_moved_between_all_kinds_and_loses_nothing() {
+    let (mut store, mut kept) = memory(1);
+    fill(&*store);
+    let expected = contents(&*store);
+    let kinds: [fn(u64) -> Kept; 6] = [sqlite, postgres, sqlite, memory, postgres, memory];
+    for (seed, kind) in (2..).zip(kinds) {
+        let (next, next_kept) = kind(seed);
+        wait(transfer(&*store, &*next)).unwrap();
+        let moved = contents(&*next);
+        assert_eq!(moved.len(), expected.len());
+        moved.iter().zip(&expected).for_each(|(moved, expected)| assert_eq!(moved, expected));
+        let before = wait(store.identity()).unwrap();
+        let after = wait(next.identity()).unwrap();
+        assert_eq!(after.retired, [before.retired, vec![before.by]].concat());
+        assert!(!after.retired.contains(&after.by), "a new incarnation");
+        let epoch =
+            |store: &dyn Transfer| wait(store.collection(&named("notes"))).unwrap().unwrap().epoch;
+        assert!(epoch(&*next) > epoch(&*store), "a new epoch");
+        (store, kept) = (next, next_kept);
+    }
+    // What comes next takes numbers and ids that were never given out.
+    let notes = named("notes");
+    let last = wait(store.collection(&notes)).unwrap().unwrap().last;
+    let discard = Write::Discard { ids: vec![id("new")], reason: "gone".to_owned() };
+    let writes = vec![put(item("new", "A", 1)), discard];
+    let after = write(&*store, &notes, &["new"], writes).unwrap();
+    assert_eq!(after.last.get(), last.get() + 2);
+    assert_eq!(wait(store.discarded(&notes)).unwrap().last().unwrap().id.0, 3);
+    let new = NewRemote { collection: notes, name: None, url: "http://new".to_owned() };
+    assert_eq!(wait(store.add_remote(new)).unwrap().id.0, 3);
+    drop(kept);
+}
+
+#[test]
+fn a_store_is_moved_into_an_empty_one_of_its_name_only() {
+    for kind in [memory, sqlite, postgres] {
+        let (from, _kept) = memory(1);
+        fill(&*from);
+        let (to, _kept) = kind(2);
+        create(&*to, "other");
+        let refused = wait(transfer(&*from, &*to)).unwrap_err();
+        assert!(matches!(refused, StoreError::Transfer(_)), "{refused}");
+        assert_eq!(wait(to.collections()).unwrap().len(), 1);
+        let names = (wait(to.identity()).unwrap().retired, wait(to.users()).unwrap());
+        assert_eq!(names, (vec![], vec![]), "nothing was moved");
+    }
+    let (from, _kept) = memory(1);
+    let other = EndpointName::new("other").unwrap();
+    let other = MemoryStore::new(&other, environment(2));
+    assert!(matches!(wait(transfer(&*from, &other)), Err(StoreError::Transfer(_))));
+}
+
+/// A clock that runs behind the old store's does not give an epoch out again.
+#[test]
+fn epochs_of_a_moved_store_are_later_whatever_the_clock_says() {
+    for kind in [memory, sqlite, postgres] {
+        let late = environment(1);
+        late.set(Moment::from_micros(late.now().micros() + 1_000_000_000));
+        let from = MemoryStore::new(&tester(), late);
+        let epoch = create(&from, "notes").epoch;
+        let (to, _kept) = kind(2);
+        let collection = wait(feedsync_store::Store::collections(&from)).unwrap().remove(0);
+        wait(to.load(Part::Collection(collection))).unwrap();
+        assert!(wait(to.collections()).unwrap()[0].epoch > epoch);
+    }
+}
