@@ -144,6 +144,7 @@ fn decided(path: &str, method: &Method, is: Is) -> Verdict {
         (_, _) if is == Is::Refused => Verdict::SignIn,
         (path, "GET") if lists.contains(&path) => Verdict::Allowed,
         ("/blobs/{sha256}", "GET") => expected(Right::Read, is, false, false),
+        ("/metrics", "GET") => expected(Right::Administer, is, false, false),
         (path, method) => panic!("say here what {method} {path} must answer to whom"),
     }
 }

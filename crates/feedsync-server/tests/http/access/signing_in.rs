@@ -5,6 +5,7 @@ use std::time::Duration;
 use axum::body::Body;
 use feedsync::Format;
 use feedsync_endpoint::Settings;
+use feedsync_server::{Config, router};
 use feedsync_store::{ActSelection, CollectionChange, Digest, Role, Scope, TokenKind};
 use http::{Method, StatusCode};
 use tokio::time::sleep;
@@ -287,6 +288,16 @@ async fn a_name_that_points_here_is_refused_with_and_without_credentials() {
             assert_eq!(response.status(), StatusCode::MISDIRECTED_REQUEST, "{path}");
         }
     }
+}
+
+#[tokio::test]
+async fn a_hub_that_others_reach_is_never_open() {
+    let endpoint = hub::endpoint("hub");
+    hub::create(&endpoint, "notes", Format::Atom).await;
+    let listen = vec!["127.0.0.1:0".parse().unwrap(), "0.0.0.0:0".parse().unwrap()];
+    let wide = router(endpoint, Config { listen, ..Config::default() });
+    let request = request(Method::GET, CHANGES, &[], Body::empty());
+    assert_eq!(wide.oneshot(request).await.unwrap().status(), StatusCode::UNAUTHORIZED);
 }
 
 #[tokio::test]
