@@ -35,7 +35,7 @@ pub(crate) fn compose_with(format: Format, entry: &Entry, extension: &str) -> Pa
 }
 
 /// `<name>text</name>`, or nothing for absent text.
-fn push_element(out: &mut String, name: &str, text: Option<&str>) {
+pub(crate) fn push_element(out: &mut String, name: &str, text: Option<&str>) {
     if let Some(text) = text {
         out.push('<');
         out.push_str(name);
