@@ -124,7 +124,7 @@ fn is_xml(media_type: &str) -> bool {
 }
 
 /// Whether the text is an absolute IRI.
-fn is_iri(text: &str) -> bool {
+pub fn is_iri(text: &str) -> bool {
     iri_string::types::IriStr::new(text).is_ok()
 }
 

@@ -50,7 +50,7 @@ pub use app::{
 };
 pub use categories::{CategoryList, read_categories};
 pub use blobs::{Blob, blobs, with_blob};
-pub use compose::compose;
+pub use compose::{compose, is_iri};
 pub use control::is_draft;
 pub use date::to_rfc822 as http_date;
 pub use diagnostic::{Diagnostic, Position, ReadError, Severity};

@@ -144,15 +144,17 @@ pub enum Fill<'a> {
     Missing(&'a str),
 }
 
-/// What an entry has once it is complete (RFC 4287 4.1.2); a title may be empty.
+/// What an entry has once it is complete (RFC 4287 4.1.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Completion<'a> {
     /// `atom:id`.
     pub id: Fill<'a>,
     /// `atom:updated`.
     pub updated: Fill<'a>,
-    /// `atom:published`.
-    pub published: Fill<'a>,
+    /// `atom:title`, if it has none.
+    pub title: &'a str,
+    /// `atom:published`, if it is to have one.
+    pub published: Option<Fill<'a>>,
     /// The name of who wrote it, if nobody is named.
     pub author: &'a str,
     /// `fs:slug`, the name that its creator asked for, if it has none.
@@ -195,10 +197,12 @@ pub fn complete(payload: &Payload, completion: &Completion<'_>) -> Payload {
     };
     set("id", completion.id);
     if entry.child(Namespace::ATOM, "title").is_none() {
-        set("title", Fill::Missing(""));
+        set("title", Fill::Missing(completion.title));
     }
     set("updated", completion.updated);
-    set("published", completion.published);
+    if let Some(published) = completion.published {
+        set("published", published);
+    }
     if let Some(summary) = completion.summary {
         set("summary", Fill::Missing(summary));
     }

@@ -20,7 +20,8 @@ fn entry(inside: &str) -> Payload {
 const COMPLETION: Completion<'_> = Completion {
     id: Fill::Missing("urn:uuid:1"),
     updated: Fill::Missing("2026-11-21T12:00:00.5Z"),
-    published: Fill::Missing("2026-11-21T12:00:00.5Z"),
+    title: "",
+    published: Some(Fill::Missing("2026-11-21T12:00:00.5Z")),
     author: "Ann & Bob",
     slug: None,
     summary: None,

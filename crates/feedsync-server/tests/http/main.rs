@@ -11,6 +11,8 @@ mod events;
 mod gates;
 mod hub;
 mod listing;
+mod media;
+mod members;
 mod offer;
 mod operating;
 mod outlines;
