@@ -22,6 +22,7 @@ mod complete;
 mod compression;
 mod config;
 pub mod configuration;
+mod conflicts;
 mod create;
 mod document;
 mod events;

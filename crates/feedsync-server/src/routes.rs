@@ -12,7 +12,7 @@ use crate::hub::Hub;
 use crate::negotiation::suffix;
 use crate::{blobs, changes, complete, events, health, index, limits, listing, metrics, offer};
 use crate::{collection, service};
-use crate::{create, media, members};
+use crate::{conflicts, create, media, members};
 
 /// What a method of a route demands of who asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -95,6 +95,11 @@ pub(crate) fn table() -> Vec<Route> {
             "/collections/{collection}/items/{id}/as/{name}",
             get(members::named),
             &[(Method::GET, Read)],
+        ),
+        route(
+            "/collections/{collection}/items/{id}/conflicts",
+            get(conflicts::read).post(conflicts::resolve),
+            &[(Method::GET, Read), (Method::POST, Edit)],
         ),
         route(
             "/collections/{collection}/items/{id}/media/{name}",

@@ -7,6 +7,7 @@ mod changes;
 mod collection;
 mod complete;
 mod conditional;
+mod conflicts;
 mod events;
 mod gates;
 mod hub;

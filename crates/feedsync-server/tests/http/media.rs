@@ -4,7 +4,7 @@ use feedsync_store::Digest;
 use http::{Method, StatusCode};
 
 use crate::hub::{TestHub, bytes, hub, hub_with, notes, path, text};
-use crate::members::{ENTRY, body, expect, send, set};
+use crate::members::{ENTRY, body, expect, items, send, set};
 
 const PICTURE: &[u8] = b"\x89PNG\r\n\x1a\n and so on\0";
 
@@ -114,12 +114,7 @@ async fn an_edit_of_the_entry_leaves_the_media_and_the_other_way_round() {
     let minimal = [("content-type", "image/gif"), ("prefer", "return=minimal")];
     let minimal = send(&hub, Method::PUT, &media, &minimal, "GIF87a").await;
     assert_eq!(minimal.status(), StatusCode::NO_CONTENT);
-    let history = hub.endpoint.store().listing(
-        &notes(),
-        &Default::default(),
-        feedsync_store::PageLimit::items(9),
-    );
-    let items = history.await.unwrap().items;
+    let items = items(&hub).await;
     assert_eq!(items.len(), 1);
     assert_eq!(
         items[0].item.winner.history.updates().len(),

@@ -4,7 +4,7 @@ use axum::body::Body;
 use feedsync::{Creation, Edit, Format, ItemId};
 use feedsync_endpoint::Settings;
 use feedsync_formats::entry;
-use feedsync_store::CollectionChange;
+use feedsync_store::{CollectionChange, PageLimit, Selection, StoredItem};
 use http::{Method, Response, StatusCode};
 
 use crate::hub::{
@@ -59,6 +59,12 @@ pub(crate) async fn expect(response: Response<Body>, status: StatusCode) -> Stri
     let text = body(response).await;
     assert_eq!(found, status, "{text}");
     text
+}
+
+/// The live items of `notes`, newest change first.
+pub(crate) async fn items(hub: &TestHub) -> Vec<StoredItem> {
+    let limit = PageLimit::items(9);
+    hub.endpoint.store().listing(&notes(), &Selection::default(), limit).await.unwrap().items
 }
 
 async fn last(hub: &TestHub) -> u64 {
@@ -146,12 +152,7 @@ async fn two_edits_in_a_row_need_no_reading_between() {
     assert_eq!(held.status(), StatusCode::NOT_MODIFIED);
     let third = put(&hub, &address, &[("if-match", &second)], told.replace("two", "three")).await;
     expect(third, StatusCode::OK).await;
-    let stored = hub.endpoint.store().listing(
-        &notes(),
-        &Default::default(),
-        feedsync_store::PageLimit::items(9),
-    );
-    let items = stored.await.unwrap().items;
+    let items = items(&hub).await;
     let winner = &items[0].item.winner;
     assert_eq!((winner.history.updates().len(), winner.updates.get()), (3, 3));
 }
@@ -244,9 +245,9 @@ async fn an_edit_of_an_older_version_is_kept_beside_the_winner_where_that_is_wis
     let lines: Vec<_> = stored.item.versions().map(|version| version.dot().by().cloned()).collect();
     assert_ne!(lines[0], lines[1], "a fresh line of edits");
     // A conflict beside the winner makes no edit of the winner stale.
-    let again =
-        put(&hub, &address, &[("if-match", &current.0)], current.1.replace("three", "four"));
-    expect(again.await, StatusCode::OK).await;
+    let named = [("if-match", &*current.0)];
+    let again = put(&hub, &address, &named, current.1.replace("three", "four")).await;
+    expect(again, StatusCode::OK).await;
     let stale = hub.call(Method::DELETE, &address, &[("if-match", &tag)]).await;
     assert_eq!(stale.status(), StatusCode::PRECONDITION_FAILED);
 }
