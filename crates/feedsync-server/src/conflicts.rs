@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 use feedsync::{Format, Item, Keep, Payload, Resolution, Resolved, Version};
 use feedsync_endpoint::Member;
 use feedsync_formats::{
-    ReadOptions, Submission, SubmissionError, project, read_submission, without_served,
+    ReadOptions, Submission, SubmissionError, is_draft, project, read_submission, without_served,
 };
 use http::{HeaderValue, StatusCode, header};
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ use crate::call::Call;
 use crate::document::nothing;
 use crate::face;
 use crate::hub::Hub;
-use crate::members::{id, whole};
+use crate::members::{check_is_seen, id, whole};
 use crate::preconditions::tag_of_all;
 use crate::problem::Problem;
 use crate::submissions;
@@ -31,6 +31,9 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     let collection = call.collection(&hub).await?;
     let stored = hub.endpoint.item(&collection.name, &id(&call)?).await?;
     let item = &stored.item;
+    if item.versions().any(|version| is_draft(&version.payload)) {
+        check_is_seen(&call, &collection, &item.id)?;
+    }
     let turn = hub.answers.turn().await?;
     let conflicts = item.conflicts.iter().enumerate();
     let versions: Vec<_> = std::iter::once(shown(item, &item.winner, Value::from("winner")))
@@ -83,7 +86,7 @@ pub(crate) async fn resolve(
     }
     let keep = keep(&decision["keep"], |href| face::is_own_page(&name, &id, href))?;
     let resolution = Resolution { resolved: resolved(&decision["resolve"])?, keep };
-    hub.endpoint.resolve(&name, &stored.item, resolution).await?;
+    call.endpoint(&hub).resolve(&name, &stored.item, resolution).await?;
     let stored = hub.endpoint.item(&name, &id).await?;
     if stored.item.winner.deleted {
         return Ok((StatusCode::NO_CONTENT, nothing()).into_response());

@@ -20,7 +20,7 @@ use crate::hub::Hub;
 use crate::preconditions::settings;
 use crate::problem::Problem;
 use crate::submissions::{self, AtomType, atom_type, media_type, not_taken};
-use crate::{face, media, members, offer, slug};
+use crate::{face, limits, media, members, offer, slug};
 
 pub(crate) async fn create(
     State(hub): State<Hub>,
@@ -33,13 +33,13 @@ pub(crate) async fn create(
     match atom_type(&kind) {
         Some(AtomType::Feed) => {
             let (_turn, bytes) = submissions::read(&hub, &call.headers, body).await?;
-            offer::take(&hub, &collection, Format::Atom, bytes).await
+            offer::take(&hub, &call, &collection, Format::Atom, bytes).await
         }
         Some(says) => {
             let (_turn, bytes) = submissions::read(&hub, &call.headers, body).await?;
             match submissions::parse(&hub, bytes.clone()).await? {
                 Submission::Feed if says == AtomType::Either => {
-                    offer::take(&hub, &collection, Format::Atom, bytes).await
+                    offer::take(&hub, &call, &collection, Format::Atom, bytes).await
                 }
                 Submission::Feed => {
                     let detail = "the body is a feed, its media type says that it is an entry";
@@ -86,7 +86,7 @@ async fn entry(
     submissions::check_categories(settings, &payload)?;
     let payload = without_served(&payload, |_| false, false);
     let named = Named::of(hub, call, collection, terms(&payload).id, bytes)?;
-    let author = hub.endpoint.identity().await?.name.to_string();
+    let author = members::author(hub, call).await?;
     let slug = slug::asked(&call.headers);
     let new = named.member(move |iri, now, like| {
         let now = face::edited(now);
@@ -102,7 +102,8 @@ async fn entry(
         };
         complete(&payload, &completion)
     });
-    let member = hub.endpoint.create_member(&collection.name, new).await?;
+    limits::items(hub, collection, vec![new.id.clone()]).await?;
+    let member = call.endpoint(hub).create_member(&collection.name, new).await?;
     Ok(members::whole(StatusCode::CREATED, call, &member))
 }
 
@@ -133,7 +134,10 @@ impl Named {
                 let detail = format!("an atom:id is an absolute IRI, not {own:?} (RFC 4287 4.2.6)");
                 return Err(Problem::bad_request(detail));
             }
-            (None, Some(key)) => derived(&[collection.feed_id.as_bytes(), key, content]),
+            (None, Some(key)) => {
+                let user = call.principal.user().map(|user| user.as_str()).unwrap_or_default();
+                derived(&[collection.feed_id.as_bytes(), user.as_bytes(), key, content])
+            }
             (None, None) => uuid(),
         };
         let id = ItemId::encoded(&iri)

@@ -24,9 +24,9 @@ use crate::call::Call;
 use crate::compression::AsSent;
 use crate::create::Named;
 use crate::document::nothing;
-use crate::face;
+use crate::{face, limits};
 use crate::hub::Hub;
-use crate::members::{found, gone, id, insert, none, whole};
+use crate::members::{author, found, gone, id, insert, none, whole};
 use crate::preconditions::{Conditions, required, settings};
 use crate::problem::Problem;
 use crate::query::encoded;
@@ -47,7 +47,7 @@ pub(crate) async fn create(
     let blob = upload(hub, call, body, &name, kind).await?;
     let content = [&blob.sha256[..], kind.as_bytes(), name.as_bytes()].concat();
     let named = Named::of(hub, call, collection, None, &content)?;
-    let author = hub.endpoint.identity().await?.name.to_string();
+    let author = author(hub, call).await?;
     let new = named.member(move |iri, now, _| {
         let now = face::edited(now);
         let completion = Completion {
@@ -62,13 +62,14 @@ pub(crate) async fn create(
         let entry = Payload::new(Format::Atom, "<entry xmlns=\"http://www.w3.org/2005/Atom\"/>");
         with_blob(&complete(&entry, &completion), &blob)
     });
-    let member = hub.endpoint.create_member(&collection.name, new).await?;
+    limits::items(hub, collection, vec![new.id.clone()]).await?;
+    let member = call.endpoint(hub).create_member(&collection.name, new).await?;
     Ok(whole(StatusCode::CREATED, call, &member))
 }
 
 pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
     let collection = call.collection(&hub).await?;
-    let stored = found(&hub, &collection.name, &id(&call)?).await?;
+    let stored = found(&hub, &call, &collection, &id(&call)?).await?;
     let blob = blob_of(&stored)?;
     let digest = Digest::from_bytes(blob.sha256);
     let tag = EntityTag::named(digest.to_string());
@@ -106,7 +107,7 @@ pub(crate) async fn replace(
     let collection = call.collection(&hub).await?;
     let id = id(&call)?;
     let settings = settings(&collection)?;
-    let stored = found(&hub, &collection.name, &id).await?;
+    let stored = found(&hub, &call, &collection, &id).await?;
     let old = blob_of(&stored)?;
     let kind = media_type(&call.headers).unwrap_or_default();
     let taken = |range: &feedsync_endpoint::MediaRange| !range.is_entry() && range.takes(kind);
@@ -129,7 +130,7 @@ pub(crate) async fn replace(
             Some(old) => Ok(Some(with_blob(payload, &Blob { name: old.name, ..new.clone() }))),
         }
     }));
-    match hub.endpoint.edit_member(&collection.name, &id, guard(conditions), change).await? {
+    match call.endpoint(&hub).edit_member(&collection.name, &id, guard(conditions), change).await? {
         MemberEdit::Done(_) | MemberEdit::Unchanged(_) | MemberEdit::Beside(_) => {}
         MemberEdit::Stale(member) => return Err(failed(&tag_of(&blob_of(&member.stored)?))),
         MemberEdit::Refused(()) => return Err(no_media()),
@@ -152,13 +153,16 @@ pub(crate) async fn replace(
 pub(crate) async fn delete(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
     let collection = call.collection(&hub).await?;
     let id = id(&call)?;
-    let blob = blob_of(&found(&hub, &collection.name, &id).await?)?;
+    let blob = blob_of(&found(&hub, &call, &collection, &id).await?)?;
     let conditions = Conditions::of(&call.headers);
     if settings(&collection)?.preconditions && !conditions.name_a_version() {
         return Err(required(&tag_of(&blob)));
     }
     let guard = guard(conditions);
-    match hub.endpoint.edit_member::<()>(&collection.name, &id, guard, MemberChange::Delete).await?
+    match call
+        .endpoint(&hub)
+        .edit_member::<()>(&collection.name, &id, guard, MemberChange::Delete)
+        .await?
     {
         MemberEdit::Stale(member) => Err(failed(&tag_of(&blob_of(&member.stored)?))),
         MemberEdit::Gone => Err(gone()),

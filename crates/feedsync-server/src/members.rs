@@ -12,10 +12,10 @@ use axum::response::{IntoResponse, Response};
 use feedsync::{Format, ItemId, Payload, Update};
 use feedsync_endpoint::{Member, MemberChange, MemberEdit, Standing};
 use feedsync_formats::{
-    Completion, Fill, Submission, complete, entry_document, media, project, slug, terms, with_blob,
-    without_served,
+    Completion, Fill, Submission, complete, entry_document, is_draft, media, project, slug, terms,
+    with_blob, without_served,
 };
-use feedsync_store::{CollectionName, StoredItem};
+use feedsync_store::{Collection, CollectionName, Role, StoredItem};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 
 use crate::answers::SMALL;
@@ -37,7 +37,7 @@ pub(crate) const CONFLICTS_RELATION: &str = "urn:feedsync:1:conflicts";
 pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
     let collection = call.collection(&hub).await?;
     let id = id(&call)?;
-    let stored = found(&hub, &collection.name, &id).await?;
+    let stored = found(&hub, &call, &collection, &id).await?;
     let tag = preconditions::tag(&call.base, &stored);
     let turn = hub.answers.turn().await?;
     let headers = headers(&call, &collection.name, &stored);
@@ -63,6 +63,7 @@ pub(crate) async fn replace(
     let collection = call.collection(&hub).await?;
     let (id, name) = (id(&call)?, collection.name.clone());
     submissions::check_is_entry(&call.headers)?;
+    let stored = found(&hub, &call, &collection, &id).await?;
     let settings = settings(&collection)?;
     let conditions = Conditions::of(&call.headers);
     let (_turn, bytes) = submissions::read(&hub, &call.headers, body).await?;
@@ -75,10 +76,9 @@ pub(crate) async fn replace(
     let claim = claim.map(|claim| claimed(claim, &id)).transpose()?;
     submissions::check_categories(&settings, &payload)?;
     if settings.preconditions && !conditions.name_a_version() && claim.is_none() {
-        let stored = found(&hub, &name, &id).await?;
         return Err(required(&preconditions::tag(&call.base, &stored)));
     }
-    let author = hub.endpoint.identity().await?.name.to_string();
+    let author = author(&hub, &call).await?;
     let (collection_name, key) = (name.clone(), id.clone());
     let change = MemberChange::Replace(Box::new(move |stored: &StoredItem, now| {
         let winner = &stored.item.winner;
@@ -119,7 +119,7 @@ pub(crate) async fn replace(
         Ok(Some(payload))
     }));
     let guard = conditions.clone().guard(claim.clone(), settings.keep_stale_edits);
-    match hub.endpoint.edit_member(&name, &id, guard, change).await? {
+    match call.endpoint(&hub).edit_member(&name, &id, guard, change).await? {
         MemberEdit::Done(member) | MemberEdit::Unchanged(member) => {
             Ok(whole(StatusCode::OK, &call, &member))
         }
@@ -148,11 +148,11 @@ pub(crate) async fn delete(State(hub): State<Hub>, call: Call) -> Result<Respons
     let settings = settings(&collection)?;
     let conditions = Conditions::of(&call.headers);
     if settings.preconditions && !conditions.name_a_version() {
-        let stored = found(&hub, &name, &id).await?;
+        let stored = found(&hub, &call, &collection, &id).await?;
         return Err(required(&preconditions::tag(&call.base, &stored)));
     }
     let guard = conditions.guard(None, false);
-    match hub.endpoint.edit_member::<()>(&name, &id, guard, MemberChange::Delete).await? {
+    match call.endpoint(&hub).edit_member::<()>(&name, &id, guard, MemberChange::Delete).await? {
         MemberEdit::Stale(member) => Err(stale(&call.base, &member.stored)),
         MemberEdit::Gone => Err(gone()),
         MemberEdit::Missing => Err(none(&id)),
@@ -164,7 +164,7 @@ pub(crate) async fn delete(State(hub): State<Hub>, call: Call) -> Result<Respons
 pub(crate) async fn named(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
     let collection = call.collection(&hub).await?;
     let id = id(&call)?;
-    found(&hub, &collection.name, &id).await?;
+    found(&hub, &call, &collection, &id).await?;
     let mut headers = HeaderMap::new();
     insert(&mut headers, header::LOCATION, &face::address(&call.base, &collection.name, &id));
     Ok((StatusCode::SEE_OTHER, headers, nothing()).into_response())
@@ -189,14 +189,37 @@ pub(crate) fn id(call: &Call) -> Result<ItemId, Problem> {
         .map_err(|error| Problem::not_found(format!("no item can be at this address: {error}")))
 }
 
-/// A live item.
+/// A live item that who asks may see.
 pub(crate) async fn found(
     hub: &Hub,
-    collection: &CollectionName,
+    call: &Call,
+    collection: &Collection,
     id: &ItemId,
 ) -> Result<StoredItem, Problem> {
-    let stored = hub.endpoint.store().item(collection, id).await?.ok_or_else(|| none(id))?;
+    let found = hub.endpoint.store().item(&collection.name, id).await?;
+    let stored = found.ok_or_else(|| none(id))?;
+    if is_draft(&stored.item.winner.payload) {
+        check_is_seen(call, collection, id)?;
+    }
     if stored.item.winner.deleted { Err(gone()) } else { Ok(stored) }
+}
+
+/// A draft is there for those who may edit, where the collection honours drafts (RFC 5023 13.1.1).
+pub(crate) fn check_is_seen(
+    call: &Call,
+    collection: &Collection,
+    id: &ItemId,
+) -> Result<(), Problem> {
+    let edits = call.principal.role(&collection.name) >= Some(Role::Editor);
+    if edits || !settings(collection)?.drafts { Ok(()) } else { Err(none(id)) }
+}
+
+/// Who wrote an entry that does not say so: who sends it, else this hub.
+pub(crate) async fn author(hub: &Hub, call: &Call) -> Result<String, Problem> {
+    match call.principal.user() {
+        Some(user) => Ok(user.to_string()),
+        None => Ok(hub.endpoint.identity().await?.name.to_string()),
+    }
 }
 
 pub(crate) fn none(id: &ItemId) -> Problem {

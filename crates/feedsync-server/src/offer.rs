@@ -31,12 +31,13 @@ pub(crate) async fn incorporate(
     let collection = call.collection(&hub).await?;
     let format = format_of_body(&call.headers)?;
     let (_turn, bytes) = submissions::read(&hub, &call.headers, body).await?;
-    take(&hub, &collection, format, bytes).await
+    take(&hub, &call, &collection, format, bytes).await
 }
 
 /// Incorporates a feed that was read.
 pub(crate) async fn take(
     hub: &Hub,
+    call: &Call,
     collection: &Collection,
     format: Format,
     bytes: Vec<u8>,
@@ -60,9 +61,9 @@ pub(crate) async fn take(
     }
     let name = &collection.name;
     let ids = reading.feed.items.iter().map(|item| item.id.clone()).collect();
-    limits::items(&hub, &collection, ids).await?;
+    limits::items(hub, collection, ids).await?;
     let report =
-        call.endpoint(&hub).incorporate(name, Source::Offered, reading.feed.items, None).await?;
+        call.endpoint(hub).incorporate(name, Source::Offered, reading.feed.items, None).await?;
     hub.metrics.merged(&report.counts, reading.refused.len());
     let (before, after) = (before(&report), report.collection.last);
     if report.collection.sent >= before

@@ -6,10 +6,11 @@
 //! the coding in which a client read the member (H9), make no edit stale.
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use feedsync::{Item, Payload, Update};
 use feedsync_endpoint::{Guard, Settings, Standing, standing};
+use feedsync_formats::http_date;
 use feedsync_store::{Collection, StoredItem};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
@@ -146,7 +147,6 @@ pub(crate) fn required(tag: &EntityTag) -> Problem {
 
 /// When a member last changed here, for `Last-Modified` (H7).
 pub(crate) fn last_modified(stored: &StoredItem) -> HeaderValue {
-    let time = UNIX_EPOCH + Duration::from_secs(stored.edited.micros() / 1_000_000);
-    HeaderValue::from_str(&httpdate::fmt_http_date(time))
-        .unwrap_or(HeaderValue::from_static("Thu, 01 Jan 1970 00:00:00 GMT"))
+    let second = stored.edited.timestamp().map(http_date).unwrap_or_default();
+    HeaderValue::from_str(&second).unwrap_or(HeaderValue::from_static(""))
 }

@@ -193,6 +193,7 @@ async fn a_stale_edit_is_refused_with_the_current_tag_and_changes_nothing() {
     let beside = [("if-match", &*current), old];
     expect(put(&hub, &address, &beside, now.replace("two", "four")).await, StatusCode::OK).await;
     let late = ("if-unmodified-since", "Fri, 01 Jan 2038 00:00:00 GMT");
+    let now = body(hub.get(&address).await).await;
     expect(put(&hub, &address, &[late], now).await, StatusCode::OK).await;
     let any = [("if-match", "*")];
     let gone = hub.call(Method::DELETE, &address, &any).await;
