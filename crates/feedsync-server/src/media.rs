@@ -24,7 +24,6 @@ use crate::call::Call;
 use crate::compression::AsSent;
 use crate::create::Named;
 use crate::document::nothing;
-use crate::{face, limits};
 use crate::hub::Hub;
 use crate::members::{author, found, gone, id, insert, none, whole};
 use crate::preconditions::{Conditions, required, settings};
@@ -34,6 +33,7 @@ use crate::range::{Asked, asked};
 use crate::slug;
 use crate::submissions::{atom_type, media_type, not_taken};
 use crate::validators::{Condition, EntityTag, failed};
+use crate::{face, limits};
 
 /// Creates a media resource with its media link entry.
 pub(crate) async fn create(

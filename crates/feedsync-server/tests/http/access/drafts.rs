@@ -25,7 +25,10 @@ async fn a_draft_is_seen_by_editors_alone_and_where_there_are_none_by_all() {
         assert_eq!(made.status(), StatusCode::CREATED);
         let member = path(text(&made, "location")).to_owned();
         let told = body(made).await;
-        assert!(told.contains("<name>eddy</name>") && told.contains("<x/></app:control>"), "{told}");
+        assert!(
+            told.contains("<name>eddy</name>") && told.contains("<x/></app:control>"),
+            "{told}"
+        );
         assert_eq!(world.get(&member, &editor).await, 200);
         assert_eq!(world.get(&format!("{member}/conflicts"), &editor).await, 200);
         assert_eq!(world.get(&member, &reader).await, seen, "{collection}");
