@@ -207,15 +207,15 @@ impl Endpoint {
 }
 
 /// An edited item on its way into the store.
-struct Change {
-    item: Item<Payload>,
-    signature: Signature,
-    created_here: bool,
-    origin: Origin,
+pub(crate) struct Change {
+    pub(crate) item: Item<Payload>,
+    pub(crate) signature: Signature,
+    pub(crate) created_here: bool,
+    pub(crate) origin: Origin,
 }
 
 impl Change {
-    fn writes(self) -> Result<(Vec<Write>, Item<Payload>), EndpointError> {
+    pub(crate) fn writes(self) -> Result<(Vec<Write>, Item<Payload>), EndpointError> {
         check_conflicts(&self.item).map_err(EditFailure::from)?;
         check_bytes(&self.item).map_err(EditFailure::from)?;
         let mut writes = Vec::with_capacity(2);
@@ -231,7 +231,7 @@ impl Change {
 }
 
 /// Applies an edit; where its line is spent for this item, with a fresh line.
-fn apply<E>(
+pub(crate) fn apply<E>(
     snapshot: &Snapshot,
     item: &mut Item<Payload>,
     signature: Signature,

@@ -10,8 +10,9 @@ use feedsync::{Format, Payload};
 use crate::compose::{fits_xml, push_attribute};
 use crate::json::{Kind, Node, push_string};
 use crate::options::{Limits, Mode};
-use crate::payload::OWN;
-use crate::xml::{Element, Namespace, Tree};
+use crate::payload::{OWN, with_end};
+use crate::server_parts::without_children;
+use crate::xml::{Element, Namespace, Namespaces, Tree};
 
 const ELEMENT: &str = "blob";
 const MEMBER: &str = "fs:blobs";
@@ -35,6 +36,14 @@ pub fn blobs(payload: &Payload) -> Vec<Blob> {
         Format::Json => in_object(&payload.text),
         _ => in_element(&payload.text),
     }
+}
+
+/// The payload with a blob in the place of all that it named; of an Atom entry.
+pub fn with_blob(payload: &Payload, blob: &Blob) -> Payload {
+    let is_blob = |child: Element<'_, '_>, _: &Namespaces<'_>| child.is(Namespace::OWN, ELEMENT);
+    let rest = without_children(payload, is_blob);
+    let text = rest.as_ref().map_or(&*payload.text, |rest| &*rest.text);
+    Payload { text: with_end(text, &element(blob)).into(), ..payload.clone() }
 }
 
 /// The list as a projection into that format carries it; empty for none.

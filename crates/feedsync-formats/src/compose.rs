@@ -35,7 +35,7 @@ pub(crate) fn compose_with(format: Format, entry: &Entry, extension: &str) -> Pa
 }
 
 /// `<name>text</name>`, or nothing for absent text.
-fn push_element(out: &mut String, name: &str, text: Option<&str>) {
+pub(crate) fn push_element(out: &mut String, name: &str, text: Option<&str>) {
     if let Some(text) = text {
         out.push('<');
         out.push_str(name);
@@ -124,7 +124,7 @@ fn is_xml(media_type: &str) -> bool {
 }
 
 /// Whether the text is an absolute IRI.
-fn is_iri(text: &str) -> bool {
+pub fn is_iri(text: &str) -> bool {
     iri_string::types::IriStr::new(text).is_ok()
 }
 

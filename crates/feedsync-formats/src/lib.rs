@@ -38,6 +38,7 @@ mod rss;
 mod served;
 mod server_parts;
 pub mod sse;
+mod submission;
 mod sync;
 mod truncate;
 mod write;
@@ -47,9 +48,9 @@ pub use app::{
     AppCategories, AppCollection, CATEGORIES_TYPE, SERVICE_TYPE, categories_document,
     service_document,
 };
-pub use blobs::{Blob, blobs};
 pub use categories::{CategoryList, read_categories};
-pub use compose::compose;
+pub use blobs::{Blob, blobs, with_blob};
+pub use compose::{compose, is_iri};
 pub use control::is_draft;
 pub use date::to_rfc822 as http_date;
 pub use diagnostic::{Diagnostic, Position, ReadError, Severity};
@@ -66,5 +67,8 @@ pub use reading::{Reading, Refused};
 pub use revise::{ReviseError, Revision, revise};
 pub use served::{MediaParts, ServerParts, media, slug, with_server_parts};
 pub use server_parts::{without_served, without_server_parts};
+pub use submission::{
+    Claim, Completion, Fill, Submission, SubmissionError, Terms, complete, read_submission, terms,
+};
 pub use truncate::truncate;
-pub use write::FeedWriter;
+pub use write::{FeedWriter, entry_document};

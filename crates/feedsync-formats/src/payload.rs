@@ -274,6 +274,16 @@ impl<'t> PayloadTag<'t> {
     }
 }
 
+/// A canonical text with more content at its end, standing alone.
+pub(crate) fn with_end(text: &str, end: &str) -> String {
+    if end.is_empty() {
+        return text.to_owned();
+    }
+    let mut out = String::with_capacity(text.len() + end.len() + 8);
+    write(&mut out, text, &PayloadTag::read(text), &Default::None, |out, _| out.push_str(end));
+    out
+}
+
 /// Appends a canonical text with more content at its end, for a place with that default namespace.
 /// `fill` is told the default namespace inside the element.
 pub(crate) fn write(

@@ -127,7 +127,11 @@ impl Items {
 }
 
 /// The canonical text of an item without `sx:sync` and, of an outline, without those in it.
-fn payload<'a>(format: Format, element: Element<'_, 'a>, context: &Context<'a>) -> Payload {
+pub(crate) fn payload<'a>(
+    format: Format,
+    element: Element<'_, 'a>,
+    context: &Context<'a>,
+) -> Payload {
     let is_apart = |child: &Element<'_, 'a>| {
         child.is(Namespace::FEEDSYNC, "sync")
             || (format == Format::Opml && child.is(Namespace::NONE, "outline"))

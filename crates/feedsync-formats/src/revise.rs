@@ -58,10 +58,10 @@ pub fn revise(payload: &Payload, revision: &Revision) -> Result<Payload, ReviseE
 
 /// Replacements in one text.
 #[derive(Debug, Default)]
-struct Edits(Vec<(Range<usize>, String)>);
+pub(crate) struct Edits(Vec<(Range<usize>, String)>);
 
 impl Edits {
-    fn replace(&mut self, range: Range<usize>, text: String) {
+    pub(crate) fn replace(&mut self, range: Range<usize>, text: String) {
         self.0.push((range, text));
     }
 
@@ -70,7 +70,7 @@ impl Edits {
     }
 
     /// The text with all replacements made; those at one place in the order they were asked for.
-    fn apply(mut self, text: &str) -> String {
+    pub(crate) fn apply(mut self, text: &str) -> String {
         self.0.sort_by_key(|(range, _)| (range.start, range.end));
         let mut out = String::with_capacity(text.len());
         let mut end = 0;

@@ -8,7 +8,7 @@ use feedsync::{Format, Payload};
 
 use crate::blobs::{Blob, blobs};
 use crate::options::{Limits, Mode};
-use crate::payload::{self, Default, PayloadTag, push_attribute};
+use crate::payload::{push_attribute, with_end};
 use crate::server_parts::APP;
 use crate::xml::{Element, Namespace, Tree};
 
@@ -68,10 +68,7 @@ pub fn with_server_parts(payload: &Payload, parts: &ServerParts<'_>) -> Payload 
             None => {}
         }
     }
-    let mut out = String::with_capacity(text.len() + end.len() + 8);
-    let tag = PayloadTag::read(text);
-    payload::write(&mut out, text, &tag, &Default::None, |out, _| out.push_str(&end));
-    Payload { text: out.into(), ..payload.clone() }
+    Payload { text: with_end(text, &end).into(), ..payload.clone() }
 }
 
 /// The type under which one more `alternate` link does not double one of the entry's (RFC 4287

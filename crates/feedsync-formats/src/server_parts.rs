@@ -54,7 +54,7 @@ pub fn without_served(
 }
 
 /// The payload without some children, if it has such.
-fn without_children(
+pub(crate) fn without_children(
     payload: &Payload,
     leaves: impl Fn(Element<'_, '_>, &Namespaces<'_>) -> bool,
 ) -> Option<Payload> {

@@ -10,6 +10,20 @@ use crate::payload::{self, Default, FEEDSYNC, OWN, PayloadTag, push_attribute, p
 use crate::sync::{Surroundings, push_item};
 use crate::{atom, json, opml, pox, rss};
 
+/// An item as one Atom entry document, with its `sx:sync`.
+pub fn entry_document(item: &Item<Payload>) -> String {
+    let place = Surroundings {
+        format: Format::Atom,
+        default: Default::None,
+        prefix: None,
+        self_contained: false,
+    };
+    let mut out = String::from("<?xml version=\"1.0\" encoding=\"utf-8\"?>\n");
+    push_item(&mut out, item, &place, |_, _| {});
+    out.push('\n');
+    out
+}
+
 /// Writes a feed onto a `String` that the caller drains: the head once, any number of items, the end
 /// once, so that a feed of any size streams in flat memory. Outlines nest: as items they are held until
 /// the end; who has too many for that [nests](crate::nest) their places and appends them one by one.

@@ -13,11 +13,17 @@ type Worthwhile = And<And<And<SizeAbove, NotForContentType>, NotForContentType>,
 /// Tells by a response's head whether it is packed.
 type Whole = fn(StatusCode, Version, &HeaderMap, &Extensions) -> bool;
 
+/// Marks an answer that is sent as it is: its ranges and its tag are about these very bytes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct AsSent;
+
 /// Packs what is worth it: not the smallest bodies, not event streams, whose events must not wait,
 /// not blobs, which mostly are packed already, and nothing that has no body.
 pub(crate) fn layer() -> CompressionLayer<Worthwhile> {
-    let whole: Whole =
-        |status, _, _, _| status != StatusCode::NOT_MODIFIED && status != StatusCode::NO_CONTENT;
+    let whole: Whole = |status, _, _, extensions| {
+        let has_body = status != StatusCode::NOT_MODIFIED && status != StatusCode::NO_CONTENT;
+        has_body && extensions.get::<AsSent>().is_none()
+    };
     let worthwhile = SizeAbove::new(256)
         .and(NotForContentType::SSE)
         .and(NotForContentType::const_new("application/octet-stream"))

@@ -12,33 +12,38 @@ use axum::response::{IntoResponse, Response};
 use feedsync::Format;
 use feedsync_endpoint::{ItemOutcome, Report, Source};
 use feedsync_formats::{ReadOptions, Reading, Refused, detect};
-use feedsync_store::Number;
+use feedsync_store::{Collection, Number};
 use http::{HeaderValue, header};
 use serde_json::{Value, json};
 
-use crate::body;
 use crate::call::Call;
 use crate::hub::Hub;
 use crate::limits;
 use crate::negotiation::format_of_body;
 use crate::problem::Problem;
+use crate::submissions;
 
 pub(crate) async fn incorporate(
     State(hub): State<Hub>,
     call: Call,
     body: Body,
 ) -> Result<Response, Problem> {
-    let limits = hub.config.limits;
     let collection = call.collection(&hub).await?;
     let format = format_of_body(&call.headers)?;
-    let coding = body::coding(&call.headers)?;
-    let _turn = body::turn(&hub).await?;
-    let bytes = body::read(&hub, &call.headers, body, limits.body_bytes).await?;
+    let (_turn, bytes) = submissions::read(&hub, &call.headers, body).await?;
+    take(&hub, &call, &collection, format, bytes).await
+}
+
+/// Incorporates a feed that was read.
+pub(crate) async fn take(
+    hub: &Hub,
+    call: &Call,
+    collection: &Collection,
+    format: Format,
+    bytes: Vec<u8>,
+) -> Result<Response, Problem> {
+    let limits = hub.config.limits;
     let read = tokio::task::spawn_blocking(move || {
-        let bytes = match coding {
-            body::Coding::Identity => bytes,
-            body::Coding::Gzip => body::unpack(&bytes, limits.body_bytes)?,
-        };
         let mut options = ReadOptions::strict();
         options.limits.bytes = limits.body_bytes;
         // Every other format may come as plain XML too; its items are then of that format.
@@ -56,9 +61,9 @@ pub(crate) async fn incorporate(
     }
     let name = &collection.name;
     let ids = reading.feed.items.iter().map(|item| item.id.clone()).collect();
-    limits::items(&hub, &collection, ids).await?;
+    limits::items(hub, collection, ids).await?;
     let report =
-        call.endpoint(&hub).incorporate(name, Source::Offered, reading.feed.items, None).await?;
+        call.endpoint(hub).incorporate(name, Source::Offered, reading.feed.items, None).await?;
     hub.metrics.merged(&report.counts, reading.refused.len());
     let (before, after) = (before(&report), report.collection.last);
     if report.collection.sent >= before

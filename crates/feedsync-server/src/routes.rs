@@ -12,6 +12,7 @@ use crate::hub::Hub;
 use crate::negotiation::suffix;
 use crate::{blobs, changes, complete, events, health, index, limits, listing, metrics, offer};
 use crate::{collection, service};
+use crate::{conflicts, create, media, members};
 
 /// What a method of a route demands of who asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -62,8 +63,16 @@ pub(crate) fn table() -> Vec<Route> {
         route("/collections", get(index::list), &[(Method::GET, Resource)]),
         route(
             "/collections/{collection}",
-            get(listing::read).put(collection::write).delete(collection::remove),
-            &[(Method::GET, Read), (Method::PUT, Create), (Method::DELETE, Own)],
+            get(listing::read)
+                .post(create::create)
+                .put(collection::write)
+                .delete(collection::remove),
+            &[
+                (Method::GET, Read),
+                (Method::POST, Edit),
+                (Method::PUT, Create),
+                (Method::DELETE, Own),
+            ],
         ),
         route(
             "/collections/{collection}/settings",
@@ -77,6 +86,26 @@ pub(crate) fn table() -> Vec<Route> {
             &[(Method::GET, Read)],
         ),
         route("/collections/{collection}/events", get(events::follow), &[(Method::GET, Follow)]),
+        route(
+            "/collections/{collection}/items/{id}",
+            get(members::read).put(members::replace).delete(members::delete),
+            &[(Method::GET, Read), (Method::PUT, Edit), (Method::DELETE, Edit)],
+        ),
+        route(
+            "/collections/{collection}/items/{id}/as/{name}",
+            get(members::named),
+            &[(Method::GET, Read)],
+        ),
+        route(
+            "/collections/{collection}/items/{id}/conflicts",
+            get(conflicts::read).post(conflicts::resolve),
+            &[(Method::GET, Read), (Method::POST, Edit)],
+        ),
+        route(
+            "/collections/{collection}/items/{id}/media/{name}",
+            get(media::read).put(media::replace).delete(media::delete),
+            &[(Method::GET, Read), (Method::PUT, Edit), (Method::DELETE, Edit)],
+        ),
         route(
             "/blobs/{sha256}",
             get(blobs::read).put(blobs::write),

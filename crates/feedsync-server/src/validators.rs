@@ -33,16 +33,22 @@ impl EntityTag {
     pub(crate) fn of(parts: &[&str]) -> Self {
         let mut hash = Sha256::new();
         hash.update(env!("CARGO_PKG_VERSION"));
-        for part in parts {
-            hash.update((part.len() as u64).to_be_bytes());
-            hash.update(part);
-        }
-        Self(hash.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect())
+        Self(self::hash(hash, parts))
     }
 
-    /// The tag with this text, of letters and digits: a name of the bytes themselves.
+    /// The tag with this text, of letters, digits and dots, which names the bytes.
     pub(crate) fn named(text: String) -> Self {
         Self(text)
+    }
+
+    /// The tag of a state that stays the same whichever version of this program writes it.
+    pub(crate) fn of_state(parts: &[&str]) -> Self {
+        Self(hash(Sha256::new(), parts))
+    }
+
+    /// Its text, without quotes.
+    pub(crate) fn text(&self) -> &str {
+        &self.0
     }
 
     /// As the header has it.
@@ -75,6 +81,14 @@ impl EntityTag {
     }
 }
 
+fn hash(mut hash: Sha256, parts: &[&str]) -> String {
+    for part in parts {
+        hash.update((part.len() as u64).to_be_bytes());
+        hash.update(part);
+    }
+    hash.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// The answer to a condition that failed: 412 with the current tag (H12).
 pub(crate) fn failed(tag: &EntityTag) -> Problem {
     Problem::new(
@@ -93,13 +107,17 @@ pub(crate) fn packed(tag: &HeaderValue) -> Option<HeaderValue> {
 }
 
 /// One element of a list of tags; without a text it is `*`.
-struct Listed {
-    weak: bool,
-    opaque: Option<String>,
+#[derive(Debug)]
+pub(crate) struct Listed {
+    pub(crate) weak: bool,
+    pub(crate) opaque: Option<String>,
 }
 
 /// The tags of a header, up to the first that cannot be read.
-fn listed(headers: &HeaderMap, name: header::HeaderName) -> impl Iterator<Item = Listed> {
+pub(crate) fn listed(
+    headers: &HeaderMap,
+    name: header::HeaderName,
+) -> impl Iterator<Item = Listed> {
     let mut tags = Vec::new();
     for value in headers.get_all(name) {
         let mut rest = value.to_str().unwrap_or_default();

@@ -1,5 +1,6 @@
 //! Who may do what: every route, method and caller, from the route table, on both stores.
 
+mod drafts;
 mod matrix;
 mod signing_in;
 mod world;

@@ -30,7 +30,8 @@ async fn every_route_answers_its_methods_and_names_them() {
     ];
     for suffix in ["", ".atom", ".rss", ".opml", ".json", ".xml"] {
         let changes = format!("/collections/notes/changes{suffix}");
-        routes.push((format!("/collections/notes{suffix}"), "DELETE, GET, HEAD, OPTIONS, PUT"));
+        let allow = "DELETE, GET, HEAD, OPTIONS, POST, PUT";
+        routes.push((format!("/collections/notes{suffix}"), allow));
         routes.push((changes, "GET, HEAD, OPTIONS, POST"));
         routes.push((format!("/collections/notes/complete{suffix}"), "GET, HEAD, OPTIONS"));
     }

@@ -154,7 +154,8 @@ fn filled(path: &str, target: &str, world: &World) -> String {
     let filled = path
         .replace("{collection}", target)
         .replace("{sha256}", &world.blob.to_string())
-        .replace("{id}", "a");
+        .replace("{id}", "a")
+        .replace("{name}", "n");
     assert!(!filled.contains('{'), "say here what stands in {path}");
     filled
 }

@@ -1,0 +1,134 @@
+//! `GET|POST /collections/{c}/items/{id}/conflicts`: the versions of an item side by side, and the
+//! decision about them (FeedSync 3.4).
+//!
+//! The answer names each version by its place, `"winner"` or a number, shows it as an entry, and gives the
+//! `base` of a decision: `{"base", "resolve": [n] | "all", "keep": "winner" | n | {"content": ENTRY}}`.
+//! A decision on versions that are no longer those is refused with 412, since its places would mean others.
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use feedsync::{Format, Item, Keep, Payload, Resolution, Resolved, Version};
+use feedsync_endpoint::Member;
+use feedsync_formats::{
+    ReadOptions, Submission, SubmissionError, is_draft, project, read_submission, without_served,
+};
+use http::{HeaderValue, StatusCode, header};
+use serde_json::{Value, json};
+
+use crate::answers::SMALL;
+use crate::call::Call;
+use crate::document::nothing;
+use crate::face;
+use crate::hub::Hub;
+use crate::members::{check_is_seen, id, whole};
+use crate::preconditions::tag_of_all;
+use crate::problem::Problem;
+use crate::submissions;
+use crate::validators::failed;
+
+pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
+    let collection = call.collection(&hub).await?;
+    let stored = hub.endpoint.item(&collection.name, &id(&call)?).await?;
+    let item = &stored.item;
+    if item.versions().any(|version| is_draft(&version.payload)) {
+        check_is_seen(&call, &collection, &item.id)?;
+    }
+    let turn = hub.answers.turn().await?;
+    let conflicts = item.conflicts.iter().enumerate();
+    let versions: Vec<_> = std::iter::once(shown(item, &item.winner, Value::from("winner")))
+        .chain(conflicts.map(|(place, version)| shown(item, version, Value::from(place))))
+        .collect();
+    let tag = tag_of_all(item);
+    let answer = json!({ "id": item.id.as_str(), "base": tag.text(), "versions": versions });
+    let body = answer.to_string().into_bytes();
+    let place = turn.end(body.len() > SMALL)?;
+    let headers = [
+        (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
+        (header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache")),
+        (header::ETAG, tag.value()),
+    ];
+    Ok((headers, place.hold(body)).into_response())
+}
+
+/// A version at its place.
+fn shown(item: &Item<Payload>, version: &Version<Payload>, place: Value) -> Value {
+    let dot = version.dot();
+    json!({
+        "version": place,
+        "deleted": version.deleted,
+        "updates": version.updates.get(),
+        "when": dot.when().map(|when| when.to_string()),
+        "by": dot.by().map(|by| by.as_str()),
+        "entry": &*project(&item.id, version, Format::Atom).text,
+    })
+}
+
+pub(crate) async fn resolve(
+    State(hub): State<Hub>,
+    call: Call,
+    body: Body,
+) -> Result<Response, Problem> {
+    let collection = call.collection(&hub).await?;
+    let (name, id) = (collection.name, id(&call)?);
+    let kind = submissions::media_type(&call.headers).unwrap_or_default();
+    let essence = kind.split(';').next().unwrap_or_default().trim();
+    if !essence.eq_ignore_ascii_case("application/json") {
+        return Err(submissions::not_taken(kind, HeaderValue::from_static("application/json")));
+    }
+    let (_turn, bytes) = submissions::read(&hub, &call.headers, body).await?;
+    let decision: Value = serde_json::from_slice(&bytes)
+        .map_err(|error| Problem::bad_request(format!("the body is not JSON: {error}")))?;
+    let stored = hub.endpoint.item(&name, &id).await?;
+    let tag = tag_of_all(&stored.item);
+    if decision["base"] != tag.text() {
+        return Err(failed(&tag));
+    }
+    let keep = keep(&decision["keep"], |href| face::is_own_page(&name, &id, href))?;
+    let resolution = Resolution { resolved: resolved(&decision["resolve"])?, keep };
+    call.endpoint(&hub).resolve(&name, &stored.item, resolution).await?;
+    let stored = hub.endpoint.item(&name, &id).await?;
+    if stored.item.winner.deleted {
+        return Ok((StatusCode::NO_CONTENT, nothing()).into_response());
+    }
+    let collection = hub.endpoint.collection(&name).await?;
+    Ok(whole(StatusCode::OK, &call, &Member { collection, stored }))
+}
+
+fn resolved(value: &Value) -> Result<Resolved, Problem> {
+    if value == "all" {
+        return Ok(Resolved::All);
+    }
+    let places = value.as_array().and_then(|list| list.iter().map(place).collect());
+    places.map(Resolved::Some).ok_or_else(|| {
+        Problem::bad_request("\"resolve\" is \"all\" or a list of numbers of conflicts")
+    })
+}
+
+fn keep(value: &Value, is_own_page: impl Fn(&str) -> bool) -> Result<Keep<Payload>, Problem> {
+    if value == "winner" {
+        return Ok(Keep::Winner);
+    }
+    if let Some(place) = place(value) {
+        return Ok(Keep::Conflict(place));
+    }
+    let Some(content) = value["content"].as_str() else {
+        let detail = "\"keep\" is \"winner\", the number of a conflict or {\"content\": ENTRY}";
+        return Err(Problem::bad_request(detail));
+    };
+    match read_submission(content.as_bytes(), &ReadOptions::strict()) {
+        Ok(Submission::Entry { payload, .. }) => {
+            let payload = without_served(&payload, is_own_page, false);
+            Ok(Keep::Content { payload, deleted: Some(false) })
+        }
+        Ok(Submission::Feed) => Err(Problem::bad_request("the content is a feed, not an entry")),
+        Err(SubmissionError::Read(error)) => Err(error.into()),
+        Err(SubmissionError::Invalid { position, message }) => {
+            Err(Problem::bad_request(message).at(position))
+        }
+    }
+}
+
+fn place(value: &Value) -> Option<usize> {
+    value.as_u64().and_then(|place| usize::try_from(place).ok())
+}

@@ -1,0 +1,189 @@
+//! `POST /collections/{c}`: creates a member (RFC 5023 9.2), or a media resource with its media link
+//! entry (9.6); a feed is merged as at `/changes` (C-A3).
+//!
+//! The answer is 201 with the member whole. A client's `atom:id` is kept; one that a live member with
+//! other content has gives way to a new one, which the answer tells. The same entry again, by its id and
+//! content or by its `Idempotency-Key`, gets the first answer again and makes nothing (A32). A deleted
+//! member of that id comes back (3.2).
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use feedsync::{Format, ItemId, Payload};
+use feedsync_endpoint::{NewMember, Settings};
+use feedsync_formats::{Completion, Fill, Submission, complete, is_iri, terms, without_served};
+use feedsync_store::{Collection, Digest, Moment, StoredItem};
+use http::{HeaderValue, StatusCode};
+
+use crate::call::Call;
+use crate::hub::Hub;
+use crate::preconditions::settings;
+use crate::problem::Problem;
+use crate::submissions::{self, AtomType, atom_type, media_type, not_taken};
+use crate::{face, limits, media, members, offer, slug};
+
+pub(crate) async fn create(
+    State(hub): State<Hub>,
+    call: Call,
+    body: Body,
+) -> Result<Response, Problem> {
+    let collection = call.collection(&hub).await?;
+    let settings = settings(&collection)?;
+    let kind = media_type(&call.headers).unwrap_or_default().to_owned();
+    match atom_type(&kind) {
+        Some(AtomType::Feed) => {
+            let (_turn, bytes) = submissions::read(&hub, &call.headers, body).await?;
+            offer::take(&hub, &call, &collection, Format::Atom, bytes).await
+        }
+        Some(says) => {
+            let (_turn, bytes) = submissions::read(&hub, &call.headers, body).await?;
+            match submissions::parse(&hub, bytes.clone()).await? {
+                Submission::Feed if says == AtomType::Either => {
+                    offer::take(&hub, &call, &collection, Format::Atom, bytes).await
+                }
+                Submission::Feed => {
+                    let detail = "the body is a feed, its media type says that it is an entry";
+                    Err(Problem::bad_request(detail))
+                }
+                Submission::Entry { payload, .. } => {
+                    entry(&hub, &call, &collection, &settings, payload, &bytes).await
+                }
+            }
+        }
+        None if settings.accept.iter().any(|range| !range.is_entry() && range.takes(&kind)) => {
+            media::create(&hub, &call, &collection, &kind, body).await
+        }
+        None => Err(refused(&settings, &kind)),
+    }
+}
+
+/// Nothing may be created here, or not of this type (A5, A7).
+fn refused(settings: &Settings, kind: &str) -> Problem {
+    if settings.accept.is_empty() {
+        return Problem::new(
+            StatusCode::FORBIDDEN,
+            "read-only",
+            "Nothing is created here",
+            "this collection accepts nothing",
+        );
+    }
+    let accept: Vec<_> = settings.accept.iter().map(|range| range.as_str()).collect();
+    let accept = HeaderValue::from_str(&accept.join(", "));
+    not_taken(kind, accept.unwrap_or(members::ENTRY))
+}
+
+async fn entry(
+    hub: &Hub,
+    call: &Call,
+    collection: &Collection,
+    settings: &Settings,
+    payload: Payload,
+    bytes: &[u8],
+) -> Result<Response, Problem> {
+    if !settings.accept.iter().any(|range| range.is_entry()) {
+        return Err(refused(settings, media_type(&call.headers).unwrap_or_default()));
+    }
+    submissions::check_categories(settings, &payload)?;
+    let payload = without_served(&payload, |_| false, false);
+    let named = Named::of(hub, call, collection, terms(&payload).id, bytes)?;
+    let author = members::author(hub, call).await?;
+    let slug = slug::asked(&call.headers);
+    let new = named.member(move |iri, now, like| {
+        let now = face::edited(now);
+        let was = like.map(|like| terms(&like.item.winner.payload)).unwrap_or_default();
+        let completion = Completion {
+            id: Fill::Always(iri),
+            updated: Fill::Missing(was.updated.as_deref().unwrap_or(&now)),
+            published: Some(Fill::Missing(was.published.as_deref().unwrap_or(&now))),
+            author: &author,
+            slug: slug.as_deref(),
+            title: "",
+            summary: None,
+        };
+        complete(&payload, &completion)
+    });
+    limits::items(hub, collection, vec![new.id.clone()]).await?;
+    let member = call.endpoint(hub).create_member(&collection.name, new).await?;
+    Ok(members::whole(StatusCode::CREATED, call, &member))
+}
+
+/// The ids that a new member may get.
+pub(crate) struct Named {
+    iri: String,
+    id: ItemId,
+    repeats: bool,
+    spare: String,
+}
+
+impl Named {
+    /// By what the client says: its own id, else what its `Idempotency-Key` and the content make, else
+    /// a new one.
+    pub(crate) fn of(
+        hub: &Hub,
+        call: &Call,
+        collection: &Collection,
+        own: Option<String>,
+        content: &[u8],
+    ) -> Result<Self, Problem> {
+        let uuid = || format!("urn:uuid:{}", hub.endpoint.environment().uuid());
+        let key = call.headers.get("idempotency-key").map(HeaderValue::as_bytes);
+        let repeats = own.is_none() && key.is_some();
+        let iri = match (own, key) {
+            (Some(own), _) if is_iri(&own) => own,
+            (Some(own), _) => {
+                let detail = format!("an atom:id is an absolute IRI, not {own:?} (RFC 4287 4.2.6)");
+                return Err(Problem::bad_request(detail));
+            }
+            (None, Some(key)) => {
+                let user = call.principal.user().map(|user| user.as_str()).unwrap_or_default();
+                derived(&[collection.feed_id.as_bytes(), user.as_bytes(), key, content])
+            }
+            (None, None) => uuid(),
+        };
+        let id = ItemId::encoded(&iri)
+            .map_err(|error| Problem::bad_request(format!("the atom:id: {error}")))?;
+        Ok(Self { iri, id, repeats, spare: uuid() })
+    }
+
+    /// The member, its payload made for the IRI that it gets.
+    pub(crate) fn member(
+        self,
+        compose: impl Fn(&str, Moment, Option<&StoredItem>) -> Payload + Send + 'static,
+    ) -> NewMember {
+        let Self { iri, id, repeats, spare } = self;
+        let other =
+            ItemId::encoded(&spare).unwrap_or_else(|_| unreachable!("a UUID is an identifier"));
+        let wanted = id.clone();
+        NewMember {
+            id,
+            repeats,
+            spare: other,
+            compose: Box::new(move |id, now, like| {
+                compose(if *id == wanted { &iri } else { &spare }, now, like)
+            }),
+        }
+    }
+}
+
+/// A UUID that these parts make, always the same (RFC 9562 5.8).
+fn derived(parts: &[&[u8]]) -> String {
+    let mut bytes = Vec::new();
+    for part in parts {
+        bytes.extend_from_slice(&(part.len() as u64).to_be_bytes());
+        bytes.extend_from_slice(part);
+    }
+    let mut uuid = [0; 16];
+    uuid.copy_from_slice(&Digest::of(&bytes).as_bytes()[..16]);
+    uuid[6] = uuid[6] & 0x0f | 0x80;
+    uuid[8] = uuid[8] & 0x3f | 0x80;
+    let hex: String = uuid.iter().map(|byte| format!("{byte:02x}")).collect();
+    let part = |from: usize, to: usize| &hex[from..to];
+    format!(
+        "urn:uuid:{}-{}-{}-{}-{}",
+        part(0, 8),
+        part(8, 12),
+        part(12, 16),
+        part(16, 20),
+        part(20, 32)
+    )
+}

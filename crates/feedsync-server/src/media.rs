@@ -1,0 +1,260 @@
+//! Media (RFC 5023 9.6): `POST` of what is no entry, and `GET|PUT|DELETE` of
+//! `/collections/{c}/items/{id}/media/{name}`.
+//!
+//! A media resource and its media link entry are one item: an Atom entry that names one blob. So they
+//! have one fate and one history, and each edit of either is one update (C-A8). The media's tag is their
+//! digest, so that a new title leaves it as it is. The name in the address is for people.
+//!
+//! What others uploaded is hostile: it is served as what it was sent as, never guessed, in a sandbox, and
+//! what a browser would run is offered for download only (A57).
+
+use axum::Extension;
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use feedsync::{Format, Payload};
+use feedsync_endpoint::{Guard, MemberChange, MemberEdit};
+use feedsync_formats::{Blob, Completion, Fill, complete, media, with_blob};
+use feedsync_store::{Collection, Digest, StoredItem};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+
+use crate::answers::SMALL;
+use crate::body::{self, Coding};
+use crate::call::Call;
+use crate::compression::AsSent;
+use crate::create::Named;
+use crate::document::nothing;
+use crate::hub::Hub;
+use crate::members::{author, found, gone, id, insert, none, whole};
+use crate::preconditions::{Conditions, required, settings};
+use crate::problem::Problem;
+use crate::query::encoded;
+use crate::range::{Asked, asked};
+use crate::slug;
+use crate::submissions::{atom_type, media_type, not_taken};
+use crate::validators::{Condition, EntityTag, failed};
+use crate::{face, limits};
+
+/// Creates a media resource with its media link entry.
+pub(crate) async fn create(
+    hub: &Hub,
+    call: &Call,
+    collection: &Collection,
+    kind: &str,
+    body: Body,
+) -> Result<Response, Problem> {
+    let name = slug::asked(&call.headers).unwrap_or_else(|| "media".to_owned());
+    let blob = upload(hub, call, body, &name, kind).await?;
+    let content = [&blob.sha256[..], kind.as_bytes(), name.as_bytes()].concat();
+    let named = Named::of(hub, call, collection, None, &content)?;
+    let author = author(hub, call).await?;
+    let new = named.member(move |iri, now, _| {
+        let now = face::edited(now);
+        let completion = Completion {
+            id: Fill::Always(iri),
+            updated: Fill::Always(&now),
+            published: Some(Fill::Always(&now)),
+            author: &author,
+            slug: None,
+            title: &blob.name,
+            summary: Some(&blob.name),
+        };
+        let entry = Payload::new(Format::Atom, "<entry xmlns=\"http://www.w3.org/2005/Atom\"/>");
+        with_blob(&complete(&entry, &completion), &blob)
+    });
+    limits::items(hub, collection, vec![new.id.clone()]).await?;
+    let member = call.endpoint(hub).create_member(&collection.name, new).await?;
+    Ok(whole(StatusCode::CREATED, call, &member))
+}
+
+pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
+    let collection = call.collection(&hub).await?;
+    let stored = found(&hub, &call, &collection, &id(&call)?).await?;
+    let blob = blob_of(&stored)?;
+    let digest = Digest::from_bytes(blob.sha256);
+    let tag = EntityTag::named(digest.to_string());
+    let turn = hub.answers.turn().await?;
+    match tag.weigh(&call.headers) {
+        Condition::Proceed => {}
+        Condition::Failed => return Err(failed(&tag)),
+        Condition::NotModified(held) => {
+            let mut headers = headers(&blob, &tag);
+            headers.insert(header::ETAG, held);
+            return Ok((StatusCode::NOT_MODIFIED, headers, nothing()).into_response());
+        }
+    }
+    let bytes = hub.endpoint.store().blob(digest).await?;
+    let bytes = bytes.ok_or_else(|| Problem::not_found("the media have not come to this hub"))?;
+    let mut headers = headers(&blob, &tag);
+    let (status, bytes) = match asked(&call.headers, &tag, bytes.len()) {
+        Asked::Whole => (StatusCode::OK, bytes),
+        Asked::Part(range) => {
+            let place = format!("bytes {}-{}/{}", range.start, range.end - 1, bytes.len());
+            insert(&mut headers, header::CONTENT_RANGE, &place);
+            (StatusCode::PARTIAL_CONTENT, bytes[range].to_vec())
+        }
+        Asked::Nothing => return Err(not_there(bytes.len())),
+    };
+    let place = turn.end(bytes.len() > SMALL)?;
+    Ok((status, headers, Extension(AsSent), place.hold(bytes)).into_response())
+}
+
+pub(crate) async fn replace(
+    State(hub): State<Hub>,
+    call: Call,
+    body: Body,
+) -> Result<Response, Problem> {
+    let collection = call.collection(&hub).await?;
+    let id = id(&call)?;
+    let settings = settings(&collection)?;
+    let stored = found(&hub, &call, &collection, &id).await?;
+    let old = blob_of(&stored)?;
+    let kind = media_type(&call.headers).unwrap_or_default();
+    let taken = |range: &feedsync_endpoint::MediaRange| !range.is_entry() && range.takes(kind);
+    if atom_type(kind).is_some() || !settings.accept.iter().any(taken) {
+        let accept: Vec<_> = settings.accept.iter().map(|range| range.as_str()).collect();
+        let accept = HeaderValue::from_str(&accept.join(", "));
+        return Err(not_taken(kind, accept.unwrap_or(HeaderValue::from_static("*/*"))));
+    }
+    let conditions = Conditions::of(&call.headers);
+    if settings.preconditions && !conditions.name_a_version() {
+        return Err(required(&tag_of(&old)));
+    }
+    let blob = upload(&hub, &call, body, &old.name, kind).await?;
+    let new = blob.clone();
+    let change = MemberChange::Replace(Box::new(move |stored: &StoredItem, _| {
+        let payload = &stored.item.winner.payload;
+        match media(payload) {
+            None => Err(()),
+            Some(old) if Blob { name: old.name.clone(), ..new.clone() } == old => Ok(None),
+            Some(old) => Ok(Some(with_blob(payload, &Blob { name: old.name, ..new.clone() }))),
+        }
+    }));
+    match call.endpoint(&hub).edit_member(&collection.name, &id, guard(conditions), change).await? {
+        MemberEdit::Done(_) | MemberEdit::Unchanged(_) | MemberEdit::Beside(_) => {}
+        MemberEdit::Stale(member) => return Err(failed(&tag_of(&blob_of(&member.stored)?))),
+        MemberEdit::Refused(()) => return Err(no_media()),
+        MemberEdit::Gone => return Err(gone()),
+        MemberEdit::Missing => return Err(none(&id)),
+    }
+    let headers = headers(&blob, &tag_of(&blob));
+    let prefers = call.headers.get("prefer").and_then(|value| value.to_str().ok());
+    if prefers.is_some_and(|prefers| prefers.contains("return=minimal")) {
+        return Ok((StatusCode::NO_CONTENT, headers, nothing()).into_response());
+    }
+    let turn = hub.answers.turn().await?;
+    let bytes = hub.endpoint.store().blob(Digest::from_bytes(blob.sha256)).await?;
+    let bytes = bytes.ok_or_else(Problem::internal)?;
+    let place = turn.end(bytes.len() > SMALL)?;
+    Ok((headers, Extension(AsSent), place.hold(bytes)).into_response())
+}
+
+/// Removes the media with their entry: one tombstone (A54).
+pub(crate) async fn delete(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
+    let collection = call.collection(&hub).await?;
+    let id = id(&call)?;
+    let blob = blob_of(&found(&hub, &call, &collection, &id).await?)?;
+    let conditions = Conditions::of(&call.headers);
+    if settings(&collection)?.preconditions && !conditions.name_a_version() {
+        return Err(required(&tag_of(&blob)));
+    }
+    let guard = guard(conditions);
+    match call
+        .endpoint(&hub)
+        .edit_member::<()>(&collection.name, &id, guard, MemberChange::Delete)
+        .await?
+    {
+        MemberEdit::Stale(member) => Err(failed(&tag_of(&blob_of(&member.stored)?))),
+        MemberEdit::Gone => Err(gone()),
+        MemberEdit::Missing => Err(none(&id)),
+        _ => Ok((StatusCode::NO_CONTENT, nothing()).into_response()),
+    }
+}
+
+/// The guard of an edit of media: their tag is about them alone, and tells no version of the entry.
+fn guard(conditions: Conditions) -> Guard {
+    let judge = move |stored: &StoredItem| {
+        let digest = media(&stored.item.winner.payload);
+        let digest = digest.map(|blob| Digest::from_bytes(blob.sha256).to_string());
+        conditions.judge_media(stored, &digest.unwrap_or_default())
+    };
+    Guard { judge: Box::new(judge), keep_stale: false }
+}
+
+/// Reads an upload within the hub's bound and stores it under its digest; one that breaks off leaves
+/// nothing.
+async fn upload(
+    hub: &Hub,
+    call: &Call,
+    body: Body,
+    name: &str,
+    kind: &str,
+) -> Result<Blob, Problem> {
+    if body::coding(&call.headers)? != Coding::Identity {
+        return Err(Problem::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "unsupported-coding",
+            "Not a coding that is taken here",
+            "media are sent as they are",
+        )
+        .header(header::ACCEPT_ENCODING, HeaderValue::from_static("identity")));
+    }
+    let _turn = body::turn(hub).await?;
+    let bytes = body::read(hub, &call.headers, body, hub.config.limits.blob_bytes).await?;
+    let length = bytes.len() as u64;
+    let digest = hub.endpoint.store().put_blob(bytes).await?;
+    let (name, media_type) = (name.to_owned(), kind.to_owned());
+    Ok(Blob { name, media_type, length, sha256: *digest.as_bytes() })
+}
+
+fn blob_of(stored: &StoredItem) -> Result<Blob, Problem> {
+    media(&stored.item.winner.payload).ok_or_else(no_media)
+}
+
+fn no_media() -> Problem {
+    Problem::not_found("the item is not there for media")
+}
+
+fn tag_of(blob: &Blob) -> EntityTag {
+    EntityTag::named(Digest::from_bytes(blob.sha256).to_string())
+}
+
+fn headers(blob: &Blob, tag: &EntityTag) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    headers.insert(header::ETAG, tag.value());
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
+    headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
+    headers.insert(
+        header::CONTENT_SECURITY_POLICY,
+        HeaderValue::from_static("default-src 'none'; sandbox"),
+    );
+    let shown = if is_passive(&blob.media_type) { "inline" } else { "attachment" };
+    let name = encoded(&blob.name).replace(['\'', '(', ')', '*', '@', ':', ',', ';'], "_");
+    let disposition = format!("{shown}; filename*=UTF-8''{name}");
+    insert(&mut headers, header::CONTENT_DISPOSITION, &disposition);
+    insert(&mut headers, header::CONTENT_TYPE, &blob.media_type);
+    headers
+}
+
+/// Whether a browser only shows or plays it.
+fn is_passive(media_type: &str) -> bool {
+    let essence = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    match essence.split_once('/') {
+        Some(("image", kind)) => !kind.ends_with("xml"),
+        Some(("audio" | "video", _)) => true,
+        _ => essence == "text/plain",
+    }
+}
+
+fn not_there(length: usize) -> Problem {
+    let problem = Problem::new(
+        StatusCode::RANGE_NOT_SATISFIABLE,
+        "range",
+        "Not a part that there is",
+        format!("there are {length} bytes"),
+    );
+    match HeaderValue::from_str(&format!("bytes */{length}")) {
+        Ok(value) => problem.header(header::CONTENT_RANGE, value),
+        Err(_) => problem,
+    }
+}

@@ -1,0 +1,276 @@
+//! `GET|PUT|DELETE /collections/{c}/items/{id}`: a member (RFC 5023 9, 11.1).
+//!
+//! It is an Atom entry, whatever format the item has, with what this hub owns of it and the `sx:sync`
+//! that names its version. A PUT replaces it by the client's entry: what is server-owned in that is read
+//! for checks and replaced (A45), what the client leaves out goes (A36), but for the id, the slug and the
+//! media, which are for ever. The answer is the new entry with its tag: RFC 9110 9.3.4 would have no tag
+//! where content was stored changed, and clients that keep the old one fail at their next edit (C-A6).
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use feedsync::{Format, ItemId, Payload, Update};
+use feedsync_endpoint::{Member, MemberChange, MemberEdit, Standing};
+use feedsync_formats::{
+    Completion, Fill, Submission, complete, entry_document, is_draft, media, project, slug, terms,
+    with_blob, without_served,
+};
+use feedsync_store::{Collection, CollectionName, Role, StoredItem};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+
+use crate::answers::SMALL;
+use crate::call::Call;
+use crate::document::{append_link, nothing};
+use crate::face;
+use crate::hub::Hub;
+use crate::preconditions::{self, Conditions, required, settings, stale};
+use crate::problem::Problem;
+use crate::submissions;
+use crate::validators::{Condition, failed};
+
+/// The media type of a member, the text that AtomPub clients compare (A6, A26).
+pub(crate) const ENTRY: HeaderValue = HeaderValue::from_static("application/atom+xml;type=entry");
+
+/// The relation of a link to an item's conflicts.
+pub(crate) const CONFLICTS_RELATION: &str = "urn:feedsync:1:conflicts";
+
+pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
+    let collection = call.collection(&hub).await?;
+    let id = id(&call)?;
+    let stored = found(&hub, &call, &collection, &id).await?;
+    let tag = preconditions::tag(&call.base, &stored);
+    let turn = hub.answers.turn().await?;
+    let headers = headers(&call, &collection.name, &stored);
+    match tag.weigh(&call.headers) {
+        Condition::Proceed => {}
+        Condition::Failed => return Err(failed(&tag)),
+        Condition::NotModified(held) => {
+            let mut headers = headers;
+            headers.insert(header::ETAG, held);
+            return Ok((StatusCode::NOT_MODIFIED, headers, nothing()).into_response());
+        }
+    }
+    let body = document(&call, &collection.name, &stored);
+    let place = turn.end(body.len() > SMALL)?;
+    Ok((headers, [(header::CONTENT_TYPE, ENTRY)], place.hold(body)).into_response())
+}
+
+pub(crate) async fn replace(
+    State(hub): State<Hub>,
+    call: Call,
+    body: Body,
+) -> Result<Response, Problem> {
+    let collection = call.collection(&hub).await?;
+    let (id, name) = (id(&call)?, collection.name.clone());
+    submissions::check_is_entry(&call.headers)?;
+    let stored = found(&hub, &call, &collection, &id).await?;
+    let settings = settings(&collection)?;
+    let conditions = Conditions::of(&call.headers);
+    let (_turn, bytes) = submissions::read(&hub, &call.headers, body).await?;
+    let (payload, claim) = match submissions::parse(&hub, bytes).await? {
+        Submission::Entry { payload, claim } => (payload, claim),
+        Submission::Feed => {
+            return Err(Problem::bad_request("a member is replaced by an entry, not by a feed"));
+        }
+    };
+    let claim = claim.map(|claim| claimed(claim, &id)).transpose()?;
+    submissions::check_categories(&settings, &payload)?;
+    if settings.preconditions && !conditions.name_a_version() && claim.is_none() {
+        return Err(required(&preconditions::tag(&call.base, &stored)));
+    }
+    let author = author(&hub, &call).await?;
+    let (collection_name, key) = (name.clone(), id.clone());
+    let change = MemberChange::Replace(Box::new(move |stored: &StoredItem, now| {
+        let winner = &stored.item.winner;
+        let blob = media(&winner.payload);
+        let is_own_page = |href: &str| face::is_own_page(&collection_name, &key, href);
+        let clean = |payload: &Payload| without_served(payload, is_own_page, blob.is_some());
+        let current = clean(&project(&key, winner, Format::Atom));
+        let given = clean(&payload);
+        if given.text == current.text {
+            return Ok(None);
+        }
+        let (was, says) = (terms(&current), terms(&given));
+        if let (Some(was), Some(says)) = (&was.id, &says.id)
+            && was != says
+        {
+            return Err(OtherId { is: was.clone(), says: says.clone() });
+        }
+        let now = face::edited(now);
+        let is_new = says.updated.is_some() && says.updated != was.updated;
+        let urn = format!("urn:feedsync:item:{key}");
+        let kept = slug(&current);
+        let completion = Completion {
+            id: Fill::Missing(was.id.as_deref().unwrap_or(&urn)),
+            updated: if is_new { Fill::Missing(&now) } else { Fill::Always(&now) },
+            title: "",
+            published: was.published.as_deref().map(Fill::Missing),
+            author: &author,
+            slug: kept.as_deref(),
+            summary: blob.as_ref().map(|blob| &*blob.name),
+        };
+        let mut payload = complete(&given, &completion);
+        if let Some(blob) = &blob {
+            payload = with_blob(&payload, blob);
+        }
+        if winner.payload.format != Format::Json {
+            payload.sync_foreign.clone_from(&winner.payload.sync_foreign);
+        }
+        Ok(Some(payload))
+    }));
+    let guard = conditions.clone().guard(claim.clone(), settings.keep_stale_edits);
+    match call.endpoint(&hub).edit_member(&name, &id, guard, change).await? {
+        MemberEdit::Done(member) | MemberEdit::Unchanged(member) => {
+            Ok(whole(StatusCode::OK, &call, &member))
+        }
+        MemberEdit::Beside(member) => Ok(whole(StatusCode::OK, &call, &member)),
+        MemberEdit::Stale(member) => {
+            let unknown = conditions.judge(&member.stored, claim.as_ref()) == Standing::Unknown;
+            if unknown && claim.is_some() && conditions.is_empty() {
+                return Err(conflict(
+                    "the sx:sync of the entry names a version that this item never had here; \
+                     offer it in a feed to merge it",
+                ));
+            }
+            Err(stale(&call.base, &member.stored))
+        }
+        MemberEdit::Refused(OtherId { is, says }) => Err(conflict(format!(
+            "the id of an entry is for ever: this one is {is:?}, what came says {says:?}"
+        ))),
+        MemberEdit::Gone => Err(gone()),
+        MemberEdit::Missing => Err(none(&id)),
+    }
+}
+
+pub(crate) async fn delete(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
+    let collection = call.collection(&hub).await?;
+    let (id, name) = (id(&call)?, collection.name.clone());
+    let settings = settings(&collection)?;
+    let conditions = Conditions::of(&call.headers);
+    if settings.preconditions && !conditions.name_a_version() {
+        let stored = found(&hub, &call, &collection, &id).await?;
+        return Err(required(&preconditions::tag(&call.base, &stored)));
+    }
+    let guard = conditions.guard(None, false);
+    match call.endpoint(&hub).edit_member::<()>(&name, &id, guard, MemberChange::Delete).await? {
+        MemberEdit::Stale(member) => Err(stale(&call.base, &member.stored)),
+        MemberEdit::Gone => Err(gone()),
+        MemberEdit::Missing => Err(none(&id)),
+        _ => Ok((StatusCode::NO_CONTENT, nothing()).into_response()),
+    }
+}
+
+/// `GET /collections/{c}/items/{id}/as/{name}`: a member under a name for people, which leads to it.
+pub(crate) async fn named(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
+    let collection = call.collection(&hub).await?;
+    let id = id(&call)?;
+    found(&hub, &call, &collection, &id).await?;
+    let mut headers = HeaderMap::new();
+    insert(&mut headers, header::LOCATION, &face::address(&call.base, &collection.name, &id));
+    Ok((StatusCode::SEE_OTHER, headers, nothing()).into_response())
+}
+
+/// The answer that holds a member whole, with its address and its tag (A24 to A27).
+pub(crate) fn whole(status: StatusCode, call: &Call, member: &Member) -> Response {
+    let Member { collection, stored } = member;
+    let mut headers = headers(call, &collection.name, stored);
+    let address = face::address(&call.base, &collection.name, &stored.item.id);
+    insert(&mut headers, header::CONTENT_LOCATION, &address);
+    if status == StatusCode::CREATED {
+        insert(&mut headers, header::LOCATION, &address);
+    }
+    let body = document(call, &collection.name, stored);
+    (status, headers, [(header::CONTENT_TYPE, ENTRY)], body).into_response()
+}
+
+/// The id that the path names.
+pub(crate) fn id(call: &Call) -> Result<ItemId, Problem> {
+    ItemId::new(call.segment("id"))
+        .map_err(|error| Problem::not_found(format!("no item can be at this address: {error}")))
+}
+
+/// A live item that who asks may see.
+pub(crate) async fn found(
+    hub: &Hub,
+    call: &Call,
+    collection: &Collection,
+    id: &ItemId,
+) -> Result<StoredItem, Problem> {
+    let found = hub.endpoint.store().item(&collection.name, id).await?;
+    let stored = found.ok_or_else(|| none(id))?;
+    if is_draft(&stored.item.winner.payload) {
+        check_is_seen(call, collection, id)?;
+    }
+    if stored.item.winner.deleted { Err(gone()) } else { Ok(stored) }
+}
+
+/// A draft is there for those who may edit, where the collection honours drafts (RFC 5023 13.1.1).
+pub(crate) fn check_is_seen(
+    call: &Call,
+    collection: &Collection,
+    id: &ItemId,
+) -> Result<(), Problem> {
+    let edits = call.principal.role(&collection.name) >= Some(Role::Editor);
+    if edits || !settings(collection)?.drafts { Ok(()) } else { Err(none(id)) }
+}
+
+/// Who wrote an entry that does not say so: who sends it, else this hub.
+pub(crate) async fn author(hub: &Hub, call: &Call) -> Result<String, Problem> {
+    match call.principal.user() {
+        Some(user) => Ok(user.to_string()),
+        None => Ok(hub.endpoint.identity().await?.name.to_string()),
+    }
+}
+
+pub(crate) fn none(id: &ItemId) -> Problem {
+    Problem::not_found(format!("there is no item {id} here"))
+}
+
+/// A tombstone is kept, and so it is known that there was something (C-A9).
+pub(crate) fn gone() -> Problem {
+    Problem::new(StatusCode::GONE, "gone", "Deleted", "the item was deleted")
+}
+
+pub(crate) fn conflict(detail: impl Into<String>) -> Problem {
+    Problem::new(StatusCode::CONFLICT, "conflict", "Not possible", detail)
+}
+
+/// An entry that would have another id than the member has.
+struct OtherId {
+    is: String,
+    says: String,
+}
+
+/// The version that an entry claims to be of this item.
+fn claimed(claim: feedsync_formats::Claim, id: &ItemId) -> Result<Update, Problem> {
+    if claim.id != id.as_str() {
+        let detail = format!("the sx:sync of the entry is of the item {:?}", claim.id);
+        return Err(conflict(detail));
+    }
+    claim.dot.ok_or_else(|| Problem::bad_request("the sx:sync of the entry names no version"))
+}
+
+fn document(call: &Call, collection: &CollectionName, stored: &StoredItem) -> Vec<u8> {
+    entry_document(&face::shown(&call.base, collection, stored)).into_bytes()
+}
+
+fn headers(call: &Call, collection: &CollectionName, stored: &StoredItem) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    headers.insert(header::ETAG, preconditions::tag(&call.base, stored).value());
+    headers.insert(header::LAST_MODIFIED, preconditions::last_modified(stored));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
+    headers.insert(header::VARY, HeaderValue::from_static("Accept-Encoding"));
+    headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("none"));
+    let address = face::address(&call.base, collection, &stored.item.id);
+    append_link(&mut headers, &address, "edit");
+    if !stored.item.conflicts.is_empty() {
+        append_link(&mut headers, &format!("{address}/conflicts"), CONFLICTS_RELATION);
+    }
+    headers
+}
+
+pub(crate) fn insert(headers: &mut HeaderMap, name: HeaderName, value: &str) {
+    if let Ok(value) = HeaderValue::from_str(value) {
+        headers.insert(name, value);
+    }
+}

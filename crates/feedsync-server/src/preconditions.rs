@@ -1,0 +1,152 @@
+//! What an edit says of the version that it is based on (RFC 9110 13, RFC 6585 3, H1 to H12).
+//!
+//! The tag of a member has two parts: one names its version by the topmost update, the other all else
+//! that its bytes depend on, such as when this hub took it. An edit is about the version, so `If-Match`
+//! and `If-None-Match` of an edit look at the first part: a conflict that came beside the winner, and
+//! the coding in which a client read the member (H9), make no edit stale.
+
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use feedsync::{Item, Payload, Update};
+use feedsync_endpoint::{Guard, Settings, Standing, standing};
+use feedsync_formats::http_date;
+use feedsync_store::{Collection, StoredItem};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+
+use crate::address::PublicBase;
+use crate::face;
+use crate::problem::Problem;
+use crate::validators::{EntityTag, Listed, failed, listed};
+
+/// Between the parts of a member's tag.
+const PARTS: char = '.';
+
+/// The tag of a member.
+pub(crate) fn tag(base: &PublicBase, stored: &StoredItem) -> EntityTag {
+    let face = EntityTag::of(&[&base.url(""), &face::edited(stored.edited)]);
+    EntityTag::named(format!("{}{PARTS}{}", version(stored.item.winner.dot()), face.text()))
+}
+
+/// The part of a tag that names a version.
+pub(crate) fn version(dot: &Update) -> String {
+    let when = dot.when().map(|when| when.to_string()).unwrap_or_default();
+    let by = dot.by().map(|by| by.as_str()).unwrap_or_default();
+    EntityTag::of_state(&[&dot.sequence().to_string(), &when, by]).text().to_owned()
+}
+
+/// The tag of all versions of an item together, as those who resolve its conflicts name it.
+pub(crate) fn tag_of_all(item: &Item<Payload>) -> EntityTag {
+    let versions: Vec<_> = item.versions().map(|version_| version(version_.dot())).collect();
+    EntityTag::of_state(&versions.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+/// What a collection is set to.
+pub(crate) fn settings(collection: &Collection) -> Result<Settings, Problem> {
+    Settings::read(&collection.settings).map_err(|error| {
+        tracing::error!(%error, collection = %collection.name, "a setting cannot be read");
+        Problem::internal()
+    })
+}
+
+/// The conditions of a request that edits.
+#[derive(Debug, Clone)]
+pub(crate) struct Conditions {
+    if_match: Option<Arc<[Listed]>>,
+    if_none_match: Arc<[Listed]>,
+    unmodified_since: Option<SystemTime>,
+}
+
+impl Conditions {
+    /// What the headers say. A date that cannot be read is no condition (RFC 9110 13.1.4), nor is one
+    /// beside `If-Match` (A40).
+    pub(crate) fn of(headers: &HeaderMap) -> Self {
+        let tags = |name| listed(headers, name).collect::<Vec<_>>().into();
+        let if_match = headers.contains_key(header::IF_MATCH).then(|| tags(header::IF_MATCH));
+        let date = headers.get(header::IF_UNMODIFIED_SINCE).filter(|_| if_match.is_none());
+        let date = date.and_then(|date| httpdate::parse_http_date(date.to_str().ok()?).ok());
+        Self { if_match, if_none_match: tags(header::IF_NONE_MATCH), unmodified_since: date }
+    }
+
+    /// Whether they name a version. A date does not: two edits can lie within its second (H8).
+    pub(crate) fn name_a_version(&self) -> bool {
+        self.if_match.is_some()
+    }
+
+    /// Whether there are none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.if_match.is_none() && self.if_none_match.is_empty() && self.unmodified_since.is_none()
+    }
+
+    /// How what the editor had seen stands to an item: by `If-Match`, else by what the entry itself
+    /// claims (C-A7), else it is the winner.
+    pub(crate) fn judge(&self, stored: &StoredItem, claim: Option<&Update>) -> Standing {
+        let winner = stored.item.winner.dot();
+        let is = |tag: &Listed, dot: &Update| {
+            tag.opaque.as_ref().is_none_or(|tag| tag.split(PARTS).next() == Some(&*version(dot)))
+        };
+        if self.if_none_match.iter().any(|tag| is(tag, winner)) {
+            return Standing::Unknown;
+        }
+        if let Some(tags) = &self.if_match {
+            let is_named = |dot: &Update| tags.iter().any(|tag| !tag.weak && is(tag, dot));
+            return standing(&stored.item, is_named);
+        }
+        if self.is_too_late(stored) {
+            return Standing::Unknown;
+        }
+        match claim {
+            Some(claim) => {
+                standing(&stored.item, |dot| dot.is_same(claim) && dot.when() == claim.when())
+            }
+            None => Standing::Current,
+        }
+    }
+
+    /// The same for media of this digest.
+    pub(crate) fn judge_media(&self, stored: &StoredItem, digest: &str) -> Standing {
+        let is = |tag: &Listed| tag.opaque.as_ref().is_none_or(|tag| tag == digest);
+        let wanted = match &self.if_match {
+            Some(tags) => tags.iter().any(|tag| !tag.weak && is(tag)),
+            None => !self.is_too_late(stored),
+        };
+        let unwanted = self.if_none_match.iter().any(is);
+        if wanted && !unwanted { Standing::Current } else { Standing::Unknown }
+    }
+
+    /// Whether the member changed after the second that `If-Unmodified-Since` names.
+    fn is_too_late(&self, stored: &StoredItem) -> bool {
+        let second = |time: SystemTime| time.duration_since(UNIX_EPOCH).unwrap_or_default();
+        self.unmodified_since
+            .is_some_and(|date| second(date).as_secs() < stored.edited.micros() / 1_000_000)
+    }
+
+    /// The guard of an edit under these conditions.
+    pub(crate) fn guard(self, claim: Option<Update>, keep_stale: bool) -> Guard {
+        Guard { judge: Box::new(move |stored| self.judge(stored, claim.as_ref())), keep_stale }
+    }
+}
+
+/// The answer to an edit of another version than the current one: 412 with the current tag (H12).
+pub(crate) fn stale(base: &PublicBase, stored: &StoredItem) -> Problem {
+    failed(&tag(base, stored))
+}
+
+/// The answer to an edit that does not say what it is based on, where that is demanded (H11).
+pub(crate) fn required(tag: &EntityTag) -> Problem {
+    Problem::new(
+        StatusCode::PRECONDITION_REQUIRED,
+        "precondition-required",
+        "Say which version you edit",
+        "edits in this collection name the version that they are based on: If-Match, with the ETag \
+         of the member that you have read",
+    )
+    .with("header", "If-Match")
+    .header(header::ETAG, tag.value())
+}
+
+/// When a member last changed here, for `Last-Modified` (H7).
+pub(crate) fn last_modified(stored: &StoredItem) -> HeaderValue {
+    let second = stored.edited.timestamp().map(http_date).unwrap_or_default();
+    HeaderValue::from_str(&second).unwrap_or(HeaderValue::from_static(""))
+}

@@ -1,0 +1,113 @@
+//! Entries that clients submit: their media type, their reading, and what a collection takes.
+
+use axum::body::Body;
+use feedsync::Payload;
+use feedsync_endpoint::Settings;
+use feedsync_formats::{ReadOptions, Submission, SubmissionError, entry, read_submission};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use tokio::sync::OwnedSemaphorePermit;
+
+use crate::body::{self, Coding};
+use crate::hub::Hub;
+use crate::members::ENTRY;
+use crate::problem::Problem;
+
+/// What a media type says of an Atom document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AtomType {
+    /// `type=entry`.
+    Entry,
+    /// `type=feed`.
+    Feed,
+    /// Nothing: the root element tells (C-A3).
+    Either,
+}
+
+/// The media type of a request's body, as it is written.
+pub(crate) fn media_type(headers: &HeaderMap) -> Option<&str> {
+    let mut values = headers.get_all(header::CONTENT_TYPE).iter();
+    let value = values.next().filter(|_| values.next().is_none())?;
+    value.to_str().ok().map(str::trim).filter(|text| !text.is_empty())
+}
+
+/// What a media type says, if it is Atom's.
+pub(crate) fn atom_type(media_type: &str) -> Option<AtomType> {
+    let mut parts = media_type.split(';').map(str::trim);
+    parts.next().filter(|essence| essence.eq_ignore_ascii_case("application/atom+xml"))?;
+    let kind = parts.filter_map(|parameter| parameter.split_once('=')).find_map(|(name, value)| {
+        name.trim().eq_ignore_ascii_case("type").then(|| value.trim().trim_matches('"'))
+    });
+    match kind {
+        None => Some(AtomType::Either),
+        Some(kind) if kind.eq_ignore_ascii_case("entry") => Some(AtomType::Entry),
+        Some(kind) if kind.eq_ignore_ascii_case("feed") => Some(AtomType::Feed),
+        Some(_) => None,
+    }
+}
+
+/// Refuses what is not sent as an entry.
+pub(crate) fn check_is_entry(headers: &HeaderMap) -> Result<(), Problem> {
+    let found = media_type(headers).unwrap_or_default();
+    match atom_type(found) {
+        Some(AtomType::Entry | AtomType::Either) => Ok(()),
+        _ => Err(not_taken(found, ENTRY)),
+    }
+}
+
+/// 415, with what is taken (H22).
+pub(crate) fn not_taken(found: &str, accept: HeaderValue) -> Problem {
+    Problem::new(
+        StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        "unsupported-media-type",
+        "Not a media type that is taken here",
+        format!("the body is of the type {found:?}; Accept lists what is taken here"),
+    )
+    .header(header::ACCEPT, accept)
+}
+
+/// Reads the body of a document, unpacked, within the hub's bounds.
+pub(crate) async fn read(
+    hub: &Hub,
+    headers: &HeaderMap,
+    body: Body,
+) -> Result<(OwnedSemaphorePermit, Vec<u8>), Problem> {
+    let limit = hub.config.limits.body_bytes;
+    let coding = body::coding(headers)?;
+    let turn = body::turn(hub).await?;
+    let bytes = body::read(hub, headers, body, limit).await?;
+    let bytes = match coding {
+        Coding::Identity => bytes,
+        Coding::Gzip => tokio::task::spawn_blocking(move || body::unpack(&bytes, limit))
+            .await
+            .map_err(|_| Problem::internal())??,
+    };
+    Ok((turn, bytes))
+}
+
+/// Parses what was submitted; 400 with line and column where it cannot be read, 422 where it is no
+/// entry that can be stored.
+pub(crate) async fn parse(hub: &Hub, bytes: Vec<u8>) -> Result<Submission, Problem> {
+    let mut options = ReadOptions::strict();
+    options.limits.bytes = hub.config.limits.body_bytes;
+    let parsed = tokio::task::spawn_blocking(move || read_submission(&bytes, &options));
+    parsed.await.map_err(|_| Problem::internal())?.map_err(|error| match error {
+        SubmissionError::Read(error) => error.into(),
+        SubmissionError::Invalid { position, message } => {
+            let status = StatusCode::UNPROCESSABLE_ENTITY;
+            Problem::new(status, "not-an-entry", "Not an entry that can be stored", message)
+                .at(position)
+        }
+    })
+}
+
+/// Refuses a category that is not among the fixed ones (C-A1).
+pub(crate) fn check_categories(settings: &Settings, payload: &Payload) -> Result<(), Problem> {
+    let Some(categories) = &settings.categories else { return Ok(()) };
+    let given = entry(payload).categories;
+    let pairs = given.iter().map(|one| (&*one.term, one.scheme.as_deref()));
+    categories.check(pairs).map_err(|error| {
+        let status = StatusCode::UNPROCESSABLE_ENTITY;
+        Problem::new(status, "category", "Not a category of this collection", error.to_string())
+            .with("category", error.term.clone())
+    })
+}

@@ -1,0 +1,95 @@
+//! Conflicts side by side, and the decision about them (FeedSync 3.4).
+
+use feedsync::{Base, Edit, Format, ItemId};
+use feedsync_formats::entry;
+use http::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use crate::hub::{TestHub, add, hub, json as answer, notes, payload, text};
+use crate::members::{expect, send};
+
+const CONFLICTS: &str = "/collections/notes/items/a/conflicts";
+
+/// A hub whose item `a` has a winner and so many conflicts, all edits of its first version.
+async fn divided(conflicts: usize) -> TestHub {
+    let hub = hub().await;
+    let base = Base::from(&add(&hub.endpoint, "a").await.winner);
+    for number in 0..=conflicts {
+        let edit = Edit::from(payload(Format::Atom, &format!("version {number}")));
+        let id = ItemId::new("a").unwrap();
+        hub.endpoint.edit(&notes(), &id, Some(base.clone()), edit).await.unwrap();
+    }
+    hub
+}
+
+async fn titles(hub: &TestHub) -> Vec<String> {
+    let item = hub.endpoint.item(&notes(), &ItemId::new("a").unwrap()).await.unwrap().item;
+    item.versions().map(|version| entry(&version.payload).title.unwrap()).collect()
+}
+
+async fn resolve(hub: &TestHub, decision: &Value) -> http::Response<axum::body::Body> {
+    let headers = [("content-type", "application/json")];
+    send(hub, Method::POST, CONFLICTS, &headers, decision.to_string()).await
+}
+
+#[tokio::test]
+async fn conflicts_are_shown_side_by_side_and_one_is_taken() {
+    let hub = divided(2).await;
+    let before = titles(&hub).await;
+    let shown = answer(hub.get(CONFLICTS).await).await;
+    let places: Vec<_> = shown["versions"].as_array().unwrap().iter().collect();
+    assert_eq!(places.len(), 3);
+    for (version, title) in places.iter().zip(&before) {
+        assert!(version["entry"].as_str().unwrap().contains(title), "{version}");
+    }
+    assert_eq!((&places[0]["version"], &places[2]["version"]), (&json!("winner"), &json!(1)));
+    let decision = json!({ "base": shown["base"], "resolve": [1], "keep": 1 });
+    let resolved = resolve(&hub, &decision).await;
+    assert!(!text(&resolved, "etag").is_empty());
+    let told = expect(resolved, StatusCode::OK).await;
+    assert!(told.contains(&before[2]), "{told}");
+    assert_eq!(titles(&hub).await, [before[2].clone(), before[1].clone()]);
+    let again = resolve(&hub, &decision).await;
+    assert_eq!(again.status(), StatusCode::PRECONDITION_FAILED);
+}
+
+#[tokio::test]
+async fn a_merged_version_resolves_all() {
+    let hub = divided(3).await;
+    let shown = answer(hub.get(CONFLICTS).await).await;
+    let merged = "<entry xmlns='http://www.w3.org/2005/Atom'><title>merged</title></entry>";
+    let decision = json!({
+        "base": shown["base"], "resolve": "all", "keep": { "content": merged },
+    });
+    expect(resolve(&hub, &decision).await, StatusCode::OK).await;
+    assert_eq!(titles(&hub).await, ["merged"]);
+}
+
+#[tokio::test]
+async fn a_decision_that_cannot_be_is_refused_and_changes_nothing() {
+    let hub = divided(1).await;
+    let before = titles(&hub).await;
+    let base = answer(hub.get(CONFLICTS).await).await["base"].clone();
+    for (decision, status) in [
+        (
+            json!({ "base": "0", "resolve": "all", "keep": "winner" }),
+            StatusCode::PRECONDITION_FAILED,
+        ),
+        (json!({ "base": base, "resolve": "some", "keep": "winner" }), StatusCode::BAD_REQUEST),
+        (json!({ "base": base, "resolve": [0], "keep": "loser" }), StatusCode::BAD_REQUEST),
+        (json!({ "base": base, "resolve": [7], "keep": "winner" }), StatusCode::CONFLICT),
+        (
+            json!({ "base": base, "resolve": [0], "keep": { "content": "<a/>" } }),
+            StatusCode::BAD_REQUEST,
+        ),
+        (json!([]), StatusCode::PRECONDITION_FAILED),
+    ] {
+        expect(resolve(&hub, &decision).await, status).await;
+    }
+    let headers = [("content-type", "text/plain")];
+    let form = send(&hub, Method::POST, CONFLICTS, &headers, "{}").await;
+    assert_eq!(form.status(), StatusCode::UNSUPPORTED_MEDIA_TYPE);
+    assert_eq!(titles(&hub).await, before);
+    let none = hub.get("/collections/notes/items/none/conflicts").await;
+    assert_eq!(none.status(), StatusCode::NOT_FOUND);
+}
