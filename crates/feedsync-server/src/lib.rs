@@ -35,6 +35,7 @@ mod metrics;
 mod negotiation;
 mod offer;
 mod outlines;
+mod pages;
 mod peer;
 mod problem;
 mod query;

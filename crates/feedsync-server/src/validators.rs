@@ -45,6 +45,11 @@ impl EntityTag {
         Self(text)
     }
 
+    /// Its letters and digits.
+    pub(crate) fn text(&self) -> &str {
+        &self.0
+    }
+
     /// As the header has it.
     pub(crate) fn value(&self) -> HeaderValue {
         HeaderValue::from_str(&format!("\"{}\"", self.0))

@@ -14,6 +14,8 @@ mod listing;
 mod offer;
 mod operating;
 mod outlines;
+mod pages;
+mod pages_hostile;
 mod routes;
 mod service;
 mod sockets;
