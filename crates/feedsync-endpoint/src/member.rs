@@ -25,6 +25,12 @@ pub struct Member {
     pub stored: StoredItem,
 }
 
+/// Makes a new member's payload: for this id, at this moment, beside what is there.
+pub type Compose = dyn Fn(&ItemId, Moment, Option<&StoredItem>) -> Payload + Send;
+
+/// Makes a member's next payload of what is there, at this moment.
+pub type Replace<R> = dyn Fn(&StoredItem, Moment) -> Result<Option<Payload>, R> + Send;
+
 /// A member to be created.
 pub struct NewMember {
     /// The id that it is to have.
@@ -35,7 +41,7 @@ pub struct NewMember {
     pub spare: ItemId,
     /// Its payload under one of these ids; the moment is now. With an item, it is compared with that
     /// one, and so has the item's dates where it has none of its own.
-    pub compose: Box<dyn Fn(&ItemId, Moment, Option<&StoredItem>) -> Payload + Send>,
+    pub compose: Box<Compose>,
 }
 
 /// What an edit must find, or it is stale.
@@ -61,7 +67,7 @@ pub enum Standing {
 pub enum MemberChange<R> {
     /// Another payload, given the item and the moment; `None` if it is what the winner holds. Or the
     /// reason why it cannot be.
-    Replace(Box<dyn Fn(&StoredItem, Moment) -> Result<Option<Payload>, R> + Send>),
+    Replace(Box<Replace<R>>),
     /// A tombstone (3.2).
     Delete,
 }

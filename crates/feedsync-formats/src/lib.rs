@@ -48,8 +48,8 @@ pub use app::{
     AppCategories, AppCollection, CATEGORIES_TYPE, SERVICE_TYPE, categories_document,
     service_document,
 };
-pub use categories::{CategoryList, read_categories};
 pub use blobs::{Blob, blobs, with_blob};
+pub use categories::{CategoryList, read_categories};
 pub use compose::{compose, is_iri};
 pub use control::is_draft;
 pub use date::to_rfc822 as http_date;

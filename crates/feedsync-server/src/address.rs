@@ -33,6 +33,11 @@ impl PublicBase {
         &self.0[..path.unwrap_or(self.0.len())]
     }
 
+    /// What stands before every path of the hub: empty, or a path without a slash at its end.
+    pub(crate) fn path(&self) -> &str {
+        &self.0[self.origin().len()..]
+    }
+
     /// The base that a request's own host makes; the host is one that was accepted.
     pub(crate) fn of_host(host: &str, secure: bool) -> Self {
         let scheme = if secure { "https" } else { "http" };
@@ -107,6 +112,7 @@ mod tests {
         let base: PublicBase = "HTTPS://Feeds.example.org:8443/Anna/".parse().unwrap();
         assert_eq!(base.url("/healthz"), "https://feeds.example.org:8443/Anna/healthz");
         assert_eq!(base.authority(), "feeds.example.org:8443");
+        assert_eq!(base.path(), "/Anna");
         assert_eq!(base.origin(), "https://feeds.example.org:8443");
         assert_eq!(PublicBase::of_host("localhost:1", false).origin(), "http://localhost:1");
         for text in ["", "/a", "example.org", "ftp://a", "http://", "http://u@a", "http://a?b"] {

@@ -39,6 +39,7 @@ mod metrics;
 mod negotiation;
 mod offer;
 mod outlines;
+mod pages;
 mod peer;
 mod preconditions;
 mod problem;

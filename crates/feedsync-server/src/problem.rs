@@ -10,6 +10,13 @@ use serde_json::{Map, Value};
 
 use crate::request_log;
 
+/// What an answer says was wrong, beside it, for who shows it otherwise.
+#[derive(Debug, Clone)]
+pub(crate) struct Described {
+    pub(crate) title: &'static str,
+    pub(crate) detail: String,
+}
+
 /// An answer that says what was wrong.
 #[derive(Debug)]
 pub(crate) struct Problem {
@@ -93,6 +100,8 @@ impl Problem {
 
 impl IntoResponse for Problem {
     fn into_response(mut self) -> Response {
+        let detail = self.members.get("detail").and_then(Value::as_str).unwrap_or_default();
+        let described = Described { title: self.title, detail: detail.to_owned() };
         let kind = format!("urn:feedsync:1:problem:{}", self.kind);
         self.members.insert("type".to_owned(), Value::String(kind));
         self.members.insert("title".to_owned(), Value::from(self.title));
@@ -109,6 +118,7 @@ impl IntoResponse for Problem {
         for (name, value) in self.headers {
             headers.append(name, value);
         }
+        response.extensions_mut().insert(described);
         response
     }
 }

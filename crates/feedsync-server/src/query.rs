@@ -1,9 +1,12 @@
-//! The query of an address, read strictly: what is not UTF-8, or given twice, is refused by name.
+//! The query of an address and the fields of a form, read strictly: what is not UTF-8, or given twice, is refused by name.
 
 use crate::problem::Problem;
 
 /// The most bytes a parameter may have; texts of other publishers are shorter too.
 const MAX_VALUE: usize = 1_024;
+
+/// The most parameters there may be.
+const MAX_PARAMETERS: usize = 64;
 
 /// The parameters of an address.
 #[derive(Debug, Default)]
@@ -12,19 +15,31 @@ pub(crate) struct Query(Vec<(String, String)>);
 impl Query {
     /// Reads `name=value&name=value`; unknown names are kept and mean nothing.
     pub(crate) fn parse(text: Option<&str>) -> Result<Self, Problem> {
+        Self::read(text.unwrap_or_default(), MAX_VALUE)
+    }
+
+    /// Reads the fields of a form, which are as long as its body may be.
+    pub(crate) fn form(text: &str) -> Result<Self, Problem> {
+        Self::read(text, usize::MAX)
+    }
+
+    fn read(text: &str, most: usize) -> Result<Self, Problem> {
         let mut parameters: Vec<(String, String)> = Vec::new();
-        for pair in text.unwrap_or_default().split('&').filter(|pair| !pair.is_empty()) {
+        for pair in text.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             let name = decoded(name)
                 .ok_or_else(|| Problem::bad_request("a parameter's name is not UTF-8"))?;
             let value = decoded(value)
                 .ok_or_else(|| Problem::parameter(&name, "its value is not UTF-8"))?;
-            if value.len() > MAX_VALUE {
-                let detail = format!("its value has more than {MAX_VALUE} bytes");
+            if value.len() > most {
+                let detail = format!("its value has more than {most} bytes");
                 return Err(Problem::parameter(&name, detail));
             }
             if parameters.iter().any(|(known, _)| *known == name) {
                 return Err(Problem::parameter(&name, "it is given twice"));
+            }
+            if parameters.len() >= MAX_PARAMETERS {
+                return Err(Problem::bad_request("there are too many parameters"));
             }
             parameters.push((name, value));
         }

@@ -16,6 +16,7 @@ use crate::config::Config;
 use crate::document::nothing;
 use crate::hub::Hub;
 use crate::negotiation::DOCUMENTS;
+use crate::pages;
 use crate::problem::Problem;
 use crate::routes::{Route, table};
 use crate::{compression, host_origin, request_log};
@@ -33,6 +34,7 @@ pub(crate) fn application(hub: Hub) -> Router {
             router.route(&path, resource(route, &hub))
         })
         .fallback(|| async { Problem::not_found("there is nothing at this address") })
+        .layer(from_fn_with_state(hub.clone(), pages::failure::shown))
         .layer(compression::layer())
         .layer(map_response(compression::distinct_tag))
         .layer(from_fn_with_state(hub.clone(), host_origin::check))
@@ -46,7 +48,8 @@ pub(crate) fn application(hub: Hub) -> Router {
 fn resource(route: Route, hub: &Hub) -> MethodRouter<Hub> {
     let gate = Gate { hub: hub.clone(), rights: route.rights };
     let allow = route.allow();
-    let takes_documents = route.rights.iter().any(|(method, _)| method == Method::POST);
+    let posts = route.rights.iter().any(|(method, _)| method == Method::POST);
+    let takes_documents = posts && !route.path.starts_with("/pages/");
     // Paths and methods are ASCII.
     let value = HeaderValue::from_str(&allow).unwrap_or(HeaderValue::from_static(""));
     let headers = value.clone();

@@ -10,6 +10,7 @@ use http::Method;
 
 use crate::hub::Hub;
 use crate::negotiation::suffix;
+use crate::pages;
 use crate::{blobs, changes, complete, events, health, index, limits, listing, metrics, offer};
 use crate::{collection, service};
 use crate::{conflicts, create, media, members};
@@ -59,7 +60,7 @@ fn route(path: impl Into<String>, methods: MethodRouter<Hub>, rights: Rights) ->
 pub(crate) fn table() -> Vec<Route> {
     use Right::{Create, Edit, Follow, Own, Public, Read, Resource, SignedIn};
     let mut routes = vec![
-        route("/", get(index::page), &[(Method::GET, Resource)]),
+        route("/", get(pages::home::read), &[(Method::GET, Resource)]),
         route("/collections", get(index::list), &[(Method::GET, Resource)]),
         route(
             "/collections/{collection}",
@@ -110,6 +111,18 @@ pub(crate) fn table() -> Vec<Route> {
             "/blobs/{sha256}",
             get(blobs::read).put(blobs::write),
             &[(Method::GET, Resource), (Method::PUT, SignedIn)],
+        ),
+        route("/pages/assets/{name}", get(pages::assets::read), &[(Method::GET, Public)]),
+        route("/pages/remotes", get(pages::remotes::read), &[(Method::GET, Resource)]),
+        route(
+            "/pages/collections/{collection}",
+            get(pages::collection::read).post(pages::collection::create),
+            &[(Method::GET, Follow), (Method::POST, Edit)],
+        ),
+        route(
+            "/pages/collections/{collection}/items/{item}",
+            get(pages::item::read).post(pages::change::change),
+            &[(Method::GET, Follow), (Method::POST, Edit)],
         ),
         route("/healthz", get(health::read), &[(Method::GET, Public)]),
         route("/limits", get(limits::read), &[(Method::GET, Public)]),

@@ -190,10 +190,7 @@ fn the_record_has_what_was_done_newest_first() {
     let log = desk.json(&["log"]);
     let actions: Vec<_> = log.as_array().unwrap().iter().map(|act| act["action"].clone()).collect();
     assert_eq!(&actions[..2], ["set", "set"]);
-    assert_eq!(
-        &actions[3..],
-        ["grant", "issue token", "add user", "add user", "create"]
-    );
+    assert_eq!(&actions[3..], ["grant", "issue token", "add user", "add user", "create"]);
     assert_eq!((&log[2]["item"], &log[2]["collection"]), (&id.into(), &"notes".into()));
     assert!(log.as_array().unwrap().iter().all(|act| act["address"] == "local"));
     let told = desk.ok(&["log", "--limit", "1000"]);

@@ -2,6 +2,8 @@
 
 #![allow(dead_code)] // each test binary uses a part of this
 
+pub(crate) mod browser;
+
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};

@@ -17,6 +17,8 @@ mod members;
 mod offer;
 mod operating;
 mod outlines;
+mod pages;
+mod pages_hostile;
 mod routes;
 mod service;
 mod sockets;

@@ -1,0 +1,219 @@
+//! A headless Chromium, driven by its keyboard through chromedriver (W3C WebDriver).
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::has;
+
+pub(crate) const TAB: &str = "\u{e004}";
+pub(crate) const ENTER: &str = "\u{e007}";
+pub(crate) const END: &str = "\u{e010}";
+
+/// How long a page may take.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
+
+/// A browser that runs until it is dropped.
+pub(crate) struct Browser {
+    driver: Child,
+    port: u16,
+    session: String,
+}
+
+impl Browser {
+    /// Starts one; none where the programs are not installed.
+    pub(crate) fn start() -> Option<Self> {
+        if !has("chromedriver") || !has("chromium") {
+            return None;
+        }
+        let mut driver = Command::new("chromedriver")
+            .arg("--port=0")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let port = BufReader::new(driver.stdout.take().unwrap())
+            .lines()
+            .map_while(Result::ok)
+            .find_map(|line| {
+                let (_, port) = line.split_once("started successfully on port ")?;
+                port.trim_end_matches('.').parse().ok()
+            })
+            .expect("chromedriver says where it listens");
+        let mut browser = Self { driver, port, session: String::new() };
+        let options = json!({ "args": ["--headless=new", "--no-sandbox", "--disable-gpu",
+            "--disable-dev-shm-usage", "--window-size=1280,900"] });
+        let capabilities = json!({ "capabilities": { "alwaysMatch": {
+            "goog:chromeOptions": options,
+            "goog:loggingPrefs": { "browser": "ALL" },
+        } } });
+        let session = browser.send("POST", "/session", Some(&capabilities));
+        let id = session["sessionId"].as_str().expect("a session").to_owned();
+        browser.session = format!("/session/{id}");
+        Some(browser)
+    }
+
+    pub(crate) fn go(&self, url: &str) {
+        self.post("/url", &json!({ "url": url }));
+    }
+
+    /// Presses keys, one after the other.
+    pub(crate) fn press(&self, keys: &str) {
+        let strokes: Vec<_> = keys
+            .chars()
+            .flat_map(|key| {
+                ["keyDown", "keyUp"].map(|kind| json!({ "type": kind, "value": key.to_string() }))
+            })
+            .collect();
+        let actions = json!({ "actions": [{ "type": "key", "id": "keys", "actions": strokes }] });
+        self.post("/actions", &actions);
+    }
+
+    /// Goes on with Tab until the focus is on what has this accessible name.
+    pub(crate) fn tab_to(&self, name: &str) {
+        let mut seen = Vec::new();
+        for _ in 0..60 {
+            self.press(TAB);
+            let label = self.focused();
+            if label == name {
+                return;
+            }
+            seen.push(label);
+        }
+        panic!("the keyboard does not reach {name:?}: {seen:?}");
+    }
+
+    /// The accessible name of what has the focus.
+    fn focused(&self) -> String {
+        let active = self.get("/element/active");
+        self.name_of(&active)
+    }
+
+    fn name_of(&self, element: &Value) -> String {
+        let id = element[ELEMENT].as_str().expect("an element");
+        self.get(&format!("/element/{id}/computedlabel")).as_str().unwrap_or_default().to_owned()
+    }
+
+    /// What a script returns.
+    pub(crate) fn ask(&self, script: &str) -> Value {
+        self.post("/execute/sync", &json!({ "script": format!("return {script}"), "args": [] }))
+    }
+
+    /// Waits until the page says this.
+    pub(crate) fn sees(&self, text: &str) {
+        let quoted = Value::from(text).to_string();
+        let script = format!("document.body.innerText.includes({quoted})");
+        let end = Instant::now() + PATIENCE;
+        while self.ask(&script) != true {
+            if Instant::now() > end {
+                panic!("{text:?} does not come: {}", self.ask("document.body.innerText"));
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// Everything that can be used has a name, a role and a place in the order of the keyboard.
+    pub(crate) fn names_are_complete(&self) {
+        self.ask("document.querySelectorAll('details').forEach(one => { one.open = true })");
+        let what = "a, button, summary, select, textarea, input:not([type=hidden])";
+        let found = self.post("/elements", &json!({ "using": "css selector", "value": what }));
+        for element in found.as_array().expect("elements") {
+            let name = self.name_of(element);
+            let id = element[ELEMENT].as_str().expect("an element");
+            let tag = self.get(&format!("/element/{id}/name"));
+            assert!(!name.trim().is_empty(), "a {tag} has no name");
+        }
+        let unlabelled = "[...document.querySelectorAll('input:not([type=hidden]), textarea, select')]\
+             .filter(one => one.labels.length === 0).length";
+        assert_eq!(self.ask(unlabelled), 0);
+        assert_eq!(self.ask("document.querySelectorAll('[tabindex]:not(#main)').length"), 0);
+        assert_eq!(self.ask("document.querySelectorAll('h1').length"), 1);
+        let twice = "(ids => ids.length - new Set(ids).size)\
+             ([...document.querySelectorAll('[id]')].map(one => one.id))";
+        assert_eq!(self.ask(twice), 0, "an id stands twice");
+    }
+
+    /// Shows pages as a window of another width would, light or dark.
+    pub(crate) fn looks(&self, width: u32, scheme: &str) {
+        let size =
+            json!({ "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false });
+        self.chromium("Emulation.setDeviceMetricsOverride", size);
+        let features = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
+        self.chromium("Emulation.setEmulatedMedia", json!({ "features": features }));
+    }
+
+    fn chromium(&self, command: &str, parameters: Value) {
+        self.post("/goog/cdp/execute", &json!({ "cmd": command, "params": parameters }));
+    }
+
+    /// A picture of the page into `FEEDSYNC_SCREENSHOTS`, if that names a directory.
+    pub(crate) fn picture(&self, name: &str) {
+        let Some(directory) = std::env::var_os("FEEDSYNC_SCREENSHOTS") else { return };
+        let body = json!({ "cmd": "Page.captureScreenshot",
+            "params": { "captureBeyondViewport": true } });
+        let data = self.post("/goog/cdp/execute", &body)["data"].as_str().unwrap().to_owned();
+        let path = std::path::Path::new(&directory).join(format!("{name}.png"));
+        let mut decode = Command::new("base64")
+            .arg("-d")
+            .stdin(Stdio::piped())
+            .stdout(std::fs::File::create(path).unwrap())
+            .spawn()
+            .unwrap();
+        decode.stdin.take().unwrap().write_all(data.as_bytes()).unwrap();
+        assert!(decode.wait().unwrap().success());
+    }
+
+    /// What the browser complained of: a policy that was broken, a script that failed.
+    pub(crate) fn complaints(&self) -> Vec<String> {
+        let log = self.post("/se/log", &json!({ "type": "browser" }));
+        let entries = log.as_array().expect("a log").iter();
+        entries
+            .filter(|entry| entry["level"] == "SEVERE")
+            .map(|entry| entry["message"].to_string())
+            .collect()
+    }
+
+    fn get(&self, path: &str) -> Value {
+        self.send("GET", &format!("{}{path}", self.session), None)
+    }
+
+    fn post(&self, path: &str, body: &Value) -> Value {
+        self.send("POST", &format!("{}{path}", self.session), Some(body))
+    }
+
+    fn send(&self, method: &str, path: &str, body: Option<&Value>) -> Value {
+        let body = body.map(Value::to_string).unwrap_or_default();
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        stream.set_read_timeout(Some(3 * PATIENCE)).unwrap();
+        let port = self.port;
+        let length = body.len();
+        write!(
+            stream,
+            "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Length: {length}\r\n\
+             Content-Type: application/json\r\nConnection: close\r\n\r\n{body}"
+        )
+        .unwrap();
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).unwrap();
+        let answer = String::from_utf8(answer).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").expect("an answer");
+        let mut value: Value = serde_json::from_str(body).unwrap();
+        assert!(head.contains(" 200 "), "{method} {path}: {value}");
+        value["value"].take()
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        if !self.session.is_empty() && !std::thread::panicking() {
+            self.send("DELETE", &self.session, None);
+        }
+        let _ = self.driver.kill();
+        let _ = self.driver.wait();
+    }
+}

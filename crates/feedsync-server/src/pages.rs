@@ -1,0 +1,23 @@
+//! Pages for people, made here and sent whole: collections, items, their histories and conflicts
+//! (FeedSync 3.4 asks for the means to resolve them), remotes.
+//!
+//! The page of an address is at the same address below `/pages`. Every page works without its script,
+//! which only follows changes. Forms post to the page that they stand on and are answered with 303;
+//! what was typed is never lost: where it cannot be saved, the page comes back with it. Whatever came
+//! from outside is text, or HTML made safe anew for each page; the policy sent with each page lets
+//! nothing else run, load or send.
+
+mod answer;
+pub(crate) mod assets;
+pub(crate) mod change;
+pub(crate) mod collection;
+mod content;
+mod differences;
+pub(crate) mod failure;
+mod form;
+mod graph;
+pub(crate) mod home;
+pub(crate) mod item;
+pub(crate) mod remotes;
+mod seen;
+mod versions;

@@ -1,0 +1,119 @@
+//! What every page has: its frame, its headers, and moments as people read them.
+
+use std::fmt;
+
+use askama::Template;
+use axum::body::Body;
+use axum::response::{IntoResponse, Response};
+use feedsync_store::Moment;
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+
+use crate::answers::SMALL;
+use crate::call::Call;
+use crate::document::nothing;
+use crate::hub::Hub;
+use crate::pages::assets::{SCRIPT, STYLE};
+use crate::problem::Problem;
+use crate::whole::conditional;
+
+const KIND: &str = "text/html; charset=utf-8";
+
+/// What a page may do: nothing but what is served here.
+const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; \
+                      img-src 'self' data:; connect-src 'self'; form-action 'self'; \
+                      frame-ancestors 'none'; base-uri 'none'";
+
+/// What stands around each page.
+pub(super) struct Frame {
+    /// The endpoint's name.
+    pub(super) hub: String,
+    /// What stands before every path: the path of the public base.
+    pub(super) root: String,
+    pub(super) style: &'static str,
+    pub(super) script: &'static str,
+}
+
+impl Frame {
+    pub(super) async fn of(hub: &Hub, call: &Call) -> Result<Self, Problem> {
+        Ok(Self {
+            hub: hub.endpoint.identity().await?.name.to_string(),
+            root: call.base.path().to_owned(),
+            style: &STYLE.name,
+            script: &SCRIPT.name,
+        })
+    }
+}
+
+/// A page, in its turn; 304 if who asks has it already.
+pub(super) async fn page(
+    hub: &Hub,
+    call: &Call,
+    method: &Method,
+    status: StatusCode,
+    page: impl Template,
+) -> Result<Response, Problem> {
+    let text = rendered(&page)?;
+    let mut answer = if status == StatusCode::OK && method.is_safe() {
+        conditional(hub, call, KIND, text).await?
+    } else {
+        let place = hub.answers.turn().await?.end(text.len() > SMALL)?;
+        (status, Body::from(place.hold(text.into_bytes()))).into_response()
+    };
+    for (name, value) in &headers() {
+        answer.headers_mut().insert(name, value.clone());
+    }
+    Ok(answer)
+}
+
+pub(super) fn rendered(page: &impl Template) -> Result<String, Problem> {
+    page.render().map_err(|error| {
+        tracing::error!(%error, "a page could not be written");
+        Problem::internal()
+    })
+}
+
+/// The headers of every page.
+pub(super) fn headers() -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    let fixed = [
+        (header::CONTENT_TYPE, KIND),
+        (header::CONTENT_SECURITY_POLICY, POLICY),
+        (header::CACHE_CONTROL, "private, no-cache"),
+        // Forms need their Origin; other sites learn nothing.
+        (header::REFERRER_POLICY, "same-origin"),
+    ];
+    for (name, value) in fixed {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    headers.insert("cross-origin-opener-policy", HeaderValue::from_static("same-origin"));
+    headers
+}
+
+/// Where a browser goes after its form was carried out.
+pub(super) fn see_other(path: &str) -> Result<Response, Problem> {
+    let place = HeaderValue::from_str(path).map_err(|_| Problem::internal())?;
+    Ok((StatusCode::SEE_OTHER, [(header::LOCATION, place)], nothing()).into_response())
+}
+
+/// A moment, for programs (`{}`) and for people.
+pub(super) struct Time(String);
+
+impl Time {
+    pub(super) fn of(moment: Moment) -> Self {
+        Self(moment.timestamp().map(|when| when.to_string()).unwrap_or_default())
+    }
+
+    pub(super) fn text(text: String) -> Self {
+        Self(text)
+    }
+
+    pub(super) fn human(&self) -> String {
+        self.0.replacen('T', " ", 1).replacen('Z', " UTC", 1)
+    }
+}
+
+impl fmt::Display for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}

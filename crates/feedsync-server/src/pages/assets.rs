@@ -1,0 +1,64 @@
+//! The style sheet and the script of the pages, inside the program. Their names hold a hash of their
+//! bytes, so that whoever has one never needs to ask for it again.
+
+use std::sync::LazyLock;
+
+use axum::response::{IntoResponse, Response};
+use http::{HeaderValue, StatusCode, header};
+
+use crate::call::Call;
+use crate::document::nothing;
+use crate::problem::Problem;
+use crate::validators::{Condition, EntityTag, failed};
+
+/// A file that pages name.
+pub(super) struct Asset {
+    /// The last segment of its address.
+    pub(super) name: String,
+    kind: &'static str,
+    text: &'static str,
+    tag: EntityTag,
+}
+
+pub(super) static STYLE: LazyLock<Asset> = LazyLock::new(|| {
+    Asset::new("style", "css", "text/css; charset=utf-8", include_str!("../../web/style.css"))
+});
+
+pub(super) static SCRIPT: LazyLock<Asset> = LazyLock::new(|| {
+    Asset::new(
+        "script",
+        "js",
+        "text/javascript; charset=utf-8",
+        include_str!("../../web/script.js"),
+    )
+});
+
+impl Asset {
+    fn new(stem: &str, suffix: &str, kind: &'static str, text: &'static str) -> Self {
+        let tag = EntityTag::of(&[text]);
+        Self { name: format!("{stem}-{}.{suffix}", tag.text()), kind, text, tag }
+    }
+}
+
+/// `GET /pages/assets/{name}`.
+pub(crate) async fn read(call: Call) -> Result<Response, Problem> {
+    let name = call.segment("name");
+    let asset = [&*STYLE, &*SCRIPT].into_iter().find(|asset| asset.name == name);
+    let asset = asset.ok_or_else(|| Problem::not_found("the pages use other files by now"))?;
+    let mut headers = http::HeaderMap::new();
+    let forever = HeaderValue::from_static("public, max-age=31536000, immutable");
+    headers.insert(header::CACHE_CONTROL, forever);
+    headers.insert(header::ETAG, asset.tag.value());
+    headers.insert(header::VARY, HeaderValue::from_static("Accept-Encoding"));
+    match asset.tag.weigh(&call.headers) {
+        Condition::Proceed => {
+            headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(asset.kind));
+            Ok((headers, asset.text).into_response())
+        }
+        Condition::NotModified(held) => {
+            headers.insert(header::ETAG, held);
+            Ok((StatusCode::NOT_MODIFIED, headers, nothing()).into_response())
+        }
+        Condition::Failed => Err(failed(&asset.tag)),
+    }
+}

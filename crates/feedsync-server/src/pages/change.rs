@@ -1,0 +1,257 @@
+//! The forms of an item's page: edit, delete, restore, and resolve (3.2, 3.4).
+//!
+//! Each form carries what its author saw. An edit of a version that is no longer current is kept as a
+//! conflict beside the winner. Where nothing was typed, or a merged text was, a page that is no longer
+//! current comes back as it is now, with what was typed and a word about it.
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use feedsync::{Edit, Keep, Payload, Resolution, Resolved};
+use feedsync_endpoint::{EditFailure, Endpoint, EndpointError};
+use feedsync_formats::{ContentType, ReviseError, Revision, entry};
+use feedsync_store::{Collection, StoredItem};
+use http::StatusCode;
+
+use crate::call::Call;
+use crate::hub::Hub;
+use crate::pages::answer::see_other;
+use crate::pages::collection::{Draft, with_draft};
+use crate::pages::form::{Form, item_page};
+use crate::pages::item::{Fields, Refused, found, shown};
+use crate::pages::seen;
+use crate::problem::Problem;
+
+const MOVED_ON: &str =
+    "The item has changed since you opened this page. It is shown as it is now: look again.";
+
+/// What a form came to.
+enum Outcome {
+    /// It was carried out; what the page then says.
+    Done(&'static str),
+    /// It was not.
+    Refused(StatusCode, Box<Refused>),
+}
+
+pub(crate) async fn change(
+    State(hub): State<Hub>,
+    call: Call,
+    body: Body,
+) -> Result<Response, Problem> {
+    let form = Form::read(&hub, &call.headers, body).await?;
+    let (collection, stored) = match found(&hub, &call).await {
+        Ok(found) => found,
+        Err(problem) => return gone(&hub, &call, &form, problem).await,
+    };
+    let endpoint = &call.endpoint(&hub);
+    let change = Change { endpoint, collection: &collection, stored: &stored, form };
+    let outcome = match change.form.text("action") {
+        "edit" => change.edit().await,
+        "delete" => change.set_deleted(true).await,
+        "restore" => change.set_deleted(false).await,
+        "keep" => change.resolve(Keep::Winner).await,
+        "take" => match change.form.text("place").parse() {
+            Ok(place) => change.resolve(Keep::Conflict(place)).await,
+            Err(_) => Err(Problem::bad_request("no conflict is named")),
+        },
+        "merge" => change.merge().await,
+        _ => Err(Problem::bad_request("there is no such button")),
+    };
+    match outcome? {
+        Outcome::Done(said) => {
+            let page = item_page(call.base.path(), &collection.name, &stored.item.id);
+            see_other(&format!("{page}?said={said}"))
+        }
+        Outcome::Refused(status, refused) => {
+            let now = hub.endpoint.item(&collection.name, &stored.item.id).await?;
+            shown(&hub, &call, &collection, &now, *refused, status).await
+        }
+    }
+}
+
+/// The item went while somebody was typing: what was typed may become another one.
+async fn gone(hub: &Hub, call: &Call, form: &Form, problem: Problem) -> Result<Response, Problem> {
+    let draft = Draft {
+        title: form.text("title").to_owned(),
+        content: form.lines("content"),
+        error:
+            "The item that you were editing is gone. What you typed stands here: you can save it \
+                as a new item."
+                .to_owned(),
+        ..Draft::default()
+    };
+    if draft.title.is_empty() && draft.content.is_empty() {
+        return Err(problem);
+    }
+    with_draft(hub, call, draft, StatusCode::GONE).await
+}
+
+/// A form about an item.
+struct Change<'c> {
+    endpoint: &'c Endpoint,
+    collection: &'c Collection,
+    stored: &'c StoredItem,
+    form: Form,
+}
+
+impl Change<'_> {
+    async fn edit(&self) -> Result<Outcome, Problem> {
+        let item = &self.stored.item;
+        let fields = self.typed();
+        let refused = |status, fields| {
+            let refused = Refused { edit: Some(fields), ..Refused::default() };
+            Ok(Outcome::Refused(status, refused.into()))
+        };
+        let Some(base) = seen::read(self.form.text("base"), item) else {
+            return refused(StatusCode::CONFLICT, fields.failed(MOVED_ON));
+        };
+        let payload = match self.revised(&fields) {
+            Ok(payload) => payload,
+            Err(error) => return refused(StatusCode::UNPROCESSABLE_ENTITY, fields.faulty(&error)),
+        };
+        let stale = !base.history.topmost().is_same(item.winner.dot());
+        if payload == item.winner.payload && !stale {
+            let nothing = "Nothing is changed yet.";
+            return refused(StatusCode::UNPROCESSABLE_ENTITY, fields.failed(nothing));
+        }
+        let dot = base.history.topmost().clone();
+        let edited = self
+            .endpoint
+            .edit(&self.collection.name, &item.id, Some(base), Edit::from(payload))
+            .await;
+        match edited {
+            // The edit is on top of what its author saw, or beside what somebody else made of that.
+            Ok(edited) => {
+                let updates = edited.item.winner.history.updates();
+                let follows = updates.get(1).is_some_and(|before| before.is_same(&dot));
+                let beside = stale || (!follows && !edited.item.conflicts.is_empty());
+                Ok(Outcome::Done(if beside { "beside" } else { "edited" }))
+            }
+            Err(EndpointError::Edit(failure)) => {
+                refused(StatusCode::CONFLICT, fields.failed(&sentence(&failure)))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn set_deleted(&self, deleted: bool) -> Result<Outcome, Problem> {
+        let item = &self.stored.item;
+        if self.has_moved_on() || item.winner.deleted == deleted {
+            return Ok(self.moved_on());
+        }
+        let base = seen::read(self.form.text("base"), item);
+        let edit = if deleted { Edit::delete() } else { Edit::undelete() };
+        if base.is_none() {
+            return Ok(self.moved_on());
+        }
+        self.endpoint.edit(&self.collection.name, &item.id, base, edit).await?;
+        Ok(Outcome::Done(if deleted { "deleted" } else { "restored" }))
+    }
+
+    async fn merge(&self) -> Result<Outcome, Problem> {
+        let fields = self.typed();
+        let refused = |status, fields| {
+            let refused = Refused { merge: Some(fields), ..Refused::default() };
+            Ok(Outcome::Refused(status, refused.into()))
+        };
+        if self.has_moved_on() {
+            return refused(StatusCode::CONFLICT, fields.failed(MOVED_ON));
+        }
+        let payload = match self.revised(&fields) {
+            Ok(payload) => payload,
+            Err(error) => return refused(StatusCode::UNPROCESSABLE_ENTITY, fields.faulty(&error)),
+        };
+        match self.resolved(Keep::Content { payload, deleted: Some(false) }).await {
+            Err(EndpointError::Edit(failure)) => {
+                refused(StatusCode::CONFLICT, fields.failed(&sentence(&failure)))
+            }
+            other => {
+                other?;
+                Ok(Outcome::Done("resolved"))
+            }
+        }
+    }
+
+    async fn resolve(&self, keep: Keep<Payload>) -> Result<Outcome, Problem> {
+        if self.has_moved_on() {
+            return Ok(self.moved_on());
+        }
+        match self.resolved(keep).await {
+            Err(EndpointError::Edit(EditFailure::Nothing(_))) => Ok(self.moved_on()),
+            other => {
+                other?;
+                Ok(Outcome::Done("resolved"))
+            }
+        }
+    }
+
+    async fn resolved(&self, keep: Keep<Payload>) -> Result<(), EndpointError> {
+        let resolution = Resolution { resolved: Resolved::All, keep };
+        self.endpoint.resolve(&self.collection.name, &self.stored.item, resolution).await?;
+        Ok(())
+    }
+
+    /// Whether the item is another one than the form was made for.
+    fn has_moved_on(&self) -> bool {
+        self.form.text("seen") != seen::versions(&self.stored.item)
+    }
+
+    fn moved_on(&self) -> Outcome {
+        let fields = Fields::of(&self.stored.item.winner.payload).failed(MOVED_ON);
+        let refused = Refused { edit: Some(fields), ..Refused::default() };
+        Outcome::Refused(StatusCode::CONFLICT, refused.into())
+    }
+
+    fn typed(&self) -> Fields {
+        Fields {
+            title: self.form.text("title").to_owned(),
+            content: self.form.lines("content"),
+            content_type: self.form.text("kind").to_owned(),
+            ..Fields::of(&self.stored.item.winner.payload)
+        }
+    }
+
+    /// The winner's payload with what was typed, dated; what nobody touched stays to the byte.
+    fn revised(&self, fields: &Fields) -> Result<Payload, ReviseError> {
+        let payload = &self.stored.item.winner.payload;
+        let now = Fields::of(payload);
+        let changed = |now: &str, typed: &str| (now != typed).then(|| typed.to_owned());
+        // What was typed is written in what the form said, which somebody may have changed since.
+        let content_type = ContentType::named(&fields.content_type);
+        let content = if content_type == entry(payload).content_type {
+            changed(&now.content, &fields.content)
+        } else {
+            Some(fields.content.clone())
+        };
+        let revision = Revision {
+            title: changed(&now.title, &fields.title),
+            content: content.filter(|_| self.form.has("content")),
+            content_type,
+            updated: None,
+        };
+        self.endpoint.revise(payload, &revision)
+    }
+}
+
+impl Fields {
+    /// The same with a word about the whole.
+    fn failed(self, error: &str) -> Self {
+        Self { error: error.to_owned(), ..self }
+    }
+
+    /// The same with a word beside the field at fault.
+    fn faulty(self, error: &ReviseError) -> Self {
+        let text = format!("{error}.");
+        match error {
+            ReviseError::Character { field: "title", .. } => Self { title_error: text, ..self },
+            ReviseError::Character { .. } | ReviseError::ContentType { .. } => {
+                Self { content_error: text, ..self }
+            }
+            ReviseError::Payload(_) => self.failed(&text),
+        }
+    }
+}
+
+fn sentence(failure: &EditFailure) -> String {
+    format!("This was not saved: {failure}.")
+}

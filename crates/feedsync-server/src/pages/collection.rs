@@ -1,0 +1,226 @@
+//! `/pages/collections/{c}`: the items of a collection, newest change first, searched, filtered and
+//! paged by key; and a form for a new one.
+
+use askama::Template;
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use feedsync::Creation;
+use feedsync_formats::{ReviseError, Revision, entry};
+use feedsync_store::{Collection, Number, PageLimit, Selection, StoredItem};
+use http::{Method, StatusCode};
+
+use crate::address::View;
+use crate::call::Call;
+use crate::hub::Hub;
+use crate::pages::answer::{Frame, Time, page, see_other};
+use crate::pages::content::short;
+use crate::pages::form::{Form, collection_page, item_page};
+use crate::problem::Problem;
+use crate::query::encoded;
+
+/// Items of a page.
+const PAGE: PageLimit = PageLimit::items(50);
+
+#[derive(Template)]
+#[template(path = "collection.html")]
+struct CollectionPage {
+    frame: Frame,
+    title: String,
+    name: String,
+    page: String,
+    items: u64,
+    deleted: u64,
+    conflicts: u64,
+    events: String,
+    feed: String,
+    rows: Vec<Row>,
+    filter: Filter,
+    /// The page that follows.
+    older: Option<String>,
+    draft: Draft,
+}
+
+struct Row {
+    page: String,
+    title: String,
+    excerpt: String,
+    deleted: bool,
+    conflicts: usize,
+    edited: Time,
+}
+
+/// What is shown of a collection.
+#[derive(Default)]
+struct Filter {
+    containing: String,
+    conflicted: bool,
+    deleted: bool,
+    before: Option<u64>,
+}
+
+/// A new item that is not there yet.
+#[derive(Default)]
+pub(super) struct Draft {
+    pub(super) title: String,
+    pub(super) content: String,
+    pub(super) title_error: String,
+    pub(super) content_error: String,
+    /// What is wrong with neither.
+    pub(super) error: String,
+}
+
+pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
+    let flag = |name| matches!(call.query.text(name), Some("1" | "on"));
+    let filter = Filter {
+        containing: call.query.text("q").unwrap_or_default().trim().to_owned(),
+        conflicted: flag("conflicts"),
+        deleted: flag("deleted"),
+        before: call.query.number("before", 0)?,
+    };
+    shown(&hub, &call, filter, Draft::default(), StatusCode::OK).await
+}
+
+/// `POST`: a new item.
+pub(crate) async fn create(
+    State(hub): State<Hub>,
+    call: Call,
+    body: Body,
+) -> Result<Response, Problem> {
+    let form = Form::read(&hub, &call.headers, body).await?;
+    let collection = call.collection(&hub).await?;
+    let draft = Draft {
+        title: form.text("title").trim().to_owned(),
+        content: form.lines("content"),
+        ..Draft::default()
+    };
+    if draft.title.is_empty() && draft.content.trim().is_empty() {
+        let title_error = "Say something here, or in the content.".to_owned();
+        let draft = Draft { title_error, ..draft };
+        return again(&hub, &call, draft).await;
+    }
+    let endpoint = &call.endpoint(&hub);
+    let id = endpoint.new_id();
+    let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    // What XML cannot hold would become another character: whoever typed it is asked first.
+    let empty = endpoint.compose(collection.format, &id, Some(String::new()), None);
+    let typed = Revision {
+        title: some(&draft.title),
+        content: some(&draft.content),
+        ..Revision::default()
+    };
+    if let Err(error @ ReviseError::Character { .. }) = feedsync_formats::revise(&empty, &typed) {
+        let draft = match error {
+            ReviseError::Character { field: "title", .. } => {
+                Draft { title_error: error.to_string(), ..draft }
+            }
+            _ => Draft { content_error: error.to_string(), ..draft },
+        };
+        return again(&hub, &call, draft).await;
+    }
+    let payload =
+        endpoint.compose(collection.format, &id, some(&draft.title), some(&draft.content));
+    endpoint.add(&collection.name, id.clone(), Creation::default(), payload).await?;
+    see_other(&format!("{}?said=created", item_page(call.base.path(), &collection.name, &id)))
+}
+
+async fn again(hub: &Hub, call: &Call, draft: Draft) -> Result<Response, Problem> {
+    shown(hub, call, Filter::default(), draft, StatusCode::UNPROCESSABLE_ENTITY).await
+}
+
+/// The page, with a draft in its form.
+pub(super) async fn with_draft(
+    hub: &Hub,
+    call: &Call,
+    draft: Draft,
+    status: StatusCode,
+) -> Result<Response, Problem> {
+    shown(hub, call, Filter::default(), draft, status).await
+}
+
+async fn shown(
+    hub: &Hub,
+    call: &Call,
+    filter: Filter,
+    draft: Draft,
+    status: StatusCode,
+) -> Result<Response, Problem> {
+    let collection = call.collection(hub).await?;
+    let selection = Selection {
+        before: filter.before.map(Number::new),
+        deleted: filter.deleted || filter.conflicted,
+        conflicted: filter.conflicted,
+        containing: Some(filter.containing.clone()).filter(|text| !text.is_empty()),
+    };
+    let found = hub.endpoint.store().listing(&collection.name, &selection, PAGE).await?;
+    let frame = Frame::of(hub, call).await?;
+    let name = &collection.name;
+    let address = collection_page(&frame.root, name);
+    let row = |stored: &StoredItem| row(&frame.root, &collection, stored);
+    let rows = found.items.iter().map(row).collect();
+    let last = found.items.last().filter(|_| found.more).map(|stored| stored.number.get());
+    let older = last.map(|number| format!("{address}{}", filter.query(Some(number))));
+    let shown = CollectionPage {
+        title: collection.title.clone(),
+        name: name.to_string(),
+        items: collection.live,
+        deleted: collection.deleted,
+        conflicts: collection.conflicted,
+        events: format!("{}/collections/{name}/events", frame.root),
+        feed: call.base.url(&View::Listing.path(name, None)),
+        page: address,
+        rows,
+        older,
+        filter,
+        draft,
+        frame,
+    };
+    let method = if status == StatusCode::OK { Method::GET } else { Method::POST };
+    page(hub, call, &method, status, shown).await
+}
+
+fn row(root: &str, collection: &Collection, stored: &StoredItem) -> Row {
+    let entry = entry(&stored.item.winner.payload);
+    let title = entry.heading().unwrap_or_default();
+    let said = entry.plain_content().or(entry.summary).unwrap_or_default();
+    let excerpt = if entry.title.is_some() { short(&said, 160) } else { String::new() };
+    Row {
+        page: item_page(root, &collection.name, &stored.item.id),
+        title: short(&title, 120),
+        excerpt,
+        deleted: stored.item.winner.deleted,
+        conflicts: stored.item.conflicts.len(),
+        edited: Time::of(stored.edited),
+    }
+}
+
+impl Filter {
+    /// Whether more or less than the newest live items is shown.
+    fn is_set(&self) -> bool {
+        !self.containing.is_empty() || self.conflicted || self.deleted || self.before.is_some()
+    }
+
+    fn query(&self, before: Option<u64>) -> String {
+        let mut parameters = Vec::new();
+        if !self.containing.is_empty() {
+            parameters.push(format!("q={}", encoded(&self.containing)));
+        }
+        if self.conflicted {
+            parameters.push("conflicts=1".to_owned());
+        }
+        if self.deleted {
+            parameters.push("deleted=1".to_owned());
+        }
+        parameters.extend(before.map(|number| format!("before={number}")));
+        format!("?{}", parameters.join("&"))
+    }
+}
+
+impl Draft {
+    /// Whether there is anything to come back to.
+    fn is_begun(&self) -> bool {
+        [&self.title, &self.content, &self.title_error, &self.content_error, &self.error]
+            .iter()
+            .any(|text| !text.is_empty())
+    }
+}

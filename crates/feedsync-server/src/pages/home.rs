@@ -1,0 +1,65 @@
+//! `GET /`: the collections and their numbers.
+
+use askama::Template;
+use axum::extract::State;
+use axum::response::Response;
+use feedsync_store::Collection;
+use http::{Method, StatusCode};
+
+use crate::address::View;
+use crate::call::Call;
+use crate::hub::Hub;
+use crate::index::readable;
+use crate::pages::answer::{Frame, Time, page};
+use crate::pages::form::collection_page;
+use crate::problem::Problem;
+
+/// Collections whose changes the page follows at once; a browser has six connections to a host.
+const FOLLOWED: usize = 3;
+
+#[derive(Template)]
+#[template(path = "home.html")]
+struct HomePage {
+    frame: Frame,
+    rows: Vec<Row>,
+    /// Addresses of events, divided by blanks.
+    events: String,
+}
+
+struct Row {
+    name: String,
+    title: String,
+    page: String,
+    format: &'static str,
+    items: u64,
+    deleted: u64,
+    conflicts: u64,
+    edited: Time,
+    /// What a program is given to synchronise with it.
+    url: String,
+}
+
+pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
+    let frame = Frame::of(&hub, &call).await?;
+    let mut collections = readable(&hub, &call).await?;
+    let row = |collection: &Collection| Row {
+        name: collection.name.to_string(),
+        title: collection.title.clone(),
+        page: collection_page(&frame.root, &collection.name),
+        format: collection.format.name(),
+        items: collection.live,
+        deleted: collection.deleted,
+        conflicts: collection.conflicted,
+        edited: Time::of(collection.edited),
+        url: call.base.url(&View::Listing.path(&collection.name, None)),
+    };
+    let rows = collections.iter().map(row).collect();
+    collections.sort_by_key(|collection| std::cmp::Reverse(collection.edited));
+    let events: Vec<_> = collections
+        .iter()
+        .take(FOLLOWED)
+        .map(|collection| format!("{}/collections/{}/events", frame.root, collection.name))
+        .collect();
+    let home = HomePage { frame, rows, events: events.join(" ") };
+    page(&hub, &call, &Method::GET, StatusCode::OK, home).await
+}

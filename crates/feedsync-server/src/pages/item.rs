@@ -1,0 +1,224 @@
+//! `/pages/collections/{c}/items/{id}`: what an item says, its conflicts side by side, its history,
+//! and the forms that change it.
+
+use std::time::{Duration, Instant};
+
+use askama::Template;
+use axum::extract::State;
+use axum::response::Response;
+use feedsync::{Base, ItemId, Payload};
+use feedsync_formats::{ContentType, Entry, entry};
+use feedsync_store::{Collection, StoredItem};
+use http::{Method, StatusCode};
+
+use crate::call::Call;
+use crate::hub::Hub;
+use crate::pages::answer::{Frame, Time, page};
+use crate::pages::content::{Shown, short, web};
+use crate::pages::form::{collection_page, item_page, typed};
+use crate::pages::graph::Graph;
+use crate::pages::seen;
+use crate::pages::versions::{Pair, Signed, author};
+use crate::problem::Problem;
+
+/// How long comparing the versions of one page may take.
+const COMPARING: Duration = Duration::from_millis(300);
+
+/// Conflicts of one page; once they are resolved the others come.
+const PAIRS: usize = 16;
+
+#[derive(Template)]
+#[template(path = "item.html")]
+struct ItemPage {
+    frame: Frame,
+    collection: String,
+    collection_page: String,
+    page: String,
+    events: String,
+    id: String,
+    heading: String,
+    deleted: bool,
+    noconflicts: bool,
+    signed: Signed,
+    shown: Shown,
+    /// Whether the content was cut, or lost its markup.
+    reduced: bool,
+    facts: Facts,
+    /// All conflicts; the pairs are those that are shown.
+    conflicts: usize,
+    pairs: Vec<Pair>,
+    graph: Graph,
+    seen: String,
+    base: String,
+    said: &'static str,
+    edit: Fields,
+    merge: Fields,
+}
+
+/// What else an item says.
+struct Facts {
+    summary: Option<String>,
+    author: Option<String>,
+    published: Option<Time>,
+    updated: Option<Time>,
+    categories: Vec<String>,
+    links: Vec<Link>,
+}
+
+struct Link {
+    rel: String,
+    href: String,
+    name: String,
+    is_web: bool,
+}
+
+/// A title and a content in a form.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Fields {
+    pub(super) title: String,
+    pub(super) content: String,
+    /// What the content is written in, for its label; none if it cannot be edited as text.
+    pub(super) kind: Option<String>,
+    /// The same, as `content/@type` names it.
+    pub(super) content_type: String,
+    pub(super) title_error: String,
+    pub(super) content_error: String,
+    /// What is wrong with the form as a whole.
+    pub(super) error: String,
+}
+
+impl Fields {
+    /// What a payload says, as a browser gives it back if nobody touches it.
+    pub(super) fn of(payload: &Payload) -> Self {
+        let entry = entry(payload);
+        let kind = match &entry.content_type {
+            ContentType::Text => Some(String::new()),
+            ContentType::Html => Some("HTML".to_owned()),
+            ContentType::Xhtml => Some("XHTML".to_owned()),
+            ContentType::Other(kind) => entry.plain_content().map(|_| kind.clone()),
+        };
+        let content_type = entry.content_type.name().to_owned();
+        let content = kind.as_ref().and(entry.content).unwrap_or_default();
+        Self {
+            // A field of one line has no line ends.
+            title: typed(&entry.title.unwrap_or_default()).replace('\n', ""),
+            content: typed(&content),
+            kind,
+            content_type,
+            ..Self::default()
+        }
+    }
+
+    fn is_refused(&self) -> bool {
+        [&self.title_error, &self.content_error, &self.error].iter().any(|error| !error.is_empty())
+    }
+}
+
+/// Forms that come back because they could not be carried out.
+#[derive(Default)]
+pub(super) struct Refused {
+    pub(super) edit: Option<Fields>,
+    pub(super) merge: Option<Fields>,
+}
+
+pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
+    let (collection, stored) = found(&hub, &call).await?;
+    shown(&hub, &call, &collection, &stored, Refused::default(), StatusCode::OK).await
+}
+
+/// The item that the path names.
+pub(super) async fn found(hub: &Hub, call: &Call) -> Result<(Collection, StoredItem), Problem> {
+    let collection = call.collection(hub).await?;
+    let id =
+        ItemId::new(call.segment("item")).map_err(|error| Problem::not_found(error.to_string()))?;
+    let stored = hub.endpoint.item(&collection.name, &id).await?;
+    Ok((collection, stored))
+}
+
+pub(super) async fn shown(
+    hub: &Hub,
+    call: &Call,
+    collection: &Collection,
+    stored: &StoredItem,
+    refused: Refused,
+    status: StatusCode,
+) -> Result<Response, Problem> {
+    let frame = Frame::of(hub, call).await?;
+    let item = &stored.item;
+    let (name, winner) = (&collection.name, &item.winner);
+    let entry = entry(&winner.payload);
+    let (shown, reduced) = Shown::of(&entry);
+    let deadline = Instant::now() + COMPARING;
+    let pair = |(index, (place, conflict)): (usize, _)| {
+        Pair::of(index + 1, place, winner, conflict, deadline)
+    };
+    let ranked = item.ranked_conflicts();
+    let page_of_item = ItemPage {
+        collection: collection.title.clone(),
+        collection_page: collection_page(&frame.root, name),
+        page: item_page(&frame.root, name, &item.id),
+        events: format!("{}/collections/{name}/events", frame.root),
+        id: item.id.to_string(),
+        heading: short(&entry.heading().unwrap_or_default(), 200),
+        deleted: winner.deleted,
+        noconflicts: item.noconflicts(),
+        signed: Signed::of(winner),
+        shown,
+        reduced,
+        conflicts: item.conflicts.len(),
+        pairs: ranked.into_iter().take(PAIRS).enumerate().map(pair).collect(),
+        graph: Graph::of(item),
+        seen: seen::versions(item),
+        base: seen::written(&Base::from(winner)),
+        said: said(call.query.text("said")),
+        edit: refused.edit.unwrap_or_else(|| Fields::of(&winner.payload)),
+        merge: refused.merge.unwrap_or_else(|| Fields::of(&winner.payload)),
+        facts: Facts::of(entry),
+        frame,
+    };
+    let method = if status == StatusCode::OK { Method::GET } else { Method::POST };
+    page(hub, call, &method, status, page_of_item).await
+}
+
+/// What a form that was carried out came to.
+fn said(word: Option<&str>) -> &'static str {
+    match word.unwrap_or_default() {
+        "created" => "The item is created.",
+        "edited" => "The item is saved.",
+        "deleted" => "The item is deleted. It can be restored.",
+        "restored" => "The item is restored.",
+        "resolved" => "The conflicts are resolved.",
+        "beside" => {
+            "Somebody changed the item while you were editing it. Both are kept: they are in \
+             conflict now."
+        }
+        _ => "",
+    }
+}
+
+impl Facts {
+    fn of(entry: Entry) -> Self {
+        let author = author(&entry);
+        let link = |link: feedsync_formats::Link| Link {
+            is_web: web(&link.href).is_some(),
+            name: link.title.unwrap_or_else(|| short(&link.href, 80)),
+            href: link.href,
+            rel: link.rel,
+        };
+        let time = |when: feedsync::Timestamp| Time::text(when.to_string());
+        Self {
+            // Where there is no content, the summary is all there is.
+            summary: entry.summary,
+            author,
+            published: entry.published.map(time),
+            updated: entry.updated.map(time),
+            categories: entry
+                .categories
+                .into_iter()
+                .take(100)
+                .map(|category| category.label.unwrap_or(category.term))
+                .collect(),
+            links: entry.links.into_iter().take(100).map(link).collect(),
+        }
+    }
+}

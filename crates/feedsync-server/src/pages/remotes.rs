@@ -1,0 +1,98 @@
+//! `GET /pages/remotes`: the feeds that collections are kept in step with, and how far they are.
+
+use std::collections::HashMap;
+
+use askama::Template;
+use axum::extract::State;
+use axum::response::Response;
+use feedsync_store::{Collection, Remote, Role};
+use http::{Method, StatusCode};
+
+use crate::call::Call;
+use crate::hub::Hub;
+use crate::index::readable;
+use crate::pages::answer::{Frame, Time, page};
+use crate::pages::form::collection_page;
+use crate::problem::Problem;
+
+#[derive(Template)]
+#[template(path = "remotes.html")]
+struct RemotesPage {
+    frame: Frame,
+    rows: Vec<Row>,
+}
+
+struct Row {
+    collection: String,
+    page: String,
+    name: Option<String>,
+    url: String,
+    read_only: bool,
+    pending: u64,
+    succeeded: Option<Time>,
+    failures: u32,
+    failure: Option<String>,
+}
+
+pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
+    let frame = Frame::of(&hub, &call).await?;
+    // An address and what fails there are for those who may synchronise.
+    let collections: HashMap<_, _> = readable(&hub, &call)
+        .await?
+        .into_iter()
+        .filter(|collection| call.principal.role(&collection.name) >= Some(Role::Editor))
+        .map(|collection| (collection.name.clone(), collection))
+        .collect();
+    let remotes = hub.endpoint.store().remotes(None).await?;
+    let rows = remotes
+        .iter()
+        .filter_map(|remote| Some(row(&frame.root, remote, collections.get(&remote.collection)?)))
+        .collect();
+    page(&hub, &call, &Method::GET, StatusCode::OK, RemotesPage { frame, rows }).await
+}
+
+fn row(root: &str, remote: &Remote, collection: &Collection) -> Row {
+    let state = &remote.state;
+    let offered = if state.may_lack { 0 } else { state.pushed.get() };
+    Row {
+        collection: collection.title.clone(),
+        page: collection_page(root, &collection.name),
+        name: remote.name.clone(),
+        url: without_secrets(&remote.url),
+        read_only: state.read_only,
+        pending: collection.last.get().saturating_sub(offered),
+        succeeded: state.succeeded.map(Time::of),
+        failures: state.failures,
+        failure: state.failure.clone(),
+    }
+}
+
+/// The address without user, password and query, which may hold secrets.
+fn without_secrets(url: &str) -> String {
+    let url = url.split(['?', '#']).next().unwrap_or_default();
+    match url.split_once("://") {
+        Some((scheme, rest)) => {
+            let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+            let host = authority.rsplit('@').next().unwrap_or_default();
+            format!("{scheme}://{host}{path}")
+        }
+        None => url.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_shown_without_what_may_be_secret() {
+        for (url, shown) in [
+            ("https://u:p@example.org/a?key=1#x", "https://example.org/a"),
+            ("https://example.org", "https://example.org"),
+            ("http://a@b/c@d", "http://b/c@d"),
+            ("feeds/notes.atom", "feeds/notes.atom"),
+        ] {
+            assert_eq!(without_secrets(url), shown);
+        }
+    }
+}

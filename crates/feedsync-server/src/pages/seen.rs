@@ -1,0 +1,138 @@
+//! What somebody had before their eyes when a form was made, as the form carries it.
+//!
+//! An edit starts from the version that was shown, not from the one that is current when it arrives
+//! (3.2, 3.4): else it would silently supersede what its author never saw.
+
+use std::fmt::Write as _;
+
+use feedsync::{Base, By, History, Item, Payload, Sequence, Timestamp, Update, Updates};
+
+use crate::validators::EntityTag;
+
+/// Names the versions of an item, winner first: equal texts mean that nothing was edited, merged or
+/// resolved between.
+pub(super) fn versions(item: &Item<Payload>) -> String {
+    let mut dots: Vec<_> = item.versions().map(|version| signed(version.dot())).collect();
+    dots[1..].sort_unstable();
+    let parts: Vec<_> = dots.iter().map(String::as_str).collect();
+    EntityTag::of(&parts).text().to_owned()
+}
+
+/// The version that an edit starts from, as one line: `|` is in no identifier.
+pub(super) fn written(base: &Base) -> String {
+    let noconflicts = base.noconflicts.map_or("", |flag| if flag { "true" } else { "false" });
+    let mut text = format!("{} {noconflicts}", base.updates.get());
+    for update in base.history.updates() {
+        text.push('|');
+        text.push_str(&signed(update));
+    }
+    text
+}
+
+/// The version that a form names; none if the text is not ours, or names an update that the item
+/// does not know: nobody ever saw such a version.
+pub(super) fn read(text: &str, item: &Item<Payload>) -> Option<Base> {
+    let mut parts = text.split('|');
+    let (updates, noconflicts) = parts.next()?.split_once(' ')?;
+    let noconflicts = match noconflicts {
+        "" => None,
+        "true" => Some(true),
+        "false" => Some(false),
+        _ => return None,
+    };
+    let known = || item.versions().flat_map(|version| version.history.updates());
+    let mut history = Vec::new();
+    for part in parts {
+        let update = update(part)?;
+        // With the foreign markup that it has here.
+        match known().find(|known| known.is_same(&update)) {
+            Some(known) => history.push(known.clone()),
+            None if item.covers(&update) => history.push(update),
+            None => return None,
+        }
+    }
+    let updates = Updates::new(updates.parse().ok()?).ok()?;
+    let most = item.versions().map(|version| version.updates).max()?;
+    (updates <= most).then_some(())?;
+    Some(Base { updates, noconflicts, history: History::from_updates(history)? })
+}
+
+fn signed(update: &Update) -> String {
+    let mut text = update.sequence().get().to_string();
+    let when = update.when().map(|when| when.to_string()).unwrap_or_default();
+    let by = update.by().map_or("", By::as_str);
+    let _ = write!(text, " {when} {by}");
+    text
+}
+
+fn update(text: &str) -> Option<Update> {
+    let mut words = text.split(' ');
+    let sequence = Sequence::new(words.next()?.parse().ok()?).ok()?;
+    let when: Option<Timestamp> = match words.next()? {
+        "" => None,
+        when => Some(Timestamp::parse_tolerant(when).ok()?),
+    };
+    let by = match words.next()? {
+        "" => None,
+        by => Some(By::new(by).ok()?),
+    };
+    if words.next().is_some() {
+        return None;
+    }
+    Update::new(sequence, when, by).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use feedsync::{Creation, Format, ItemId, Stamp};
+
+    use super::*;
+
+    fn item() -> Item<Payload> {
+        let by = By::new("desk.a,b;c").unwrap();
+        let stamp = Stamp::new("2026-11-20T10:00:00Z".parse().unwrap(), by);
+        let payload = Payload::new(Format::Atom, "<entry/>");
+        let id = ItemId::new("a").unwrap();
+        let creation = Creation { noconflicts: Some(false), deleted: false };
+        let mut item = Item::create(id, creation, &stamp, payload.clone()).unwrap();
+        let when = Timestamp::parse_tolerant("2026-11-20T11:00:00+02:00").unwrap();
+        let partial = Stamp::partial(Some(when), None);
+        item.update(&partial.unwrap(), payload.into()).unwrap();
+        item
+    }
+
+    #[test]
+    fn a_base_comes_back_as_it_went() {
+        let item = item();
+        let base = Base::from(&item.winner);
+        assert_eq!(read(&written(&base), &item), Some(base));
+    }
+
+    #[test]
+    fn what_nobody_saw_is_no_base() {
+        let item = item();
+        let text = written(&Base::from(&item.winner));
+        for forged in [
+            String::new(),
+            "2 ".to_owned(),
+            "x |1 2026-11-20T10:00:00Z a".to_owned(),
+            text.replace("desk", "laptop"),
+            text.replacen("2 ", "3 ", 1),
+            text.replace("false", "maybe"),
+            format!("{text}|9  desk.a,b;c"),
+            format!("{text}|1 2026-11-20T10:00:00Z desk.a,b;c more"),
+        ] {
+            assert_eq!(read(&forged, &item), None, "{forged}");
+        }
+    }
+
+    #[test]
+    fn versions_have_another_name_after_an_edit() {
+        let (before, mut after) = (item(), item());
+        let by = By::new("phone.x").unwrap();
+        let stamp = Stamp::new("2026-11-20T12:00:00Z".parse().unwrap(), by);
+        after.update(&stamp, after.winner.payload.clone().into()).unwrap();
+        assert_ne!(versions(&before), versions(&after));
+        assert_eq!(versions(&before), versions(&before.clone()));
+    }
+}

@@ -1,0 +1,357 @@
+//! Pages for people, and what their forms come to.
+
+use axum::body::Body;
+use feedsync::{Edit, ItemId};
+use feedsync_formats::entry;
+use http::{Method, Response, StatusCode};
+
+use crate::hub::{TestHub, add, bytes, create, delete, edit, hub, notes, payload, request, text};
+
+const LIST: &str = "/pages/collections/notes";
+const ITEM: &str = "/pages/collections/notes/items/a";
+
+async fn html(response: Response<Body>) -> String {
+    assert_eq!(text(&response, "content-type"), "text/html; charset=utf-8");
+    String::from_utf8(bytes(response).await.to_vec()).unwrap()
+}
+
+async fn page(hub: &TestHub, path: &str) -> String {
+    let response = hub.get(path).await;
+    assert_eq!(response.status(), StatusCode::OK, "{path}");
+    html(response).await
+}
+
+async fn post(hub: &TestHub, path: &str, fields: &[(&str, &str)]) -> Response<Body> {
+    let encoded =
+        |text: &str| -> String { text.bytes().map(|byte| format!("%{byte:02X}")).collect() };
+    let pairs: Vec<_> =
+        fields.iter().map(|(name, value)| format!("{name}={}", encoded(value))).collect();
+    let headers = [
+        ("content-type", "application/x-www-form-urlencoded"),
+        ("origin", "http://localhost:4287"),
+    ];
+    hub.send(request(Method::POST, path, &headers, pairs.join("&").into())).await
+}
+
+/// The value of the first hidden field of a name.
+fn hidden(page: &str, name: &str) -> String {
+    let begin = format!("name=\"{name}\" value=\"");
+    let (_, rest) = page.split_once(&begin).unwrap_or_else(|| panic!("no {name} in {page}"));
+    rest.split_once('"').unwrap().0.replace("&#39;", "'").replace("&#38;", "&")
+}
+
+async fn item(hub: &TestHub) -> feedsync::Item<feedsync::Payload> {
+    hub.endpoint.item(&notes(), &ItemId::new("a").unwrap()).await.unwrap().item
+}
+
+/// An item with a conflict: the winner says `theirs`, the conflict `ours`.
+async fn conflicted(hub: &TestHub) {
+    let before = add(&hub.endpoint, "a").await;
+    edit(&hub.endpoint, "a", "theirs once").await;
+    edit(&hub.endpoint, "a", "theirs").await;
+    let base = feedsync::Base::from(&before.winner);
+    let change = Edit::from(payload(feedsync::Format::Atom, "ours"));
+    let id = ItemId::new("a").unwrap();
+    let edited = hub.endpoint.edit(&notes(), &id, Some(base), change).await.unwrap().item;
+    assert_eq!(edited.conflicts.len(), 1);
+    assert_eq!(title(&edited.winner), "theirs");
+}
+
+fn title(version: &feedsync::Version<feedsync::Payload>) -> String {
+    entry(&version.payload).title.unwrap()
+}
+
+fn goes_to(response: &Response<Body>, place: &str) {
+    assert_eq!(response.status(), StatusCode::SEE_OTHER);
+    assert_eq!(text(response, "location"), place);
+}
+
+#[tokio::test]
+async fn every_page_is_html_under_a_strict_policy_and_names_its_files_for_ever() {
+    let hub = hub().await;
+    conflicted(&hub).await;
+    for path in ["/", LIST, ITEM, "/pages/remotes", "/pages/none", "/pages/collections/none"] {
+        let response = hub.get(path).await;
+        let policy = text(&response, "content-security-policy").to_owned();
+        for rule in [
+            "default-src 'none'",
+            "script-src 'self'",
+            "style-src 'self'",
+            "form-action 'self'",
+            "frame-ancestors 'none'",
+            "base-uri 'none'",
+        ] {
+            assert!(policy.split("; ").any(|part| part == rule), "{path}: {policy}");
+        }
+        let page = html(response).await;
+        assert!(!page.contains("<style") && !page.contains(" style="), "{path}");
+        assert!(!page.contains("<script>") && !page.contains(" onclick"), "{path}");
+        assert!(page.contains("<html lang=\"en\">") && page.contains("<h1"), "{path}");
+    }
+    let home = page(&hub, "/").await;
+    for (begin, kind) in
+        [("href=\"/pages/assets/", "text/css"), ("src=\"/pages/assets/", "text/javascript")]
+    {
+        let name = home.split_once(begin).unwrap().1.split('"').next().unwrap();
+        let path = format!("/pages/assets/{name}");
+        let response = hub.get(&path).await;
+        assert_eq!(response.status(), StatusCode::OK, "{path}");
+        assert!(text(&response, "content-type").starts_with(kind), "{path}");
+        assert!(text(&response, "cache-control").contains("immutable"), "{path}");
+        let tag = [("if-none-match", text(&response, "etag"))];
+        let again = hub.call(Method::GET, &path, &tag).await;
+        assert_eq!(again.status(), StatusCode::NOT_MODIFIED, "{path}");
+    }
+    assert_eq!(hub.get("/pages/assets/style-0.css").await.status(), StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn the_first_page_has_the_numbers_of_every_collection() {
+    let hub = hub().await;
+    conflicted(&hub).await;
+    add(&hub.endpoint, "b").await;
+    delete(&hub.endpoint, "b").await;
+    create(&hub.endpoint, "empty", feedsync::Format::Rss).await;
+    let response = hub.get("/").await;
+    let tag = [("if-none-match", text(&response, "etag"))];
+    assert_eq!(hub.call(Method::GET, "/", &tag).await.status(), StatusCode::NOT_MODIFIED);
+    let page = html(response).await;
+    let row = page.split_once("data-live=\"notes\"").unwrap().1.split("</tr>").next().unwrap();
+    assert!(row.contains("The notes &#38; more"), "{row}");
+    for number in ["data-label=\"Items\">1<", "data-label=\"Deleted\">1<", "1 conflicts in"] {
+        assert!(row.contains(number), "{number}: {row}");
+    }
+    assert!(page.contains("data-live=\"empty\""));
+    assert!(page.contains("/collections/notes/events"));
+}
+
+#[tokio::test]
+async fn a_new_item_comes_from_a_form_and_nothing_typed_is_lost() {
+    let hub = hub().await;
+    let made = post(&hub, LIST, &[("title", "Milk & more"), ("content", "two\r\nlitres")]).await;
+    assert_eq!(made.status(), StatusCode::SEE_OTHER);
+    let place = text(&made, "location").to_owned();
+    let shown = page(&hub, &place).await;
+    assert!(shown.contains("The item is created."));
+    assert!(shown.contains("<h1><bdi>Milk &#38; more</bdi>"), "{shown}");
+    assert!(shown.contains("two\nlitres"));
+    for (fields, field) in [
+        (vec![("title", " "), ("content", "")], "new-title-error"),
+        (vec![("title", "bad\u{1}"), ("content", "kept words")], "new-title-error"),
+        (vec![("title", "kept words"), ("content", "bad\u{1}")], "new-content-error"),
+    ] {
+        let refused = post(&hub, LIST, &fields).await;
+        assert_eq!(refused.status(), StatusCode::UNPROCESSABLE_ENTITY);
+        let page = html(refused).await;
+        assert!(page.contains(&format!("id=\"{field}\"")), "{page}");
+        assert!(fields.iter().all(|(_, value)| page.contains(value.trim())), "{page}");
+        assert!(page.contains("id=\"new\" open"));
+    }
+    assert_eq!(hub.endpoint.collection(&notes()).await.unwrap().live, 1);
+}
+
+#[tokio::test]
+async fn items_are_searched_filtered_and_paged_by_key() {
+    let hub = hub().await;
+    conflicted(&hub).await;
+    for number in 0..60 {
+        add(&hub.endpoint, &format!("n{number}")).await;
+    }
+    delete(&hub.endpoint, "n7").await;
+    let links = |page: &str| page.matches("/pages/collections/notes/items/").count();
+    let first = page(&hub, LIST).await;
+    assert_eq!(links(&first), 50);
+    let older = first.split_once("rel=\"next\" href=\"").unwrap().1.split('"').next().unwrap();
+    let older = older.replace("&#38;", "&");
+    // What comes meanwhile moves nothing.
+    add(&hub.endpoint, "later").await;
+    assert_eq!(links(&page(&hub, &older).await), 10);
+    assert_eq!(links(&page(&hub, &format!("{LIST}?q=note+n4")).await), 11);
+    assert_eq!(links(&page(&hub, &format!("{LIST}?conflicts=1")).await), 1);
+    assert_eq!(links(&page(&hub, &format!("{LIST}?q=note+n7")).await), 0);
+    assert_eq!(links(&page(&hub, &format!("{LIST}?q=note+n7&deleted=1")).await), 1);
+    assert_eq!(hub.get(&format!("{LIST}?before=x")).await.status(), StatusCode::BAD_REQUEST);
+}
+
+#[tokio::test]
+async fn an_edit_of_what_was_seen_is_saved_and_a_stale_one_is_kept_beside() {
+    let hub = hub().await;
+    add(&hub.endpoint, "a").await;
+    let seen = page(&hub, ITEM).await;
+    let (base, kind) = (hidden(&seen, "base"), hidden(&seen, "kind"));
+    let form = |title: &'static str| {
+        [
+            ("action", "edit"),
+            ("base", base.as_str()),
+            ("kind", kind.as_str()),
+            ("title", title),
+            ("content", "typed"),
+        ]
+    };
+    goes_to(&post(&hub, ITEM, &form("one")).await, &format!("{ITEM}?said=edited"));
+    assert_eq!(title(&item(&hub).await.winner), "one");
+    goes_to(&post(&hub, ITEM, &form("two")).await, &format!("{ITEM}?said=beside"));
+    let both = item(&hub).await;
+    let mut titles: Vec<_> = both.versions().map(title).collect();
+    titles.sort();
+    assert_eq!(titles, ["one", "two"]);
+    let forged = base.replace("hub.", "other.");
+    let fields =
+        [("action", "edit"), ("base", &*forged), ("kind", "text"), ("title", "kept words")];
+    let refused = post(&hub, ITEM, &fields).await;
+    assert_eq!(refused.status(), StatusCode::CONFLICT);
+    let page = html(refused).await;
+    assert!(page.contains("value=\"kept words\"") && page.contains("has changed since"), "{page}");
+    assert_eq!(item(&hub).await, both);
+}
+
+#[tokio::test]
+async fn what_nobody_touched_stays_to_the_byte() {
+    let hub = hub().await;
+    let id = ItemId::new("a").unwrap();
+    let text = "<entry xmlns=\"http://www.w3.org/2005/Atom\"><id>urn:x:a</id><title>T</title>\
+                <updated>2026-11-20T10:00:00Z</updated><content type=\"html\">&lt;p>a\r\nb&lt;/p>\
+                </content><x:y xmlns:x=\"urn:x\"/></entry>";
+    let payload = feedsync::Payload::new(feedsync::Format::Atom, text);
+    hub.endpoint.add(&notes(), id, Default::default(), payload).await.unwrap();
+    let seen = page(&hub, ITEM).await;
+    let (base, kind) = (hidden(&seen, "base"), hidden(&seen, "kind"));
+    assert!(seen.contains("Content (HTML)"));
+    let fields = [
+        ("action", "edit"),
+        ("base", &*base),
+        ("kind", &*kind),
+        ("title", "T"),
+        ("content", "<p>a\r\nb</p>"),
+    ];
+    let refused = post(&hub, ITEM, &fields).await;
+    assert_eq!(refused.status(), StatusCode::UNPROCESSABLE_ENTITY);
+    assert!(html(refused).await.contains("Nothing is changed yet."));
+    let fields = [
+        ("action", "edit"),
+        ("base", &*base),
+        ("kind", &*kind),
+        ("title", "U"),
+        ("content", "<p>a\r\nb</p>"),
+    ];
+    goes_to(&post(&hub, ITEM, &fields).await, &format!("{ITEM}?said=edited"));
+    let now = item(&hub).await.winner.payload.text;
+    assert!(now.contains("&lt;p>a\r\nb&lt;/p>") && now.contains("<title>U</title>"), "{now}");
+}
+
+#[tokio::test]
+async fn an_item_is_deleted_and_restored_by_who_saw_it_as_it_is() {
+    let hub = hub().await;
+    add(&hub.endpoint, "a").await;
+    let old = page(&hub, ITEM).await;
+    edit(&hub.endpoint, "a", "changed").await;
+    let form = |page: &str, action: &'static str| {
+        [
+            ("action", action.to_owned()),
+            ("seen", hidden(page, "seen")),
+            ("base", hidden(page, "base")),
+        ]
+    };
+    fn borrowed<'f>(form: &'f [(&'static str, String); 3]) -> Vec<(&'static str, &'f str)> {
+        form.iter().map(|(name, value)| (*name, value.as_str())).collect()
+    }
+    let stale = post(&hub, ITEM, &borrowed(&form(&old, "delete"))).await;
+    assert_eq!(stale.status(), StatusCode::CONFLICT);
+    let now = html(stale).await;
+    assert!(!item(&hub).await.winner.deleted);
+    let deleted = post(&hub, ITEM, &borrowed(&form(&now, "delete"))).await;
+    goes_to(&deleted, &format!("{ITEM}?said=deleted"));
+    let gone = page(&hub, ITEM).await;
+    assert!(gone.contains(">Restore</button>") && !gone.contains(">Delete</button>"));
+    goes_to(
+        &post(&hub, ITEM, &borrowed(&form(&gone, "restore"))).await,
+        &format!("{ITEM}?said=restored"),
+    );
+    assert!(!item(&hub).await.winner.deleted);
+}
+
+#[tokio::test]
+async fn conflicts_stand_side_by_side_with_their_differences_marked() {
+    let hub = hub().await;
+    conflicted(&hub).await;
+    let page = page(&hub, ITEM).await;
+    assert!(page.contains("<del>theirs</del>") && page.contains("<ins>ours</ins>"), "{page}");
+    assert!(
+        page.contains("What <del>theirs</del> says") && page.contains("What <ins>ours</ins> says")
+    );
+    assert_eq!(page.matches("<circle").count(), 4);
+    assert!(page.contains(">winner</span>") && page.contains(">conflict 1</span>"));
+}
+
+#[tokio::test]
+async fn conflicts_are_resolved_by_keeping_taking_or_merging() {
+    for (action, place, expected) in
+        [("keep", "", "theirs"), ("take", "0", "ours"), ("merge", "", "merged")]
+    {
+        let hub = hub().await;
+        conflicted(&hub).await;
+        let shown = page(&hub, ITEM).await;
+        let (seen, kind) = (hidden(&shown, "seen"), hidden(&shown, "kind"));
+        let fields = [
+            ("action", action),
+            ("seen", &*seen),
+            ("place", place),
+            ("kind", &*kind),
+            ("title", "merged"),
+            ("content", "both"),
+        ];
+        // Somebody was quicker: nothing is done, and what was typed stays.
+        let before = item(&hub).await;
+        let mut stale = fields;
+        stale[1].1 = "0123456789abcdef0123456789abcdef";
+        let refused = post(&hub, ITEM, &stale).await;
+        assert_eq!(refused.status(), StatusCode::CONFLICT, "{action}");
+        let again = html(refused).await;
+        assert!(again.contains("has changed since you opened"), "{action}");
+        assert_eq!(again.contains("value=\"merged\""), action == "merge");
+        assert_eq!(item(&hub).await, before);
+
+        let resolved = post(&hub, ITEM, &fields).await;
+        goes_to(&resolved, &format!("{ITEM}?said=resolved"));
+        let after = item(&hub).await;
+        assert_eq!((after.conflicts.len(), &*title(&after.winner)), (0, expected), "{action}");
+        assert!(before.versions().all(|version| version.is_subsumed_by(&after.winner)), "{action}");
+        // The same form again: there is nothing to resolve any more.
+        assert_eq!(post(&hub, ITEM, &fields).await.status(), StatusCode::CONFLICT, "{action}");
+        assert_eq!(item(&hub).await, after);
+    }
+}
+
+#[tokio::test]
+async fn what_was_typed_into_an_item_that_is_gone_comes_back_as_a_new_one() {
+    let hub = hub().await;
+    let path = format!("{LIST}/items/none");
+    let fields =
+        [("action", "edit"), ("base", "1 "), ("title", "kept words"), ("content", "and these")];
+    let gone = post(&hub, &path, &fields).await;
+    assert_eq!(gone.status(), StatusCode::GONE);
+    let page = html(gone).await;
+    assert!(page.contains("value=\"kept words\"") && page.contains("and these"), "{page}");
+    assert_eq!(post(&hub, &path, &[("action", "delete")]).await.status(), StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn forms_of_other_sites_and_what_is_no_form_change_nothing() {
+    let hub = hub().await;
+    let kind = ("content-type", "application/x-www-form-urlencoded");
+    for (headers, status) in [
+        (vec![kind, ("origin", "http://example.org")], StatusCode::FORBIDDEN),
+        (vec![kind, ("origin", "null")], StatusCode::FORBIDDEN),
+        (vec![kind, ("sec-fetch-site", "cross-site")], StatusCode::FORBIDDEN),
+        (vec![("content-type", "text/plain")], StatusCode::UNSUPPORTED_MEDIA_TYPE),
+        (vec![], StatusCode::UNSUPPORTED_MEDIA_TYPE),
+    ] {
+        let request = request(Method::POST, LIST, &headers, "title=x".into());
+        assert_eq!(hub.send(request).await.status(), status, "{headers:?}");
+    }
+    for body in ["title=%ff", "title=a&title=b", "title=%4"] {
+        let request = request(Method::POST, LIST, &[kind], body.into());
+        assert_eq!(hub.send(request).await.status(), StatusCode::BAD_REQUEST, "{body}");
+    }
+    assert_eq!(hub.endpoint.collection(&notes()).await.unwrap().last.get(), 0);
+}
