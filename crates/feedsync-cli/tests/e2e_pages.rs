@@ -56,7 +56,7 @@ fn an_item_is_made_edited_and_its_conflict_resolved_by_the_keyboard_alone() {
     assert!(marked.contains("Oat milk") && marked.contains("Milk and bread"), "{marked}");
     assert_eq!(browser.ask("document.querySelectorAll('svg.graph circle').length"), 3);
 
-    browser.go(&browser.ask("location.href.split('?')[0]").as_str().unwrap().to_owned());
+    browser.go(browser.ask("location.href.split('?')[0]").as_str().unwrap());
     browser.tab_to("Write a merged version");
     browser.press(ENTER);
     browser.tab_to("Title");

@@ -28,7 +28,9 @@ pub use endpoint::Endpoint;
 pub use error::{EditFailure, EndpointError};
 pub use import::{Imported, PlainItem};
 pub use incorporate::{Conclusion, Counts, ItemOutcome, ItemReport, Report, Source};
-pub use member::{Guard, Member, MemberChange, MemberEdit, NewMember, Standing, standing};
+pub use member::{
+    Compose, Guard, Member, MemberChange, MemberEdit, NewMember, Replace, Standing, standing,
+};
 pub use people::{NewToken, NewUser, Password, PasswordError, PeopleError, Person, Secret};
 pub use publish::Publication;
 pub use purge::Retention;

@@ -127,7 +127,10 @@ impl Kind<usize> for Bytes {
 
     fn show(value: &usize) -> String {
         let units = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
-        match units.into_iter().find(|(_, factor)| *value >= *factor && value % factor == 0) {
+        match units
+            .into_iter()
+            .find(|(_, factor)| *value >= *factor && value.is_multiple_of(*factor))
+        {
             Some((unit, factor)) => quoted(format_args!("{} {unit}", value / factor)),
             None => quoted(format_args!("{value} B")),
         }
@@ -155,7 +158,7 @@ impl Kind<Duration> for Span {
 
     fn show(value: &Duration) -> String {
         let milliseconds = value.as_millis();
-        if milliseconds % 1_000 != 0 {
+        if !milliseconds.is_multiple_of(1_000) {
             return quoted(format_args!("{milliseconds} ms"));
         }
         quoted(format_args!("{} s", milliseconds / 1_000))
