@@ -8,6 +8,7 @@ use tokio::sync::{Mutex, Semaphore, watch};
 
 use crate::answers::Answers;
 use crate::config::Config;
+use crate::live::Live;
 
 /// The endpoint behind the hub, how it is configured, and what is scarce. Cheap to clone; a hub
 /// process holds no other state.
@@ -23,6 +24,8 @@ pub(crate) struct Hub {
     pub(crate) followers: Arc<Semaphore>,
     /// Held by whoever makes, changes or removes a collection, from looking to writing.
     pub(crate) collections: Arc<Mutex<()>>,
+    /// What is read for all of them.
+    pub(crate) live: Live,
     /// True once the hub stops: streams without an end then end.
     pub(crate) stopping: watch::Receiver<bool>,
 }
@@ -30,11 +33,12 @@ pub(crate) struct Hub {
 impl Hub {
     pub(crate) fn new(endpoint: Endpoint, config: Config, stopping: watch::Receiver<bool>) -> Self {
         Self {
-            endpoint,
             uploads: Arc::new(Semaphore::new(config.limits.uploads)),
             answers: Answers::new(config.limits.answers),
             followers: Arc::new(Semaphore::new(config.limits.followers)),
             collections: Arc::default(),
+            live: Live::new(endpoint.clone(), stopping.clone()),
+            endpoint,
             config: Arc::new(config),
             stopping,
         }

@@ -27,6 +27,7 @@ mod host_origin;
 mod hub;
 mod index;
 mod listing;
+mod live;
 mod negotiation;
 mod offer;
 mod outlines;
