@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 
 use clap::Args;
+use feedsync_client::{Schedule, Session};
 use feedsync_server::{Config, ServeError, serve};
 use feedsync_store::SqliteStore;
 use serde_json::json;
@@ -11,6 +12,7 @@ use tracing_subscriber::EnvFilter;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{self, BOLD};
+use crate::source::fetcher;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -57,7 +59,12 @@ impl Serve {
                 next_steps(context, &address)
             ))?;
         }
-        serving.finished().await.map_err(Failure::store)
+        let subscriptions = Schedule::new(Session::new(home.endpoint.clone(), fetcher()?));
+        let reading = tokio::spawn(subscriptions.run());
+        let finished = serving.finished().await;
+        // What was stored of a feed that is being read stays; the rest is read another time.
+        reading.abort();
+        finished.map_err(Failure::store)
     }
 }
 
