@@ -4,6 +4,7 @@
 //! medians are shown with their spread. `FEEDSYNC_BENCH_ITEMS` makes the largest collection smaller.
 
 mod changes;
+mod events;
 mod measure;
 mod memory;
 mod merge;
@@ -12,12 +13,13 @@ mod pull;
 mod read;
 mod sample;
 
-const BENCHMARKS: [(&str, fn()); 5] = [
+const BENCHMARKS: [(&str, fn()); 6] = [
     ("merge", merge::run),
     ("read", read::run),
     ("changes", changes::run),
     ("pull", pull::run),
     ("memory", memory::run),
+    ("events", events::run),
 ];
 
 fn main() {

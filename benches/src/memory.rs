@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use feedsync_client::fetch::{Fetcher, Policy, Private};
 use feedsync_client::{Direction, Session, Silent};
-use feedsync_server::Config;
+use feedsync_server::{Config, Limits};
 use feedsync_store::NewRemote;
 use tempfile::TempDir;
 
@@ -60,7 +60,7 @@ fn megabytes(kibibytes: u64) -> f64 {
     kibibytes as f64 * 1_024.0 / 1e6
 }
 
-fn first_line(child: &mut Child) -> String {
+pub(crate) fn first_line(child: &mut Child) -> String {
     let output = child.stdout.take().expect("a pipe");
     let mut line = String::new();
     BufReader::new(output).read_line(&mut line).expect("a line");
@@ -108,6 +108,8 @@ pub(crate) fn serve(directory: &Path) {
             let _ = end.await;
         };
         let endpoint = sample::open(directory);
+        let limits = Limits { followers: 4_096, connections: 8_192, ..config.limits };
+        let config = Config { limits, ..config };
         let serving = feedsync_server::serve(endpoint, config, stop).await.expect("a port");
         println!("{}", serving.address());
         serving.finished().await.expect("a hub that ends in order");

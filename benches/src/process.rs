@@ -41,8 +41,17 @@ pub(crate) fn numbers(arguments: &[&str]) -> Vec<u64> {
 
 /// The most memory a process has ever held, in kibibytes (`VmHWM`).
 pub(crate) fn peak_memory(process: u32) -> u64 {
+    status(process, "VmHWM:")
+}
+
+/// The memory that a process holds now, in kibibytes (`VmRSS`).
+pub(crate) fn held_memory(process: u32) -> u64 {
+    status(process, "VmRSS:")
+}
+
+fn status(process: u32, name: &str) -> u64 {
     let status = read(&format!("/proc/{process}/status"));
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("VmHWM");
+    let line = status.lines().find_map(|line| line.strip_prefix(name)).expect("a line of it");
     line.trim().trim_end_matches(" kB").parse().expect("a number")
 }
 

@@ -4,6 +4,7 @@ pub(crate) mod people;
 
 use feedsync::{Item, Payload, Update, Version};
 use feedsync_client::fetch::shown_text;
+use feedsync_endpoint::Period;
 use feedsync_formats::{Entry, entry};
 use feedsync_store::{Collection, Discarded, Moment, Remote, StoredItem};
 use serde_json::{Map, Value, json};
@@ -118,6 +119,9 @@ pub(crate) fn remote(remote: &Remote, collection: Option<&Collection>) -> Value 
         "until": state.until,
         "pending": collection.map(|collection| pending(remote, collection)),
         "read_only": state.read_only,
+        "every": remote.subscription.as_ref().map(|at| Period::from(at.every).to_string()),
+        "plain": remote.subscription.as_ref().map(|at| at.plain),
+        "due": remote.subscription.as_ref().and_then(|at| at.due).map(moment),
         "succeeded": state.succeeded.map(moment),
         "failures": state.failures,
         "failure": state.failure,

@@ -65,19 +65,31 @@ impl Reader<'_> {
         let (url, validators) = (response.url().clone(), response.validators());
         let next = response.link("next").filter(|_| origin == Origin::Hub);
         let bytes = response.into_bytes().await?;
+        let page = self.page_of(&url, &validators, bytes, origin).await?;
+        Ok(Page { next, ..page })
+    }
+
+    /// What the bytes of an answer say; without what its head says of a next page.
+    pub(crate) async fn page_of(
+        &self,
+        url: &Url,
+        validators: &Validators,
+        bytes: Vec<u8>,
+        origin: Origin,
+    ) -> Result<Page, SyncError> {
         let sse = memchr::memmem::find(&bytes, SSE).is_some();
         let reading = decode(bytes, origin)
             .await
-            .map_err(|error| SyncError::Document { url: shown(&url), error })?;
+            .map_err(|error| SyncError::Document { url: shown(url), error })?;
         let feed = &reading.feed;
         let takes_part =
             feed.sharing.is_some() || !feed.items.is_empty() || !reading.refused.is_empty();
         if feed.plain_items > 0 && !takes_part {
             return Err(match sse {
-                true => SyncError::Sse { url: shown(&url) },
-                false => SyncError::NotFeedSync { url: shown(&url) },
+                true => SyncError::Sse { url: shown(url) },
+                false => SyncError::NotFeedSync { url: shown(url) },
             });
         }
-        Ok(Page { url, reading, next, validators })
+        Ok(Page { url: url.clone(), reading, next: None, validators: validators.clone() })
     }
 }

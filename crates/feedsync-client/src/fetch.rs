@@ -32,7 +32,7 @@ pub use reqwest::Url;
 use tokio::time::Instant;
 
 pub use address::address;
-pub(crate) use address::{with_credentials, with_pairs};
+pub(crate) use address::{is_private, with_credentials, with_pairs};
 pub use error::{FetchError, shown_text};
 pub use login::{Login, LoginError, LoginOrigin, Logins};
 pub use problem::Problem;
@@ -238,6 +238,12 @@ impl Fetcher {
         Self { given: Some(Arc::new(given)), ..self.clone() }
     }
 
+    /// The same fetcher, which reaches public addresses only.
+    #[must_use]
+    pub fn refusing_private(&self) -> Self {
+        Self { policy: Policy { private: Private::Refused, ..self.policy }, ..self.clone() }
+    }
+
     /// The same fetcher, whose traffic is counted anew.
     #[must_use]
     pub fn metered(&self) -> Self {
@@ -264,7 +270,7 @@ impl Fetcher {
         loop {
             let url = trail.here().clone();
             let open = self.policy.private == Private::Allowed
-                && (url.origin() == given.origin() || address::is_private(&given).await);
+                && (url.origin() == given.origin() || is_private(&given).await);
             let (client, private) = if open {
                 (&self.client, Private::Allowed)
             } else {

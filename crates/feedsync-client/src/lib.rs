@@ -2,8 +2,9 @@
 //!
 //! [`fetch`] is the one way out of the program, with the bounds of everything that is asked of another
 //! machine. [`Session::sync`] brings one collection in step with one remote: a hub, or any feed on any
-//! web server. [`Watch`] tells when it is time to.
+//! web server. [`Watch`] tells when it is time to, and [`Schedule`] reads what a collection is subscribed to.
 
+mod aggregate;
 mod blobs;
 mod complete;
 mod document;
@@ -13,17 +14,21 @@ pub mod fetch;
 mod follow;
 mod incoming;
 mod logins;
+mod plain;
 mod progress;
 mod pull;
 mod push;
 mod report;
+mod schedule;
 mod session;
 mod watch;
 mod wire;
 
+pub use aggregate::Terms;
 pub use error::SyncError;
 pub use logins::{LoginFile, LoginFileError};
 pub use progress::{Progress, Silent, Step};
 pub use report::{RefusedItem, Side, SyncReport, Warning};
+pub use schedule::Schedule;
 pub use session::{Direction, Session};
 pub use watch::{Due, Pace, Watch};

@@ -37,7 +37,15 @@ struct Judgement {
 impl Run<'_> {
     /// Reads a feed that is no hub's.
     pub(crate) async fn pull_feed(&mut self, feed: Response) -> Result<(), SyncError> {
+        if self.remote.subscription.as_ref().is_some_and(|subscription| subscription.plain) {
+            return self.pull_or_import(feed).await;
+        }
         let page = self.reader().read(feed, Origin::Web).await?;
+        self.take_page(page).await
+    }
+
+    /// Does with the one page of such a feed what 4.1 says.
+    pub(crate) async fn take_page(&mut self, page: Page) -> Result<(), SyncError> {
         self.take(page, None).await?;
         Ok(())
     }
@@ -305,7 +313,7 @@ fn began_anew(remembered: Option<&str>, window: Option<&Window>) -> bool {
     now.is_some() && before.is_some() && now != before
 }
 
-fn page_url(hub: &Url, since: Option<&str>, items: usize) -> Url {
+pub(crate) fn page_url(hub: &Url, since: Option<&str>, items: usize) -> Url {
     with_pairs(hub, &[("since", since), ("limit", Some(&items.to_string()))])
 }
 

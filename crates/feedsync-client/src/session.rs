@@ -67,11 +67,20 @@ impl Session {
         &self.fetcher
     }
 
+    /// The way out to a remote: a subscription reaches private addresses only if a person gave one.
+    pub(crate) fn fetcher_for(&self, remote: &Remote) -> Fetcher {
+        match &remote.subscription {
+            Some(subscription) if !subscription.reaches_private => self.fetcher.refusing_private(),
+            _ => self.fetcher.clone(),
+        }
+    }
+
     /// Brings a collection in step with a remote. Dropped at any moment, it leaves what was stored
     /// so far, and the next call goes on from there. A dry run reads and counts, and writes nothing on
     /// either side.
     ///
-    /// A failure is remembered with the remote, and when it wants to be asked again.
+    /// A failure is remembered with the remote, and when it wants to be asked again. A subscription is
+    /// only read, whatever direction is asked for.
     pub async fn sync(
         &self,
         remote: &Remote,
@@ -84,13 +93,20 @@ impl Session {
             .into_iter()
             .find(|known| known.id == remote.id)
             .ok_or_else(|| SyncError::Forgotten { collection: remote.collection.clone() })?;
+        let mut direction = direction;
+        if remote.subscription.is_some() {
+            direction.push = false;
+            if !direction.pull {
+                return Err(SyncError::ReadOnly { url: shown_text(&remote.url) });
+            }
+        }
         let now = self.endpoint.environment().now();
         if let Some(until) = remote.state.not_before.filter(|&until| until > now) {
             return Err(SyncError::NotYet { url: shown_text(&remote.url), until });
         }
         let mut run = Run {
             endpoint: &self.endpoint,
-            fetcher: self.fetcher.metered(),
+            fetcher: self.fetcher_for(&remote).metered(),
             state: remote.state.clone(),
             remote,
             hub: None,

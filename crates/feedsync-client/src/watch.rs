@@ -80,6 +80,11 @@ pub struct Watch {
 impl Watch {
     /// A watch over one remote; the first moment is now.
     pub fn new(session: Session, remote: Remote, direction: Direction, pace: Pace) -> Self {
+        let (mut direction, mut pace) = (direction, pace);
+        if let Some(subscription) = &remote.subscription {
+            direction.push = false;
+            pace.poll = subscription.every;
+        }
         let notices = session.endpoint().store().subscribe(&remote.collection);
         Self { session, remote, direction, pace, notices, follower: None, begun: false }
     }
@@ -151,7 +156,8 @@ impl Watch {
         let changes = state.changes.as_ref().filter(|_| self.direction.pull);
         if self.follower.as_ref().map(|(followed, _)| followed) != changes {
             self.follower = changes.and_then(|changes| {
-                let fetcher = self.session.fetcher().given(address(&self.remote.url).ok()?);
+                let fetcher =
+                    self.session.fetcher_for(&self.remote).given(address(&self.remote.url).ok()?);
                 let hub = with_credentials(address(changes).ok()?, &self.remote.url);
                 let follower = Follower::new(fetcher, &hub, self.pace)?;
                 Some((changes.clone(), follower))

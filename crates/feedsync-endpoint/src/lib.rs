@@ -4,6 +4,7 @@
 //! writes, in one transaction. It knows no HTTP and no files.
 
 mod actor;
+mod aggregated;
 mod collections;
 mod compose;
 mod discard;
@@ -22,6 +23,7 @@ mod settings;
 mod signature;
 
 pub use actor::Actor;
+pub use aggregated::{AGGREGATED, aggregated, aggregated_text};
 pub use discard::Seen;
 pub use edit::Edited;
 pub use endpoint::Endpoint;

@@ -100,14 +100,14 @@ settings! {
         /// How often a silent event stream says that it is alive.
         heartbeat: Duration as Span = Duration::from_secs(20);
         /// Connections at once; more wait.
-        connections: usize as Count = 512;
+        connections: usize as Count = 8_192;
         /// Bodies of requests held in memory at once; more wait a little, then get 503.
         uploads: usize as Count = 16;
         /// Answers of more than 64 KiB held in memory at once, until they are read; more get 503. As
         /// many, of any size, may be begun at once; more wait a little.
         answers: usize as Count = 32;
         /// Event streams at once; more get 503.
-        followers: usize as Count = 128;
+        followers: usize as Count = 4_096;
         /// Requests of one client in a second, on average; more get 429. 0: any number.
         client_requests: usize as Whole = 50;
         /// Requests that a client which was silent may make at once.

@@ -4,7 +4,7 @@
 use axum::body::{Body, Bytes};
 use axum::response::{IntoResponse, Response};
 use feedsync::{Format, Related, RelatedKind, Sharing, Timestamp, Window};
-use feedsync_endpoint::{Endpoint, EndpointError, Settings};
+use feedsync_endpoint::{Endpoint, EndpointError, Settings, aggregated, aggregated_text};
 use feedsync_formats::{
     CHANGES_RELATION, FeedHead, FeedWriter, HeadLink, SERVICE_TYPE, http_date, media_type,
 };
@@ -80,6 +80,7 @@ impl Document {
             // A purge below the horizon moves neither bound.
             &format!("{} {}", collection.live, collection.deleted),
             &format!("{settings:?} {expires:?}"),
+            aggregated_text(&collection),
         ]);
         let query = call.uri.query().map(|query| format!("?{query}")).unwrap_or_default();
         let mut headers = HeaderMap::new();
@@ -168,12 +169,14 @@ impl Document {
             );
             writer = writer.of_collection(&told);
         }
-        let related = match self.view {
-            View::Complete => Vec::new(),
-            View::Listing | View::Changes => {
-                vec![Related { link: complete, title: None, kind: RelatedKind::Complete }]
-            }
-        };
+        let complete = (self.view != View::Complete).then_some(Related {
+            link: complete,
+            title: None,
+            kind: RelatedKind::Complete,
+        });
+        // Of what the collection incorporates only the addresses are told, never what its publishers
+        // say of it (F29, F40).
+        let related = complete.into_iter().chain(aggregated(&self.collection)).collect();
         let sharing = Sharing { window, expires: self.expires, related };
         let mut out = String::new();
         let head = FeedHead {

@@ -3,37 +3,36 @@
 //! Each event is a change: `id` its place in the change order, `data` its item. A follower resumes
 //! after its `Last-Event-ID` or `since`; who resumes from a place that is not ours any more gets a
 //! `reset` event with where we stand (D28) and reads the feed. An event is a hint, the change order
-//! the truth: every event is read from it, so that none is missed or doubled (D34). Before
-//! anything is sent it is asked again whether the follower may still read it (D32).
+//! the truth: every event is read from it, so that none is missed or doubled (D34). Those who are up to
+//! date share one reading ([`crate::live`]). Before anything is sent it is asked again whether the
+//! follower may still read it (D32).
 
 use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use feedsync_store::{
-    Collection, CollectionName, Epoch, Notices, Number, PageLimit, StoreError, StoredItem, Until,
-};
+use feedsync_store::{Collection, CollectionName, Epoch, Number, StoreError, Until};
 use futures_util::stream;
 use http::{HeaderValue, header};
 use serde_json::json;
+use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::time::sleep;
 
 use crate::access::Principal;
 use crate::call::Call;
 use crate::clients::Underway;
 use crate::hub::Hub;
+use crate::live::{Batch, PAGE, push_event, stopped};
 use crate::problem::Problem;
 use crate::routes::Right;
 use crate::{request_log, room};
-
-/// Events that are read and sent at once.
-const PAGE: PageLimit = PageLimit { items: 200, bytes: 1 << 20 };
 
 pub(crate) async fn follow(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
     let name = call.collection(&hub).await?.name;
     let permit = room::now(&hub.followers, "too many follow this hub at once")?;
     let one = request_log::key().map(|key| hub.clients.follow(key)).transpose()?;
-    // Notices from before the collection is read, so that no change falls between.
-    let notices = hub.endpoint.store().subscribe(&name);
+    // Before the collection is read, so that no change falls between.
+    let batches = hub.live.listen(&name);
     let collection = hub.endpoint.collection(&name).await?;
     let last_event = call.headers.get("last-event-id").map(|value| value.to_str().unwrap_or("?"));
     let asked = last_event.or_else(|| call.query.text("since"));
@@ -49,7 +48,8 @@ pub(crate) async fn follow(State(hub): State<Hub>, call: Call) -> Result<Respons
     }
     let following = Following {
         principal: call.principal,
-        notices,
+        batches,
+        is_behind: after < collection.last,
         epoch: collection.epoch,
         after,
         name,
@@ -61,7 +61,7 @@ pub(crate) async fn follow(State(hub): State<Hub>, call: Call) -> Result<Respons
     };
     let events = stream::unfold(following, |mut following| async move {
         let events = following.next().await?;
-        Some((Ok::<_, std::convert::Infallible>(Bytes::from(events)), following))
+        Some((Ok::<_, std::convert::Infallible>(events), following))
     });
     Ok((
         [
@@ -85,7 +85,9 @@ fn place(text: &str, collection: &Collection) -> Option<Number> {
 struct Following {
     hub: Hub,
     principal: Principal,
-    notices: Notices,
+    batches: broadcast::Receiver<Batch>,
+    /// Whether the store has changes that this follower was not sent.
+    is_behind: bool,
     name: CollectionName,
     epoch: Epoch,
     after: Number,
@@ -99,22 +101,38 @@ struct Following {
 impl Following {
     /// The next lines; none when the stream ends: the hub stops, the collection is gone, the right to
     /// read it has ended, or the store fails. The client comes back with the last id.
-    async fn next(&mut self) -> Option<String> {
+    async fn next(&mut self) -> Option<Bytes> {
         if let Some(first) = self.first.take() {
-            return Some(first);
+            return Some(first.into());
         }
         let heartbeat = self.hub.config.limits.heartbeat;
         loop {
-            let events = self.read().await?;
-            if !events.is_empty() {
-                return self.may_read().await.then_some(events);
+            if self.is_behind {
+                let events = self.catch_up().await?;
+                if !events.is_empty() {
+                    return self.may_read().await.then(|| events.into());
+                }
             }
-            tokio::select! {
-                open = self.notices.next() => if !open { return None },
-                () = tokio::time::sleep(heartbeat) => {
-                    return self.may_read().await.then(|| ":\n\n".to_owned());
+            let batch = tokio::select! {
+                batch = self.batches.recv() => batch,
+                () = sleep(heartbeat) => {
+                    return self.may_read().await.then(|| Bytes::from_static(b":\n\n"));
                 }
                 () = stopped(&mut self.stopping) => return None,
+            };
+            match batch {
+                Ok(batch) if batch.epoch != self.epoch => self.is_behind = true,
+                // The change order told it already.
+                Ok(batch) if batch.through <= self.after => {}
+                Ok(batch) if batch.after == self.after => {
+                    self.after = batch.through;
+                    return self.may_read().await.then_some(batch.events);
+                }
+                Ok(_) | Err(RecvError::Lagged(_)) => self.is_behind = true,
+                Err(RecvError::Closed) => {
+                    self.batches = self.hub.live.listen(&self.name);
+                    self.is_behind = true;
+                }
             }
         }
     }
@@ -130,7 +148,8 @@ impl Following {
         }
     }
 
-    async fn read(&mut self) -> Option<String> {
+    /// What the change order has next for this follower; nothing once it is up to date.
+    async fn catch_up(&mut self) -> Option<String> {
         let store = self.hub.endpoint.store();
         let page = match store.changes(&self.name, self.after, None, PAGE).await {
             Ok(page) => page,
@@ -147,32 +166,13 @@ impl Following {
             self.epoch = collection.epoch;
             self.after = collection.last;
             push_reset(&mut events, collection);
-            return Some(events);
+        } else {
+            page.items.iter().for_each(|stored| push_event(&mut events, collection, stored));
+            self.after = page.through;
         }
-        for stored in &page.items {
-            push_event(&mut events, collection, stored);
-        }
-        self.after = page.through;
+        self.is_behind = !events.is_empty();
         Some(events)
     }
-}
-
-/// Ready when the hub stops; never, if nobody can say so.
-async fn stopped(stopping: &mut watch::Receiver<bool>) {
-    if stopping.wait_for(|stopping| *stopping).await.is_err() {
-        std::future::pending().await
-    }
-}
-
-/// Ids are of the fixed alphabet of [`Until`] and JSON has no line breaks: one line each (D25, D26).
-fn push_event(events: &mut String, collection: &Collection, stored: &StoredItem) {
-    let until = collection.until(stored.number).to_string();
-    let data = json!({
-        "until": until,
-        "id": stored.item.id.as_str(),
-        "deleted": stored.item.winner.deleted,
-    });
-    events.push_str(&format!("id: {until}\ndata: {data}\n\n"));
 }
 
 fn push_reset(events: &mut String, collection: &Collection) {

@@ -11,6 +11,7 @@ use crate::access::Access;
 use crate::answers::Answers;
 use crate::clients::Clients;
 use crate::config::Config;
+use crate::live::Live;
 use crate::metrics::{Metrics, TimedStore, Timings};
 
 /// The endpoint behind the hub, how it is configured, and what is scarce. Cheap to clone; a hub
@@ -37,6 +38,8 @@ pub(crate) struct Hub {
     pub(crate) draining: Arc<AtomicBool>,
     /// Held by whoever makes, changes or removes a collection, from looking to writing.
     pub(crate) collections: Arc<Mutex<()>>,
+    /// What is read for all of them.
+    pub(crate) live: Live,
     /// True once the hub stops: streams without an end then end.
     pub(crate) stopping: watch::Receiver<bool>,
 }
@@ -48,7 +51,6 @@ impl Hub {
         let endpoint = Endpoint::new(Arc::new(store), Arc::clone(endpoint.environment()));
         Self {
             access: Arc::new(Access::new(endpoint.clone(), &config)),
-            endpoint,
             clients: Clients::new(config.limits),
             metrics: Arc::default(),
             timings,
@@ -57,6 +59,8 @@ impl Hub {
             answers: Answers::new(config.limits.answers),
             followers: Arc::new(Semaphore::new(config.limits.followers)),
             collections: Arc::default(),
+            live: Live::new(endpoint.clone(), stopping.clone()),
+            endpoint,
             config: Arc::new(config),
             stopping,
         }

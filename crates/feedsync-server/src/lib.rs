@@ -33,6 +33,7 @@ mod hub;
 mod index;
 mod limits;
 mod listing;
+mod live;
 mod media;
 mod members;
 mod metrics;

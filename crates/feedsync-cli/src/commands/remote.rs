@@ -1,9 +1,12 @@
 //! `feedsync remote`
 
 use clap::{Args, Subcommand};
+use feedsync_client::Session;
 use feedsync_client::fetch::shown_text;
+use feedsync_endpoint::Period;
 use feedsync_store::{CollectionName, Remote as Stored, Store as _};
 
+use crate::commands::sync::failure;
 use crate::context::{Context, Home};
 use crate::failure::Failure;
 use crate::output::{self, table, text};
@@ -82,10 +85,13 @@ impl List {
                 remote.collection.to_string(),
                 remote.id.0.to_string(),
                 text::line(&shown_text(&remote.url)),
+                remote.subscription.as_ref().map_or_else(String::new, |subscription| {
+                    format!("every {}", Period::from(subscription.every))
+                }),
             ]
         };
         let rows: Vec<_> = remotes.iter().map(row).collect();
-        output::print(&table::table(["COLLECTION", "NUMBER", "URL"], &rows))
+        output::print(&table::table(["COLLECTION", "NUMBER", "URL", "READ"], &rows))
     }
 }
 
@@ -96,7 +102,12 @@ impl Remove {
             Failure::not_found(format!("{} has no remote {}", self.collection, self.remote))
                 .hint(format!("see them all: {}", context.command("remote list")))
         })?;
-        home.store.remove_remote(remote.id).await?;
+        if remote.subscription.is_some() {
+            let session = Session::new(home.endpoint.clone(), context.way().fetcher()?);
+            session.unsubscribe(&remote).await.map_err(|error| failure(&remote, error))?;
+        } else {
+            home.store.remove_remote(remote.id).await?;
+        }
         output::line(format!("removed {}", text::line(&shown_text(&remote.url))))
     }
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use feedsync_client::{Schedule, Session};
 use feedsync_server::configuration::{self, LogFormat, Sources, StoreAddress};
 use feedsync_server::{Config, ServeError, Serving, serve};
 use feedsync_store::SqliteStore;
@@ -75,7 +76,13 @@ impl Serve {
             _ => Failure::store(error),
         })?;
         tell(context, scheme, name.as_str(), &serving)?;
-        serving.finished().await.map_err(Failure::store)
+        let subscriptions =
+            Schedule::new(Session::new(home.endpoint.clone(), context.way().fetcher()?));
+        let reading = tokio::spawn(subscriptions.run());
+        let finished = serving.finished().await;
+        // What was stored of a feed that is being read stays; the rest is read another time.
+        reading.abort();
+        finished.map_err(Failure::store)
     }
 
     /// All settings, from wherever they are given.

@@ -122,7 +122,10 @@ impl Sync {
         if let Some(collection) = &self.collection {
             home.endpoint.collection(collection).await?;
         }
-        let remotes = store.remotes(self.collection.as_ref()).await?;
+        let mut remotes = store.remotes(self.collection.as_ref()).await?;
+        if self.push && !self.pull {
+            remotes.retain(|remote| remote.subscription.is_none());
+        }
         if remotes.is_empty() {
             let add = context.command("sync COLLECTION http://HOST/collections/NAME");
             return Err(Failure::not_found("there is nothing to synchronise with yet")
@@ -241,11 +244,8 @@ fn worse(
 }
 
 /// A failure to synchronise, by culprit.
-fn failure(remote: &Remote, error: SyncError) -> Failure {
+pub(crate) fn failure(remote: &Remote, error: SyncError) -> Failure {
     match error {
-        SyncError::Endpoint(error) => error.into(),
-        SyncError::Fetch(error) => error.into(),
-        SyncError::Forgotten { .. } => Failure::not_found(error),
         SyncError::NotFeedSync { .. } | SyncError::Sse { .. } => {
             Failure::network(error).hint(format!(
                 "feedsync import {} {}",
@@ -253,7 +253,18 @@ fn failure(remote: &Remote, error: SyncError) -> Failure {
                 text::line(&shown_text(&remote.url))
             ))
         }
-        other => Failure::network(other),
+        other => other.into(),
+    }
+}
+
+impl From<SyncError> for Failure {
+    fn from(error: SyncError) -> Self {
+        match error {
+            SyncError::Endpoint(error) => error.into(),
+            SyncError::Fetch(error) => error.into(),
+            SyncError::Forgotten { .. } => Self::not_found(error),
+            other => Self::network(other),
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use feedsync_store::Digest;
 use crate::site::{Act, Site, answer, document};
 use crate::world::{Hub, Peer};
 
-fn naming(digest: Digest) -> Payload {
+pub(crate) fn naming(digest: Digest) -> Payload {
     let text = format!(
         "<entry xmlns=\"http://www.w3.org/2005/Atom\"><title>with a picture</title>\
          <fs:blob xmlns:fs=\"urn:feedsync:1\" name=\"a.png\" type=\"image/png\" length=\"7\" \

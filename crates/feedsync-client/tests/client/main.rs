@@ -11,5 +11,7 @@ mod lives;
 mod logins;
 mod scene;
 mod site;
+mod strangers;
+mod subscriptions;
 mod watch;
 mod world;

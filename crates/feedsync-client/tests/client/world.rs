@@ -123,6 +123,10 @@ impl Peer {
         self.endpoint().store().add_remote(new).await.unwrap()
     }
 
+    pub(crate) async fn store_remote(&self, remote: &Remote) {
+        self.endpoint().store().change_remote(remote.clone()).await.unwrap();
+    }
+
     pub(crate) async fn remembered(&self, url: &str) -> RemoteState {
         self.remote(url).await.state
     }

@@ -52,6 +52,13 @@ impl fmt::Display for Period {
     }
 }
 
+impl From<Duration> for Period {
+    /// Whole seconds of it, within what a period may be.
+    fn from(duration: Duration) -> Self {
+        Self(duration.as_secs().min(MOST))
+    }
+}
+
 impl TryFrom<String> for Period {
     type Error = PeriodError;
     fn try_from(text: String) -> Result<Self, PeriodError> {

@@ -159,6 +159,34 @@ async fn a_silent_stream_says_that_it_is_alive() {
     }
 }
 
+/// A follower that stops reading is sent no more than its socket holds; its place in the common queue is
+/// lost, never a change: reading on, or coming back with its last id, it sees each that is still there.
+#[tokio::test]
+async fn a_follower_that_reads_slowly_loses_its_place_in_the_queue_and_no_change() {
+    let hub = hub().await;
+    let mut slow = Follower::begin(&hub, EVENTS, &[]).await;
+    let mut quick = Follower::begin(&hub, EVENTS, &[]).await;
+    slow.block().await.unwrap();
+    quick.block().await.unwrap();
+    for number in 0..100 {
+        let id = format!("n{number}");
+        add(&hub.endpoint, &id).await;
+        // Each in a batch of its own: many more than wait for the slow one.
+        assert_eq!(quick.event().await.unwrap().data["id"], id);
+    }
+    edit(&hub.endpoint, "n0", "moved to its new place").await;
+    let mut seen = Vec::new();
+    while seen.last().is_none_or(|id| id != "n0") {
+        let event = slow.event().await.unwrap();
+        assert_eq!(event.kind, "message");
+        seen.push(event.data["id"].as_str().unwrap().to_owned());
+    }
+    let all: Vec<_> = (1..100).map(|number| format!("n{number}")).chain(["n0".into()]).collect();
+    assert_eq!(seen, all);
+    add(&hub.endpoint, "after").await;
+    assert_eq!(slow.event().await.unwrap().data["id"], "after");
+}
+
 #[tokio::test]
 async fn more_followers_than_allowed_are_asked_to_come_back() {
     let limits = Limits { followers: 2, ..Limits::default() };

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use feedsync_client::fetch::shown_text;
 use feedsync_client::{LoginFile, LoginFileError};
-use feedsync_endpoint::Settings;
+use feedsync_endpoint::{AGGREGATED, Settings};
 use feedsync_store::{
     Collection, CollectionName, Digest, PageLimit, People as _, Store as _, StoreError,
 };
@@ -75,7 +75,8 @@ pub(super) async fn all(context: &Context, home: &Home) -> Result<Vec<Finding>, 
 
 fn settings(context: &Context, collection: &Collection) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for (name, value) in &collection.settings {
+    let kept = collection.settings.iter().filter(|(name, _)| *name != AGGREGATED);
+    for (name, value) in kept {
         let found = if !Settings::NAMES.contains(&&**name) {
             let message = format!("this version does not know the setting {name:?}");
             Some(Finding::warning("settings", message))

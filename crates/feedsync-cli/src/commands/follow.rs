@@ -1,0 +1,127 @@
+//! `feedsync follow`
+
+use std::io::{IsTerminal as _, Write as _};
+
+use clap::Args;
+use feedsync_client::fetch::shown_text;
+use feedsync_client::{Session, SyncError};
+use feedsync_store::{CollectionName, Store as _};
+use serde_json::json;
+
+use crate::commands::subscribe::How;
+use crate::commands::sync::failure;
+use crate::context::Context;
+use crate::failure::{Failure, warn};
+use crate::output::progress::Progress;
+use crate::output::{self, text};
+
+const EXAMPLES: &str = "\
+Examples:
+  feedsync follow news                 # shows them, then asks
+  feedsync follow news --yes
+";
+
+/// Subscribe to the feeds that a collection's publishers take in
+///
+/// A publisher that takes in the feeds of others says which. They are shown first, and nothing is
+/// subscribed to unless you agree. What a publisher on the internet names is never looked for in your
+/// own network.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Follow {
+    /// The collection whose remotes are asked
+    collection: CollectionName,
+    #[command(flatten)]
+    how: How,
+    /// Subscribe without asking
+    #[arg(long)]
+    yes: bool,
+}
+
+impl Follow {
+    pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
+        let home = context.open()?;
+        home.endpoint.collection(&self.collection).await?;
+        let session = Session::new(home.endpoint.clone(), context.way().fetcher()?);
+        let remotes = home.store.remotes(Some(&self.collection)).await?;
+        if remotes.is_empty() {
+            let add = context.command(&format!("subscribe {} URL", self.collection));
+            return Err(Failure::not_found(format!("{} has no remote yet", self.collection))
+                .hint(format!("name one: {add}")));
+        }
+        let mut found = Vec::new();
+        for remote in &remotes {
+            let _progress = Progress::spinner(&format!("reading {}", shown_text(&remote.url)));
+            let named = session.aggregated_by(remote).await;
+            for related in named.map_err(|error| failure(remote, error))? {
+                let is_known = remotes.iter().any(|known| known.url == related.link)
+                    || found
+                        .iter()
+                        .any(|(_, known): &(_, feedsync::Related)| known.link == related.link);
+                if !is_known {
+                    found.push((remote, related));
+                }
+            }
+        }
+        if found.is_empty() && !context.json {
+            return output::line("nobody names a feed that is not known here yet");
+        }
+        if !context.json {
+            for (remote, related) in &found {
+                let title =
+                    related.title.as_deref().map(|title| format!("  {}", text::line(title)));
+                output::line(format!(
+                    "{}{}  named by {}",
+                    text::line(&shown_text(&related.link)),
+                    title.unwrap_or_default(),
+                    text::line(&shown_text(&remote.url))
+                ))?;
+            }
+        }
+        let agreed = self.yes || (!context.json && !found.is_empty() && agreed()?);
+        let (mut subscribed, mut refused) = (Vec::new(), 0);
+        for (remote, related) in found.iter().filter(|_| agreed) {
+            let terms = self.how.terms(false, related.title.clone());
+            let link = &related.link;
+            match session.subscribe(&self.collection, link, terms, Some(remote)).await {
+                Ok(remote) => subscribed.push(remote),
+                Err(SyncError::Fetch(error)) => {
+                    warn(&format!("not subscribed to: {error}"));
+                    refused += 1;
+                }
+                Err(error) => return Err(failure(remote, error)),
+            }
+        }
+        if context.json {
+            let named: Vec<_> = found
+                .iter()
+                .map(|(remote, related)| {
+                    json!({
+                        "url": shown_text(&related.link),
+                        "title": related.title,
+                        "named_by": shown_text(&remote.url),
+                        "subscribed": subscribed.iter().any(|remote| remote.url == related.link),
+                    })
+                })
+                .collect();
+            output::json(&named.into())?;
+        } else {
+            let feeds = text::count(subscribed.len() as u64, "feed");
+            output::line(format!("subscribed to {feeds}"))?;
+        }
+        if refused > 0 { Err(Failure::Faults) } else { Ok(()) }
+    }
+}
+
+/// Asks the person at the terminal; nobody there is no.
+fn agreed() -> Result<bool, Failure> {
+    if !std::io::stdin().is_terminal() {
+        return Err(Failure::usage("nobody can be asked here").hint("agree with --yes"));
+    }
+    let failed = |error| Failure::store(format!("the terminal: {error}"));
+    eprint!("Subscribe to them? [y/N] ");
+    std::io::stderr().flush().map_err(failed)?;
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer).map_err(failed)?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}

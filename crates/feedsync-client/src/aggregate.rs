@@ -1,0 +1,139 @@
+//! Aggregation: a collection that incorporates the feeds of others (2.3, F40, F41).
+//!
+//! A subscription is a remote that is only read. What it gives is merged as anything is: ids stay,
+//! origins are recorded, conflicts are kept. Nobody is subscribed to unasked (R-F42).
+//!
+//! Whether a subscription may reach private addresses is settled once, when a person gives its
+//! address: a name that is pointed elsewhere later, or a feed that a publisher named, never leads into
+//! this network.
+
+use std::time::Duration;
+
+use feedsync::{Related, RelatedKind};
+use feedsync_formats::CHANGES_RELATION;
+use feedsync_store::{CollectionName, NewRemote, Remote, Subscription};
+
+use crate::document::{Page, Reader};
+use crate::error::SyncError;
+use crate::fetch::{
+    FetchError, Fetched, Request, Url, Validators, address, is_private, shown_text,
+    with_credentials,
+};
+use crate::progress::Silent;
+use crate::pull::page_url;
+use crate::session::Session;
+use crate::wire::{ACCEPT_FEED, Origin};
+
+/// How a feed is subscribed to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Terms {
+    /// How often it is read.
+    pub every: Duration,
+    /// Whether entries without sync information are imported.
+    pub plain: bool,
+    /// Whether those who read the collection are told of it.
+    pub announced: bool,
+    /// A name for people.
+    pub title: Option<String>,
+}
+
+impl Session {
+    /// Has a collection incorporate a feed, from now on; a remote of that address becomes a
+    /// subscription. `named_by` is the remote whose publisher named the address, if no person gave it.
+    pub async fn subscribe(
+        &self,
+        collection: &CollectionName,
+        url: &str,
+        terms: Terms,
+        named_by: Option<&Remote>,
+    ) -> Result<Remote, SyncError> {
+        let reaches_private = self.may_reach_private(&address(url)?, named_by).await?;
+        let store = self.endpoint().store();
+        let known = store.remotes(Some(collection)).await?;
+        let mut remote = match known.into_iter().find(|known| known.url == url) {
+            Some(known) => known,
+            None => {
+                let (collection, url) = (collection.clone(), url.to_owned());
+                store.add_remote(NewRemote { collection, name: None, url }).await?
+            }
+        };
+        let Terms { every, plain, announced, title } = terms;
+        remote.subscription = Some(Subscription { every, plain, reaches_private, due: None });
+        store.change_remote(remote.clone()).await?;
+        let announced = announced.then_some(title);
+        self.endpoint().announce_aggregated(collection, &shown_text(url), announced).await?;
+        Ok(remote)
+    }
+
+    /// Ends a subscription: the remote is forgotten, what came from it stays.
+    pub async fn unsubscribe(&self, remote: &Remote) -> Result<(), SyncError> {
+        self.endpoint().store().remove_remote(remote.id).await?;
+        let link = shown_text(&remote.url);
+        Ok(self.endpoint().announce_aggregated(&remote.collection, &link, None).await?)
+    }
+
+    /// The feeds that a remote's publisher says it incorporates. They are only told of.
+    pub async fn aggregated_by(&self, remote: &Remote) -> Result<Vec<Related>, SyncError> {
+        let page = match self.head_of(remote).await {
+            Ok(page) => page,
+            Err(SyncError::NotFeedSync { .. }) => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        };
+        let related = page.reading.feed.sharing.map(|sharing| sharing.related);
+        let mut related = related.unwrap_or_default();
+        related.retain(|related| related.kind == RelatedKind::Aggregated);
+        Ok(related)
+    }
+
+    /// A document of a remote with what its publisher says of it; of a hub as short as can be.
+    async fn head_of(&self, remote: &Remote) -> Result<Page, SyncError> {
+        let given = address(&remote.url)?;
+        let fetcher = self.fetcher_for(remote).given(given.clone());
+        let reader = Reader { fetcher, progress: &Silent };
+        let hub = match &remote.state.changes {
+            Some(changes) => with_credentials(address(changes)?, &remote.url),
+            None => {
+                let request = Request::read(given.clone()).accept(ACCEPT_FEED);
+                let Fetched::Answer(response) = reader.ask(request, &given).await? else {
+                    return Err(not_asked(&remote.url));
+                };
+                match response.link(CHANGES_RELATION) {
+                    Some(hub) if hub.origin() == response.url().origin() => {
+                        with_credentials(hub, &remote.url)
+                    }
+                    _ => return reader.read(*response, Origin::Web).await,
+                }
+            }
+        };
+        let url = page_url(&hub, remote.state.until.as_deref(), 1);
+        let page = reader.page(&url, 1, &Validators::default()).await?;
+        page.ok_or_else(|| not_asked(&remote.url))
+    }
+
+    /// Whether an address that is to be subscribed to may lead to private ones. One that a publisher
+    /// named is refused if it does and the publisher's own does not.
+    async fn may_reach_private(
+        &self,
+        url: &Url,
+        named_by: Option<&Remote>,
+    ) -> Result<bool, SyncError> {
+        if !is_private(url).await {
+            return Ok(false);
+        }
+        let open = match named_by {
+            None => true,
+            Some(Remote { subscription: Some(publisher), .. }) => publisher.reaches_private,
+            Some(publisher) => is_private(&address(&publisher.url)?).await,
+        };
+        if open {
+            return Ok(true);
+        }
+        let host = url.host_str().unwrap_or_default().to_owned();
+        Err(FetchError::Private { url: shown_text(url.as_str()), host }.into())
+    }
+}
+
+fn not_asked(url: &str) -> SyncError {
+    let reason = "an answer to a question that was not asked".to_owned();
+    SyncError::Protocol { url: shown_text(url), reason }
+}

@@ -1,0 +1,64 @@
+//! Subscriptions to feeds without sync information: their entries are imported, as `import` does it, if
+//! a person asked for that. An entry keeps all that it came with, its `atom:source` too (RFC 4287
+//! 4.2.11).
+
+use feedsync_endpoint::{ItemOutcome, PlainItem};
+use feedsync_formats::{Plain, ReadError, ReadOptions, read_plain};
+use feedsync_store::RemoteState;
+
+use crate::error::SyncError;
+use crate::fetch::{Response, shown};
+use crate::progress::Step;
+use crate::report::{RefusedItem, Side};
+use crate::session::Run;
+use crate::wire::Origin;
+
+impl Run<'_> {
+    /// Reads a feed that is no hub's and whose entries may take no part in sharing.
+    pub(crate) async fn pull_or_import(&mut self, feed: Response) -> Result<(), SyncError> {
+        let (url, validators) = (feed.url().clone(), feed.validators());
+        let bytes = feed.into_bytes().await?;
+        let page = self.reader().page_of(&url, &validators, bytes.clone(), Origin::Web).await;
+        match page {
+            Ok(page) => return self.take_page(page).await,
+            Err(SyncError::NotFeedSync { .. }) => {}
+            Err(error) => return Err(error),
+        }
+        let base = shown(&url);
+        let plain = decode_plain(bytes, base.clone())
+            .await
+            .map_err(|error| SyncError::Document { url: base, error })?;
+        let entries: Vec<_> = plain.payloads.into_iter().map(PlainItem::new).collect();
+        self.report.plain += entries.len() as u64;
+        self.progress.step(Step::Pulled { items: entries.len() as u64 });
+        if self.dry_run {
+            return Ok(());
+        }
+        let imported = self.endpoint.import(&self.remote.collection, entries, false).await?;
+        self.report.pulled += imported.counts;
+        for item in imported.items {
+            if let ItemOutcome::Refused(refusal) = item.outcome {
+                let (id, reason) = (Some(item.id.to_string()), refusal.to_string());
+                self.report.refused.push(RefusedItem { by: Side::Here, id, reason });
+            }
+        }
+        let state = RemoteState {
+            etag: validators.etag,
+            last_modified: validators.last_modified,
+            read_only: true,
+            ..self.state.clone()
+        };
+        self.remember(state).await
+    }
+}
+
+/// Reads entries away from the threads that must not wait.
+async fn decode_plain(bytes: Vec<u8>, base: String) -> Result<Plain, ReadError> {
+    let reading = tokio::task::spawn_blocking(move || {
+        read_plain(&bytes, &ReadOptions { base: Some(&base), ..ReadOptions::tolerant() })
+    });
+    match reading.await {
+        Ok(plain) => plain,
+        Err(failure) => std::panic::resume_unwind(failure.into_panic()),
+    }
+}

@@ -1,0 +1,184 @@
+//! Subscriptions are read each when it is due.
+//!
+//! Any number of processes may serve one store: who finds a subscription due moves the moment first,
+//! so that one of them reads it. Who dies meanwhile costs a delay of [`LEASE`]; who takes longer, a
+//! repetition.
+//!
+//! A feed is read again after its period, sooner where its publisher says when it expires (2.2, F26);
+//! after failures the pauses grow, and are not the same for everybody. A server's `Retry-After` is kept.
+
+use std::time::Duration;
+
+use feedsync_store::{Moment, Remote, RemoteState, StoreError, Subscription};
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+
+use crate::error::SyncError;
+use crate::progress::Silent;
+use crate::report::SyncReport;
+use crate::session::{Direction, Session};
+use crate::watch::Pace;
+
+/// How long a subscription is left alone by others while it is read.
+const LEASE: Duration = Duration::from_secs(15 * 60);
+
+/// How often it is looked whether something is due.
+const LOOK: Duration = Duration::from_secs(5);
+
+/// Subscriptions that are read at once.
+const AT_ONCE: usize = 8;
+
+/// No publisher has its feed read more often than this by saying that it expires.
+const SHORTEST: Duration = Duration::from_secs(60);
+
+/// Pauses after failures: from a minute to six hours, or to the subscription's own period.
+const PACE: Pace = Pace {
+    poll: LOOK,
+    reassure: LOOK,
+    pause: Duration::from_secs(60),
+    longest: Duration::from_secs(6 * 3_600),
+};
+
+/// Reads the subscriptions of a store.
+#[derive(Clone)]
+pub struct Schedule {
+    session: Session,
+}
+
+impl Schedule {
+    /// A schedule of an endpoint's subscriptions.
+    pub fn new(session: Session) -> Self {
+        Self { session }
+    }
+
+    /// Reads what is due, for as long as it is polled. Dropped at any moment, it leaves what was
+    /// stored so far.
+    pub async fn run(self) {
+        let mut pulls = JoinSet::new();
+        loop {
+            match self.due().await {
+                Ok(due) => {
+                    for remote in due.into_iter().take(AT_ONCE.saturating_sub(pulls.len())) {
+                        let schedule = self.clone();
+                        pulls.spawn(async move { schedule.read_and_tell(&remote).await });
+                    }
+                }
+                Err(error) => tracing::warn!(%error, "subscriptions cannot be looked up"),
+            }
+            tokio::select! {
+                () = sleep(LOOK) => {}
+                Some(_) = pulls.join_next() => {}
+            }
+        }
+    }
+
+    /// The subscriptions that are due, those that wait longest first.
+    pub async fn due(&self) -> Result<Vec<Remote>, StoreError> {
+        let now = self.session.endpoint().environment().now();
+        let mut remotes = self.session.endpoint().store().remotes(None).await?;
+        remotes.retain(|remote| {
+            let due = remote.subscription.as_ref().map(|subscription| subscription.due);
+            due.is_some_and(|due| due.is_none_or(|due| due <= now))
+        });
+        remotes.sort_by_key(|remote| remote.subscription.as_ref().and_then(|at| at.due));
+        Ok(remotes)
+    }
+
+    /// Reads a subscription, unless somebody else of this store is doing so, and settles when it is
+    /// due again.
+    pub async fn read(&self, remote: &Remote) -> Result<Option<SyncReport>, SyncError> {
+        let Some(subscription) = &remote.subscription else { return Ok(None) };
+        let store = self.session.endpoint().store();
+        let environment = self.session.endpoint().environment();
+        let claimed = after(environment.now(), LEASE);
+        if !store.reschedule(remote.id, subscription.due, claimed).await? {
+            return Ok(None);
+        }
+        let direction = Direction { pull: true, push: false };
+        let outcome = self.session.sync(remote, direction, &Silent, false).await;
+        let known = store.remotes(Some(&remote.collection)).await?;
+        if let Some(known) = known.into_iter().find(|known| known.id == remote.id) {
+            let (now, chance) = (environment.now(), environment.random());
+            let due = next(now, subscription, &known.state, chance);
+            store.reschedule(remote.id, Some(claimed), due).await?;
+        }
+        outcome.map(Some)
+    }
+
+    async fn read_and_tell(&self, remote: &Remote) {
+        let (collection, url) = (&remote.collection, crate::fetch::shown_text(&remote.url));
+        match self.read(remote).await {
+            Ok(None) | Err(SyncError::NotYet { .. } | SyncError::Forgotten { .. }) => {}
+            Ok(Some(report)) => {
+                let changed = report.pulled.changed();
+                tracing::info!(%collection, url, changed, "a subscription was read");
+            }
+            Err(error) => {
+                tracing::warn!(%error, %collection, url, "a subscription cannot be read");
+            }
+        }
+    }
+}
+
+/// When a subscription is due after it was read, or was not to be had.
+fn next(now: Moment, subscription: &Subscription, state: &RemoteState, chance: u64) -> Moment {
+    let left = |until: Moment| Duration::from_micros(until.micros().saturating_sub(now.micros()));
+    let wish = state.not_before.map_or(Duration::ZERO, left);
+    let pause = if state.failures > 0 {
+        let pace = Pace { longest: PACE.longest.max(subscription.every), ..PACE };
+        let pause = pace.after(state.failures);
+        // Between half of it and all of it, so that those who failed together do not return together.
+        pause / 2 + (pause / 2).mul_f64(chance as f64 / u64::MAX as f64)
+    } else {
+        let expiry = state.expires.map(left).filter(|left| !left.is_zero());
+        let expiry = expiry.map(|left| (left * 9 / 10).max(SHORTEST));
+        expiry.unwrap_or(subscription.every).min(subscription.every)
+    };
+    after(now, pause.max(wish))
+}
+
+fn after(now: Moment, pause: Duration) -> Moment {
+    let pause = u64::try_from(pause.as_micros()).unwrap_or(u64::MAX);
+    Moment::from_micros(now.micros().saturating_add(pause))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Moment = Moment::from_micros(1_763_668_000_000_000);
+
+    fn seconds(state: &RemoteState, chance: u64) -> u64 {
+        let every = Duration::from_secs(900);
+        let subscription =
+            Subscription { every, plain: false, reaches_private: false, due: Some(NOW) };
+        (next(NOW, &subscription, state, chance).micros() - NOW.micros()) / 1_000_000
+    }
+
+    fn in_seconds(seconds: u64) -> Option<Moment> {
+        Some(after(NOW, Duration::from_secs(seconds)))
+    }
+
+    #[test]
+    fn a_feed_is_read_after_its_period_or_before_it_expires() {
+        let state = |expires| RemoteState { expires, ..RemoteState::default() };
+        assert_eq!(seconds(&state(None), 0), 900);
+        assert_eq!(seconds(&state(in_seconds(200)), 0), 180);
+        assert_eq!(seconds(&state(in_seconds(1)), 0), 60, "not without a pause");
+        assert_eq!(seconds(&state(in_seconds(86_400)), 0), 900, "a person wants it more often");
+        let past = Some(Moment::from_micros(1));
+        assert_eq!(seconds(&state(past), 0), 900);
+    }
+
+    #[test]
+    fn pauses_after_failures_grow_and_differ_and_a_servers_wish_is_kept() {
+        let state =
+            |failures, not_before| RemoteState { failures, not_before, ..RemoteState::default() };
+        assert_eq!(seconds(&state(1, None), 0), 30);
+        assert_eq!(seconds(&state(1, None), u64::MAX), 60);
+        assert_eq!(seconds(&state(4, None), u64::MAX), 480);
+        assert_eq!(seconds(&state(40, None), u64::MAX), 6 * 3_600);
+        assert_eq!(seconds(&state(1, in_seconds(7_200)), 0), 7_200);
+        assert_eq!(seconds(&state(0, in_seconds(7_200)), 0), 7_200);
+    }
+}

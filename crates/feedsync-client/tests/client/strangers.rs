@@ -1,0 +1,192 @@
+//! A public address never leads to a private one, whoever asks, however the private one is spelt.
+//!
+//! `8.8.8.8` stands for any public address: what is asked is refused before anything is sent.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::Duration;
+
+use feedsync_client::fetch::{FetchError, Fetcher, Policy, Private, address};
+use feedsync_client::{Direction, Pace, Silent, SyncError, Terms, Watch};
+use feedsync_store::{Remote, RemoteState, Subscription};
+use tokio::time::timeout;
+
+use crate::blobs::naming;
+use crate::site::{Site, document};
+use crate::world::{Peer, notes};
+
+const PUBLIC: &str = "http://8.8.8.8/feed";
+
+/// Whoever asks other machines, by the file that does: a new one needs a row, and a proof below.
+const CALLERS: [(&str, Caller); 6] = [
+    ("feedsync-client/src/document.rs", Caller::Documents),
+    ("feedsync-client/src/push.rs", Caller::Pushes),
+    ("feedsync-client/src/blobs.rs", Caller::Blobs),
+    ("feedsync-client/src/follow.rs", Caller::Events),
+    ("feedsync-cli/src/source.rs", Caller::Sources),
+    ("feedsync-cli/src/commands/login.rs", Caller::Sources),
+];
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Caller {
+    /// Pages, feeds, complete feeds, and what publishers say: pull, subscribe, follow.
+    Documents,
+    Pushes,
+    Blobs,
+    Events,
+    /// `import URL`, `validate URL`, `convert URL`, `merge URL`, `login URL`.
+    Sources,
+}
+
+#[test]
+fn each_file_that_asks_other_machines_has_a_row() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut found = BTreeSet::new();
+    for package in std::fs::read_dir(crates).unwrap() {
+        visit(&package.unwrap().path().join("src"), &mut |path, text| {
+            let text: String = text.split_whitespace().collect();
+            let asks = text.contains(".fetch(") || text.contains("fetcher()?.document(address");
+            let path = path.strip_prefix(crates).unwrap().to_str().unwrap().replace('\\', "/");
+            if asks && !path.starts_with("feedsync-client/src/fetch") {
+                found.insert(path);
+            }
+        });
+    }
+    let rows: BTreeSet<_> = CALLERS.iter().map(|(file, _)| (*file).to_owned()).collect();
+    let without: Vec<_> = found.difference(&rows).collect();
+    assert!(without.is_empty(), "who asks other machines without a row: {without:?}");
+    let idle: Vec<_> = rows.difference(&found).collect();
+    assert!(idle.is_empty(), "rows of files that ask nobody: {idle:?}");
+}
+
+fn visit(directory: &Path, look: &mut dyn FnMut(&Path, &str)) {
+    let Ok(entries) = std::fs::read_dir(directory) else { return };
+    for entry in entries {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            visit(&path, look);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            look(&path, &std::fs::read_to_string(&path).unwrap());
+        }
+    }
+}
+
+/// One private address in every spelling.
+fn spellings(site: &Site) -> Vec<String> {
+    let spelt = |host: &str| site.url("/collections/notes/changes").replace("127.0.0.1", host);
+    ["127.0.0.1", "localhost", "2130706433", "0x7f.1", "127.1", "[::ffff:127.0.0.1]"]
+        .map(spelt)
+        .to_vec()
+}
+
+fn is_private(error: &SyncError) -> bool {
+    matches!(error, SyncError::Fetch(FetchError::Private { .. }))
+}
+
+#[tokio::test]
+async fn a_public_address_leads_to_no_private_one_whoever_asks() {
+    let site = Site::start(|_| document("application/atom+xml", "<feed/>")).await;
+    for private in spellings(&site) {
+        for (file, caller) in CALLERS {
+            assert!(caller.is_refused(&private).await, "{file}: {private}");
+            assert_eq!(site.targets(), Vec::<String>::new(), "{file}: {private}");
+        }
+    }
+}
+
+impl Caller {
+    /// Asks for a private address that was learnt from a public one.
+    async fn is_refused(self, private: &str) -> bool {
+        let peer = Peer::new("desk").await;
+        let remote = learnt(&peer, private).await;
+        match self {
+            Self::Documents => {
+                let pull = Direction { pull: true, push: false };
+                let error = peer.session.sync(&remote, pull, &Silent, false).await.unwrap_err();
+                // What the publisher says of others is not asked for either.
+                let named = peer.session.aggregated_by(&remote).await.unwrap_err();
+                is_private(&error) && is_private(&named)
+            }
+            Self::Pushes => {
+                peer.add("mine").await;
+                is_private(&push(&peer, &remote).await)
+            }
+            Self::Blobs => {
+                let blob = peer.endpoint().store().put_blob(b"picture".to_vec()).await.unwrap();
+                peer.add_payload(naming(blob)).await;
+                is_private(&push(&peer, &remote).await)
+            }
+            Self::Events => {
+                let pull = Direction { pull: true, push: false };
+                let long = Duration::from_secs(3_600);
+                let pause = Duration::from_millis(20);
+                let pace = Pace { poll: long, reassure: long, pause, longest: pause };
+                let mut watch = Watch::new(peer.session.clone(), remote, pull, pace);
+                watch.next().await.unwrap();
+                timeout(Duration::from_millis(100), watch.next()).await.is_err()
+            }
+            Self::Sources => {
+                let fetcher = Fetcher::new(Policy::new(Private::Allowed)).unwrap();
+                let fetcher = fetcher.given(address(PUBLIC).unwrap());
+                let asked = fetcher.document(address(private).unwrap(), "*/*").await;
+                matches!(asked, Err(FetchError::Private { .. }))
+            }
+        }
+    }
+}
+
+/// A remote whose public address has led to a private one.
+async fn learnt(peer: &Peer, private: &str) -> Remote {
+    let remote = peer.remote(PUBLIC).await;
+    let changes = Some(private.to_owned());
+    let remote = Remote { state: RemoteState { changes, ..remote.state }, ..remote };
+    peer.store_remote(&remote).await;
+    remote
+}
+
+async fn push(peer: &Peer, remote: &Remote) -> SyncError {
+    let push = Direction { pull: false, push: true };
+    peer.session.sync(remote, push, &Silent, false).await.unwrap_err()
+}
+
+fn terms() -> Terms {
+    Terms { every: Duration::from_secs(900), plain: false, announced: true, title: None }
+}
+
+#[tokio::test]
+async fn what_a_public_publisher_names_is_not_subscribed_to_where_it_is_private() {
+    let site = Site::start(|_| document("application/atom+xml", "<feed/>")).await;
+    let peer = Peer::new("desk").await;
+    let publisher = peer.remote(PUBLIC).await;
+    for private in spellings(&site) {
+        let named = peer.session.subscribe(&notes(), &private, terms(), Some(&publisher)).await;
+        assert!(is_private(&named.unwrap_err()), "{private}");
+    }
+    let remotes = peer.endpoint().store().remotes(None).await.unwrap();
+    assert_eq!(remotes, std::slice::from_ref(&publisher));
+    // A person may, and so may a publisher of this network.
+    let given = peer.session.subscribe(&notes(), &site.url("/a"), terms(), None).await.unwrap();
+    assert!(given.subscription.as_ref().unwrap().reaches_private);
+    let named = peer.session.subscribe(&notes(), &site.url("/b"), terms(), Some(&given)).await;
+    assert!(named.unwrap().subscription.unwrap().reaches_private);
+    assert_eq!(site.asked().len(), 0);
+}
+
+#[tokio::test]
+async fn a_subscription_that_was_public_stays_so_wherever_its_name_points_later() {
+    let site = Site::start(|_| document("application/atom+xml", "<feed/>")).await;
+    let peer = Peer::new("desk").await;
+    let subscribed = peer.session.subscribe(&notes(), PUBLIC, terms(), None).await.unwrap();
+    let subscription = subscribed.subscription.unwrap();
+    assert!(!subscription.reaches_private);
+    for private in spellings(&site) {
+        // As if the name had been public when it was given.
+        let remote = peer.remote(&private).await;
+        let subscription = Some(Subscription { due: None, ..subscription.clone() });
+        let remote = Remote { subscription, ..remote };
+        peer.store_remote(&remote).await;
+        let error = peer.session.sync(&remote, Direction::BOTH, &Silent, false).await.unwrap_err();
+        assert!(is_private(&error), "{private}: {error}");
+    }
+    assert_eq!(site.asked().len(), 0);
+}

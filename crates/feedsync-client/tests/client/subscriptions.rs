@@ -1,0 +1,175 @@
+//! Collections that incorporate the feeds of others.
+
+use std::time::Duration;
+
+use feedsync::{Related, RelatedKind, Sharing, Window};
+use feedsync_client::{Direction, Schedule, Silent, SyncError, Terms};
+use feedsync_store::{Moment, Remote};
+
+use crate::library::{Library, shared};
+use crate::site::answer;
+use crate::world::{Hub, Peer, notes};
+
+const EVERY: Duration = Duration::from_secs(900);
+
+fn terms() -> Terms {
+    Terms { every: EVERY, plain: false, announced: true, title: Some("Others".to_owned()) }
+}
+
+async fn subscribe(peer: &Peer, url: &str) -> Remote {
+    peer.session.subscribe(&notes(), url, terms(), None).await.unwrap()
+}
+
+fn seconds_until(peer: &Peer, remote: &Remote) -> u64 {
+    let due = remote.subscription.as_ref().unwrap().due.unwrap();
+    let now: Moment = peer.endpoint().environment().now();
+    due.micros().saturating_sub(now.micros()) / 1_000_000
+}
+
+#[tokio::test]
+async fn a_subscription_is_an_ordinary_merge_and_gives_nothing_back() {
+    let (source, aggregator) = (Hub::new("source").await, Hub::new("aggregator").await);
+    let id = source.peer.add("theirs").await;
+    aggregator.peer.add("mine").await;
+    let remote = subscribe(&aggregator.peer, &source.url()).await;
+    let schedule = Schedule::new(aggregator.peer.session.clone());
+    assert_eq!(schedule.due().await.unwrap(), std::slice::from_ref(&remote));
+    let report = schedule.read(&remote).await.unwrap().unwrap();
+    assert_eq!((report.pulled.added, report.offered), (1, 0));
+    assert_eq!(aggregator.peer.item(&id).await, source.peer.item(&id).await);
+    assert_eq!(source.peer.ids().await.len(), 1);
+    assert_eq!(schedule.due().await.unwrap(), []);
+    // Both edit it: a conflict there, nothing here.
+    source.peer.edit(&id, "theirs, edited").await;
+    aggregator.peer.edit(&id, "edited here").await;
+    let remote = aggregator.peer.remote(&source.url()).await;
+    assert!((890..=900).contains(&seconds_until(&aggregator.peer, &remote)));
+    let report = schedule.read(&remote).await.unwrap().unwrap();
+    assert_eq!(report.pulled.conflict, 1);
+    // What a person asks of it by hand is a reading, too.
+    let both = aggregator.peer.try_sync(&source.url(), Direction::BOTH).await.unwrap();
+    assert_eq!(both.offered, 0);
+    let push = Direction { pull: false, push: true };
+    let refused = aggregator.peer.try_sync(&source.url(), push).await;
+    assert!(matches!(refused, Err(SyncError::ReadOnly { .. })));
+    assert_eq!(source.peer.item(&id).await.conflicts.len(), 0);
+}
+
+#[tokio::test]
+async fn who_aggregates_says_so_and_repeats_nothing_else_of_its_publishers() {
+    let (source, aggregator) = (Hub::new("source").await, Hub::new("aggregator").await);
+    source.peer.add("theirs").await;
+    let remote = subscribe(&aggregator.peer, &source.url().replace("//", "//me:secret@")).await;
+    let text = async |path: &str| {
+        let url = feedsync_client::fetch::address(&format!("{}{path}", aggregator.url())).unwrap();
+        let response = aggregator.peer.session.fetcher().document(url, "*/*").await.unwrap();
+        String::from_utf8(response.bytes().to_vec()).unwrap()
+    };
+    for view in ["/changes.atom", "/complete.atom", ".atom", "/changes.rss", "/changes.xml"] {
+        let feed = text(view).await;
+        let related: Vec<_> =
+            feed.split("<sx:related ").filter(|part| part.contains("aggregated")).collect();
+        assert_eq!(related.len(), 1, "{view}: {feed}");
+        assert!(related[0].contains(&format!("link=\"{}\"", source.url())), "{feed}");
+        assert!(related[0].contains("title=\"Others\""), "{feed}");
+        assert!(!feed.contains("secret"), "{feed}");
+        assert!(feed.matches("<sx:sharing").count() == 1, "{feed}");
+    }
+    let named = Peer::new("reader").await;
+    let publisher = named.remote(&aggregator.url()).await;
+    let related = named.session.aggregated_by(&publisher).await.unwrap();
+    let link = source.url();
+    let title = Some("Others".to_owned());
+    assert_eq!(related, [Related { link, title, kind: RelatedKind::Aggregated }]);
+    aggregator.peer.session.unsubscribe(&remote).await.unwrap();
+    assert!(!text("/changes.atom").await.contains("aggregated"));
+    assert_eq!(named.session.aggregated_by(&publisher).await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn of_several_who_find_a_subscription_due_one_reads_it() {
+    let library = Library::new().await;
+    let peer = Peer::new("desk").await;
+    library.put("/feed", &shared(None, &[]));
+    let remote = subscribe(&peer, &library.url("/feed")).await;
+    let mut reads = tokio::task::JoinSet::new();
+    for _ in 0..8 {
+        let (schedule, remote) = (Schedule::new(peer.session.clone()), remote.clone());
+        reads.spawn(async move { schedule.read(&remote).await.unwrap().is_some() });
+    }
+    let done = reads.join_all().await.into_iter().filter(|done| *done).count();
+    assert_eq!((done, library.site.asked().len()), (1, 1));
+}
+
+#[tokio::test]
+async fn what_fails_is_read_again_later_and_when_its_server_wishes() {
+    let library = Library::new().await;
+    let peer = Peer::new("desk").await;
+    let url = library.url("/feed");
+    subscribe(&peer, &url).await;
+    let schedule = Schedule::new(peer.session.clone());
+    for (failures, least, most) in [(1, 29, 60), (2, 59, 120), (3, 119, 240)] {
+        assert!(schedule.read(&peer.remote(&url).await).await.is_err());
+        let remote = peer.remote(&url).await;
+        assert_eq!(remote.state.failures, failures);
+        let pause = seconds_until(&peer, &remote);
+        assert!((least..=most).contains(&pause), "{pause} s after {failures} failures");
+    }
+    library.answer("/feed", answer(503, &[("Retry-After", "5000")], ""));
+    assert!(schedule.read(&peer.remote(&url).await).await.is_err());
+    let pause = seconds_until(&peer, &peer.remote(&url).await);
+    assert!((4_990..=5_000).contains(&pause), "{pause}");
+    // It is not even asked before that.
+    library.site.forget();
+    let early = schedule.read(&peer.remote(&url).await).await;
+    assert!(matches!(early, Err(SyncError::NotYet { .. })));
+    assert_eq!(library.site.asked().len(), 0);
+}
+
+#[tokio::test]
+async fn a_feed_is_read_again_before_it_expires() {
+    let library = Library::new().await;
+    let peer = Peer::new("desk").await;
+    let soon = peer.endpoint().environment().now().micros() / 1_000_000 + 200;
+    let sharing = Sharing {
+        window: Some(Window { since: "1".into(), until: "2".into() }),
+        expires: feedsync::Timestamp::from_unix_seconds(soon as i64),
+        related: Vec::new(),
+    };
+    library.put("/feed", &shared(Some(&sharing), &[]));
+    let remote = subscribe(&peer, &library.url("/feed")).await;
+    Schedule::new(peer.session.clone()).read(&remote).await.unwrap();
+    let pause = seconds_until(&peer, &peer.remote(&remote.url).await);
+    assert!((160..=180).contains(&pause), "{pause}");
+}
+
+#[tokio::test]
+async fn entries_without_sync_information_are_imported_where_that_was_asked() {
+    const FEED: &str = r#"<feed xmlns="http://www.w3.org/2005/Atom"><title>News</title>
+        <entry><id>tag:x,2005:1</id><title>One</title><updated>2005-05-21T11:43:33Z</updated>
+        <source><id>urn:x:elsewhere</id><title>Elsewhere</title>
+        <updated>2005-05-21T11:43:33Z</updated></source></entry></feed>"#;
+    let library = Library::new().await;
+    library.put("/feed", FEED);
+    let url = library.url("/feed");
+    let (anna, ben) = (Peer::new("anna").await, Peer::new("ben").await);
+    let plain = Terms { plain: true, ..terms() };
+    for peer in [&anna, &ben] {
+        let remote = peer.session.subscribe(&notes(), &url, plain.clone(), None).await.unwrap();
+        let schedule = Schedule::new(peer.session.clone());
+        assert_eq!(schedule.read(&remote).await.unwrap().unwrap().pulled.added, 1);
+    }
+    assert_eq!(anna.state().await, ben.state().await);
+    let item = &anna.stored().await[0].item;
+    assert!(item.winner.payload.text.contains("<id>urn:x:elsewhere</id>"), "{item:?}");
+    // Unasked, they take no part.
+    let other = Peer::new("other").await;
+    let remote = subscribe(&other, &url).await;
+    let refused = other.session.sync(&remote, Direction::BOTH, &Silent, false).await;
+    assert!(matches!(refused, Err(SyncError::NotFeedSync { .. })));
+    // A second look finds nothing new, and a changed entry is an update.
+    let report = anna.sync(&url).await;
+    assert_eq!((report.requests, report.pulled.changed()), (1, 0));
+    library.put("/feed", &FEED.replace(">One<", ">One more<"));
+    assert_eq!(anna.sync(&url).await.pulled.updated, 1);
+}
