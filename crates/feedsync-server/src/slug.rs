@@ -19,13 +19,13 @@ pub(crate) fn cleaned(text: &str) -> Option<String> {
     let mut slug = String::new();
     for character in text.trim().chars() {
         match character {
-            '/' | '\\' | '?' | '#' | '%' => {}
+            '/' | '\\' | '?' | '#' | '%' | '\u{fffe}' | '\u{ffff}' => {}
+            _ if character.is_control() => {}
             _ if character.is_whitespace() => {
                 if !slug.ends_with('-') {
                     slug.push('-');
                 }
             }
-            _ if character.is_control() || matches!(character, '\u{fffe}' | '\u{ffff}') => {}
             _ => slug.push(character),
         }
     }
