@@ -60,7 +60,7 @@ pub(super) async fn page(
         (status, Body::from(place.hold(text.into_bytes()))).into_response()
     };
     for (name, value) in &headers() {
-        answer.headers_mut().append(name, value.clone());
+        answer.headers_mut().insert(name, value.clone());
     }
     Ok(answer)
 }
