@@ -40,8 +40,9 @@ pub(crate) async fn shown(State(hub): State<Hub>, request: Request, next: Next) 
         Err(problem) => return problem.into_response(),
     };
     let mut shown = (status, headers(), text).into_response();
+    let own = shown.headers().clone();
     for (name, value) in response.headers() {
-        if !shown.headers().contains_key(name) && name != header::CONTENT_LENGTH {
+        if !own.contains_key(name) && name != header::CONTENT_LENGTH {
             shown.headers_mut().append(name, value.clone());
         }
     }
