@@ -32,8 +32,8 @@ Examples:
 /// A fresh data directory is initialised. Other commands can use the same directory at the same time.
 ///
 /// Every setting can be given as a flag, as an environment variable (FEEDSYNC_LIMITS_BODY_BYTES for
-/// --limits-body-bytes) or in the configuration file (body_bytes in [limits]); the first of these
-/// counts.
+/// --limits-body-bytes) or in the configuration file (body_bytes in the table limits); the first of
+/// these counts.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Serve {
