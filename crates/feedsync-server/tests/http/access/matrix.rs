@@ -7,11 +7,10 @@ use axum::body::Body;
 use feedsync_server::{Right, rights};
 use feedsync_store::{Role, Scope, TokenKind};
 use http::{Method, Response};
-use serde_json::Value;
 use tempfile::TempDir;
 
 use super::world::{World, bearer, collection, user};
-use crate::hub::json;
+use crate::hub::bytes;
 
 /// Somebody who asks: what they send, and what they are.
 struct Caller {
@@ -139,7 +138,7 @@ fn refused(is: Is, known: Verdict) -> Verdict {
 
 /// What a caller must be answered by a route that decides for itself; `notes` alone names the blob.
 fn decided(path: &str, method: &Method, is: Is) -> Verdict {
-    let lists = ["/", "/collections", "/service"];
+    let lists = ["/", "/collections", "/service", "/pages/remotes"];
     match (path, method.as_str()) {
         (_, _) if is == Is::Refused => Verdict::SignIn,
         (path, "GET") if lists.contains(&path) => Verdict::Allowed,
@@ -155,27 +154,28 @@ fn filled(path: &str, target: &str, world: &World) -> String {
         .replace("{collection}", target)
         .replace("{sha256}", &world.blob.to_string())
         .replace("{id}", "a")
+        .replace("{item}", "a")
         .replace("{name}", "n");
     assert!(!filled.contains('{'), "say here what stands in {path}");
     filled
 }
 
+/// What an answer says, in a problem or on a page.
 async fn verdict(response: Response<Body>, target: &str) -> Verdict {
     let status = response.status().as_u16();
-    let problem = response.headers().get("content-type").is_some_and(|kind| {
-        kind.to_str().is_ok_and(|kind| kind.starts_with("application/problem+json"))
-    });
     let challenges = response.headers().get_all("www-authenticate").iter().count();
-    let told: Value = if problem { json(response).await } else { Value::Null };
-    let detail = told["detail"].as_str().unwrap_or_default();
+    let told = match status {
+        401 | 403 | 404 => String::from_utf8(bytes(response).await.to_vec()).unwrap(),
+        _ => String::new(),
+    };
     match status {
         401 => {
             assert_eq!(challenges, 2, "Basic and Bearer");
             Verdict::SignIn
         }
-        403 if told["type"] == "urn:feedsync:1:problem:forbidden" => Verdict::Forbidden,
-        404 if detail == format!("there is no collection {target}") => Verdict::Hidden,
-        404 if detail.starts_with("there is no blob") => Verdict::Hidden,
+        403 if told.contains("who signed in may not do this here") => Verdict::Forbidden,
+        404 if told.contains(&format!("there is no collection {target}")) => Verdict::Hidden,
+        404 if told.contains("there is no blob") => Verdict::Hidden,
         _ => Verdict::Allowed,
     }
 }
