@@ -67,6 +67,13 @@ impl Serve {
         };
         begin_log(&config)?;
         let fresh = !SqliteStore::exists(&context.data);
+        if fresh {
+            // Refused before anything is made: what is not there has no user.
+            let mut listen = config.listen.iter();
+            if let Some(wide) = listen.find(|address| !address.ip().is_loopback()) {
+                return Err(Failure::refused(ServeError::NotLoopback(*wide)));
+            }
+        }
         let home = if fresh { context.init()? } else { context.open()? };
         let name = home.endpoint.identity().await?.name;
         let scheme = if config.tls.certificate.is_some() { "https" } else { "http" };
