@@ -187,6 +187,11 @@ impl Access {
         Ok(require(hub, &now, right, Some(collection)).await.is_ok())
     }
 
+    /// Forgets what people may do, which has just changed here; who signed in stays known.
+    pub(crate) fn forget(&self) {
+        self.people.clear();
+    }
+
     async fn again(&self, person: &Person) -> Result<Option<Arc<Person>>, Problem> {
         let known = person.token().map(|token| self.digest(&["again", &token.to_string()]));
         if let Some(person) = known.and_then(|key| self.people.get(&key)) {
@@ -257,9 +262,13 @@ pub(crate) async fn guard(
             let depends = right != Right::Public && !matches!(principal, Principal::Local);
             parts.extensions.insert(principal);
             let mut response = next.run(Request::from_parts(parts, body)).await;
-            let told = response.headers().get_all(header::VARY).iter();
-            let told = told.flat_map(HeaderValue::to_str).any(|text| text.contains("Cookie"));
-            if depends && !told {
+            let says = |name, what| {
+                let mut told =
+                    response.headers().get_all(name).iter().flat_map(HeaderValue::to_str);
+                told.any(|text| text.contains(what))
+            };
+            let told = says(header::VARY, "Cookie");
+            if depends && !told && !says(header::CACHE_CONTROL, "public") {
                 let vary = HeaderValue::from_static("Authorization, Cookie");
                 response.headers_mut().append(header::VARY, vary);
             }

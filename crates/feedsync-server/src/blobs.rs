@@ -15,12 +15,12 @@ use http::{HeaderValue, Method, StatusCode, header};
 
 use crate::access::{self, Principal};
 use crate::answers::SMALL;
-use crate::body;
 use crate::call::Call;
 use crate::document::nothing;
 use crate::hub::Hub;
 use crate::problem::Problem;
 use crate::routes::Right;
+use crate::upload::Upload;
 use crate::validators::{Condition, EntityTag, failed};
 
 pub(crate) async fn read(
@@ -73,25 +73,15 @@ pub(crate) async fn write(
         return Err(Problem::parameter("collection", detail));
     }
     refuse_forms(&call)?;
-    if body::coding(&call.headers)? != body::Coding::Identity {
-        return Err(Problem::new(
-            StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            "unsupported-coding",
-            "Not a coding that is taken here",
-            "a blob is sent as it is",
-        )
-        .header(header::ACCEPT_ENCODING, HeaderValue::from_static("identity")));
-    }
-    let _turn = body::turn(&hub).await?;
-    let bytes = body::read(&hub, &call.headers, body, hub.config.limits.blob_bytes).await?;
-    let found = Digest::of(&bytes);
+    let upload = Upload::receive(&hub, &call, body).await?;
+    let found = upload.digest();
     if found != digest {
         return Err(Problem::bad_request(format!(
             "what came has the SHA-256 {found}, the address names {digest}; nothing was stored"
         )));
     }
     let known = hub.endpoint.store().missing_blobs(&[digest]).await?.is_empty();
-    hub.endpoint.store().put_blob(bytes).await?;
+    upload.store(&hub).await?;
     let status = if known { StatusCode::NO_CONTENT } else { StatusCode::CREATED };
     Ok((status, nothing()).into_response())
 }

@@ -1,17 +1,20 @@
-//! Bodies of requests, read whole within bounds of size, time and unpacking (H18, H25).
+//! Bodies of requests, read within bounds of size, time and unpacking (H18, H25).
 
 use std::io::Read as _;
+use std::sync::Arc;
+use std::time::Duration;
 
-use axum::body::Body;
+use axum::body::{Body, BodyDataStream, Bytes};
 use flate2::read::MultiGzDecoder;
 use futures_util::StreamExt as _;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
-use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
+use crate::clients::Underway;
 use crate::hub::Hub;
 use crate::problem::Problem;
-use crate::room;
+use crate::{request_log, room};
 
 /// What is unpacked to more than this must not be more than [`MAX_RATIO`] times what came.
 const FREE_OUTPUT: usize = 1 << 20;
@@ -19,9 +22,17 @@ const FREE_OUTPUT: usize = 1 << 20;
 /// Feeds pack to a twentieth or less; a bomb to a thousandth.
 const MAX_RATIO: usize = 200;
 
-/// The right to hold a body in memory; kept until the body is dropped.
-pub(crate) async fn turn(hub: &Hub) -> Result<OwnedSemaphorePermit, Problem> {
-    room::soon(&hub.uploads, "too many documents are being offered at once").await
+/// The right to take a body; kept until the body is dropped.
+pub(crate) struct Turn {
+    _room: OwnedSemaphorePermit,
+    _one: Option<Underway>,
+}
+
+/// Waits for room among those that the hub takes at once: of one client not all.
+pub(crate) async fn turn(hub: &Hub, room: &Arc<Semaphore>) -> Result<Turn, Problem> {
+    let one = request_log::key().map(|key| hub.clients.upload(key)).transpose()?;
+    let room = room::soon(room, "too many bodies are being sent at once").await?;
+    Ok(Turn { _room: room, _one: one })
 }
 
 /// How a body is packed (RFC 9110 8.4).
@@ -52,26 +63,56 @@ pub(crate) fn coding(headers: &HeaderMap) -> Result<Coding, Problem> {
     }
 }
 
-/// Reads a body of at most `limit` bytes, as they come.
+/// How long a body is, as far as the request says.
+pub(crate) fn declared(headers: &HeaderMap) -> Option<u64> {
+    headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
+/// Reads a body of at most `limit` bytes.
 pub(crate) async fn read(
     hub: &Hub,
     headers: &HeaderMap,
     body: Body,
     limit: usize,
 ) -> Result<Vec<u8>, Problem> {
-    let too_large = || Problem::too_large(format!("a body has at most {limit} bytes here"));
-    let declared = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
-    if declared.and_then(|text| text.parse().ok()).is_some_and(|length: u64| length > limit as u64)
-    {
-        return Err(too_large());
-    }
-    let limits = &hub.config.limits;
-    let end = Instant::now() + limits.body_time;
-    let mut frames = body.into_data_stream();
+    let mut frames = Frames::of(hub, headers, body, limit)?;
     let mut bytes = Vec::new();
-    loop {
-        let pause = Instant::now() + limits.body_pause;
-        let frame = timeout_at(pause.min(end), frames.next()).await.map_err(|_| {
+    while let Some(frame) = frames.next().await? {
+        bytes.extend_from_slice(&frame);
+    }
+    Ok(bytes)
+}
+
+/// A body as it comes, within bounds of size and time.
+pub(crate) struct Frames {
+    frames: BodyDataStream,
+    limit: usize,
+    read: usize,
+    pause: Duration,
+    end: Instant,
+}
+
+impl Frames {
+    /// A body of at most `limit` bytes; refused before any of it is read if it is said to be larger.
+    pub(crate) fn of(
+        hub: &Hub,
+        headers: &HeaderMap,
+        body: Body,
+        limit: usize,
+    ) -> Result<Self, Problem> {
+        let limits = &hub.config.limits;
+        let (pause, end) = (limits.body_pause, Instant::now() + limits.body_time);
+        let frames = Self { frames: body.into_data_stream(), limit, read: 0, pause, end };
+        match declared(headers).is_some_and(|length| length > limit as u64) {
+            true => Err(frames.too_large()),
+            false => Ok(frames),
+        }
+    }
+
+    /// The next of it; none at its end.
+    pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, Problem> {
+        let pause = Instant::now() + self.pause;
+        let frame = timeout_at(pause.min(self.end), self.frames.next()).await.map_err(|_| {
             Problem::new(
                 StatusCode::REQUEST_TIMEOUT,
                 "timeout",
@@ -80,16 +121,16 @@ pub(crate) async fn read(
             )
             .header(header::CONNECTION, HeaderValue::from_static("close"))
         })?;
-        match frame {
-            None => return Ok(bytes),
-            Some(Ok(frame)) if bytes.len() + frame.len() > limit => return Err(too_large()),
-            Some(Ok(frame)) => bytes.extend_from_slice(&frame),
-            Some(Err(_)) => {
-                return Err(Problem::bad_request(
-                    "the body broke off before its declared end; nothing was stored",
-                ));
-            }
-        }
+        let Some(frame) = frame else { return Ok(None) };
+        let frame = frame.map_err(|_| {
+            Problem::bad_request("the body broke off before its declared end; nothing was stored")
+        })?;
+        self.read += frame.len();
+        if self.read > self.limit { Err(self.too_large()) } else { Ok(Some(frame)) }
+    }
+
+    fn too_large(&self) -> Problem {
+        Problem::too_large(format!("a body has at most {} bytes here", self.limit))
     }
 }
 

@@ -15,6 +15,7 @@ use http::{HeaderValue, StatusCode, header};
 use tokio::time::Instant;
 
 use crate::config::Limits;
+use crate::limits::quota;
 use crate::problem::Problem;
 
 /// Whose use is counted.
@@ -55,12 +56,28 @@ struct Usage {
     bucket: Mutex<Bucket>,
     requests: AtomicUsize,
     followers: AtomicUsize,
+    uploads: AtomicUsize,
+    /// Bytes of media and blobs.
+    sent: Mutex<Bucket>,
 }
 
-/// Requests that may still be made at once.
+/// What may still be used at once.
 struct Bucket {
     tokens: f64,
     filled: Instant,
+}
+
+impl Bucket {
+    fn full(most: f64) -> Mutex<Self> {
+        Mutex::new(Self { tokens: most, filled: Instant::now() })
+    }
+
+    /// Adds what has come since, so much in a second.
+    fn fill(&mut self, rate: f64, most: f64) {
+        let now = Instant::now();
+        self.tokens = (self.tokens + (now - self.filled).as_secs_f64() * rate).min(most);
+        self.filled = now;
+    }
 }
 
 /// A request, or an event stream, that is under way until this is dropped.
@@ -86,10 +103,7 @@ impl Clients {
         if self.limits.client_requests > 0 {
             let rate = self.limits.client_requests as f64;
             let mut bucket = usage.bucket.lock().unwrap_or_else(PoisonError::into_inner);
-            let now = Instant::now();
-            let filled = bucket.tokens + (now - bucket.filled).as_secs_f64() * rate;
-            bucket.tokens = filled.min(self.limits.client_burst as f64);
-            bucket.filled = now;
+            bucket.fill(rate, self.limits.client_burst as f64);
             if bucket.tokens < 1.0 {
                 let wait = Duration::from_secs_f64((1.0 - bucket.tokens) / rate);
                 let detail = format!(
@@ -112,17 +126,56 @@ impl Clients {
         underway(self.usage(key), |usage| &usage.followers, most, detail)
     }
 
+    /// Admits the body of a request of a client, or tells it to come back.
+    pub(crate) fn upload(&self, key: Key) -> Result<Underway, Problem> {
+        let most = self.limits.client_uploads;
+        let detail = || format!("a client may send {most} bodies at once here");
+        underway(self.usage(key), |usage| &usage.uploads, most, detail)
+    }
+
+    /// Refuses an upload of so many bytes if a client has no more left of what it may send in a day.
+    pub(crate) fn may_upload(&self, key: Key, bytes: u64) -> Result<(), Problem> {
+        self.sent(key, bytes, false)
+    }
+
+    /// Counts what a client has sent; refused if that was more than it may.
+    pub(crate) fn uploaded(&self, key: Key, bytes: u64) -> Result<(), Problem> {
+        self.sent(key, bytes, true)
+    }
+
+    fn sent(&self, key: Key, bytes: u64, counts: bool) -> Result<(), Problem> {
+        const DAY: f64 = 86_400.0;
+        let most = self.limits.person_upload_bytes as f64;
+        let usage = self.usage(key);
+        let mut sent = usage.sent.lock().unwrap_or_else(PoisonError::into_inner);
+        sent.fill(most / DAY, most);
+        let bytes = bytes as f64;
+        if sent.tokens < bytes {
+            let detail = format!(
+                "a person may send {most} bytes of media and blobs in a day here; nothing was stored"
+            );
+            let wait = ((bytes.min(most) - sent.tokens) * DAY / most).ceil() as u64;
+            let problem = quota("person_upload_bytes", detail);
+            return Err(problem.header(header::RETRY_AFTER, HeaderValue::from(wait.max(1))));
+        }
+        if counts {
+            sent.tokens -= bytes;
+        }
+        Ok(())
+    }
+
     fn usage(&self, key: Key) -> Arc<Usage> {
         let mut remembered = self.remembered.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(usage) = remembered.younger.get(&key) {
             return Arc::clone(usage);
         }
         let usage = remembered.older.remove(&key).unwrap_or_else(|| {
-            let bucket = Bucket { tokens: self.limits.client_burst as f64, filled: Instant::now() };
             Arc::new(Usage {
-                bucket: Mutex::new(bucket),
+                bucket: Bucket::full(self.limits.client_burst as f64),
                 requests: AtomicUsize::new(0),
                 followers: AtomicUsize::new(0),
+                uploads: AtomicUsize::new(0),
+                sent: Bucket::full(self.limits.person_upload_bytes as f64),
             })
         });
         if remembered.younger.len() >= self.limits.clients.div_ceil(2) {

@@ -4,20 +4,27 @@
 //! A description is an object of JSON: `title`, `format` (of new items), and every setting by its name.
 //! It is whole: what is absent takes its default. The tag of `settings` is that of the description, and
 //! what `If-Match` and `If-None-Match` of a `PUT` or `DELETE` speak of.
+//!
+//! Whoever may read a collection may read what it is set to: the service document tells readers what it
+//! accepts (RFC 5023 8.3), its feed until when its window holds (FeedSync 2.2, 4.2), the rest how it
+//! treats what they do. A setting that readers must not know would need a right of its own.
 
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use feedsync::Format;
-use feedsync_endpoint::{Endpoint, EndpointError, Settings};
+use feedsync_endpoint::{Endpoint, Settings};
 use feedsync_store::{Collection, CollectionChange, CollectionName, NewCollection};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde_json::{Map, Value};
 
 use crate::address::View;
 use crate::body;
+use crate::caching::Caching;
 use crate::call::Call;
 use crate::hub::Hub;
+use crate::limits;
+use crate::preconditions;
 use crate::problem::Problem;
 use crate::validators::{Condition, failed};
 use crate::whole::{conditional, tag};
@@ -32,7 +39,8 @@ const MOST_TITLE: usize = 1_024;
 
 pub(crate) async fn settings(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
     let collection = call.collection(&hub).await?;
-    conditional(&hub, &call, JSON, described(&collection)?).await
+    let caching = Caching::of(&preconditions::settings(&collection)?);
+    conditional(&hub, &call, JSON, caching, described(&collection)?).await
 }
 
 pub(crate) async fn write(
@@ -50,7 +58,11 @@ pub(crate) async fn write(
         }
         None => {
             check(&call.headers, None)?;
-            (StatusCode::CREATED, create(&call.endpoint(&hub), name, description).await?)
+            limits::collections(&hub, &call.principal).await?;
+            let created = create(&call.endpoint(&hub), name, description).await?;
+            // Who made it owns it at once.
+            hub.access.forget();
+            (StatusCode::CREATED, created)
         }
     };
     let text = described(&collection)?;
@@ -144,7 +156,7 @@ fn check(headers: &HeaderMap, found: Option<&Collection>) -> Result<(), Problem>
 
 /// The description of a collection as it is.
 fn described(collection: &Collection) -> Result<String, Problem> {
-    let settings = Settings::read(&collection.settings).map_err(EndpointError::from)?;
+    let settings = preconditions::settings(collection)?;
     let mut members = Map::new();
     members.insert("name".to_owned(), collection.name.as_str().into());
     members.insert("title".to_owned(), collection.title.as_str().into());
@@ -169,7 +181,7 @@ async fn read(hub: &Hub, headers: &HeaderMap, body: Body) -> Result<Described, P
         .header(header::ACCEPT, HeaderValue::from_static(JSON)));
     }
     let coding = body::coding(headers)?;
-    let _turn = body::turn(hub).await?;
+    let _turn = body::turn(hub, &hub.uploads).await?;
     let bytes = body::read(hub, headers, body, MOST).await?;
     let bytes = match coding {
         body::Coding::Identity => bytes,

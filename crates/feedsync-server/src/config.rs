@@ -101,7 +101,8 @@ settings! {
         heartbeat: Duration as Span = Duration::from_secs(20);
         /// Connections at once; more wait.
         connections: usize as Count = 8_192;
-        /// Bodies of requests held in memory at once; more wait a little, then get 503.
+        /// Documents held in memory at once, and as many media and blobs that come in at once, of
+        /// which two are held in memory when they are stored; more wait a little, then get 503.
         uploads: usize as Count = 16;
         /// Answers of more than 64 KiB held in memory at once, until they are read; more get 503. As
         /// many, of any size, may be begun at once; more wait a little.
@@ -116,6 +117,8 @@ settings! {
         client_concurrency: usize as Whole = 64;
         /// Event streams of one client at once; more get 429. 0: any number.
         client_followers: usize as Whole = 32;
+        /// Bodies of requests that one client may send at once; more get 429. 0: any number.
+        client_uploads: usize as Whole = 8;
         /// Clients that are remembered with what they used; of more, those that were silent longest
         /// are forgotten.
         clients: usize as Count = 65_536;
@@ -123,6 +126,9 @@ settings! {
         collection_items: usize as Whole = 0;
         /// Collections that one person may own; administrators are not bounded. 0: any number.
         owned_collections: usize as Whole = 1_000;
+        /// Bytes of media and blobs that one person may send in a day, on average, to one process of
+        /// the hub; administrators are not bounded.
+        person_upload_bytes: usize as Bytes = 4 << 30;
     }
 }
 

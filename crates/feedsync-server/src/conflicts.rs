@@ -13,16 +13,17 @@ use feedsync_endpoint::Member;
 use feedsync_formats::{
     ReadOptions, Submission, SubmissionError, is_draft, project, read_submission, without_served,
 };
-use http::{HeaderValue, StatusCode, header};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde_json::{Value, json};
 
 use crate::answers::SMALL;
+use crate::caching::Caching;
 use crate::call::Call;
 use crate::document::nothing;
 use crate::face;
 use crate::hub::Hub;
 use crate::members::{check_is_seen, id, whole};
-use crate::preconditions::tag_of_all;
+use crate::preconditions::{settings, tag_of_all};
 use crate::problem::Problem;
 use crate::submissions;
 use crate::validators::failed;
@@ -43,11 +44,10 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     let answer = json!({ "id": item.id.as_str(), "base": tag.text(), "versions": versions });
     let body = answer.to_string().into_bytes();
     let place = turn.end(body.len() > SMALL)?;
-    let headers = [
-        (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
-        (header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache")),
-        (header::ETAG, tag.value()),
-    ];
+    let mut headers = HeaderMap::new();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(header::ETAG, tag.value());
+    Caching::of(&settings(&collection)?).tell(&mut headers, &["Accept-Encoding"]);
     Ok((headers, place.hold(body)).into_response())
 }
 

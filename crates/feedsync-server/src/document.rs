@@ -4,7 +4,7 @@
 use axum::body::{Body, Bytes};
 use axum::response::{IntoResponse, Response};
 use feedsync::{Format, Related, RelatedKind, Sharing, Timestamp, Window};
-use feedsync_endpoint::{Endpoint, EndpointError, Settings, aggregated, aggregated_text};
+use feedsync_endpoint::{Endpoint, Settings, aggregated, aggregated_text};
 use feedsync_formats::{
     CHANGES_RELATION, FeedHead, FeedWriter, HeadLink, SERVICE_TYPE, http_date, media_type,
 };
@@ -14,9 +14,11 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 
 use crate::address::{PublicBase, View};
 use crate::answers::{SMALL, Turn};
+use crate::caching::Caching;
 use crate::call::Call;
 use crate::hub::Hub;
 use crate::negotiation::content_type;
+use crate::preconditions::settings;
 use crate::problem::Problem;
 use crate::service;
 use crate::validators::{Condition, EntityTag, failed};
@@ -63,7 +65,7 @@ impl Document {
         expires: Option<Timestamp>,
     ) -> Result<Result<Self, Response>, Problem> {
         let format = call.format(collection.format)?;
-        let settings = Settings::read(&collection.settings).map_err(EndpointError::from)?;
+        let settings = settings(&collection)?;
         let author = hub.endpoint.identity().await?.name.to_string();
         let address = call.address();
         let (until, horizon) =
@@ -85,10 +87,9 @@ impl Document {
         let query = call.uri.query().map(|query| format!("?{query}")).unwrap_or_default();
         let mut headers = HeaderMap::new();
         headers.insert(header::ETAG, tag.value());
-        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
-        let vary =
-            if call.suffix()?.is_some() { "Accept-Encoding" } else { "Accept, Accept-Encoding" };
-        headers.insert(header::VARY, HeaderValue::from_static(vary));
+        let depends_on = &["Accept", "Accept-Encoding"];
+        let depends_on = &depends_on[usize::from(call.suffix()?.is_some())..];
+        Caching::of(&settings).tell(&mut headers, depends_on);
         let place = call.base.url(&view.path(&collection.name, Some(format)));
         let place = format!("{place}{query}");
         insert(&mut headers, header::CONTENT_LOCATION, &place);

@@ -52,7 +52,8 @@ fn host(request: &Request, config: &Config) -> Result<Authority, Problem> {
     let text = text.ok_or_else(|| bad("the request names no Host"))?;
     let host: Authority =
         text.to_ascii_lowercase().parse().map_err(|_| bad("the Host is not a host"))?;
-    if host.as_str().contains('@') {
+    let no_port = host.port().is_none() && host.as_str() != host.host();
+    if host.as_str().contains('@') || no_port {
         return Err(bad("the Host is not a host"));
     }
     let configured = |known: &String| {
@@ -166,6 +167,7 @@ mod tests {
             "other.lan",
             "feeds.example.org:444",
             "a@localhost",
+            "localhost:65536",
             "",
         ] {
             assert!(host_of(foreign).is_err(), "{foreign}");

@@ -13,6 +13,7 @@ use crate::clients::Clients;
 use crate::config::Config;
 use crate::live::Live;
 use crate::metrics::{Metrics, TimedStore, Timings};
+use crate::upload::STORING;
 
 /// The endpoint behind the hub, how it is configured, and what is scarce. Cheap to clone; a hub
 /// process holds no other state.
@@ -22,8 +23,12 @@ pub(crate) struct Hub {
     pub(crate) config: Arc<Config>,
     /// Who may do what.
     pub(crate) access: Arc<Access>,
-    /// Bodies of requests that may be in memory.
+    /// Documents that may be in memory.
     pub(crate) uploads: Arc<Semaphore>,
+    /// Media and blobs that may be on their way in.
+    pub(crate) receiving: Arc<Semaphore>,
+    /// Media and blobs that may be in memory.
+    pub(crate) storing: Arc<Semaphore>,
     /// Answers that may be in memory.
     pub(crate) answers: Answers,
     /// Event streams that may be open.
@@ -56,6 +61,8 @@ impl Hub {
             timings,
             draining: Arc::default(),
             uploads: Arc::new(Semaphore::new(config.limits.uploads)),
+            receiving: Arc::new(Semaphore::new(config.limits.uploads)),
+            storing: Arc::new(Semaphore::new(STORING)),
             answers: Answers::new(config.limits.answers),
             followers: Arc::new(Semaphore::new(config.limits.followers)),
             collections: Arc::default(),

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::access::may_read;
 use crate::address::View;
+use crate::caching::Caching;
 use crate::call::Call;
 use crate::hub::Hub;
 use crate::problem::Problem;
@@ -24,7 +25,8 @@ pub(crate) async fn list(State(hub): State<Hub>, call: Call) -> Result<Response,
         })
     };
     let list: Value = readable(&hub, &call).await?.iter().map(entry).collect();
-    conditional(&hub, &call, "application/json", format!("{list}\n")).await
+    let text = format!("{list}\n");
+    conditional(&hub, &call, "application/json", Caching::OnePerson, text).await
 }
 
 /// The collections that the caller may read.

@@ -1,12 +1,14 @@
-//! `GET /limits`: the bounds of this hub, for who meets one; and the bounds of what collections hold.
+//! `GET /limits`: the bounds of this hub, for who meets one; and the bounds of what people and
+//! collections hold.
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use feedsync::ItemId;
-use feedsync_store::Collection;
+use feedsync_store::{Collection, GrantsOf, Role, UserName};
 use http::{HeaderValue, StatusCode, header};
 use serde_json::{Map, Value};
 
+use crate::access::Principal;
 use crate::config::Limits;
 use crate::hub::Hub;
 use crate::problem::Problem;
@@ -47,13 +49,36 @@ pub(crate) async fn items(
     if more == 0 || collection.live + more <= most {
         return Ok(());
     }
-    Err(quota(format!(
-        "{} has {} items and may have {most}; {more} more are not taken, nothing was stored",
-        collection.name, collection.live
-    )))
+    Err(quota(
+        "collection_items",
+        format!(
+            "{} has {} items and may have {most}; {more} more are not taken, nothing was stored",
+            collection.name, collection.live
+        ),
+    ))
 }
 
-/// Something would become more than it may.
-pub(crate) fn quota(detail: String) -> Problem {
+/// Refuses one more collection of who owns as many as a person may. Whoever asks through several nodes
+/// at once may come to one more for each.
+pub(crate) async fn collections(hub: &Hub, principal: &Principal) -> Result<(), Problem> {
+    let most = hub.config.limits.owned_collections;
+    let Some(user) = bounded(principal).filter(|_| most > 0) else { return Ok(()) };
+    let grants = hub.endpoint.store().grants(GrantsOf::User(user)).await?;
+    let owned = grants.iter().filter(|grant| grant.role == Role::Owner).count();
+    if owned < most {
+        return Ok(());
+    }
+    let detail = format!("{user} owns {owned} collections and may own {most}; none was made");
+    Err(quota("owned_collections", detail))
+}
+
+/// The person whose use is bounded: who administers is not.
+pub(crate) fn bounded(principal: &Principal) -> Option<&UserName> {
+    principal.user().filter(|_| !principal.administers())
+}
+
+/// Something would become more than a limit of this name allows.
+pub(crate) fn quota(limit: &str, detail: String) -> Problem {
     Problem::new(StatusCode::INSUFFICIENT_STORAGE, "quota", "More than is allowed", detail)
+        .with("limit", limit)
 }

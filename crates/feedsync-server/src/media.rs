@@ -19,7 +19,7 @@ use feedsync_store::{Collection, Digest, StoredItem};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 use crate::answers::SMALL;
-use crate::body::{self, Coding};
+use crate::caching::Caching;
 use crate::call::Call;
 use crate::compression::AsSent;
 use crate::create::Named;
@@ -32,6 +32,7 @@ use crate::query::encoded;
 use crate::range::{Asked, asked};
 use crate::slug;
 use crate::submissions::{atom_type, media_type, not_taken};
+use crate::upload::Upload;
 use crate::validators::{Condition, EntityTag, failed};
 use crate::{face, limits};
 
@@ -74,18 +75,17 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     let digest = Digest::from_bytes(blob.sha256);
     let tag = EntityTag::named(digest.to_string());
     let turn = hub.answers.turn().await?;
+    let mut headers = headers(&blob, &tag, Caching::of(&settings(&collection)?));
     match tag.weigh(&call.headers) {
         Condition::Proceed => {}
         Condition::Failed => return Err(failed(&tag)),
         Condition::NotModified(held) => {
-            let mut headers = headers(&blob, &tag);
             headers.insert(header::ETAG, held);
             return Ok((StatusCode::NOT_MODIFIED, headers, nothing()).into_response());
         }
     }
     let bytes = hub.endpoint.store().blob(digest).await?;
     let bytes = bytes.ok_or_else(|| Problem::not_found("the media have not come to this hub"))?;
-    let mut headers = headers(&blob, &tag);
     let (status, bytes) = match asked(&call.headers, &tag, bytes.len()) {
         Asked::Whole => (StatusCode::OK, bytes),
         Asked::Part(range) => {
@@ -137,7 +137,7 @@ pub(crate) async fn replace(
         MemberEdit::Gone => return Err(gone()),
         MemberEdit::Missing => return Err(none(&id)),
     }
-    let headers = headers(&blob, &tag_of(&blob));
+    let headers = headers(&blob, &tag_of(&blob), Caching::OnePerson);
     let prefers = call.headers.get("prefer").and_then(|value| value.to_str().ok());
     if prefers.is_some_and(|prefers| prefers.contains("return=minimal")) {
         return Ok((StatusCode::NO_CONTENT, headers, nothing()).into_response());
@@ -181,8 +181,7 @@ fn guard(conditions: Conditions) -> Guard {
     Guard { judge: Box::new(judge), keep_stale: false }
 }
 
-/// Reads an upload within the hub's bound and stores it under its digest; one that breaks off leaves
-/// nothing.
+/// Receives media and stores them under their digest.
 async fn upload(
     hub: &Hub,
     call: &Call,
@@ -190,21 +189,11 @@ async fn upload(
     name: &str,
     kind: &str,
 ) -> Result<Blob, Problem> {
-    if body::coding(&call.headers)? != Coding::Identity {
-        return Err(Problem::new(
-            StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            "unsupported-coding",
-            "Not a coding that is taken here",
-            "media are sent as they are",
-        )
-        .header(header::ACCEPT_ENCODING, HeaderValue::from_static("identity")));
-    }
-    let _turn = body::turn(hub).await?;
-    let bytes = body::read(hub, &call.headers, body, hub.config.limits.blob_bytes).await?;
-    let length = bytes.len() as u64;
-    let digest = hub.endpoint.store().put_blob(bytes).await?;
+    let upload = Upload::receive(hub, call, body).await?;
+    let (length, sha256) = (upload.length(), *upload.digest().as_bytes());
+    upload.store(hub).await?;
     let (name, media_type) = (name.to_owned(), kind.to_owned());
-    Ok(Blob { name, media_type, length, sha256: *digest.as_bytes() })
+    Ok(Blob { name, media_type, length, sha256 })
 }
 
 fn blob_of(stored: &StoredItem) -> Result<Blob, Problem> {
@@ -219,10 +208,10 @@ fn tag_of(blob: &Blob) -> EntityTag {
     EntityTag::named(Digest::from_bytes(blob.sha256).to_string())
 }
 
-fn headers(blob: &Blob, tag: &EntityTag) -> HeaderMap {
+fn headers(blob: &Blob, tag: &EntityTag, caching: Caching) -> HeaderMap {
     let mut headers = HeaderMap::new();
     headers.insert(header::ETAG, tag.value());
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
+    caching.tell(&mut headers, &[]);
     headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
     headers.insert(
         header::CONTENT_SECURITY_POLICY,

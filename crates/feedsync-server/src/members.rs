@@ -19,6 +19,7 @@ use feedsync_store::{Collection, CollectionName, Role, StoredItem};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 
 use crate::answers::SMALL;
+use crate::caching::Caching;
 use crate::call::Call;
 use crate::document::{append_link, nothing};
 use crate::face;
@@ -40,12 +41,12 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     let stored = found(&hub, &call, &collection, &id).await?;
     let tag = preconditions::tag(&call.base, &stored);
     let turn = hub.answers.turn().await?;
-    let headers = headers(&call, &collection.name, &stored);
+    let mut headers = headers(&call, &collection.name, &stored);
+    Caching::of(&settings(&collection)?).tell(&mut headers, &["Accept-Encoding"]);
     match tag.weigh(&call.headers) {
         Condition::Proceed => {}
         Condition::Failed => return Err(failed(&tag)),
         Condition::NotModified(held) => {
-            let mut headers = headers;
             headers.insert(header::ETAG, held);
             return Ok((StatusCode::NOT_MODIFIED, headers, nothing()).into_response());
         }
@@ -258,8 +259,7 @@ fn headers(call: &Call, collection: &CollectionName, stored: &StoredItem) -> Hea
     let mut headers = HeaderMap::new();
     headers.insert(header::ETAG, preconditions::tag(&call.base, stored).value());
     headers.insert(header::LAST_MODIFIED, preconditions::last_modified(stored));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
-    headers.insert(header::VARY, HeaderValue::from_static("Accept-Encoding"));
+    Caching::OnePerson.tell(&mut headers, &["Accept-Encoding"]);
     headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("none"));
     let address = face::address(&call.base, collection, &stored.item.id);
     append_link(&mut headers, &address, "edit");

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use feedsync::{Item, Payload, Update};
-use feedsync_endpoint::{Guard, Settings, Standing, standing};
+use feedsync_endpoint::{EndpointError, Guard, Settings, Standing, standing};
 use feedsync_formats::http_date;
 use feedsync_store::{Collection, StoredItem};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -43,10 +43,7 @@ pub(crate) fn tag_of_all(item: &Item<Payload>) -> EntityTag {
 
 /// What a collection is set to.
 pub(crate) fn settings(collection: &Collection) -> Result<Settings, Problem> {
-    Settings::read(&collection.settings).map_err(|error| {
-        tracing::error!(%error, collection = %collection.name, "a setting cannot be read");
-        Problem::internal()
-    })
+    Ok(Settings::read(&collection.settings).map_err(EndpointError::from)?)
 }
 
 /// The conditions of a request that edits.

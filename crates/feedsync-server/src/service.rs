@@ -6,7 +6,7 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use feedsync_endpoint::{EndpointError, Settings};
+use feedsync_endpoint::Settings;
 use feedsync_formats::{
     AppCategories, AppCollection, CATEGORIES_TYPE, Category, SERVICE_TYPE, categories_document,
     service_document,
@@ -14,9 +14,11 @@ use feedsync_formats::{
 use feedsync_store::Collection;
 
 use crate::address::{PublicBase, View};
+use crate::caching::Caching;
 use crate::call::Call;
 use crate::hub::Hub;
 use crate::index::readable;
+use crate::preconditions::settings;
 use crate::problem::Problem;
 use crate::whole::conditional;
 
@@ -27,18 +29,19 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     let title = hub.endpoint.identity().await?.name.to_string();
     let mut collections = Vec::new();
     for collection in readable(&hub, &call).await? {
-        let settings = Settings::read(&collection.settings).map_err(EndpointError::from)?;
+        let settings = settings(&collection)?;
         collections.push(told(&call.base, &collection, settings));
     }
     let document = service_document(&title, &collections);
-    conditional(&hub, &call, SERVICE_TYPE, document).await
+    conditional(&hub, &call, SERVICE_TYPE, Caching::OnePerson, document).await
 }
 
 pub(crate) async fn categories(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
     let collection = call.collection(&hub).await?;
-    let settings = Settings::read(&collection.settings).map_err(EndpointError::from)?;
+    let settings = settings(&collection)?;
+    let caching = Caching::of(&settings);
     let offered = settings.categories.map(categories_of).unwrap_or_default();
-    conditional(&hub, &call, CATEGORIES_TYPE, categories_document(&offered)).await
+    conditional(&hub, &call, CATEGORIES_TYPE, caching, categories_document(&offered)).await
 }
 
 /// A collection as the service document and its own feed tell of it.

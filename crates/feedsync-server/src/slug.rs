@@ -4,6 +4,7 @@
 //! members may have one slug, and a slug that changes breaks nothing.
 
 use http::HeaderMap;
+use icu_normalizer::ComposingNormalizer;
 
 /// The most characters of a slug.
 const MOST: usize = 80;
@@ -14,10 +15,11 @@ pub(crate) fn asked(headers: &HeaderMap) -> Option<String> {
 }
 
 /// A text as a slug: without what would not stand in an address or ends a part of it; white space
-/// becomes `-`, letters stay as they are.
+/// becomes `-`, letters stay, composed (NFC), so that one name has one address.
 pub(crate) fn cleaned(text: &str) -> Option<String> {
     let mut slug = String::new();
-    for character in text.trim().chars() {
+    let composed = ComposingNormalizer::new_nfc().normalize(text.trim());
+    for character in composed.chars() {
         match character {
             '/' | '\\' | '?' | '#' | '%' | '\u{fffe}' | '\u{ffff}' => {}
             _ if character.is_control() => {}
@@ -68,6 +70,7 @@ mod tests {
         };
         for (slug, cleaned) in [
             (&b"The Beach at S%C3%A8te"[..], Some("The-Beach-at-S\u{e8}te")),
+            (b"The Beach at Se%CC%80te", Some("The-Beach-at-S\u{e8}te")),
             (b"100%", Some("100")),
             (b"../../etc/passwd", Some("etcpasswd")),
             (b"a%00%0d%0Ab", Some("ab")),

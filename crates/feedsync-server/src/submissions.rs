@@ -5,9 +5,8 @@ use feedsync::Payload;
 use feedsync_endpoint::Settings;
 use feedsync_formats::{ReadOptions, Submission, SubmissionError, entry, read_submission};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
-use tokio::sync::OwnedSemaphorePermit;
 
-use crate::body::{self, Coding};
+use crate::body::{self, Coding, Turn};
 use crate::hub::Hub;
 use crate::members::ENTRY;
 use crate::problem::Problem;
@@ -70,10 +69,10 @@ pub(crate) async fn read(
     hub: &Hub,
     headers: &HeaderMap,
     body: Body,
-) -> Result<(OwnedSemaphorePermit, Vec<u8>), Problem> {
+) -> Result<(Turn, Vec<u8>), Problem> {
     let limit = hub.config.limits.body_bytes;
     let coding = body::coding(headers)?;
-    let turn = body::turn(hub).await?;
+    let turn = body::turn(hub, &hub.uploads).await?;
     let bytes = body::read(hub, headers, body, limit).await?;
     let bytes = match coding {
         Coding::Identity => bytes,

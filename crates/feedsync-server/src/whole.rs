@@ -5,14 +5,12 @@ use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 use crate::answers::SMALL;
+use crate::caching::Caching;
 use crate::call::Call;
 use crate::document::nothing;
 use crate::hub::Hub;
 use crate::problem::Problem;
 use crate::validators::{Condition, EntityTag, failed};
-
-/// What an answer depends on besides its address: how it is packed, and who asks.
-const VARY: HeaderValue = HeaderValue::from_static("Accept-Encoding, Authorization, Cookie");
 
 /// The tag of a document.
 pub(crate) fn tag(text: &str) -> EntityTag {
@@ -24,13 +22,13 @@ pub(crate) async fn conditional(
     hub: &Hub,
     call: &Call,
     kind: &'static str,
+    caching: Caching,
     text: String,
 ) -> Result<Response, Problem> {
     let tag = tag(&text);
     let mut headers = HeaderMap::new();
     headers.insert(header::ETAG, tag.value());
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
-    headers.insert(header::VARY, VARY);
+    caching.tell(&mut headers, &["Accept-Encoding"]);
     match tag.weigh(&call.headers) {
         Condition::Proceed => {
             headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));

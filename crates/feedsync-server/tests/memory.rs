@@ -4,15 +4,17 @@
 use std::sync::Arc;
 
 use axum::Router;
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use feedsync::{By, Format, Item, ItemId, Payload, Stamp};
 use feedsync_endpoint::{Endpoint, Source};
 use feedsync_formats::{Entry, compose};
 use feedsync_server::{Config, router};
-use feedsync_store::{CollectionName, EndpointName, MemoryStore, NewCollection, SystemEnvironment};
-use futures_util::StreamExt as _;
+use feedsync_store::{
+    CollectionName, EndpointName, MemoryStore, NewCollection, SqliteStore, SystemEnvironment,
+};
+use futures_util::{StreamExt as _, stream};
 use http::{Request, StatusCode};
-use tokio::sync::Mutex;
+use tokio::sync::{Barrier, Mutex};
 use tower::ServiceExt as _;
 
 /// Held by who measures, so that no other of these fills memory meanwhile.
@@ -90,5 +92,68 @@ async fn nested_outlines_take_no_memory_for_what_they_hold() {
     let hub = filled(2_000, Payload::new(Format::Opml, text)).await;
     for feed in ["/collections/notes/complete.opml", "/collections/notes/changes.opml"] {
         streams(&hub, feed, 130_000_000).await;
+    }
+}
+
+/// A56: uploads that come slowly are on the disk, and few are in memory when they are stored.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn uploads_that_come_slowly_take_no_memory() {
+    const UPLOADS: usize = 12;
+    const MEBIBYTES: usize = 30;
+    let _measuring = MEASURING.lock().await;
+    let directory = tempfile::tempdir().unwrap();
+    let environment = Arc::new(SystemEnvironment);
+    let name = EndpointName::new("hub").unwrap();
+    let store = SqliteStore::init(directory.path(), &name, environment.clone()).unwrap();
+    let endpoint = Endpoint::new(Arc::new(store), environment);
+    let mut settings = std::collections::BTreeMap::new();
+    settings.insert("accept".to_owned(), r#"["video/*"]"#.to_owned());
+    let name = CollectionName::new("notes").unwrap();
+    let new = NewCollection { name, title: "Notes".to_owned(), format: Format::Atom, settings };
+    endpoint.store().create_collection(new).await.unwrap();
+    let hub = router(endpoint, Config::default());
+    let before = resident();
+    // All of each but its end, then a pause in which all of them are on their way.
+    let paused = Arc::new(Barrier::new(UPLOADS + 1));
+    let uploads: Vec<_> = (0..UPLOADS)
+        .map(|number| {
+            let paused = Arc::clone(&paused);
+            let parts = stream::unfold(0, move |part| {
+                let paused = Arc::clone(&paused);
+                async move {
+                    if part == MEBIBYTES {
+                        paused.wait().await;
+                        paused.wait().await;
+                        let end = Bytes::from(number.to_string());
+                        return Some((Ok::<_, std::io::Error>(end), part + 1));
+                    }
+                    (part < MEBIBYTES).then(|| (Ok(Bytes::from(vec![7; 1 << 20])), part + 1))
+                }
+            });
+            let request = Request::post("/collections/notes")
+                .header("host", "localhost")
+                .header("content-type", "video/mp4")
+                .body(Body::from_stream(parts))
+                .unwrap();
+            tokio::spawn(hub.clone().oneshot(request))
+        })
+        .collect();
+    paused.wait().await;
+    let on_their_way = resident();
+    paused.wait().await;
+    let mut peak = on_their_way;
+    for upload in uploads {
+        while !upload.is_finished() {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+            peak = peak.max(resident());
+        }
+        assert_eq!(upload.await.unwrap().unwrap().status(), StatusCode::CREATED);
+    }
+    if let (Some(before), Some(on_their_way), Some(peak)) = (before, on_their_way, peak) {
+        let (waiting, storing) = (on_their_way.saturating_sub(before), peak.saturating_sub(before));
+        println!("{waiting} KiB while {UPLOADS} uploads wait, {storing} KiB while they are stored");
+        assert!(waiting < 48 << 10, "{waiting} KiB for {UPLOADS} uploads on their way");
+        // Two at once, of each of which SQLite makes copies; not all twelve.
+        assert!(storing < 260 << 10, "{storing} KiB while they are stored");
     }
 }

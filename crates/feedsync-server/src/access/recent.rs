@@ -50,6 +50,13 @@ impl<K: Eq + Hash, V: Clone> Recent<K, V> {
         });
     }
 
+    pub(super) fn clear(&self) {
+        self.with(|all| {
+            all.younger.clear();
+            all.older.clear();
+        });
+    }
+
     fn with<T>(&self, work: impl FnOnce(&mut Generations<K, V>) -> T) -> T {
         work(&mut self.generations.lock().unwrap_or_else(PoisonError::into_inner))
     }

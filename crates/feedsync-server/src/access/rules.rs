@@ -4,12 +4,13 @@
 //! Who signed in and may not read a collection learns no more than of one that does not exist (404);
 //! who may read it learns that the rest is not allowed (403).
 
-use feedsync_endpoint::{EndpointError, Settings};
+use feedsync_endpoint::Settings;
 use feedsync_store::{Collection, CollectionName, Role, StoreError};
 use http::{HeaderValue, StatusCode, header};
 
 use super::Principal;
 use crate::hub::Hub;
+use crate::preconditions::settings;
 use crate::problem::Problem;
 use crate::routes::Right;
 
@@ -117,10 +118,6 @@ async fn public(hub: &Hub, name: &CollectionName) -> Result<Option<Settings>, Pr
     let collection = hub.endpoint.store().collection(name).await?;
     let settings = collection.as_ref().map(settings).transpose()?;
     Ok(settings.filter(|settings| settings.public))
-}
-
-fn settings(collection: &Collection) -> Result<Settings, Problem> {
-    Settings::read(&collection.settings).map_err(|error| EndpointError::from(error).into())
 }
 
 fn hidden(name: &CollectionName) -> Problem {

@@ -9,6 +9,7 @@ use feedsync_store::Moment;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 
 use crate::answers::SMALL;
+use crate::caching::Caching;
 use crate::call::Call;
 use crate::document::nothing;
 use crate::hub::Hub;
@@ -54,7 +55,7 @@ pub(super) async fn page(
 ) -> Result<Response, Problem> {
     let text = rendered(&page)?;
     let mut answer = if status == StatusCode::OK && method.is_safe() {
-        conditional(hub, call, KIND, text).await?
+        conditional(hub, call, KIND, Caching::OnePerson, text).await?
     } else {
         let place = hub.answers.turn().await?.end(text.len() > SMALL)?;
         (status, Body::from(place.hold(text.into_bytes()))).into_response()

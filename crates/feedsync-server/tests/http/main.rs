@@ -2,6 +2,7 @@
 
 mod access;
 mod answers;
+mod attacks;
 mod blobs;
 mod changes;
 mod collection;
@@ -19,6 +20,8 @@ mod operating;
 mod outlines;
 mod pages;
 mod pages_hostile;
+mod protocol;
+mod quotas;
 mod routes;
 mod service;
 mod sockets;

@@ -116,6 +116,32 @@ async fn one_client_has_so_many_event_streams_and_requests_at_once() {
 }
 
 #[tokio::test]
+async fn one_client_sends_so_many_bodies_at_once_and_leaves_room_for_others() {
+    let limits = Limits { client_uploads: 2, uploads: 4, ..Limits::default() };
+    let running = run(Config { limits, ..Config::default() }).await;
+    let send = async |address: &str| {
+        let mut stream = TcpStream::connect(running.serving.address()).await.unwrap();
+        let head = format!(
+            "POST /collections/notes/changes HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\
+             Content-Type: application/atom+xml\r\nX-Forwarded-For: {address}\r\n\r\n<"
+        );
+        stream.write_all(head.as_bytes()).await.unwrap();
+        let mut begin = [0; 12];
+        let answered = timeout(Duration::from_millis(500), stream.read_exact(&mut begin)).await;
+        let begin = answered.is_ok().then(|| String::from_utf8(begin.to_vec()).unwrap());
+        (begin, stream)
+    };
+    let mut waiting = Vec::new();
+    for expected in [None, None, Some("HTTP/1.1 429")] {
+        let (answer, stream) = send("192.0.2.1").await;
+        assert_eq!(answer.as_deref(), expected);
+        waiting.push(stream);
+    }
+    let (other, _other) = send("192.0.2.2").await;
+    assert_eq!(other, None, "another client is read");
+}
+
+#[tokio::test]
 async fn a_collection_takes_no_more_items_than_it_may_and_changes_of_what_it_has() {
     let limits = Limits { collection_items: 2, ..Limits::default() };
     let hub = hub_with(Config { limits, ..Config::default() }).await;
@@ -129,7 +155,9 @@ async fn a_collection_takes_no_more_items_than_it_may_and_changes_of_what_it_has
     assert_eq!(hub.post(kind, feed(Format::Atom, &items[..2])).await.status(), StatusCode::OK);
     let refused = hub.post(kind, feed(Format::Atom, &items)).await;
     assert_eq!(refused.status(), StatusCode::INSUFFICIENT_STORAGE);
-    assert_eq!(json(refused).await["type"], "urn:feedsync:1:problem:quota");
+    let problem = json(refused).await;
+    assert_eq!(problem["type"], "urn:feedsync:1:problem:quota");
+    assert_eq!(problem["limit"], "collection_items");
     assert_eq!(hub.endpoint.collection(&notes()).await.unwrap().live, 2);
     let changed = crate::hub::edit(&client, "a", "another title").await;
     assert_eq!(hub.post(kind, feed(Format::Atom, &[changed])).await.status(), StatusCode::OK);

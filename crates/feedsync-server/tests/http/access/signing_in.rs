@@ -308,3 +308,42 @@ async fn a_token_for_reading_reads_only() {
     assert_eq!(world.get(CHANGES, &token).await, 200);
     assert_eq!(post(&world, &[("authorization", &*token)], "b").await, StatusCode::FORBIDDEN);
 }
+
+/// H31: what everybody reads alike is for any cache, the rest for that of one person.
+#[tokio::test]
+async fn what_is_public_is_for_any_cache_and_the_rest_for_one_persons() {
+    let world = World::in_memory().await;
+    let owner = bearer(&world.access("owen").await);
+    for (name, shared) in [("open", true), ("notes", false), ("news", false)] {
+        let member = format!("/collections/{name}/items/b");
+        let (id, creation) = (feedsync::ItemId::new("b").unwrap(), Default::default());
+        let entry = payload(Format::Atom, "b");
+        world.endpoint.add(&collection(name), id, creation, entry).await.unwrap();
+        for path in ["", ".rss", "/changes", "/complete", "/categories", "/settings", "/items/b"] {
+            let path = format!("/collections/{name}{path}");
+            let answer = world.ask(Method::GET, &path, &[("authorization", &owner)]).await;
+            assert_eq!(answer.status(), StatusCode::OK, "{path}");
+            let (told, depends) = match shared {
+                true => ("public, max-age=0, must-revalidate", false),
+                false => ("private, no-cache", true),
+            };
+            assert_eq!(text(&answer, "cache-control"), told, "{path}");
+            let vary: Vec<_> = answer.headers().get_all("vary").iter().collect();
+            let vary = format!("{vary:?}");
+            assert!(vary.contains("Accept-Encoding"), "{path}: {vary}");
+            assert_eq!(vary.contains("Authorization, Cookie"), depends, "{path}: {vary}");
+            // A 304 says the same (H6).
+            let held = text(&answer, "etag").to_owned();
+            let headers = [("authorization", &*owner), ("if-none-match", &*held)];
+            let answer = world.ask(Method::GET, &path, &headers).await;
+            assert_eq!(answer.status(), StatusCode::NOT_MODIFIED, "{path}");
+            assert_eq!(text(&answer, "cache-control"), told, "{path}");
+        }
+        let refused = world.ask(Method::PUT, &member, &[("authorization", &*owner)]).await;
+        assert_eq!(text(&refused, "cache-control"), "no-store", "an error");
+    }
+    for path in ["/service", "/collections", "/"] {
+        let list = world.ask(Method::GET, path, &[]).await;
+        assert_eq!(text(&list, "cache-control"), "private, no-cache", "{path}");
+    }
+}

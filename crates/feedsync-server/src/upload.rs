@@ -1,0 +1,141 @@
+//! Media and blobs on their way in (RFC 5023 9.6, A56).
+//!
+//! An upload goes into a file without a name as it comes, and its digest is taken on the way: however
+//! slowly it is sent it takes no memory, and one that breaks off leaves nothing, not even when the
+//! process is killed. It is held in memory while it is stored, of which [`STORING`] are at once.
+
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, Write as _};
+use std::mem;
+use std::path::Path;
+
+use axum::body::Body;
+use feedsync_store::Digest;
+use http::{HeaderValue, StatusCode, header};
+use sha2::{Digest as _, Sha256};
+use tokio::task::{JoinError, spawn_blocking};
+
+use crate::body::{self, Coding, Frames, Turn};
+use crate::call::Call;
+use crate::clients::Key;
+use crate::hub::Hub;
+use crate::limits;
+use crate::problem::Problem;
+use crate::room;
+
+/// Uploads that are held in memory at once.
+pub(crate) const STORING: usize = 2;
+
+/// What is collected before it is written.
+const PART: usize = 256 << 10;
+
+/// An upload that has come whole. Dropped, it leaves nothing.
+pub(crate) struct Upload {
+    file: File,
+    digest: Digest,
+    length: u64,
+    _turn: Turn,
+}
+
+impl Upload {
+    /// Receives the body of a call, within the bounds of the hub and of who sends it.
+    pub(crate) async fn receive(hub: &Hub, call: &Call, body: Body) -> Result<Self, Problem> {
+        if body::coding(&call.headers)? != Coding::Identity {
+            return Err(Problem::new(
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                "unsupported-coding",
+                "Not a coding that is taken here",
+                "media and blobs are sent as they are",
+            )
+            .header(header::ACCEPT_ENCODING, HeaderValue::from_static("identity")));
+        }
+        let sender = limits::bounded(&call.principal).map(|user| Key::Person(user.as_str().into()));
+        let mut frames = Frames::of(hub, &call.headers, body, hub.config.limits.blob_bytes)?;
+        if let Some(sender) = &sender {
+            hub.clients.may_upload(sender.clone(), body::declared(&call.headers).unwrap_or(1))?;
+        }
+        let turn = body::turn(hub, &hub.receiving).await?;
+        let mut written = Written::begin(hub).await?;
+        while let Some(frame) = frames.next().await? {
+            written.take(&frame).await?;
+        }
+        let Written { file, digest, length, .. } = written.end().await?;
+        if let Some(sender) = sender {
+            hub.clients.uploaded(sender, length)?;
+        }
+        let digest = Digest::from_bytes(digest.finalize().into());
+        Ok(Self { file, digest, length, _turn: turn })
+    }
+
+    pub(crate) fn digest(&self) -> Digest {
+        self.digest
+    }
+
+    pub(crate) fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Stores it under its digest.
+    pub(crate) async fn store(self, hub: &Hub) -> Result<(), Problem> {
+        let _held = room::soon(&hub.storing, "too many uploads are being stored at once").await?;
+        let Self { mut file, length, .. } = self;
+        // Allocated here: each of the many threads that may block would keep as much for itself.
+        let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default());
+        let read = spawn_blocking(move || {
+            file.rewind()?;
+            file.read_to_end(&mut bytes)?;
+            io::Result::Ok(bytes)
+        });
+        let bytes = done(read.await)?;
+        hub.endpoint.store().put_blob(bytes).await?;
+        Ok(())
+    }
+}
+
+/// What has come so far.
+struct Written {
+    file: File,
+    digest: Sha256,
+    length: u64,
+    part: Vec<u8>,
+}
+
+impl Written {
+    /// Beside the store, if it is a directory: elsewhere temporary files may be kept in memory.
+    async fn begin(hub: &Hub) -> Result<Self, Problem> {
+        let beside = hub.endpoint.store().directory().map(Path::to_owned);
+        let place = beside.unwrap_or_else(std::env::temp_dir);
+        let file = done(spawn_blocking(move || tempfile::tempfile_in(place)).await)?;
+        Ok(Self { file, digest: Sha256::new(), length: 0, part: Vec::new() })
+    }
+
+    async fn take(&mut self, frame: &[u8]) -> Result<(), Problem> {
+        self.length += frame.len() as u64;
+        self.part.extend_from_slice(frame);
+        if self.part.len() >= PART { self.write().await } else { Ok(()) }
+    }
+
+    async fn end(mut self) -> Result<Self, Problem> {
+        self.write().await?;
+        Ok(self)
+    }
+
+    async fn write(&mut self) -> Result<(), Problem> {
+        let mut file = done(Ok(self.file.try_clone()))?;
+        let (part, mut digest) = (mem::take(&mut self.part), mem::take(&mut self.digest));
+        let written = spawn_blocking(move || {
+            digest.update(&part);
+            file.write_all(&part).map(|()| digest)
+        });
+        self.digest = done(written.await)?;
+        Ok(())
+    }
+}
+
+/// What was done with a file; if it could not be, the log says why.
+fn done<T>(result: Result<io::Result<T>, JoinError>) -> Result<T, Problem> {
+    result.map_err(io::Error::other).flatten().map_err(|error| {
+        tracing::error!(%error, "an upload could not be kept in a file");
+        Problem::unavailable("the hub has no room for uploads at the moment")
+    })
+}

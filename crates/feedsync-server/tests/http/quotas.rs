@@ -1,0 +1,181 @@
+//! What one person may come to hold and send: refused beyond, and a refusal leaves nothing.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use axum::body::{Body, Bytes};
+use feedsync_endpoint::{NewToken, NewUser};
+use feedsync_server::{Config, Limits, router};
+use feedsync_store::{ActSelection, Digest, GrantsOf, Scope, TokenKind, UserName};
+use futures_util::stream;
+use http::{Method, Response, StatusCode};
+
+use crate::hub::{TestHub, bytes, hub_in, json, request, text};
+use crate::members::set;
+
+/// A hub over a database with an administrator, `root`, and two others; what each sends.
+async fn people(directory: &Path, limits: Limits) -> (TestHub, impl Fn(&str) -> String) {
+    let mut hub = hub_in(directory).await;
+    let mut secrets = Vec::new();
+    for name in ["root", "anna", "otto"] {
+        let user = UserName::new(name).unwrap();
+        let administrator = name == "root";
+        let new = NewUser { name: user.clone(), password: None, administrator };
+        hub.endpoint.add_user(new).await.unwrap();
+        let (kind, scope, label) = (TokenKind::Access, Scope::default(), String::new());
+        let new = NewToken { user, kind, label, scope, expires: None };
+        let (secret, _) = hub.endpoint.issue_token(new).await.unwrap();
+        secrets.push((name, format!("Bearer {}", secret.as_str())));
+    }
+    hub.router = router(hub.endpoint.clone(), Config { limits, ..Config::default() });
+    let bearer = move |who: &str| {
+        let found = secrets.iter().find(|(name, _)| *name == who);
+        found.map(|(_, secret)| secret.clone()).unwrap()
+    };
+    (hub, bearer)
+}
+
+async fn make(hub: &TestHub, authorization: &str, name: &str) -> Response<Body> {
+    let headers = [("authorization", authorization), ("content-type", "application/json")];
+    let path = format!("/collections/{name}");
+    hub.send(request(Method::PUT, &path, &headers, Body::from("{}"))).await
+}
+
+/// Bytes of all files of a directory.
+fn size(directory: &Path) -> u64 {
+    let files = std::fs::read_dir(directory).unwrap();
+    files.map(|file| file.unwrap().metadata().unwrap().len()).sum()
+}
+
+#[tokio::test]
+async fn a_million_collections_of_one_user_end_at_the_quota_and_refusals_leave_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let limits = Limits { owned_collections: 20, ..Limits::default() };
+    let (hub, bearer) = people(directory.path(), limits).await;
+    let anna = bearer("anna");
+    // A refusal writes nothing, so that a million leave what these leave.
+    let mut made = 0;
+    let mut after_the_first = None;
+    for number in 0..3_000 {
+        let answer = make(&hub, &anna, &format!("c{number}")).await;
+        if answer.status() == StatusCode::CREATED {
+            made += 1;
+            continue;
+        }
+        assert_eq!(answer.status(), StatusCode::INSUFFICIENT_STORAGE);
+        assert_eq!(text(&answer, "content-type"), "application/problem+json");
+        let problem = json(answer).await;
+        assert_eq!(problem["type"], "urn:feedsync:1:problem:quota");
+        assert_eq!(problem["limit"], "owned_collections");
+        after_the_first.get_or_insert_with(|| size(directory.path()));
+    }
+    assert_eq!(made, 20);
+    assert_eq!(after_the_first, Some(size(directory.path())), "refusals write nothing");
+    let user = UserName::new("anna").unwrap();
+    let store = hub.endpoint.store();
+    assert_eq!(store.grants(GrantsOf::User(&user)).await.unwrap().len(), 20);
+    assert_eq!(store.collections().await.unwrap().len(), 21, "with notes");
+    let acts = ActSelection { user: Some(&user), limit: 100, ..Default::default() };
+    assert_eq!(store.acts(acts).await.unwrap().len(), 20);
+
+    // What is there is changed as before; one that goes makes room; others have room of their own.
+    assert_eq!(make(&hub, &anna, "c7").await.status(), StatusCode::OK);
+    let gone = hub.call(Method::DELETE, "/collections/c7", &[("authorization", &anna)]).await;
+    assert_eq!(gone.status(), StatusCode::NO_CONTENT);
+    assert_eq!(make(&hub, &anna, "again").await.status(), StatusCode::CREATED);
+    assert_eq!(make(&hub, &anna, "more").await.status(), StatusCode::INSUFFICIENT_STORAGE);
+    assert_eq!(make(&hub, &bearer("otto"), "more").await.status(), StatusCode::CREATED);
+    for number in 0..30 {
+        let made = make(&hub, &bearer("root"), &format!("r{number}")).await;
+        assert_eq!(made.status(), StatusCode::CREATED, "who administers is not bounded");
+    }
+}
+
+#[tokio::test]
+async fn one_person_sends_so_many_bytes_of_media_in_a_day() {
+    let directory = tempfile::tempdir().unwrap();
+    let limits = Limits { person_upload_bytes: 1_000, ..Limits::default() };
+    let (hub, bearer) = people(directory.path(), limits).await;
+    for name in ["anna", "otto"] {
+        let answer = make(&hub, &bearer(name), name).await;
+        assert_eq!(answer.status(), StatusCode::CREATED);
+        let headers = [("authorization", &*bearer(name)), ("content-type", "application/json")];
+        let path = format!("/collections/{name}");
+        let accept = Body::from(r#"{"accept": ["image/*"]}"#);
+        hub.send(request(Method::PUT, &path, &headers, accept)).await;
+    }
+    let post = async |who: &str, body: Vec<u8>, declared: bool| {
+        let length = body.len().to_string();
+        let bearer = bearer(who);
+        let mut headers = vec![("authorization", &*bearer), ("content-type", "image/png")];
+        if declared {
+            headers.push(("content-length", &length));
+        }
+        let path = format!("/collections/{who}");
+        hub.send(request(Method::POST, &path, &headers, body.into())).await
+    };
+    assert_eq!(post("anna", vec![1; 600], true).await.status(), StatusCode::CREATED);
+    let (first, second) = (vec![2; 600], vec![3; 600]);
+    for (body, declared) in [(&first, true), (&second, false)] {
+        let refused = post("anna", body.clone(), declared).await;
+        assert_eq!(refused.status(), StatusCode::INSUFFICIENT_STORAGE, "{declared}");
+        let wait: u64 = text(&refused, "retry-after").parse().unwrap();
+        assert!((1..=17_300).contains(&wait), "{wait}");
+        assert_eq!(json(refused).await["limit"], "person_upload_bytes");
+    }
+    let digests = [Digest::of(&first), Digest::of(&second)];
+    let missing = hub.endpoint.store().missing_blobs(&digests).await.unwrap();
+    assert_eq!(missing.len(), 2, "nothing was stored");
+    // A blob counts too, and another person has what is theirs.
+    let blob = format!("/blobs/{}?collection=anna", Digest::of(&first));
+    let anna = bearer("anna");
+    let headers = [("authorization", &*anna)];
+    let blob = hub.send(request(Method::PUT, &blob, &headers, first.clone().into())).await;
+    assert_eq!(blob.status(), StatusCode::INSUFFICIENT_STORAGE);
+    assert_eq!(post("otto", first, true).await.status(), StatusCode::CREATED);
+    assert_eq!(post("anna", vec![4; 300], true).await.status(), StatusCode::CREATED);
+}
+
+#[tokio::test]
+async fn an_upload_that_breaks_off_leaves_no_file_and_no_blob() {
+    let directory = tempfile::tempdir().unwrap();
+    let hub = hub_in(directory.path()).await;
+    set(&hub, r#"{"accept": ["image/*"]}"#).await;
+    let files = || -> BTreeSet<_> {
+        let files = std::fs::read_dir(directory.path()).unwrap();
+        files.map(|file| file.unwrap().file_name()).collect()
+    };
+    let (before, held) = (files(), size(directory.path()));
+    let part = Bytes::from(vec![7; 1 << 20]);
+    let parts = || {
+        let parts = (0..3).map({
+            let part = part.clone();
+            move |_| Ok(part.clone())
+        });
+        let end = [Err(std::io::Error::other("cut"))];
+        Body::from_stream(stream::iter(parts.chain(end)))
+    };
+    let whole = Digest::of(&vec![7; 3 << 20]);
+    let blob = format!("/blobs/{whole}?collection=notes");
+    for (method, path) in [(Method::POST, "/collections/notes"), (Method::PUT, &*blob)] {
+        let headers = [("content-type", "image/png")];
+        let cut = hub.send(request(method, path, &headers, parts())).await;
+        assert_eq!(cut.status(), StatusCode::BAD_REQUEST, "{path}");
+        let problem = String::from_utf8(bytes(cut).await.to_vec()).unwrap();
+        assert!(problem.contains("broke off"), "{problem}");
+    }
+    assert_eq!(files(), before);
+    assert_eq!(size(directory.path()), held);
+    assert_eq!(hub.endpoint.store().missing_blobs(&[whole]).await.unwrap(), [whole]);
+}
+
+#[tokio::test]
+async fn quotas_are_shown_among_the_limits() {
+    let directory = tempfile::tempdir().unwrap();
+    let hub = hub_in(directory.path()).await;
+    let shown = json(hub.get("/limits").await).await;
+    for (name, value) in [("owned_collections", 1_000), ("client_uploads", 8)] {
+        assert_eq!(shown[name]["value"], value, "{name}");
+    }
+    assert_eq!(shown["person_upload_bytes"]["value"], "4 GiB");
+}
