@@ -182,7 +182,13 @@ pub(crate) struct Hub {
 
 impl Hub {
     pub(crate) fn start(place: &Place, data: &str) -> Self {
+        Self::start_with(place, data, |_| {})
+    }
+
+    /// A hub whose command line is changed before it runs.
+    pub(crate) fn start_with(place: &Place, data: &str, change: impl FnOnce(&mut Command)) -> Self {
         let mut command = place.command(&["--data", data, "serve", "--listen", "127.0.0.1:0"]);
+        change(&mut command);
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let url = lines

@@ -148,7 +148,7 @@ async fn a_body_that_is_shorter_than_it_says_is_no_answer() {
 
 #[tokio::test]
 async fn a_body_that_is_not_encoded_as_it_says_is_no_answer() {
-    for coding in ["gzip", "br"] {
+    for coding in ["gzip", "br", "zstd", "deflate", "gzip, gzip", "identity, br"] {
         let lie = answer(200, &[("Content-Encoding", coding)], "plain text");
         assert!(matches!(read_from(lie).await, Err(FetchError::Encoding { .. })), "{coding}");
     }
