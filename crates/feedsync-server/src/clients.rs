@@ -267,6 +267,23 @@ mod tests {
         assert!(clients.follow(anna()).is_ok());
     }
 
+    #[tokio::test(start_paused = true)]
+    async fn what_a_person_may_send_comes_back_over_a_day() {
+        let limits = Limits { person_upload_bytes: 86_400, ..Limits::default() };
+        let clients = clients(limits);
+        let anna = || Key::Person("anna".into());
+        assert!(clients.may_upload(anna(), 86_400).is_ok(), "looking takes nothing");
+        assert!(clients.uploaded(anna(), 80_000).is_ok());
+        let refused = clients.uploaded(anna(), 7_000).err().unwrap().into_response();
+        assert_eq!(refused.status(), StatusCode::INSUFFICIENT_STORAGE);
+        assert_eq!(refused.headers()["retry-after"], "600", "a byte a second");
+        advance(Duration::from_secs(601)).await;
+        assert!(clients.uploaded(anna(), 7_000).is_ok());
+        advance(Duration::from_secs(1_000_000)).await;
+        assert!(clients.uploaded(anna(), 86_401).is_err(), "never more than a day's");
+        assert!(clients.uploaded(anna(), 86_400).is_ok());
+    }
+
     #[tokio::test]
     async fn a_million_addresses_take_bounded_memory_and_who_asks_on_is_not_forgotten() {
         let limits =

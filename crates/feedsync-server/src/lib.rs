@@ -1,6 +1,6 @@
 //! The hub: collections over HTTP.
 //!
-//! [`router`] is the application, callable without a socket; [`serve`] binds it to a loopback
+//! [`router()`] is the application, callable without a socket; [`serve()`] binds it to a loopback
 //! address. One file per resource cites the clauses it implements; protocol decisions are made in
 //! `feedsync-endpoint` and below, documents are written by `feedsync-formats`.
 //!

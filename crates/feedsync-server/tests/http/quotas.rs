@@ -91,6 +91,22 @@ async fn a_million_collections_of_one_user_end_at_the_quota_and_refusals_leave_n
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_makes_many_collections_at_once_comes_to_no_more_than_the_quota() {
+    let directory = tempfile::tempdir().unwrap();
+    let limits = Limits { owned_collections: 5, ..Limits::default() };
+    let (hub, bearer) = people(directory.path(), limits).await;
+    let requests = (0..40).map(|number| {
+        let (hub, anna) = (&hub, bearer("anna"));
+        async move { make(hub, &anna, &format!("c{number}")).await.status() }
+    });
+    let statuses = futures_util::future::join_all(requests).await;
+    let made = statuses.iter().filter(|status| **status == StatusCode::CREATED).count();
+    let user = UserName::new("anna").unwrap();
+    let owned = hub.endpoint.store().grants(GrantsOf::User(&user)).await.unwrap();
+    assert_eq!((made, owned.len()), (5, 5), "{statuses:?}");
+}
+
 #[tokio::test]
 async fn one_person_sends_so_many_bytes_of_media_in_a_day() {
     let directory = tempfile::tempdir().unwrap();
