@@ -14,6 +14,7 @@ use tokio::time::{Instant, timeout};
 
 use crate::hub::{TestHub, add, bytes, create, endpoint, feed, hub, json, request, until};
 use crate::members::set;
+use crate::offer::packed;
 
 /// What the hub holds, as far as anybody could have changed it.
 async fn state(hub: &TestHub) -> (String, usize) {
@@ -106,6 +107,16 @@ async fn tricks_with_hosts_reach_nothing_and_get_into_no_link() {
     assert_eq!(hub.endpoint.store().collections().await.unwrap().len(), 1);
 }
 
+/// A path of the route table with something in each of its segments.
+fn filled(template: &str) -> String {
+    let segment = |segment: &str| match segment {
+        "{collection}" => "notes".to_owned(),
+        segment if segment.starts_with('{') => "a".to_owned(),
+        segment => segment.to_owned(),
+    };
+    template.split('/').map(segment).collect::<Vec<_>>().join("/")
+}
+
 /// A64: whatever a form of another site can send, to every address that takes a POST.
 #[tokio::test]
 async fn forms_of_another_site_change_nothing_wherever_they_are_posted() {
@@ -120,8 +131,7 @@ async fn forms_of_another_site_change_nothing_wherever_they_are_posted() {
     let paths: Vec<_> = posted.map(|(path, ..)| path).collect();
     assert!(paths.len() > 5, "{paths:?}");
     for template in paths {
-        let path = template.replace("{collection}", "notes").replace("{item}", "a");
-        let path = path.replace("{id}", "a");
+        let path = filled(&template);
         for (kind, body) in [
             ("text/plain", document.clone()),
             ("multipart/form-data; boundary=x", format!("--x\r\n\r\n{document}\r\n--x--\r\n")),
@@ -155,7 +165,7 @@ async fn a_form_is_no_document_whoever_sends_it() {
         method == Method::POST && *right == Right::Edit && path.starts_with("/collections/")
     });
     for (template, ..) in documents {
-        let path = template.replace("{collection}", "notes").replace("{id}", "a");
+        let path = filled(&template);
         for kind in ["text/plain", "multipart/form-data; boundary=x", "", "*/*", "text/xml2"] {
             let headers = [("content-type", kind)];
             let form = request(Method::POST, &path, &headers, Body::from(document.clone()));
@@ -233,15 +243,18 @@ async fn bodies_that_never_end_are_cut_at_the_bound() {
     let hub = TestHub { endpoint: endpoint.clone(), router: axum::Router::new() };
     set(&hub, r#"{"accept": ["image/*", "application/atom+xml;type=entry"]}"#).await;
     let address = serving.address();
-    for (path, kind, most) in [
-        ("/collections/notes/changes", "application/atom+xml", 1 << 20),
-        ("/collections/notes", "application/atom+xml;type=entry", 1 << 20),
-        ("/collections/notes", "image/png", 2 << 20),
+    let blob = format!("/blobs/{}?collection=notes", "0".repeat(64));
+    for (method, path, kind, most) in [
+        ("POST", "/collections/notes/changes", "application/atom+xml", 1 << 20),
+        ("POST", "/collections/notes", "application/atom+xml;type=entry", 1 << 20),
+        ("POST", "/collections/notes", "image/png", 2 << 20),
+        ("PUT", &blob, "application/octet-stream", 2 << 20),
+        ("PUT", "/collections/notes", "application/json", 256 << 10),
     ] {
         let stream = TcpStream::connect(address).await.unwrap();
         let (mut reader, mut writer) = stream.into_split();
         let head = format!(
-            "POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {kind}\r\n\
+            "{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {kind}\r\n\
              Transfer-Encoding: chunked\r\n\r\n"
         );
         writer.write_all(head.as_bytes()).await.unwrap();
@@ -264,6 +277,36 @@ async fn bodies_that_never_end_are_cut_at_the_bound() {
     }
     assert_eq!(endpoint.collection(&crate::hub::notes()).await.unwrap().last.get(), 0);
     assert!(healthy(address).await);
+}
+
+/// H18: whatever may be packed is unpacked within bounds; what may not be is refused as it is.
+#[tokio::test]
+async fn a_bomb_is_refused_wherever_it_is_sent() {
+    let hub = hub().await;
+    set(&hub, r#"{"accept": ["image/*", "application/atom+xml;type=entry"]}"#).await;
+    add(&hub.endpoint, "a").await;
+    let before = state(&hub).await;
+    let bomb = packed(&vec![b' '; 64 << 20]);
+    let blob = format!("/blobs/{}?collection=notes", "0".repeat(64));
+    let (notes, member) = ("/collections/notes", "/collections/notes/items/a");
+    let entry = "application/atom+xml;type=entry";
+    for (method, path, kind, expected) in [
+        (Method::POST, "/collections/notes/changes", "application/atom+xml", 413),
+        (Method::POST, "/collections/notes/changes", "application/json", 413),
+        (Method::POST, "/collections/notes/changes", "text/x-opml", 413),
+        (Method::POST, notes, entry, 413),
+        (Method::POST, notes, "application/atom+xml;type=feed", 413),
+        (Method::PUT, member, entry, 413),
+        (Method::PUT, notes, "application/json", 413),
+        (Method::POST, notes, "image/png", 415),
+        (Method::PUT, &blob, "application/octet-stream", 415),
+    ] {
+        let headers = [("content-type", kind), ("content-encoding", "gzip")];
+        let sent = request(method.clone(), path, &headers, Body::from(bomb.clone()));
+        let answer = hub.send(sent).await;
+        assert_eq!(answer.status().as_u16(), expected, "{method} {path} {kind}");
+    }
+    assert_eq!(state(&hub).await, before);
 }
 
 /// H24: what is refused by its head is refused before the body is sent.

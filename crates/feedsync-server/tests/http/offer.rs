@@ -33,7 +33,7 @@ async fn items(client: &Endpoint, count: usize) -> Vec<Item<Payload>> {
     items
 }
 
-fn packed(bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn packed(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
     encoder.write_all(bytes).unwrap();
     encoder.finish().unwrap()
