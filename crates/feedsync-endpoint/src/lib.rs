@@ -33,7 +33,9 @@ pub use incorporate::{Conclusion, Counts, ItemOutcome, ItemReport, Report, Sourc
 pub use member::{
     Compose, Guard, Member, MemberChange, MemberEdit, NewMember, Replace, Standing, standing,
 };
-pub use people::{NewToken, NewUser, Password, PasswordError, PeopleError, Person, Secret};
+pub use people::{
+    LabelError, NewToken, NewUser, Password, PasswordError, PeopleError, Person, Secret, label,
+};
 pub use publish::Publication;
 pub use purge::Retention;
 pub use retain::Retained;

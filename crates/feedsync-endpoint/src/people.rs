@@ -17,9 +17,10 @@ use feedsync_store::{
 pub use password::{Password, PasswordError};
 pub use person::Person;
 use person::Proof;
-pub use token::Secret;
+pub use token::{LabelError, Secret, label};
 
 use crate::endpoint::Endpoint;
+use crate::settings::Period;
 
 /// Why something about people was not done; nothing was changed.
 #[derive(Debug, thiserror::Error)]
@@ -62,6 +63,9 @@ pub struct NewToken {
 }
 
 impl Endpoint {
+    /// Sessions that a user may have at once.
+    pub const SESSIONS: usize = 50;
+
     /// Adds a user, who may do nothing yet unless it is an administrator.
     pub async fn add_user(&self, new: NewUser) -> Result<User, PeopleError> {
         if !new.administrator && self.store.users().await?.is_empty() {
@@ -87,11 +91,29 @@ impl Endpoint {
         name: &UserName,
         password: Option<Password>,
     ) -> Result<(), PeopleError> {
+        self.give_password(name, password, None).await
+    }
+
+    /// Gives somebody who signed in another password. The session they are in stays, their others end.
+    pub async fn change_password(
+        &self,
+        person: &Person,
+        password: Password,
+    ) -> Result<(), PeopleError> {
+        self.give_password(person.user(), Some(password), person.token()).await
+    }
+
+    async fn give_password(
+        &self,
+        name: &UserName,
+        password: Option<Password>,
+        kept: Option<Digest>,
+    ) -> Result<(), PeopleError> {
         let given = if password.is_some() { "another one" } else { "none" };
         let password = self.hashed(password).await?;
         self.change_user(name, |user| user.password = password).await?;
         for token in self.store.tokens(name).await? {
-            if token.kind == TokenKind::Session {
+            if token.kind == TokenKind::Session && Some(token.digest) != kept {
                 self.forget(token.digest).await?;
             }
         }
@@ -161,6 +183,25 @@ impl Endpoint {
         };
         self.record_people(action, &token.user, token.scope.collection.clone(), detail).await?;
         Ok((secret, token))
+    }
+
+    /// Begins a session of a user's browser, for as long as it may last. Of more than
+    /// [`SESSIONS`](Self::SESSIONS) the oldest end.
+    pub async fn begin_session(
+        &self,
+        user: UserName,
+        label: String,
+        lasts: Period,
+    ) -> Result<(Secret, Token), PeopleError> {
+        let mut sessions = self.store.tokens(&user).await?;
+        sessions.retain(|token| token.kind == TokenKind::Session);
+        let surplus = (sessions.len() + 1).saturating_sub(Self::SESSIONS);
+        for session in sessions.iter().take(surplus) {
+            self.forget(session.digest).await?;
+        }
+        let expires = Some(lasts.after(self.environment.now()));
+        let (kind, scope) = (TokenKind::Session, Scope::default());
+        self.issue_token(NewToken { user, kind, label, scope, expires }).await
     }
 
     /// Ends a token of a user: from now on it is refused.

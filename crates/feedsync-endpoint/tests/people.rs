@@ -177,3 +177,22 @@ async fn who_signed_in_is_asked_for_again() {
     hub.revoke_token(&user("ben"), known.digest).await.unwrap();
     assert_eq!(hub.person_again(&ben).await.unwrap(), None, "the token has ended");
 }
+
+#[tokio::test]
+async fn who_changes_their_password_stays_in_the_session_they_are_in() {
+    let hub = endpoint("hub").await;
+    hub.add_user(new("anna", Some("correct horse"), true)).await.unwrap();
+    let day = "1d".parse().unwrap();
+    let begin =
+        async |label: &str| hub.begin_session(user("anna"), label.to_owned(), day).await.unwrap();
+    let (here, token) = begin("here").await;
+    let (there, _) = begin("there").await;
+    assert_eq!(token.expires.map(|expires| expires > token.created), Some(true));
+    let person =
+        async |secret: &str| hub.person_of_token(secret, TokenKind::Session).await.unwrap();
+    let anna = person(here.as_str()).await.unwrap();
+    hub.change_password(&anna, Password::new("battery staple").unwrap()).await.unwrap();
+    assert!(person(here.as_str()).await.is_some());
+    assert!(person(there.as_str()).await.is_none());
+    assert!(hub.check_password(&user("anna"), "battery staple").await.unwrap().is_some());
+}

@@ -1,9 +1,9 @@
 //! `feedsync token`
 
 use clap::{Args, Subcommand};
-use feedsync_endpoint::{NewToken, Period};
+use feedsync_endpoint::{NewToken, Period, label};
 use feedsync_store::{
-    CollectionName, Moment, People as _, Role, Scope, Token as Stored, TokenKind, UserName,
+    CollectionName, People as _, Role, Scope, Token as Stored, TokenKind, UserName,
 };
 
 use crate::context::{Context, Home};
@@ -95,13 +95,11 @@ impl Create {
             Some(user) => user,
             None => only_user(context, home).await?,
         };
-        if self.label.chars().count() > 100 || self.label.chars().any(char::is_control) {
-            return Err(Failure::usage("a label is one line of at most 100 characters"));
-        }
+        let label = label(&self.label).map_err(|error| Failure::usage(error.to_string()))?;
         let now = home.endpoint.environment().now();
-        let expires = self.expires.map(|period| after(now, period));
+        let expires = self.expires.map(|period| period.after(now));
         let scope = Scope { role: self.role, collection: self.collection };
-        let new = NewToken { user, kind: TokenKind::Access, label: self.label, scope, expires };
+        let new = NewToken { user, kind: TokenKind::Access, label, scope, expires };
         let (secret, token) = home.endpoint.issue_token(new).await?;
         if context.json {
             let mut value = people::token(&token, now);
@@ -186,9 +184,4 @@ async fn only_user(context: &Context, home: &Home) -> Result<UserName, Failure> 
         }
         _ => Err(Failure::usage("there are several users: name one with --user")),
     }
-}
-
-fn after(now: Moment, period: Period) -> Moment {
-    let micros = u64::try_from(period.duration().as_micros()).unwrap_or(u64::MAX);
-    Moment::from_micros(now.micros().saturating_add(micros))
 }

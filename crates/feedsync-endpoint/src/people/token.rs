@@ -40,6 +40,18 @@ impl Secret {
     }
 }
 
+/// A text that cannot be what a user calls a token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a label is one line of at most 100 characters")]
+pub struct LabelError;
+
+/// What a user calls a token.
+pub fn label(text: &str) -> Result<String, LabelError> {
+    let text = text.trim();
+    let fits = text.chars().count() <= 100 && !text.chars().any(char::is_control);
+    fits.then(|| text.to_owned()).ok_or(LabelError)
+}
+
 impl fmt::Debug for Secret {
     /// Nothing of it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -52,6 +64,15 @@ mod tests {
     use feedsync_store::SystemEnvironment;
 
     use super::*;
+
+    #[test]
+    fn a_label_is_one_short_line() {
+        assert_eq!(label(" my <b>phone</b> ").unwrap(), "my <b>phone</b>");
+        assert_eq!(label("").unwrap(), "");
+        for text in ["a\nb", "a\u{7}b", &"x".repeat(101)] {
+            assert_eq!(label(text), Err(LabelError), "{text:?}");
+        }
+    }
 
     #[test]
     fn a_token_is_parsed_and_never_shown() {

@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use feedsync_store::Moment;
 use serde::{Deserialize, Serialize};
 
 /// A whole number of seconds, minutes, hours or days: `30s`, `15m`, `36h`, `90d`.
@@ -25,6 +26,11 @@ impl Period {
     /// How long it is.
     pub const fn duration(self) -> Duration {
         Duration::from_secs(self.0)
+    }
+
+    /// The moment so long after another.
+    pub fn after(self, moment: Moment) -> Moment {
+        Moment::from_micros(moment.micros().saturating_add(self.0.saturating_mul(1_000_000)))
     }
 }
 
