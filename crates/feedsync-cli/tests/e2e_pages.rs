@@ -44,13 +44,7 @@ fn an_item_is_made_edited_and_its_conflict_resolved_by_the_keyboard_alone() {
     browser.press(ENTER);
     browser.sees("Both are kept");
     browser.names_are_complete();
-    for (width, scheme) in [(1280, "light"), (1280, "dark"), (400, "light"), (400, "dark")] {
-        browser.looks(width, scheme);
-        browser.picture(&format!("conflict-{width}-{scheme}"));
-        let wider = browser.ask("document.documentElement.scrollWidth - innerWidth");
-        assert!(wider.as_i64().unwrap() <= 0, "{width}: {wider} too wide");
-    }
-    browser.looks(1280, "light");
+    browser.fits("conflict");
     let marked = "[...document.querySelectorAll('del, ins')].map(one => one.innerText).join('|')";
     let marked = browser.ask(marked).as_str().unwrap().to_owned();
     assert!(marked.contains("Oat milk") && marked.contains("Milk and bread"), "{marked}");
@@ -114,4 +108,181 @@ fn numbers_follow_changes_and_nothing_of_an_entry_runs() {
         assert!(!browser.ask("document.title").as_str().unwrap().starts_with("stolen"));
     }
     assert_eq!(browser.complaints(), Vec::<String>::new());
+}
+
+const PASSWORD: &str = "correct horse";
+
+/// Adds a user on the command line.
+fn user(place: &Place, name: &str, more: &[&str]) {
+    let arguments = [&["--data", "desk", "user", "add", name, "--password-stdin"], more].concat();
+    let run = place.run_with(&arguments, &format!("{PASSWORD}\n"));
+    assert_eq!(run.code, 0, "{run:?}");
+}
+
+/// Signs in on the page that asks for it.
+fn sign_in(browser: &Browser, name: &str, password: &str) {
+    browser.tab_to("User name");
+    browser.press(name);
+    browser.tab_to("Password");
+    browser.press(password);
+    browser.press(ENTER);
+}
+
+#[test]
+fn people_sign_in_and_are_kept_by_the_keyboard_alone() {
+    let Some(browser) = Browser::start() else { return };
+    let place = Place::new();
+    let desk = place.desk("desk");
+    user(&place, "anna", &["--administrator"]);
+    let log = std::fs::File::create(place.path("log")).unwrap();
+    let hub = Hub::start_with(&place, "desk", |command| {
+        command.env("FEEDSYNC_LOG_LEVEL", "trace").stderr(log);
+    });
+    let notes = format!("{}/pages/collections/notes", hub.url);
+
+    // Asked for a page, led to sign in, refused with a wrong password, led back with the right one.
+    browser.go(&notes);
+    browser.sees("User name");
+    sign_in(&browser, "anna", "a wrong guess");
+    browser.sees("This is not the name and the password of a user here.");
+    browser.tab_to("Password");
+    browser.press(PASSWORD);
+    browser.press(ENTER);
+    browser.sees("0 items, 0 deleted");
+    assert_eq!(browser.ask("location.href"), *notes);
+    let session = browser.cookie("feedsync-session").unwrap();
+    assert_eq!(browser.ask("document.cookie"), "", "no script reads it");
+
+    // A user, with a role.
+    browser.tab_to("Users");
+    browser.press(ENTER);
+    browser.tab_to("New user");
+    browser.press(ENTER);
+    browser.tab_to("User name: lower-case letters, digits, . _ -");
+    browser.press("otto");
+    browser.tab_to("Password, of at least 8 characters; without one only tokens sign in");
+    browser.press(PASSWORD);
+    browser.tab_to("Add the user");
+    browser.press(ENTER);
+    browser.sees("The user is added.");
+    browser.tab_to("Change otto");
+    browser.press(ENTER);
+    browser.tab_to("Make an administrator of otto");
+    browser.press(ENTER);
+    browser.sees("The user administers the hub now.");
+    assert_eq!(desk.json(&["user", "list"])[1]["administrator"], true);
+    browser.tab_to("Change otto");
+    browser.press(ENTER);
+    browser.tab_to("Take administration away from otto");
+    browser.press(ENTER);
+    browser.sees("The user does not administer the hub any more.");
+    browser.go(&notes);
+    browser.tab_to("People and their roles");
+    browser.press(ENTER);
+    browser.tab_to("User name");
+    browser.press("otto");
+    browser.tab_to("Role");
+    browser.press("e");
+    browser.tab_to("Give the role");
+    browser.press(ENTER);
+    browser.sees("The role is given.");
+    let grants = desk.json(&["grants", "notes"]);
+    assert_eq!((&grants[0]["user"], &grants[0]["role"]), (&"otto".into(), &"editor".into()));
+
+    // A token, shown once and revoked.
+    browser.tab_to("My account: anna");
+    browser.press(ENTER);
+    browser.tab_to("New token");
+    browser.press(ENTER);
+    browser.tab_to("What it is for");
+    browser.press("phone");
+    browser.tab_to("Make the token");
+    browser.press(ENTER);
+    browser.sees("it is shown this once");
+    browser.names_are_complete();
+    browser.fits("token");
+    let token = browser.ask("document.getElementById('made').value").as_str().unwrap().to_owned();
+    assert!(token.starts_with("fsy_") && token.len() == 68, "{token}");
+    browser.tab_to("My account: anna");
+    browser.press(ENTER);
+    browser.sees("phone");
+    assert_eq!(
+        browser.ask(&format!("document.documentElement.innerHTML.includes('{token}')")),
+        false
+    );
+    browser.tab_to("Revoke token phone");
+    browser.press(ENTER);
+    browser.sees("It is revoked.");
+    let kinds = desk.json(&["token", "list"]);
+    assert!(kinds.as_array().unwrap().iter().all(|token| token["kind"] == "session"), "{kinds}");
+
+    browser.tab_to("Sign out");
+    browser.press(ENTER);
+    browser.sees("Nothing here is public.");
+    assert_eq!(browser.cookie("feedsync-session"), None);
+    browser.go(&notes);
+    sign_in(&browser, "otto", PASSWORD);
+    browser.sees("0 items, 0 deleted");
+    assert_eq!(
+        browser.ask("document.querySelectorAll('a[href$=users], a[href$=people]').length"),
+        0
+    );
+
+    // The browser says so of a page that was refused, and complains of nothing else.
+    let complaints = browser.complaints();
+    assert!(complaints.iter().all(|one| one.contains("status of 403")), "{complaints:?}");
+    drop(hub);
+    let log = place.read("log");
+    assert!(log.contains("/pages/login") && log.contains("anna"), "it is logged who asks: {log}");
+    for secret in [PASSWORD, "a wrong guess", "correct+horse", &session, &session[4..], &token] {
+        assert!(!log.contains(secret), "{secret} is logged");
+    }
+}
+
+#[test]
+fn every_page_fits_a_screen_and_a_phone_light_and_dark_and_names_its_controls() {
+    let Some(browser) = Browser::start() else { return };
+    let place = Place::new();
+    let desk = place.desk("desk");
+    desk.ok(&["create", "recipes", "--title", "Recipes of the whole family"]);
+    let id = desk.add("Oat milk", "Soak the oats for half an hour, then strain them.");
+    for number in 0..5 {
+        desk.add(&format!("Note {number}"), "Something worth remembering, at some length.");
+    }
+    let hub = Hub::start(&place, "desk");
+    let item = format!("/pages/collections/notes/items/{id}");
+    let look = |state: &str, path: &str| {
+        browser.go(&format!("{}{path}", hub.url));
+        let name = path.trim_matches('/').replace(['/', '?'], "-").replace(&id, "item");
+        browser.fits(&format!("{state}-{name}"));
+        browser.names_are_complete();
+        browser.fits(&format!("{state}-{name}-unfolded"));
+    };
+    for path in ["/", "/pages/users", "/pages/collections/notes", "/pages/login"] {
+        look("open", path);
+    }
+    user(&place, "anna", &["--administrator"]);
+    user(&place, "otto", &[]);
+    desk.ok(&["grant", "notes", "otto", "editor"]);
+    std::thread::sleep(std::time::Duration::from_millis(1_100));
+    look("nobody", "/pages/login");
+    look("nobody", "/");
+    browser.go(&format!("{}/pages/account", hub.url));
+    sign_in(&browser, "anna", PASSWORD);
+    browser.sees("My account");
+    for path in [
+        "/",
+        "/pages/collections/notes",
+        "/pages/collections/notes?q=nothing",
+        &item,
+        "/pages/collections/notes/people",
+        "/pages/remotes",
+        "/pages/account",
+        "/pages/users",
+        "/pages/limits",
+        "/pages/login",
+        "/pages/none",
+    ] {
+        look("anna", path);
+    }
 }

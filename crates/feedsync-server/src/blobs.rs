@@ -2,7 +2,8 @@
 //!
 //! An upload names the collection it is for; what comes must have the digest that the address names.
 //! Once there are users, an upload needs the right to edit that collection, and a blob is read through
-//! the items that name it: by who may read the collection of one of them. Until its item comes nobody
+//! the items that name it: by who may read the collection of one of them, a draft by
+//! who may edit it. Until its item comes nobody
 //! reads an upload but administrators. Who may edit the named collection is told whether a blob is here.
 //! Whoever asks whether a blob is here (HEAD) has a day to send the item that names it; reading one
 //! changes nothing. Blobs are hostile: they are never served as anything that a browser would run (A57).
@@ -10,11 +11,13 @@
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
+use feedsync::ItemId;
 use feedsync_store::{CollectionName, Digest, Role};
 use http::{HeaderValue, Method, StatusCode, header};
 
 use crate::access::{self, Principal};
 use crate::answers::SMALL;
+use crate::audience::Audience;
 use crate::call::Call;
 use crate::document::nothing;
 use crate::hub::Hub;
@@ -111,21 +114,40 @@ async fn check_reader(
     if principal.administers() || sends {
         return Ok(());
     }
-    let mut last = None;
-    for (name, _) in hub.endpoint.store().blob_named_by(digest).await? {
+    let mut refused = None;
+    for (name, id) in hub.endpoint.store().blob_named_by(digest).await? {
         // Items of one collection come together.
-        if last.as_ref() == Some(&name) {
+        if refused.as_ref() == Some(&name) {
             continue;
         }
-        if access::require(hub, principal, Right::Read, Some(&name)).await.is_ok() {
+        if access::require(hub, principal, Right::Read, Some(&name)).await.is_err() {
+            refused = Some(name);
+        } else if is_seen(hub, principal, &name, &id, digest).await? {
             return Ok(());
         }
-        last = Some(name);
     }
     Err(match principal {
         Principal::Anonymous => access::sign_in(),
         _ => none(digest),
     })
+}
+
+/// Whether somebody who may read a collection sees an item's mention of a blob: not in a draft (C-A10).
+async fn is_seen(
+    hub: &Hub,
+    principal: &Principal,
+    name: &CollectionName,
+    id: &ItemId,
+    digest: Digest,
+) -> Result<bool, Problem> {
+    let audience = Audience::of(principal, &hub.endpoint.collection(name).await?)?;
+    if audience == Audience::All {
+        return Ok(true);
+    }
+    let digest = digest.to_string();
+    let seen = hub.endpoint.store().item(name, id).await?.and_then(|stored| audience.sees(stored));
+    let mut versions = seen.iter().flat_map(|stored| stored.item.versions());
+    Ok(versions.any(|version| version.payload.text.contains(&digest)))
 }
 
 /// The collection that the request names, if it does; it must exist.

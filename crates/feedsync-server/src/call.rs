@@ -14,6 +14,7 @@ use crate::access::{self, Principal};
 use crate::address::PublicBase;
 use crate::hub::Hub;
 use crate::negotiation::{format_of_suffix, negotiate};
+use crate::pages::proof::Browser;
 use crate::problem::Problem;
 use crate::query::Query;
 
@@ -25,6 +26,8 @@ pub(crate) struct Call {
     pub(crate) uri: Uri,
     pub(crate) query: Query,
     pub(crate) headers: HeaderMap,
+    /// The browser that asks for a page.
+    pub(crate) browser: Browser,
     /// Where it comes from, as far as it is known.
     pub(crate) from: Option<IpAddr>,
     /// Segments of the path that have a name.
@@ -95,6 +98,7 @@ impl FromRequestParts<Hub> for Call {
         Ok(Self {
             base: base.ok_or_else(Problem::internal)?,
             principal: principal.ok_or_else(Problem::internal)?,
+            browser: parts.extensions.get().cloned().unwrap_or_default(),
             from: access::address(&parts.extensions),
             query: Query::parse(parts.uri.query())?,
             uri: parts.uri.clone(),

@@ -11,18 +11,19 @@ use axum::response::{IntoResponse, Response};
 use feedsync::{Format, Item, Keep, Payload, Resolution, Resolved, Version};
 use feedsync_endpoint::Member;
 use feedsync_formats::{
-    ReadOptions, Submission, SubmissionError, is_draft, project, read_submission, without_served,
+    ReadOptions, Submission, SubmissionError, project, read_submission, without_served,
 };
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde_json::{Value, json};
 
 use crate::answers::SMALL;
+use crate::audience::Audience;
 use crate::caching::Caching;
 use crate::call::Call;
 use crate::document::nothing;
 use crate::face;
 use crate::hub::Hub;
-use crate::members::{check_is_seen, id, whole};
+use crate::members::{id, none, whole};
 use crate::preconditions::{settings, tag_of_all};
 use crate::problem::Problem;
 use crate::submissions;
@@ -30,11 +31,11 @@ use crate::validators::failed;
 
 pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
     let collection = call.collection(&hub).await?;
-    let stored = hub.endpoint.item(&collection.name, &id(&call)?).await?;
+    let id = id(&call)?;
+    let stored = hub.endpoint.item(&collection.name, &id).await?;
+    let audience = Audience::of(&call.principal, &collection)?;
+    let stored = audience.sees(stored).ok_or_else(|| none(&id))?;
     let item = &stored.item;
-    if item.versions().any(|version| is_draft(&version.payload)) {
-        check_is_seen(&call, &collection, &item.id)?;
-    }
     let turn = hub.answers.turn().await?;
     let conflicts = item.conflicts.iter().enumerate();
     let versions: Vec<_> = std::iter::once(shown(item, &item.winner, Value::from("winner")))

@@ -14,6 +14,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 
 use crate::address::{PublicBase, View};
 use crate::answers::{SMALL, Turn};
+use crate::audience::Audience;
 use crate::caching::Caching;
 use crate::call::Call;
 use crate::hub::Hub;
@@ -56,7 +57,7 @@ impl Pages {
 
 impl Document {
     /// Prepares the answer to a call, and waits for its turn. It depends on the collection's state, the
-    /// address and when it expires. Ready early if the client has it already.
+    /// address, when it expires, and whether whoever asks sees drafts. Ready early if the client has it already.
     pub(crate) async fn prepare(
         hub: &Hub,
         call: &Call,
@@ -83,6 +84,7 @@ impl Document {
             &format!("{} {}", collection.live, collection.deleted),
             &format!("{settings:?} {expires:?}"),
             aggregated_text(&collection),
+            Audience::of(&call.principal, &collection)?.name(),
         ]);
         let query = call.uri.query().map(|query| format!("?{query}")).unwrap_or_default();
         let mut headers = HeaderMap::new();

@@ -12,6 +12,7 @@
 mod access;
 mod address;
 mod answers;
+mod audience;
 mod blobs;
 mod body;
 mod caching;

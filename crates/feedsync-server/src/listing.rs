@@ -2,8 +2,9 @@
 //! (RFC 4287, RFC 5005 3, RFC 5023 10).
 //!
 //! Live items, newest change first (A16), without their conflicts; as Atom each is the member that its
-//! `edit` link leads to (A15). The pages' links carry the number of a change, not an offset (D4): nothing
-//! is lost or doubled when the collection changes meanwhile. It is not the way to keep in step: for that
+//! `edit` link leads to (A15). Drafts are left out for those who may not see them (C-A10).
+//! The pages' links carry the number of a change, not an offset (D4): nothing is lost or doubled when the
+//! collection changes meanwhile. It is not the way to keep in step: for that
 //! it names the FeedSync feed and the complete one (D3).
 
 use axum::extract::State;
@@ -13,6 +14,7 @@ use feedsync_endpoint::Endpoint;
 use feedsync_store::{CollectionName, Number, PageLimit, Selection, StoredItem};
 
 use crate::address::View;
+use crate::audience::Audience;
 use crate::call::Call;
 use crate::changes::clamp;
 use crate::document::{Document, Pages};
@@ -24,8 +26,8 @@ use crate::writing::Items;
 /// Items of a page if nothing was asked (A20).
 const PAGE: u64 = 100;
 
-/// Changes that are looked at for a page read from the oldest on: beyond so many tombstones it holds
-/// fewer items than were asked for.
+/// Changes that are looked at for a page read from the oldest on: beyond so many tombstones, or drafts
+/// that are not seen, it holds fewer items than were asked for.
 const CHANGES: PageLimit = PageLimit::items(1_000);
 
 pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
@@ -35,12 +37,13 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     let collection = call.collection(&hub).await?;
     let path = View::Listing.path(&collection.name, call.suffix()?);
     let name = collection.name.clone();
+    let audience = Audience::of(&call.principal, &collection)?;
     let prepared = Document::prepare(&hub, &call, View::Listing, collection, None);
     let document = match prepared.await? {
         Ok(document) => document,
         Err(not_modified) => return Ok(not_modified),
     };
-    let page = Page::read(&hub.endpoint, &name, place, limit).await?;
+    let page = Page::read(&hub.endpoint, &name, audience, place, limit).await?;
     let member = |stored: StoredItem| match document.format() {
         Format::Atom => face::shown(&call.base, &name, &stored),
         _ => Item { conflicts: Vec::new(), ..stored.item },
@@ -104,6 +107,7 @@ impl Page {
     async fn read(
         endpoint: &Endpoint,
         name: &CollectionName,
+        audience: Audience,
         place: Place,
         limit: usize,
     ) -> Result<Self, Problem> {
@@ -111,7 +115,7 @@ impl Page {
             Place::First => None,
             Place::Before(number) => Some(number),
             Place::After(number) => {
-                if let Some(page) = Self::upwards(endpoint, name, number, limit).await? {
+                if let Some(page) = Self::upwards(endpoint, name, audience, number, limit).await? {
                     return Ok(page);
                 }
                 // All that is newer fits into one page: the first.
@@ -119,12 +123,12 @@ impl Page {
             }
         };
         let selection = Selection { before, ..Selection::default() };
-        let page = endpoint.store().listing(name, &selection, PageLimit::items(limit)).await?;
+        let page = audience.listing(endpoint, name, selection, limit).await?;
         let previous = before.filter(|before| *before <= page.collection.last).map(|before| {
             let below = Number::new(before.get().saturating_sub(1));
             Place::After(page.items.first().map_or(below, |first| first.number))
         });
-        let next = page.items.last().filter(|_| page.more).map(|last| Place::Before(last.number));
+        let next = page.older.map(Place::Before);
         Ok(Self { items: page.items, around: Around { previous, next } })
     }
 
@@ -132,13 +136,14 @@ impl Page {
     async fn upwards(
         endpoint: &Endpoint,
         name: &CollectionName,
+        audience: Audience,
         after: Number,
         limit: usize,
     ) -> Result<Option<Self>, Problem> {
         let changes = endpoint.store().changes(name, after, None, CHANGES).await?;
         let (mut through, mut more) = (changes.through, changes.more);
         let live = changes.items.into_iter().filter(|stored| !stored.item.winner.deleted);
-        let mut items: Vec<StoredItem> = live.collect();
+        let mut items: Vec<StoredItem> = live.filter_map(|stored| audience.sees(stored)).collect();
         if items.len() > limit {
             items.truncate(limit);
             through = items.last().map_or(through, |last| last.number);
@@ -152,8 +157,9 @@ impl Page {
         let next = match from_here {
             Some(number) => {
                 let selection = Selection { before: Some(number), ..Selection::default() };
-                let older = endpoint.store().listing(name, &selection, PageLimit::items(1)).await?;
-                (!older.items.is_empty()).then_some(Place::Before(number))
+                let older = audience.listing(endpoint, name, selection, 1).await?;
+                let any = !older.items.is_empty() || older.older.is_some();
+                any.then_some(Place::Before(number))
             }
             None => None,
         };

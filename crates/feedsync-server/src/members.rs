@@ -12,13 +12,14 @@ use axum::response::{IntoResponse, Response};
 use feedsync::{Format, ItemId, Payload, Update};
 use feedsync_endpoint::{Member, MemberChange, MemberEdit, Standing};
 use feedsync_formats::{
-    Completion, Fill, Submission, complete, entry_document, is_draft, media, project, slug, terms,
-    with_blob, without_served,
+    Completion, Fill, Submission, complete, entry_document, media, project, slug, terms, with_blob,
+    without_served,
 };
-use feedsync_store::{Collection, CollectionName, Role, StoredItem};
+use feedsync_store::{Collection, CollectionName, StoredItem};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 
 use crate::answers::SMALL;
+use crate::audience::Audience;
 use crate::caching::Caching;
 use crate::call::Call;
 use crate::document::{append_link, nothing};
@@ -198,21 +199,9 @@ pub(crate) async fn found(
     id: &ItemId,
 ) -> Result<StoredItem, Problem> {
     let found = hub.endpoint.store().item(&collection.name, id).await?;
-    let stored = found.ok_or_else(|| none(id))?;
-    if is_draft(&stored.item.winner.payload) {
-        check_is_seen(call, collection, id)?;
-    }
+    let audience = Audience::of(&call.principal, collection)?;
+    let stored = found.and_then(|stored| audience.sees(stored)).ok_or_else(|| none(id))?;
     if stored.item.winner.deleted { Err(gone()) } else { Ok(stored) }
-}
-
-/// A draft is there for those who may edit, where the collection honours drafts (RFC 5023 13.1.1).
-pub(crate) fn check_is_seen(
-    call: &Call,
-    collection: &Collection,
-    id: &ItemId,
-) -> Result<(), Problem> {
-    let edits = call.principal.role(&collection.name) >= Some(Role::Editor);
-    if edits || !settings(collection)?.drafts { Ok(()) } else { Err(none(id)) }
 }
 
 /// Who wrote an entry that does not say so: who sends it, else this hub.

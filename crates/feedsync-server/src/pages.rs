@@ -5,8 +5,9 @@
 //! which only follows changes. Forms post to the page that they stand on and are answered with 303;
 //! what was typed is never lost: where it cannot be saved, the page comes back with it. Whatever came
 //! from outside is text, or HTML made safe anew for each page; the policy sent with each page lets
-//! nothing else run, load or send.
+//! nothing else run, load or send. A form is carried out for the browser that it was sent to alone.
 
+pub(crate) mod account;
 mod answer;
 pub(crate) mod assets;
 pub(crate) mod change;
@@ -18,6 +19,12 @@ mod form;
 mod graph;
 pub(crate) mod home;
 pub(crate) mod item;
+pub(crate) mod limits;
+pub(crate) mod login;
+mod place;
+pub(crate) mod proof;
 pub(crate) mod remotes;
+pub(crate) mod roles;
 mod seen;
+pub(crate) mod users;
 mod versions;

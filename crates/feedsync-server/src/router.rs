@@ -35,6 +35,7 @@ pub(crate) fn application(hub: Hub) -> Router {
         })
         .fallback(|| async { Problem::not_found("there is nothing at this address") })
         .layer(from_fn_with_state(hub.clone(), pages::failure::shown))
+        .layer(from_fn_with_state(hub.clone(), pages::proof::carried))
         .layer(compression::layer())
         .layer(map_response(compression::distinct_tag))
         .layer(from_fn_with_state(hub.clone(), host_origin::check))

@@ -4,7 +4,7 @@
 //! have is refused before a handler sees it (`access`). `HEAD` is `GET` without a
 //! body (H20), `OPTIONS` is for everybody; what the table does not name is refused with `Allow` (H21).
 
-use axum::routing::{MethodRouter, get};
+use axum::routing::{MethodRouter, get, post};
 use feedsync::Format;
 use http::Method;
 
@@ -22,6 +22,8 @@ pub enum Right {
     Public,
     /// To have signed in, or that there is no user.
     SignedIn,
+    /// To have signed in with all that the user may do: not with a token that is bound to less.
+    Account,
     /// To read the collection of the path.
     Read,
     /// To read it with what its drafts hide from readers.
@@ -58,7 +60,7 @@ fn route(path: impl Into<String>, methods: MethodRouter<Hub>, rights: Rights) ->
 
 /// All routes.
 pub(crate) fn table() -> Vec<Route> {
-    use Right::{Create, Edit, Follow, Own, Public, Read, Resource, SignedIn};
+    use Right::{Account, Administer, Create, Edit, Follow, Own, Public, Read, Resource, SignedIn};
     let mut routes = vec![
         route("/", get(pages::home::read), &[(Method::GET, Resource)]),
         route("/collections", get(index::list), &[(Method::GET, Resource)]),
@@ -117,13 +119,35 @@ pub(crate) fn table() -> Vec<Route> {
         route(
             "/pages/collections/{collection}",
             get(pages::collection::read).post(pages::collection::create),
-            &[(Method::GET, Follow), (Method::POST, Edit)],
+            &[(Method::GET, Read), (Method::POST, Edit)],
         ),
         route(
-            "/pages/collections/{collection}/items/{item}",
+            "/pages/collections/{collection}/items/{id}",
             get(pages::item::read).post(pages::change::change),
-            &[(Method::GET, Follow), (Method::POST, Edit)],
+            &[(Method::GET, Read), (Method::POST, Edit)],
         ),
+        route(
+            "/pages/collections/{collection}/people",
+            get(pages::roles::read).post(pages::roles::change),
+            &[(Method::GET, Own), (Method::POST, Own)],
+        ),
+        route(
+            "/pages/login",
+            get(pages::login::read).post(pages::login::begin),
+            &[(Method::GET, Resource), (Method::POST, Resource)],
+        ),
+        route("/pages/logout", post(pages::login::end), &[(Method::POST, Resource)]),
+        route(
+            "/pages/account",
+            get(pages::account::read).post(pages::account::change),
+            &[(Method::GET, Account), (Method::POST, Account)],
+        ),
+        route(
+            "/pages/users",
+            get(pages::users::read).post(pages::users::change),
+            &[(Method::GET, Administer), (Method::POST, Administer)],
+        ),
+        route("/pages/limits", get(pages::limits::read), &[(Method::GET, Resource)]),
         route("/healthz", get(health::read), &[(Method::GET, Public)]),
         route("/limits", get(limits::read), &[(Method::GET, Public)]),
         route("/metrics", get(metrics::read), &[(Method::GET, Resource)]),

@@ -1,6 +1,6 @@
 //! What goes by itself, looked for soon after the start and each hour: what a collection is set to keep
-//! no longer (FeedSync 4.2.4), and blobs that nobody named for a day, so that the item that names them
-//! could follow.
+//! no longer (FeedSync 4.2.4), blobs that nobody named for a day, so that the item that names them
+//! could follow, and tokens and sessions that expired a month ago, until then to be seen as expired.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -10,6 +10,7 @@ use feedsync_store::{CollectionName, Moment, StoreError};
 use tokio::time::interval;
 
 const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
+const SEEN: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 const PAUSE: Duration = Duration::from_secs(60 * 60);
 
 /// Sweeps each hour, for as long as it is polled.
@@ -27,6 +28,9 @@ pub(crate) async fn hourly(endpoint: Endpoint) {
             Ok(0) => {}
             Ok(blobs) => tracing::info!(blobs, "swept blobs that nobody named for a day"),
             Err(error) => tracing::warn!(%error, "blobs cannot be swept"),
+        }
+        if let Err(error) = tokens(&endpoint).await {
+            tracing::warn!(%error, "expired tokens cannot be forgotten");
         }
     }
 }
@@ -50,10 +54,17 @@ async fn retain(
 }
 
 async fn blobs(endpoint: &Endpoint) -> Result<u64, StoreError> {
-    let kept = u64::try_from(KEPT.as_micros()).unwrap_or(u64::MAX);
-    let now = endpoint.environment().now();
-    let stored_before = Moment::from_micros(now.micros().saturating_sub(kept));
-    endpoint.store().sweep_blobs(stored_before).await
+    endpoint.store().sweep_blobs(before(endpoint, KEPT)).await
+}
+
+async fn tokens(endpoint: &Endpoint) -> Result<u64, StoreError> {
+    endpoint.store().remove_expired_tokens(before(endpoint, SEEN)).await
+}
+
+/// The moment so long ago.
+fn before(endpoint: &Endpoint, period: Duration) -> Moment {
+    let period = u64::try_from(period.as_micros()).unwrap_or(u64::MAX);
+    Moment::from_micros(endpoint.environment().now().micros().saturating_sub(period))
 }
 
 #[cfg(test)]
@@ -62,8 +73,11 @@ mod tests {
     use std::sync::atomic::{AtomicU64, Ordering};
 
     use feedsync::{Creation, Edit, Format};
+    use feedsync_endpoint::NewUser;
     use feedsync_formats::{Entry, compose};
-    use feedsync_store::{ActSelection, EndpointName, Environment, MemoryStore, NewCollection};
+    use feedsync_store::{
+        ActSelection, EndpointName, Environment, MemoryStore, NewCollection, UserName,
+    };
 
     use super::*;
 
@@ -125,6 +139,19 @@ mod tests {
         endpoint.store().drop_collection(&b).await.unwrap();
         retain(&recorded, &mut retained).await.unwrap();
         assert_eq!(retained.len(), 2);
+    }
+
+    #[tokio::test]
+    async fn a_session_that_ended_is_forgotten_after_a_month() {
+        let (endpoint, clock) = hub();
+        let anna = UserName::new("anna").unwrap();
+        let new = NewUser { name: anna.clone(), password: None, administrator: true };
+        endpoint.add_user(new).await.unwrap();
+        endpoint.begin_session(anna, String::new(), "1h".parse().unwrap()).await.unwrap();
+        clock.hours(1_001 + 30 * 24);
+        assert_eq!(tokens(&endpoint).await.unwrap(), 0);
+        clock.hours(1_002 + 30 * 24);
+        assert_eq!(tokens(&endpoint).await.unwrap(), 1);
     }
 
     #[tokio::test]

@@ -25,6 +25,7 @@
 
   async function refresh() {
     const answer = await fetch(location.href, { headers: { accept: "text/html" } });
+    if (answer.redirected) return tell("You are signed out.");
     if (!answer.ok) return;
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     for (const old of document.querySelectorAll("[data-live]")) {

@@ -27,7 +27,7 @@ const CLAUSES: [(&str, usize); 22] = [
     ("AF", 3),
     ("AD", 36),
     ("AH", 38),
-    ("N", 14),
+    ("N", 22),
     ("reading ", 27),
 ];
 

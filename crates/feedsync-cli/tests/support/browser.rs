@@ -16,6 +16,21 @@ pub(crate) const END: &str = "\u{e010}";
 /// How long a page may take.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// Roles of what can be used.
+const CONTROLS: [&str; 11] = [
+    "link",
+    "button",
+    "textbox",
+    "searchbox",
+    "checkbox",
+    "combobox",
+    "listbox",
+    "radio",
+    "DisclosureTriangle",
+    "DisclosureTriangleGrouped",
+    "spinbutton",
+];
+
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
 /// A browser that runs until it is dropped.
@@ -80,6 +95,7 @@ impl Browser {
         for _ in 0..60 {
             self.press(TAB);
             let label = self.focused();
+            self.focus_is_seen(&label);
             if label == name {
                 return;
             }
@@ -92,6 +108,15 @@ impl Browser {
     fn focused(&self) -> String {
         let active = self.get("/element/active");
         self.name_of(&active)
+    }
+
+    /// Who uses the keyboard sees where it is.
+    fn focus_is_seen(&self, label: &str) {
+        let outline = "(style => style.outlineStyle === 'none' ? 0 : parseFloat(style.outlineWidth))\
+             (getComputedStyle(document.activeElement))";
+        let inside = "['MAIN', 'BODY'].includes(document.activeElement.tagName)";
+        let width = self.ask(&format!("{inside} ? 3 : {outline}"));
+        assert!(width.as_f64().unwrap() >= 2.0, "the focus on {label:?} is not seen: {width}");
     }
 
     fn name_of(&self, element: &Value) -> String {
@@ -117,17 +142,27 @@ impl Browser {
         }
     }
 
-    /// Everything that can be used has a name, a role and a place in the order of the keyboard.
+    /// Everything that can be used has a name, as the browser tells it to a screen reader, and a place in
+    /// the order of the keyboard.
     pub(crate) fn names_are_complete(&self) {
         self.ask("document.querySelectorAll('details').forEach(one => { one.open = true })");
-        let what = "a, button, summary, select, textarea, input:not([type=hidden])";
-        let found = self.post("/elements", &json!({ "using": "css selector", "value": what }));
-        for element in found.as_array().expect("elements") {
-            let name = self.name_of(element);
-            let id = element[ELEMENT].as_str().expect("an element");
-            let tag = self.get(&format!("/element/{id}/name"));
-            assert!(!name.trim().is_empty(), "a {tag} has no name");
+        let tree = self.chromium("Accessibility.getFullAXTree", json!({}));
+        let mut controls = 0;
+        let mut names = Vec::new();
+        for node in tree["nodes"].as_array().expect("the tree") {
+            let role = node["role"]["value"].as_str().unwrap_or_default();
+            if node["ignored"] == true || !CONTROLS.contains(&role) {
+                continue;
+            }
+            let name = node["name"]["value"].as_str().unwrap_or_default().trim().to_owned();
+            assert!(!name.is_empty(), "a {role} has no name: {node}");
+            if role == "button" {
+                assert!(!names.contains(&name), "two buttons are called {name:?}");
+                names.push(name);
+            }
+            controls += 1;
         }
+        assert!(controls > 0, "a page has links at least: {tree}");
         let unlabelled = "[...document.querySelectorAll('input:not([type=hidden]), textarea, select')]\
              .filter(one => one.labels.length === 0).length";
         assert_eq!(self.ask(unlabelled), 0);
@@ -147,16 +182,36 @@ impl Browser {
         self.chromium("Emulation.setEmulatedMedia", json!({ "features": features }));
     }
 
-    fn chromium(&self, command: &str, parameters: Value) {
-        self.post("/goog/cdp/execute", &json!({ "cmd": command, "params": parameters }));
+    /// What Chromium answers to a command of its own.
+    fn chromium(&self, command: &str, parameters: Value) -> Value {
+        self.post("/goog/cdp/execute", &json!({ "cmd": command, "params": parameters }))
+    }
+
+    /// The page fits a screen and a phone, light and dark; with pictures of it.
+    pub(crate) fn fits(&self, name: &str) {
+        for (width, scheme) in [(1280, "light"), (1280, "dark"), (400, "light"), (400, "dark")] {
+            self.looks(width, scheme);
+            self.picture(&format!("{name}-{width}-{scheme}"));
+            let wider = self.ask("document.documentElement.scrollWidth - innerWidth");
+            assert!(wider.as_i64().unwrap() <= 0, "{name} at {width}: {wider} too wide");
+        }
+        self.looks(1280, "light");
+    }
+
+    /// The value of a cookie, also of one that scripts cannot read.
+    pub(crate) fn cookie(&self, name: &str) -> Option<String> {
+        let cookies = self.get("/cookie");
+        let cookie = cookies.as_array()?.iter().find(|cookie| cookie["name"] == name)?;
+        assert_eq!((&cookie["httpOnly"], &cookie["sameSite"]), (&true.into(), &"Strict".into()));
+        Some(cookie["value"].as_str()?.to_owned())
     }
 
     /// A picture of the page into `FEEDSYNC_SCREENSHOTS`, if that names a directory.
     pub(crate) fn picture(&self, name: &str) {
         let Some(directory) = std::env::var_os("FEEDSYNC_SCREENSHOTS") else { return };
-        let body = json!({ "cmd": "Page.captureScreenshot",
-            "params": { "captureBeyondViewport": true } });
-        let data = self.post("/goog/cdp/execute", &body)["data"].as_str().unwrap().to_owned();
+        let whole = json!({ "captureBeyondViewport": true });
+        let data = self.chromium("Page.captureScreenshot", whole)["data"].clone();
+        let data = data.as_str().unwrap();
         let path = std::path::Path::new(&directory).join(format!("{name}.png"));
         let mut decode = Command::new("base64")
             .arg("-d")
@@ -198,11 +253,18 @@ impl Browser {
              Content-Type: application/json\r\nConnection: close\r\n\r\n{body}"
         )
         .unwrap();
-        let mut answer = Vec::new();
-        stream.read_to_end(&mut answer).unwrap();
-        let answer = String::from_utf8(answer).unwrap();
-        let (head, body) = answer.split_once("\r\n\r\n").expect("an answer");
-        let mut value: Value = serde_json::from_str(body).unwrap();
+        // The driver may leave the connection open, whatever it was asked.
+        let mut answer = BufReader::new(stream);
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            assert_ne!(answer.read_line(&mut head).unwrap(), 0, "{method} {path}: {head}");
+        }
+        let lower = head.to_ascii_lowercase();
+        let length = lower.lines().find_map(|line| line.strip_prefix("content-length:"));
+        let length: usize = length.expect("a length").trim().parse().unwrap();
+        let mut body = vec![0; length];
+        answer.read_exact(&mut body).unwrap();
+        let mut value: Value = serde_json::from_slice(&body).unwrap();
         assert!(head.contains(" 200 "), "{method} {path}: {value}");
         value["value"].take()
     }

@@ -43,6 +43,15 @@ impl Principal {
         }
     }
 
+    /// Whether all is allowed that the user may do: not by a token with bounds.
+    pub(crate) fn is_unbounded(&self) -> bool {
+        match self {
+            Self::Local => true,
+            Self::Anonymous => false,
+            Self::Person(person) => person.is_unbounded(),
+        }
+    }
+
     /// Whether collections may be made.
     pub(crate) fn may_create(&self) -> bool {
         match self {

@@ -25,6 +25,7 @@ pub(crate) async fn require(
     let allowed = match (right, collection) {
         (Right::Public | Right::Resource, _) => true,
         (Right::SignedIn, _) => signed_in,
+        (Right::Account, _) => principal.is_unbounded(),
         (Right::Administer, _) => principal.administers(),
         (Right::Read, Some(name)) => {
             return in_collection(hub, principal, name, Role::Reader).await;

@@ -7,41 +7,55 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 
 use crate::problem::Problem;
 
-const PLAIN: &str = "feedsync-session";
-const SECURE: &str = "__Host-feedsync-session";
+const SESSION: Cookie = Cookie::new("feedsync-session", "__Host-feedsync-session");
+
+/// A cookie that scripts cannot read and other sites cannot send, by its name over http and over https.
+pub(crate) struct Cookie {
+    plain: &'static str,
+    secure: &'static str,
+}
 
 /// The value of `Set-Cookie` that begins a session of so many seconds.
-#[cfg_attr(not(test), allow(dead_code, reason = "no page signs in yet"))]
 pub(crate) fn begin(secret: &Secret, seconds: u64, secure: bool) -> HeaderValue {
-    cookie(secret.as_str(), seconds, secure)
+    SESSION.set(secret.as_str(), seconds, secure)
 }
 
 /// The value of `Set-Cookie` that ends a session.
-#[cfg_attr(not(test), allow(dead_code, reason = "no page signs out yet"))]
 pub(crate) fn end(secure: bool) -> HeaderValue {
-    cookie("", 0, secure)
+    SESSION.set("", 0, secure)
 }
 
-#[cfg_attr(not(test), allow(dead_code, reason = "no page signs in yet"))]
-fn cookie(value: &str, seconds: u64, secure: bool) -> HeaderValue {
-    let (name, more) = if secure { (SECURE, "; Secure") } else { (PLAIN, "") };
-    let text =
-        format!("{name}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{more}");
-    let mut value = HeaderValue::from_str(&text)
-        .unwrap_or_else(|_| unreachable!("tokens and numbers are ASCII"));
-    value.set_sensitive(true);
-    value
+/// The token of a session.
+pub(crate) fn read(headers: &HeaderMap) -> Option<Secret> {
+    Secret::parse(&SESSION.read(headers)?)
 }
 
-/// The token of a session; the secure one, where both are there.
-pub(super) fn read(headers: &HeaderMap) -> Option<Secret> {
-    let given = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-    let pairs: Vec<(&str, &str)> = given
-        .flat_map(|text| text.split(';'))
-        .filter_map(|pair| pair.trim().split_once('='))
-        .collect();
-    let named = |name: &str| pairs.iter().find(|(known, _)| *known == name);
-    Secret::parse(named(SECURE).or_else(|| named(PLAIN))?.1)
+impl Cookie {
+    pub(crate) const fn new(plain: &'static str, secure: &'static str) -> Self {
+        Self { plain, secure }
+    }
+
+    /// The value of `Set-Cookie` for so many seconds; the value is ASCII without marks.
+    pub(crate) fn set(&self, value: &str, seconds: u64, secure: bool) -> HeaderValue {
+        let (name, more) = if secure { (self.secure, "; Secure") } else { (self.plain, "") };
+        let text =
+            format!("{name}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{more}");
+        let mut value = HeaderValue::from_str(&text)
+            .unwrap_or_else(|_| unreachable!("tokens and numbers are ASCII"));
+        value.set_sensitive(true);
+        value
+    }
+
+    /// Its value; that of the secure one, where both are there.
+    pub(crate) fn read(&self, headers: &HeaderMap) -> Option<String> {
+        let given = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+        let pairs: Vec<(&str, &str)> = given
+            .flat_map(|text| text.split(';'))
+            .filter_map(|pair| pair.trim().split_once('='))
+            .collect();
+        let named = |name: &str| pairs.iter().find(|(known, _)| *known == name);
+        Some(named(self.secure).or_else(|| named(self.plain))?.1.to_owned())
+    }
 }
 
 /// Refuses to change anything for a cookie unless the browser says that a page of ours asks (A64).

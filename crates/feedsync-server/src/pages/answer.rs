@@ -8,12 +8,15 @@ use axum::response::{IntoResponse, Response};
 use feedsync_store::Moment;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 
+use crate::access::{Principal, session};
 use crate::answers::SMALL;
 use crate::caching::Caching;
 use crate::call::Call;
 use crate::document::nothing;
 use crate::hub::Hub;
 use crate::pages::assets::{SCRIPT, STYLE};
+use crate::pages::place::Return;
+use crate::pages::proof;
 use crate::problem::Problem;
 use crate::whole::conditional;
 
@@ -32,15 +35,37 @@ pub(super) struct Frame {
     pub(super) root: String,
     pub(super) style: &'static str,
     pub(super) script: &'static str,
+    /// The user who signed in.
+    pub(super) user: Option<String>,
+    /// Whether nobody needs to sign in.
+    pub(super) open: bool,
+    /// Whether there is an account to look after: not with a token that is bound to less.
+    pub(super) account: bool,
+    pub(super) administers: bool,
+    /// What each form carries; empty for those who have no form.
+    pub(super) form: String,
+    /// Where signing in leads back to.
+    pub(super) login: String,
 }
 
 impl Frame {
     pub(super) async fn of(hub: &Hub, call: &Call) -> Result<Self, Problem> {
+        let principal = &call.principal;
+        let root = call.base.path().to_owned();
         Ok(Self {
             hub: hub.endpoint.identity().await?.name.to_string(),
-            root: call.base.path().to_owned(),
             style: &STYLE.name,
             script: &SCRIPT.name,
+            user: principal.user().map(ToString::to_string),
+            open: matches!(principal, Principal::Local),
+            account: principal.is_unbounded(),
+            administers: principal.administers(),
+            form: match principal {
+                Principal::Anonymous => String::new(),
+                _ => proof::token(hub, call),
+            },
+            login: Return::here(&call.uri).login(&root),
+            root,
         })
     }
 }
@@ -62,6 +87,11 @@ pub(super) async fn page(
     };
     for (name, value) in &headers() {
         answer.headers_mut().insert(name, value.clone());
+    }
+    // The cookie of a session that has ended would be looked up again with each page.
+    let anonymous = matches!(call.principal, Principal::Anonymous);
+    if anonymous && session::read(&call.headers).is_some() {
+        answer.headers_mut().append(header::SET_COOKIE, session::end(call.base.is_secure()));
     }
     Ok(answer)
 }
@@ -94,6 +124,14 @@ pub(super) fn headers() -> HeaderMap {
 pub(super) fn see_other(path: &str) -> Result<Response, Problem> {
     let place = HeaderValue::from_str(path).map_err(|_| Problem::internal())?;
     Ok((StatusCode::SEE_OTHER, [(header::LOCATION, place)], nothing()).into_response())
+}
+
+/// A fault as a sentence of a page.
+pub(super) fn sentence(error: impl fmt::Display) -> String {
+    let text = error.to_string();
+    let mut letters = text.chars();
+    let first = letters.next().map(|letter| letter.to_uppercase().to_string()).unwrap_or_default();
+    format!("{first}{}.", letters.as_str())
 }
 
 /// A moment, for programs (`{}`) and for people.

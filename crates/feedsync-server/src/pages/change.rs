@@ -17,8 +17,9 @@ use crate::call::Call;
 use crate::hub::Hub;
 use crate::pages::answer::see_other;
 use crate::pages::collection::{Draft, with_draft};
-use crate::pages::form::{Form, item_page};
+use crate::pages::form::{Form, Posted, item_page};
 use crate::pages::item::{Fields, Refused, found, shown};
+use crate::pages::proof::STALE;
 use crate::pages::seen;
 use crate::problem::Problem;
 
@@ -38,7 +39,10 @@ pub(crate) async fn change(
     call: Call,
     body: Body,
 ) -> Result<Response, Problem> {
-    let form = Form::read(&hub, &call.headers, body).await?;
+    let (form, genuine) = match Posted::read(&hub, &call, body).await? {
+        Posted::Genuine(form) => (form, true),
+        Posted::Foreign(form) => (form, false),
+    };
     let (collection, stored) = match found(&hub, &call).await {
         Ok(found) => found,
         Err(problem) => return gone(&hub, &call, &form, problem).await,
@@ -46,6 +50,7 @@ pub(crate) async fn change(
     let endpoint = &call.endpoint(&hub);
     let change = Change { endpoint, collection: &collection, stored: &stored, form };
     let outcome = match change.form.text("action") {
+        _ if !genuine => Ok(change.stale()),
         "edit" => change.edit().await,
         "delete" => change.set_deleted(true).await,
         "restore" => change.set_deleted(false).await,
@@ -200,6 +205,20 @@ impl Change<'_> {
         let fields = Fields::of(&self.stored.item.winner.payload).failed(MOVED_ON);
         let refused = Refused { edit: Some(fields), ..Refused::default() };
         Outcome::Refused(StatusCode::CONFLICT, refused.into())
+    }
+
+    /// The form was made for another session: it comes back with what was typed.
+    fn stale(&self) -> Outcome {
+        let fields = self.typed().failed(STALE);
+        let refused = match self.form.text("action") {
+            "merge" => Refused { merge: Some(fields), ..Refused::default() },
+            "edit" => Refused { edit: Some(fields), ..Refused::default() },
+            _ => {
+                let fields = Fields::of(&self.stored.item.winner.payload).failed(STALE);
+                Refused { edit: Some(fields), ..Refused::default() }
+            }
+        };
+        Outcome::Refused(StatusCode::FORBIDDEN, refused.into())
     }
 
     fn typed(&self) -> Fields {

@@ -7,20 +7,22 @@ use axum::extract::State;
 use axum::response::Response;
 use feedsync::Creation;
 use feedsync_formats::{ReviseError, Revision, entry};
-use feedsync_store::{Collection, Number, PageLimit, Selection, StoredItem};
+use feedsync_store::{Collection, Number, Role, Selection, StoredItem};
 use http::{Method, StatusCode};
 
 use crate::address::View;
+use crate::audience::Audience;
 use crate::call::Call;
 use crate::hub::Hub;
 use crate::pages::answer::{Frame, Time, page, see_other};
 use crate::pages::content::short;
-use crate::pages::form::{Form, collection_page, item_page};
+use crate::pages::form::{Form, Posted, collection_page, events, item_page};
+use crate::pages::proof::STALE;
 use crate::problem::Problem;
 use crate::query::encoded;
 
 /// Items of a page.
-const PAGE: PageLimit = PageLimit::items(50);
+const PAGE: usize = 50;
 
 #[derive(Template)]
 #[template(path = "collection.html")]
@@ -39,6 +41,10 @@ struct CollectionPage {
     /// The page that follows.
     older: Option<String>,
     draft: Draft,
+    /// Whether whoever looks may make an item.
+    edits: bool,
+    /// Whether they may say who else may.
+    owns: bool,
 }
 
 struct Row {
@@ -87,12 +93,19 @@ pub(crate) async fn create(
     call: Call,
     body: Body,
 ) -> Result<Response, Problem> {
-    let form = Form::read(&hub, &call.headers, body).await?;
+    let posted = Posted::read(&hub, &call, body).await?;
     let collection = call.collection(&hub).await?;
-    let draft = Draft {
+    let typed = |form: &Form| Draft {
         title: form.text("title").trim().to_owned(),
         content: form.lines("content"),
         ..Draft::default()
+    };
+    let draft = match &posted {
+        Posted::Genuine(form) => typed(form),
+        Posted::Foreign(form) => {
+            let draft = Draft { error: STALE.to_owned(), ..typed(form) };
+            return with_draft(&hub, &call, draft, StatusCode::FORBIDDEN).await;
+        }
     };
     if draft.title.is_empty() && draft.content.trim().is_empty() {
         let title_error = "Say something here, or in the content.".to_owned();
@@ -152,27 +165,30 @@ async fn shown(
         conflicted: filter.conflicted,
         containing: Some(filter.containing.clone()).filter(|text| !text.is_empty()),
     };
-    let found = hub.endpoint.store().listing(&collection.name, &selection, PAGE).await?;
+    let audience = Audience::of(&call.principal, &collection)?;
+    let found = audience.listing(&hub.endpoint, &collection.name, selection, PAGE).await?;
     let frame = Frame::of(hub, call).await?;
     let name = &collection.name;
     let address = collection_page(&frame.root, name);
     let row = |stored: &StoredItem| row(&frame.root, &collection, stored);
     let rows = found.items.iter().map(row).collect();
-    let last = found.items.last().filter(|_| found.more).map(|stored| stored.number.get());
-    let older = last.map(|number| format!("{address}{}", filter.query(Some(number))));
+    let older = found.older.map(|number| format!("{address}{}", filter.query(Some(number.get()))));
+    let role = call.principal.role(name);
     let shown = CollectionPage {
         title: collection.title.clone(),
         name: name.to_string(),
         items: collection.live,
         deleted: collection.deleted,
         conflicts: collection.conflicted,
-        events: format!("{}/collections/{name}/events", frame.root),
+        events: events(&frame.root, call, &collection)?,
         feed: call.base.url(&View::Listing.path(name, None)),
         page: address,
         rows,
         older,
         filter,
         draft,
+        edits: role >= Some(Role::Editor),
+        owns: role >= Some(Role::Owner),
         frame,
     };
     let method = if status == StatusCode::OK { Method::GET } else { Method::POST };

@@ -1,14 +1,16 @@
-//! What went wrong, as a page where a page was asked for.
+//! What went wrong, as a page where a page was asked for; and the way to sign in, for a browser that
+//! asks for a page which it does not get without.
 
 use askama::Template;
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use http::header;
+use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 use crate::hub::Hub;
-use crate::pages::answer::{headers, rendered};
+use crate::pages::answer::{headers, rendered, see_other};
 use crate::pages::assets::STYLE;
+use crate::pages::place::Return;
 use crate::problem::Described;
 
 #[derive(Template)]
@@ -19,12 +21,17 @@ struct FailurePage {
     status: u16,
     title: &'static str,
     detail: String,
+    /// Where signing in would help, and where nothing was read that somebody typed.
+    login: Option<String>,
 }
 
 /// Turns the problems of pages into pages; their status and other headers stay.
 pub(crate) async fn shown(State(hub): State<Hub>, request: Request, next: Next) -> Response {
     let path = request.uri().path();
     let for_people = path == "/" || path == "/pages" || path.starts_with("/pages/");
+    let asks = request.method().is_safe();
+    let place = Return::here(request.uri());
+    let browses = is_browser(request.headers());
     let response = next.run(request).await;
     let Some(Described { title, detail }) = response.extensions().get().cloned() else {
         return response;
@@ -34,7 +41,14 @@ pub(crate) async fn shown(State(hub): State<Hub>, request: Request, next: Next) 
     }
     let root = hub.config.public_base.as_ref().map_or(String::new(), |base| base.path().to_owned());
     let status = response.status();
-    let page = FailurePage { root, style: &STYLE.name, status: status.as_u16(), title, detail };
+    let login = place.login(&root);
+    let unknown = status == StatusCode::UNAUTHORIZED;
+    if unknown && asks && browses {
+        return led(&login);
+    }
+    let login = unknown.then_some(login);
+    let page =
+        FailurePage { root, style: &STYLE.name, status: status.as_u16(), title, detail, login };
     let text = match rendered(&page) {
         Ok(text) => text,
         Err(problem) => return problem.into_response(),
@@ -47,4 +61,25 @@ pub(crate) async fn shown(State(hub): State<Hub>, request: Request, next: Next) 
         }
     }
     shown
+}
+
+/// To the page that signs in. Caches are told that others are answered otherwise.
+fn led(login: &str) -> Response {
+    let mut answer = see_other(login).unwrap_or_else(IntoResponse::into_response);
+    let headers = answer.headers_mut();
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(header::VARY, HeaderValue::from_static("Accept, Authorization, Cookie"));
+    answer
+}
+
+/// Whether a browser asks that has signed in by no other means: it names HTML, which programs that
+/// take anything do not.
+fn is_browser(headers: &HeaderMap) -> bool {
+    let accepts = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    let mut ranges = accepts.flat_map(|text| text.split(','));
+    let html = ranges.any(|range| {
+        let essence = range.split(';').next().unwrap_or_default().trim();
+        essence.eq_ignore_ascii_case("text/html")
+    });
+    html && !headers.contains_key(header::AUTHORIZATION)
 }

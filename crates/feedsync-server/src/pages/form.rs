@@ -2,11 +2,14 @@
 
 use axum::body::Body;
 use feedsync::ItemId;
-use feedsync_store::CollectionName;
+use feedsync_store::{Collection, CollectionName};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
+use crate::audience::Audience;
 use crate::body;
+use crate::call::Call;
 use crate::hub::Hub;
+use crate::pages::proof;
 use crate::problem::Problem;
 use crate::query::{Query, encoded};
 
@@ -15,9 +18,32 @@ const KIND: &str = "application/x-www-form-urlencoded";
 /// The fields of a form.
 pub(super) struct Form(Query);
 
-impl Form {
+/// A form that came, and whether its browser was given it.
+pub(super) enum Posted {
+    Genuine(Form),
+    /// It may only be shown again.
+    Foreign(Form),
+}
+
+impl Posted {
     /// Reads a form that a page of ours posted.
-    pub(super) async fn read(hub: &Hub, headers: &HeaderMap, body: Body) -> Result<Self, Problem> {
+    pub(super) async fn read(hub: &Hub, call: &Call, body: Body) -> Result<Self, Problem> {
+        let form = Form::parse(hub, &call.headers, body).await?;
+        let genuine = proof::is_genuine(hub, call, form.text("form"));
+        Ok(if genuine { Self::Genuine(form) } else { Self::Foreign(form) })
+    }
+}
+
+impl Form {
+    /// Reads a form whose fields need not come back if it is refused.
+    pub(super) async fn read(hub: &Hub, call: &Call, body: Body) -> Result<Self, Problem> {
+        match Posted::read(hub, call, body).await? {
+            Posted::Genuine(form) => Ok(form),
+            Posted::Foreign(_) => Err(proof::refused()),
+        }
+    }
+
+    async fn parse(hub: &Hub, headers: &HeaderMap, body: Body) -> Result<Self, Problem> {
         let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         let essence = kind.unwrap_or_default().split(';').next().unwrap_or_default().trim();
         if !essence.eq_ignore_ascii_case(KIND) {
@@ -59,6 +85,13 @@ pub(super) fn typed(text: &str) -> String {
 /// The address of a collection's page.
 pub(super) fn collection_page(root: &str, collection: &CollectionName) -> String {
     format!("{root}/pages/collections/{collection}")
+}
+
+/// The address of a collection's events; empty for those who may not follow it.
+pub(super) fn events(root: &str, call: &Call, collection: &Collection) -> Result<String, Problem> {
+    let follows = Audience::of(&call.principal, collection)? == Audience::All;
+    let address = || format!("{root}/collections/{}/events", collection.name);
+    Ok(if follows { address() } else { String::new() })
 }
 
 /// The address of an item's page.

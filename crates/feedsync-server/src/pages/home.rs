@@ -11,7 +11,7 @@ use crate::call::Call;
 use crate::hub::Hub;
 use crate::index::readable;
 use crate::pages::answer::{Frame, Time, page};
-use crate::pages::form::collection_page;
+use crate::pages::form::{collection_page, events};
 use crate::problem::Problem;
 
 /// Collections whose changes the page follows at once; a browser has six connections to a host.
@@ -55,11 +55,10 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     };
     let rows = collections.iter().map(row).collect();
     collections.sort_by_key(|collection| std::cmp::Reverse(collection.edited));
-    let events: Vec<_> = collections
-        .iter()
-        .take(FOLLOWED)
-        .map(|collection| format!("{}/collections/{}/events", frame.root, collection.name))
-        .collect();
+    let events: Result<Vec<_>, _> =
+        collections.iter().map(|collection| events(&frame.root, &call, collection)).collect();
+    let events = events?.into_iter().filter(|address| !address.is_empty()).take(FOLLOWED);
+    let events: Vec<_> = events.collect();
     let home = HomePage { frame, rows, events: events.join(" ") };
     page(&hub, &call, &Method::GET, StatusCode::OK, home).await
 }

@@ -8,14 +8,16 @@ use axum::extract::State;
 use axum::response::Response;
 use feedsync::{Base, ItemId, Payload};
 use feedsync_formats::{ContentType, Entry, entry};
-use feedsync_store::{Collection, StoredItem};
+use feedsync_store::{Collection, Role, StoredItem};
 use http::{Method, StatusCode};
 
+use crate::audience::Audience;
 use crate::call::Call;
 use crate::hub::Hub;
+use crate::members::none;
 use crate::pages::answer::{Frame, Time, page};
 use crate::pages::content::{Shown, short, web};
-use crate::pages::form::{collection_page, item_page, typed};
+use crate::pages::form::{collection_page, events, item_page, typed};
 use crate::pages::graph::Graph;
 use crate::pages::seen;
 use crate::pages::versions::{Pair, Signed, author};
@@ -50,6 +52,8 @@ struct ItemPage {
     graph: Graph,
     seen: String,
     base: String,
+    /// Whether whoever looks may change it.
+    edits: bool,
     said: &'static str,
     edit: Fields,
     merge: Fields,
@@ -130,8 +134,10 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
 pub(super) async fn found(hub: &Hub, call: &Call) -> Result<(Collection, StoredItem), Problem> {
     let collection = call.collection(hub).await?;
     let id =
-        ItemId::new(call.segment("item")).map_err(|error| Problem::not_found(error.to_string()))?;
+        ItemId::new(call.segment("id")).map_err(|error| Problem::not_found(error.to_string()))?;
     let stored = hub.endpoint.item(&collection.name, &id).await?;
+    let audience = Audience::of(&call.principal, &collection)?;
+    let stored = audience.sees(stored).ok_or_else(|| none(&id))?;
     Ok((collection, stored))
 }
 
@@ -157,7 +163,7 @@ pub(super) async fn shown(
         collection: collection.title.clone(),
         collection_page: collection_page(&frame.root, name),
         page: item_page(&frame.root, name, &item.id),
-        events: format!("{}/collections/{name}/events", frame.root),
+        events: events(&frame.root, call, collection)?,
         id: item.id.to_string(),
         heading: short(&entry.heading().unwrap_or_default(), 200),
         deleted: winner.deleted,
@@ -170,6 +176,7 @@ pub(super) async fn shown(
         graph: Graph::of(item),
         seen: seen::versions(item),
         base: seen::written(&Base::from(winner)),
+        edits: call.principal.role(name) >= Some(Role::Editor),
         said: said(call.query.text("said")),
         edit: refused.edit.unwrap_or_else(|| Fields::of(&winner.payload)),
         merge: refused.merge.unwrap_or_else(|| Fields::of(&winner.payload)),

@@ -3,4 +3,4 @@
 mod drafts;
 mod matrix;
 mod signing_in;
-mod world;
+pub(crate) mod world;

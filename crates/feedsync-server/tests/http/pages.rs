@@ -5,15 +5,11 @@ use feedsync::{Edit, ItemId};
 use feedsync_formats::entry;
 use http::{Method, Response, StatusCode};
 
-use crate::hub::{TestHub, add, bytes, create, delete, edit, hub, notes, payload, request, text};
+use crate::hub::{TestHub, add, create, delete, edit, hub, notes, payload, request, text};
+use crate::visitor::{self, Visitor, html};
 
 const LIST: &str = "/pages/collections/notes";
 const ITEM: &str = "/pages/collections/notes/items/a";
-
-async fn html(response: Response<Body>) -> String {
-    assert_eq!(text(&response, "content-type"), "text/html; charset=utf-8");
-    String::from_utf8(bytes(response).await.to_vec()).unwrap()
-}
 
 async fn page(hub: &TestHub, path: &str) -> String {
     let response = hub.get(path).await;
@@ -22,22 +18,12 @@ async fn page(hub: &TestHub, path: &str) -> String {
 }
 
 async fn post(hub: &TestHub, path: &str, fields: &[(&str, &str)]) -> Response<Body> {
-    let encoded =
-        |text: &str| -> String { text.bytes().map(|byte| format!("%{byte:02X}")).collect() };
-    let pairs: Vec<_> =
-        fields.iter().map(|(name, value)| format!("{name}={}", encoded(value))).collect();
-    let headers = [
-        ("content-type", "application/x-www-form-urlencoded"),
-        ("origin", "http://localhost:4287"),
-    ];
-    hub.send(request(Method::POST, path, &headers, pairs.join("&").into())).await
+    Visitor::new(&hub.router).post(path, fields).await
 }
 
 /// The value of the first hidden field of a name.
 fn hidden(page: &str, name: &str) -> String {
-    let begin = format!("name=\"{name}\" value=\"");
-    let (_, rest) = page.split_once(&begin).unwrap_or_else(|| panic!("no {name} in {page}"));
-    rest.split_once('"').unwrap().0.replace("&#39;", "'").replace("&#38;", "&")
+    visitor::hidden(page, name).unwrap_or_else(|| panic!("no {name} in {page}"))
 }
 
 async fn item(hub: &TestHub) -> feedsync::Item<feedsync::Payload> {
@@ -70,7 +56,19 @@ fn goes_to(response: &Response<Body>, place: &str) {
 async fn every_page_is_html_under_a_strict_policy_and_names_its_files_for_ever() {
     let hub = hub().await;
     conflicted(&hub).await;
-    for path in ["/", LIST, ITEM, "/pages/remotes", "/pages/none", "/pages/collections/none"] {
+    for path in [
+        "/",
+        LIST,
+        ITEM,
+        "/pages/collections/notes/people",
+        "/pages/remotes",
+        "/pages/login",
+        "/pages/account",
+        "/pages/users",
+        "/pages/limits",
+        "/pages/none",
+        "/pages/collections/none",
+    ] {
         let response = hub.get(path).await;
         let policy = text(&response, "content-security-policy").to_owned();
         for rule in [

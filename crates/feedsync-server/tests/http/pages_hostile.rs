@@ -1,28 +1,25 @@
 //! Markup in every text that others send, on every page that shows it: it stays text.
+//!
+//! The pages are those of the route table, each read as a browser reads it.
 
 use feedsync::{
     By, Edit, Format, History, Item, ItemId, Payload, Sequence, Update, Updates, Version,
 };
-use feedsync_endpoint::Source;
-use feedsync_store::{CollectionName, NewCollection, NewRemote};
-use http::StatusCode;
+use feedsync_endpoint::{NewToken, Settings, Source};
+use feedsync_server::{Config, rights, router};
+use feedsync_store::{Grant, NewCollection, NewRemote, Role, Scope, TokenKind};
+use http::{Method, StatusCode};
 
-use crate::hub::{TestHub, bytes, hub};
+use crate::access::world::{World, collection, user};
+use crate::browsing::{faults, words};
+use crate::hub::{bytes, text};
+use crate::visitor::{Visitor, html};
 
-const SCRIPT: &str = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>";
+const SCRIPT: &str = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>\
+                      </title></textarea></style></select><svg/onload=alert(1)><iframe srcdoc=x>\
+                      <a href=javascript:alert(1)>x</a><base href=//example.org>";
 
-/// What must not stand on a page: each would be markup that somebody else wrote.
-const HARM: [&str; 9] = [
-    "<script>alert",
-    "<img src=x",
-    "onerror=alert(1)>",
-    "href=\"javascript:",
-    "href='javascript:",
-    "<svg/onload",
-    "<iframe",
-    "<svg><",
-    "</textarea><",
-];
+const PASSWORD: &str = "correct horse";
 
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
@@ -37,44 +34,46 @@ fn hostile(kind: &str, content: &str) -> Payload {
         "<entry xmlns=\"http://www.w3.org/2005/Atom\"><id>{text}</id>{title}{summary}\
          <updated>2026-11-20T10:00:00Z</updated>\
          <author>{name}<email>{text}</email><uri>javascript:alert(1)</uri></author>\
-         <category term=\"{text}\" label=\"{text}\" scheme=\"{text}\"/>\
-         <link rel=\"{text}\" href=\"javascript:alert(1)\" title=\"{text}\"/>\
+         <contributor>{name}</contributor><rights type=\"html\">{text}</rights>\
+         <category term=\"{text}\" label=\"{text}\" scheme=\"{text}\"/><category term=\"{text}\"/>\
+         <link rel=\"{text}\" href=\"javascript:alert(1)\" title=\"{text}\" type=\"{text}\"/>\
+         <link href=\"JaVaScRiPt:alert(1)\"/><link href=\" javascript:alert(1)\"/>\
+         <link href=\"data:text/html,x\"/><link href=\"//example.org/\"/>\
          <link href=\"{text}\"/><link href=\"https://example.org/{text}\"/>\
-         <content type=\"{kind}\">{content}</content></entry>",
+         <fs:blob xmlns:fs=\"urn:feedsync:1\" name=\"{text}\" type=\"image/png\" length=\"3\" \
+         sha-256=\"{digest}\"/><content type=\"{kind}\">{content}</content></entry>",
         title = construct("title"),
         summary = construct("summary"),
         name = plain("name"),
+        digest = "0a".repeat(32),
     );
     Payload::new(Format::Atom, payload)
 }
 
-fn contents() -> Vec<(&'static str, String)> {
-    let svg = "<svg/onload=alert(1)><iframe srcdoc=x></iframe></textarea><p>";
-    vec![
-        ("text", escaped(&format!("{SCRIPT}{svg}"))),
-        ("html", escaped(&format!("{SCRIPT}{svg}<a href='javascript:alert(1)'>x</a>"))),
+fn contents() -> Vec<(String, String)> {
+    let mutation = "<math><mtext><table><mglyph><style><!--</style><img title=\"--&gt;&lt;img src=1 \
+                    onerror=alert(1)&gt;\"><noscript><p title='</noscript><script>alert(1)</script>'>";
+    [
+        ("text", escaped(SCRIPT)),
+        ("html", escaped(&format!("{SCRIPT}<p>words</p><a href='java\nscript:alert(1)'>x</a>"))),
+        ("html", escaped(&format!("<p>words</p>{mutation}"))),
         (
             "xhtml",
-            "<div xmlns=\"http://www.w3.org/1999/xhtml\"><script>alert(1)</script>\
-             <img src=\"x\" onerror=\"alert(1)\"/><a href=\"javascript:alert(1)\">x</a></div>"
+            "<div xmlns=\"http://www.w3.org/1999/xhtml\"><script>alert(1)</script><p>words</p>\
+             <img src=\"x\" onerror=\"alert(1)\"/><a href=\"javascript:alert(1)\">x</a>\
+             <svg xmlns=\"http://www.w3.org/2000/svg\" onload=\"alert(1)\"/></div>"
                 .to_owned(),
         ),
         (
             "image/svg+xml",
             "<svg xmlns=\"http://www.w3.org/2000/svg\"><script>alert(1)</script></svg>".to_owned(),
         ),
-        ("text/csv", escaped(&format!("{SCRIPT}{svg},another"))),
+        ("text/csv", escaped(&format!("{SCRIPT},another"))),
+        (&escaped(SCRIPT), escaped(SCRIPT)),
+        (&escaped(&format!("image/{SCRIPT}")), "YWJj".to_owned()),
     ]
-}
-
-async fn clean(hub: &TestHub, path: &str) -> String {
-    let response = hub.get(path).await;
-    assert_eq!(response.status(), StatusCode::OK, "{path}");
-    let page = String::from_utf8(bytes(response).await.to_vec()).unwrap();
-    for harm in HARM {
-        assert!(!page.contains(harm), "{harm} on {path}: {page}");
-    }
-    page
+    .map(|(kind, content)| (kind.to_owned(), content))
+    .to_vec()
 }
 
 /// A version as a stranger may sign it.
@@ -93,70 +92,175 @@ fn version(by: &str, sequence: u32, payload: Payload) -> Version<Payload> {
     }
 }
 
-#[tokio::test]
-async fn what_others_wrote_is_text_on_every_page() {
-    let hub = hub().await;
-    let name = CollectionName::new("hostile").unwrap();
-    let new = NewCollection {
-        name: name.clone(),
-        title: SCRIPT.to_owned(),
-        format: Format::Atom,
-        settings: Default::default(),
-    };
-    hub.endpoint.store().create_collection(new).await.unwrap();
+/// A hub with a collection in which everything is hostile; the ids of its items.
+async fn world() -> (World, Vec<ItemId>) {
+    let mut world = World::in_memory().await;
+    world.password("root", PASSWORD).await;
+    let name = collection("hostile");
+    let mut settings = Default::default();
+    Settings { public: true, ..Settings::default() }.write(&mut settings);
+    let format = Format::Atom;
+    let new = NewCollection { name: name.clone(), title: SCRIPT.to_owned(), format, settings };
+    let store = world.endpoint.store();
+    store.create_collection(new).await.unwrap();
     let remote = NewRemote {
         collection: name.clone(),
         name: Some(SCRIPT.to_owned()),
         url: format!("javascript:alert(1)//{SCRIPT}"),
     };
-    let mut remote = hub.endpoint.store().add_remote(remote).await.unwrap();
+    let mut remote = store.add_remote(remote).await.unwrap();
     remote.state.failures = 2;
     remote.state.failure = Some(SCRIPT.to_owned());
-    hub.endpoint.store().change_remote(remote).await.unwrap();
+    store.change_remote(remote).await.unwrap();
+    for kind in [TokenKind::Access, TokenKind::Session] {
+        let (user, label) = (user("root"), SCRIPT.to_owned());
+        let new = NewToken { user, kind, label, scope: Scope::default(), expires: None };
+        world.endpoint.issue_token(new).await.unwrap();
+    }
+    let grant = Grant { user: user("rita"), collection: name.clone(), role: Role::Reader };
+    world.endpoint.grant(grant).await.unwrap();
 
     let mut items = Vec::new();
-    for (number, (kind, content)) in contents().into_iter().enumerate() {
-        let other = contents()[(number + 1) % contents().len()].clone();
+    let contents = contents();
+    for (number, (kind, content)) in contents.iter().enumerate() {
+        let other = &contents[(number + 1) % contents.len()];
         items.push(Item {
             id: ItemId::new(&format!("'onclick=alert(1)//;{number}")).unwrap(),
-            winner: version("'onerror=alert(1)//", 2, hostile(kind, &content)),
-            conflicts: vec![version("');alert(1)//", 1, hostile(other.0, &other.1))],
+            winner: version("'onerror=alert(1)//", 2, hostile(kind, content)),
+            conflicts: vec![version("');alert(1)//", 1, hostile(&other.0, &other.1))],
         });
     }
     let ids: Vec<_> = items.iter().map(|item| item.id.clone()).collect();
-    let report = hub.endpoint.incorporate(&name, Source::Offered, items, None).await.unwrap();
+    let report = world.endpoint.incorporate(&name, Source::Offered, items, None).await.unwrap();
     assert_eq!(report.collection.live, ids.len() as u64);
+    // Nobody waits for a turn here.
+    let limits = feedsync_server::Limits { client_requests: 0, ..Default::default() };
+    world.router = router(world.endpoint.clone(), Config { limits, ..Config::default() });
+    (world, ids)
+}
 
-    let home = clean(&hub, "/").await;
-    assert!(home.contains("&#60;script&#62;alert(1)"), "{home}");
-    clean(&hub, "/pages/remotes").await;
-    clean(&hub, "/pages/collections/hostile").await;
-    clean(&hub, "/pages/collections/hostile?conflicts=1&q=alert").await;
-    let query =
-        "%3Cscript%3Ealert(1)%3C/script%3E%22%27%3E%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E";
-    let list = clean(&hub, &format!("/pages/collections/hostile?q={query}")).await;
-    assert!(list.contains("&#60;script&#62;"));
-    for id in ids {
-        let path = format!("/pages/collections/hostile/items/{}", id.as_str().replace('/', "%2F"));
-        let page = clean(&hub, &path).await;
-        assert!(page.contains("&#60;script&#62;alert(1)"), "{page}");
-        assert!(!page.contains("'onclick=") && !page.contains("'onerror="), "{page}");
-        assert!(page.contains("<del>") || page.contains("<ins>"), "nothing differs: {page}");
-        clean(&hub, &format!("{path}?said={query}")).await;
-        let edit = Edit::delete();
-        hub.endpoint.edit(&name, &id, None, edit).await.unwrap();
-        clean(&hub, &path).await;
+/// The pages of the route table that take a method, with all that can stand in their paths.
+fn pages(method: &Method, ids: &[ItemId]) -> Vec<String> {
+    let mut pages = Vec::new();
+    for (path, takes, _) in rights() {
+        let shown = path == "/" || path.starts_with("/pages/") && path != "/pages/assets/{name}";
+        if takes != *method || !shown {
+            continue;
+        }
+        let path = path.replace("{collection}", "hostile");
+        match path.contains("{id}") {
+            true => pages.extend(
+                ids.iter().map(|id| path.replace("{id}", &id.as_str().replace('/', "%2F"))),
+            ),
+            false => pages.push(path),
+        }
     }
-    clean(&hub, "/pages/collections/hostile?deleted=1").await;
+    assert!(pages.iter().all(|path| !path.contains('{')), "{pages:?}");
+    pages
+}
+
+/// What stands in addresses.
+fn encoded(text: &str) -> String {
+    text.bytes().map(|byte| format!("%{byte:02X}")).collect()
+}
+
+fn check(place: &str, page: &str) {
+    assert_eq!(faults(page), Vec::<String>::new(), "{place}: {page}");
+}
+
+#[tokio::test]
+async fn what_others_wrote_is_text_on_every_page() {
+    let (world, ids) = world().await;
+    let root = Visitor::signed_in(&world.router, "root", PASSWORD).await;
+    let nobody = Visitor::new(&world.router);
+    let attack = encoded(SCRIPT);
+    let mut quoted = 0;
+    let mut checked = 0;
+    for path in pages(&Method::GET, &ids) {
+        for query in ["", "q", "said", "to", "conflicts=1&q", "deleted=1&q"] {
+            let address = match query {
+                "" => path.clone(),
+                query => format!("{path}?{query}={attack}"),
+            };
+            let page = root.page(&address).await;
+            check(&address, &page);
+            quoted += usize::from(words(&page).contains("<script>alert(1)</script>"));
+            checked += 1;
+            let open = nobody.get(&address).await;
+            if open.status() == StatusCode::OK {
+                check(&address, &html(open).await);
+            } else {
+                let led = text(&open, "location").to_owned();
+                assert!(led.starts_with("/pages/login"), "{address}: {led}");
+            }
+        }
+    }
+    assert!(checked >= 6 * (8 + ids.len()), "{checked}");
+    assert!(quoted >= 6 * (4 + ids.len()), "what is hostile is shown, as text: {quoted}");
+    let name = collection("hostile");
+    for id in &ids {
+        world.endpoint.edit(&name, id, None, Edit::delete()).await.unwrap();
+    }
+    for path in pages(&Method::GET, &ids) {
+        check(&path, &root.page(&path).await);
+        check(&path, &root.page(&format!("{path}?deleted=1")).await);
+    }
+}
+
+#[tokio::test]
+async fn what_comes_back_from_a_form_is_text() {
+    let (world, ids) = world().await;
+    let root = Visitor::signed_in(&world.router, "root", PASSWORD).await;
+    let form = root.form("/pages/users").await;
+    let mut came_back = 0;
+    for path in pages(&Method::POST, &ids[..2]) {
+        if path == "/pages/logout" {
+            continue;
+        }
+        let actions = [
+            "add", "remove", "password", "promote", "token", "revoke", "grant", "edit", "merge",
+            "delete", "take", SCRIPT,
+        ];
+        for (action, form) in actions.iter().flat_map(|action| [(action, &*form), (action, "x")]) {
+            let mut fields = vec![("action", *action), ("form", form)];
+            for name in
+                ["title", "content", "kind", "base", "seen", "place", "name", "user", "role"]
+            {
+                fields.push((name, SCRIPT));
+            }
+            for name in ["label", "collection", "expires", "to", "current", "new", "token"] {
+                fields.push((name, SCRIPT));
+            }
+            let answer = root.send(&path, &fields).await;
+            if answer.status() == StatusCode::SEE_OTHER {
+                assert!(text(&answer, "location").starts_with("/pages/collections/hostile/"));
+                continue;
+            }
+            assert!(answer.status().is_client_error(), "{path} {action}: {}", answer.status());
+            let page = html(answer).await;
+            check(&format!("{path} {action}"), &page);
+            came_back += usize::from(words(&page).contains("<script>alert(1)</script>"));
+        }
+    }
+    assert!(came_back > 20, "{came_back}");
+}
+
+#[tokio::test]
+async fn what_is_told_of_an_address_that_is_none_is_text() {
+    let (world, _) = world().await;
+    let root = Visitor::signed_in(&world.router, "root", PASSWORD).await;
+    let attack = encoded(SCRIPT);
     for path in [
-        "/pages/%3Cscript%3Ealert(1)",
-        "/pages/collections/%3Cimg%20src=x%3E",
-        "/pages/collections/hostile/items/%3Csvg%3E%3Ca",
-        "/pages/collections/hostile?before=%3Ciframe",
+        format!("/pages/{attack}"),
+        format!("/pages/collections/{attack}"),
+        format!("/pages/collections/{attack}/people"),
+        format!("/pages/collections/hostile/items/{attack}"),
+        format!("/pages/collections/hostile?before={attack}"),
+        format!("/pages/collections/hostile?{attack}=1&{attack}=2"),
     ] {
-        let response = hub.get(path).await;
+        let response = root.get(&path).await;
         assert!(response.status().is_client_error(), "{path}");
         let page = String::from_utf8(bytes(response).await.to_vec()).unwrap();
-        assert!(HARM.iter().all(|harm| !page.contains(harm)), "{path}: {page}");
+        check(&path, &page);
     }
 }

@@ -29,6 +29,11 @@ async fn every_route_answers_its_methods_and_names_them() {
         ("/pages/remotes".to_owned(), "GET, HEAD, OPTIONS"),
         ("/pages/collections/notes".to_owned(), "GET, HEAD, OPTIONS, POST"),
         ("/pages/collections/notes/items/a".to_owned(), "GET, HEAD, OPTIONS, POST"),
+        ("/pages/collections/notes/people".to_owned(), "GET, HEAD, OPTIONS, POST"),
+        ("/pages/login".to_owned(), "GET, HEAD, OPTIONS, POST"),
+        ("/pages/account".to_owned(), "GET, HEAD, OPTIONS, POST"),
+        ("/pages/users".to_owned(), "GET, HEAD, OPTIONS, POST"),
+        ("/pages/limits".to_owned(), "GET, HEAD, OPTIONS"),
         (blob, "GET, HEAD, OPTIONS, PUT"),
     ];
     for suffix in ["", ".atom", ".rss", ".opml", ".json", ".xml"] {
@@ -44,11 +49,14 @@ async fn every_route_answers_its_methods_and_names_them() {
         assert_eq!(text(&options, "allow"), *allow, "{path}");
         assert_eq!(text(&options, "content-length"), "", "{path}");
 
-        let get = hub.get(path).await;
+        // Pages are made for one browser.
+        let form = format!("feedsync-form={}", "0a".repeat(32));
+        let browser = [("cookie", &*form)];
+        let get = hub.call(Method::GET, path, &browser).await;
         assert_eq!(get.status(), StatusCode::OK, "{path}");
         assert_eq!(text(&get, "x-content-type-options"), "nosniff", "{path}");
 
-        let head = hub.call(Method::HEAD, path, &[]).await;
+        let head = hub.call(Method::HEAD, path, &browser).await;
         assert_eq!(head.status(), StatusCode::OK, "{path}");
         let without_length = |response: &http::Response<Body>| {
             let mut headers = response.headers().clone();

@@ -25,8 +25,8 @@ enum Is {
     Nobody,
     /// Nobody, who sends something that was or looks like credentials.
     Refused,
-    /// Signed in, with a role in all collections, or none.
-    Known { role: Option<Role>, administers: bool, creates: bool },
+    /// Signed in, with a role in all collections, or none, and perhaps by a token with bounds.
+    Known { role: Option<Role>, administers: bool, bounded: bool },
 }
 
 /// What is answered.
@@ -39,7 +39,8 @@ enum Verdict {
 }
 
 async fn callers(world: &World) -> Vec<Caller> {
-    let known = |role, administers, creates| Is::Known { role, administers, creates };
+    let known = |role, administers| Is::Known { role, administers, bounded: false };
+    let bounded = |role| Is::Known { role, administers: false, bounded: true };
     let scoped = |role, only: Option<&str>| Scope { role, collection: only.map(collection) };
     let all = Scope::default();
     let owner = Some(Role::Owner);
@@ -76,25 +77,20 @@ async fn callers(world: &World) -> Vec<Caller> {
         callers.push(Caller { name, authorization: Some(bearer(&token)), is: Is::Refused });
     }
     for (name, of, scope, is) in [
-        ("no role", "nora", all.clone(), known(None, false, true)),
-        ("reader", "rita", all.clone(), known(Some(Role::Reader), false, true)),
-        ("editor", "eddy", all.clone(), known(Some(Role::Editor), false, true)),
-        ("owner", "owen", all.clone(), known(owner, false, true)),
-        ("administrator", "root", all, known(owner, true, true)),
-        (
-            "owner, to read",
-            "owen",
-            scoped(Some(Role::Reader), None),
-            known(Some(Role::Reader), false, false),
-        ),
+        ("no role", "nora", all.clone(), known(None, false)),
+        ("reader", "rita", all.clone(), known(Some(Role::Reader), false)),
+        ("editor", "eddy", all.clone(), known(Some(Role::Editor), false)),
+        ("owner", "owen", all.clone(), known(owner, false)),
+        ("administrator", "root", all, known(owner, true)),
+        ("owner, to read", "owen", scoped(Some(Role::Reader), None), bounded(Some(Role::Reader))),
         (
             "administrator, to edit",
             "root",
             scoped(Some(Role::Editor), None),
-            known(Some(Role::Editor), false, false),
+            bounded(Some(Role::Editor)),
         ),
-        ("owner, elsewhere", "owen", scoped(None, Some("else")), known(None, false, false)),
-        ("administrator, elsewhere", "root", scoped(None, Some("else")), known(None, false, false)),
+        ("owner, elsewhere", "owen", scoped(None, Some("else")), bounded(None)),
+        ("administrator, elsewhere", "root", scoped(None, Some("else")), bounded(None)),
     ] {
         let token = world.token(of, TokenKind::Access, scope).await;
         callers.push(Caller { name, authorization: Some(bearer(&token)), is });
@@ -116,6 +112,10 @@ fn expected(right: Right, is: Is, public: bool, drafts: bool) -> Verdict {
         Right::SignedIn if is == Is::Nobody => return SignIn,
         Right::SignedIn => return Allowed,
         Right::Administer => return if administers { Allowed } else { refused(is, Forbidden) },
+        Right::Account => {
+            let whole = matches!(is, Is::Known { bounded: false, .. });
+            return if whole { Allowed } else { refused(is, Forbidden) };
+        }
         Right::Create if role < Some(Role::Owner) => return refused(is, Forbidden),
         Right::Read => Role::Reader,
         Right::Follow if drafts => Role::Editor,
@@ -138,10 +138,13 @@ fn refused(is: Is, known: Verdict) -> Verdict {
 
 /// What a caller must be answered by a route that decides for itself; `notes` alone names the blob.
 fn decided(path: &str, method: &Method, is: Is) -> Verdict {
-    let lists = ["/", "/collections", "/service", "/pages/remotes"];
+    // Lists hold what the caller may see; who is signed out may sign in, and out again.
+    let lists = ["/", "/collections", "/service", "/pages/remotes", "/pages/limits"];
+    let sessions = ["/pages/login", "/pages/logout"];
     match (path, method.as_str()) {
         (_, _) if is == Is::Refused => Verdict::SignIn,
         (path, "GET") if lists.contains(&path) => Verdict::Allowed,
+        (path, "GET" | "POST") if sessions.contains(&path) => Verdict::Allowed,
         ("/blobs/{sha256}", "GET") => expected(Right::Read, is, false, false),
         ("/metrics", "GET") => expected(Right::Administer, is, false, false),
         (path, method) => panic!("say here what {method} {path} must answer to whom"),
@@ -154,7 +157,6 @@ fn filled(path: &str, target: &str, world: &World) -> String {
         .replace("{collection}", target)
         .replace("{sha256}", &world.blob.to_string())
         .replace("{id}", "a")
-        .replace("{item}", "a")
         .replace("{name}", "n");
     assert!(!filled.contains('{'), "say here what stands in {path}");
     filled
@@ -165,7 +167,7 @@ async fn verdict(response: Response<Body>, target: &str) -> Verdict {
     let status = response.status().as_u16();
     let challenges = response.headers().get_all("www-authenticate").iter().count();
     let told = match status {
-        401 | 403 | 404 => String::from_utf8(bytes(response).await.to_vec()).unwrap(),
+        403 | 404 => String::from_utf8(bytes(response).await.to_vec()).unwrap(),
         _ => String::new(),
     };
     match status {
@@ -242,8 +244,8 @@ async fn making(world: &World, callers: &[Caller]) {
     for (number, caller) in callers.iter().enumerate() {
         let expected = match caller.is {
             Is::Nobody | Is::Refused => Verdict::SignIn,
-            Is::Known { creates: true, .. } => Verdict::Allowed,
-            Is::Known { creates: false, .. } => Verdict::Forbidden,
+            Is::Known { bounded: false, .. } => Verdict::Allowed,
+            Is::Known { bounded: true, .. } => Verdict::Forbidden,
         };
         let address = format!("/collections/new-{number}");
         let mut headers = vec![("if-match", "\"none\"")];

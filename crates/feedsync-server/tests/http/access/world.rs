@@ -17,38 +17,38 @@ use tower::ServiceExt as _;
 
 use crate::hub::request;
 
-pub(super) struct World {
-    pub(super) endpoint: Endpoint,
-    pub(super) router: Router,
+pub(crate) struct World {
+    pub(crate) endpoint: Endpoint,
+    pub(crate) router: Router,
     /// A blob that an item of `notes` alone names.
-    pub(super) blob: Digest,
+    pub(crate) blob: Digest,
 }
 
-pub(super) fn user(name: &str) -> UserName {
+pub(crate) fn user(name: &str) -> UserName {
     UserName::new(name).unwrap()
 }
 
-pub(super) fn collection(name: &str) -> CollectionName {
+pub(crate) fn collection(name: &str) -> CollectionName {
     CollectionName::new(name).unwrap()
 }
 
-pub(super) fn bearer(token: &str) -> String {
+pub(crate) fn bearer(token: &str) -> String {
     format!("Bearer {token}")
 }
 
 /// `Basic` of a user and a password.
-pub(super) fn basic(user: &str, password: &str) -> String {
+pub(crate) fn basic(user: &str, password: &str) -> String {
     use base64::Engine as _;
     let pair = base64::engine::general_purpose::STANDARD.encode(format!("{user}:{password}"));
     format!("Basic {pair}")
 }
 
 impl World {
-    pub(super) async fn in_memory() -> Self {
+    pub(crate) async fn in_memory() -> Self {
         Self::over(crate::hub::endpoint("hub")).await
     }
 
-    pub(super) async fn in_database(directory: &Path) -> Self {
+    pub(crate) async fn in_database(directory: &Path) -> Self {
         let environment = Arc::new(SystemEnvironment);
         let name = EndpointName::new("hub").unwrap();
         let store = SqliteStore::init(directory, &name, environment.clone()).unwrap();
@@ -96,22 +96,22 @@ impl World {
     }
 
     /// A hub that remembers nothing of who asked before.
-    pub(super) fn restarted(&mut self) {
+    pub(crate) fn restarted(&mut self) {
         self.router = router(self.endpoint.clone(), Config::default());
     }
 
-    pub(super) async fn token(&self, name: &str, kind: TokenKind, scope: Scope) -> String {
+    pub(crate) async fn token(&self, name: &str, kind: TokenKind, scope: Scope) -> String {
         let (user, label) = (user(name), String::new());
         let new = NewToken { user, kind, label, scope, expires: None };
         self.endpoint.issue_token(new).await.unwrap().0.as_str().to_owned()
     }
 
     /// An access token for all that a user may do.
-    pub(super) async fn access(&self, name: &str) -> String {
+    pub(crate) async fn access(&self, name: &str) -> String {
         self.token(name, TokenKind::Access, Scope::default()).await
     }
 
-    pub(super) async fn expired(&self, name: &str) -> String {
+    pub(crate) async fn expired(&self, name: &str) -> String {
         let new = NewToken {
             user: user(name),
             kind: TokenKind::Access,
@@ -122,12 +122,12 @@ impl World {
         self.endpoint.issue_token(new).await.unwrap().0.as_str().to_owned()
     }
 
-    pub(super) async fn password(&self, name: &str, password: &str) {
+    pub(crate) async fn password(&self, name: &str, password: &str) {
         let password = Password::new(password).unwrap();
         self.endpoint.set_password(&user(name), Some(password)).await.unwrap();
     }
 
-    pub(super) async fn ask(
+    pub(crate) async fn ask(
         &self,
         method: Method,
         path: &str,
@@ -138,7 +138,7 @@ impl World {
     }
 
     /// The status of a `GET` with an `Authorization`.
-    pub(super) async fn get(&self, path: &str, authorization: &str) -> u16 {
+    pub(crate) async fn get(&self, path: &str, authorization: &str) -> u16 {
         let headers = [("authorization", authorization)];
         self.ask(Method::GET, path, &headers).await.status().as_u16()
     }

@@ -1,0 +1,253 @@
+//! `/pages/account`: what somebody signs in with: the password, the sessions of their browsers, and the
+//! tokens of their programs.
+//!
+//! Only who signed in with all that the user may do gets here: a token that is bound to less cannot make
+//! itself one that is not. A new token stands in the one answer that made it and nowhere else.
+
+use askama::Template;
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use feedsync_endpoint::{NewToken, Password, PeopleError, Period, Person, label};
+use feedsync_store::{Digest, Role, Scope, StoreError, Token, TokenKind};
+use http::{HeaderValue, Method, StatusCode, header};
+
+use crate::access::Principal;
+use crate::call::{Call, collection_name};
+use crate::hub::Hub;
+use crate::index::readable;
+use crate::pages::answer::{Frame, Time, page, see_other, sentence};
+use crate::pages::form::Form;
+use crate::problem::Problem;
+
+/// Tokens that a user may have.
+const TOKENS: usize = 500;
+
+/// What a new token may allow at most, and what that is called.
+const ROLES: [(&str, &str); 4] = [
+    ("", "all that I may do"),
+    ("reader", "what a reader may"),
+    ("editor", "what an editor may"),
+    ("owner", "what an owner may"),
+];
+
+/// How long a new token may last, and what that is called.
+const PERIODS: [(&str, &str); 5] = [
+    ("7d", "7 days"),
+    ("30d", "30 days"),
+    ("90d", "90 days"),
+    ("365d", "a year"),
+    ("", "until it is revoked"),
+];
+
+#[derive(Template)]
+#[template(path = "account.html")]
+struct AccountPage {
+    frame: Frame,
+    page: String,
+    said: &'static str,
+    sessions: Vec<Row>,
+    tokens: Vec<Row>,
+    collections: Vec<String>,
+    roles: [(&'static str, &'static str); 4],
+    periods: [(&'static str, &'static str); 5],
+    /// A new token, with what it is called.
+    made: Option<(String, String)>,
+    faults: Faults,
+}
+
+/// A session or a token.
+struct Row {
+    /// Its digest, by which it is revoked.
+    digest: String,
+    label: String,
+    allows: String,
+    created: Time,
+    expires: Option<Time>,
+    expired: bool,
+    /// Whether this request is made with it.
+    current: bool,
+}
+
+/// Words beside the fields that are at fault.
+#[derive(Default)]
+struct Faults {
+    current: String,
+    new: String,
+    again: String,
+    label: String,
+    token: String,
+}
+
+pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
+    shown(&hub, &call, None, Faults::default(), Method::GET).await
+}
+
+/// `POST`: another password, a new token, or the end of one.
+pub(crate) async fn change(
+    State(hub): State<Hub>,
+    call: Call,
+    body: Body,
+) -> Result<Response, Problem> {
+    let form = Form::read(&hub, &call, body).await?;
+    let Principal::Person(person) = &call.principal else {
+        return Err(Problem::bad_request("there is no account: nobody needs to sign in here"));
+    };
+    let change = Change { hub: &hub, call: &call, person, form };
+    match change.form.text("action") {
+        "password" => change.password().await,
+        "token" => change.token().await,
+        "revoke" => change.revoke().await,
+        _ => Err(Problem::bad_request("there is no such button")),
+    }
+}
+
+struct Change<'c> {
+    hub: &'c Hub,
+    call: &'c Call,
+    person: &'c Person,
+    form: Form,
+}
+
+impl Change<'_> {
+    async fn password(&self) -> Result<Response, Problem> {
+        let Self { hub, call, person, form } = self;
+        let new = match Password::new(form.text("new")) {
+            Ok(_) if form.text("new") != form.text("again") => {
+                let again = "This is not what stands above.".to_owned();
+                return self.refused(Faults { again, ..Faults::default() }).await;
+            }
+            Ok(new) => new,
+            Err(error) => {
+                return self.refused(Faults { new: sentence(error), ..Faults::default() }).await;
+            }
+        };
+        let current = form.text("current");
+        if hub.access.by_password(person.user(), current, call.from).await?.is_none() {
+            let current = "This is not your password.".to_owned();
+            return self.refused(Faults { current, ..Faults::default() }).await;
+        }
+        call.endpoint(hub).change_password(person, new).await?;
+        self.done("password")
+    }
+
+    async fn token(&self) -> Result<Response, Problem> {
+        let Self { hub, call, person, form } = self;
+        let label = match label(form.text("label")) {
+            Ok(label) => label,
+            Err(error) => {
+                let faults = Faults { label: sentence(error), ..Faults::default() };
+                return self.refused(faults).await;
+            }
+        };
+        if hub.endpoint.store().tokens(person.user()).await?.len() >= TOKENS {
+            let token = format!("You have {TOKENS} tokens and sessions: revoke one first.");
+            return self.refused(Faults { token, ..Faults::default() }).await;
+        }
+        let some = |name| Some(form.text(name)).filter(|text| !text.is_empty());
+        let bad = |error: &dyn std::fmt::Display| Problem::bad_request(error.to_string());
+        let role = some("role").map(str::parse::<Role>).transpose().map_err(|e| bad(&e))?;
+        let period = some("expires").map(str::parse::<Period>).transpose().map_err(|e| bad(&e))?;
+        let collection = match some("collection") {
+            Some(name) => {
+                let name = collection_name(name, &call.uri)?;
+                let known = readable(hub, call).await?;
+                let known = known.into_iter().find(|collection| collection.name == name);
+                Some(known.ok_or_else(|| StoreError::NoCollection(name))?.name)
+            }
+            None => None,
+        };
+        let expires = period.map(|period| period.after(hub.endpoint.environment().now()));
+        let new = NewToken {
+            user: person.user().clone(),
+            kind: TokenKind::Access,
+            label: label.clone(),
+            scope: Scope { role, collection },
+            expires,
+        };
+        let (secret, _) = call.endpoint(hub).issue_token(new).await?;
+        let made = Some((secret.as_str().to_owned(), label));
+        let mut answer = shown(hub, call, made, Faults::default(), Method::POST).await?;
+        let headers = answer.headers_mut();
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        Ok(answer)
+    }
+
+    async fn revoke(&self) -> Result<Response, Problem> {
+        let Self { hub, call, person, form } = self;
+        let digest: Digest = form.text("token").parse().map_err(|_| StoreError::NoToken)?;
+        match call.endpoint(hub).revoke_token(person.user(), digest).await {
+            // It has ended already.
+            Ok(()) | Err(PeopleError::Store(StoreError::NoToken)) => self.done("revoked"),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn done(&self, said: &str) -> Result<Response, Problem> {
+        see_other(&format!("{}?said={said}", address(self.call)))
+    }
+
+    async fn refused(&self, faults: Faults) -> Result<Response, Problem> {
+        shown(self.hub, self.call, None, faults, Method::POST).await
+    }
+}
+
+fn address(call: &Call) -> String {
+    format!("{}/pages/account", call.base.path())
+}
+
+async fn shown(
+    hub: &Hub,
+    call: &Call,
+    made: Option<(String, String)>,
+    faults: Faults,
+    method: Method,
+) -> Result<Response, Problem> {
+    let (tokens, current) = match &call.principal {
+        Principal::Person(person) => {
+            (hub.endpoint.store().tokens(person.user()).await?, person.token())
+        }
+        _ => (Vec::new(), None),
+    };
+    let now = hub.endpoint.environment().now();
+    let row = |token: &Token| Row {
+        digest: token.digest.to_string(),
+        label: token.label.clone(),
+        allows: allows(&token.scope),
+        created: Time::of(token.created),
+        expires: token.expires.map(Time::of),
+        expired: token.expires.is_some_and(|expires| expires <= now),
+        current: current == Some(token.digest),
+    };
+    let of = |kind| tokens.iter().rev().filter(move |token| token.kind == kind).map(row);
+    let status = match (&method, &made) {
+        (&Method::POST, None) => StatusCode::UNPROCESSABLE_ENTITY,
+        _ => StatusCode::OK,
+    };
+    let shown = AccountPage {
+        frame: Frame::of(hub, call).await?,
+        page: address(call),
+        said: match call.query.text("said").unwrap_or_default() {
+            "password" => "You have another password. Your other browsers are signed out.",
+            "revoked" => "It is revoked.",
+            _ => "",
+        },
+        // Those that have ended by themselves are of no use to anybody.
+        sessions: of(TokenKind::Session).filter(|session| !session.expired).collect(),
+        tokens: of(TokenKind::Access).collect(),
+        collections: readable(hub, call).await?.iter().map(|one| one.name.to_string()).collect(),
+        roles: ROLES,
+        periods: PERIODS,
+        made,
+        faults,
+    };
+    page(hub, call, &method, status, shown).await
+}
+
+fn allows(scope: &Scope) -> String {
+    let role = scope.role.map_or("all that you may do", Role::name);
+    match &scope.collection {
+        Some(collection) => format!("{role}, in {collection}"),
+        None => role.to_owned(),
+    }
+}

@@ -1,0 +1,39 @@
+//! `GET /pages/limits`: the bounds of this hub, for people.
+
+use askama::Template;
+use axum::extract::State;
+use axum::response::Response;
+use http::{Method, StatusCode};
+
+use crate::call::Call;
+use crate::config::Limits;
+use crate::hub::Hub;
+use crate::pages::answer::{Frame, page};
+use crate::problem::Problem;
+
+#[derive(Template)]
+#[template(path = "limits.html")]
+struct LimitsPage {
+    frame: Frame,
+    rows: Vec<Row>,
+}
+
+struct Row {
+    name: &'static str,
+    value: String,
+    doc: String,
+}
+
+pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
+    let rows = Limits::settings()
+        .into_iter()
+        .map(|setting| Row {
+            name: setting.name.rsplit('.').next().unwrap_or_default(),
+            value: (setting.show)(&hub.config).trim_matches('"').to_owned(),
+            // What is code there is plain here.
+            doc: setting.doc.replace('`', ""),
+        })
+        .collect();
+    let frame = Frame::of(&hub, &call).await?;
+    page(&hub, &call, &Method::GET, StatusCode::OK, LimitsPage { frame, rows }).await
+}

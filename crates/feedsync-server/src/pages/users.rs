@@ -1,0 +1,201 @@
+//! `/pages/users`: who may sign in, for those who administer the hub. The first user closes it: from then
+//! on everybody signs in.
+
+use askama::Template;
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use feedsync_endpoint::{Endpoint, NewUser, Password, PeopleError};
+use feedsync_store::{StoreError, User, UserName};
+use http::{Method, StatusCode};
+
+use crate::access::Principal;
+use crate::call::Call;
+use crate::hub::Hub;
+use crate::pages::answer::{Frame, Time, page, see_other, sentence};
+use crate::pages::form::Form;
+use crate::pages::place::Return;
+use crate::problem::Problem;
+
+#[derive(Template)]
+#[template(path = "users.html")]
+struct UsersPage {
+    frame: Frame,
+    page: String,
+    said: &'static str,
+    rows: Vec<Row>,
+    new: New,
+    /// A word about one user, who is named beside it.
+    fault: Option<(String, String)>,
+}
+
+struct Row {
+    name: String,
+    administrator: bool,
+    disabled: bool,
+    password: bool,
+    created: Time,
+    /// Whether it is who asks.
+    own: bool,
+}
+
+/// A user who is not there yet.
+#[derive(Default)]
+struct New {
+    name: String,
+    administrator: bool,
+    name_error: String,
+    password_error: String,
+}
+
+/// Why something was not done.
+enum Fault {
+    New(New),
+    Of(String, String),
+}
+
+pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
+    shown(&hub, &call, None).await
+}
+
+/// `POST`: a new user, or a change to one.
+pub(crate) async fn change(
+    State(hub): State<Hub>,
+    call: Call,
+    body: Body,
+) -> Result<Response, Problem> {
+    let form = Form::read(&hub, &call, body).await?;
+    let endpoint = call.endpoint(&hub);
+    let done = match form.text("action") {
+        "add" => add(&endpoint, &form).await?,
+        action => changed(&endpoint, action, &form).await?,
+    };
+    match done {
+        Ok(said) => {
+            let root = call.base.path();
+            // The first user closes the hub, and who removes themselves has nothing more to see here.
+            let own = call.principal.user().is_some_and(|user| user.as_str() == form.text("name"));
+            see_other(&match (&call.principal, said) {
+                (Principal::Local, "added") => Return::parse("/pages/users").login(root),
+                (_, "removed" | "demoted" | "disabled") if own => format!("{root}/"),
+                _ => format!("{root}/pages/users?said={said}"),
+            })
+        }
+        Err(fault) => shown(&hub, &call, Some(fault)).await,
+    }
+}
+
+async fn add(endpoint: &Endpoint, form: &Form) -> Result<Result<&'static str, Fault>, Problem> {
+    let new = New {
+        name: form.text("name").trim().to_owned(),
+        administrator: form.has("administrator"),
+        ..New::default()
+    };
+    let name = match UserName::new(&new.name) {
+        Ok(name) => name,
+        Err(error) => {
+            return Ok(Err(Fault::New(New { name_error: sentence(error), ..new })));
+        }
+    };
+    let password = match form.text("password") {
+        "" => None,
+        text => match Password::new(text) {
+            Ok(password) => Some(password),
+            Err(error) => {
+                return Ok(Err(Fault::New(New { password_error: sentence(error), ..new })));
+            }
+        },
+    };
+    // Who adds the first user from here has to be let in again.
+    if password.is_none() && endpoint.store().users().await?.is_empty() {
+        let error = "The first user needs a password: everybody signs in from then on.";
+        return Ok(Err(Fault::New(New { password_error: error.to_owned(), ..new })));
+    }
+    let administrator = new.administrator;
+    match endpoint.add_user(NewUser { name, password, administrator }).await {
+        Ok(_) => Ok(Ok("added")),
+        Err(
+            error @ (PeopleError::NotAdministrator(_)
+            | PeopleError::Store(StoreError::UserExists(_))),
+        ) => Ok(Err(Fault::New(New { name_error: sentence(error), ..new }))),
+        Err(error) => Err(error.into()),
+    }
+}
+
+async fn changed(
+    endpoint: &Endpoint,
+    action: &str,
+    form: &Form,
+) -> Result<Result<&'static str, Fault>, Problem> {
+    let name = UserName::new(form.text("name"))
+        .map_err(|error| Problem::parameter("name", error.to_string()))?;
+    let refused = |text: String| Ok(Err(Fault::Of(name.to_string(), text)));
+    let (changed, said) = match action {
+        "promote" => (endpoint.set_administrator(&name, true).await, "promoted"),
+        "demote" => (endpoint.set_administrator(&name, false).await, "demoted"),
+        "disable" => (endpoint.set_disabled(&name, true).await, "disabled"),
+        "enable" => (endpoint.set_disabled(&name, false).await, "enabled"),
+        "password" => match Password::new(form.text("password")) {
+            Ok(password) => (endpoint.set_password(&name, Some(password)).await, "password"),
+            Err(error) => return refused(sentence(error)),
+        },
+        "remove" if !form.has("sure") => {
+            return refused("Say that you are sure, with the box beside the button.".to_owned());
+        }
+        "remove" => (endpoint.remove_user(&name).await, "removed"),
+        _ => return Err(Problem::bad_request("there is no such button")),
+    };
+    match changed {
+        Ok(()) => Ok(Ok(said)),
+        Err(PeopleError::Store(error @ StoreError::LastAdministrator(_))) => {
+            refused(sentence(error))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+async fn shown(hub: &Hub, call: &Call, fault: Option<Fault>) -> Result<Response, Problem> {
+    let row = |user: User| Row {
+        own: call.principal.user() == Some(&user.name),
+        name: user.name.to_string(),
+        administrator: user.administrator,
+        disabled: user.disabled,
+        password: user.password.is_some(),
+        created: Time::of(user.created),
+    };
+    let frame = Frame::of(hub, call).await?;
+    let (method, status) = match &fault {
+        None => (Method::GET, StatusCode::OK),
+        Some(_) => (Method::POST, StatusCode::UNPROCESSABLE_ENTITY),
+    };
+    let (new, fault) = match fault {
+        None => (New::default(), None),
+        Some(Fault::New(new)) => (new, None),
+        Some(Fault::Of(name, text)) => (New::default(), Some((name, text))),
+    };
+    let shown = UsersPage {
+        page: format!("{}/pages/users", frame.root),
+        said: match call.query.text("said").unwrap_or_default() {
+            "added" => "The user is added.",
+            "removed" => "The user is removed, with all roles and tokens.",
+            "promoted" => "The user administers the hub now.",
+            "demoted" => "The user does not administer the hub any more.",
+            "disabled" => "Whatever the user signs in with is refused now.",
+            "enabled" => "The user may sign in again.",
+            "password" => "The user has another password; their browsers are signed out.",
+            _ => "",
+        },
+        rows: hub.endpoint.store().users().await?.into_iter().map(row).collect(),
+        new,
+        fault,
+        frame,
+    };
+    page(hub, call, &method, status, shown).await
+}
+
+impl Row {
+    /// The word that stands beside a user, if it is about this one.
+    fn fault<'f>(&self, fault: &'f Option<(String, String)>) -> Option<&'f str> {
+        fault.as_ref().filter(|(name, _)| *name == self.name).map(|(_, text)| &**text)
+    }
+}

@@ -1,0 +1,236 @@
+//! A page as a browser reads it: parsed as HTML is, and everything found in it that could run, load or
+//! lead elsewhere than the pages mean to.
+
+use html5ever::tendril::TendrilSink as _;
+use html5ever::{Attribute, ParseOpts, parse_document};
+use markup5ever_rcdom::{Handle, NodeData, RcDom};
+
+/// Elements that pages are made of; those of entries are among them.
+const KNOWN: [&str; 83] = [
+    "html",
+    "head",
+    "meta",
+    "title",
+    "link",
+    "script",
+    "body",
+    "header",
+    "nav",
+    "main",
+    "footer",
+    "section",
+    "article",
+    "div",
+    "span",
+    "p",
+    "a",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "ul",
+    "ol",
+    "li",
+    "dl",
+    "dt",
+    "dd",
+    "table",
+    "caption",
+    "colgroup",
+    "col",
+    "thead",
+    "tbody",
+    "tfoot",
+    "tr",
+    "th",
+    "td",
+    "form",
+    "input",
+    "textarea",
+    "select",
+    "option",
+    "button",
+    "label",
+    "details",
+    "summary",
+    "code",
+    "pre",
+    "time",
+    "bdi",
+    "bdo",
+    "b",
+    "i",
+    "em",
+    "strong",
+    "s",
+    "u",
+    "small",
+    "sub",
+    "sup",
+    "del",
+    "ins",
+    "q",
+    "cite",
+    "abbr",
+    "dfn",
+    "kbd",
+    "samp",
+    "var",
+    "mark",
+    "blockquote",
+    "br",
+    "hr",
+    "wbr",
+    "img",
+    "figure",
+    "figcaption",
+    "svg",
+    "path",
+    "circle",
+    "aside",
+];
+
+/// Attributes that load or lead somewhere.
+const ADDRESSES: [&str; 14] = [
+    "href",
+    "src",
+    "action",
+    "formaction",
+    "srcset",
+    "poster",
+    "background",
+    "data",
+    "cite",
+    "ping",
+    "manifest",
+    "longdesc",
+    "usemap",
+    "codebase",
+];
+
+/// What is wrong with a page; nothing, if it is as pages are.
+pub(crate) fn faults(page: &str) -> Vec<String> {
+    let mut faults = Vec::new();
+    walk(&parsed(page).document, &mut faults);
+    faults
+}
+
+/// The text that a person reads, and what stands in fields and names.
+pub(crate) fn words(page: &str) -> String {
+    let mut words = String::new();
+    read(&parsed(page).document, &mut words);
+    words
+}
+
+fn parsed(page: &str) -> RcDom {
+    parse_document(RcDom::default(), ParseOpts::default()).one(page)
+}
+
+fn read(node: &Handle, words: &mut String) {
+    match &node.data {
+        NodeData::Text { contents } => words.push_str(&contents.borrow()),
+        NodeData::Element { attrs, .. } => {
+            attrs.borrow().iter().for_each(|attribute| words.push_str(&attribute.value));
+        }
+        _ => {}
+    }
+    node.children.borrow().iter().for_each(|child| read(child, words));
+}
+
+fn walk(node: &Handle, faults: &mut Vec<String>) {
+    if let NodeData::Element { name, attrs, .. } = &node.data {
+        let tag = &*name.local;
+        let attributes = attrs.borrow();
+        let value = |name: &str| {
+            attributes.iter().find(|one| &*one.name.local == name).map(|one| &*one.value)
+        };
+        if !KNOWN.contains(&tag) {
+            faults.push(format!("<{tag}>"));
+        }
+        if tag == "script" {
+            let own = value("src").is_some_and(|src| src.starts_with("/pages/assets/script-"));
+            if !own || !node.children.borrow().is_empty() {
+                faults.push(format!("a script: {:?}", value("src")));
+            }
+        }
+        if tag == "meta"
+            && (value("http-equiv").is_some()
+                || value("content").is_some() && value("name").is_none())
+        {
+            faults.push("a meta that does something".to_owned());
+        }
+        if tag == "link" {
+            let known = matches!(
+                (value("rel"), value("href")),
+                (Some("icon"), Some("data:,")) | (Some("stylesheet"), Some(_))
+            );
+            if !known {
+                faults.push(format!("a link: {:?}", value("rel")));
+            }
+        }
+        for attribute in attributes.iter() {
+            faults.extend(fault(tag, attribute));
+        }
+    }
+    node.children.borrow().iter().for_each(|child| walk(child, faults));
+}
+
+fn fault(tag: &str, attribute: &Attribute) -> Option<String> {
+    let (name, value) = (&*attribute.name.local, &*attribute.value);
+    // As browsers read an address.
+    let address: String =
+        value.chars().filter(|letter| !matches!(letter, '\t' | '\n' | '\r')).collect();
+    let address = address.trim_matches(|letter: char| letter <= ' ').to_ascii_lowercase();
+    let own = address.starts_with('#')
+        || address.starts_with('/') && !address.starts_with("//") && !address.contains('\\');
+    let web = ["http://", "https://", "mailto:"].iter().any(|scheme| address.starts_with(scheme));
+    let fine = match (tag, name) {
+        (_, name) if name.starts_with("on") => false,
+        (_, "style" | "srcdoc" | "autofocus" | "is" | "slot") => false,
+        ("a", "href") => own || web || address.is_empty(),
+        ("link", "href") => own || address == "data:,",
+        ("script", "src") => own,
+        ("form", "action") => own && (address.starts_with("/pages/")),
+        (_, name) if ADDRESSES.contains(&name) => false,
+        _ => true,
+    };
+    (!fine).then(|| format!("<{tag} {name}={value:?}>"))
+}
+
+#[test]
+fn whatever_runs_loads_or_leads_elsewhere_is_found() {
+    for harm in [
+        "<script>alert(1)</script>",
+        "<script src=//example.org/x.js></script>",
+        "<p onclick=alert(1)>",
+        "<img src=x>",
+        "<img/onerror=alert(1) alt>",
+        "<svg><script>1</script></svg>",
+        "<svg onload=alert(1)>",
+        "<svg><a xlink:href=javascript:alert(1)>x</a></svg>",
+        "<a href=javascript:alert(1)>",
+        "<a href=' \tjava\nscript:alert(1)'>",
+        "<a href=//example.org>",
+        "<a href='/\\example.org'>",
+        "<a href=data:text/html,x>",
+        "<iframe srcdoc=x>",
+        "<form action=https://example.org>",
+        "<form><button formaction=/x>",
+        "<meta http-equiv=refresh content='0;url=x'>",
+        "<base href=//example.org>",
+        "<link rel=prefetch href=/x>",
+        "<style>p{}</style>",
+        "<p style=color:red>",
+        "<textarea></textarea><script>1</script>",
+        "<title></title><object data=x>",
+        "<math><mtext></mtext></math>",
+    ] {
+        assert!(!faults(harm).is_empty(), "{harm}");
+    }
+    let fine = "<h1>&lt;script></h1><textarea><script>1</script></textarea>\
+                <a href='https://example.org/'>x</a><form action=/pages/login><input value='\">'>";
+    assert_eq!(faults(fine), Vec::<String>::new());
+    assert!(words(fine).contains("<script>1</script>"));
+}
