@@ -10,9 +10,11 @@ mod outline;
 mod pox;
 mod rss;
 
+pub(crate) use rss::push_plain;
+
 use feedsync::{Format, Payload};
 
-use crate::entry::{ContentType, Entry};
+use crate::entry::{ContentType, Entry, Link};
 use crate::markup;
 use crate::options::{Limits, Mode};
 use crate::xml::{Tree, escape_attribute, escape_text};
@@ -131,13 +133,7 @@ pub fn is_iri(text: &str) -> bool {
 /// `link` and `category` elements as Atom has them; POX borrows them.
 fn push_links_and_categories(out: &mut String, entry: &Entry) {
     for link in &entry.links {
-        out.push_str("<link");
-        push_attribute(out, "rel", Some(&link.rel));
-        push_attribute(out, "href", Some(&link.href));
-        push_attribute(out, "type", link.media_type.as_deref());
-        push_attribute(out, "title", link.title.as_deref());
-        push_attribute(out, "length", link.length.map(|length| length.to_string()).as_deref());
-        out.push_str("/>");
+        push_link(out, "link", link);
     }
     for category in &entry.categories {
         out.push_str("<category");
@@ -146,6 +142,18 @@ fn push_links_and_categories(out: &mut String, entry: &Entry) {
         push_attribute(out, "label", category.label.as_deref());
         out.push_str("/>");
     }
+}
+
+/// A link as Atom has it, under the given name.
+fn push_link(out: &mut String, name: &str, link: &Link) {
+    out.push('<');
+    out.push_str(name);
+    push_attribute(out, "rel", Some(&link.rel));
+    push_attribute(out, "href", Some(&link.href));
+    push_attribute(out, "type", link.media_type.as_deref());
+    push_attribute(out, "title", link.title.as_deref());
+    push_attribute(out, "length", link.length.map(|length| length.to_string()).as_deref());
+    out.push_str("/>");
 }
 
 #[cfg(test)]

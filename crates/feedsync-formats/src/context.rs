@@ -7,6 +7,20 @@ use iri_string::types::{IriReferenceStr, IriStr};
 
 use crate::xml::{Attribute, Namespace};
 
+/// A reference made absolute against a base; as it is, where there is no absolute base.
+pub(crate) fn resolved<'r>(base: Option<&str>, reference: &'r str) -> Cow<'r, str> {
+    let Some(base) = base.and_then(|base| IriStr::new(base).ok()) else {
+        return Cow::Borrowed(reference);
+    };
+    match IriReferenceStr::new(reference) {
+        Ok(relative) => {
+            let resolved = relative.resolve_against(base.to_absolute()).to_string();
+            if resolved == reference { Cow::Borrowed(reference) } else { Cow::Owned(resolved) }
+        }
+        Err(_) => Cow::Borrowed(reference),
+    }
+}
+
 /// A prefix in scope.
 #[derive(Debug, Clone)]
 pub(crate) struct Declaration<'a> {
@@ -73,16 +87,7 @@ impl<'a> Context<'a> {
 
     /// A reference made absolute against the base here; as it is, where there is no absolute base.
     pub(crate) fn resolve<'r>(&self, reference: &'r str) -> Cow<'r, str> {
-        let Some(base) = self.base.as_deref().and_then(|base| IriStr::new(base).ok()) else {
-            return Cow::Borrowed(reference);
-        };
-        match IriReferenceStr::new(reference) {
-            Ok(relative) => {
-                let resolved = relative.resolve_against(base.to_absolute()).to_string();
-                if resolved == reference { Cow::Borrowed(reference) } else { Cow::Owned(resolved) }
-            }
-            Err(_) => Cow::Borrowed(reference),
-        }
+        resolved(self.base.as_deref(), reference)
     }
 
     /// The prefix that stands for an IRI here, if any.

@@ -12,13 +12,14 @@ mod rss;
 
 pub(crate) use json::named as named_member;
 pub(crate) use pox::{CONTENTS, TITLES, content_type, named as named_element};
-pub(crate) use rss::{CONTENT, DUBLIN_CORE, is_rss};
+pub(crate) use rss::{AMPERSAND, CONTENT, DUBLIN_CORE, LESS_THAN, is_rss};
 
 use feedsync::{Format, Payload, Timestamp};
 
 use crate::markup;
 use crate::options::{Limits, Mode};
-use crate::xml::{Element, Namespaces, Tree};
+use crate::references::Base;
+use crate::xml::{Element, Namespace, Namespaces, Tree};
 
 /// What an item says, whatever its format.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -160,9 +161,34 @@ pub struct Category {
 pub(crate) const ALTERNATE: &str = "alternate";
 pub(crate) const ENCLOSURE: &str = "enclosure";
 pub(crate) const FEED: &str = "feed";
+pub(crate) const RELATED: &str = "related";
 
 /// The view of a payload.
 pub fn entry(payload: &Payload) -> Entry {
+    view(payload, &Base::KEPT)
+}
+
+/// The same for where its base does not go along: links, and references in HTML and XHTML, are absolute
+/// as far as the payload tells against what. A base inside the content itself is not followed.
+pub(crate) fn absolute(payload: &Payload) -> Entry {
+    view(payload, &Base::OUTSIDE)
+}
+
+/// The language that a payload says it is in.
+pub(crate) fn language(payload: &Payload) -> Option<String> {
+    if payload.format == Format::Json {
+        return json::language(&payload.text);
+    }
+    let (tree, namespaces) = Tree::parse(&payload.text, Mode::Tolerant, &Limits::default()).ok()?;
+    let said = tree
+        .root()
+        .children()
+        .find(|child| child.local() == "language" && namespace(*child, &namespaces) == DUBLIN_CORE);
+    let inherited = tree.root().attribute(Namespace::XML, "lang");
+    said.and_then(text).or_else(|| present(&inherited?.value(&payload.text)))
+}
+
+fn view(payload: &Payload, outside: &Base) -> Entry {
     if payload.format == Format::Json {
         return json::view(&payload.text);
     }
@@ -170,12 +196,20 @@ pub fn entry(payload: &Payload) -> Entry {
     else {
         return Entry::default();
     };
-    match payload.format {
-        Format::Atom => atom::view(tree.root()),
-        Format::Rss => rss::view(tree.root(), &namespaces),
+    let base = outside.inside(tree.root());
+    let mut entry = match payload.format {
+        Format::Atom => return atom::view(tree.root(), &base),
+        Format::Rss => return rss::view(tree.root(), &namespaces, &base),
         Format::Opml => outline::view(tree.root()),
         Format::Pox | Format::Json => pox::view(tree.root()),
+    };
+    for link in &mut entry.links {
+        link.href = base.resolve(std::mem::take(&mut link.href));
     }
+    if matches!(entry.content_type, ContentType::Html | ContentType::Xhtml) {
+        entry.content = entry.content.map(|content| base.resolve_markup(content));
+    }
+    entry
 }
 
 /// The trimmed text, unless it is empty.

@@ -34,3 +34,4 @@ pub(crate) use node::{Kind, Member, Node};
 pub(crate) use payload::{push_with, without};
 pub(crate) use scan::check;
 pub(crate) use string::{push as push_string, push_escape, unescape};
+pub(crate) use write::{close, push_text};

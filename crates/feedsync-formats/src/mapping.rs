@@ -13,7 +13,7 @@ use feedsync::{Format, ItemId, Payload, Update, Version};
 
 use crate::blobs::{blobs, extension};
 use crate::compose::compose_with;
-use crate::entry::entry;
+use crate::entry::{Entry, absolute};
 use crate::json as feedsync_json;
 use crate::options::Limits;
 use crate::payload::OWN;
@@ -25,11 +25,7 @@ pub fn project(id: &ItemId, version: &Version<Payload>, to: Format) -> Payload {
     if native.format == to {
         return native.clone();
     }
-    let mut entry = entry(native);
-    entry.id.get_or_insert_with(|| format!("urn:feedsync:item:{}", in_urn(id)));
-    if entry.updated.is_none() && entry.published.is_none() {
-        entry.updated = version.dot().when();
-    }
+    let entry = shown(id, version);
     // Foreign markup of `sync` stays in its place where that has the same shape, else it travels
     // with the text that it came with.
     let same_family = (native.format == Format::Json) == (to == Format::Json);
@@ -52,13 +48,23 @@ pub fn project(id: &ItemId, version: &Version<Payload>, to: Format) -> Payload {
     payload
 }
 
+/// What a projection shows: an entry that has a name and, as far as it is known, a date.
+pub(crate) fn shown(id: &ItemId, version: &Version<Payload>) -> Entry {
+    let mut entry = absolute(&version.payload);
+    entry.id.get_or_insert_with(|| format!("urn:feedsync:item:{}", in_urn(id)));
+    if entry.updated.is_none() && entry.published.is_none() {
+        entry.updated = version.dot().when();
+    }
+    entry
+}
+
 /// The payload of an item that takes no part in sharing, as a feed of the given format carries it. The
 /// native text stays behind: without a dot nothing would tell when it is void.
 pub(crate) fn project_plain(native: &Payload, to: Format) -> Payload {
     if native.format == to {
         return native.clone();
     }
-    compose_with(to, &entry(native), &extension(&blobs(native), to))
+    compose_with(to, &absolute(native), &extension(&blobs(native), to))
 }
 
 /// The reading side: a native text whose dot is the version's topmost update takes the place of the

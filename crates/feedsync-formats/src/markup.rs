@@ -114,10 +114,9 @@ pub(crate) fn escape(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// What stands inside the one `div` of XHTML content, or in the element itself.
-pub(crate) fn inside_div<'a>(element: Element<'_, 'a>) -> &'a str {
-    let div = element.children().find(|child| child.local() == "div").unwrap_or(element);
-    &div.document()[div.content_span()]
+/// The one `div` of XHTML content, or the element itself.
+pub(crate) fn div<'t, 'a>(element: Element<'t, 'a>) -> Element<'t, 'a> {
+    element.children().find(|child| child.local() == "div").unwrap_or(element)
 }
 
 #[cfg(test)]

@@ -3,12 +3,12 @@
 
 use feedsync::Format;
 
+use crate::compose::push_plain;
 use crate::date::to_rfc822;
 use crate::feed::{Place, Role};
 use crate::head::FeedHead;
 use crate::names::media_type;
 use crate::sync::push_sharing;
-use crate::xml::escape_text;
 
 pub(crate) fn role(place: Place<'_>) -> Role {
     let rdf = place.root == crate::xml::Namespace::RDF;
@@ -40,7 +40,7 @@ pub(crate) fn begin(out: &mut String, head: &FeedHead<'_>, declarations: &str) {
         ("lastBuildDate", &to_rfc822(head.updated)),
     ] {
         out.push_str(&format!("<{name}>"));
-        escape_text(out, text);
+        push_plain(out, text);
         out.push_str(&format!("</{name}>\n"));
     }
     if links {

@@ -3,10 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use feedsync::Format;
 use feedsync_store::CollectionName;
 
-use crate::negotiation::suffix;
+use crate::negotiation::Representation;
 
 /// What stands before the path in absolute links: scheme, authority and perhaps a path, without a
 /// slash at the end.
@@ -91,14 +90,14 @@ pub(crate) enum View {
 }
 
 impl View {
-    /// The path, with the suffix of a format or without.
-    pub(crate) fn path(self, collection: &CollectionName, format: Option<Format>) -> String {
+    /// The path, with a suffix or without.
+    pub(crate) fn path(self, collection: &CollectionName, shown: Option<Representation>) -> String {
         let view = match self {
             Self::Listing => "",
             Self::Changes => "/changes",
             Self::Complete => "/complete",
         };
-        let suffix = format.map_or("", suffix);
+        let suffix = shown.map_or("", Representation::suffix);
         format!("/collections/{collection}{view}{suffix}")
     }
 }

@@ -11,9 +11,9 @@ use http::request::Parts;
 use http::{HeaderMap, Uri};
 
 use crate::access::{self, Principal};
-use crate::address::PublicBase;
+use crate::address::{PublicBase, View};
 use crate::hub::Hub;
-use crate::negotiation::{format_of_suffix, negotiate};
+use crate::negotiation::{Representation, negotiate, suffixes};
 use crate::pages::proof::Browser;
 use crate::problem::Problem;
 use crate::query::Query;
@@ -53,23 +53,28 @@ impl Call {
         hub.endpoint.on_behalf_of(Actor { user, address })
     }
 
-    /// The suffix of the path, if it has one.
-    pub(crate) fn suffix(&self) -> Result<Option<Format>, Problem> {
+    /// What the suffix of the path says, if it has one.
+    pub(crate) fn suffix(&self) -> Result<Option<Representation>, Problem> {
         let last = self.uri.path().rsplit('/').next().unwrap_or_default();
         let Some((_, suffix)) = last.split_once('.') else { return Ok(None) };
-        match format_of_suffix(suffix) {
-            Some(format) => Ok(Some(format)),
+        match Representation::of_suffix(suffix) {
+            Some(known) => Ok(Some(known)),
             None => Err(Problem::not_found(format!(
-                "there is no format {suffix:?}: .atom, .rss, .opml, .json and .xml"
+                "there is no format {suffix:?}: {}",
+                suffixes(Representation::of(View::Listing))
             ))),
         }
     }
 
-    /// The format of the answer: by suffix, else by `Accept`.
-    pub(crate) fn format(&self, native: Format) -> Result<Format, Problem> {
+    /// What the answer is: by suffix, else by `Accept`.
+    pub(crate) fn representation(
+        &self,
+        view: View,
+        native: Format,
+    ) -> Result<Representation, Problem> {
         match self.suffix()? {
-            Some(format) => Ok(format),
-            None => negotiate(&self.headers, native),
+            Some(known) => Ok(known),
+            None => negotiate(&self.headers, Representation::of(view), native),
         }
     }
 

@@ -7,7 +7,7 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use feedsync::{Format, Window};
+use feedsync::Window;
 use feedsync_endpoint::Publication;
 use feedsync_store::PageLimit;
 
@@ -15,6 +15,7 @@ use crate::address::View;
 use crate::call::Call;
 use crate::document::{Document, Pages};
 use crate::hub::Hub;
+use crate::negotiation::Representation;
 use crate::problem::Problem;
 use crate::query::encoded;
 use crate::span::{Span, shown};
@@ -52,7 +53,7 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     let next = page.more.then(|| call.base.url(&next(&publication, suffix, &until, limit)));
     let items = Items::Page {
         shown: shown(&publication, page.through),
-        items: page.items.into_iter().map(|stored| stored.item).collect(),
+        items: page.items.into_iter().map(|stored| stored.item.into()).collect(),
     };
     let window = window(&publication, until);
     document.answer(&hub.endpoint, items, Some(window), Pages::before(next)).await
@@ -71,7 +72,12 @@ fn window(publication: &Publication, until: String) -> Window {
     Window { since: if asked > until { read() } else { asked }, until }
 }
 
-fn next(publication: &Publication, suffix: Option<Format>, until: &str, limit: u64) -> String {
+fn next(
+    publication: &Publication,
+    suffix: Option<Representation>,
+    until: &str,
+    limit: u64,
+) -> String {
     let path = View::Changes.path(&publication.collection.name, suffix);
     format!("{path}?since={}&limit={limit}", encoded(until))
 }

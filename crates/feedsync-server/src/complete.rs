@@ -13,7 +13,7 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use feedsync::{Format, ItemId};
+use feedsync::ItemId;
 use feedsync_endpoint::Publication;
 use feedsync_store::{Collection, PageLimit, Until};
 
@@ -22,6 +22,7 @@ use crate::call::Call;
 use crate::changes::clamp;
 use crate::document::{Document, Pages};
 use crate::hub::Hub;
+use crate::negotiation::Representation;
 use crate::problem::Problem;
 use crate::query::encoded;
 use crate::span::Span;
@@ -65,6 +66,7 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
         .last()
         .filter(|_| page.more)
         .map(|last| call.base.url(&next(&collection, suffix, limit, &last.id, began)));
+    let items = items.into_iter().map(Into::into).collect();
     let items = Items::Page { items, shown: shown.filter(|_| !page.more) };
     document.answer(&hub.endpoint, items, Some(window), Pages::before(next)).await
 }
@@ -81,7 +83,7 @@ fn parsed<'a, T, E: std::fmt::Display>(
 
 fn next(
     collection: &Collection,
-    suffix: Option<Format>,
+    suffix: Option<Representation>,
     limit: u64,
     after: &ItemId,
     began: Option<Until>,

@@ -5,9 +5,7 @@ use axum::body::{Body, Bytes};
 use axum::response::{IntoResponse, Response};
 use feedsync::{Format, Related, RelatedKind, Sharing, Timestamp, Window};
 use feedsync_endpoint::{Endpoint, Settings, aggregated, aggregated_text};
-use feedsync_formats::{
-    CHANGES_RELATION, FeedHead, FeedWriter, HeadLink, SERVICE_TYPE, http_date, media_type,
-};
+use feedsync_formats::{CHANGES_RELATION, FeedHead, HeadLink, SERVICE_TYPE, http_date, media_type};
 use feedsync_store::{Collection, Moment};
 use futures_util::stream;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
@@ -18,17 +16,18 @@ use crate::audience::Audience;
 use crate::caching::Caching;
 use crate::call::Call;
 use crate::hub::Hub;
-use crate::negotiation::content_type;
+use crate::negotiation::Representation;
+use crate::pages::collection_page;
 use crate::preconditions::settings;
 use crate::problem::Problem;
 use crate::service;
 use crate::validators::{Condition, EntityTag, failed};
-use crate::writing::{Items, Writing};
+use crate::writing::{Items, Writer, Writing};
 
 /// A feed that is about to be answered.
 pub(crate) struct Document {
     view: View,
-    format: Format,
+    shown: Representation,
     collection: Collection,
     settings: Settings,
     expires: Option<Timestamp>,
@@ -65,14 +64,14 @@ impl Document {
         collection: Collection,
         expires: Option<Timestamp>,
     ) -> Result<Result<Self, Response>, Problem> {
-        let format = call.format(collection.format)?;
+        let shown = call.representation(view, collection.format)?;
         let settings = settings(&collection)?;
         let author = hub.endpoint.identity().await?.name.to_string();
         let address = call.address();
         let (until, horizon) =
             (collection.until(collection.last), collection.until(collection.horizon));
         let tag = EntityTag::of(&[
-            format.name(),
+            shown.name(),
             &address,
             &collection.feed_id,
             &collection.title,
@@ -92,7 +91,7 @@ impl Document {
         let depends_on = &["Accept", "Accept-Encoding"];
         let depends_on = &depends_on[usize::from(call.suffix()?.is_some())..];
         Caching::of(&settings).tell(&mut headers, depends_on);
-        let place = call.base.url(&view.path(&collection.name, Some(format)));
+        let place = call.base.url(&view.path(&collection.name, Some(shown)));
         let place = format!("{place}{query}");
         insert(&mut headers, header::CONTENT_LOCATION, &place);
         let now = hub.endpoint.environment().now();
@@ -110,7 +109,7 @@ impl Document {
         let turn = hub.answers.turn().await?;
         Ok(Ok(Self {
             view,
-            format,
+            shown,
             collection,
             settings,
             expires,
@@ -122,9 +121,9 @@ impl Document {
         }))
     }
 
-    /// The format of the answer.
-    pub(crate) fn format(&self) -> Format {
-        self.format
+    /// What the answer is.
+    pub(crate) fn shown(&self) -> Representation {
+        self.shown
     }
 
     /// The answer: these items under this window, and the addresses of the other parts.
@@ -135,7 +134,7 @@ impl Document {
         window: Option<Window>,
         pages: Pages,
     ) -> Result<Response, Problem> {
-        self.headers.insert(header::CONTENT_TYPE, content_type(self.format));
+        self.headers.insert(header::CONTENT_TYPE, self.shown.content_type());
         self.headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("none"));
         let url = |view: View| self.base.url(&view.path(&self.collection.name, None));
         let (changes, complete) = (url(View::Changes), url(View::Complete));
@@ -159,11 +158,20 @@ impl Document {
             .filter(|(relation, _)| *relation != "next")
             .filter_map(|(relation, target)| Some(link(relation, target.as_deref()?, None)))
             .collect();
-        let mut writer = FeedWriter::new(self.format);
+        // What readers alone are shown is not there as a feed that keeps in step.
+        let changes_type = match self.shown {
+            Representation::Feed(format) => media_type(format),
+            Representation::JsonFeed => media_type(Format::Json),
+        };
+        let mut writer = Writer::new(self.shown);
+        let page = collection_page(self.base.path(), &self.collection.name);
+        let page = format!("{}{page}", self.base.origin());
         if self.view == View::Listing {
+            self.announce();
+            links.push(link("alternate", &page, Some("text/html")));
             append_link(&mut self.headers, &service, "service");
             links.push(link("service", &service, Some(SERVICE_TYPE)));
-            links.push(link(CHANGES_RELATION, &changes, Some(media_type(self.format))));
+            links.push(link(CHANGES_RELATION, &changes, Some(changes_type)));
             let told = service::told(&self.base, &self.collection, self.settings);
             insert(
                 &mut self.headers,
@@ -181,13 +189,18 @@ impl Document {
         // say of it (F29, F40).
         let related = complete.into_iter().chain(aggregated(&self.collection)).collect();
         let sharing = Sharing { window, expires: self.expires, related };
+        // A JSON Feed is known by its address, which is that of the first page on all of them.
+        let own = match self.shown {
+            Representation::Feed(_) => self.address.clone(),
+            known => self.base.url(&self.view.path(&self.collection.name, Some(known))),
+        };
         let mut out = String::new();
         let head = FeedHead {
             id: &self.collection.feed_id,
             title: &self.collection.title,
             updated: self.collection.edited.timestamp().ok_or_else(Problem::internal)?,
             author: &self.author,
-            self_link: Some(&self.address),
+            self_link: Some(&own),
             next: pages.next.as_deref(),
             links: &links,
             sharing: Some(&sharing),
@@ -195,8 +208,7 @@ impl Document {
         writer.begin(&mut out, &head);
         let headers = self.headers;
         let begun = (writer, out);
-        let mut writing =
-            Writing::new(endpoint.clone(), self.collection, self.format, begun, items);
+        let mut writing = Writing::new(endpoint.clone(), self.collection, begun, items);
         // The first part is made before the status is sent, so that a failing store has its own.
         let first = writing.first().await?;
         let place = self.turn.end(first.len() > SMALL || !writing.is_written())?;
@@ -213,6 +225,18 @@ impl Document {
         });
         let parts = stream::StreamExt::chain(stream::iter([Ok(first)]), rest);
         Ok((headers, Body::from_stream(parts)).into_response())
+    }
+
+    /// Names what else the listing comes in, as headers (H35).
+    fn announce(&mut self) {
+        for other in Representation::of(self.view).iter().filter(|other| **other != self.shown) {
+            let target = self.base.url(&self.view.path(&self.collection.name, Some(*other)));
+            let kind = other.media_type();
+            let value = format!("<{target}>; rel=\"alternate\"; type=\"{kind}\"");
+            if let Ok(value) = HeaderValue::from_str(&value) {
+                self.headers.append(header::LINK, value);
+            }
+        }
     }
 }
 

@@ -2,7 +2,9 @@
 //! listing and the member itself show the same (A47).
 
 use feedsync::{Format, Item, ItemId, Payload};
-use feedsync_formats::{MediaParts, ServerParts, entry, media, project, slug, with_server_parts};
+use feedsync_formats::{
+    Blob, Link, MediaParts, ServerParts, entry, media, project, slug, with_server_parts,
+};
 use feedsync_store::{CollectionName, Moment, StoredItem};
 
 use crate::address::PublicBase;
@@ -40,22 +42,66 @@ pub(crate) fn shown(
     let mut winner = item.winner.clone();
     winner.payload = project(&item.id, &winner, Format::Atom);
     let address = address(base, collection, &item.id);
-    let blob = media(&winner.payload);
-    let source = blob.as_ref().map(|blob| media_address(base, collection, &item.id, &blob.name));
-    let media = blob.as_ref().zip(source.as_ref()).map(|(blob, source)| MediaParts {
-        edit_media: source,
-        src: source,
-        media_type: &blob.media_type,
+    let media = Media::of(base, collection, &item.id, &winner.payload);
+    let parts_of_media = media.as_ref().map(|media| MediaParts {
+        edit_media: &media.address,
+        src: &media.address,
+        media_type: &media.blob.media_type,
     });
-    let page = format!("{address}/as/{}", encoded(&page_name(&winner.payload)));
+    let page = page_address(base, collection, &item.id, &winner.payload);
     let parts = ServerParts {
         edited: &edited(stored.edited),
         edit: &address,
         alternate: Some(&page),
-        media,
+        media: parts_of_media,
     };
     winner.payload = with_server_parts(&winner.payload, &parts);
     Item { id: item.id.clone(), winner, conflicts: Vec::new() }
+}
+
+/// What a reader is led to: the page about the member, and its media as an enclosure.
+pub(crate) fn links(
+    base: &PublicBase,
+    collection: &CollectionName,
+    item: &Item<Payload>,
+) -> Vec<Link> {
+    let payload = &item.winner.payload;
+    let page = Link::new("alternate", &page_address(base, collection, &item.id, payload));
+    let media = Media::of(base, collection, &item.id, payload).map(|media| Link {
+        media_type: Some(media.blob.media_type),
+        title: Some(media.blob.name),
+        length: Some(media.blob.length),
+        ..Link::new("enclosure", &media.address)
+    });
+    std::iter::once(page).chain(media).collect()
+}
+
+/// The media of a member, if it is there for media.
+struct Media {
+    blob: Blob,
+    address: String,
+}
+
+impl Media {
+    fn of(
+        base: &PublicBase,
+        collection: &CollectionName,
+        id: &ItemId,
+        payload: &Payload,
+    ) -> Option<Self> {
+        let blob = media(payload)?;
+        let address = media_address(base, collection, id, &blob.name);
+        Some(Self { blob, address })
+    }
+}
+
+fn page_address(
+    base: &PublicBase,
+    collection: &CollectionName,
+    id: &ItemId,
+    payload: &Payload,
+) -> String {
+    format!("{}/as/{}", address(base, collection, id), encoded(&page_name(payload)))
 }
 
 /// A moment as `app:edited` has it: RFC 3339 with microseconds, which tell two changes apart.

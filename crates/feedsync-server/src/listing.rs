@@ -3,13 +3,15 @@
 //!
 //! Live items, newest change first (A16), without their conflicts; as Atom each is the member that its
 //! `edit` link leads to (A15). Drafts are left out for those who may not see them (C-A10).
+//! It also comes as JSON Feed, for readers alone.
+//!
 //! The pages' links carry the number of a change, not an offset (D4): nothing is lost or doubled when the
 //! collection changes meanwhile. It is not the way to keep in step: for that
 //! it names the FeedSync feed and the complete one (D3).
 
 use axum::extract::State;
 use axum::response::Response;
-use feedsync::{Format, Item, Payload};
+use feedsync::{Format, Item};
 use feedsync_endpoint::Endpoint;
 use feedsync_store::{CollectionName, Number, PageLimit, Selection, StoredItem};
 
@@ -20,8 +22,9 @@ use crate::changes::clamp;
 use crate::document::{Document, Pages};
 use crate::face;
 use crate::hub::Hub;
+use crate::negotiation::Representation;
 use crate::problem::Problem;
-use crate::writing::Items;
+use crate::writing::{Items, Shown};
 
 /// Items of a page if nothing was asked (A20).
 const PAGE: u64 = 100;
@@ -44,11 +47,15 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
         Err(not_modified) => return Ok(not_modified),
     };
     let page = Page::read(&hub.endpoint, &name, audience, place, limit).await?;
-    let member = |stored: StoredItem| match document.format() {
-        Format::Atom => face::shown(&call.base, &name, &stored),
-        _ => Item { conflicts: Vec::new(), ..stored.item },
+    let member = |stored: StoredItem| match document.shown() {
+        Representation::Feed(Format::Atom) => face::shown(&call.base, &name, &stored).into(),
+        Representation::Feed(_) => Item { conflicts: Vec::new(), ..stored.item }.into(),
+        Representation::JsonFeed => {
+            let links = face::links(&call.base, &name, &stored.item);
+            Shown::with_links(stored.item, links)
+        }
     };
-    let items: Vec<Item<Payload>> = page.items.into_iter().map(member).collect();
+    let items = page.items.into_iter().map(member).collect();
     let pages = addresses(&page.around, |place| {
         let limit = asked.map(|limit| format!("limit={limit}"));
         let query: Vec<String> = place.parameter().into_iter().chain(limit).collect();

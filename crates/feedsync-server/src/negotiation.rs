@@ -2,20 +2,84 @@
 //!
 //! A suffix of the address decides; else `Accept`, by q and by the most specific range. Of formats
 //! that are named and wanted alike, the collection's own is taken; else Atom. Without `Accept`, with
-//! one that cannot be read, and for browsers, which name `text/html`, the answer is Atom.
+//! one that cannot be read, and for browsers, which name `text/html`, the answer is Atom. `.json` and
+//! `application/json` mean FeedSync's JSON and nothing else; JSON Feed has names of its own (C-T8).
 
 use feedsync::Format;
-use feedsync_formats::{MEDIA_TYPES, media_type, media_types};
+use feedsync_formats::{JSON_FEED_TYPE, MEDIA_TYPES, media_types};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
+use crate::address::View;
 use crate::problem::Problem;
 
-/// The header that says in which format an answer is; XML declares its encoding itself, but a text type would default to ASCII.
-pub(crate) const fn content_type(format: Format) -> HeaderValue {
-    HeaderValue::from_static(match format {
-        Format::Opml => "text/x-opml; charset=utf-8",
-        other => media_type(other),
-    })
+/// How a feed is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Representation {
+    /// In a format in which collections are kept in step.
+    Feed(Format),
+    /// As JSON Feed, which people's readers know; a listing alone is.
+    JsonFeed,
+}
+
+impl Representation {
+    const ALL: [Self; 6] = [
+        Self::Feed(Format::ALL[0]),
+        Self::Feed(Format::ALL[1]),
+        Self::Feed(Format::ALL[2]),
+        Self::Feed(Format::ALL[3]),
+        Self::Feed(Format::ALL[4]),
+        Self::JsonFeed,
+    ];
+
+    /// All that a resource comes in.
+    pub(crate) fn of(view: View) -> &'static [Self] {
+        match view {
+            View::Listing => &Self::ALL,
+            View::Changes | View::Complete => &Self::ALL[..Format::ALL.len()],
+        }
+    }
+
+    /// That of a suffix, without its dot.
+    pub(crate) fn of_suffix(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|known| &known.suffix()[1..] == text)
+    }
+
+    /// The suffix of addresses.
+    pub(crate) const fn suffix(self) -> &'static str {
+        match self {
+            Self::Feed(format) => suffix(format),
+            Self::JsonFeed => ".feed.json",
+        }
+    }
+
+    /// A word that no other has.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Feed(format) => format.name(),
+            Self::JsonFeed => "json-feed",
+        }
+    }
+
+    /// The media type under which it is sent.
+    pub(crate) const fn media_type(self) -> &'static str {
+        self.media_types()[0]
+    }
+
+    /// The header that says what an answer is; XML declares its encoding itself, but a text type would
+    /// default to ASCII.
+    pub(crate) const fn content_type(self) -> HeaderValue {
+        HeaderValue::from_static(match self {
+            Self::Feed(Format::Opml) => "text/x-opml; charset=utf-8",
+            other => other.media_type(),
+        })
+    }
+
+    const fn media_types(self) -> &'static [&'static str] {
+        match self {
+            Self::Feed(format) => media_types(format),
+            Self::JsonFeed => &[JSON_FEED_TYPE],
+        }
+    }
 }
 
 /// All media types that are taken, for `Accept-Post` and `Accept`.
@@ -30,11 +94,6 @@ pub(crate) const fn suffix(format: Format) -> &'static str {
         Format::Json => ".json",
         Format::Pox => ".xml",
     }
-}
-
-/// The format of a suffix, without its dot.
-pub(crate) fn format_of_suffix(text: &str) -> Option<Format> {
-    Format::ALL.into_iter().find(|&format| &suffix(format)[1..] == text)
 }
 
 /// The format of a body, by its `Content-Type`; parameters do not matter.
@@ -58,29 +117,42 @@ pub(crate) fn format_of_body(headers: &HeaderMap) -> Result<Format, Problem> {
         .ok_or_else(|| refused(format!("a feed cannot be of the type {essence:?}")))
 }
 
-/// The format of an answer, by `Accept`.
-pub(crate) fn negotiate(headers: &HeaderMap, native: Format) -> Result<Format, Problem> {
-    let Some(ranges) = ranges(headers) else { return Ok(Format::Atom) };
-    let best = Format::ALL
-        .into_iter()
-        .filter_map(|format| {
-            let wanted = quality(&ranges, format)?;
+/// Which of these an answer is, by `Accept`.
+pub(crate) fn negotiate(
+    headers: &HeaderMap,
+    offered: &[Representation],
+    native: Format,
+) -> Result<Representation, Problem> {
+    let (native, atom) = (Representation::Feed(native), Representation::Feed(Format::Atom));
+    let Some(ranges) = ranges(headers) else { return Ok(atom) };
+    let best = offered
+        .iter()
+        .filter_map(|&offered| {
+            let wanted = quality(&ranges, offered)?;
             // Of equal quality: first what is named and native, then Atom, then as listed.
-            Some((wanted.q, wanted.named && format == native, format == Format::Atom, format))
+            Some((wanted.q, wanted.named && offered == native, offered == atom, offered))
         })
-        .max_by_key(|&(q, native, atom, format)| (q, native, atom, std::cmp::Reverse(format)));
-    best.map(|(.., format)| format).ok_or_else(|| {
-        let available: Vec<_> = Format::ALL.into_iter().map(media_type).collect();
+        .max_by_key(|&(q, native, atom, offered)| (q, native, atom, std::cmp::Reverse(offered)));
+    best.map(|(.., chosen)| chosen).ok_or_else(|| {
+        let available: Vec<_> = offered.iter().map(|offered| offered.media_type()).collect();
         Problem::new(
             StatusCode::NOT_ACCEPTABLE,
             "not-acceptable",
             "No format that you accept",
-            "ask for one of the available types, or put .atom, .rss, .opml, .json or .xml after the \
-             address",
+            format!(
+                "ask for one of the available types, or put one of these after the address: {}",
+                suffixes(offered)
+            ),
         )
         .with("available", available)
         .header(header::VARY, HeaderValue::from_static("Accept, Accept-Encoding"))
     })
+}
+
+/// All suffixes, as a sentence names them.
+pub(crate) fn suffixes(offered: &[Representation]) -> String {
+    let suffixes: Vec<_> = offered.iter().map(|offered| offered.suffix()).collect();
+    suffixes.join(", ")
 }
 
 /// One element of `Accept`.
@@ -96,11 +168,12 @@ struct Wanted {
     named: bool,
 }
 
-/// How much a format is wanted; `None` if not at all.
-fn quality(ranges: &[Range], format: Format) -> Option<Wanted> {
+/// How much it is wanted; `None` if not at all.
+fn quality(ranges: &[Range], offered: Representation) -> Option<Wanted> {
     let browser = ranges.iter().find(|range| range.specificity("text/html") == Some(2));
-    let browser = browser.filter(|_| format == Format::Atom);
-    media_types(format)
+    let browser = browser.filter(|_| offered == Representation::Feed(Format::Atom));
+    offered
+        .media_types()
         .iter()
         .filter_map(|name| {
             let range = ranges
@@ -177,7 +250,38 @@ mod tests {
         for value in accept {
             headers.append(header::ACCEPT, HeaderValue::from_static(value));
         }
-        negotiate(&headers, native).ok()
+        match negotiate(&headers, Representation::of(View::Changes), native).ok()? {
+            Representation::Feed(format) => Some(format),
+            Representation::JsonFeed => panic!("not offered"),
+        }
+    }
+
+    #[test]
+    fn json_feed_is_shown_where_it_is_named_and_never_for_what_means_feedsync_json() {
+        let chosen = |accept: &'static str, view| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::ACCEPT, HeaderValue::from_static(accept));
+            negotiate(&headers, Representation::of(view), Format::Json).ok()
+        };
+        let (json, atom) = (Representation::Feed(Format::Json), Representation::Feed(Format::Atom));
+        for (accept, expected) in [
+            ("application/feed+json", Some(Representation::JsonFeed)),
+            ("application/feed+json, */*;q=0.1", Some(Representation::JsonFeed)),
+            ("application/feed+json, application/json;q=0.9", Some(Representation::JsonFeed)),
+            ("application/feed+json;q=0.5, application/json", Some(json)),
+            ("application/json", Some(json)),
+            ("application/*", Some(atom)),
+            ("application/feed+json, application/atom+xml", Some(atom)),
+            ("application/feed+json;q=0", None),
+        ] {
+            assert_eq!(chosen(accept, View::Listing), expected, "{accept}");
+        }
+        assert_eq!(chosen("application/feed+json", View::Changes), None);
+        assert_eq!(Representation::of_suffix("feed.json"), Some(Representation::JsonFeed));
+        assert_eq!(Representation::of_suffix("json"), Some(json));
+        for known in Representation::ALL {
+            assert_eq!(Representation::of_suffix(&known.suffix()[1..]), Some(known));
+        }
     }
 
     #[test]

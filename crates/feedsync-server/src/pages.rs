@@ -28,3 +28,5 @@ pub(crate) mod roles;
 mod seen;
 pub(crate) mod users;
 mod versions;
+
+pub(crate) use form::collection_page;

@@ -3,10 +3,11 @@
 use axum::body::Bytes;
 use feedsync::{Format, Item, Payload};
 use feedsync_endpoint::{Endpoint, EndpointError};
-use feedsync_formats::FeedWriter;
+use feedsync_formats::{AppCollection, FeedHead, FeedWriter, JsonFeedWriter, Link};
 use feedsync_store::{Collection, Number};
 
 use crate::answers::{Place, SMALL};
+use crate::negotiation::Representation;
 use crate::outlines::{Outlines, Placed, Places, PlacesError};
 use crate::problem::Problem;
 use crate::span::{PAGE, Rest, Span};
@@ -15,8 +16,8 @@ use crate::span::{PAGE, Rest, Span};
 pub(crate) enum Items {
     /// A page that was read.
     Page {
-        /// What it holds.
-        items: Vec<Item<Payload>>,
+        /// What it holds, in order; to a member that readers alone are shown belong links of ours.
+        items: Vec<Shown>,
         /// All changes up to here have been shown once it is sent.
         shown: Option<Number>,
     },
@@ -24,11 +25,89 @@ pub(crate) enum Items {
     Span(Span),
 }
 
+/// An item of a page.
+pub(crate) struct Shown {
+    item: Item<Payload>,
+    links: Vec<Link>,
+}
+
+impl From<Item<Payload>> for Shown {
+    fn from(item: Item<Payload>) -> Self {
+        Self { item, links: Vec::new() }
+    }
+}
+
+impl Shown {
+    /// An item with links that its payload does not have: what is about it here, and its media.
+    pub(crate) fn with_links(item: Item<Payload>, links: Vec<Link>) -> Self {
+        Self { item, links }
+    }
+}
+
+/// What a feed is written with.
+pub(crate) enum Writer {
+    Feed(Box<FeedWriter>, Format),
+    JsonFeed(JsonFeedWriter),
+}
+
+impl Writer {
+    pub(crate) fn new(shown: Representation) -> Self {
+        match shown {
+            Representation::Feed(format) => Self::Feed(Box::new(FeedWriter::new(format)), format),
+            Representation::JsonFeed => Self::JsonFeed(JsonFeedWriter::new()),
+        }
+    }
+
+    /// The same, which tells the collection that takes what clients create, where there is a place for it.
+    pub(crate) fn of_collection(self, collection: &AppCollection) -> Self {
+        match self {
+            Self::Feed(writer, format) => {
+                Self::Feed(Box::new(writer.of_collection(collection)), format)
+            }
+            Self::JsonFeed(writer) => Self::JsonFeed(writer),
+        }
+    }
+
+    pub(crate) fn begin(&mut self, out: &mut String, head: &FeedHead<'_>) {
+        match self {
+            Self::Feed(writer, _) => writer.begin(out, head),
+            Self::JsonFeed(writer) => writer.begin(out, head),
+        }
+    }
+
+    fn item(&mut self, out: &mut String, item: &Item<Payload>, links: &[Link]) {
+        match self {
+            Self::Feed(writer, _) => writer.item(out, item),
+            Self::JsonFeed(writer) => writer.item(out, item, links),
+        }
+    }
+
+    /// The next of nested outlines; elsewhere nothing nests.
+    fn outline(&mut self, out: &mut String, item: &Item<Payload>, depth: usize) {
+        match self {
+            Self::Feed(writer, _) => writer.outline(out, item, depth),
+            Self::JsonFeed(writer) => writer.item(out, item, &[]),
+        }
+    }
+
+    fn end(&mut self, out: &mut String) {
+        match self {
+            Self::Feed(writer, _) => writer.end(out),
+            Self::JsonFeed(writer) => writer.end(out),
+        }
+    }
+
+    /// Whether outlines nest in it.
+    fn nests(&self) -> bool {
+        matches!(self, Self::Feed(_, Format::Opml))
+    }
+}
+
 /// A feed, from the first item on.
 pub(crate) struct Writing {
     endpoint: Endpoint,
     collection: Collection,
-    writer: FeedWriter,
+    writer: Writer,
     out: String,
     stage: Stage,
     place: Place,
@@ -37,7 +116,7 @@ pub(crate) struct Writing {
 /// What is to be done next.
 enum Stage {
     Page {
-        items: std::vec::IntoIter<Item<Payload>>,
+        items: std::vec::IntoIter<Shown>,
         shown: Option<Number>,
     },
     Span(Span),
@@ -83,13 +162,12 @@ impl Writing {
     pub(crate) fn new(
         endpoint: Endpoint,
         collection: Collection,
-        format: Format,
-        (writer, out): (FeedWriter, String),
+        (writer, out): (Writer, String),
         items: Items,
     ) -> Self {
         let stage = match items {
             Items::Page { items, shown } => Stage::Page { items: items.into_iter(), shown },
-            Items::Span(span) if format == Format::Opml => Stage::Places(Places::new(span)),
+            Items::Span(span) if writer.nests() => Stage::Places(Places::new(span)),
             Items::Span(span) => Stage::Span(span),
         };
         Self { endpoint, collection, writer, out, stage, place: Place::default() }
@@ -131,9 +209,9 @@ impl Writing {
         self.stage = match std::mem::replace(&mut self.stage, Stage::Sent) {
             Stage::Page { mut items, shown } => {
                 while self.out.len() < PAGE.bytes
-                    && let Some(item) = items.next()
+                    && let Some(Shown { item, links }) = items.next()
                 {
-                    self.writer.item(&mut self.out, &item);
+                    self.writer.item(&mut self.out, &item, &links);
                 }
                 match items.len() {
                     0 => Stage::Written { shown },
@@ -144,7 +222,7 @@ impl Writing {
                 let part = span.read(endpoint, name).await?;
                 self.check(&part.collection)?;
                 for stored in &part.items {
-                    self.writer.item(&mut self.out, &stored.item);
+                    self.writer.item(&mut self.out, &stored.item, &[]);
                 }
                 match part.rest {
                     Rest::More(span) => Stage::Span(span),

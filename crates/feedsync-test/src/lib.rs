@@ -3,6 +3,7 @@
 pub mod conformance;
 pub mod corpora;
 pub mod fuzz;
+pub mod json_feed;
 #[cfg(unix)]
 pub mod postgres;
 pub mod schedule;

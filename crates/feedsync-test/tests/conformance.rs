@@ -6,7 +6,7 @@ use std::path::Path;
 use feedsync_test::conformance::{Proof, Row, rows, tests};
 
 /// Families of clauses and their last number; every family counts from 1.
-const CLAUSES: [(&str, usize); 22] = [
+const CLAUSES: [(&str, usize); 23] = [
     ("F", 138),
     ("P", 14),
     ("S", 56),
@@ -24,6 +24,7 @@ const CLAUSES: [(&str, usize); 22] = [
     ("AP", 64),
     ("AT", 24),
     ("AR", 12),
+    ("AJ", 7),
     ("AF", 3),
     ("AD", 36),
     ("AH", 38),

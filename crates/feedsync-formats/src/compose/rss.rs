@@ -1,27 +1,23 @@
-//! RSS 2.0 `item`: at least a title or a description; the `guid` is no link unless it says so.
+//! RSS 2.0 `item`, by the RSS Advisory Board's profile: at least a title or a description; a `guid` that is
+//! no link; one author, an address or a name; one enclosure of the web; `description` before
+//! `content:encoded`.
 
-use super::{html, push_attribute, push_element};
+use super::{html, is_iri, push_attribute, push_element, push_link};
 use crate::date;
-use crate::entry::{CONTENT, DUBLIN_CORE, ENCLOSURE, Entry};
+use crate::entry::{AMPERSAND, CONTENT, DUBLIN_CORE, ENCLOSURE, Entry, LESS_THAN, Link, Person};
 use crate::markup;
 use crate::xml::escape_text;
 
 pub(super) fn text(entry: &Entry, extension: &str) -> String {
     let content = entry.content.as_deref().and_then(|text| html(text, &entry.content_type));
     let full = entry.summary.is_some() && content.is_some();
-    let author = entry.author.clone().unwrap_or_default();
-    // An address with a name holds both (RSS has no other place for a name that belongs to it).
-    let is_simple = |text: &&str| !text.contains(['(', ')']);
-    let mail = author.email.as_deref();
-    let named = mail.filter(is_simple).zip(author.name.as_deref().filter(is_simple));
-    let mail = named
-        .map_or_else(|| mail.map(str::to_owned), |(mail, name)| Some(format!("{mail} ({name})")));
-    let creator = author.name.as_deref().filter(|_| named.is_none());
+    let (mail, creator) = author(entry.author.as_ref());
+    let (enclosure, others) = enclosures(entry);
     let published = entry.published.or(entry.updated);
     let updated = entry.updated.filter(|updated| Some(*updated) != published);
     let mut out = String::from("<item");
     for (needed, prefix, namespace) in [
-        (updated.is_some(), "atom", "http://www.w3.org/2005/Atom"),
+        (updated.is_some() || !others.is_empty(), "atom", "http://www.w3.org/2005/Atom"),
         (full, "content", CONTENT),
         (creator.is_some(), "dc", DUBLIN_CORE),
     ] {
@@ -33,9 +29,13 @@ pub(super) fn text(entry: &Entry, extension: &str) -> String {
     let summary = entry.summary.as_deref().map(markup::escape);
     let description = summary.as_deref().or(content.as_deref());
     // One of both is required, and an empty title says nothing beside the other.
-    let title = entry.title.as_deref().filter(|title| !title.is_empty()).map(markup::escape);
+    let title = entry.title.as_deref().filter(|title| !title.is_empty());
     let none = Some("").filter(|_| description.is_none());
-    push_element(&mut out, "title", title.as_deref().or(none));
+    if let Some(title) = title.or(none) {
+        out.push_str("<title>");
+        push_plain(&mut out, title);
+        out.push_str("</title>");
+    }
     push_element(&mut out, "link", entry.link());
     if let Some(id) = &entry.id {
         out.push_str("<guid isPermaLink=\"false\">");
@@ -53,13 +53,16 @@ pub(super) fn text(entry: &Entry, extension: &str) -> String {
         escape_text(&mut out, &category.term);
         out.push_str("</category>");
     }
-    for link in entry.links.iter().filter(|link| link.rel == ENCLOSURE) {
+    if let Some(link) = enclosure {
         out.push_str("<enclosure");
         push_attribute(&mut out, "url", Some(&link.href));
         push_attribute(&mut out, "length", Some(&link.length.unwrap_or(0).to_string()));
         let unknown = "application/octet-stream";
         push_attribute(&mut out, "type", Some(link.media_type.as_deref().unwrap_or(unknown)));
         out.push_str("/>");
+    }
+    for link in others {
+        push_link(&mut out, "atom:link", link);
     }
     push_element(&mut out, "description", description);
     if full {
@@ -68,4 +71,48 @@ pub(super) fn text(entry: &Entry, extension: &str) -> String {
     out.push_str(extension);
     out.push_str("</item>");
     out
+}
+
+/// Appends a text that is no HTML, as the profile recommends: most readers take other references for
+/// markup that was escaped.
+pub(crate) fn push_plain(out: &mut String, text: &str) {
+    let mut escaped = String::new();
+    escape_text(&mut escaped, text);
+    out.push_str(&escaped.replace("&amp;", AMPERSAND).replace("&lt;", LESS_THAN));
+}
+
+/// `author`, an address with the name behind it, or else `dc:creator`, a name; never both.
+fn author(author: Option<&Person>) -> (Option<String>, Option<&str>) {
+    let Some(author) = author else { return (None, None) };
+    let is_address = |mail: &&str| mail.contains('@') && !mail.contains(['(', ')']);
+    match (author.email.as_deref().filter(is_address), author.name.as_deref()) {
+        (Some(mail), Some(name)) if is_balanced(name) => (Some(format!("{mail} ({name})")), None),
+        (Some(mail), None) => (Some(mail.to_owned()), None),
+        (_, name) => (None, name),
+    }
+}
+
+/// Whether every parenthesis has its other half.
+fn is_balanced(text: &str) -> bool {
+    let depth = text.chars().try_fold(0_usize, |depth, character| match character {
+        '(' => Some(depth + 1),
+        ')' => depth.checked_sub(1),
+        _ => Some(depth),
+    });
+    depth == Some(0)
+}
+
+/// The first enclosure that has an address of the web, and all others.
+fn enclosures(entry: &Entry) -> (Option<&Link>, Vec<&Link>) {
+    let is_web = |link: &Link| {
+        is_iri(&link.href)
+            && ["http://", "https://"].iter().any(|scheme| {
+                link.href
+                    .get(..scheme.len())
+                    .is_some_and(|begin| begin.eq_ignore_ascii_case(scheme))
+            })
+    };
+    let mut others: Vec<&Link> = entry.links.iter().filter(|link| link.rel == ENCLOSURE).collect();
+    let first = others.iter().position(|link| is_web(link)).map(|index| others.remove(index));
+    (first, others)
 }

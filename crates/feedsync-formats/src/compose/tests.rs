@@ -1,6 +1,6 @@
 //! What `docs/mapping.md` says of each format, as code.
 
-use feedsync::Format;
+use feedsync::{Format, Payload};
 
 use super::compose;
 use crate::entry::{ALTERNATE, Category, ContentType, ENCLOSURE, Entry, FEED, Link, Person, entry};
@@ -140,14 +140,77 @@ fn an_author_of_rss_is_an_address_with_a_name_or_a_name_alone() {
         (Some("Anna"), Some("a@x.org"), "<author>a@x.org (Anna)</author>"),
         (None, Some("a@x.org"), "<author>a@x.org</author>"),
         (Some("Anna"), None, "<dc:creator>Anna</dc:creator>"),
-        (Some("A (B)"), Some("a@x.org"), "<dc:creator>A (B)</dc:creator><author>a@x.org</author>"),
+        (Some("A (B)"), Some("a@x.org"), "<author>a@x.org (A (B))</author>"),
+        (Some("A)("), Some("a@x.org"), "<dc:creator>A)(</dc:creator>"),
+        (Some("Anna"), Some("(a@x.org"), "<dc:creator>Anna</dc:creator>"),
+        (None, Some("nobody"), ""),
     ] {
         let [name, email] = [name, email].map(|text| text.map(str::to_owned));
-        let author = Some(Person { name, email, uri: None });
+        let author = Some(Person { name: name.clone(), email: email.clone(), uri: None });
         let written = Entry { title: Some("t".to_owned()), author, ..Entry::default() };
         let payload = compose(Format::Rss, &written);
-        assert!(payload.text.contains(expected), "{}", payload.text);
-        assert_eq!(entry(&payload).author, written.author);
+        let (_, rest) = payload.text.split_once("</title>").unwrap();
+        assert_eq!(rest, format!("{expected}</item>"));
+        let read = entry(&payload).author.unwrap_or_default();
+        let held = |what: Option<String>| what.filter(|what| expected.contains(&**what));
+        assert_eq!((read.name, read.email), (held(name), held(email)));
+    }
+}
+
+#[test]
+fn a_summary_comes_before_the_content_of_rss() {
+    let text = compose(Format::Rss, &full()).text;
+    let (description, content) =
+        (text.find("<description>").unwrap(), text.find("<content:encoded>").unwrap());
+    assert!(description < content, "{text}");
+}
+
+#[test]
+fn one_enclosure_of_the_web_is_an_enclosure_of_rss_and_the_others_are_links() {
+    let enclosure = |href| Link::new(ENCLOSURE, href);
+    let given = Entry {
+        title: Some("t".into()),
+        links: vec![
+            enclosure("ftp://h/a"),
+            Link { media_type: Some("audio/ogg".into()), ..enclosure("HTTPS://h/b") },
+            Link { length: Some(7), title: Some("c".into()), ..enclosure("http://h/c") },
+            enclosure("relative"),
+        ],
+        ..Entry::default()
+    };
+    let text = compose(Format::Rss, &given).text;
+    let (_, rest) = text.split_once("</title>").unwrap();
+    assert_eq!(
+        rest,
+        "<enclosure url=\"HTTPS://h/b\" length=\"0\" type=\"audio/ogg\"/>\
+         <atom:link rel=\"enclosure\" href=\"ftp://h/a\"/>\
+         <atom:link rel=\"enclosure\" href=\"http://h/c\" title=\"c\" length=\"7\"/>\
+         <atom:link rel=\"enclosure\" href=\"relative\"/></item>"
+    );
+    let links = entry(&compose(Format::Rss, &given)).links;
+    assert_eq!(links.len(), 4);
+    assert_eq!(links[2], given.links[2], "a link holds more than an enclosure");
+}
+
+#[test]
+fn a_title_of_rss_is_text_by_the_profile_and_reads_back_as_it_was() {
+    for (title, written) in [
+        ("AT&T <b>", "AT&#x26;T &#x3C;b&gt;"),
+        ("a &amp; <!-- b", "a &#x26;amp; &#x3C;!-- b"),
+        ("plain > \"text\"", "plain &gt; \"text\""),
+    ] {
+        let given = Entry { title: Some(title.into()), ..Entry::default() };
+        let payload = compose(Format::Rss, &given);
+        assert_eq!(&*payload.text, format!("<item><title>{written}</title></item>"));
+        assert_eq!(entry(&payload).title.as_deref(), Some(title));
+    }
+    for (written, title) in [
+        ("AT&amp;T &lt;b&gt;x&lt;/b&gt;", "AT&T x"),
+        ("AT&amp;amp;T &#x3C;b", "AT&T <b"),
+        ("<![CDATA[&#x26; &amp;]]>", "& &"),
+    ] {
+        let others = Payload::new(Format::Rss, format!("<item><title>{written}</title></item>"));
+        assert_eq!(entry(&others).title.as_deref(), Some(title), "{written}");
     }
 }
 

@@ -3,20 +3,22 @@
 use super::{ALTERNATE, Category, ContentType, ENCLOSURE, Entry, Link, Person, attribute, text};
 use crate::date;
 use crate::markup;
+use crate::references::Base;
 use crate::xml::{Element, Namespace};
 
-pub(super) fn view(element: Element<'_, '_>) -> Entry {
+pub(super) fn view(element: Element<'_, '_>, base: &Base) -> Entry {
     let mut entry = Entry::default();
     for child in element.children().filter(|child| child.namespace() == Namespace::ATOM) {
+        let base = base.inside(child);
         match child.local() {
             "id" => entry.id = text(child),
             "title" => entry.title = plain(child),
             "summary" => entry.summary = plain(child),
-            "content" => content(child, &mut entry),
-            "author" if entry.author.is_none() => entry.author = person(child),
+            "content" => content(child, &base, &mut entry),
+            "author" if entry.author.is_none() => entry.author = person(child, &base),
             "published" => entry.published = date::parse(&child.text()),
             "updated" => entry.updated = date::parse(&child.text()),
-            "link" => entry.links.extend(link(child)),
+            "link" => entry.links.extend(link(child, &base)),
             "category" => entry.categories.extend(attribute(child, "term").map(|term| Category {
                 term,
                 scheme: attribute(child, "scheme"),
@@ -41,15 +43,19 @@ fn plain(element: Element<'_, '_>) -> Option<String> {
 }
 
 /// `atom:content` (4.1.3); one that is elsewhere is a link.
-fn content(element: Element<'_, '_>, entry: &mut Entry) {
+fn content(element: Element<'_, '_>, base: &Base, entry: &mut Entry) {
     let kind = content_type(element);
     if let Some(href) = attribute(element, "src") {
         let media_type = attribute(element, "type");
-        entry.links.push(Link { media_type, ..Link::new(ENCLOSURE, &href) });
+        entry.links.push(Link { media_type, ..Link::new(ENCLOSURE, &base.resolve(href)) });
         return;
     }
     let body = match &kind {
-        ContentType::Xhtml => markup::inside_div(element).to_owned(),
+        ContentType::Html => base.resolve_markup(element.text().into_owned()),
+        ContentType::Xhtml => {
+            let div = markup::div(element);
+            base.inside(div).resolve_markup(div.document()[div.content_span()].to_owned())
+        }
         // An XML media type holds an element, which is its text.
         ContentType::Other(_) if element.children().next().is_some() => {
             element.document()[element.content_span()].trim().to_owned()
@@ -62,15 +68,17 @@ fn content(element: Element<'_, '_>, entry: &mut Entry) {
     }
 }
 
-fn person(element: Element<'_, '_>) -> Option<Person> {
-    let part = |name| element.child(Namespace::ATOM, name).and_then(text);
-    Person { name: part("name"), email: part("email"), uri: part("uri") }.some()
+fn person(element: Element<'_, '_>, base: &Base) -> Option<Person> {
+    let child = |name| element.child(Namespace::ATOM, name);
+    let part = |name| child(name).and_then(text);
+    let uri = child("uri").and_then(|uri| Some(base.inside(uri).resolve(text(uri)?)));
+    Person { name: part("name"), email: part("email"), uri }.some()
 }
 
-fn link(element: Element<'_, '_>) -> Option<Link> {
+fn link(element: Element<'_, '_>, base: &Base) -> Option<Link> {
     Some(Link {
         rel: attribute(element, "rel").unwrap_or_else(|| ALTERNATE.to_owned()),
-        href: attribute(element, "href")?,
+        href: base.resolve(attribute(element, "href")?),
         media_type: attribute(element, "type"),
         title: attribute(element, "title"),
         length: attribute(element, "length").and_then(|length| length.parse().ok()),

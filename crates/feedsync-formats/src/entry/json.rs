@@ -45,6 +45,10 @@ pub(super) fn view(text: &str) -> Entry {
     entry
 }
 
+pub(super) fn language(text: &str) -> Option<String> {
+    present(&Node::root(text).member("language")?.value.string()?)
+}
+
 /// A string that is not blank, or a number as it is written.
 fn scalar(value: Node<'_>) -> Option<String> {
     match value.kind() {

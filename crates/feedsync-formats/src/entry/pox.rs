@@ -34,7 +34,10 @@ pub(super) fn view(element: Element<'_, '_>) -> Entry {
     if let Some(content) = content {
         let kind = content_type(content);
         let body = match kind {
-            ContentType::Xhtml => markup::inside_div(content).to_owned(),
+            ContentType::Xhtml => {
+                let div = markup::div(content);
+                div.document()[div.content_span()].to_owned()
+            }
             _ if content.children().next().is_some() => {
                 content.document()[content.content_span()].trim().to_owned()
             }

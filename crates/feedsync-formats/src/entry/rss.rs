@@ -6,6 +6,7 @@ use super::{
 };
 use crate::date;
 use crate::markup;
+use crate::references::Base;
 use crate::xml::{Element, Namespace, Namespaces};
 
 /// The module that holds full content.
@@ -13,26 +14,33 @@ pub(crate) const CONTENT: &str = "http://purl.org/rss/1.0/modules/content/";
 /// Dublin Core, of which `creator` and `date` are used.
 pub(crate) const DUBLIN_CORE: &str = "http://purl.org/dc/elements/1.1/";
 
-pub(super) fn view(element: Element<'_, '_>, namespaces: &Namespaces<'_>) -> Entry {
+/// How the RSS profile has the two characters written where a text is no HTML.
+pub(crate) const AMPERSAND: &str = "&#x26;";
+pub(crate) const LESS_THAN: &str = "&#x3C;";
+
+pub(super) fn view(element: Element<'_, '_>, namespaces: &Namespaces<'_>, base: &Base) -> Entry {
     let mut entry = Entry::default();
     let (mut description, mut full, mut creator) = (None, None, None);
     let mut is_link = false;
     for child in element.children() {
+        let base = base.inside(child);
+        let markup = |text: String| base.resolve_markup(text);
         match (namespace(child, namespaces), child.local()) {
-            (CONTENT, "encoded") => full = text(child),
+            (CONTENT, "encoded") => full = text(child).map(markup),
             (DUBLIN_CORE, "creator") => creator = text(child),
             (DUBLIN_CORE, "date") => entry.published = date::parse(&child.text()),
             _ if child.is(Namespace::ATOM, "updated") => entry.updated = date::parse(&child.text()),
-            _ if child.is(Namespace::ATOM, "link") => entry.links.extend(atom_link(child)),
+            _ if child.is(Namespace::ATOM, "link") => entry.links.extend(atom_link(child, &base)),
             _ if !is_rss(child.namespace()) => {}
             (_, "guid") => {
                 entry.id = text(child);
                 is_link = child.value("isPermaLink").as_deref() != Some("false");
             }
-            (_, "title") => entry.title = text(child).map(|title| plain(&title)),
-            (_, "description") => description = text(child),
+            (_, "title") => entry.title = title(child),
+            (_, "description") => description = text(child).map(markup),
             (_, "link") => {
-                entry.links.extend(text(child).map(|href| Link::new(ALTERNATE, &href)));
+                let link = |href| Link::new(ALTERNATE, &base.resolve(href));
+                entry.links.extend(text(child).map(link));
             }
             (_, "author") => entry.author = text(child).as_deref().and_then(person),
             (_, "pubDate") => entry.published = date::parse(&child.text()),
@@ -44,7 +52,7 @@ pub(super) fn view(element: Element<'_, '_>, namespaces: &Namespaces<'_>) -> Ent
             (_, "enclosure") => entry.links.extend(attribute(child, "url").map(|href| Link {
                 media_type: attribute(child, "type"),
                 length: attribute(child, "length").and_then(|length| length.parse().ok()),
-                ..Link::new(ENCLOSURE, &href)
+                ..Link::new(ENCLOSURE, &base.resolve(href))
             })),
             _ => {}
         }
@@ -78,8 +86,15 @@ pub(crate) fn is_rss(namespace: Namespace) -> bool {
     matches!(namespace, Namespace::NONE | Namespace::RSS1 | Namespace::RSS090 | Namespace::RSS2)
 }
 
-fn plain(title: &str) -> String {
-    if markup::has_tags(title) { markup::plain(title) } else { markup::unescape(title) }
+/// A title: text, where `&` and `<` are written as the profile has it and in no other way, else HTML.
+fn title(element: Element<'_, '_>) -> Option<String> {
+    let title = text(element)?;
+    let written = &element.document()[element.content_span()];
+    let profiled = written.contains(AMPERSAND) || written.contains(LESS_THAN);
+    if profiled && !["&amp;", "&lt;", "<![CDATA["].iter().any(|other| written.contains(other)) {
+        return Some(title);
+    }
+    Some(if markup::has_tags(&title) { markup::plain(&title) } else { markup::unescape(&title) })
 }
 
 /// `address (name)`, an address, or, as many feeds have it, a name.
@@ -88,7 +103,8 @@ fn person(author: &str) -> Option<Person> {
     match author.split_once('(') {
         Some((address, rest)) => {
             person.email = present(address);
-            person.name = present(rest.trim_end().trim_end_matches(')'));
+            let rest = rest.trim_end();
+            person.name = present(rest.strip_suffix(')').unwrap_or(rest));
         }
         None if author.contains('@') => person.email = present(author),
         None => person.name = present(author),
@@ -96,14 +112,14 @@ fn person(author: &str) -> Option<Person> {
     person.some()
 }
 
-fn atom_link(element: Element<'_, '_>) -> Option<Link> {
+fn atom_link(element: Element<'_, '_>, base: &Base) -> Option<Link> {
     Some(Link {
         media_type: attribute(element, "type"),
         title: attribute(element, "title"),
         length: attribute(element, "length").and_then(|length| length.parse().ok()),
         ..Link::new(
             &attribute(element, "rel").unwrap_or_else(|| ALTERNATE.to_owned()),
-            &attribute(element, "href")?,
+            &base.resolve(attribute(element, "href")?),
         )
     })
 }

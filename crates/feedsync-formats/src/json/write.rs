@@ -185,7 +185,7 @@ fn push_sharing(out: &mut String, sharing: &Sharing) {
 }
 
 /// Appends `"name":"text",`.
-fn push_text(out: &mut String, name: &str, text: &str) {
+pub(crate) fn push_text(out: &mut String, name: &str, text: &str) {
     string::push(out, name);
     out.push(':');
     string::push(out, text);
@@ -193,7 +193,7 @@ fn push_text(out: &mut String, name: &str, text: &str) {
 }
 
 /// Ends a list of members or elements, each of which was followed by a comma.
-fn close(out: &mut String, end: &str) {
+pub(crate) fn close(out: &mut String, end: &str) {
     if out.ends_with(',') {
         out.pop();
     }

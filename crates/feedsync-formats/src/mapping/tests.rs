@@ -295,3 +295,27 @@ fn an_entry_without_a_name_takes_the_name_of_its_item_and_the_date_of_its_update
     assert_eq!(view.id.as_deref(), Some("urn:feedsync:item:item%3F1"));
     assert_eq!(view.updated.map(|date| date.to_string()).as_deref(), Some("2026-01-02T03:04:05Z"));
 }
+
+#[test]
+fn a_projection_has_no_base_and_so_no_reference_that_needs_one() {
+    let atom = "<entry xmlns=\"http://www.w3.org/2005/Atom\" xml:base=\"http://h/a/\"><id>x</id>\
+        <link href=\"1\"/><content type=\"xhtml\"><div xmlns=\"http://www.w3.org/1999/xhtml\" \
+        xml:base=\"b/\"><img src=\"p.png\"/></div></content></entry>";
+    let rss = "<item xmlns:content=\"http://purl.org/rss/1.0/modules/content/\" xml:base=\"http://h/a/b/\">\
+        <link>../1</link><content:encoded>&lt;img src=\"p.png\"/></content:encoded></item>";
+    let pox = "<item xml:base=\"http://h/a/b/\"><link rel=\"alternate\" href=\"../1\"/>\
+        <content type=\"html\">&lt;img src=\"p.png\"/></content></item>";
+    for (format, text) in [(Format::Atom, atom), (Format::Rss, rss), (Format::Pox, pox)] {
+        let native = version(format, text, 7);
+        for to in [Format::Atom, Format::Rss, Format::Pox, Format::Json] {
+            if to == format {
+                continue;
+            }
+            let view = entry(&project(&id(), &native, to));
+            assert_eq!(view.link(), Some("http://h/a/1"), "{format} to {to}");
+            let content = view.content.unwrap();
+            assert!(content.starts_with("<img src=\"http://h/a/b/p.png\""), "{to}: {content}");
+        }
+        assert!(entry(&native.payload).content.unwrap().contains("\"p.png\""), "the view itself");
+    }
+}

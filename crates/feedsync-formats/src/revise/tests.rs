@@ -42,7 +42,7 @@ fn only_what_is_revised_changes() {
         (
             Format::Rss,
             "<item><pubDate>x</pubDate><title><![CDATA[a]]></title><description>d</description></item>",
-            "<item><pubDate>x</pubDate><title>N &amp;amp; &amp;lt;n&amp;gt;</title>\
+            "<item><pubDate>x</pubDate><title>N &#x26; &#x3C;n&gt;</title>\
              <description>new\n\"text\"</description></item>",
         ),
         (
@@ -51,12 +51,12 @@ fn only_what_is_revised_changes() {
              <description>d</description><c:encoded/><a:updated>x</a:updated></item>",
             "<item xmlns:c=\"http://purl.org/rss/1.0/modules/content/\" xmlns:a=\"http://www.w3.org/2005/Atom\">\
              <description>d</description><c:encoded>new\n\"text\"</c:encoded>\
-             <a:updated>2026-01-02T03:04:05Z</a:updated><title>N &amp;amp; &amp;lt;n&amp;gt;</title></item>",
+             <a:updated>2026-01-02T03:04:05Z</a:updated><title>N &#x26; &#x3C;n&gt;</title></item>",
         ),
         (
             Format::Rss,
             "<item/>",
-            "<item><title>N &amp;amp; &amp;lt;n&amp;gt;</title><description>new\n\"text\"</description></item>",
+            "<item><title>N &#x26; &#x3C;n&gt;</title><description>new\n\"text\"</description></item>",
         ),
         (
             Format::Opml,

@@ -3,7 +3,7 @@
 use feedsync::{Format, Payload};
 
 use super::{Edits, ReviseError, Revision};
-use crate::compose::{content_element, fits_xml, html, push_attribute};
+use crate::compose::{content_element, fits_xml, html, push_attribute, push_plain};
 use crate::entry::{CONTENT, CONTENTS, ContentType, TITLES, content_type, is_rss, named_element};
 use crate::markup;
 use crate::options::{Limits, Mode};
@@ -75,10 +75,11 @@ impl<'t, 'a> ItemEditor<'t, 'a> {
             item.children().find(|child| is_rss(child.namespace()) && child.local() == local)
         };
         if let Some(text) = &revision.title {
-            let escaped = markup::escape(text);
+            let mut written = String::new();
+            push_plain(&mut written, text);
             match child("title") {
-                Some(title) => self.set_text(title, &escaped),
-                None => self.add("title", &escaped),
+                Some(title) => self.set_inside(title, written, &[]),
+                None => self.add_element(&format!("<title>{written}</title>")),
             }
         }
         if let Some(text) = &revision.content {

@@ -83,7 +83,7 @@ pub(super) fn typed(text: &str) -> String {
 }
 
 /// The address of a collection's page.
-pub(super) fn collection_page(root: &str, collection: &CollectionName) -> String {
+pub(crate) fn collection_page(root: &str, collection: &CollectionName) -> String {
     format!("{root}/pages/collections/{collection}")
 }
 

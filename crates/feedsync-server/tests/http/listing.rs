@@ -222,9 +222,9 @@ async fn a_listing_as_rss_names_itself_with_its_type_and_its_items_by_guid() {
     let body = document(&hub, &format!("{LISTING}.rss")).await;
     let (head, item) = body.split_once("<item").unwrap();
     for part in [
-        "<title>The notes &amp; more</title>",
-        "<link>http://localhost:4287/collections/notes.rss</link>",
-        "<description>The notes &amp; more</description>",
+        "<title>The notes &#x26; more</title>",
+        "<link>http://localhost:4287/pages/collections/notes</link>",
+        "<description>The notes &#x26; more</description>",
         "<atom:link rel=\"self\" href=\"http://localhost:4287/collections/notes.rss\" \
          type=\"application/rss+xml\"/>",
     ] {

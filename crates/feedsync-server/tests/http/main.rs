@@ -13,6 +13,7 @@ mod conflicts;
 mod events;
 mod gates;
 mod hub;
+mod json_feed;
 mod listing;
 mod media;
 mod members;

@@ -6,15 +6,15 @@ use http::{Method, StatusCode};
 use crate::hub::{TestHub, bytes, hub, hub_with, notes, path, text};
 use crate::members::{ENTRY, body, expect, items, send, set};
 
-const PICTURE: &[u8] = b"\x89PNG\r\n\x1a\n and so on\0";
+pub(crate) const PICTURE: &[u8] = b"\x89PNG\r\n\x1a\n and so on\0";
 
-struct Created {
-    entry: String,
-    media: String,
+pub(crate) struct Created {
+    pub(crate) entry: String,
+    pub(crate) media: String,
     told: String,
 }
 
-async fn created(hub: &TestHub, kind: &str, content: &[u8]) -> Created {
+pub(crate) async fn created(hub: &TestHub, kind: &str, content: &[u8]) -> Created {
     let headers = [("content-type", kind), ("slug", "My Cat.png")];
     let address = "/collections/notes";
     let response = send(hub, Method::POST, address, &headers, content.to_vec()).await;
@@ -25,7 +25,7 @@ async fn created(hub: &TestHub, kind: &str, content: &[u8]) -> Created {
     Created { entry, media: path(&source).to_owned(), told }
 }
 
-async fn media_hub() -> TestHub {
+pub(crate) async fn media_hub() -> TestHub {
     let hub = hub().await;
     set(&hub, r#"{"accept": ["*/*"]}"#).await;
     hub

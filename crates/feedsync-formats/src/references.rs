@@ -1,0 +1,122 @@
+//! References in what an item says, made absolute where it is shown without its base (XML Base; JSON Feed
+//! and RSS know none).
+//!
+//! Without an absolute base a reference stays as it is, and so does all of the markup around it.
+
+use std::borrow::Cow;
+
+use crate::compose::is_iri;
+use crate::context::resolved;
+use crate::html_references::references;
+use crate::markup;
+use crate::xml::{Element, Namespace, escape_attribute};
+
+/// What references count from at one place of an item.
+#[derive(Debug, Clone)]
+pub(crate) struct Base {
+    base: Option<String>,
+    /// Whether references are wanted absolute at all.
+    wanted: bool,
+}
+
+impl Base {
+    /// References stay as they are.
+    pub(crate) const KEPT: Self = Self { base: None, wanted: false };
+
+    /// Outside an item that is self-contained.
+    pub(crate) const OUTSIDE: Self = Self { base: None, wanted: true };
+
+    /// What holds inside an element.
+    pub(crate) fn inside(&self, element: Element<'_, '_>) -> Cow<'_, Self> {
+        match element.attribute(Namespace::XML, "base").filter(|_| self.wanted) {
+            Some(attribute) => {
+                let value = attribute.value(element.document());
+                let base = resolved(self.base.as_deref(), &value).into_owned();
+                Cow::Owned(Self { base: Some(base), wanted: true })
+            }
+            None => Cow::Borrowed(self),
+        }
+    }
+
+    /// A reference, absolute if it can be.
+    pub(crate) fn resolve(&self, reference: String) -> String {
+        match &self.base {
+            Some(base) if is_iri(base) => {
+                resolved(Some(base), &encoded(reference.trim())).into_owned()
+            }
+            _ => reference,
+        }
+    }
+
+    /// HTML, or XHTML, with the references of its attributes absolute.
+    pub(crate) fn resolve_markup(&self, html: String) -> String {
+        if self.base.is_none() {
+            return html;
+        }
+        let mut out = String::with_capacity(html.len());
+        let mut from = 0;
+        for found in references(&html) {
+            let reference = markup::unescape(&html[found.value.clone()]);
+            let absolute = if found.is_list {
+                self.resolve_list(&reference)
+            } else {
+                self.resolve(reference.clone())
+            };
+            if absolute == reference {
+                continue;
+            }
+            let mut escaped = String::new();
+            escape_attribute(&mut escaped, &absolute);
+            let escaped = escaped.replace('\'', "&#39;");
+            let quote = if found.is_quoted { "" } else { "\"" };
+            out.extend([&html[from..found.value.start], quote, &escaped, quote]);
+            from = found.value.end;
+        }
+        out.push_str(&html[from..]);
+        out
+    }
+
+    /// `srcset`: references with a description behind each, commas between.
+    fn resolve_list(&self, list: &str) -> String {
+        const SPACE: [char; 4] = [' ', '\t', '\n', '\r'];
+        let mut out = String::with_capacity(list.len());
+        let mut rest = list;
+        while !rest.is_empty() {
+            let separators = rest.find(|c| c != ',' && !SPACE.contains(&c)).unwrap_or(rest.len());
+            out.push_str(&rest[..separators]);
+            rest = &rest[separators..];
+            let end = rest.find(SPACE).unwrap_or(rest.len());
+            let reference = rest[..end].trim_end_matches(',');
+            if !reference.is_empty() {
+                out.push_str(&self.resolve(reference.to_owned()));
+            }
+            let described = reference.len() == end;
+            let after = &rest[end..];
+            let description = if described { after.find(',').unwrap_or(after.len()) } else { 0 };
+            out.push_str(&rest[reference.len()..end + description]);
+            rest = &rest[end + description..];
+        }
+        out
+    }
+}
+
+/// What cannot stand in a reference, percent-encoded as browsers do.
+fn encoded(reference: &str) -> Cow<'_, str> {
+    let stands = |byte: u8| {
+        byte >= 0x80 || byte.is_ascii_alphanumeric() || b"-._~:/?#[]@!$&'()*+,;=%".contains(&byte)
+    };
+    if reference.bytes().all(stands) {
+        return Cow::Borrowed(reference);
+    }
+    let mut out = String::with_capacity(reference.len() + 8);
+    for character in reference.chars() {
+        match u8::try_from(character) {
+            Ok(byte) if byte.is_ascii() && !stands(byte) => out.push_str(&format!("%{byte:02X}")),
+            _ => out.push(character),
+        }
+    }
+    Cow::Owned(out)
+}
+
+#[cfg(test)]
+mod tests;
