@@ -164,7 +164,7 @@ fn walk(node: &Handle, faults: &mut Vec<String>) {
         if tag == "link" {
             let known = matches!(
                 (value("rel"), value("href")),
-                (Some("icon"), Some("data:,")) | (Some("stylesheet"), Some(_))
+                (Some("icon"), Some("data:,")) | (Some("stylesheet" | "alternate"), Some(_))
             );
             if !known {
                 faults.push(format!("a link: {:?}", value("rel")));

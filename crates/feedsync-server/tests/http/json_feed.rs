@@ -159,7 +159,7 @@ async fn a_listing_and_its_page_name_all_that_it_comes_in() {
     for (kind, suffix) in [("atom+xml", "atom"), ("rss+xml", "rss"), ("feed+json", "feed.json")] {
         let start = format!("<link rel=\"alternate\" type=\"application/{kind}\"");
         let (_, rest) = page.split_once(&start).unwrap_or_else(|| panic!("{start} in {page}"));
-        let end = format!("href=\"{ORIGIN}/collections/notes.{suffix}\">");
+        let end = format!("href=\"/collections/notes.{suffix}\">");
         assert!(rest.split('\n').next().unwrap().ends_with(&end), "{rest}");
     }
 }
