@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use feedsync::{Related, RelatedKind};
-use feedsync_store::{Collection, CollectionChange, CollectionName};
+use feedsync_store::{Alteration, Altered, Collection, CollectionChange, CollectionName};
 
 use crate::endpoint::Endpoint;
 use crate::error::EndpointError;
@@ -36,20 +36,25 @@ impl Endpoint {
         link: &str,
         announced: Option<Option<String>>,
     ) -> Result<(), EndpointError> {
-        let collection = self.collection(name).await?;
-        let mut said = said(&collection);
-        match announced {
-            Some(title) => said.insert(link.to_owned(), title),
-            None => said.remove(link),
+        let link = link.to_owned();
+        // Others may be announced, and settings changed, at the same time.
+        let announce = move |collection: &Collection| {
+            let mut said = said(collection);
+            match announced {
+                Some(title) => said.insert(link, title),
+                None => said.remove(&link),
+            };
+            let mut settings = collection.settings.clone();
+            if said.is_empty() {
+                settings.remove(AGGREGATED);
+            } else {
+                settings.insert(AGGREGATED.to_owned(), serde_json::json!(said).to_string());
+            }
+            let settings = Some(settings);
+            let change = CollectionChange { settings, ..CollectionChange::default() };
+            Altered { alteration: Alteration::Change(change), act: None }
         };
-        let mut settings = collection.settings;
-        if said.is_empty() {
-            settings.remove(AGGREGATED);
-        } else {
-            settings.insert(AGGREGATED.to_owned(), serde_json::json!(said).to_string());
-        }
-        let change = CollectionChange { settings: Some(settings), ..CollectionChange::default() };
-        self.store.change_collection(name, change).await?;
+        self.store.alter_collection(name, Box::new(announce)).await?;
         Ok(())
     }
 }

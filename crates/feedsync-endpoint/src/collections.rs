@@ -1,27 +1,51 @@
 //! Making, changing and removing collections, recorded with who did it.
 
+use std::convert::Infallible;
+
 use feedsync_store::{
-    Act, Collection, CollectionChange, CollectionName, Grant, NewCollection, Role,
+    Act, Alteration, Altered, Collection, CollectionChange, CollectionName, Founding,
+    NewCollection, StoreExt as _,
 };
 
+use crate::actor::Actor;
 use crate::endpoint::Endpoint;
 use crate::error::EndpointError;
 
 impl Endpoint {
     /// Creates a collection. The user on whose behalf this is done owns it.
     pub async fn create_collection(&self, new: NewCollection) -> Result<Collection, EndpointError> {
-        let created = self.store.create_collection(new).await?;
-        let user = self.actor.as_ref().and_then(|actor| actor.user.clone());
-        if let Some(user) = user {
-            let grant = Grant { user, collection: created.name.clone(), role: Role::Owner };
-            if let Err(error) = self.store.grant(grant).await {
-                // A collection that nobody owns would be in the way of whoever tries again.
-                self.store.drop_collection(&created.name).await?;
-                return Err(error.into());
-            }
-        }
-        self.record_collection("create", &created.name, String::new()).await?;
-        Ok(created)
+        let actor = self.actor.as_deref();
+        let founding = Founding {
+            owner: actor.and_then(|actor| actor.user.clone()),
+            act: actor.map(|actor| act(actor, "create", &new.name, String::new())),
+        };
+        Ok(self.store.found_collection(new, founding).await?)
+    }
+
+    /// Changes what a collection is called and set to, or removes it, as is decided on what it is then;
+    /// nobody alters it between.
+    pub async fn alter_collection<E, F>(
+        &self,
+        name: &CollectionName,
+        decide: F,
+    ) -> Result<Result<Collection, E>, EndpointError>
+    where
+        E: Send + 'static,
+        F: FnOnce(&Collection) -> Result<Alteration, E> + Send + 'static,
+    {
+        let (actor, named) = (self.actor.clone(), name.clone());
+        let decide = move |before: &Collection| {
+            let alteration = decide(before)?;
+            let done = match &alteration {
+                Alteration::Keep => None,
+                Alteration::Drop => Some(("drop", String::new())),
+                Alteration::Change(change) => changed(before, change).map(|what| ("set", what)),
+            };
+            let recorded = actor.as_deref().zip(done);
+            let act = recorded.map(|(actor, (action, what))| act(actor, action, &named, what));
+            Ok(Altered { alteration, act })
+        };
+        Ok(self.store.decide_collection(name, decide).await?)
     }
 
     /// Changes what a collection is called and set to, not what it holds.
@@ -30,44 +54,49 @@ impl Endpoint {
         name: &CollectionName,
         change: CollectionChange,
     ) -> Result<Collection, EndpointError> {
-        let before = self.collection(name).await?;
-        let after = self.store.change_collection(name, change).await?;
-        let settings = after.settings.keys().chain(before.settings.keys());
-        let mut changed: Vec<&str> = settings
-            .filter(|setting| after.settings.get(*setting) != before.settings.get(*setting))
-            .map(String::as_str)
-            .collect();
-        for (what, differs) in [
-            ("name", after.name != before.name),
-            ("title", after.title != before.title),
-            ("format", after.format != before.format),
-        ] {
-            changed.extend(Some(what).filter(|_| differs));
-        }
-        changed.sort_unstable();
-        changed.dedup();
-        if !changed.is_empty() {
-            self.record_collection("set", name, changed.join(", ")).await?;
-        }
-        Ok(after)
+        self.alter_surely(name, |_| Alteration::Change(change)).await
     }
 
     /// Removes a collection with all that it holds.
     pub async fn drop_collection(&self, name: &CollectionName) -> Result<(), EndpointError> {
-        self.store.drop_collection(name).await?;
-        self.record_collection("drop", name, String::new()).await
+        self.alter_surely(name, |_| Alteration::Drop).await.map(drop)
     }
 
-    async fn record_collection(
+    /// Alters a collection by a decision that never refuses.
+    pub(crate) async fn alter_surely(
         &self,
-        action: &str,
         name: &CollectionName,
-        detail: String,
-    ) -> Result<(), EndpointError> {
-        if let Some(actor) = &self.actor {
-            let act = Act { collection: Some(name.clone()), detail, ..actor.act(action) };
-            self.store.record(act).await?;
+        decide: impl FnOnce(&Collection) -> Alteration + Send + 'static,
+    ) -> Result<Collection, EndpointError> {
+        let decide = |before: &Collection| Ok::<_, Infallible>(decide(before));
+        match self.alter_collection(name, decide).await? {
+            Ok(collection) => Ok(collection),
+            Err(never) => match never {},
         }
-        Ok(())
     }
+}
+
+fn act(actor: &Actor, action: &str, name: &CollectionName, detail: String) -> Act {
+    Act { collection: Some(name.clone()), detail, ..actor.act(action) }
+}
+
+/// What a change of a collection changes, by name; nothing if it stays as it is.
+fn changed(before: &Collection, change: &CollectionChange) -> Option<String> {
+    let mut after = before.clone();
+    after.change(change.clone());
+    let settings = after.settings.keys().chain(before.settings.keys());
+    let mut changed: Vec<&str> = settings
+        .filter(|setting| after.settings.get(*setting) != before.settings.get(*setting))
+        .map(String::as_str)
+        .collect();
+    for (what, differs) in [
+        ("name", after.name != before.name),
+        ("title", after.title != before.title),
+        ("format", after.format != before.format),
+    ] {
+        changed.extend(Some(what).filter(|_| differs));
+    }
+    changed.sort_unstable();
+    changed.dedup();
+    Some(changed.join(", ")).filter(|text| !text.is_empty())
 }

@@ -13,8 +13,10 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use feedsync::Format;
-use feedsync_endpoint::{Endpoint, Settings};
-use feedsync_store::{Collection, CollectionChange, CollectionName, NewCollection};
+use feedsync_endpoint::{Endpoint, EndpointError, Settings};
+use feedsync_store::{
+    Alteration, Collection, CollectionChange, CollectionName, NewCollection, StoreError,
+};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde_json::{Map, Value};
 
@@ -50,21 +52,7 @@ pub(crate) async fn write(
 ) -> Result<Response, Problem> {
     let name = named(&call)?;
     let description = read(&hub, &call.headers, body).await?.meant(&name)?;
-    let _turn = hub.collections.lock().await;
-    let (status, collection) = match hub.endpoint.store().collection(&name).await? {
-        Some(found) => {
-            check(&call.headers, Some(&found))?;
-            (StatusCode::OK, change(&call.endpoint(&hub), &found, description).await?)
-        }
-        None => {
-            check(&call.headers, None)?;
-            limits::collections(&hub, &call.principal).await?;
-            let created = create(&call.endpoint(&hub), name, description).await?;
-            // Who made it owns it at once.
-            hub.access.forget();
-            (StatusCode::CREATED, created)
-        }
-    };
+    let (status, collection) = put(&hub, &call, name, description).await?;
     let text = described(&collection)?;
     let place = call.base.url(&View::Listing.path(&collection.name, None));
     let mut headers = HeaderMap::new();
@@ -85,10 +73,12 @@ pub(crate) async fn write(
 
 pub(crate) async fn remove(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
     let name = named(&call)?;
-    let _turn = hub.collections.lock().await;
-    let found = hub.endpoint.collection(&name).await?;
-    check(&call.headers, Some(&found))?;
-    call.endpoint(&hub).drop_collection(&name).await?;
+    let headers = call.headers.clone();
+    let drop = move |found: &Collection| {
+        check(&headers, Some(found))?;
+        Ok::<_, Problem>(Alteration::Drop)
+    };
+    call.endpoint(&hub).alter_collection(&name, drop).await??;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
@@ -99,39 +89,76 @@ fn named(call: &Call) -> Result<CollectionName, Problem> {
 }
 
 /// What is asked of a collection.
+#[derive(Clone)]
 struct Description {
     title: String,
     format: Format,
     settings: Settings,
 }
 
+/// Changes a collection, or makes it. Whoever was quicker, on this node or another, is seen.
+async fn put(
+    hub: &Hub,
+    call: &Call,
+    name: CollectionName,
+    description: Description,
+) -> Result<(StatusCode, Collection), Problem> {
+    let endpoint = call.endpoint(hub);
+    loop {
+        if endpoint.store().collection(&name).await?.is_none() {
+            check(&call.headers, None)?;
+            // Within this node nobody makes another one between counting and making.
+            let _turn = hub.collections.lock().await;
+            limits::collections(hub, &call.principal).await?;
+            match create(&endpoint, name.clone(), description.clone()).await {
+                // Somebody made it since.
+                Err(EndpointError::Store(StoreError::CollectionExists(_))) => {}
+                created => {
+                    // Who made it owns it at once.
+                    hub.access.forget();
+                    return Ok((StatusCode::CREATED, created?));
+                }
+            }
+        }
+        match change(&endpoint, &name, call.headers.clone(), description.clone()).await {
+            // Somebody removed it since.
+            Err(EndpointError::Store(StoreError::NoCollection(_))) => {}
+            changed => return Ok((StatusCode::OK, changed??)),
+        }
+    }
+}
+
 async fn create(
     endpoint: &Endpoint,
     name: CollectionName,
     description: Description,
-) -> Result<Collection, Problem> {
+) -> Result<Collection, EndpointError> {
     let Description { title, format, settings } = description;
     let mut stored = Default::default();
     settings.write(&mut stored);
     let new = NewCollection { name, title, format, settings: stored };
-    Ok(endpoint.create_collection(new).await?)
+    endpoint.create_collection(new).await
 }
 
 async fn change(
     endpoint: &Endpoint,
-    found: &Collection,
+    name: &CollectionName,
+    headers: HeaderMap,
     description: Description,
-) -> Result<Collection, Problem> {
-    let Description { title, format, settings } = description;
-    let mut stored = found.settings.clone();
-    settings.write(&mut stored);
-    let change = CollectionChange {
-        name: None,
-        title: Some(title),
-        format: Some(format),
-        settings: Some(stored),
+) -> Result<Result<Collection, Problem>, EndpointError> {
+    let change = move |found: &Collection| {
+        check(&headers, Some(found))?;
+        let Description { title, format, settings } = description;
+        let mut stored = found.settings.clone();
+        settings.write(&mut stored);
+        Ok(Alteration::Change(CollectionChange {
+            name: None,
+            title: Some(title),
+            format: Some(format),
+            settings: Some(stored),
+        }))
     };
-    Ok(endpoint.change_collection(&found.name, change).await?)
+    endpoint.alter_collection(name, change).await
 }
 
 /// Checks what the request says that the collection is now; one that is not there has no tag.

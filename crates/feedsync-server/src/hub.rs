@@ -41,7 +41,7 @@ pub(crate) struct Hub {
     pub(crate) timings: Arc<Timings>,
     /// Whether the hub was told to stop.
     pub(crate) draining: Arc<AtomicBool>,
-    /// Held by whoever makes, changes or removes a collection, from looking to writing.
+    /// Held by whoever makes a collection, from counting what they own to making it.
     pub(crate) collections: Arc<Mutex<()>>,
     /// What is read for all of them.
     pub(crate) live: Live,

@@ -185,6 +185,10 @@ impl From<StoreError> for Problem {
                 tracing::error!(%error, "the store failed");
                 Self::unavailable("the store cannot be used at the moment")
             }
+            StoreError::Newer { .. } => {
+                tracing::error!(%error, "this node is too old for its store");
+                Self::unavailable("this node is too old for its store")
+            }
             _ => {
                 tracing::error!(%error, "the store refused what the hub asked");
                 Self::internal()

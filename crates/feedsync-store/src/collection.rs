@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use feedsync::Format;
 
 use crate::environment::Environment;
-use crate::name::CollectionName;
+use crate::name::{CollectionName, UserName};
 use crate::order::{Epoch, Moment, Number, Until};
+use crate::people::Act;
 
 /// A set of items and their change order.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,7 +69,9 @@ impl Collection {
         }
     }
 
-    pub(crate) fn change(&mut self, change: CollectionChange) {
+    /// Makes a change of it, here only: what [`Store::alter_collection`](crate::Store::alter_collection)
+    /// would make of it.
+    pub fn change(&mut self, change: CollectionChange) {
         let CollectionChange { name, title, format, settings } = change;
         self.name = name.unwrap_or_else(|| self.name.clone());
         self.title = title.unwrap_or_else(|| std::mem::take(&mut self.title));
@@ -102,3 +105,35 @@ pub struct CollectionChange {
     /// All settings.
     pub settings: Option<BTreeMap<String, String>>,
 }
+
+/// What is written together with a new collection.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Founding {
+    /// The user who owns it from the beginning.
+    pub owner: Option<UserName>,
+    /// What is recorded.
+    pub act: Option<Act>,
+}
+
+/// What becomes of a collection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Alteration {
+    /// It stays as it is.
+    Keep,
+    /// It is called or set to something else.
+    Change(CollectionChange),
+    /// It is removed with its items, conflicts, discarded items, purged vectors and remotes.
+    Drop,
+}
+
+/// What was decided of a collection, and what is recorded with it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Altered {
+    /// What becomes of it.
+    pub alteration: Alteration,
+    /// What is recorded.
+    pub act: Option<Act>,
+}
+
+/// Decides on a collection as it is: quick, and without effects of its own.
+pub type DecideCollection = Box<dyn FnOnce(&Collection) -> Altered + Send>;

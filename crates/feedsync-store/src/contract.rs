@@ -8,7 +8,9 @@ use feedsync::ItemId;
 
 use crate::bell::Notices;
 use crate::blob::Digest;
-use crate::collection::{Collection, CollectionChange, NewCollection};
+use crate::collection::{
+    Alteration, Altered, Collection, CollectionChange, DecideCollection, Founding, NewCollection,
+};
 use crate::decision::{Decide, Snapshot, Write};
 use crate::error::StoreError;
 use crate::identity::{Identity, Issued};
@@ -51,18 +53,44 @@ pub trait Store: People {
     /// A collection, if there is one of this name.
     async fn collection(&self, name: &CollectionName) -> Result<Option<Collection>, StoreError>;
 
-    /// Creates a collection, empty, in a new epoch.
-    async fn create_collection(&self, new: NewCollection) -> Result<Collection, StoreError>;
+    /// Creates a collection, empty, in a new epoch, with its owner and what is recorded of it. Of
+    /// several who create one name at once, one does.
+    async fn found_collection(
+        &self,
+        new: NewCollection,
+        founding: Founding,
+    ) -> Result<Collection, StoreError>;
 
-    /// Changes what a collection is called, not what it holds.
+    /// Changes what a collection is called or set to, or removes it, as is decided on what it is then;
+    /// with what is recorded of that. Returns it as it then stands, or last stood. Nobody else alters it
+    /// between the decision and what comes of it.
+    async fn alter_collection(
+        &self,
+        name: &CollectionName,
+        decide: DecideCollection,
+    ) -> Result<Collection, StoreError>;
+
+    /// Creates a collection that nobody owns.
+    async fn create_collection(&self, new: NewCollection) -> Result<Collection, StoreError> {
+        self.found_collection(new, Founding::default()).await
+    }
+
+    /// Changes what a collection is called or set to, whatever it is now.
     async fn change_collection(
         &self,
         name: &CollectionName,
         change: CollectionChange,
-    ) -> Result<Collection, StoreError>;
+    ) -> Result<Collection, StoreError> {
+        let alteration = Alteration::Change(change);
+        self.alter_collection(name, Box::new(|_| Altered { alteration, act: None })).await
+    }
 
-    /// Removes a collection with its items, conflicts, discarded items, purged vectors and remotes.
-    async fn drop_collection(&self, name: &CollectionName) -> Result<(), StoreError>;
+    /// Removes a collection, whatever it is now.
+    async fn drop_collection(&self, name: &CollectionName) -> Result<(), StoreError> {
+        let alteration = Alteration::Drop;
+        let dropped = Box::new(|_: &Collection| Altered { alteration, act: None });
+        self.alter_collection(name, dropped).await.map(drop)
+    }
 
     /// An item, if the collection has it.
     async fn item(
@@ -210,6 +238,29 @@ pub trait StoreExt: Store {
         outcome
             .map(|outcome| (collection, outcome))
             .ok_or_else(|| StoreError::Unknown("the decision was never asked".to_owned()))
+    }
+
+    /// [`Store::alter_collection`] with a decision that may refuse.
+    async fn decide_collection<E, F>(
+        &self,
+        name: &CollectionName,
+        decide: F,
+    ) -> Result<Result<Collection, E>, StoreError>
+    where
+        E: Send + 'static,
+        F: FnOnce(&Collection) -> Result<Altered, E> + Send + 'static,
+    {
+        let slot = Arc::new(Mutex::new(None));
+        let refusal = Arc::clone(&slot);
+        let decide = move |collection: &Collection| {
+            decide(collection).unwrap_or_else(|refused| {
+                *refusal.lock().unwrap_or_else(PoisonError::into_inner) = Some(refused);
+                Altered { alteration: Alteration::Keep, act: None }
+            })
+        };
+        let collection = self.alter_collection(name, Box::new(decide)).await?;
+        let refused = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
+        Ok(refused.map_or(Ok(collection), Err))
     }
 }
 

@@ -34,7 +34,9 @@ mod transfer;
 
 pub use bell::Notices;
 pub use blob::{Digest, DigestError};
-pub use collection::{Collection, CollectionChange, NewCollection};
+pub use collection::{
+    Alteration, Altered, Collection, CollectionChange, DecideCollection, Founding, NewCollection,
+};
 pub use contract::{Store, StoreExt};
 pub use decision::{Decide, Entry, Put, Snapshot, Write};
 pub use environment::{Environment, SystemEnvironment};
@@ -55,4 +57,4 @@ pub use sqlite::SqliteStore;
 pub use stored::{
     ChangePage, Discarded, DiscardedId, ItemPage, Origin, PageLimit, Selection, StoredItem,
 };
-pub use transfer::{Part, Transfer, transfer};
+pub use transfer::{Moved, Part, Transfer, transfer};

@@ -7,10 +7,10 @@ use crate::blob::Digest;
 use crate::collection::Collection;
 use crate::contract::Store;
 use crate::error::StoreError;
-use crate::identity::Issued;
+use crate::identity::{Identity, Issued};
 use crate::name::CollectionName;
 use crate::order::Number;
-use crate::people::{ActSelection, GrantsOf, Recorded};
+use crate::people::{ActSelection, Grant, GrantsOf, Recorded, Token, User};
 use crate::remote::Remote;
 use crate::stored::{Discarded, PageLimit, StoredItem};
 
@@ -63,118 +63,204 @@ pub enum Part {
     Acts(Vec<Recorded>),
 }
 
+/// What has been moved.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Moved {
+    /// Collections.
+    pub collections: u64,
+    /// Items, tombstones too.
+    pub items: u64,
+    /// Items of which only the vector is kept, since they were purged.
+    pub purged: u64,
+    /// Items of the recoverable lists.
+    pub discarded: u64,
+    /// Items that this endpoint has signed.
+    pub signed: u64,
+    /// Remotes.
+    pub remotes: u64,
+    /// Blobs.
+    pub blobs: u64,
+    /// Users.
+    pub users: u64,
+    /// Tokens of users.
+    pub tokens: u64,
+    /// Acts of the record.
+    pub acts: u64,
+}
+
 /// Moves everything into an empty store that was founded with the same name: identity, ledger,
 /// collections with items, histories, origins, purged vectors, recoverable lists and settings, remotes
-/// with their state, blobs, users, roles, tokens and the record.
+/// with their state, blobs, users, roles, tokens and the record. `progress` is told after each part.
 ///
 /// What is moved goes on as a new incarnation in new epochs, as a restored backup does. If this ends
 /// with an error the new store is to be thrown away; what was written to the old one meanwhile is such
 /// an error. The old one must not be used any more afterwards.
-pub async fn transfer(from: &dyn Transfer, to: &dyn Transfer) -> Result<(), StoreError> {
-    let before = (from.identity().await?, from.collections().await?);
-    let (identity, collections) = &before;
+pub async fn transfer(
+    from: &dyn Transfer,
+    to: &dyn Transfer,
+    progress: &(dyn Fn(&Moved) + Send + Sync),
+) -> Result<Moved, StoreError> {
+    let before = state(from).await?;
     if !to.collections().await?.is_empty() || !to.users().await?.is_empty() {
         return Err(StoreError::Transfer("the store to move into is not empty"));
     }
+    let identity = &before.identity;
     if to.identity().await?.name != identity.name {
         return Err(StoreError::Transfer("the store to move into has another endpoint's name"));
     }
     let incarnations = identity.retired.iter().chain([&identity.by]);
     to.load(Part::Retired(incarnations.cloned().collect())).await?;
-    move_ledger(from, to).await?;
-    for collection in collections {
-        move_collection(from, to, collection).await?;
+    let mut run = Run { from, to, moved: Moved::default(), progress };
+    run.ledger().await?;
+    for collection in &before.collections {
+        run.collection(collection).await?;
     }
-    to.load(Part::Remotes(from.remotes(None).await?)).await?;
-    move_blobs(from, to).await?;
-    move_people(from, to).await?;
-    // Sent marks come and go with every reader, and are no change.
-    let unsent = |collections: Vec<Collection>| -> Vec<Collection> {
-        let unsent = |collection| Collection { sent: Number::ZERO, ..collection };
-        collections.into_iter().map(unsent).collect()
-    };
-    let after = (from.identity().await?, unsent(from.collections().await?));
-    if after != (before.0, unsent(before.1)) {
-        return Err(StoreError::Transfer("the store was written to while it was moved"));
+    run.moved.remotes = before.remotes.len() as u64;
+    to.load(Part::Remotes(before.remotes.clone())).await?;
+    run.blobs().await?;
+    run.people().await?;
+    if state(from).await? != before {
+        return Err(StoreError::Transfer(
+            "somebody wrote to it meanwhile; throw the new store away, stop the hub, and try again",
+        ));
     }
-    Ok(())
+    Ok(run.moved)
 }
 
-async fn move_ledger(from: &dyn Transfer, to: &dyn Transfer) -> Result<(), StoreError> {
-    let mut after = None;
-    loop {
-        let rows = from.ledger(after.as_ref(), AT_ONCE).await?;
-        let Some((last, _)) = rows.last() else { return Ok(()) };
-        after = Some(last.clone());
-        to.load(Part::Ledger(rows)).await?;
-    }
+/// What shows that somebody wrote to a store.
+#[derive(PartialEq, Eq)]
+struct State {
+    identity: Identity,
+    collections: Vec<Collection>,
+    remotes: Vec<Remote>,
+    users: Vec<User>,
+    tokens: Vec<Token>,
+    grants: Vec<Grant>,
+    last_act: Vec<Recorded>,
 }
 
-async fn move_collection(
-    from: &dyn Transfer,
-    to: &dyn Transfer,
-    collection: &Collection,
-) -> Result<(), StoreError> {
-    let name = &collection.name;
-    to.load(Part::Collection(collection.clone())).await?;
-    let mut through = Number::ZERO;
-    loop {
-        let page = from.changes(name, through, None, PageLimit::items(AT_ONCE)).await?;
-        through = page.through;
-        to.load(Part::Items(name.clone(), page.items)).await?;
-        if !page.more {
-            break;
+async fn state(store: &dyn Transfer) -> Result<State, StoreError> {
+    let users = store.users().await?;
+    let (mut tokens, mut grants) = (Vec::new(), Vec::new());
+    for user in &users {
+        tokens.extend(store.tokens(&user.name).await?);
+        grants.extend(store.grants(GrantsOf::User(&user.name)).await?);
+    }
+    // Sent marks come and go with every reader, and are no change; they are moved as they are seen first.
+    let collections = store.collections().await?;
+    let unsent = |collection| Collection { sent: Number::ZERO, ..collection };
+    Ok(State {
+        identity: store.identity().await?,
+        collections: collections.into_iter().map(unsent).collect(),
+        remotes: store.remotes(None).await?,
+        users,
+        tokens,
+        grants,
+        last_act: store.acts(ActSelection { limit: 1, ..Default::default() }).await?,
+    })
+}
+
+/// A store that is being moved.
+struct Run<'a> {
+    from: &'a dyn Transfer,
+    to: &'a dyn Transfer,
+    moved: Moved,
+    progress: &'a (dyn Fn(&Moved) + Send + Sync),
+}
+
+impl Run<'_> {
+    fn tell(&self) {
+        (self.progress)(&self.moved);
+    }
+
+    async fn ledger(&mut self) -> Result<(), StoreError> {
+        let mut after = None;
+        loop {
+            let rows = self.from.ledger(after.as_ref(), AT_ONCE).await?;
+            let Some((last, _)) = rows.last() else { return Ok(()) };
+            after = Some(last.clone());
+            self.moved.signed += rows.len() as u64;
+            self.to.load(Part::Ledger(rows)).await?;
+            self.tell();
         }
     }
-    let mut after = None;
-    loop {
-        let rows = from.purged(name, after.as_ref(), AT_ONCE).await?;
-        let Some((last, _)) = rows.last() else { break };
-        after = Some(last.clone());
-        to.load(Part::Purged(name.clone(), rows)).await?;
-    }
-    to.load(Part::Discarded(from.discarded(name).await?)).await
-}
 
-async fn move_blobs(from: &dyn Transfer, to: &dyn Transfer) -> Result<(), StoreError> {
-    let mut after = None;
-    loop {
-        let digests = from.blobs(after, AT_ONCE).await?;
-        let Some(last) = digests.last() else { return Ok(()) };
-        after = Some(*last);
-        for digest in digests {
-            if let Some(bytes) = from.blob(digest).await? {
-                to.put_blob(bytes).await?;
+    async fn collection(&mut self, seen: &Collection) -> Result<(), StoreError> {
+        let name = &seen.name;
+        let now = self.from.collection(name).await?;
+        let collection = now.ok_or_else(|| StoreError::NoCollection(name.clone()))?;
+        self.to.load(Part::Collection(collection)).await?;
+        let mut through = Number::ZERO;
+        loop {
+            let page = self.from.changes(name, through, None, PageLimit::items(AT_ONCE)).await?;
+            through = page.through;
+            self.moved.items += page.items.len() as u64;
+            self.to.load(Part::Items(name.clone(), page.items)).await?;
+            self.tell();
+            if !page.more {
+                break;
+            }
+        }
+        let mut after = None;
+        loop {
+            let rows = self.from.purged(name, after.as_ref(), AT_ONCE).await?;
+            let Some((last, _)) = rows.last() else { break };
+            after = Some(last.clone());
+            self.moved.purged += rows.len() as u64;
+            self.to.load(Part::Purged(name.clone(), rows)).await?;
+        }
+        let discarded = self.from.discarded(name).await?;
+        self.moved.discarded += discarded.len() as u64;
+        self.moved.collections += 1;
+        self.to.load(Part::Discarded(discarded)).await
+    }
+
+    async fn blobs(&mut self) -> Result<(), StoreError> {
+        let mut after = None;
+        loop {
+            let digests = self.from.blobs(after, AT_ONCE).await?;
+            let Some(last) = digests.last() else { return Ok(()) };
+            after = Some(*last);
+            for digest in digests {
+                if let Some(bytes) = self.from.blob(digest).await? {
+                    self.to.put_blob(bytes).await?;
+                    self.moved.blobs += 1;
+                    self.tell();
+                }
             }
         }
     }
-}
 
-async fn move_people(from: &dyn Transfer, to: &dyn Transfer) -> Result<(), StoreError> {
-    for user in from.users().await? {
-        let name = user.name.clone();
-        to.add_user(user).await?;
-        for grant in from.grants(GrantsOf::User(&name)).await? {
-            to.grant(grant).await?;
+    async fn people(&mut self) -> Result<(), StoreError> {
+        for user in self.from.users().await? {
+            let name = user.name.clone();
+            self.to.add_user(user).await?;
+            self.moved.users += 1;
+            for grant in self.from.grants(GrantsOf::User(&name)).await? {
+                self.to.grant(grant).await?;
+            }
+            for token in self.from.tokens(&name).await? {
+                self.to.add_token(token).await?;
+                self.moved.tokens += 1;
+            }
         }
-        for token in from.tokens(&name).await? {
-            to.add_token(token).await?;
+        // The record is read backwards, and written forwards: first where its pages begin.
+        let page = |before| ActSelection { before, limit: AT_ONCE, ..Default::default() };
+        let mut begins = Vec::new();
+        let mut before = None;
+        loop {
+            let acts = self.from.acts(page(before)).await?;
+            let Some(oldest) = acts.last() else { break };
+            begins.push(before);
+            before = Some(oldest.place);
         }
+        for before in begins.into_iter().rev() {
+            let mut acts = self.from.acts(page(before)).await?;
+            acts.reverse();
+            self.moved.acts += acts.len() as u64;
+            self.to.load(Part::Acts(acts)).await?;
+            self.tell();
+        }
+        Ok(())
     }
-    // The record is read backwards, and written forwards: first where its pages begin.
-    let mut begins = Vec::new();
-    let mut before = None;
-    loop {
-        let page = from.acts(ActSelection { before, limit: AT_ONCE, ..Default::default() }).await?;
-        let Some(oldest) = page.last() else { break };
-        begins.push(before);
-        before = Some(oldest.place);
-    }
-    for before in begins.into_iter().rev() {
-        let selection = ActSelection { before, limit: AT_ONCE, ..Default::default() };
-        let mut page = from.acts(selection).await?;
-        page.reverse();
-        to.load(Part::Acts(page)).await?;
-    }
-    Ok(())
 }

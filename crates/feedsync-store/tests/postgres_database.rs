@@ -1,13 +1,16 @@
 //! How a store is made in a PostgreSQL database and found there, and what it keeps out.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::thread;
 
+use feedsync::Format;
 use feedsync_store::conformance::samples::{all, create, item, named, put, store_each, write};
 use feedsync_store::conformance::{TestEnvironment, wait};
 use feedsync_store::{
-    Act, ActSelection, EndpointName, MemoryStore, People as _, PostgresStore, Store as _,
-    StoreError, SystemEnvironment,
+    Act, ActSelection, Alteration, Altered, Collection, CollectionChange, EndpointName,
+    Environment as _, Founding, GrantsOf, MemoryStore, NewCollection, People as _, PostgresStore,
+    Role, Store as _, StoreError, SystemEnvironment, User, UserName,
 };
 use feedsync_test::postgres::Cluster;
 
@@ -52,7 +55,8 @@ fn four_nodes_migrate_an_empty_database_once() {
     assert_eq!(identities[0].retired, []);
 }
 
-/// A schema of a newer version is worked with, unless it says that it is too new.
+/// A schema of a newer version is worked with, unless it says that it is too new: then it is not opened any
+/// more, and who has it open reads on and writes nothing.
 #[test]
 fn a_schema_that_is_too_new_is_refused() {
     let cluster = Cluster::shared();
@@ -63,6 +67,9 @@ fn a_schema_that_is_too_new_is_refused() {
     cluster.sql(name, "UPDATE feedsync.schema SET oldest_compatible = 98");
     let refused = open(&url).err().unwrap();
     assert!(matches!(refused, StoreError::Newer { found: 99, known: 1, .. }), "{refused}");
+    let refused = write(&*store, &named("notes"), &["b"], vec![put(item("b", "A", 1))]);
+    assert!(matches!(refused, Err(StoreError::Newer { .. })), "{refused:?}");
+    assert!(matches!(wait(store.identity()), Err(StoreError::Newer { .. })));
     assert_eq!(all(&*store, &named("notes")).len(), 1);
 }
 
@@ -125,4 +132,82 @@ fn a_store_takes_time_and_chance_from_outside() {
     let store = wait(PostgresStore::init(&url, &name, environment)).unwrap();
     let expected = MemoryStore::new(&name, Arc::new(TestEnvironment::new(1)));
     assert_eq!(wait(store.identity()).unwrap(), wait(expected.identity()).unwrap());
+}
+
+/// Of nodes that create one collection at once one does, and its owner and the record with it; changes that
+/// were decided on what is there are all made, one after the other; and of those that remove it one does.
+#[test]
+fn nodes_alter_collections_one_after_the_other() {
+    let (url, first) = notes();
+    let nodes = [first, Arc::new(open(&url).unwrap()), Arc::new(open(&url).unwrap())];
+    let anna = UserName::new("anna").unwrap();
+    let user = User {
+        name: anna.clone(),
+        password: None,
+        administrator: true,
+        disabled: false,
+        created: SystemEnvironment.now(),
+    };
+    wait(nodes[0].add_user(user)).unwrap();
+    let act = |action: &str| Act {
+        user: Some(anna.clone()),
+        address: None,
+        action: action.to_owned(),
+        collection: Some(named("books")),
+        item: None,
+        detail: String::new(),
+    };
+    let at_once =
+        |work: &(dyn Fn(&PostgresStore, usize) -> Result<Collection, StoreError> + Sync)| {
+            thread::scope(|scope| {
+                let threads: Vec<_> = (0..12)
+                    .map(|number| {
+                        let node = nodes[number % 3].clone();
+                        scope.spawn(move || work(&node, number))
+                    })
+                    .collect();
+                threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
+            })
+        };
+
+    let created = at_once(&|node, _| {
+        let (title, settings) = (String::new(), BTreeMap::new());
+        let new = NewCollection { name: named("books"), title, format: Format::Atom, settings };
+        let founding = Founding { owner: Some(anna.clone()), act: Some(act("create")) };
+        wait(node.found_collection(new, founding))
+    });
+    assert_eq!(created.iter().filter(|result| result.is_ok()).count(), 1);
+    for error in created.iter().filter_map(|result| result.as_ref().err()) {
+        assert!(matches!(error, StoreError::CollectionExists(_)), "{error}");
+    }
+    let grants = wait(nodes[1].grants(GrantsOf::Collection(&named("books")))).unwrap();
+    assert_eq!(grants.len(), 1);
+    assert_eq!((&grants[0].user, grants[0].role), (&anna, Role::Owner));
+
+    // Each adds a setting to those that there are.
+    let changed = at_once(&|node, number| {
+        let decide = move |found: &Collection| {
+            let mut settings = found.settings.clone();
+            settings.insert(format!("setting{number}"), settings.len().to_string());
+            let change = CollectionChange { settings: Some(settings), ..Default::default() };
+            Altered { alteration: Alteration::Change(change), act: None }
+        };
+        wait(node.alter_collection(&named("books"), Box::new(decide)))
+    });
+    assert!(changed.iter().all(Result::is_ok));
+    let books = wait(nodes[2].collection(&named("books"))).unwrap().unwrap();
+    let mut values: Vec<usize> =
+        books.settings.values().map(|value| value.parse().unwrap()).collect();
+    values.sort_unstable();
+    assert_eq!(values, (0..12).collect::<Vec<_>>(), "each saw what those before it had set");
+
+    let dropped = at_once(&|node, _| {
+        let act = Some(act("drop"));
+        let drop = Box::new(|_: &Collection| Altered { alteration: Alteration::Drop, act });
+        wait(node.alter_collection(&named("books"), drop))
+    });
+    assert_eq!(dropped.iter().filter(|result| result.is_ok()).count(), 1);
+    let acts = wait(nodes[0].acts(ActSelection { limit: 99, ..Default::default() })).unwrap();
+    let actions: Vec<_> = acts.iter().map(|recorded| &*recorded.act.action).collect();
+    assert_eq!(actions, ["drop", "create"], "what was not done is not recorded");
 }

@@ -1,7 +1,7 @@
 //! A store is moved into another one of any kind, and nothing is lost on the way.
 
 use std::any::Any;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use feedsync::By;
 use feedsync_store::conformance::samples::{
@@ -10,9 +10,9 @@ use feedsync_store::conformance::samples::{
 use feedsync_store::conformance::{TestEnvironment, wait};
 use feedsync_store::{
     Act, ActSelection, Collection, Digest, EndpointName, Environment as _, Grant, GrantsOf,
-    MemoryStore, Moment, NewRemote, Number, Origin, Part, PostgresStore, Put, Remote, RemoteState,
-    Role, Scope, SqliteStore, StoreError, Token, TokenKind, Transfer, User, UserName, Write,
-    transfer,
+    MemoryStore, Moment, Moved, NewRemote, Number, Origin, Part, PostgresStore, Put, Remote,
+    RemoteState, Role, Scope, SqliteStore, StoreError, Token, TokenKind, Transfer, User, UserName,
+    Write, transfer,
 };
 use feedsync_test::postgres::Cluster;
 
@@ -162,7 +162,24 @@ fn a_store_is_moved_between_all_kinds_and_loses_nothing() {
     let kinds: [fn(u64) -> Kept; 6] = [sqlite, postgres, sqlite, memory, postgres, memory];
     for (seed, kind) in (2..).zip(kinds) {
         let (next, next_kept) = kind(seed);
-        wait(transfer(&*store, &*next)).unwrap();
+        let told = Mutex::new(Vec::new());
+        let moved = wait(transfer(&*store, &*next, &|moved| told.lock().unwrap().push(*moved)));
+        let expected_counts = Moved {
+            collections: 2,
+            items: 449,
+            purged: 1,
+            discarded: 2,
+            signed: 2,
+            remotes: 1,
+            blobs: 2,
+            users: 2,
+            tokens: 1,
+            acts: 451,
+        };
+        assert_eq!(moved.unwrap(), expected_counts);
+        let told = told.into_inner().unwrap();
+        assert!(told.len() > 5 && told.last().unwrap().acts == 451, "{told:?}");
+        assert!(told.windows(2).all(|pair| pair[0].items <= pair[1].items));
         let moved = contents(&*next);
         assert_eq!(moved.len(), expected.len());
         moved.iter().zip(&expected).for_each(|(moved, expected)| assert_eq!(moved, expected));
@@ -195,7 +212,7 @@ fn a_store_is_moved_into_an_empty_one_of_its_name_only() {
         fill(&*from);
         let (to, _kept) = kind(2);
         create(&*to, "other");
-        let refused = wait(transfer(&*from, &*to)).unwrap_err();
+        let refused = wait(transfer(&*from, &*to, &|_| ())).unwrap_err();
         assert!(matches!(refused, StoreError::Transfer(_)), "{refused}");
         assert_eq!(wait(to.collections()).unwrap().len(), 1);
         let names = (wait(to.identity()).unwrap().retired, wait(to.users()).unwrap());
@@ -204,7 +221,7 @@ fn a_store_is_moved_into_an_empty_one_of_its_name_only() {
     let (from, _kept) = memory(1);
     let other = EndpointName::new("other").unwrap();
     let other = MemoryStore::new(&other, environment(2));
-    assert!(matches!(wait(transfer(&*from, &other)), Err(StoreError::Transfer(_))));
+    assert!(matches!(wait(transfer(&*from, &other, &|_| ())), Err(StoreError::Transfer(_))));
 }
 
 /// A clock that runs behind the old store's does not give an epoch out again.

@@ -118,6 +118,23 @@ pub enum StoreAddress {
     Postgres(String),
 }
 
+impl StoreAddress {
+    /// Whether it holds a password.
+    pub fn has_password(&self) -> bool {
+        let Self::Postgres(url) = self else { return false };
+        let (rest, parameters) = url.split_once('?').unwrap_or((url, ""));
+        let of_user = rest.rsplit_once('@').is_some_and(|(user, _)| {
+            user.split_once("://").is_some_and(|(_, user)| user.contains(':'))
+        });
+        // Whatever is escaped there may be its name.
+        let named = |parameter: &str| {
+            let name = parameter.split('=').next().unwrap_or_default();
+            name.eq_ignore_ascii_case("password") || name.contains('%')
+        };
+        of_user || parameters.split('&').any(named)
+    }
+}
+
 /// A text that names no store.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("it names no store: sqlite:DIRECTORY or postgres://USER@HOST/DATABASE")]

@@ -9,9 +9,9 @@ use async_trait::async_trait;
 use feedsync::ItemId;
 use feedsync_store::{Act, ActSelection, Grant, GrantsOf, People, Recorded, Token, User, UserName};
 use feedsync_store::{
-    ChangePage, Collection, CollectionChange, CollectionName, Decide, Digest, Discarded, Identity,
-    Issued, ItemPage, Moment, NewCollection, NewRemote, Notices, Number, PageLimit, Remote,
-    RemoteId, Selection, Store, StoreError, StoredItem,
+    ChangePage, Collection, CollectionName, Decide, DecideCollection, Digest, Discarded, Founding,
+    Identity, Issued, ItemPage, Moment, NewCollection, NewRemote, Notices, Number, PageLimit,
+    Remote, RemoteId, Selection, Store, StoreError, StoredItem,
 };
 
 use super::page::{Histogram, Page};
@@ -86,9 +86,8 @@ timed! {
     async fn identity(&self) -> Identity;
     async fn collections(&self) -> Vec<Collection>;
     async fn collection(&self, name: &CollectionName) -> Option<Collection>;
-    async fn create_collection(&self, new: NewCollection) -> Collection;
-    async fn change_collection(&self, name: &CollectionName, change: CollectionChange) -> Collection;
-    async fn drop_collection(&self, name: &CollectionName) -> ();
+    async fn found_collection(&self, new: NewCollection, founding: Founding) -> Collection;
+    async fn alter_collection(&self, name: &CollectionName, decide: DecideCollection) -> Collection;
     async fn item(&self, collection: &CollectionName, id: &ItemId) -> Option<StoredItem>;
     async fn items(&self, collection: &CollectionName, ids: &[ItemId]) -> Vec<StoredItem>;
     async fn changes(&self, collection: &CollectionName, after: Number, up_to: Option<Number>, limit: PageLimit) -> ChangePage;

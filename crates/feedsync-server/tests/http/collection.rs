@@ -1,7 +1,8 @@
 //! Collections made, changed and removed over HTTP.
 
 use axum::body::Body;
-use feedsync_endpoint::{Actor, Settings};
+use feedsync_endpoint::{Actor, Endpoint, Settings};
+use feedsync_server::{Config, router};
 use feedsync_store::{ActSelection, CollectionName, GrantsOf, NewCollection, Role, User, UserName};
 use http::{Method, Response, StatusCode, header};
 use serde_json::{Value, json};
@@ -149,19 +150,49 @@ async fn a_change_says_if_it_wants_what_it_expects() {
     assert_eq!(removed.status(), StatusCode::NO_CONTENT);
 }
 
+/// Several nodes over one store: what each had seen is compared where it is written.
+fn nodes(endpoint: &Endpoint) -> Vec<TestHub> {
+    let node = || router(endpoint.clone(), Config::default());
+    (0..3).map(|_| TestHub { endpoint: endpoint.clone(), router: node() }).collect()
+}
+
 #[tokio::test]
 async fn of_many_who_change_one_collection_from_one_state_one_succeeds() {
     let hub = hub().await;
     let tag = text(&hub.get("/collections/notes/settings").await, "etag").to_owned();
     let expected = [("if-match", &*tag)];
+    let nodes = nodes(&hub.endpoint);
     let changes = (0..16).map(|number| {
         let body = format!(r#"{{"title": "{number}"}}"#);
-        let hub = &hub;
-        async move { put(hub, "/collections/notes", &body, &expected).await.status() }
+        let node = &nodes[number % 3];
+        async move { put(node, "/collections/notes", &body, &expected).await.status() }
     });
     let statuses = futures_util::future::join_all(changes).await;
     let succeeded = statuses.iter().filter(|status| **status == StatusCode::OK).count();
     assert_eq!(succeeded, 1, "{statuses:?}");
+}
+
+#[tokio::test]
+async fn of_many_who_make_one_collection_through_several_nodes_one_does() {
+    let nodes = nodes(&hub().await.endpoint);
+    let only_new = [("if-none-match", "*")];
+    let made = (0..16).map(|number| {
+        let node = &nodes[number % 3];
+        async move { put(node, PICTURES, "{}", &only_new).await.status() }
+    });
+    let mut statuses = futures_util::future::join_all(made).await;
+    statuses.sort();
+    assert_eq!(statuses[0], StatusCode::CREATED, "{statuses:?}");
+    assert!(statuses[1..].iter().all(|status| *status == StatusCode::PRECONDITION_FAILED));
+    // Without a condition the others change what the first one made.
+    let put = (0..16).map(|number| {
+        let node = &nodes[number % 3];
+        async move { put(node, "/collections/books", "{}", &[]).await.status() }
+    });
+    let mut statuses = futures_util::future::join_all(put).await;
+    statuses.sort();
+    assert_eq!(statuses[15], StatusCode::CREATED, "{statuses:?}");
+    assert!(statuses[..15].iter().all(|status| *status == StatusCode::OK), "{statuses:?}");
 }
 
 #[tokio::test]

@@ -10,10 +10,12 @@ use feedsync::{Creation, Edit, Format, Item, ItemId, Payload};
 use feedsync_endpoint::Endpoint;
 use feedsync_formats::{Entry, FeedHead, FeedWriter, ReadOptions, Reading, compose};
 use feedsync_server::{Config, router};
+use feedsync_store::conformance::wait;
 use feedsync_store::{
     Collection, CollectionName, EndpointName, Environment, MemoryStore, Moment, NewCollection,
-    SqliteStore,
+    PostgresStore, SqliteStore, Store,
 };
+use feedsync_test::postgres::Cluster;
 use futures_util::StreamExt as _;
 use http::{Method, Request, Response, StatusCode, header};
 use serde_json::Value;
@@ -57,12 +59,26 @@ pub(crate) async fn hub_in(directory: &Path) -> TestHub {
     TestHub { router: router(endpoint.clone(), Config::default()), endpoint }
 }
 
+/// An endpoint over a new store: in memory, or in a database of PostgreSQL where [`OVER_POSTGRES`] says so.
 pub(crate) fn endpoint(name: &str) -> Endpoint {
     let environment = environment(name);
     let name = EndpointName::new(name).unwrap();
-    let store = MemoryStore::new(&name, Arc::clone(&environment));
-    Endpoint::new(Arc::new(store), environment)
+    let store: Arc<dyn Store> = if std::env::var_os(OVER_POSTGRES).is_some() {
+        let environment = Arc::clone(&environment);
+        let make = || {
+            let url = Cluster::shared().database();
+            wait(PostgresStore::init(&url, &name, environment)).unwrap()
+        };
+        // Where a test's executor runs nothing else can be waited for.
+        Arc::new(std::thread::scope(|scope| scope.spawn(make).join()).unwrap())
+    } else {
+        Arc::new(MemoryStore::new(&name, Arc::clone(&environment)))
+    };
+    Endpoint::new(store, environment)
 }
+
+/// The variable with which all these tests run over PostgreSQL.
+pub(crate) const OVER_POSTGRES: &str = "FEEDSYNC_TEST_OVER_POSTGRES";
 
 pub(crate) fn notes() -> CollectionName {
     CollectionName::new("notes").unwrap()

@@ -24,6 +24,7 @@ mod pages;
 mod pages_hostile;
 mod pages_people;
 mod pages_sessions;
+mod postgres;
 mod protocol;
 mod quotas;
 mod routes;

@@ -9,8 +9,8 @@ use super::samples::{
 };
 use super::{Constructor, wait};
 use crate::{
-    CollectionChange, Digest, Moment, NewCollection, NewRemote, Number, Origin, PageLimit, Put,
-    RemoteId, RemoteState, Selection, Store, StoreError, Subscription, Write,
+    Collection, CollectionChange, Digest, Moment, NewCollection, NewRemote, Number, Origin,
+    PageLimit, Put, RemoteId, RemoteState, Selection, Store, StoreError, Subscription, Write,
 };
 
 /// Names, titles and settings come back; a name is taken once.
@@ -65,7 +65,7 @@ pub fn a_renamed_collection_keeps_what_it_holds(constructor: Constructor) {
         settings: Some(Default::default()),
     };
     let memos = wait(store.change_collection(&notes.name, change)).unwrap();
-    let expected = crate::Collection {
+    let expected = Collection {
         name: named("memos"),
         title: "Memos".to_owned(),
         format: Format::Json,
@@ -85,7 +85,7 @@ pub fn a_renamed_collection_keeps_what_it_holds(constructor: Constructor) {
     );
 }
 
-fn expected_again(store: &dyn Store) -> crate::Collection {
+fn expected_again(store: &dyn Store) -> Collection {
     wait(store.collection(&named("memos"))).unwrap().unwrap()
 }
 

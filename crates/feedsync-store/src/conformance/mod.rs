@@ -10,6 +10,7 @@
 //! The constructor makes a new, empty store of the endpoint `tester`, which mints its first
 //! incarnation from the environment's first random number.
 
+pub mod altering;
 pub mod change_order;
 pub mod collections;
 pub mod items;
@@ -51,6 +52,9 @@ pub fn wait<T>(future: impl Future<Output = T>) -> T {
 macro_rules! store_tests {
     ($constructor:expr) => {
         $crate::store_tests!(@cases $constructor;
+            altering: [
+                what_becomes_of_a_collection_is_decided_on_what_it_is
+            ]
             collections: [
                 collections_are_found_by_name
                 a_renamed_collection_keeps_what_it_holds

@@ -17,7 +17,9 @@ use feedsync::ItemId;
 
 use crate::bell::{Bell, Notices};
 use crate::blob::{self, Digest};
-use crate::collection::{Collection, CollectionChange, NewCollection};
+use crate::collection::{
+    Alteration, Altered, Collection, DecideCollection, Founding, NewCollection,
+};
 use crate::contract::Store;
 use crate::decision::Decide;
 use crate::environment::Environment;
@@ -107,10 +109,17 @@ impl Store for MemoryStore {
         Ok(self.state().shelves.get(name).map(|shelf| shelf.collection.clone()))
     }
 
-    async fn create_collection(&self, new: NewCollection) -> Result<Collection, StoreError> {
+    async fn found_collection(
+        &self,
+        new: NewCollection,
+        founding: Founding,
+    ) -> Result<Collection, StoreError> {
         let mut state = self.state();
         if state.shelves.contains_key(&new.name) {
             return Err(StoreError::CollectionExists(new.name));
+        }
+        if let Some(owner) = &founding.owner {
+            state.people.require(owner)?;
         }
         let epoch = state.begin_epoch(&*self.environment);
         let collection = Collection::created(new, epoch, &*self.environment);
@@ -122,47 +131,38 @@ impl Store for MemoryStore {
             discarded: BTreeMap::new(),
         };
         state.shelves.insert(collection.name.clone(), shelf);
+        if let Some(owner) = founding.owner {
+            state.people.own(collection.name.clone(), owner);
+        }
+        if let Some(act) = founding.act {
+            state.people.record(self.environment.now(), act);
+        }
         Ok(collection)
     }
 
-    async fn change_collection(
+    async fn alter_collection(
         &self,
         name: &CollectionName,
-        change: CollectionChange,
+        decide: DecideCollection,
     ) -> Result<Collection, StoreError> {
         let mut state = self.state();
-        state.shelf(name)?;
-        if let Some(new) = change.name.as_ref().filter(|new| *new != name) {
-            if state.shelves.contains_key(new) {
-                return Err(StoreError::CollectionExists(new.clone()));
+        let before = state.shelf(name)?.collection.clone();
+        let Altered { alteration, act } = decide(&before);
+        let after = match alteration {
+            Alteration::Keep => before,
+            Alteration::Change(change) => state.change(name, change)?,
+            Alteration::Drop => {
+                state.shelves.remove(name);
+                state.remotes.retain(|_, remote| remote.collection != *name);
+                state.people.collection_dropped(name);
+                before
             }
-            for remote in state.remotes.values_mut() {
-                if remote.collection == *name {
-                    remote.collection = new.clone();
-                }
-            }
+        };
+        if let Some(act) = act {
+            state.people.record(self.environment.now(), act);
         }
-        let mut shelf =
-            state.shelves.remove(name).ok_or_else(|| StoreError::NoCollection(name.clone()))?;
-        shelf.collection.change(change);
-        let collection = shelf.collection.clone();
-        state.people.collection_renamed(name, &collection.name);
-        for discarded in shelf.discarded.values_mut() {
-            discarded.collection = collection.name.clone();
-        }
-        state.shelves.insert(collection.name.clone(), shelf);
         self.bell.ring(name);
-        Ok(collection)
-    }
-
-    async fn drop_collection(&self, name: &CollectionName) -> Result<(), StoreError> {
-        let mut state = self.state();
-        state.shelf(name)?;
-        state.shelves.remove(name);
-        state.remotes.retain(|_, remote| remote.collection != *name);
-        state.people.collection_dropped(name);
-        self.bell.ring(name);
-        Ok(())
+        Ok(after)
     }
 
     async fn item(

@@ -28,6 +28,11 @@ impl Register {
         self.acts.push(Recorded { place: self.last_place, at, act });
     }
 
+    /// The first role in a new collection.
+    pub(super) fn own(&mut self, collection: CollectionName, owner: UserName) {
+        self.grants.insert((collection, owner), Role::Owner);
+    }
+
     /// Roles and tokens follow a collection to its new name.
     pub(super) fn collection_renamed(&mut self, from: &CollectionName, to: &CollectionName) {
         let grants = std::mem::take(&mut self.grants).into_iter();
@@ -50,7 +55,7 @@ impl Register {
         self.tokens.retain(|_, token| token.scope.collection.as_ref() != Some(name));
     }
 
-    fn require(&self, name: &UserName) -> Result<(), StoreError> {
+    pub(super) fn require(&self, name: &UserName) -> Result<(), StoreError> {
         let known = self.users.contains_key(name);
         if known { Ok(()) } else { Err(StoreError::NoUser(name.clone())) }
     }

@@ -7,7 +7,7 @@ use feedsync::{ItemId, Update};
 
 use super::people::Register;
 use crate::blob::Digest;
-use crate::collection::Collection;
+use crate::collection::{Collection, CollectionChange};
 use crate::decision::{Entry, Snapshot};
 use crate::environment::Environment;
 use crate::error::StoreError;
@@ -53,6 +53,34 @@ impl State {
 
     pub(super) fn shelf_mut(&mut self, name: &CollectionName) -> Result<&mut Shelf, StoreError> {
         self.shelves.get_mut(name).ok_or_else(|| StoreError::NoCollection(name.clone()))
+    }
+
+    /// Changes a collection; what is kept by its name follows it.
+    pub(super) fn change(
+        &mut self,
+        name: &CollectionName,
+        change: CollectionChange,
+    ) -> Result<Collection, StoreError> {
+        if let Some(new) = change.name.as_ref().filter(|new| *new != name) {
+            if self.shelves.contains_key(new) {
+                return Err(StoreError::CollectionExists(new.clone()));
+            }
+            for remote in self.remotes.values_mut() {
+                if remote.collection == *name {
+                    remote.collection = new.clone();
+                }
+            }
+        }
+        let mut shelf =
+            self.shelves.remove(name).ok_or_else(|| StoreError::NoCollection(name.clone()))?;
+        shelf.collection.change(change);
+        let collection = shelf.collection.clone();
+        self.people.collection_renamed(name, &collection.name);
+        for discarded in shelf.discarded.values_mut() {
+            discarded.collection = collection.name.clone();
+        }
+        self.shelves.insert(collection.name.clone(), shelf);
+        Ok(collection)
     }
 
     pub(super) fn lost_blobs(

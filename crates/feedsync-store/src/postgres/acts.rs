@@ -1,9 +1,11 @@
 //! Rows of the record of what was done.
 
+use deadpool_postgres::GenericClient;
 use feedsync::ItemId;
 
 use super::pipeline::Parameter;
 use super::rows::{micros, text};
+use crate::error::StoreError;
 use crate::name::{CollectionName, UserName};
 use crate::order::Moment;
 use crate::people::Act;
@@ -16,6 +18,19 @@ pub(super) const INSERT_ACTS: &str = "
                   $7::text[]) WITH ORDINALITY
         AS a (at, u, address, action, collection, item, detail, ordinal)
      ORDER BY ordinal";
+
+/// Records what was done, if anything was.
+pub(super) async fn record(
+    client: &impl GenericClient,
+    at: Moment,
+    act: Option<Act>,
+) -> Result<(), StoreError> {
+    let Some(act) = act else { return Ok(()) };
+    let acts = [(at, act)];
+    let statement = client.prepare_cached(INSERT_ACTS).await?;
+    client.execute(&statement, &Acts::of(&acts).parameters()).await?;
+    Ok(())
+}
 
 /// The columns of acts.
 #[derive(Default)]

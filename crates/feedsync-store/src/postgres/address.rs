@@ -15,6 +15,7 @@ use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+use super::password;
 use crate::error::StoreError;
 
 /// A server that is away is given up after so long.
@@ -32,7 +33,8 @@ pub(super) struct Address {
 }
 
 impl Address {
-    /// `postgres://user:password@host:port/database`, or the words of a libpq connection string.
+    /// `postgres://user:password@host:port/database`, or the words of a libpq connection string. A
+    /// password that is not there is looked for where libpq does.
     pub(super) fn parse(url: &str) -> Result<Self, StoreError> {
         // What the parser says may hold a piece of a password that was not escaped.
         let unreadable = |_| StoreError::Place {
@@ -48,6 +50,7 @@ impl Address {
                 reason: "the address of the database names no host",
             });
         }
+        password::complete(&mut config)?;
         let says_mode = url.contains("sslmode");
         if !says_mode && config.get_hosts().iter().all(is_here) {
             config.ssl_mode(SslMode::Disable);

@@ -20,7 +20,7 @@ use super::pipeline::Pipeline;
 use super::queue::{Task, Work};
 use super::rows::{self, get, parsed};
 use super::write::{self, Changes};
-use super::{Node, pool, read};
+use super::{Node, pool, read, schema};
 use crate::collection::Collection;
 use crate::columns;
 use crate::decision::{Decide, Entry, Snapshot};
@@ -47,7 +47,8 @@ const LOCK_ITEMS: &str = "SELECT pg_advisory_xact_lock(item) FROM unnest($1::big
 
 const ENDPOINT: &str = "SELECT name, ARRAY(SELECT by FROM incarnations ORDER BY ordinal),
                                next_discarded, place,
-                               left(pg_walfile_name(pg_current_wal_lsn()), 8)
+                               left(pg_walfile_name(pg_current_wal_lsn()), 8),
+                               (SELECT oldest_compatible FROM schema)
                           FROM endpoint";
 
 const PURGED: &str = "SELECT id, vector FROM purged
@@ -134,7 +135,7 @@ async fn attempt_once(
 ) -> Result<Outcomes, Stopped> {
     let transaction = pool::transaction(client).await?;
     let keys: BTreeSet<&ItemId> = tasks.iter().flat_map(|task| keys_of(&task.work)).collect();
-    let held = load(&transaction, name, &keys, locks_all).await?;
+    let held = load(&transaction, node, name, &keys, locks_all).await?;
     drop(keys);
     let Some(mut held) = held else {
         let nowhere = |_: &Task| Err(StoreError::NoCollection(name.clone()));
@@ -173,6 +174,7 @@ struct Held {
 /// what was committed when the locks before it were had.
 async fn load(
     transaction: &Transaction<'_>,
+    node: &Node,
     name: &CollectionName,
     keys: &BTreeSet<&ItemId>,
     locks_all: bool,
@@ -206,6 +208,7 @@ async fn load(
     if !place.ends_with(timeline) {
         return Err(Stopped::Moved);
     }
+    schema::check(&node.address, get(endpoint, 5)?)?;
     let Some(row) = collection.first() else { return Ok(None) };
     let shelf = collections::shelf(row)?;
     let mut entries: BTreeMap<ItemId, Entry> =
@@ -335,6 +338,9 @@ fn copy(error: &StoreError) -> StoreError {
     match (error, pool::failure(error)) {
         (StoreError::Unknown(why), _) => StoreError::Unknown(why.clone()),
         (StoreError::Damaged(what), _) => StoreError::Damaged(what.clone()),
+        (StoreError::Newer { path, found, known }, _) => {
+            StoreError::Newer { path: path.clone(), found: *found, known: *known }
+        }
         (_, Some(failure)) => StoreError::Database(Box::new(failure.clone())),
         (other, None) => StoreError::Database(other.to_string().into()),
     }

@@ -6,8 +6,9 @@ use deadpool_postgres::{GenericClient, Transaction};
 use feedsync::By;
 use tokio_postgres::Row;
 
+use super::pool;
 use super::rows::{get, micros, number, parsed, text};
-use crate::collection::Collection;
+use crate::collection::{Alteration, Collection};
 use crate::columns::{moment, parse};
 use crate::environment::Environment;
 use crate::error::StoreError;
@@ -128,11 +129,46 @@ pub(super) async fn insert(
     write_settings(transaction, get(&row, 0)?, &collection.settings).await
 }
 
-/// What [`crate::CollectionChange`] may change.
-pub(super) async fn rewrite(
+/// Carries out what was decided of a collection that is locked; the collection as it then stands, or last
+/// stood.
+pub(super) async fn alter(
     transaction: &Transaction<'_>,
-    shelf: &Shelf,
-) -> Result<(), StoreError> {
+    mut shelf: Shelf,
+    alteration: Alteration,
+) -> Result<Collection, StoreError> {
+    match alteration {
+        Alteration::Keep => {}
+        Alteration::Change(change) => {
+            let others = change.name.as_ref().filter(|name| **name != shelf.collection.name);
+            if let Some(name) = others
+                && find(transaction, name).await?.is_some()
+            {
+                return Err(StoreError::CollectionExists(name.clone()));
+            }
+            shelf.collection.change(change);
+            rewrite(transaction, &shelf)
+                .await
+                .map_err(|error| taken(error, &shelf.collection.name))?;
+        }
+        Alteration::Drop => {
+            transaction.batch_execute("SET LOCAL statement_timeout = 0").await?;
+            remove(transaction, shelf.id).await?;
+        }
+    }
+    Ok(shelf.collection)
+}
+
+/// Another one took the name since it was looked for.
+pub(super) fn taken(error: StoreError, name: &CollectionName) -> StoreError {
+    let unique = tokio_postgres::error::SqlState::UNIQUE_VIOLATION;
+    match pool::failure(&error).and_then(|failure| failure.0.code()) {
+        Some(code) if *code == unique => StoreError::CollectionExists(name.clone()),
+        _ => error,
+    }
+}
+
+/// What [`crate::CollectionChange`] may change.
+async fn rewrite(transaction: &Transaction<'_>, shelf: &Shelf) -> Result<(), StoreError> {
     let Shelf { id, collection } = shelf;
     transaction
         .execute(
@@ -162,7 +198,7 @@ async fn write_settings(
 }
 
 /// Removes a collection with all its rows.
-pub(super) async fn remove(transaction: &Transaction<'_>, id: i64) -> Result<(), StoreError> {
+async fn remove(transaction: &Transaction<'_>, id: i64) -> Result<(), StoreError> {
     for table in [
         "items",
         "conflicts",

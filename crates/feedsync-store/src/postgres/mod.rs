@@ -44,7 +44,9 @@ mod address;
 mod arrays;
 mod batch;
 mod blobs;
+mod check;
 mod collections;
+mod password;
 mod people;
 mod pipeline;
 mod pool;
@@ -93,7 +95,8 @@ struct Node {
 
 impl PostgresStore {
     /// Makes a new endpoint in a database that has none. The address is
-    /// `postgres://user:password@host:port/database`; the password is never shown.
+    /// `postgres://user:password@host:port/database`; the password is never shown, and may stand where
+    /// libpq looks for it: in `PGPASSWORD`, or in the file `PGPASSFILE` or `~/.pgpass`.
     pub async fn init(
         url: &str,
         name: &EndpointName,

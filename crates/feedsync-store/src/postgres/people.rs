@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use deadpool_postgres::{GenericClient, Transaction};
 use tokio_postgres::Row;
 
-use super::acts::{Acts, INSERT_ACTS};
+use super::acts;
 use super::pipeline::Parameter;
 use super::rows::{digest, get, maybe_moment, micros, optional, parsed, text};
 use super::{PostgresStore, collections, pool};
@@ -126,7 +126,7 @@ impl People for PostgresStore {
             let user = user.as_ref().map(UserName::as_str);
             let collection = collection.as_ref().map(CollectionName::as_str);
             let rows = transaction.query(&statement, &[&user, &collection]).await?;
-            rows.iter().map(grant).collect()
+            rows.iter().map(granted).collect()
         })
         .await
     }
@@ -135,15 +135,7 @@ impl People for PostgresStore {
         self.run(|node| async move {
             let mut client = node.connection().await?;
             let transaction = pool::transaction(&mut client).await?;
-            hold(&transaction, &grant.user).await?;
-            let collection = hold_collection(&transaction, &grant.collection).await?;
-            transaction
-                .execute(
-                    "INSERT INTO grants (user_name, collection, role) VALUES ($1, $2, $3)
-                     ON CONFLICT (user_name, collection) DO UPDATE SET role = excluded.role",
-                    &[&grant.user.as_str(), &collection, &grant.role.name()],
-                )
-                .await?;
+            self::grant(&transaction, &grant).await?;
             pool::commit(transaction).await
         })
         .await
@@ -244,11 +236,7 @@ impl People for PostgresStore {
 
     async fn record(&self, act: Act) -> Result<(), StoreError> {
         self.run(|node| async move {
-            let client = node.connection().await?;
-            let acts = [(node.environment.now(), act)];
-            let statement = client.prepare_cached(INSERT_ACTS).await?;
-            client.execute(&statement, &Acts::of(&acts).parameters()).await?;
-            Ok(())
+            acts::record(&node.connection().await?, node.environment.now(), Some(act)).await
         })
         .await
     }
@@ -331,6 +319,19 @@ async fn hold(transaction: &Transaction<'_>, name: &UserName) -> Result<(), Stor
     }
 }
 
+pub(super) async fn grant(transaction: &Transaction<'_>, grant: &Grant) -> Result<(), StoreError> {
+    hold(transaction, &grant.user).await?;
+    let collection = hold_collection(transaction, &grant.collection).await?;
+    transaction
+        .execute(
+            "INSERT INTO grants (user_name, collection, role) VALUES ($1, $2, $3)
+             ON CONFLICT (user_name, collection) DO UPDATE SET role = excluded.role",
+            &[&grant.user.as_str(), &collection, &grant.role.name()],
+        )
+        .await?;
+    Ok(())
+}
+
 /// The collection stays until the transaction ends; its row's id.
 async fn hold_collection(
     transaction: &Transaction<'_>,
@@ -353,7 +354,7 @@ async fn is_last_administrator(
     Ok(get::<i64>(&row, 0)? == 1 && first == Some(name.as_str()))
 }
 
-fn grant(row: &Row) -> Result<Grant, StoreError> {
+fn granted(row: &Row) -> Result<Grant, StoreError> {
     Ok(Grant { user: parsed(row, 0)?, collection: parsed(row, 1)?, role: parsed(row, 2)? })
 }
 

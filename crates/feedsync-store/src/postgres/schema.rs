@@ -2,7 +2,8 @@
 //!
 //! They stand in the database's schema `feedsync`. Nodes of two versions may run at once while a hub is
 //! brought up to date, so a migration only adds; one that an older node could not work with says which
-//! version is the oldest that can, and an older node refuses the store from then on.
+//! version is the oldest that can. From then on an older node does not open the store, and one that has it
+//! open commits nothing more.
 
 use deadpool_postgres::{Client, Transaction};
 
@@ -31,6 +32,16 @@ pub(super) async fn version(client: &Client) -> Result<Option<(i64, i64)>, Store
     }
     let row = client.query_opt("SELECT version, oldest_compatible FROM feedsync.schema", &[]);
     Ok(row.await?.map(|row| (row.get(0), row.get(1))))
+}
+
+/// Refuses a store that this version is too old for.
+pub(super) fn check(address: &Address, oldest_compatible: i64) -> Result<(), StoreError> {
+    let known = MIGRATIONS.len() as i64;
+    if oldest_compatible > known {
+        let (path, found) = (address.path(), oldest_compatible);
+        return Err(StoreError::Newer { path, found, known });
+    }
+    Ok(())
 }
 
 /// A transaction in which nobody else founds, migrates or settles.

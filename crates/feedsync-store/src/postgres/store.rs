@@ -6,23 +6,31 @@ use async_trait::async_trait;
 use feedsync::ItemId;
 
 use super::queue::{self, Work};
-use super::{PostgresStore, blobs, collections, pool, read, remotes};
+use super::{PostgresStore, acts, blobs, collections, people, pool, read, remotes, schema};
 use crate::bell::Notices;
 use crate::blob::{self, Digest};
-use crate::collection::{Collection, CollectionChange, NewCollection};
+use crate::collection::{Altered, Collection, DecideCollection, Founding, NewCollection};
 use crate::contract::Store;
 use crate::decision::Decide;
 use crate::error::StoreError;
 use crate::identity::{Identity, Issued};
 use crate::name::CollectionName;
 use crate::order::{Moment, Number};
+use crate::people::{Grant, Role};
 use crate::remote::{NewRemote, Remote, RemoteId};
 use crate::stored::{ChangePage, Discarded, ItemPage, PageLimit, Selection, StoredItem};
 
 #[async_trait]
 impl Store for PostgresStore {
     async fn identity(&self) -> Result<Identity, StoreError> {
-        self.run(|node| async move { collections::identity(&node.connection().await?).await }).await
+        self.run(|node| async move {
+            let client = node.connection().await?;
+            if let Some((_, oldest_compatible)) = schema::version(&client).await? {
+                schema::check(&node.address, oldest_compatible)?;
+            }
+            collections::identity(&client).await
+        })
+        .await
     }
 
     async fn collections(&self) -> Result<Vec<Collection>, StoreError> {
@@ -38,7 +46,11 @@ impl Store for PostgresStore {
         .await
     }
 
-    async fn create_collection(&self, new: NewCollection) -> Result<Collection, StoreError> {
+    async fn found_collection(
+        &self,
+        new: NewCollection,
+        founding: Founding,
+    ) -> Result<Collection, StoreError> {
         self.run(|node| async move {
             let mut client = node.connection().await?;
             let transaction = pool::transaction(&mut client).await?;
@@ -51,50 +63,35 @@ impl Store for PostgresStore {
             let collection = Collection::created(new, epoch, &*node.environment);
             collections::insert(&transaction, &collection)
                 .await
-                .map_err(|error| taken(error, &collection.name))?;
+                .map_err(|error| collections::taken(error, &collection.name))?;
+            if let Some(user) = founding.owner {
+                let name = collection.name.clone();
+                let owner = Grant { user, collection: name, role: Role::Owner };
+                people::grant(&transaction, &owner).await?;
+            }
+            acts::record(&transaction, node.environment.now(), founding.act).await?;
             pool::commit(transaction).await?;
             Ok(collection)
         })
         .await
     }
 
-    async fn change_collection(
+    async fn alter_collection(
         &self,
         name: &CollectionName,
-        change: CollectionChange,
+        decide: DecideCollection,
     ) -> Result<Collection, StoreError> {
         let name = name.clone();
         self.run(|node| async move {
             let mut client = node.connection().await?;
             let transaction = pool::transaction(&mut client).await?;
-            let mut shelf = collections::lock(&transaction, &name).await?;
-            if let Some(new) = change.name.as_ref().filter(|new| **new != name)
-                && collections::find(&transaction, new).await?.is_some()
-            {
-                return Err(StoreError::CollectionExists(new.clone()));
-            }
-            shelf.collection.change(change);
-            collections::rewrite(&transaction, &shelf)
-                .await
-                .map_err(|error| taken(error, &shelf.collection.name))?;
-            pool::commit(transaction).await?;
-            node.changed(&name);
-            Ok(shelf.collection)
-        })
-        .await
-    }
-
-    async fn drop_collection(&self, name: &CollectionName) -> Result<(), StoreError> {
-        let name = name.clone();
-        self.run(|node| async move {
-            let mut client = node.connection().await?;
-            let transaction = pool::transaction(&mut client).await?;
-            transaction.batch_execute("SET LOCAL statement_timeout = 0").await?;
             let shelf = collections::lock(&transaction, &name).await?;
-            collections::remove(&transaction, shelf.id).await?;
+            let Altered { alteration, act } = decide(&shelf.collection);
+            let after = collections::alter(&transaction, shelf, alteration).await?;
+            acts::record(&transaction, node.environment.now(), act).await?;
             pool::commit(transaction).await?;
             node.changed(&name);
-            Ok(())
+            Ok(after)
         })
         .await
     }
@@ -308,14 +305,5 @@ impl Store for PostgresStore {
 
     fn directory(&self) -> Option<&Path> {
         None
-    }
-}
-
-/// Another one took the name since it was looked for.
-fn taken(error: StoreError, name: &CollectionName) -> StoreError {
-    let unique = tokio_postgres::error::SqlState::UNIQUE_VIOLATION;
-    match pool::failure(&error).and_then(|failure| failure.0.code()) {
-        Some(code) if *code == unique => StoreError::CollectionExists(name.clone()),
-        _ => error,
     }
 }

@@ -6,7 +6,7 @@ use feedsync::By;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::rows::parsed;
-use crate::collection::Collection;
+use crate::collection::{Alteration, Collection};
 use crate::columns::{moment, parse};
 use crate::environment::Environment;
 use crate::error::StoreError;
@@ -41,6 +41,31 @@ pub(super) fn find(
 
 pub(super) fn require(connection: &Connection, name: &CollectionName) -> Result<Shelf, StoreError> {
     find(connection, name)?.ok_or_else(|| StoreError::NoCollection(name.clone()))
+}
+
+/// Carries out what was decided of a collection; the collection as it then stands, or last stood.
+pub(super) fn alter(
+    connection: &Connection,
+    mut shelf: Shelf,
+    alteration: Alteration,
+) -> Result<Collection, StoreError> {
+    match alteration {
+        Alteration::Keep => {}
+        Alteration::Change(change) => {
+            let others = change.name.as_ref().filter(|name| **name != shelf.collection.name);
+            if let Some(name) = others
+                && find(connection, name)?.is_some()
+            {
+                return Err(StoreError::CollectionExists(name.clone()));
+            }
+            shelf.collection.change(change);
+            rewrite(connection, &shelf)?;
+        }
+        Alteration::Drop => {
+            connection.execute("DELETE FROM collections WHERE id = ?1", [shelf.id])?;
+        }
+    }
+    Ok(shelf.collection)
 }
 
 pub(super) fn all(connection: &Connection) -> Result<Vec<Collection>, StoreError> {

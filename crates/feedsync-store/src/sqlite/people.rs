@@ -105,17 +105,7 @@ impl People for SqliteStore {
     }
 
     async fn grant(&self, grant: Grant) -> Result<(), StoreError> {
-        self.writer
-            .run(move |connection| {
-                require(connection, &grant.user)?;
-                let shelf = collections::require(connection, &grant.collection)?;
-                connection.execute(
-                    "INSERT OR REPLACE INTO grants (user, collection, role) VALUES (?1, ?2, ?3)",
-                    params![grant.user.as_str(), shelf.id, grant.role.name()],
-                )?;
-                Ok(())
-            })
-            .await
+        self.writer.run(move |connection| self::grant(connection, &grant)).await
     }
 
     async fn revoke(
@@ -306,6 +296,16 @@ fn is_last_administrator(connection: &Connection, name: &UserName) -> Result<boo
         )
         .optional()?;
     Ok(administrators.is_some_and(|(first, count)| count == 1 && first == name.as_str()))
+}
+
+pub(super) fn grant(connection: &Connection, grant: &Grant) -> Result<(), StoreError> {
+    require(connection, &grant.user)?;
+    let shelf = collections::require(connection, &grant.collection)?;
+    connection.execute(
+        "INSERT OR REPLACE INTO grants (user, collection, role) VALUES (?1, ?2, ?3)",
+        params![grant.user.as_str(), shelf.id, grant.role.name()],
+    )?;
+    Ok(())
 }
 
 fn grants(connection: &Connection, only: &str, value: &str) -> Result<Vec<Grant>, StoreError> {

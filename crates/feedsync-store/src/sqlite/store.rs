@@ -6,16 +6,17 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use feedsync::ItemId;
 
-use super::{SqliteStore, blobs, collections, read, remotes, update};
+use super::{SqliteStore, blobs, collections, people, read, remotes, update};
 use crate::bell::Notices;
 use crate::blob::{self, Digest};
-use crate::collection::{Collection, CollectionChange, NewCollection};
+use crate::collection::{Altered, Collection, DecideCollection, Founding, NewCollection};
 use crate::contract::Store;
 use crate::decision::Decide;
 use crate::error::StoreError;
 use crate::identity::{Identity, Issued};
 use crate::name::CollectionName;
 use crate::order::{Moment, Number};
+use crate::people::{Grant, Role};
 use crate::remote::{NewRemote, Remote, RemoteId};
 use crate::stored::{ChangePage, Discarded, ItemPage, PageLimit, Selection, StoredItem};
 
@@ -38,7 +39,11 @@ impl Store for SqliteStore {
             .await
     }
 
-    async fn create_collection(&self, new: NewCollection) -> Result<Collection, StoreError> {
+    async fn found_collection(
+        &self,
+        new: NewCollection,
+        founding: Founding,
+    ) -> Result<Collection, StoreError> {
         let environment = Arc::clone(&self.environment);
         self.writer
             .run(move |connection| {
@@ -48,46 +53,42 @@ impl Store for SqliteStore {
                 let epoch = collections::begin_epoch(connection, &*environment)?;
                 let collection = Collection::created(new, epoch, &*environment);
                 collections::insert(connection, &collection)?;
+                if let Some(user) = founding.owner {
+                    let name = collection.name.clone();
+                    people::grant(
+                        connection,
+                        &Grant { user, collection: name, role: Role::Owner },
+                    )?;
+                }
+                if let Some(act) = &founding.act {
+                    people::insert_act(connection, environment.now(), act)?;
+                }
                 Ok(collection)
             })
             .await
     }
 
-    async fn change_collection(
+    async fn alter_collection(
         &self,
         name: &CollectionName,
-        change: CollectionChange,
+        decide: DecideCollection,
     ) -> Result<Collection, StoreError> {
+        let environment = Arc::clone(&self.environment);
         let former = name.clone();
         let collection = self
             .writer
             .run(move |connection| {
-                let mut shelf = collections::require(connection, &former)?;
-                if let Some(new) = change.name.as_ref().filter(|new| **new != former)
-                    && collections::find(connection, new)?.is_some()
-                {
-                    return Err(StoreError::CollectionExists(new.clone()));
+                let shelf = collections::require(connection, &former)?;
+                let Altered { alteration, act } = decide(&shelf.collection);
+                let after = collections::alter(connection, shelf, alteration)?;
+                if let Some(act) = &act {
+                    people::insert_act(connection, environment.now(), act)?;
                 }
-                shelf.collection.change(change);
-                collections::rewrite(connection, &shelf)?;
-                Ok(shelf.collection)
+                Ok(after)
             })
             .await?;
         self.bell.ring(name);
         Ok(collection)
-    }
-
-    async fn drop_collection(&self, name: &CollectionName) -> Result<(), StoreError> {
-        let dropped = name.clone();
-        self.writer
-            .run(move |connection| {
-                let shelf = collections::require(connection, &dropped)?;
-                connection.execute("DELETE FROM collections WHERE id = ?1", [shelf.id])?;
-                Ok(())
-            })
-            .await?;
-        self.bell.ring(name);
-        Ok(())
     }
 
     async fn item(

@@ -1,0 +1,81 @@
+//! Making, changing and removing collections, as is decided on what they are.
+
+use feedsync::Format;
+
+use super::samples::{create, named, open};
+use super::{Constructor, wait};
+use crate::{
+    Act, ActSelection, Alteration, Altered, Collection, CollectionChange, Founding, Grant,
+    GrantsOf, Moment, NewCollection, Role, StoreError, StoreExt as _, User, UserName,
+};
+
+/// What becomes of a collection is decided on what it is then, and is recorded with it; who refuses changes
+/// nothing. A founder that does not exist founds nothing.
+pub fn what_becomes_of_a_collection_is_decided_on_what_it_is(constructor: Constructor) {
+    let (fixture, _) = open(constructor);
+    let store = &*fixture.store;
+    let notes = create(store, "notes");
+    let recorded = || wait(store.acts(ActSelection { limit: 9, ..Default::default() })).unwrap();
+    let act = |action: &str| Act {
+        user: None,
+        address: None,
+        action: action.to_owned(),
+        collection: Some(named("notes")),
+        item: None,
+        detail: String::new(),
+    };
+    let refuse = |found: &Collection| Err::<Altered, _>(found.title.clone());
+    let refused = wait(store.decide_collection(&notes.name, refuse)).unwrap();
+    assert_eq!(refused, Err("The notes".to_owned()));
+    let kept = Altered { alteration: Alteration::Keep, act: None };
+    assert_eq!(wait(store.alter_collection(&notes.name, Box::new(|_| kept))).unwrap(), notes);
+    assert_eq!(recorded(), []);
+
+    let set = act("set");
+    let longer = move |found: &Collection| {
+        let title = Some(format!("{}, all of them", found.title));
+        let alteration = Alteration::Change(CollectionChange { title, ..Default::default() });
+        Ok::<_, ()>(Altered { alteration, act: Some(set) })
+    };
+    let changed = wait(store.decide_collection(&notes.name, longer)).unwrap().unwrap();
+    assert_eq!(changed, Collection { title: "The notes, all of them".to_owned(), ..notes.clone() });
+    assert_eq!(wait(store.collection(&notes.name)).unwrap(), Some(changed.clone()));
+    create(store, "books");
+    let taken = move |_: &Collection| Altered {
+        alteration: Alteration::Change(CollectionChange {
+            name: Some(named("books")),
+            ..Default::default()
+        }),
+        act: Some(act("never")),
+    };
+    let refused = wait(store.alter_collection(&notes.name, Box::new(taken)));
+    assert!(matches!(refused, Err(StoreError::CollectionExists(_))), "{refused:?}");
+    let drop = Altered { alteration: Alteration::Drop, act: Some(act("drop")) };
+    assert_eq!(wait(store.alter_collection(&notes.name, Box::new(|_| drop))).unwrap(), changed);
+    assert_eq!(wait(store.collection(&notes.name)).unwrap(), None);
+
+    let anna = UserName::new("anna").unwrap();
+    let new = NewCollection {
+        name: named("maps"),
+        title: String::new(),
+        format: Format::Atom,
+        settings: Default::default(),
+    };
+    let founding = Founding { owner: Some(anna.clone()), act: Some(act("create")) };
+    let refused = wait(store.found_collection(new.clone(), founding.clone()));
+    assert!(matches!(refused, Err(StoreError::NoUser(_))), "{refused:?}");
+    assert_eq!(wait(store.collection(&new.name)).unwrap(), None);
+    let user = User {
+        name: anna.clone(),
+        password: None,
+        administrator: true,
+        disabled: false,
+        created: Moment::from_micros(1),
+    };
+    wait(store.add_user(user)).unwrap();
+    let maps = wait(store.found_collection(new, founding)).unwrap().name;
+    let owner = Grant { user: anna, collection: maps.clone(), role: Role::Owner };
+    assert_eq!(wait(store.grants(GrantsOf::Collection(&maps))).unwrap(), [owner]);
+    let actions: Vec<_> = recorded().into_iter().map(|recorded| recorded.act.action).collect();
+    assert_eq!(actions, ["create", "drop", "set"]);
+}

@@ -1,0 +1,112 @@
+//! What can be found wrong with a store in a database, and with the server that keeps it.
+
+use deadpool_postgres::Client;
+
+use super::PostgresStore;
+use super::pool;
+use super::rows::get;
+use crate::error::StoreError;
+
+/// Each asks for rows that cannot be, and says what they are.
+const IMPOSSIBLE: [(&str, &str); 13] = [
+    (
+        "items of no collection",
+        "SELECT 1 FROM items t WHERE NOT EXISTS (SELECT FROM collections c WHERE c.id = t.collection)",
+    ),
+    (
+        "conflicts of no item",
+        "SELECT 1 FROM conflicts t WHERE NOT EXISTS (SELECT FROM items i WHERE (i.collection, i.number) = (t.collection, t.number))",
+    ),
+    (
+        "files named by no item",
+        "SELECT 1 FROM item_blobs t WHERE NOT EXISTS (SELECT FROM items i WHERE (i.collection, i.number) = (t.collection, t.number))",
+    ),
+    (
+        "purged items of no collection",
+        "SELECT 1 FROM purged t WHERE NOT EXISTS (SELECT FROM collections c WHERE c.id = t.collection)",
+    ),
+    (
+        "discarded items of no collection",
+        "SELECT 1 FROM discarded t WHERE NOT EXISTS (SELECT FROM collections c WHERE c.id = t.collection)",
+    ),
+    (
+        "versions of no discarded item",
+        "SELECT 1 FROM discarded_versions t WHERE NOT EXISTS (SELECT FROM discarded d WHERE (d.collection, d.place) = (t.collection, t.place))",
+    ),
+    (
+        "files named by no discarded item",
+        "SELECT 1 FROM discarded_blobs t WHERE NOT EXISTS (SELECT FROM discarded d WHERE (d.collection, d.place) = (t.collection, t.place))",
+    ),
+    (
+        "remotes of no collection",
+        "SELECT 1 FROM remotes t WHERE NOT EXISTS (SELECT FROM collections c WHERE c.id = t.collection)",
+    ),
+    (
+        "items with a number that their collection has not reached",
+        "SELECT 1 FROM items i JOIN collections c ON c.id = i.collection WHERE i.number > c.last",
+    ),
+    (
+        "items whose number of conflicts is wrong",
+        "SELECT 1 FROM items i WHERE conflicts <> (SELECT count(*) FROM conflicts t WHERE (t.collection, t.number) = (i.collection, i.number))",
+    ),
+    (
+        "items whose number of files is wrong",
+        "SELECT 1 FROM items i WHERE blobs <> (SELECT count(*) FROM item_blobs t WHERE (t.collection, t.number) = (i.collection, i.number))",
+    ),
+    (
+        "collections of a later epoch than the store",
+        "SELECT 1 FROM collections c, endpoint e WHERE e.last_epoch IS NULL OR c.epoch_began > e.last_epoch",
+    ),
+    (
+        "files that are not what their digest says",
+        "SELECT 1 FROM blobs WHERE sha256(content) <> digest",
+    ),
+];
+
+/// How a server that keeps acknowledged work is set up, and what happens otherwise.
+const SERVER: [(&str, &str, &str); 3] = [
+    ("full_page_writes", "on", "it is off: a power cut can tear a page"),
+    ("data_checksums", "on", "it is off: a disk that changes a page is not noticed"),
+    ("autovacuum", "on", "it is off: the database grows with each edit"),
+];
+
+impl PostgresStore {
+    /// What is wrong with the rows of the store, one line each; nothing if it is sound. Reads every row.
+    pub async fn check(&self) -> Result<Vec<String>, StoreError> {
+        self.run(|node| async move { rows(&mut node.connection().await?).await }).await
+    }
+
+    /// Settings of the server that somebody should know of, each with the reason.
+    pub async fn check_server(&self) -> Result<Vec<(String, String)>, StoreError> {
+        self.run(|node| async move {
+            let client = node.connection().await?;
+            let mut found = Vec::new();
+            for (setting, wanted, why) in SERVER {
+                let sql = "SELECT current_setting($1, true)";
+                let value: Option<String> = get(&client.query_one(sql, &[&setting]).await?, 0)?;
+                if value.is_some_and(|value| value != wanted) {
+                    found.push((setting.to_owned(), why.to_owned()));
+                }
+            }
+            Ok(found)
+        })
+        .await
+    }
+}
+
+/// All at one moment. Here whole tables are read, in whatever order suits the server.
+async fn rows(client: &mut Client) -> Result<Vec<String>, StoreError> {
+    let transaction = pool::snapshot(client).await?;
+    transaction
+        .batch_execute("SET LOCAL statement_timeout = 0; SET LOCAL enable_seqscan = on")
+        .await?;
+    let mut faults = Vec::new();
+    for (what, sql) in IMPOSSIBLE {
+        let row = transaction.query_one(&format!("SELECT count(*) FROM ({sql}) t"), &[]).await?;
+        match get::<i64>(&row, 0)? {
+            0 => {}
+            count => faults.push(format!("{what}: {count}")),
+        }
+    }
+    Ok(faults)
+}
