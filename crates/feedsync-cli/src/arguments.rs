@@ -45,6 +45,10 @@ pub(crate) struct Global {
     /// Keep the data in DIR [default: the platform's, ~/.local/share/feedsync on Linux]
     #[arg(long, value_name = "DIR", env = "FEEDSYNC_DATA", hide_env = true, global = true)]
     pub(crate) data: Option<PathBuf>,
+    /// Keep the store at ADDRESS: sqlite:DIR or postgres://USER@HOST/DATABASE [default: in the data
+    /// directory]
+    #[arg(long, value_name = "ADDRESS", global = true)]
+    pub(crate) store: Option<String>,
     /// Name a new endpoint NAME; counts at `init` [default: the first label of the host's name]
     #[arg(long, value_name = "NAME", global = true)]
     pub(crate) endpoint: Option<EndpointName>,
@@ -88,6 +92,7 @@ enum Command {
     Logins(commands::logins::Logins),
     Backup(commands::backup::Backup),
     Restore(commands::restore::Restore),
+    Migrate(commands::migrate::Migrate),
     Doctor(commands::doctor::Doctor),
     Serve(commands::serve::Serve),
     #[command(subcommand)]
@@ -139,6 +144,7 @@ impl Cli {
             Command::Status(command) => command.run(&context()?).await,
             Command::Backup(command) => command.run(&context()?).await,
             Command::Restore(command) => command.run(&context()?).await,
+            Command::Migrate(command) => command.run(&context()?).await,
             Command::Serve(command) => command.run(&context()?).await,
             Command::Set(command) => command.run(&context()?).await,
             Command::Settings(command) => command.run(&context()?).await,

@@ -26,6 +26,7 @@ pub(crate) mod logout;
 pub(crate) mod ls;
 pub(crate) mod man;
 pub(crate) mod merge;
+pub(crate) mod migrate;
 pub(crate) mod purge;
 pub(crate) mod recover;
 pub(crate) mod remote;

@@ -1,36 +1,47 @@
-//! What every command starts from: the data directory and the endpoint that lives in it.
+//! What every command starts from: the data directory, the store and the endpoint that lives in it.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use feedsync::ItemId;
 use feedsync_endpoint::{Actor, Endpoint};
+use feedsync_server::configuration::{self, Sources, StoreAddress};
 use feedsync_store::{
-    CollectionName, EndpointName, Environment, PageLimit, People as _, SqliteStore, Store as _,
-    StoreError, StoredItem, SystemEnvironment, User, UserName,
+    CollectionName, EndpointName, PageLimit, StoreError, StoredItem, SystemEnvironment, Transfer,
+    User, UserName,
 };
 
 use crate::arguments::Global;
 use crate::failure::Failure;
 use crate::source::Way;
+use crate::store::{self, Opened};
+
+/// The configuration file of a data directory.
+const CONFIGURATION: &str = "feedsync.toml";
 
 /// The global options, made ready.
 #[derive(Debug, Clone)]
 pub(crate) struct Context {
-    /// Where the endpoint lives.
+    /// Where logins and the configuration are, and the store unless it is named.
     pub(crate) data: PathBuf,
-    /// Its name if it is to be initialised.
+    /// The store that an option names.
+    pub(crate) named: Option<StoreAddress>,
+    /// The name of the endpoint if it is to be initialised.
     pub(crate) name: Option<EndpointName>,
     /// Whether to print JSON.
     pub(crate) json: bool,
 }
 
-/// The endpoint of a data directory, and its store for what only SQLite can do.
+/// An endpoint, its store, and where that is.
 pub(crate) struct Home {
     /// The endpoint.
     pub(crate) endpoint: Endpoint,
     /// Its store.
-    pub(crate) store: Arc<SqliteStore>,
+    pub(crate) store: Arc<dyn Transfer>,
+    /// The same, for what only its kind can do.
+    pub(crate) opened: Opened,
+    /// Where it is, without a password.
+    pub(crate) place: String,
 }
 
 impl Context {
@@ -40,36 +51,85 @@ impl Context {
             Failure::usage("there is no home directory to keep the data in")
                 .hint("name a directory: --data DIR, or FEEDSYNC_DATA")
         })?;
-        Ok(Self { data, name: global.endpoint, json: global.json })
+        let named =
+            global.store.as_deref().map(|text| store::named("--store", text)).transpose()?;
+        Ok(Self { data, named, name: global.endpoint, json: global.json })
     }
 
-    /// Opens the data directory; it must have been initialised.
-    pub(crate) fn open(&self) -> Result<Home, Failure> {
-        if !SqliteStore::exists(&self.data) {
-            let hint = format!("initialise it: {}", self.command("init"));
-            return Err(Failure::store(format!(
-                "{}: there is no endpoint here yet",
-                self.data.display()
-            ))
-            .hint(hint));
+    /// Where the store is: as an option says, the environment, the configuration file, or else in the
+    /// data directory.
+    pub(crate) fn address(&self) -> Result<StoreAddress, Failure> {
+        if let Some(named) = &self.named {
+            return Ok(named.clone());
         }
-        let environment = environment();
-        let store = Arc::new(SqliteStore::open(&self.data, Arc::clone(&environment))?);
-        Ok(Home::new(store, environment))
+        let path = std::env::var_os("FEEDSYNC_CONFIG").map(PathBuf::from);
+        let environment =
+            std::env::var(store::VARIABLE).map(|text| (store::VARIABLE.to_owned(), text));
+        let sources = Sources {
+            file: self.configuration(path.as_deref())?,
+            environment: environment.into_iter().collect(),
+            flags: Vec::new(),
+        };
+        let config = configuration::configure(&sources).map_err(Failure::usage)?;
+        Ok(config.store.unwrap_or_else(|| StoreAddress::Sqlite(self.data.clone())))
     }
 
-    /// Makes a new endpoint in the data directory.
-    pub(crate) fn init(&self) -> Result<Home, Failure> {
-        let name = match &self.name {
-            Some(name) => name.clone(),
-            None => default_name(),
+    /// The name and the text of the configuration file: the one that is named, or that of the data
+    /// directory, if it is there.
+    pub(crate) fn configuration(
+        &self,
+        named: Option<&Path>,
+    ) -> Result<Option<(String, String)>, Failure> {
+        let ours = || Some(self.data.join(CONFIGURATION)).filter(|path| path.exists());
+        let Some(path) = named.map(Path::to_owned).or_else(ours) else { return Ok(None) };
+        let name = path.display().to_string();
+        let text = std::fs::read_to_string(&path);
+        text.map(|text| Some((name.clone(), text))).map_err(|error| Failure::file(&name, &error))
+    }
+
+    /// Opens the store; it must have been initialised.
+    pub(crate) async fn open(&self) -> Result<Home, Failure> {
+        let address = self.address()?;
+        let Some(opened) = Opened::open(&address).await? else {
+            let hint = format!("initialise it: {}", self.command("init"));
+            let place = store::shown(&address);
+            return Err(
+                Failure::store(format!("{place}: there is no endpoint here yet")).hint(hint)
+            );
         };
-        let environment = environment();
-        match SqliteStore::init(&self.data, &name, Arc::clone(&environment)) {
-            Ok(store) => Ok(Home::new(Arc::new(store), environment)),
+        Ok(Home::new(opened, &address))
+    }
+
+    /// Makes a new endpoint in the store.
+    pub(crate) async fn init(&self) -> Result<Home, Failure> {
+        let address = self.address()?;
+        let name = self.name.clone().unwrap_or_else(default_name);
+        match Opened::init(&address, &name).await {
+            Ok(opened) => Ok(Home::new(opened, &address)),
             Err(error @ StoreError::Place { .. }) => Err(Failure::refused(error)),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Opens the store at an address; makes a new endpoint if there is none and it may be made. Of several
+    /// who find none, one makes it.
+    pub(crate) async fn open_or_init(
+        &self,
+        address: &StoreAddress,
+        may_be_made: Result<(), Failure>,
+    ) -> Result<Home, Failure> {
+        if let Some(opened) = Opened::open(address).await? {
+            return Ok(Home::new(opened, address));
+        }
+        may_be_made?;
+        let name = self.name.clone().unwrap_or_else(default_name);
+        let opened = match Opened::init(address, &name).await {
+            Err(error @ StoreError::Place { .. }) => {
+                Opened::open(address).await?.ok_or_else(|| Failure::store(error))?
+            }
+            made => made?,
+        };
+        Ok(Home::new(opened, address))
     }
 
     /// The way out, with the logins of the data directory.
@@ -77,13 +137,16 @@ impl Context {
         Way::new(Some(self.data.clone()))
     }
 
-    /// How to call the program with the same data directory.
+    /// How to call the program with the same data directory and store.
     pub(crate) fn command(&self, arguments: &str) -> String {
-        if default_directory().as_deref() == Some(&*self.data) {
-            format!("{} {arguments}", program())
-        } else {
-            self.command_at(&self.data.display().to_string(), arguments)
+        let mut command = program();
+        if default_directory().as_deref() != Some(&*self.data) {
+            command.push_str(&format!(" --data {}", self.data.display()));
         }
+        if let Some(named) = &self.named {
+            command.push_str(&format!(" --store {named}"));
+        }
+        format!("{command} {arguments}")
     }
 
     /// How to call the program with another data directory.
@@ -93,11 +156,13 @@ impl Context {
 }
 
 impl Home {
-    fn new(store: Arc<SqliteStore>, environment: Arc<dyn Environment>) -> Self {
-        // Who may use the data directory needs not to sign in.
+    fn new(opened: Opened, address: &StoreAddress) -> Self {
+        // Who may use the store itself needs not to sign in.
         let local = Actor { user: None, address: Some("local".to_owned()) };
+        let store = opened.store();
+        let environment = Arc::new(SystemEnvironment);
         let endpoint = Endpoint::new(Arc::clone(&store) as _, environment).on_behalf_of(local);
-        Self { endpoint, store }
+        Self { endpoint, store, opened, place: store::shown(address) }
     }
 
     /// The user of that name.
@@ -162,10 +227,6 @@ fn program() -> String {
 fn no_item(collection: &CollectionName, id: &str) -> Failure {
     Failure::not_found(format!("there is no item {id} in {collection}"))
         .hint(format!("see them all: feedsync ls {collection} --all"))
-}
-
-fn environment() -> Arc<dyn Environment> {
-    Arc::new(SystemEnvironment)
 }
 
 /// The directory that a person named, or the platform's.

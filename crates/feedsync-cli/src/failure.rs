@@ -20,7 +20,7 @@ Exit codes:
   2  the command line is wrong
   3  a collection, item, remote or file is not there
   4  the network: a remote cannot be reached or answers wrongly
-  5  the data directory or a file cannot be used";
+  5  the store, the data directory or a file cannot be used";
 
 /// Why a command did not do all it was asked.
 #[derive(Debug)]

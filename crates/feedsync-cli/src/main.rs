@@ -8,6 +8,7 @@ mod failure;
 mod output;
 mod secret;
 mod source;
+mod store;
 mod view;
 
 use std::process::ExitCode;

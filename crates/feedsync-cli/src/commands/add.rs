@@ -35,7 +35,7 @@ impl Add {
         if self.content.is_empty() {
             return Err(Failure::usage("nothing to add: give --title, --content or --file"));
         }
-        let endpoint = context.open()?.endpoint;
+        let endpoint = context.open().await?.endpoint;
         let format = endpoint.collection(&self.collection).await?.format;
         let id = endpoint.new_id();
         let payload = self.content.compose(&context.way(), &endpoint, &id, format).await?;

@@ -7,6 +7,7 @@ use clap::Args;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{self, progress::Progress};
+use crate::store::Opened;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -14,6 +15,8 @@ Examples:
 ";
 
 /// Copy the whole endpoint into one file, while it is in use
+///
+/// For a store in a data directory. A PostgreSQL database has programs of its own for it.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Backup {
@@ -23,9 +26,14 @@ pub(crate) struct Backup {
 
 impl Backup {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
-        let home = context.open()?;
+        let home = context.open().await?;
+        let Opened::Sqlite(store) = &home.opened else {
+            let message = format!("{}: a database is backed up by its own programs", home.place);
+            return Err(Failure::usage(message)
+                .hint("pg_dump, or move it into a directory: feedsync migrate --to sqlite:DIR"));
+        };
         let progress = Progress::spinner("backing up");
-        home.store.backup(&self.file).await?;
+        store.backup(&self.file).await?;
         drop(progress);
         output::line(format!("backed up to {}", self.file.display()))
     }

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use feedsync::{Item, Payload};
-use feedsync_store::{CollectionName, PageLimit, Selection, Store as _};
+use feedsync_store::{CollectionName, PageLimit, Selection};
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -28,7 +28,7 @@ pub(crate) struct Conflicts {
 
 impl Conflicts {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
-        let home = context.open()?;
+        let home = context.open().await?;
         let mut selection = Selection { deleted: true, conflicted: true, ..Selection::default() };
         let mut array = JsonArray::default();
         let mut any = false;

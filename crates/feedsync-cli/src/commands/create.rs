@@ -48,7 +48,7 @@ pub(crate) struct Create {
 
 impl Create {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
-        let home = context.open()?;
+        let home = context.open().await?;
         let Self { collection: name, title, format, accept, categories, set } = self;
         let title = title.unwrap_or_else(|| name.to_string());
         let mut wanted = Settings::default();

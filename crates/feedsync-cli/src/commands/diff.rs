@@ -28,7 +28,7 @@ pub(crate) struct Diff {
 
 impl Diff {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
-        let item = context.open()?.item(&self.collection, &self.item).await?.item;
+        let item = context.open().await?.item(&self.collection, &self.item).await?.item;
         let winner = view::readable(&item.winner.payload);
         let mut differences = Vec::new();
         for (index, (_, conflict)) in item.ranked_conflicts().into_iter().enumerate() {

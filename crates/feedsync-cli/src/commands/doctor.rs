@@ -8,18 +8,20 @@ use serde_json::{Value, json};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{self, progress::Progress, text};
+use crate::store;
 
 const EXAMPLES: &str = "\
 Examples:
   feedsync doctor
   feedsync --data /var/lib/feedsync doctor --json
+  feedsync --store postgres://feedsync@db.example.org/feedsync doctor
 ";
 
-/// Check a data directory: its files, the database, collections, people and remotes
+/// Check a store: its files, the database, collections, people and remotes
 ///
 /// Nothing is changed, but that opening a copy makes it sign anew, as always. Each finding is a fault, which
-/// somebody has to mend, or a warning. Exits with 1 if there is a fault, with 5 if the data directory cannot
-/// be opened at all.
+/// somebody has to mend, or a warning. Exits with 1 if there is a fault, with 5 if the store cannot be opened
+/// at all.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Doctor {}
@@ -37,7 +39,7 @@ enum Severity {
 #[derive(Debug)]
 struct Finding {
     severity: Severity,
-    /// What was checked: `files`, `database`, `counts`, `settings`, `tokens`, `people`,
+    /// What was checked: `files`, `database`, `server`, `counts`, `settings`, `tokens`, `people`,
     /// `remotes`, `blobs`, `logins`.
     check: &'static str,
     /// The file, collection or user, if it is about one.
@@ -97,14 +99,17 @@ impl Doctor {
         let progress = Progress::spinner("checking");
         // Before anything is opened: the database gives its companions the permissions it has.
         let mut findings = checks::files(&context.data);
-        let home = context.open()?;
+        let address = context.address()?;
+        let other = store::directory(&address).filter(|directory| *directory != context.data);
+        findings.extend(other.map(checks::files).into_iter().flatten());
+        let home = context.open().await?;
         findings.extend(checks::all(context, &home).await?);
         drop(progress);
         let faults = findings.iter().filter(|found| found.severity == Severity::Fault).count();
         if context.json {
             let identity = home.endpoint.identity().await?;
             output::json(&json!({
-                "data": context.data.display().to_string(),
+                "data": home.place,
                 "name": identity.name.as_str(),
                 "by": identity.by.as_str(),
                 "retired": identity.retired.len(),
@@ -114,11 +119,11 @@ impl Doctor {
         } else {
             output::print(&findings.iter().map(Finding::text).collect::<String>())?;
             output::line(match (faults, findings.len()) {
-                (0, 0) => format!("{}: all is well", context.data.display()),
+                (0, 0) => format!("{}: all is well", home.place),
                 (faults, all) => {
                     let warnings = text::count((all - faults) as u64, "warning");
                     let faults = text::count(faults as u64, "fault");
-                    format!("{}: {faults}, {warnings}", context.data.display())
+                    format!("{}: {faults}, {warnings}", home.place)
                 }
             })?;
         }

@@ -24,7 +24,7 @@ pub(crate) struct Drop {
 
 impl Drop {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
-        context.open()?.endpoint.drop_collection(&self.collection).await?;
+        context.open().await?.endpoint.drop_collection(&self.collection).await?;
         output::line(format!("dropped {}", self.collection))
     }
 }

@@ -40,7 +40,7 @@ pub(crate) struct Edit {
 
 impl Edit {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
-        let home = context.open()?;
+        let home = context.open().await?;
         let seen = home.item(&self.collection, &self.item).await?.item;
         let old = &seen.winner.payload;
         let payload = if self.content.is_empty() {

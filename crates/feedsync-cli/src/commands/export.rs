@@ -43,7 +43,7 @@ pub(crate) struct Export {
 
 impl Export {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
-        let home = context.open()?;
+        let home = context.open().await?;
         let name = match self.collection {
             Some(name) => name,
             None => only_collection(&home).await?,

@@ -5,7 +5,7 @@ use std::io::{IsTerminal as _, Write as _};
 use clap::Args;
 use feedsync_client::fetch::shown_text;
 use feedsync_client::{Session, SyncError};
-use feedsync_store::{CollectionName, Store as _};
+use feedsync_store::CollectionName;
 use serde_json::json;
 
 use crate::commands::subscribe::How;
@@ -40,7 +40,7 @@ pub(crate) struct Follow {
 
 impl Follow {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
-        let home = context.open()?;
+        let home = context.open().await?;
         home.endpoint.collection(&self.collection).await?;
         let session = Session::new(home.endpoint.clone(), context.way().fetcher()?);
         let remotes = home.store.remotes(Some(&self.collection)).await?;

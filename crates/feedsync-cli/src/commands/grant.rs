@@ -32,7 +32,7 @@ impl Grant {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
         let Self { collection, user, role } = self;
         let said = format!("{user} is {role} of {collection}");
-        context.open()?.endpoint.grant(Granted { user, collection, role }).await?;
+        context.open().await?.endpoint.grant(Granted { user, collection, role }).await?;
         output::line(said)
     }
 }

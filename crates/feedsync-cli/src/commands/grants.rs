@@ -1,7 +1,7 @@
 //! `feedsync grants`
 
 use clap::Args;
-use feedsync_store::{CollectionName, Grant, GrantsOf, People as _, Store as _};
+use feedsync_store::{CollectionName, Grant, GrantsOf};
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -24,7 +24,7 @@ pub(crate) struct Grants {
 
 impl Grants {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
-        let home = context.open()?;
+        let home = context.open().await?;
         let collections = match self.collection {
             Some(name) => vec![home.endpoint.collection(&name).await?.name],
             None => home.store.collections().await?.into_iter().map(|each| each.name).collect(),

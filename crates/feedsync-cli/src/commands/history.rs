@@ -29,7 +29,7 @@ pub(crate) struct History {
 
 impl History {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
-        let stored = context.open()?.item(&self.collection, &self.item).await?;
+        let stored = context.open().await?.item(&self.collection, &self.item).await?;
         if context.json {
             return output::json(&view::conflict(&stored.item));
         }

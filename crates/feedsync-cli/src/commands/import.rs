@@ -4,7 +4,7 @@ use clap::Args;
 use feedsync::{Item, Payload};
 use feedsync_endpoint::{Counts, ItemOutcome, ItemReport, PlainItem, Source as Origin};
 use feedsync_formats::{ReadOptions, read, read_plain, sse};
-use feedsync_store::{CollectionName, Store as _};
+use feedsync_store::CollectionName;
 use serde_json::{Value, json};
 
 use crate::context::{Context, Home};
@@ -40,7 +40,7 @@ pub(crate) struct Import {
 
 impl Import {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
-        let home = context.open()?;
+        let home = context.open().await?;
         let (collection, source) = match &*self.what {
             [collection, source] => (collection.parse().map_err(Failure::usage)?, source),
             [source] => (only_collection(&home).await?, source),

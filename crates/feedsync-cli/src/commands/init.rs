@@ -25,15 +25,15 @@ pub(crate) struct Init {}
 
 impl Init {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
-        let home = context.init()?;
+        let home = context.init().await?;
         let identity = home.endpoint.identity().await?;
         if context.json {
             return output::json(&json!({
-                "data": context.data.display().to_string(),
+                "data": home.place,
                 "name": identity.name.as_str(),
                 "by": identity.by.as_str(),
             }));
         }
-        output::line(format!("{} is the endpoint {}", context.data.display(), identity.name))
+        output::line(format!("{} is the endpoint {}", home.place, identity.name))
     }
 }

@@ -1,7 +1,7 @@
 //! `feedsync list`
 
 use clap::Args;
-use feedsync_store::{Collection, Store as _};
+use feedsync_store::Collection;
 use serde_json::Value;
 
 use crate::context::Context;
@@ -22,7 +22,7 @@ pub(crate) struct List {}
 
 impl List {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
-        let collections = context.open()?.store.collections().await?;
+        let collections = context.open().await?.store.collections().await?;
         if context.json {
             return output::json(&collections.iter().map(view::collection).collect::<Value>());
         }

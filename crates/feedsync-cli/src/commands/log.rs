@@ -1,7 +1,7 @@
 //! `feedsync log`
 
 use clap::Args;
-use feedsync_store::{ActSelection, CollectionName, People as _, Recorded, UserName};
+use feedsync_store::{ActSelection, CollectionName, Recorded, UserName};
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -36,7 +36,7 @@ pub(crate) struct Log {
 
 impl Log {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
-        let home = context.open()?;
+        let home = context.open().await?;
         let (mut before, mut left) = (None, self.limit);
         let mut array = context.json.then(JsonArray::default);
         let mut rows = Vec::new();

@@ -1,7 +1,7 @@
 //! `feedsync ls`
 
 use clap::Args;
-use feedsync_store::{CollectionName, PageLimit, Selection, Store as _};
+use feedsync_store::{CollectionName, PageLimit, Selection};
 
 use crate::context::{Context, Home};
 use crate::failure::Failure;
@@ -34,7 +34,7 @@ pub(crate) struct Ls {
 
 impl Ls {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
-        let home = context.open()?;
+        let home = context.open().await?;
         // A name that is wrong is told before anything is printed.
         home.endpoint.collection(&self.collection).await?;
         if self.discarded {

@@ -27,7 +27,7 @@ pub(crate) struct Purge {
 
 impl Purge {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
-        let home = context.open()?;
+        let home = context.open().await?;
         let progress = Progress::spinner("purging");
         let mut retained = Retained::default();
         let count = home.endpoint.retain(&self.collection, &mut retained).await?;

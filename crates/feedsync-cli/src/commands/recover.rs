@@ -1,7 +1,7 @@
 //! `feedsync recover`
 
 use clap::Args;
-use feedsync_store::{CollectionName, Store as _};
+use feedsync_store::CollectionName;
 use serde_json::json;
 
 use crate::context::Context;
@@ -30,7 +30,7 @@ pub(crate) struct Recover {
 
 impl Recover {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
-        let home = context.open()?;
+        let home = context.open().await?;
         home.endpoint.collection(&self.collection).await?;
         let wanted = self.item.as_deref().unwrap_or("");
         let mut list = home.store.discarded(&self.collection).await?;

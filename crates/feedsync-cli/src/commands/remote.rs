@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 use feedsync_client::Session;
 use feedsync_client::fetch::shown_text;
 use feedsync_endpoint::Period;
-use feedsync_store::{CollectionName, Remote as Stored, Store as _};
+use feedsync_store::{CollectionName, Remote as Stored};
 
 use crate::commands::sync::failure;
 use crate::context::{Context, Home};
@@ -62,7 +62,7 @@ impl Remote {
 
 impl List {
     async fn run(self, context: &Context) -> Result<(), Failure> {
-        let home = context.open()?;
+        let home = context.open().await?;
         if let Some(name) = &self.collection {
             home.endpoint.collection(name).await?;
         }
@@ -97,7 +97,7 @@ impl List {
 
 impl Remove {
     async fn run(self, context: &Context) -> Result<(), Failure> {
-        let home = context.open()?;
+        let home = context.open().await?;
         let remote = find(&home, &self.collection, &self.remote).await?.ok_or_else(|| {
             Failure::not_found(format!("{} has no remote {}", self.collection, self.remote))
                 .hint(format!("see them all: {}", context.command("remote list")))

@@ -28,7 +28,7 @@ impl Rename {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
         let change = CollectionChange { name: Some(self.new), ..CollectionChange::default() };
         let collection =
-            context.open()?.endpoint.change_collection(&self.collection, change).await?;
+            context.open().await?.endpoint.change_collection(&self.collection, change).await?;
         if context.json {
             return output::json(&view::collection(&collection));
         }

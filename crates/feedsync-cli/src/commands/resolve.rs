@@ -43,7 +43,7 @@ pub(crate) struct Resolve {
 
 impl Resolve {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
-        let home = context.open()?;
+        let home = context.open().await?;
         let seen = home.item(&self.collection, &self.item).await?.item;
         if seen.conflicts.is_empty() {
             return Err(Failure::refused(format!("{} has no conflicts", seen.id)));

@@ -25,7 +25,7 @@ pub(crate) struct Revoke {
 impl Revoke {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
         let Self { collection, user } = self;
-        if !context.open()?.endpoint.revoke(&user, &collection).await? {
+        if !context.open().await?.endpoint.revoke(&user, &collection).await? {
             let message = format!("{user} has no role in {collection}");
             let all = context.command(&format!("grants {collection}"));
             return Err(Failure::not_found(message).hint(format!("see them all: {all}")));

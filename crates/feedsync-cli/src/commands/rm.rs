@@ -33,7 +33,7 @@ pub(crate) struct Rm {
 
 impl Rm {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
-        let home = context.open()?;
+        let home = context.open().await?;
         let seen = home.item(&self.collection, &self.item).await?.item;
         if seen.winner.deleted {
             return Err(Failure::refused(format!("{} is deleted already", seen.id)));

@@ -6,7 +6,6 @@ use clap::Args;
 use feedsync_client::{Schedule, Session};
 use feedsync_server::configuration::{self, LogFormat, Sources, StoreAddress};
 use feedsync_server::{Config, ServeError, Serving, serve};
-use feedsync_store::SqliteStore;
 use serde_json::json;
 use tracing_subscriber::EnvFilter;
 
@@ -24,12 +23,15 @@ Examples:
   feedsync --data ~/hub serve --listen 127.0.0.1:8080
   feedsync serve --config /etc/feedsync.toml
   feedsync serve --limits-body-bytes '4 MiB' --log-level debug
+  feedsync serve --store postgres://feedsync@db.example.org/feedsync
   feedsync serve --print-config
 ";
 
 /// Run the hub: publish collections, take edits and merge what others send
 ///
-/// A fresh data directory is initialised. Other commands can use the same directory at the same time.
+/// A fresh store is initialised. Other commands can use the same store at the same time. Any number of hubs
+/// can serve one PostgreSQL database; its password stands in PGPASSWORD, in ~/.pgpass, or with the whole
+/// address in FEEDSYNC_STORE, never on the command line.
 ///
 /// Every setting can be given as a flag, as an environment variable (FEEDSYNC_LIMITS_BODY_BYTES for
 /// --limits-body-bytes) or in the configuration file (body_bytes in the table limits); the first of
@@ -53,28 +55,14 @@ impl Serve {
         if self.print_config {
             return output::print(&configuration::as_toml(&config));
         }
-        let here;
-        let context = match &config.store {
-            None => context,
-            Some(StoreAddress::Sqlite(directory)) => {
-                here = Context { data: directory.clone(), ..context.clone() };
-                &here
-            }
-            Some(address @ StoreAddress::Postgres(_)) => {
-                let message = format!("{address}: this program is built without PostgreSQL");
-                return Err(Failure::usage(message));
-            }
-        };
         begin_log(&config)?;
-        let fresh = !SqliteStore::exists(&context.data);
-        if fresh {
-            // Refused before anything is made: what is not there has no user.
-            let mut listen = config.listen.iter();
-            if let Some(wide) = listen.find(|address| !address.ip().is_loopback()) {
-                return Err(Failure::refused(ServeError::NotLoopback(*wide)));
-            }
-        }
-        let home = if fresh { context.init()? } else { context.open()? };
+        let address =
+            config.store.clone().unwrap_or_else(|| StoreAddress::Sqlite(context.data.clone()));
+        // Refused before anything is made: what is not there has no user.
+        let mut listen = config.listen.iter();
+        let wide = listen.find(|address| !address.ip().is_loopback());
+        let refused = wide.map(|wide| Failure::refused(ServeError::NotLoopback(*wide)));
+        let home = context.open_or_init(&address, refused.map_or(Ok(()), Err)).await?;
         let name = home.endpoint.identity().await?.name;
         let scheme = if config.tls.certificate.is_some() { "https" } else { "http" };
         let serving = serve(home.endpoint.clone(), config, asked_to_stop()).await;
@@ -82,7 +70,7 @@ impl Serve {
             ServeError::NotLoopback(_) => Failure::refused(error),
             _ => Failure::store(error),
         })?;
-        tell(context, scheme, name.as_str(), &serving)?;
+        tell(context, &home.place, scheme, name.as_str(), &serving)?;
         let subscriptions =
             Schedule::new(Session::new(home.endpoint.clone(), context.way().fetcher()?));
         let reading = tokio::spawn(subscriptions.run());
@@ -94,40 +82,35 @@ impl Serve {
 
     /// All settings, from wherever they are given.
     fn configure(&self, context: &Context) -> Result<Config, Failure> {
-        let path = match &self.config {
-            Some(path) => Some(path.clone()),
-            None => Some(context.data.join("feedsync.toml")).filter(|path| path.exists()),
-        };
-        let file = match path {
-            None => None,
-            Some(path) => {
-                let name = path.display().to_string();
-                let text = std::fs::read_to_string(&path);
-                Some((name.clone(), text.map_err(|error| Failure::file(&name, &error))?))
-            }
-        };
+        let file = context.configuration(self.config.as_deref())?;
         let environment = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .collect();
         let sources = Sources { file, environment, flags: self.settings.given.clone() };
-        configuration::configure(&sources).map_err(Failure::usage)
+        let config = configuration::configure(&sources).map_err(Failure::usage)?;
+        Ok(Config { store: context.named.clone().or(config.store), ..config })
     }
 }
 
 /// Says where the hub is, and what to do next.
-fn tell(context: &Context, scheme: &str, name: &str, serving: &Serving) -> Result<(), Failure> {
+fn tell(
+    context: &Context,
+    place: &str,
+    scheme: &str,
+    name: &str,
+    serving: &Serving,
+) -> Result<(), Failure> {
     let addresses: Vec<String> =
         serving.addresses().iter().map(|address| format!("{scheme}://{address}")).collect();
     let address = &addresses[0];
-    let data = context.data.display().to_string();
     if context.json {
-        let all = json!({ "url": address, "urls": addresses, "name": name, "data": data });
+        let all = json!({ "url": address, "urls": addresses, "name": name, "data": place });
         return output::json(&all);
     }
     let listening: String =
         addresses.iter().map(|url| format!("{BOLD}listening on {url}/{BOLD:#}\n")).collect();
     output::print(&format!(
-        "{BOLD}feedsync{BOLD:#} serves the endpoint {name} of {data}\n{listening}\n{}",
+        "{BOLD}feedsync{BOLD:#} serves the endpoint {name} of {place}\n{listening}\n{}",
         next_steps(context, address)
     ))
 }

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use feedsync_endpoint::Settings;
-use feedsync_store::{CollectionChange, CollectionName};
+use feedsync_store::{Alteration, Collection, CollectionChange, CollectionName};
 use serde_json::{Value, json};
 
 use crate::commands::settings;
@@ -48,21 +48,31 @@ pub(crate) struct Set {
 
 impl Set {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
-        let home = context.open()?;
-        let mut stored = home.endpoint.collection(&self.collection).await?.settings;
-        // One that cannot be read any more can be taken back all the same.
-        for setting in &self.settings {
-            if let Some((name, "default")) = setting.split_once('=') {
-                stored.remove(name);
+        let home = context.open().await?;
+        let changed = loop {
+            let seen = home.endpoint.collection(&self.collection).await?.settings;
+            let mut stored = seen.clone();
+            // One that cannot be read any more can be taken back all the same.
+            for setting in &self.settings {
+                if let Some((name, "default")) = setting.split_once('=') {
+                    stored.remove(name);
+                }
             }
-        }
-        let mut changed = Settings::read(&stored)?;
-        for setting in &self.settings {
-            assign_pair(&mut changed, setting, &context.way()).await?;
-        }
-        changed.write(&mut stored);
-        let change = CollectionChange { settings: Some(stored), ..CollectionChange::default() };
-        home.endpoint.change_collection(&self.collection, change).await?;
+            let mut changed = Settings::read(&stored)?;
+            for setting in &self.settings {
+                assign_pair(&mut changed, setting, &context.way()).await?;
+            }
+            changed.write(&mut stored);
+            // What somebody else has set since is kept: it is done again on that.
+            let decide = move |found: &Collection| {
+                let change =
+                    CollectionChange { settings: Some(stored), ..CollectionChange::default() };
+                (found.settings == seen).then_some(Alteration::Change(change)).ok_or(())
+            };
+            if home.endpoint.alter_collection(&self.collection, decide).await?.is_ok() {
+                break changed;
+            }
+        };
         settings::print(context, &changed)
     }
 }

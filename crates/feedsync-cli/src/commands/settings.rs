@@ -25,7 +25,7 @@ pub(crate) struct Settings {
 
 impl Settings {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
-        let stored = context.open()?.endpoint.collection(&self.collection).await?.settings;
+        let stored = context.open().await?.endpoint.collection(&self.collection).await?.settings;
         print(context, &Meaning::read(&stored)?)
     }
 }

@@ -27,7 +27,7 @@ pub(crate) struct Show {
 
 impl Show {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
-        let stored = context.open()?.item(&self.collection, &self.item).await?;
+        let stored = context.open().await?.item(&self.collection, &self.item).await?;
         if context.json {
             return output::json(&view::whole_item(&stored));
         }

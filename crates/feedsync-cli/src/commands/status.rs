@@ -2,7 +2,6 @@
 
 use clap::Args;
 use feedsync_client::fetch::shown_text;
-use feedsync_store::Store as _;
 use serde_json::{Value, json};
 
 use crate::context::Context;
@@ -23,7 +22,7 @@ pub(crate) struct Status {}
 
 impl Status {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
-        let home = context.open()?;
+        let home = context.open().await?;
         let identity = home.endpoint.identity().await?;
         let collections = home.store.collections().await?;
         let remotes = home.store.remotes(None).await?;
@@ -31,14 +30,14 @@ impl Status {
         if context.json {
             let remote = |remote| view::remote(remote, of(remote.collection.clone()));
             return output::json(&json!({
-                "data": context.data.display().to_string(),
+                "data": home.place,
                 "name": identity.name.as_str(),
                 "by": identity.by.as_str(),
                 "collections": collections.iter().map(view::collection).collect::<Value>(),
                 "remotes": remotes.iter().map(remote).collect::<Value>(),
             }));
         }
-        let mut out = format!("{BOLD}{}{BOLD:#}  {}\n", identity.name, context.data.display());
+        let mut out = format!("{BOLD}{}{BOLD:#}  {}\n", identity.name, home.place);
         for collection in &collections {
             let items = text::count(collection.live, "item");
             out.push_str(&format!("\n{BOLD}{}{BOLD:#}  {items}", collection.name));

@@ -74,7 +74,7 @@ impl How {
 
 impl Subscribe {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
-        let home = context.open()?;
+        let home = context.open().await?;
         let collection = home.endpoint.collection(&self.collection).await?;
         let session = Session::new(home.endpoint.clone(), context.way().fetcher()?);
         let terms = self.how.terms(self.plain, None);
@@ -111,7 +111,7 @@ pub(crate) struct Unsubscribe {
 
 impl Unsubscribe {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
-        let home = context.open()?;
+        let home = context.open().await?;
         let found = remote::find(&home, &self.collection, &self.remote).await?;
         let subscribed = found.filter(|remote| remote.subscription.is_some()).ok_or_else(|| {
             let message = format!("{} does not subscribe to {}", self.collection, self.remote);

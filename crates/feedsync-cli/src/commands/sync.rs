@@ -8,7 +8,7 @@ use clap::Args;
 use feedsync::Format;
 use feedsync_client::fetch::shown_text;
 use feedsync_client::{Direction, Progress as Steps, Session, Side, Step, SyncError, SyncReport};
-use feedsync_store::{CollectionName, NewCollection, NewRemote, Remote, Store as _};
+use feedsync_store::{CollectionName, NewCollection, NewRemote, Remote};
 use serde_json::{Value, json};
 
 use crate::commands::import::{counts_value, summary};
@@ -55,7 +55,7 @@ pub(crate) struct Sync {
 
 impl Sync {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
-        let home = context.open()?;
+        let home = context.open().await?;
         let session = Session::new(home.endpoint.clone(), context.way().fetcher()?);
         let (remotes, new) = self.remotes(context, &home).await?;
         let direction = match (self.pull, self.push) {

@@ -2,9 +2,7 @@
 
 use clap::{Args, Subcommand};
 use feedsync_endpoint::{NewToken, Period, label};
-use feedsync_store::{
-    CollectionName, People as _, Role, Scope, Token as Stored, TokenKind, UserName,
-};
+use feedsync_store::{CollectionName, Role, Scope, Token as Stored, TokenKind, UserName};
 
 use crate::context::{Context, Home};
 use crate::failure::Failure;
@@ -80,7 +78,7 @@ pub(crate) struct Revoke {
 
 impl Token {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
-        let home = context.open()?;
+        let home = context.open().await?;
         match self {
             Self::Create(create) => create.run(context, &home).await,
             Self::List(list) => list.run(context, &home).await,

@@ -26,7 +26,7 @@ pub(crate) struct Undelete {
 
 impl Undelete {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
-        let home = context.open()?;
+        let home = context.open().await?;
         let seen = home.item(&self.collection, &self.item).await?.item;
         if !seen.winner.deleted {
             return Err(Failure::refused(format!("{} is not deleted", seen.id)));

@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 use feedsync_endpoint::{NewUser, Password};
-use feedsync_store::{People as _, User as Stored, UserName};
+use feedsync_store::{User as Stored, UserName};
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -145,7 +145,7 @@ pub(crate) struct NewPassword {
 
 impl User {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
-        let home = context.open()?;
+        let home = context.open().await?;
         let endpoint = &home.endpoint;
         let said = match self {
             Self::List(_) => return list(context).await,
@@ -200,7 +200,7 @@ fn password(name: &UserName, from_input: bool) -> Result<Password, Failure> {
 }
 
 async fn list(context: &Context) -> Result<(), Failure> {
-    let users = context.open()?.store.users().await?;
+    let users = context.open().await?.store.users().await?;
     if context.json {
         return output::json(&users.iter().map(view::people::user).collect());
     }

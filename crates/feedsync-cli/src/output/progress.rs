@@ -29,6 +29,11 @@ impl Progress {
         self.0.set_message(what.to_owned());
     }
 
+    /// So many are done.
+    pub(crate) fn reach(&self, done: u64) {
+        self.0.set_position(done);
+    }
+
     /// So many more are done.
     pub(crate) fn advance(&self, done: u64) {
         self.0.inc(done);

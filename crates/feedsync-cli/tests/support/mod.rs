@@ -3,6 +3,8 @@
 #![allow(dead_code)] // each test binary uses a part of this
 
 pub(crate) mod browser;
+#[cfg(unix)]
+pub(crate) mod database;
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
@@ -33,6 +35,9 @@ impl Place {
             .env_remove("XDG_DATA_HOME")
             .env_remove("FEEDSYNC_DATA")
             .env_remove("FEEDSYNC_CONFIG")
+            .env_remove("FEEDSYNC_STORE")
+            .env_remove("PGPASSWORD")
+            .env_remove("PGPASSFILE")
             .env("FEEDSYNC_LOG_LEVEL", "warn")
             .env_remove("VISUAL")
             .env_remove("EDITOR")
@@ -152,7 +157,7 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    fn of(output: Output) -> Self {
+    pub(crate) fn of(output: Output) -> Self {
         let text = |bytes| String::from_utf8(bytes).unwrap();
         Self {
             code: output.status.code().expect("an exit code"),
@@ -183,6 +188,13 @@ pub(crate) struct Hub {
 impl Hub {
     pub(crate) fn start(place: &Place, data: &str) -> Self {
         Self::start_with(place, data, |_| {})
+    }
+
+    /// Over a store that is not in its data directory.
+    pub(crate) fn start_on(place: &Place, data: &str, store: &str) -> Self {
+        Self::start_with(place, data, |command| {
+            command.args(["--store", store]);
+        })
     }
 
     /// A hub whose command line is changed before it runs.

@@ -6,14 +6,13 @@ use std::path::Path;
 use feedsync_client::fetch::shown_text;
 use feedsync_client::{LoginFile, LoginFileError};
 use feedsync_endpoint::{AGGREGATED, Settings};
-use feedsync_store::{
-    Collection, CollectionName, Digest, PageLimit, People as _, Store as _, StoreError,
-};
+use feedsync_store::{Collection, CollectionName, Digest, PageLimit, StoreError};
 
 use super::Finding;
 use crate::context::{Context, Home};
 use crate::failure::Failure;
 use crate::output::text;
+use crate::store::Opened;
 use crate::view::people;
 
 /// Times that a collection is counted while others write into it.
@@ -57,11 +56,7 @@ pub(super) fn files(_: &Path) -> Vec<Finding> {
 /// All that an open store tells.
 pub(super) async fn all(context: &Context, home: &Home) -> Result<Vec<Finding>, Failure> {
     let mut findings = Vec::new();
-    for fault in home.store.check().await? {
-        let restore = context.command_at("NEW", "restore --from BACKUP");
-        let advice = format!("go on from a backup: {restore}");
-        findings.push(Finding::fault("database", fault).advice(advice));
-    }
+    findings.extend(database(context, home).await?);
     for collection in home.store.collections().await? {
         findings.extend(settings(context, &collection));
         findings.extend(counts(home, &collection.name).await?);
@@ -71,6 +66,28 @@ pub(super) async fn all(context: &Context, home: &Home) -> Result<Vec<Finding>, 
     findings.extend(remotes(context, home).await?);
     findings.extend(logins(context));
     Ok(findings)
+}
+
+/// What the database finds wrong with itself, and, on a server, how that is set up.
+async fn database(context: &Context, home: &Home) -> Result<Vec<Finding>, Failure> {
+    let of = |check, faults: Vec<String>, advice: &str| -> Vec<Finding> {
+        let found = |fault| Finding::fault(check, fault).advice(advice);
+        faults.into_iter().map(found).collect()
+    };
+    Ok(match &home.opened {
+        Opened::Sqlite(store) => {
+            let restore = context.command_at("NEW", "restore --from BACKUP");
+            of("database", store.check().await?, &format!("go on from a backup: {restore}"))
+        }
+        Opened::Postgres(store) => {
+            let advice = "go on from a backup of the database";
+            let mut findings = of("database", store.check().await?, advice);
+            for (setting, why) in store.check_server().await? {
+                findings.push(Finding::warning("server", why).about(setting));
+            }
+            findings
+        }
+    })
 }
 
 fn settings(context: &Context, collection: &Collection) -> Vec<Finding> {

@@ -2,7 +2,7 @@
 
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use feedsync_server::Config;
-use feedsync_server::configuration::{flag, settings};
+use feedsync_server::configuration::{Setting, flag, settings};
 
 /// Settings that the command line gives, by name.
 #[derive(Debug, Default)]
@@ -10,10 +10,15 @@ pub(crate) struct SettingFlags {
     pub(crate) given: Vec<(String, String)>,
 }
 
+/// Those that are flags of `serve`; the store is an option of every command.
+fn flags() -> impl Iterator<Item = Setting> {
+    settings().into_iter().filter(|setting| setting.name != "store")
+}
+
 impl Args for SettingFlags {
     fn augment_args(command: Command) -> Command {
         let default = Config::default();
-        settings().into_iter().fold(command, |command, setting| {
+        flags().fold(command, |command, setting| {
             let help = format!("{} [default: {}]", setting.doc, setting.value(&default));
             let argument = Arg::new(setting.name)
                 // Names of arguments live as long as the program; there are few.
@@ -39,8 +44,7 @@ impl FromArgMatches for SettingFlags {
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
-        self.given = settings()
-            .into_iter()
+        self.given = flags()
             .filter_map(|setting| {
                 let value = matches.get_one::<String>(setting.name)?;
                 Some((setting.name.to_owned(), value.clone()))

@@ -1,0 +1,104 @@
+//! `feedsync migrate`
+
+use clap::Args;
+use feedsync_server::configuration::StoreAddress;
+use feedsync_store::{Moved, StoreError, Transfer, transfer};
+use serde_json::json;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output::{self, progress::Progress, text};
+use crate::store::{self, Opened};
+
+const EXAMPLES: &str = "\
+Examples:
+  feedsync migrate --to postgres://feedsync@db.example.org/feedsync
+  feedsync migrate --from postgres://feedsync@db.example.org/feedsync --to sqlite:/srv/feedsync
+";
+
+/// Move everything in a store into an empty one, of whatever kind
+///
+/// Items with their histories and conflicts, tombstones, settings, remotes, files, users, tokens and the
+/// record: nothing is left behind. The old store stays as it is, but must not be used any more: the new one
+/// goes on as the same endpoint, signs differently and publishes anew. Stop its hub first; if somebody
+/// writes to it meanwhile, the new one is to be thrown away (exit code 1).
+///
+/// A store is `sqlite:DIRECTORY` or `postgres://USER@HOST/DATABASE`, its password in PGPASSWORD, in ~/.pgpass,
+/// or in FEEDSYNC_STORE. The new one must be empty: a directory or database without a store, or one that
+/// holds neither collections nor users.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Migrate {
+    /// Where everything is [default: the store that every command uses]
+    #[arg(long, value_name = "STORE")]
+    from: Option<String>,
+    /// Where it is to be
+    #[arg(long, value_name = "STORE")]
+    to: String,
+}
+
+impl Migrate {
+    pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
+        let from = match &self.from {
+            Some(text) => store::named("--from", text)?,
+            None => context.address()?,
+        };
+        let to = store::named("--to", &self.to)?;
+        let (old, new) = (store::shown(&from), store::shown(&to));
+        if old == new {
+            return Err(Failure::usage("--from and --to are the same store"));
+        }
+        let Some(source) = Opened::open(&from).await? else {
+            return Err(Failure::store(format!("{old}: there is no endpoint here yet")));
+        };
+        let source = source.store();
+        let target = target(&to, &*source).await?.store();
+        let mut items = 0;
+        for collection in source.collections().await? {
+            items += collection.live + collection.deleted;
+        }
+        let bar = Progress::bar("moving", items);
+        let moved = transfer(&*source, &*target, &|moved| bar.reach(moved.items)).await;
+        drop(bar);
+        let moved = moved.map_err(|error| match error {
+            error @ StoreError::Transfer(_) => Failure::refused(error),
+            error => Failure::from(error)
+                .hint(format!("{new} is incomplete: remove it, and try again; {old} is as it was")),
+        })?;
+        tell(context, &old, &new, &moved)
+    }
+}
+
+/// The store to move into; a new one if there is none.
+async fn target(address: &StoreAddress, source: &dyn Transfer) -> Result<Opened, Failure> {
+    if let Some(opened) = Opened::open(address).await? {
+        return Ok(opened);
+    }
+    let name = source.identity().await?.name;
+    Ok(Opened::init(address, &name).await?)
+}
+
+fn tell(context: &Context, old: &str, new: &str, moved: &Moved) -> Result<(), Failure> {
+    if context.json {
+        return output::json(&json!({
+            "from": old,
+            "to": new,
+            "collections": moved.collections,
+            "items": moved.items,
+            "purged": moved.purged,
+            "discarded": moved.discarded,
+            "signed": moved.signed,
+            "remotes": moved.remotes,
+            "files": moved.blobs,
+            "users": moved.users,
+            "tokens": moved.tokens,
+            "acts": moved.acts,
+        }));
+    }
+    let collections = text::count(moved.collections, "collection");
+    let (items, files) = (text::count(moved.items, "item"), text::count(moved.blobs, "file"));
+    let users = text::count(moved.users, "user");
+    output::line(format!(
+        "moved {collections} with {items}, {files} and {users} to {new}\n{old} must not be used any more"
+    ))
+}

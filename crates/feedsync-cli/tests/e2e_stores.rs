@@ -1,0 +1,258 @@
+//! The commands on a PostgreSQL database, and stores that are moved between a directory and a database.
+
+mod support;
+
+use feedsync_test::postgres::Cluster;
+use serde_json::{Value, json};
+
+use support::database::{address, database, word};
+use support::{Hub, Place, Run};
+
+/// The endpoint of a store, whatever kind it is.
+struct Desk<'p> {
+    place: &'p Place,
+    store: &'p str,
+}
+
+impl Desk<'_> {
+    fn run(&self, arguments: &[&str]) -> Run {
+        let mut all = vec!["--data", "data", "--store", self.store];
+        all.extend(arguments);
+        self.place.run(&all)
+    }
+
+    fn ok(&self, arguments: &[&str]) -> String {
+        let run = self.run(arguments);
+        assert_eq!(run.code, 0, "{arguments:?}: {}{}", run.out, run.err);
+        run.out
+    }
+
+    fn json(&self, arguments: &[&str]) -> Value {
+        let mut all = vec!["--json"];
+        all.extend(arguments);
+        serde_json::from_str(&self.ok(&all)).unwrap()
+    }
+}
+
+#[test]
+fn commands_work_on_a_database_as_on_a_directory() {
+    let cluster = Cluster::start();
+    let (place, url) = (Place::new(), database(&cluster));
+    let desk = Desk { place: &place, store: &url };
+    desk.run(&["list"]).fails(5, "there is no endpoint here yet");
+    desk.ok(&["init", "--endpoint", "hub"]);
+    desk.run(&["init"]).fails(1, "already a store");
+    desk.ok(&["create", "notes", "--title", "Notes"]);
+    let id = desk.ok(&["add", "notes", "--title", "Milk"]).trim().to_owned();
+    desk.ok(&["edit", "notes", &id, "--title", "Oat milk"]);
+    assert_eq!(desk.json(&["ls", "notes"])[0]["title"], "Oat milk");
+    desk.ok(&["set", "notes", "keep.tombstones=90d"]);
+    desk.ok(&["set", "notes", "keep.age=365d"]);
+    assert_eq!(desk.json(&["settings", "notes"])["keep"]["tombstones"], "90d");
+    desk.ok(&["user", "add", "anna", "--administrator", "--no-password"]);
+    desk.ok(&["grant", "notes", "anna", "editor"]);
+    desk.ok(&["token", "create"]);
+    assert_eq!(desk.json(&["grants", "notes"])[0]["user"], "anna");
+    assert_eq!(desk.json(&["log", "--limit", "1"])[0]["action"], "issue token");
+    let status = desk.json(&["status"]);
+    assert_eq!((&status["data"], &status["name"]), (&json!(url), &json!("hub")));
+    let report = desk.json(&["doctor"]);
+    assert_eq!(report["sound"], true, "{report}");
+    desk.run(&["backup", "file"]).fails(2, "a database is backed up by its own programs");
+    assert!(!place.path("data").exists(), "nothing is kept beside the database");
+
+    // What is damaged is found.
+    let name = url.rsplit('/').next().unwrap();
+    cluster.sql(name, "UPDATE feedsync.items SET conflicts = 3");
+    cluster.sql(name, "INSERT INTO feedsync.purged VALUES (99, 'x', '')");
+    cluster.sql(name, "UPDATE feedsync.collections SET live = 7");
+    let run = desk.run(&["doctor", "--json"]);
+    assert_eq!(run.code, 1, "{run:?}");
+    let report: Value = serde_json::from_str(&run.out).unwrap();
+    let checks: Vec<_> = report["findings"].as_array().unwrap().iter().collect();
+    let found = |check: &str, text: &str| {
+        checks.iter().any(|found| {
+            found["check"] == check && found["message"].as_str().unwrap().contains(text)
+        })
+    };
+    assert!(found("database", "items whose number of conflicts is wrong: 1"), "{report}");
+    assert!(found("database", "purged items of no collection: 1"), "{report}");
+    assert!(found("counts", "it is said to hold 7 items"), "{report}");
+}
+
+/// Where the store is may stand in the environment or in the configuration, and then holds for every
+/// command; a password stands neither on the command line nor in what is said.
+#[test]
+fn a_store_is_named_once_and_its_password_stays_secret() {
+    let cluster = Cluster::start();
+    let words = cluster.database();
+    let place = Place::new();
+    // All that it takes.
+    cluster.sql("postgres", "CREATE ROLE anna LOGIN PASSWORD 'ge:heim'");
+    let grant = format!("GRANT CREATE ON DATABASE {} TO anna", word(&words, "dbname"));
+    cluster.sql("postgres", &grant);
+    let rules = format!("{}/data/pg_hba.conf", word(&words, "host"));
+    std::fs::write(rules, "local all postgres trust\nlocal all all scram-sha-256\n").unwrap();
+    cluster.control(&["reload"]);
+    let url = address(&words, Some("anna"));
+    let run = |variables: &[(&str, &str)], arguments: &[&str]| {
+        let mut command = place.command(arguments);
+        command.env("PGPASSFILE", place.path("passwords"));
+        command.envs(variables.iter().copied());
+        let run = Run::of(command.output().unwrap());
+        assert!(!format!("{run:?}").contains("heim"), "{run:?}");
+        run
+    };
+    let store = [("FEEDSYNC_STORE", url.as_str())];
+    let refused = run(&store, &["init"]);
+    assert_eq!(refused.code, 5, "{refused:?}");
+    let secret = url.replacen("anna", "anna:ge%3Aheim", 1);
+    run(&[], &["list", "--store", &secret]).fails(2, "--store holds a password");
+    run(&[], &["migrate", "--to", &secret]).fails(2, "--to holds a password");
+    run(&[("FEEDSYNC_STORE", "mysql://anna:ge:heim@db/x")], &["list"]).fails(2, "no store");
+
+    assert_eq!(run(&[("FEEDSYNC_STORE", &secret)], &["init", "--endpoint", "hub"]).code, 0);
+    assert_eq!(run(&[store[0], ("PGPASSWORD", "ge:heim")], &["create", "notes"]).code, 0);
+    let line = format!("{}:5432:{}:anna:ge\\:heim\n", word(&words, "host"), word(&words, "dbname"));
+    place.write("passwords", &line);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let open = |mode| std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(place.path("passwords"), open(0o644)).unwrap();
+        run(&store, &["list"]).fails(5, "others can use this file of passwords");
+        std::fs::set_permissions(place.path("passwords"), open(0o600)).unwrap();
+    }
+    assert!(run(&store, &["list"]).out.contains("notes"));
+    // The configuration of the hub holds for the other commands too.
+    std::fs::create_dir(place.path("data")).unwrap();
+    place.write("data/feedsync.toml", &format!("store = {url:?}\n"));
+    assert!(run(&[], &["--data", "data", "list"]).out.contains("notes"));
+    let shown = run(&[("FEEDSYNC_STORE", &secret)], &["serve", "--print-config"]);
+    assert!(shown.out.contains(&format!("store = {url:?}")), "{shown:?}");
+}
+
+/// Everything of a store that the program can show, line by line under what shows it; without what a move
+/// renews: places in the change order, since an epoch begins.
+fn everything(desk: &Desk<'_>) -> Vec<(String, String)> {
+    let mut shown = Vec::new();
+    for arguments in [
+        "list",
+        "ls notes --all",
+        "ls notes --discarded",
+        "conflicts notes",
+        "settings notes",
+        "remote list",
+        "user list",
+        "token list",
+        "grants",
+        "log --limit 1000",
+        "export notes --to atom",
+        "export notes --to rss",
+        "export notes --to opml",
+        "export notes --to json",
+        "export notes --to pox",
+    ] {
+        let mut all: Vec<&str> = arguments.split(' ').collect();
+        // As a table the record leaves out the places of acts, which are new ones.
+        if !matches!(all[0], "export" | "log") {
+            all.push("--json");
+        }
+        let text = without_places_in_the_order(&desk.ok(&all));
+        shown.extend(text.lines().map(|line| (arguments.to_owned(), line.to_owned())));
+    }
+    shown
+}
+
+fn are_same(found: &[(String, String)], expected: &[(String, String)]) {
+    for (found, expected) in found.iter().zip(expected) {
+        assert_eq!(found, expected);
+    }
+    assert_eq!(found.len(), expected.len());
+}
+
+/// A place is an epoch and a number: the longest texts of hexadecimal digits and dashes that there are.
+fn without_places_in_the_order(feed: &str) -> String {
+    let (mut out, mut digits) = (String::new(), String::new());
+    for letter in feed.chars().chain(['\0']) {
+        if letter.is_ascii_hexdigit() || letter == '-' {
+            digits.push(letter);
+            continue;
+        }
+        out.push_str(if digits.len() > 40 { "PLACE" } else { &digits });
+        digits.clear();
+        out.push(letter);
+    }
+    out
+}
+
+#[test]
+fn a_store_moves_into_a_database_and_back_and_loses_nothing() {
+    let cluster = Cluster::start();
+    let (place, url) = (Place::new(), database(&cluster));
+    let first = Desk { place: &place, store: "sqlite:first" };
+    first.ok(&["init", "--endpoint", "hub"]);
+    first.ok(&["create", "notes", "--title", "Notes"]);
+    first.ok(&["create", "empty"]);
+    let add = |title: &str| first.ok(&["add", "notes", "--title", title]).trim().to_owned();
+    let (milk, bread) = (add("Milk"), add("Bread"));
+    for number in 0..30 {
+        add(&format!("item {number}"));
+    }
+    first.ok(&["edit", "notes", &milk, "--content", "two litres"]);
+    first.ok(&["rm", "notes", &bread]);
+    // A conflict: another endpoint edits what was edited here.
+    let other = Desk { place: &place, store: "sqlite:other" };
+    other.ok(&["init", "--endpoint", "other"]);
+    other.ok(&["create", "notes"]);
+    first.ok(&["export", "notes", "--output", "feed.atom"]);
+    other.ok(&["import", "notes", "feed.atom"]);
+    other.ok(&["edit", "notes", &milk, "--title", "Oat milk"]);
+    first.ok(&["edit", "notes", &milk, "--content", "three litres"]);
+    other.ok(&["export", "notes", "--output", "feed.atom"]);
+    first.ok(&["import", "notes", "feed.atom"]);
+    assert_eq!(first.json(&["conflicts", "notes"]).as_array().unwrap().len(), 1);
+    first.ok(&["set", "notes", "keep.tombstones=90d"]);
+    first.ok(&["set", "notes", "public=true"]);
+    first.ok(&["user", "add", "anna", "--administrator", "--no-password"]);
+    first.ok(&["user", "add", "otto", "--no-password"]);
+    first.ok(&["grant", "notes", "otto", "editor"]);
+    let token = first.json(&["token", "create", "--user", "otto"])["token"].clone();
+    // A remote with its state, and a blob: a hub gives both.
+    let third = Desk { place: &place, store: "sqlite:hub/store" };
+    third.ok(&["init", "--endpoint", "third"]);
+    third.ok(&["create", "notes"]);
+    {
+        let hub = Hub::start_on(&place, "hub", "sqlite:hub/store");
+        first.ok(&["sync", "notes", &hub.notes()]);
+    }
+    let before = everything(&first);
+
+    let report = first.json(&["migrate", "--to", &url]);
+    assert_eq!((&report["from"], &report["to"]), (&json!("first"), &json!(url)));
+    assert_eq!((&report["collections"], &report["items"]), (&json!(2), &json!(32)));
+    assert_eq!((&report["users"], &report["tokens"]), (&json!(2), &json!(1)));
+    let database = Desk { place: &place, store: &url };
+    are_same(&everything(&database), &before);
+    are_same(&everything(&first), &before);
+    first.run(&["migrate", "--to", &url]).fails(1, "not empty");
+    first.run(&["migrate", "--to", "sqlite:first"]).fails(2, "the same store");
+    first.run(&["migrate", "--to", "first"]).fails(2, "it names no store");
+    database.run(&["migrate", "--from", "sqlite:none", "--to", "sqlite:x"]).fails(5, "no endpoint");
+    are_same(&everything(&database), &before);
+
+    let said = database.ok(&["migrate", "--to", "sqlite:last"]);
+    assert!(said.contains("moved 2 collections with 32 items"), "{said}");
+    let last = Desk { place: &place, store: "sqlite:last" };
+    are_same(&everything(&last), &before);
+    assert_eq!(last.json(&["doctor"])["sound"], true);
+    // The endpoint of three lives signs anew, and what it hands out is still accepted.
+    let report = last.json(&["doctor"]);
+    assert_eq!(report["retired"], 2, "{report}");
+    let hub = Hub::start_on(&place, "data", "sqlite:last");
+    let header = format!("Authorization: Bearer {}", token.as_str().unwrap());
+    if support::has("curl") {
+        let url = format!("{}/service", hub.url);
+        support::output("curl", &["-sSf", "-H", &header, &url], &place.path(""));
+    }
+}

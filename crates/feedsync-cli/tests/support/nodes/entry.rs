@@ -1,0 +1,45 @@
+//! Entries as these clients send and read them.
+
+use feedsync::{Item, Payload};
+use feedsync_formats::{ReadOptions, entry};
+
+use super::said::Written;
+
+/// A member as the hub shows it.
+#[derive(Debug, Clone)]
+pub(crate) struct Seen {
+    pub(crate) written: Written,
+    pub(crate) updates: u32,
+}
+
+/// An entry to be sent.
+pub(crate) fn document(title: &str) -> String {
+    format!("<entry xmlns=\"http://www.w3.org/2005/Atom\"><title>{title}</title></entry>")
+}
+
+/// Reads a member.
+pub(crate) fn read(document: &[u8]) -> Seen {
+    let text = std::str::from_utf8(document).unwrap();
+    let begin = text.find("<entry").expect("an entry");
+    let feed = format!("<feed xmlns=\"http://www.w3.org/2005/Atom\">{}</feed>", &text[begin..]);
+    let reading = feedsync_formats::read(feed.as_bytes(), None, &ReadOptions::tolerant()).unwrap();
+    seen(reading.feed.items.first().unwrap_or_else(|| panic!("no item in {text}")))
+}
+
+/// An item as its winner shows it.
+pub(crate) fn seen(item: &Item<Payload>) -> Seen {
+    let dot = item.winner.dot();
+    Seen {
+        written: Written {
+            id: item.id.to_string(),
+            by: dot.by().expect("a hub signs").to_string(),
+            sequence: dot.sequence().get(),
+            title: title(&item.winner.payload),
+        },
+        updates: item.winner.updates.get(),
+    }
+}
+
+pub(crate) fn title(payload: &Payload) -> String {
+    entry(payload).title.unwrap_or_default()
+}

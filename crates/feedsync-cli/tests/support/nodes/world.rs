@@ -1,0 +1,181 @@
+//! A hub, its clients, and what happens to it, from a seed: nodes are killed and started again at random,
+//! the database is restarted once.
+
+use std::net::SocketAddr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use feedsync_store::{CollectionName, Environment as _, SystemEnvironment, Transfer, Until};
+use rand::rngs::SmallRng;
+use rand::{Rng as _, SeedableRng as _};
+
+use super::PATIENCE;
+use super::editor::Editor;
+use super::endpoint::Merger;
+use super::entry::{document, read};
+use super::fleet::Fleet;
+use super::follower::{Followed, follow};
+use super::http::ask;
+use super::said::Said;
+use super::verdict::Outcome;
+
+const EDITORS: u64 = 4;
+const MERGERS: u64 = 2;
+const FOLLOWERS: usize = 3;
+const SHARED: usize = 4;
+
+/// What becomes of the database halfway, if there is one to restart.
+pub(crate) type Restart<'a> = &'a (dyn Fn(&mut SmallRng) + Sync);
+
+/// The seed: `FEEDSYNC_SEED`, or any.
+pub(crate) fn seed() -> u64 {
+    let given = std::env::var("FEEDSYNC_SEED").ok();
+    let seed =
+        given.map_or_else(|| SystemEnvironment.random(), |text| text.parse().expect("a number"));
+    eprintln!("FEEDSYNC_SEED={seed}");
+    seed
+}
+
+/// How long the clients work: 30 s, 5 minutes with `FEEDSYNC_LONG`.
+fn duration() -> Duration {
+    let long = std::env::var_os("FEEDSYNC_LONG").is_some();
+    Duration::from_secs(if long { 300 } else { 30 })
+}
+
+/// Lets the clients work while nodes are killed; what came of it, once nobody is killed any more and all
+/// have come to an end. `store` opens the store itself.
+pub(crate) fn run(
+    fleet: &Fleet,
+    seed: u64,
+    store: Arc<dyn Transfer>,
+    restart: Option<Restart<'_>>,
+) -> Outcome {
+    let address = fleet.balancer.address;
+    let shared: Vec<String> = (0..SHARED).map(|number| share(address, number)).collect();
+    let begin = until(&*store);
+    let (working, end) = (AtomicBool::new(true), Mutex::new(None));
+    let kills = AtomicUsize::new(0);
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    thread::scope(|scope| {
+        let followers: Vec<_> =
+            (0..FOLLOWERS).map(|_| scope.spawn(|| follow(address, begin, &end))).collect();
+        let editors: Vec<_> = (0..EDITORS)
+            .map(|number| {
+                let editor = Editor::new(number, seed, address, shared.clone());
+                scope.spawn(|| editor.run(&working))
+            })
+            .collect();
+        let mergers: Vec<_> = (0..MERGERS)
+            .map(|number| {
+                let shared = shared.clone();
+                let (runtime, working) = (&runtime, &working);
+                scope.spawn(move || {
+                    runtime.block_on(async {
+                        let mut merger = Merger::new(number, seed, address, shared).await;
+                        merger.run(working).await;
+                        merger
+                    })
+                })
+            })
+            .collect();
+        // Whatever happens here, the clients come to an end.
+        let harmed = catch_unwind(AssertUnwindSafe(|| harm(fleet, seed, restart, &kills)));
+        working.store(false, Ordering::SeqCst);
+        // All clients come to an end, so that a panic of one is told and not waited for.
+        let editors: Vec<thread::Result<Said>> =
+            editors.into_iter().map(|editor| editor.join()).collect();
+        let mergers: Vec<thread::Result<Merger>> =
+            mergers.into_iter().map(|merger| merger.join()).collect();
+        let settled: Vec<_> = mergers
+            .into_iter()
+            .map(|merger| {
+                merger.map(|mut merger| {
+                    runtime.block_on(async {
+                        merger.settle().await;
+                        merger
+                    })
+                })
+            })
+            .collect();
+        // What the last one brought, the first one takes.
+        let mergers: Vec<_> = settled
+            .into_iter()
+            .map(|merger| {
+                merger.map(|mut merger| {
+                    runtime.block_on(async {
+                        merger.settle().await;
+                        merger.end().await
+                    })
+                })
+            })
+            .collect();
+        let ended = catch_unwind(AssertUnwindSafe(|| until(&*store)));
+        *end.lock().unwrap() = Some(*ended.as_ref().unwrap_or(&begin));
+        let followed: Vec<thread::Result<Followed>> =
+            followers.into_iter().map(|follower| follower.join()).collect();
+        let whole = |what: &str, failed: bool| assert!(!failed, "a {what} panicked: see above");
+        whole("killer", harmed.is_err());
+        whole("look at the store", ended.is_err());
+        whole("client that edits", editors.iter().any(Result::is_err));
+        whole("client that merges", mergers.iter().any(Result::is_err));
+        whole("follower", followed.iter().any(Result::is_err));
+        Outcome {
+            shared,
+            editors: editors.into_iter().flatten().collect(),
+            mergers: mergers.into_iter().flatten().collect(),
+            followed: followed.into_iter().flatten().collect(),
+            kills: kills.load(Ordering::SeqCst),
+            store,
+        }
+    })
+}
+
+/// Kills and starts nodes at random; at the end all run.
+fn harm(fleet: &Fleet, seed: u64, restart: Option<Restart<'_>>, kills: &AtomicUsize) {
+    let mut random = SmallRng::seed_from_u64(seed);
+    let (begin, duration) = (Instant::now(), duration());
+    let mut restart = restart;
+    while begin.elapsed() < duration {
+        thread::sleep(Duration::from_millis(random.random_range(200..2_000)));
+        let node = random.random_range(0..fleet.count());
+        fleet.kill(node);
+        kills.fetch_add(1, Ordering::SeqCst);
+        if begin.elapsed() > duration / 2
+            && let Some(restart) = restart.take()
+        {
+            restart(&mut random);
+        }
+        thread::sleep(Duration::from_millis(random.random_range(0..700)));
+        fleet.wake(node);
+    }
+    assert!(restart.is_none(), "the database was restarted");
+    (0..fleet.count()).for_each(|node| fleet.wake(node));
+}
+
+/// Makes an item that all edit.
+fn share(address: SocketAddr, number: usize) -> String {
+    let headers = [("Content-Type", "application/atom+xml;type=entry")];
+    let body = document(&format!("shared {number}"));
+    let answer = ask(address, "POST", "/collections/notes", &headers, body.as_bytes()).unwrap();
+    assert_eq!(answer.status, 201, "{}", String::from_utf8_lossy(&answer.body));
+    read(&answer.body).written.id
+}
+
+/// Where the collection stands.
+fn until(store: &dyn Transfer) -> Until {
+    let notes = CollectionName::new("notes").unwrap();
+    let begin = Instant::now();
+    loop {
+        match feedsync_store::conformance::wait(store.collection(&notes)) {
+            Ok(collection) => {
+                let collection = collection.expect("a collection");
+                return collection.until(collection.last);
+            }
+            Err(error) => assert!(begin.elapsed() < PATIENCE, "{error}"),
+        }
+    }
+}
