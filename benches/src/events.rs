@@ -14,6 +14,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 
+use crate::keepalive::Connection;
 use crate::measure::ROUNDS;
 use crate::memory::first_line;
 use crate::process::{child, held_memory};
@@ -122,16 +123,13 @@ async fn listen(mut stream: TcpStream, arrived: mpsc::UnboundedSender<Instant>) 
 
 /// Offers a document to the hub.
 async fn send(address: &str, body: String) {
-    let mut stream = TcpStream::connect(address).await.expect("a hub");
     let request = format!(
         "POST /collections/notes/changes HTTP/1.1\r\nHost: {address}\r\nContent-Length: {}\r\n\
-         Content-Type: application/atom+xml\r\nConnection: close\r\n\r\n{body}",
+         Content-Type: application/atom+xml\r\n\r\n{body}",
         body.len()
     );
-    stream.write_all(request.as_bytes()).await.expect("a hub that listens");
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).await.expect("an answer");
-    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    let answer = Connection::open(address).await.exchange(request.as_bytes()).await;
+    assert_eq!(answer.status, 200, "{}", String::from_utf8_lossy(&answer.body));
 }
 
 /// A feed of one item.

@@ -3,8 +3,10 @@
 //! Each prints what it measured as a table; none fails. Ratios are taken in one run, interleaved, and
 //! medians are shown with their spread. `FEEDSYNC_BENCH_ITEMS` makes the largest collection smaller.
 
+mod answers;
 mod changes;
 mod events;
+mod keepalive;
 mod measure;
 mod memory;
 mod merge;
@@ -13,13 +15,14 @@ mod pull;
 mod read;
 mod sample;
 
-const BENCHMARKS: [(&str, fn()); 6] = [
+const BENCHMARKS: [(&str, fn()); 7] = [
     ("merge", merge::run),
     ("read", read::run),
     ("changes", changes::run),
     ("pull", pull::run),
     ("memory", memory::run),
     ("events", events::run),
+    ("answers", answers::run),
 ];
 
 fn main() {

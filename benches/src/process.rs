@@ -64,7 +64,12 @@ pub(crate) fn bytes_read() -> u64 {
 
 /// Processor time of all threads of this process, to the hundredth of a second.
 pub(crate) fn processor_time() -> Duration {
-    let stat = read("/proc/self/stat");
+    processor_time_of(std::process::id())
+}
+
+/// Processor time of all threads of a process, to the hundredth of a second.
+pub(crate) fn processor_time_of(process: u32) -> Duration {
+    let stat = read(&format!("/proc/{process}/stat"));
     let fields = stat.rsplit_once(") ").expect("a name in parentheses").1;
     // utime and stime are the fields 14 and 15; the first two are cut off.
     let ticks: u64 = fields

@@ -31,6 +31,25 @@ pub(crate) fn layer() -> CompressionLayer<Worthwhile> {
     CompressionLayer::new().quality(CompressionLevel::Fastest).compress_when(worthwhile)
 }
 
+/// Whether a client takes an answer packed with gzip, and would not rather have it as it is
+/// (RFC 9110 12.5.3).
+pub(crate) fn takes_gzip(headers: &HeaderMap) -> bool {
+    let quality = |name: &str| {
+        let values = headers.get_all(header::ACCEPT_ENCODING).iter();
+        let mut elements =
+            values.filter_map(|value| value.to_str().ok()).flat_map(|t| t.split(','));
+        elements.find_map(|element| {
+            let (coding, parameters) = element.split_once(';').unwrap_or((element, "q=1"));
+            if !coding.trim().eq_ignore_ascii_case(name) {
+                return None;
+            }
+            parameters.trim().strip_prefix("q=").map_or(Some(1.0), |q| q.parse::<f32>().ok())
+        })
+    };
+    let gzip = quality("gzip").or_else(|| quality("x-gzip")).unwrap_or(0.0);
+    gzip > 0.0 && gzip >= quality("identity").unwrap_or(0.0)
+}
+
 /// Gives what was packed the tag of a packed answer: it has other bytes (C-H1).
 pub(crate) async fn distinct_tag(mut response: Response) -> Response {
     let coding = response.headers().get(header::CONTENT_ENCODING);
@@ -40,4 +59,26 @@ pub(crate) async fn distinct_tag(mut response: Response) -> Response {
         response.headers_mut().insert(header::ETAG, tag);
     }
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gzip_is_taken_by_who_says_so_and_does_not_prefer_none() {
+        let takes = |values: &[&'static str]| {
+            let mut headers = HeaderMap::new();
+            for value in values {
+                headers.append(header::ACCEPT_ENCODING, HeaderValue::from_static(value));
+            }
+            takes_gzip(&headers)
+        };
+        for taken in [&["gzip"][..], &["br, GZIP;q=0.5"], &["x-gzip"], &["br", "gzip ; q=1"]] {
+            assert!(takes(taken), "{taken:?}");
+        }
+        for not in [&[][..], &["br"], &["gzip;q=0"], &["identity, gzip;q=0.5"], &["gzip;q=x"]] {
+            assert!(!takes(not), "{not:?}");
+        }
+    }
 }

@@ -16,6 +16,7 @@ use crate::audience::Audience;
 use crate::caching::Caching;
 use crate::call::Call;
 use crate::hub::Hub;
+use crate::kept::Kept;
 use crate::negotiation::Representation;
 use crate::pages::collection_page;
 use crate::preconditions::settings;
@@ -34,7 +35,9 @@ pub(crate) struct Document {
     author: String,
     base: PublicBase,
     address: String,
+    tag: EntityTag,
     headers: HeaderMap,
+    kept: Kept,
     turn: Turn,
 }
 
@@ -56,7 +59,8 @@ impl Pages {
 
 impl Document {
     /// Prepares the answer to a call, and waits for its turn. It depends on the collection's state, the
-    /// address, when it expires, and whether whoever asks sees drafts. Ready early if the client has it already.
+    /// address, when it expires, and whether whoever asks sees drafts. Ready early if the client has it
+    /// already, or if it was sent lately.
     pub(crate) async fn prepare(
         hub: &Hub,
         call: &Call,
@@ -66,7 +70,7 @@ impl Document {
     ) -> Result<Result<Self, Response>, Problem> {
         let shown = call.representation(view, collection.format)?;
         let settings = settings(&collection)?;
-        let author = hub.endpoint.identity().await?.name.to_string();
+        let author = hub.name().await?.to_string();
         let address = call.address();
         let (until, horizon) =
             (collection.until(collection.last), collection.until(collection.horizon));
@@ -106,6 +110,9 @@ impl Document {
                 return Ok(Err((StatusCode::NOT_MODIFIED, headers, nothing()).into_response()));
             }
         }
+        if let Some(answer) = hub.kept.get(&tag) {
+            return Ok(Err(answer.again(&call.headers, headers)));
+        }
         let turn = hub.answers.turn().await?;
         Ok(Ok(Self {
             view,
@@ -116,7 +123,9 @@ impl Document {
             author,
             base: call.base.clone(),
             address,
+            tag,
             headers,
+            kept: hub.kept.clone(),
             turn,
         }))
     }
@@ -206,6 +215,8 @@ impl Document {
             sharing: Some(&sharing),
         };
         writer.begin(&mut out, &head);
+        // What is shown is recorded with each answer, so that such an answer is made anew.
+        let keeps = matches!(items, Items::Page { shown: None, .. });
         let headers = self.headers;
         let begun = (writer, out);
         let mut writing = Writing::new(endpoint.clone(), self.collection, begun, items);
@@ -213,6 +224,10 @@ impl Document {
         let first = writing.first().await?;
         let place = self.turn.end(first.len() > SMALL || !writing.is_written())?;
         let first = place.hold(first);
+        if keeps && writing.is_written() {
+            self.kept.keep(self.tag, &headers, &first);
+            return Ok((headers, Body::from(first)).into_response());
+        }
         writing.hold(place);
         let rest = stream::try_unfold(writing, |mut writing| async move {
             match writing.next().await {

@@ -1,26 +1,35 @@
 //! What all resources share.
 
+use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use axum::extract::FromRef;
 use feedsync_endpoint::Endpoint;
-use tokio::sync::{Mutex, Semaphore, watch};
+use feedsync_store::EndpointName;
+use tokio::sync::{Mutex, OnceCell, Semaphore, watch};
 
 use crate::access::Access;
 use crate::answers::Answers;
 use crate::clients::Clients;
 use crate::config::Config;
+use crate::kept::Kept;
 use crate::live::Live;
 use crate::metrics::{Metrics, TimedStore, Timings};
+use crate::problem::Problem;
 use crate::upload::STORING;
 
-/// The endpoint behind the hub, how it is configured, and what is scarce. Cheap to clone; a hub
-/// process holds no other state.
+/// What all requests share, each with a handle of its own: cloned for every layer that a request
+/// passes, so that it counts one reference and not each part's.
 #[derive(Clone)]
-pub(crate) struct Hub {
+pub(crate) struct Hub(Arc<Shared>);
+
+/// The endpoint behind the hub, how it is configured, and what is scarce. A hub process holds no other
+/// state.
+pub(crate) struct Shared {
     pub(crate) endpoint: Endpoint,
     pub(crate) config: Arc<Config>,
+    name: OnceCell<EndpointName>,
     /// Who may do what.
     pub(crate) access: Arc<Access>,
     /// Documents that may be in memory.
@@ -31,6 +40,8 @@ pub(crate) struct Hub {
     pub(crate) storing: Arc<Semaphore>,
     /// Answers that may be in memory.
     pub(crate) answers: Answers,
+    /// Answers that were sent lately.
+    pub(crate) kept: Kept,
     /// Event streams that may be open.
     pub(crate) followers: Arc<Semaphore>,
     /// What each client uses.
@@ -54,7 +65,7 @@ impl Hub {
         let timings = Arc::new(Timings::default());
         let store = TimedStore { store: Arc::clone(endpoint.store()), timings: timings.clone() };
         let endpoint = Endpoint::new(Arc::new(store), Arc::clone(endpoint.environment()));
-        Self {
+        Self(Arc::new(Shared {
             access: Arc::new(Access::new(endpoint.clone(), &config)),
             clients: Clients::new(config.limits),
             metrics: Arc::default(),
@@ -64,13 +75,29 @@ impl Hub {
             receiving: Arc::new(Semaphore::new(config.limits.uploads)),
             storing: Arc::new(Semaphore::new(STORING)),
             answers: Answers::new(config.limits.answers),
+            kept: Kept::new(),
             followers: Arc::new(Semaphore::new(config.limits.followers)),
             collections: Arc::default(),
             live: Live::new(endpoint.clone(), stopping.clone()),
             endpoint,
             config: Arc::new(config),
+            name: OnceCell::new(),
             stopping,
-        }
+        }))
+    }
+
+    /// The endpoint's name, which is given once.
+    pub(crate) async fn name(&self) -> Result<&EndpointName, Problem> {
+        let read = || async { Ok(self.endpoint.identity().await?.name) };
+        self.name.get_or_try_init(read).await
+    }
+}
+
+impl Deref for Hub {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.0
     }
 }
 

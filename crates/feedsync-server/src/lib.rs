@@ -33,6 +33,7 @@ mod health;
 mod host_origin;
 mod hub;
 mod index;
+mod kept;
 mod limits;
 mod listing;
 mod live;

@@ -208,7 +208,7 @@ pub(crate) async fn found(
 pub(crate) async fn author(hub: &Hub, call: &Call) -> Result<String, Problem> {
     match call.principal.user() {
         Some(user) => Ok(user.to_string()),
-        None => Ok(hub.endpoint.identity().await?.name.to_string()),
+        None => Ok(hub.name().await?.to_string()),
     }
 }
 

@@ -26,7 +26,7 @@ use crate::whole::conditional;
 pub(crate) const PATH: &str = "/service";
 
 pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
-    let title = hub.endpoint.identity().await?.name.to_string();
+    let title = hub.name().await?.to_string();
     let mut collections = Vec::new();
     for collection in readable(&hub, &call).await? {
         let settings = settings(&collection)?;

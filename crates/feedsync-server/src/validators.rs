@@ -14,7 +14,7 @@ use crate::problem::Problem;
 const PACKED: &str = "-gz";
 
 /// A strong entity tag of an answer that is not packed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct EntityTag(String);
 
 /// What a condition makes of a request for a current answer.

@@ -10,7 +10,8 @@ use feedsync_store::conformance::samples::{
 };
 use feedsync_store::conformance::{TestEnvironment, wait};
 use feedsync_store::{
-    Digest, EndpointName, Identity, NewRemote, SqliteStore, Store, StoreError, Until, Write,
+    CollectionChange, Digest, EndpointName, Identity, NewRemote, SqliteStore, Store, StoreError,
+    Until, Write,
 };
 use tempfile::TempDir;
 
@@ -321,4 +322,30 @@ fn a_dropped_future_writes_all_or_nothing_and_harms_nobody() {
         ids(&items).into_iter().filter(|id| *id != "last").partition(|id| id.starts_with('l'));
     assert_eq!(left.len(), right.len());
     assert_eq!(ids(&items).last(), Some(&"last"));
+}
+
+#[test]
+fn what_is_known_of_a_collection_is_forgotten_when_anybody_commits() {
+    let directory = TempDir::new().unwrap();
+    let store = init(directory.path());
+    let notes = create(&store, "notes").name;
+    let other = open(directory.path());
+    let titles = || {
+        [&store, &other].map(|store| {
+            let collection = wait(store.collection(&notes)).unwrap();
+            collection.map(|collection| collection.title)
+        })
+    };
+    for number in 0..20 {
+        let title = format!("title {number}");
+        let writer = if number % 2 == 0 { &store } else { &other };
+        let change = CollectionChange { title: Some(title.clone()), ..Default::default() };
+        wait(writer.change_collection(&notes, change)).unwrap();
+        assert_eq!(titles(), [Some(title.clone()), Some(title.clone())]);
+        store_each(writer, &notes, &[&format!("item{number}")]);
+        assert_eq!(until(&store, "notes"), until(&other, "notes"));
+        assert_eq!(until(&store, "notes").number.get(), number + 1);
+    }
+    wait(other.drop_collection(&notes)).unwrap();
+    assert_eq!(titles(), [None, None]);
 }

@@ -88,6 +88,31 @@ async fn two_answers_of_one_state_have_the_same_bytes_and_tag() {
 }
 
 #[tokio::test]
+async fn an_answer_that_was_kept_is_the_one_that_is_made_anew() {
+    let hub = hub().await;
+    let headers = |response: &http::Response<axum::body::Body>| {
+        let mut headers = response.headers().clone();
+        // Before the second of the last change is over, none is told.
+        headers.remove("last-modified");
+        headers
+    };
+    let mut former = Vec::new();
+    for round in 0..3 {
+        add(&hub.endpoint, &format!("item{round}")).await;
+        let path = "/collections/notes?limit=2";
+        let (made, kept) = (hub.get(path).await, hub.get(path).await);
+        assert_eq!(headers(&made), headers(&kept));
+        let (made, kept) = (bytes(made).await, bytes(kept).await);
+        assert_eq!(made, kept);
+        assert_ne!(made, former);
+        let fresh = feedsync_server::router(hub.endpoint.clone(), Default::default());
+        let anew = TestHub { router: fresh, endpoint: hub.endpoint.clone() }.get(path).await;
+        assert_eq!(bytes(anew).await, kept);
+        former = kept.to_vec();
+    }
+}
+
+#[tokio::test]
 async fn a_packed_answer_has_a_tag_of_its_own_and_any_coding_is_current() {
     let hub = hub().await;
     for number in 0..50 {

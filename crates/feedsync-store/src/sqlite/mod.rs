@@ -9,6 +9,7 @@
 mod blobs;
 mod collections;
 mod copy;
+mod known;
 mod life;
 mod people;
 mod place;
@@ -32,6 +33,7 @@ use crate::bell::Bell;
 use crate::environment::Environment;
 use crate::error::StoreError;
 use crate::name::EndpointName;
+use known::Known;
 use life::Life;
 use readers::Readers;
 use watch::Watch;
@@ -45,6 +47,7 @@ pub struct SqliteStore {
     bell: Arc<Bell>,
     writer: Writer,
     readers: Readers,
+    known: Known,
     _watch: Watch,
 }
 
@@ -146,6 +149,7 @@ impl SqliteStore {
             bell,
             writer: Writer::start(connection, life)?,
             readers,
+            known: Known::new(schema::connect_reader(&file)?),
             _watch: watch,
         })
     }

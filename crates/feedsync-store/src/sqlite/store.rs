@@ -31,12 +31,17 @@ impl Store for SqliteStore {
     }
 
     async fn collection(&self, name: &CollectionName) -> Result<Option<Collection>, StoreError> {
+        let version = match self.known.collection(name)? {
+            Ok(collection) => return Ok(Some(collection)),
+            Err(version) => version,
+        };
         let name = name.clone();
-        self.readers
-            .read(move |connection| {
-                Ok(collections::find(connection, &name)?.map(|shelf| shelf.collection))
-            })
-            .await
+        let find = move |connection: &_| collections::find(connection, &name);
+        let found = self.readers.read(find).await?.map(|shelf| shelf.collection);
+        if let Some(collection) = &found {
+            self.known.learn(version, collection);
+        }
+        Ok(found)
     }
 
     async fn found_collection(

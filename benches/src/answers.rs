@@ -1,0 +1,215 @@
+//! What an answer costs the hub in processor time, against nginx with a static file: nothing new since
+//! (304), and a listing of fifty entries, whose bytes nginx has in a file.
+//!
+//! Both are processes of their own, without a log of requests; the same clients, over connections that stay
+//! open, ask one after the other in turn. What is measured is the processor time of the server's process
+//! (of nginx its one worker), read from `/proc` to the hundredth of a second, over [`REQUESTS`] requests.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+use tokio::task::JoinSet;
+
+use crate::keepalive::Connection;
+use crate::measure::{ROUNDS, Times, ratio};
+use crate::memory::first_line;
+use crate::process::{child, processor_time_of};
+use crate::sample;
+
+/// Requests of one round of one candidate.
+const REQUESTS: usize = 20_000;
+
+const CONNECTIONS: usize = 8;
+
+const ITEMS: usize = 1_000;
+
+/// What is asked of whom.
+struct Candidate {
+    name: &'static str,
+    process: u32,
+    address: String,
+    request: Vec<u8>,
+    status: u16,
+    times: Vec<Duration>,
+}
+
+pub(crate) fn run() {
+    let Some(program) = nginx() else {
+        println!("## Answers against nginx\n\nNot measured: there is no nginx here.\n");
+        return;
+    };
+    let runtime = sample::runtime();
+    let directory = TempDir::new().expect("a directory");
+    runtime.block_on(async {
+        let endpoint = sample::create(directory.path(), "hub").await;
+        sample::fill(&endpoint, &sample::ids(&endpoint, ITEMS)).await;
+    });
+    let mut serving =
+        child(&["hub", directory.path().to_str().expect("UTF-8")]).spawn().expect("a child");
+    let hub = first_line(&mut serving);
+    let (listing, since) = runtime.block_on(async {
+        let listing = get(&hub, LISTING, None).await;
+        let all = get(&hub, "/collections/notes/changes.atom?limit=1000", None).await;
+        let text = String::from_utf8(all.body).expect("UTF-8");
+        let until = text.split_once("until=\"").expect("a window").1;
+        (listing, until.split_once('"').expect("a value").0.to_owned())
+    });
+    let nginx = Nginx::start(&program, &listing.body);
+    let changes = format!("/collections/notes/changes.atom?since={since}");
+    let tags = runtime.block_on(async {
+        let mut tags = Vec::new();
+        for (address, path) in
+            [(&nginx.address, "/listing.atom"), (&hub, LISTING), (&hub, &changes)]
+        {
+            tags.push(get(address, path, None).await.tag.expect("a tag"));
+        }
+        tags
+    });
+    let candidate = |name, process, address: &str, path: &str, tag: Option<&String>| Candidate {
+        name,
+        process,
+        address: address.to_owned(),
+        request: request(address, path, tag.map(String::as_str)),
+        status: if tag.is_some() { 304 } else { 200 },
+        times: Vec::new(),
+    };
+    let static_file = (nginx.worker, nginx.address.as_str());
+    let mut candidates = [
+        candidate("nginx, 304", static_file.0, static_file.1, "/listing.atom", Some(&tags[0])),
+        candidate("hub, a listing: 304", serving.id(), &hub, LISTING, Some(&tags[1])),
+        candidate("hub, changes since the last: 304", serving.id(), &hub, &changes, Some(&tags[2])),
+        candidate("nginx, the file", static_file.0, static_file.1, "/listing.atom", None),
+        candidate("hub, the listing", serving.id(), &hub, LISTING, None),
+    ];
+    for round in 0..=ROUNDS {
+        for candidate in &mut candidates {
+            let took = runtime.block_on(candidate.round());
+            if round > 0 {
+                candidate.times.push(took / REQUESTS as u32);
+            }
+        }
+    }
+    drop(serving.stdin.take());
+    serving.wait().expect("a hub that ends");
+    print(&candidates, listing.body.len());
+}
+
+const LISTING: &str = "/collections/notes?limit=50";
+
+fn print(candidates: &[Candidate], bytes: usize) {
+    println!("## Answers against nginx: a listing of 50 entries, {bytes} bytes\n");
+    println!("| | processor time of the server for one | against nginx |\n|---|---|---|");
+    let times: Vec<Times> =
+        candidates.iter().map(|candidate| Times::new(candidate.times.clone())).collect();
+    for (index, candidate) in candidates.iter().enumerate() {
+        let peer = if candidate.status == 304 { &times[0] } else { &times[3] };
+        println!("| {} | {} | {:.2} |", candidate.name, times[index], ratio(&times[index], peer));
+    }
+    println!();
+}
+
+impl Candidate {
+    /// Asks [`REQUESTS`] times; the processor time that the server took.
+    async fn round(&self) -> Duration {
+        let before = processor_time_of(self.process);
+        let mut clients = JoinSet::new();
+        for _ in 0..CONNECTIONS {
+            let (address, request, status) =
+                (self.address.clone(), self.request.clone(), self.status);
+            clients.spawn(async move {
+                let mut connection = Connection::open(&address).await;
+                for _ in 0..REQUESTS / CONNECTIONS {
+                    let answer = connection.exchange(&request).await;
+                    assert_eq!(answer.status, status);
+                }
+            });
+        }
+        clients.join_all().await;
+        processor_time_of(self.process) - before
+    }
+}
+
+fn request(address: &str, path: &str, tag: Option<&str>) -> Vec<u8> {
+    let condition = tag.map(|tag| format!("If-None-Match: {tag}\r\n")).unwrap_or_default();
+    format!("GET {path} HTTP/1.1\r\nHost: {address}\r\n{condition}\r\n").into_bytes()
+}
+
+async fn get(address: &str, path: &str, tag: Option<&str>) -> crate::keepalive::Answer {
+    let answer = Connection::open(address).await.exchange(&request(address, path, tag)).await;
+    assert_eq!(answer.status, 200, "{path}: {}", String::from_utf8_lossy(&answer.body));
+    answer
+}
+
+/// The program, where distributions put it.
+fn nginx() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let more = ["/usr/sbin", "/usr/local/sbin"].map(PathBuf::from);
+    let mut places = std::env::split_paths(&path).chain(more);
+    places.find_map(|place| Some(place.join("nginx")).filter(|program| program.exists()))
+}
+
+/// A running nginx with one worker and one file.
+struct Nginx {
+    master: Child,
+    worker: u32,
+    address: String,
+    _directory: TempDir,
+}
+
+impl Nginx {
+    fn start(program: &Path, file: &[u8]) -> Self {
+        let directory = TempDir::new().expect("a directory");
+        let place = directory.path();
+        let port = free_port();
+        fs::write(place.join("listing.atom"), file).expect("a file");
+        let user = if rustix::process::getuid().is_root() { "user root;" } else { "" };
+        let configuration = format!(
+            "daemon off; {user} worker_processes 1; error_log stderr error; pid {0}/pid;
+             events {{ worker_connections 64; }}
+             http {{
+                 access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000;
+                 client_body_temp_path {0}/body; proxy_temp_path {0}/proxy;
+                 fastcgi_temp_path {0}/fastcgi; uwsgi_temp_path {0}/uwsgi;
+                 scgi_temp_path {0}/scgi; types {{ application/atom+xml atom; }}
+                 server {{ listen 127.0.0.1:{port}; root {0}; }}
+             }}",
+            place.display()
+        );
+        fs::write(place.join("nginx.conf"), configuration).expect("a file");
+        let master = Command::new(program)
+            .arg("-p")
+            .arg(place)
+            .arg("-c")
+            .arg(place.join("nginx.conf"))
+            .stdin(Stdio::null())
+            .spawn()
+            .expect("nginx");
+        let address = format!("127.0.0.1:{port}");
+        let began = Instant::now();
+        while std::net::TcpStream::connect(&address).is_err() {
+            assert!(began.elapsed() < Duration::from_secs(10), "nginx does not listen");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let children = format!("/proc/{0}/task/{0}/children", master.id());
+        let worker = fs::read_to_string(children).expect("a Linux system");
+        let worker = worker.trim().parse().expect("one worker");
+        Self { master, worker, address, _directory: directory }
+    }
+}
+
+impl Drop for Nginx {
+    fn drop(&mut self) {
+        let process = rustix::process::Pid::from_child(&self.master);
+        // A master that has ended is what is wanted.
+        let _ = rustix::process::kill_process(process, rustix::process::Signal::TERM);
+        let _ = self.master.wait();
+    }
+}
+
+fn free_port() -> u16 {
+    let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).expect("a port");
+    listener.local_addr().expect("an address").port()
+}
