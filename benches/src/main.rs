@@ -4,7 +4,9 @@
 //! medians are shown with their spread. `FEEDSYNC_BENCH_ITEMS` makes the largest collection smaller.
 
 mod answers;
+mod backend;
 mod changes;
+mod edits;
 mod events;
 mod keepalive;
 mod measure;
@@ -14,8 +16,9 @@ mod process;
 mod pull;
 mod read;
 mod sample;
+mod since;
 
-const BENCHMARKS: [(&str, fn()); 7] = [
+const BENCHMARKS: [(&str, fn()); 9] = [
     ("merge", merge::run),
     ("read", read::run),
     ("changes", changes::run),
@@ -23,6 +26,8 @@ const BENCHMARKS: [(&str, fn()); 7] = [
     ("memory", memory::run),
     ("events", events::run),
     ("answers", answers::run),
+    ("edits", edits::run),
+    ("since", since::run),
 ];
 
 fn main() {

@@ -16,6 +16,7 @@ use feedsync_server::{Config, Limits};
 use feedsync_store::NewRemote;
 use tempfile::TempDir;
 
+use crate::backend::{Place, open};
 use crate::process::{child, numbers, peak_memory};
 use crate::sample::{self, name};
 
@@ -99,7 +100,7 @@ pub(crate) fn fill(directory: &Path, count: usize) {
 }
 
 /// Serves a store until the standard input ends; prints where.
-pub(crate) fn serve(directory: &Path) {
+pub(crate) fn serve(place: Place<'_>) {
     sample::runtime().block_on(async {
         let config = Config { listen: vec![([127, 0, 0, 1], 0).into()], ..Config::default() };
         let stop = async {
@@ -107,7 +108,7 @@ pub(crate) fn serve(directory: &Path) {
             // However it ends, nobody is there any more.
             let _ = end.await;
         };
-        let endpoint = sample::open(directory);
+        let endpoint = open(place).await;
         let limits = Limits { followers: 4_096, connections: 8_192, ..config.limits };
         let config = Config { limits, ..config };
         let serving = feedsync_server::serve(endpoint, config, stop).await.expect("a port");

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use crate::backend::Place;
 use crate::{changes, memory};
 
 /// The first argument of a child.
@@ -18,7 +19,8 @@ pub(crate) fn play(arguments: &[String]) {
         ["fill", directory, count] => {
             memory::fill(Path::new(directory), count.parse().expect("a number"));
         }
-        ["hub", directory] => memory::serve(Path::new(directory)),
+        ["hub", directory] => memory::serve(Place::Directory(Path::new(directory))),
+        ["hub-postgres", url] => memory::serve(Place::Database(url)),
         ["pull", directory, url] => memory::pull(Path::new(directory), url),
         _ => panic!("no such part: {arguments:?}"),
     }

@@ -101,7 +101,11 @@ pub(crate) async fn create(directory: &Path, endpoint: &str) -> Endpoint {
     let environment = Arc::new(SystemEnvironment);
     let endpoint = EndpointName::new(endpoint).expect("a valid name");
     let store = SqliteStore::init(directory, &endpoint, environment.clone()).expect("a new store");
-    let endpoint = Endpoint::new(Arc::new(store), environment);
+    furnish(Endpoint::new(Arc::new(store), environment)).await
+}
+
+/// Makes the collection of every benchmark.
+pub(crate) async fn furnish(endpoint: Endpoint) -> Endpoint {
     let new = NewCollection {
         name: name(),
         title: "Notes".to_owned(),

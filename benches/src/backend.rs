@@ -1,0 +1,83 @@
+//! The stores whose costs are compared: a file, and a database of a PostgreSQL server of our own.
+
+use std::path::Path;
+use std::process::Child;
+use std::sync::Arc;
+
+use feedsync::ItemId;
+use feedsync_endpoint::Endpoint;
+use feedsync_store::{EndpointName, PostgresStore, SystemEnvironment};
+use feedsync_test::postgres::Cluster;
+use tempfile::TempDir;
+
+use crate::memory::first_line;
+use crate::process::child;
+use crate::sample;
+
+/// Where a store is.
+pub(crate) enum Backend {
+    Sqlite(TempDir),
+    Postgres(String),
+}
+
+impl Backend {
+    /// A place for one store of each kind. The server ends with this process.
+    pub(crate) fn each() -> [Self; 2] {
+        let directory = TempDir::new().expect("a directory");
+        [Self::Sqlite(directory), Self::Postgres(Cluster::shared().database())]
+    }
+
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Sqlite(_) => "SQLite",
+            Self::Postgres(_) => "PostgreSQL",
+        }
+    }
+
+    /// Makes a store with one collection of so many items; their ids.
+    pub(crate) async fn fill(&self, count: usize) -> Vec<ItemId> {
+        let endpoint = match self {
+            Self::Sqlite(directory) => sample::create(directory.path(), "hub").await,
+            Self::Postgres(url) => {
+                let environment = Arc::new(SystemEnvironment);
+                let name = EndpointName::new("hub").expect("a valid name");
+                let store = PostgresStore::init(url, &name, environment.clone()).await;
+                sample::furnish(Endpoint::new(Arc::new(store.expect("a new store")), environment))
+                    .await
+            }
+        };
+        let mut ids = sample::ids(&endpoint, count);
+        ids.sort_unstable();
+        sample::fill(&endpoint, &ids).await;
+        ids
+    }
+
+    /// A hub over the store, in a process of its own, and its address.
+    pub(crate) fn serve(&self) -> (Child, String) {
+        let arguments = match self {
+            Self::Sqlite(directory) => ["hub", directory.path().to_str().expect("UTF-8")],
+            Self::Postgres(url) => ["hub-postgres", url],
+        };
+        let mut hub = child(&arguments).spawn().expect("a child");
+        let address = first_line(&mut hub);
+        (hub, address)
+    }
+}
+
+/// The endpoint of an existing store in a directory or a database.
+pub(crate) async fn open(place: Place<'_>) -> Endpoint {
+    match place {
+        Place::Directory(directory) => sample::open(directory),
+        Place::Database(url) => {
+            let environment = Arc::new(SystemEnvironment);
+            let store = PostgresStore::open(url, environment.clone()).await.expect("a store");
+            Endpoint::new(Arc::new(store), environment)
+        }
+    }
+}
+
+/// What a process is told of a store.
+pub(crate) enum Place<'a> {
+    Directory(&'a Path),
+    Database(&'a str),
+}
