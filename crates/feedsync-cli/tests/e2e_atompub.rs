@@ -4,6 +4,10 @@ mod support;
 
 use std::process::Command;
 
+#[cfg(unix)]
+use feedsync_test::postgres::Cluster;
+#[cfg(unix)]
+use support::database::database;
 use support::{Hub, Place, has, output};
 
 const PASSWORD: &str = "correct horse";
@@ -80,4 +84,13 @@ fn a_client_of_atompub_creates_edits_and_deletes() {
 #[test]
 fn a_client_of_atompub_signs_in_and_does_the_same() {
     drive(None, Some("anna"));
+}
+
+/// The same over a database.
+#[cfg(unix)]
+#[test]
+fn a_client_of_atompub_does_the_same_over_postgresql() {
+    let database = || database(Cluster::shared());
+    drive(Some(&database()), None);
+    drive(Some(&database()), Some("anna"));
 }
