@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use feedsync::{Creation, Edit, Format, Item, ItemId, Payload};
+use feedsync::{Creation, Edit, Format, Item, ItemId, Keep, Payload, Resolution, Resolved};
 use feedsync_client::fetch::{Fetcher, Policy, Private};
 use feedsync_client::{Direction, Session, Silent};
 use feedsync_endpoint::Endpoint;
@@ -112,20 +112,26 @@ impl Merger {
         let endpoint = self.session.endpoint();
         let chosen = match self.random.random_range(0..4) {
             0 if !self.own.is_empty() => {
-                Some(self.own[self.random.random_range(0..self.own.len())].clone())
+                let id = &self.own[self.random.random_range(0..self.own.len())];
+                Some(endpoint.item(&self.notes, id).await.unwrap())
             }
             1 | 2 => {
                 let id = &self.shared[self.random.random_range(0..self.shared.len())];
                 let id = ItemId::new(id).unwrap();
-                let known = endpoint.store().item(&self.notes, &id).await.unwrap();
-                known.map(|_| id)
+                endpoint.store().item(&self.notes, &id).await.unwrap()
             }
             _ => None,
         };
         let item = match chosen {
-            Some(id) => {
-                let edited = endpoint.edit(&self.notes, &id, None, Edit::from(payload)).await;
-                edited.unwrap().item
+            // Conflicts that nobody settled would grow until no more are taken.
+            Some(stored) if stored.item.conflicts.len() > 1 => {
+                let keep = Keep::Content { payload, deleted: None };
+                let resolution = Resolution { resolved: Resolved::All, keep };
+                endpoint.resolve(&self.notes, &stored.item, resolution).await.unwrap().item
+            }
+            Some(stored) => {
+                let (id, edit) = (&stored.item.id, Edit::from(payload));
+                endpoint.edit(&self.notes, id, None, edit).await.unwrap().item
             }
             None => {
                 let (id, creation) = (endpoint.new_id(), Creation::default());

@@ -25,7 +25,7 @@ use super::verdict::Outcome;
 const EDITORS: u64 = 4;
 const MERGERS: u64 = 2;
 const FOLLOWERS: usize = 3;
-const SHARED: usize = 4;
+const SHARED: usize = 12;
 
 /// What becomes of the database halfway, if there is one to restart.
 pub(crate) type Restart<'a> = &'a (dyn Fn(&mut SmallRng) + Sync);
