@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 use crate::backend::Backend;
 use crate::keepalive::Connection;
 use crate::measure::{ROUNDS, Times, ratio};
-use crate::sample::{self, Random, payload};
+use crate::sample::{self, Random, change};
 
 const ITEMS: usize = 1_000;
 const WRITERS: usize = 64;
@@ -90,7 +90,7 @@ impl Candidate {
                 let mut random = Random((round * WRITERS + number) as u64);
                 for _ in 0..edits / writers {
                     let id = &ids[random.below(ids.len())];
-                    let body = payload(&mut random).text;
+                    let body = change(&mut random);
                     let request = format!(
                         "PUT /collections/notes/items/{} HTTP/1.1\r\nHost: {address}\r\n\
                          Content-Type: application/atom+xml;type=entry\r\n\

@@ -76,6 +76,14 @@ pub(crate) fn payload(random: &mut Random) -> Payload {
     compose(Format::Atom, &entry(content.trim_end(), random))
 }
 
+/// What an entry is changed to: without its id, which the hub keeps.
+pub(crate) fn change(random: &mut Random) -> String {
+    let text = payload(random).text;
+    let (before, rest) = text.split_once("<id>").expect("an entry with an id");
+    let (_, after) = rest.split_once("</id>").expect("an entry with an id");
+    format!("{before}{after}")
+}
+
 /// An item that somebody else made.
 pub(crate) fn item(id: ItemId, random: &mut Random) -> Item<Payload> {
     let when = Timestamp::from_unix_seconds(1_700_000_000 + random.below(10_000_000) as i64);

@@ -9,7 +9,7 @@ use feedsync::ItemId;
 use crate::backend::Backend;
 use crate::keepalive::{Answer, Connection};
 use crate::measure::{ROUNDS, Times, ratio};
-use crate::sample::{self, Random, payload};
+use crate::sample::{self, Random, change};
 
 const SMALL: usize = 1_000;
 const CHANGES: usize = 10;
@@ -74,7 +74,7 @@ impl Candidate {
         for place in 0..CHANGES {
             let other = place + self.random.below(self.ids.len() - place);
             self.ids.swap(place, other);
-            let body = payload(&mut self.random).text;
+            let body = change(&mut self.random);
             let request = format!(
                 "PUT /collections/notes/items/{} HTTP/1.1\r\nHost: {}\r\nContent-Length: {}\r\n\
                  Content-Type: application/atom+xml;type=entry\r\n\r\n{body}",
