@@ -276,7 +276,7 @@ impl Endpoint {
     }
 
     async fn person_with(&self, token: Token) -> Result<Option<Person>, StoreError> {
-        if token.expires.is_some_and(|expires| expires <= self.environment.now()) {
+        if token.is_expired(self.environment.now()) {
             return Ok(None);
         }
         match self.store.user(&token.user).await? {

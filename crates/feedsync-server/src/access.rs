@@ -151,7 +151,8 @@ impl Access {
         if let Some(person) = self.people.get(&given) {
             return Ok(Some(person));
         }
-        let tried = self.verified.get(&given).is_none();
+        // A browser goes on sending the cookie of a session that has ended: that is no guess.
+        let tried = kind == TokenKind::Access && self.verified.get(&given).is_none();
         if tried {
             self.attempts.begin(address, None)?;
         }

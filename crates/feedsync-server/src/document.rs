@@ -280,3 +280,18 @@ fn insert(headers: &mut HeaderMap, name: HeaderName, value: &str) {
         headers.insert(name, value);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_is_told_when_it_is_over() {
+        let at = Moment::from_micros(1_763_668_000_500_000);
+        assert_eq!(last_modified(at, at), None);
+        assert_eq!(last_modified(at, Moment::from_micros(1_763_668_000_999_999)), None);
+        assert_eq!(last_modified(at, Moment::from_micros(1_763_667_999_000_000)), None, "ahead");
+        let told = last_modified(at, Moment::from_micros(1_763_668_001_000_000));
+        assert_eq!(told.as_deref(), Some("Thu, 20 Nov 2025 19:46:40 GMT"));
+    }
+}

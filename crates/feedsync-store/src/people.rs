@@ -139,6 +139,13 @@ pub struct Token {
     pub expires: Option<Moment>,
 }
 
+impl Token {
+    /// Whether it is refused by now.
+    pub fn is_expired(&self, now: Moment) -> bool {
+        self.expires.is_some_and(|expires| expires <= now)
+    }
+}
+
 /// Whose grants are asked for.
 #[derive(Debug, Clone, Copy)]
 pub enum GrantsOf<'a> {

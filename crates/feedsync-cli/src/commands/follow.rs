@@ -49,11 +49,20 @@ impl Follow {
             return Err(Failure::not_found(format!("{} has no remote yet", self.collection))
                 .hint(format!("name one: {add}")));
         }
-        let mut found = Vec::new();
+        let (mut found, mut refused) = (Vec::new(), 0);
         for remote in &remotes {
             let _progress = Progress::spinner(&format!("reading {}", shown_text(&remote.url)));
-            let named = session.aggregated_by(remote).await;
-            for related in named.map_err(|error| failure(remote, error))? {
+            let named = match session.aggregated_by(remote).await {
+                Ok(named) => named,
+                Err(error @ SyncError::Endpoint(_)) => return Err(failure(remote, error)),
+                // Who is away keeps nobody from the others.
+                Err(error) => {
+                    warn(&format!("{}: {error}", shown_text(&remote.url)));
+                    refused += 1;
+                    continue;
+                }
+            };
+            for related in named {
                 let is_known = remotes.iter().any(|known| known.url == related.link)
                     || found
                         .iter()
@@ -79,17 +88,17 @@ impl Follow {
             }
         }
         let agreed = self.yes || (!context.json && !found.is_empty() && agreed()?);
-        let (mut subscribed, mut refused) = (Vec::new(), 0);
+        let mut subscribed = Vec::new();
         for (remote, related) in found.iter().filter(|_| agreed) {
             let terms = self.how.terms(false, related.title.clone());
             let link = &related.link;
             match session.subscribe(&self.collection, link, terms, Some(remote)).await {
                 Ok(remote) => subscribed.push(remote),
-                Err(SyncError::Fetch(error)) => {
-                    warn(&format!("not subscribed to: {error}"));
+                Err(error @ SyncError::Endpoint(_)) => return Err(failure(remote, error)),
+                Err(error) => {
+                    warn(&format!("not subscribed to {}: {error}", shown_text(link)));
                     refused += 1;
                 }
-                Err(error) => return Err(failure(remote, error)),
             }
         }
         if context.json {

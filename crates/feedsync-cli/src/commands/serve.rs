@@ -65,14 +65,15 @@ impl Serve {
         let home = context.open_or_init(&address, refused.map_or(Ok(()), Err)).await?;
         let name = home.endpoint.identity().await?.name;
         let scheme = if config.tls.certificate.is_some() { "https" } else { "http" };
+        // What is wrong with the logins is said before anybody is answered.
+        let fetcher = context.way().fetcher()?;
         let serving = serve(home.endpoint.clone(), config, asked_to_stop()).await;
         let serving = serving.map_err(|error| match error {
             ServeError::NotLoopback(_) => Failure::refused(error),
             _ => Failure::store(error),
         })?;
         tell(context, &home.place, scheme, name.as_str(), &serving)?;
-        let subscriptions =
-            Schedule::new(Session::new(home.endpoint.clone(), context.way().fetcher()?));
+        let subscriptions = Schedule::new(Session::new(home.endpoint.clone(), fetcher));
         let reading = tokio::spawn(subscriptions.run());
         let finished = serving.finished().await;
         // What was stored of a feed that is being read stays; the rest is read another time.

@@ -103,6 +103,8 @@ pub(crate) async fn assign(
     };
     let default = value == "default";
     let json = match (whole, part) {
+        // A whole setting that is damaged is taken back so, whatever its parts are.
+        (_, None) if default => Settings::default().members().remove(whole).unwrap_or_default(),
         ("keep", Some(part)) => {
             let mut keep = json!(settings.keep);
             keep[part] = match value {
@@ -116,7 +118,6 @@ pub(crate) async fn assign(
             return Err(Failure::usage(format!("there is no setting {name:?}"))
                 .hint("see the names: feedsync help set"));
         }
-        _ if default => Settings::default().members().remove(whole).unwrap_or_default(),
         ("accept", None) if value == "none" => json!([]),
         ("accept", None) => value.split(',').map(str::trim).collect(),
         ("categories", None) => categories(value, way).await?,

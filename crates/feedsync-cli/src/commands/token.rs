@@ -125,7 +125,7 @@ impl List {
         let row = |token: &Stored| {
             let expires = match token.expires {
                 None => "never".to_owned(),
-                Some(_) if people::is_expired(token, now) => "expired".to_owned(),
+                Some(_) if token.is_expired(now) => "expired".to_owned(),
                 Some(moment) => view::shown(moment),
             };
             let scope = match (&token.scope.role, &token.scope.collection) {

@@ -27,7 +27,7 @@ pub(crate) fn token(token: &Token, now: Moment) -> Value {
         "collection": token.scope.collection.as_ref().map(|name| name.as_str()),
         "created": moment(token.created),
         "expires": token.expires.map(moment),
-        "expired": is_expired(token, now),
+        "expired": token.is_expired(now),
     })
 }
 
@@ -44,11 +44,6 @@ pub(crate) fn token_kind(token: &Token) -> &'static str {
         TokenKind::Access => "access",
         TokenKind::Session => "session",
     }
-}
-
-/// Whether it is refused by now.
-pub(crate) fn is_expired(token: &Token, now: Moment) -> bool {
-    token.expires.is_some_and(|expires| expires <= now)
 }
 
 /// A role: an element of `grants --json`.

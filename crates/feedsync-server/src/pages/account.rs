@@ -216,7 +216,7 @@ async fn shown(
         allows: allows(&token.scope),
         created: Time::of(token.created),
         expires: token.expires.map(Time::of),
-        expired: token.expires.is_some_and(|expires| expires <= now),
+        expired: token.is_expired(now),
         current: current == Some(token.digest),
     };
     let of = |kind| tokens.iter().rev().filter(move |token| token.kind == kind).map(row);

@@ -137,6 +137,18 @@ async fn what_a_client_sends_is_kept_and_what_the_hub_owns_is_replaced() {
     let changed = expect(put(&hub, &address, &[], body).await, StatusCode::OK).await;
     assert!(!changed.contains("x:y") && changed.contains("rel=\"edit\""), "{changed}");
     assert!(!changed.contains("2020-01-01"), "a date that stayed is the hub's: {changed}");
+    // What a client puts is kept, too.
+    let other = foreign.replace("a='1'", "a='2'");
+    let body = format!("<entry {ATOM}>{own}{other}</entry>");
+    let changed = expect(put(&hub, &address, &[], body).await, StatusCode::OK).await;
+    assert!(changed.contains("<x:y xmlns:x='urn:x' a='2'><!-- c --></x:y>"), "{changed}");
+    assert_eq!(published(&changed), published(&told));
+}
+
+/// When an entry says that it was published.
+fn published(entry: &str) -> &str {
+    let (_, rest) = entry.split_once("<published>").unwrap_or_else(|| panic!("{entry}"));
+    rest.split_once("</published>").unwrap().0
 }
 
 #[tokio::test]

@@ -181,7 +181,7 @@ async fn users(context: &Context, home: &Home) -> Result<Vec<Finding>, Failure> 
     let now = home.endpoint.environment().now();
     for user in &users {
         let tokens = home.store.tokens(&user.name).await?;
-        for token in tokens.iter().filter(|token| people::is_expired(token, now)) {
+        for token in tokens.iter().filter(|token| token.is_expired(now)) {
             let id = people::token_id(token);
             let revoke = context.command(&format!("token revoke {id}"));
             let message = format!("the token {id} has expired");
