@@ -61,7 +61,7 @@ pub use document::Document;
 pub use entry::{Category, ContentType, Entry, Link, Person, entry};
 pub use head::{FeedHead, HeadLink};
 pub use json_feed::{JSON_FEED_TYPE, JsonFeedWriter};
-pub use mapping::{project, restore};
+pub use mapping::{item_urn, project, restore};
 pub use names::{CHANGES_RELATION, MEDIA_TYPES, media_type, media_types};
 pub use options::{Limits, Mode, ReadOptions};
 pub use outlines::{Nested, OutlinePlace, nest};

@@ -51,7 +51,7 @@ pub fn project(id: &ItemId, version: &Version<Payload>, to: Format) -> Payload {
 /// What a projection shows: an entry that has a name and, as far as it is known, a date.
 pub(crate) fn shown(id: &ItemId, version: &Version<Payload>) -> Entry {
     let mut entry = absolute(&version.payload);
-    entry.id.get_or_insert_with(|| format!("urn:feedsync:item:{}", in_urn(id)));
+    entry.id.get_or_insert_with(|| item_urn(id));
     if entry.updated.is_none() && entry.published.is_none() {
         entry.updated = version.dot().when();
     }
@@ -155,9 +155,9 @@ fn limits() -> Limits {
     Limits { depth: limits.depth - 16, ..limits }
 }
 
-/// An id as the last part of a URN: what would end it there is encoded.
-fn in_urn(id: &ItemId) -> String {
-    id.as_str().replace('#', "%23").replace('?', "%3F")
+/// The name of an entry that has none: a URN that its item's id makes. What would end it is encoded.
+pub fn item_urn(id: &ItemId) -> String {
+    format!("urn:feedsync:item:{}", id.as_str().replace('#', "%23").replace('?', "%3F"))
 }
 
 #[cfg(test)]

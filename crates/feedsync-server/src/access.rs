@@ -1,10 +1,13 @@
 //! Who asks, and whether they may: before a handler runs, each request has a [`Principal`] that the
-//! right of its route and method allows (H5, H29).
+//! right of its route and method allows (AH5, AH29).
 //!
-//! As long as there is no user, whoever is on this machine may do everything. With a user, everybody
+//! As long as there is no user, whoever is on this machine may do everything; for whom a proxy on it
+//! asks is elsewhere. With a user, everybody
 //! has to sign in but to read what is public. What somebody may do is looked up again after a second,
 //! and so is whether there is a user: within a second a token that was revoked is refused, and an end
-//! of the last user is noticed within half a minute. Nothing of this is kept anywhere but in memory.
+//! of the last user is noticed within half a minute. What takes longer to come than that is asked about
+//! again before it changes anything ([`Call::still_may`](crate::call::Call::still_may)). Nothing of this
+//! is kept anywhere but in memory.
 
 mod attempts;
 mod credentials;
@@ -24,9 +27,10 @@ use axum::response::{IntoResponse as _, Response};
 use feedsync_endpoint::{Endpoint, Person, Secret};
 use feedsync_store::{CollectionName, Digest, TokenKind, UserName};
 use http::request::Parts;
-use http::{Extensions, HeaderMap, HeaderValue, Method, header};
+use http::{Extensions, HeaderValue, Method, header};
 use tokio::time::Instant;
 
+use crate::address::PublicBase;
 use crate::call::collection_name;
 use crate::config::Config;
 use crate::hub::Hub;
@@ -41,7 +45,7 @@ use recent::Recent;
 pub(crate) use rules::{may_read, require, sign_in};
 
 /// How long it is believed what somebody may do, and that there is no user.
-const BELIEVED: Duration = Duration::from_secs(1);
+pub(crate) const BELIEVED: Duration = Duration::from_secs(1);
 
 /// How long it is believed that there is a user: erring on the safe side.
 const CLOSED: Duration = Duration::from_secs(30);
@@ -53,7 +57,7 @@ const VERIFIED: Duration = Duration::from_secs(600);
 pub(crate) struct Access {
     endpoint: Endpoint,
     /// Whether only this machine can ask.
-    loopback: bool,
+    here_alone: bool,
     open: Mutex<Option<(Instant, bool)>>,
     people: Recent<Digest, Arc<Person>>,
     /// Credentials that signed in lately: they are compared again, and do not count as attempts.
@@ -66,7 +70,7 @@ pub(crate) struct Access {
 impl Access {
     pub(crate) fn new(endpoint: Endpoint, config: &Config) -> Self {
         Self {
-            loopback: config.is_loopback(),
+            here_alone: config.seen_from_elsewhere().is_none(),
             open: Mutex::default(),
             people: Recent::new(20_000, BELIEVED),
             verified: Recent::new(20_000, VERIFIED),
@@ -77,16 +81,13 @@ impl Access {
     }
 
     /// Who makes a request; refused if it signs in with something that does not.
-    async fn principal(
-        &self,
-        method: &Method,
-        headers: &HeaderMap,
-        address: Option<IpAddr>,
-    ) -> Result<Principal, Problem> {
-        if self.is_open().await? {
+    async fn principal(&self, request: &Parts) -> Result<Principal, Problem> {
+        let (headers, address) = (&request.headers, address(&request.extensions));
+        if self.is_open_to(request).await? {
             return Ok(Principal::Local);
         }
-        let person = match credentials::read(headers) {
+        let secure = request.extensions.get().is_some_and(PublicBase::is_secure);
+        let person = match credentials::read(headers, secure) {
             Credentials::None => return Ok(Principal::Anonymous),
             Credentials::Token(secret, user) => {
                 let person = self.by_token(&secret, TokenKind::Access, address).await?;
@@ -100,7 +101,7 @@ impl Access {
                 match self.by_token(&secret, TokenKind::Session, address).await? {
                     None => return Ok(Principal::Anonymous),
                     some => {
-                        session::check_origin(method, headers)?;
+                        session::check_origin(&request.method, headers)?;
                         some
                     }
                 }
@@ -168,7 +169,7 @@ impl Access {
         Ok(person.map(|person| self.believe(given, person)))
     }
 
-    /// Whether somebody who was let in would be let in now: for what goes on without an end (D32).
+    /// Whether somebody who was let in would be let in now: for what goes on without an end (AD32).
     pub(crate) async fn still(
         &self,
         hub: &Hub,
@@ -188,6 +189,27 @@ impl Access {
         Ok(require(hub, &now, right, Some(collection)).await.is_ok())
     }
 
+    /// Refuses what somebody who was let in may not do at this moment, by what is stored and not by
+    /// what is believed.
+    pub(crate) async fn recheck(
+        &self,
+        hub: &Hub,
+        principal: &Principal,
+        right: Right,
+        collection: Option<&CollectionName>,
+    ) -> Result<(), Problem> {
+        let now = match principal {
+            Principal::Local if self.is_open().await? => Principal::Local,
+            Principal::Local => return Err(sign_in()),
+            Principal::Anonymous => Principal::Anonymous,
+            Principal::Person(person) => {
+                let person = self.endpoint.person_again(person).await?.ok_or_else(sign_in)?;
+                Principal::Person(Arc::new(person))
+            }
+        };
+        require(hub, &now, right, collection).await
+    }
+
     /// Forgets what people may do, which has just changed here; who signed in stays known.
     pub(crate) fn forget(&self) {
         self.people.clear();
@@ -205,9 +227,15 @@ impl Access {
         }))
     }
 
-    /// Whether whoever asks is on this machine and there is no user.
+    /// Whether who asks needs not sign in: there is no user, and it comes from this machine itself.
+    async fn is_open_to(&self, request: &Parts) -> Result<bool, Problem> {
+        let here = request.extensions.get().is_some_and(Client::is_here);
+        Ok(here && self.is_open().await?)
+    }
+
+    /// Whether only this machine can ask and there is no user.
     async fn is_open(&self) -> Result<bool, Problem> {
-        if !self.loopback {
+        if !self.here_alone {
             return Ok(false);
         }
         let known = *self.open.lock().unwrap_or_else(PoisonError::into_inner);
@@ -262,6 +290,7 @@ pub(crate) async fn guard(
         Ok(principal) => {
             let depends = right != Right::Public && !matches!(principal, Principal::Local);
             parts.extensions.insert(principal);
+            parts.extensions.insert(right);
             let mut response = next.run(Request::from_parts(parts, body)).await;
             let says = |name, what| {
                 let mut told =
@@ -293,11 +322,10 @@ impl Gate {
     ) -> Result<Principal, Problem> {
         let access = &self.hub.access;
         if right == Right::Public {
-            let open = access.is_open().await?;
+            let open = access.is_open_to(request).await?;
             return Ok(if open { Principal::Local } else { Principal::Anonymous });
         }
-        let address = address(&request.extensions);
-        let principal = access.principal(&request.method, &request.headers, address).await?;
+        let principal = access.principal(request).await?;
         if let Some(user) = principal.user() {
             request_log::signed_in(&self.hub, user.as_str())?;
         }

@@ -4,7 +4,7 @@
 //! For all others a draft is not there: in no listing, page or search, and at no address. A collection's
 //! numbers count drafts too; what the numbers count stays hidden.
 
-use feedsync_endpoint::Endpoint;
+use feedsync_endpoint::{Endpoint, Settings};
 use feedsync_formats::is_draft;
 use feedsync_store::{
     Collection, CollectionName, Number, PageLimit, Role, Selection, StoreError, StoredItem,
@@ -32,15 +32,20 @@ pub(crate) struct Seen {
     pub(crate) items: Vec<StoredItem>,
     /// The number of the last change, below which older ones are, if there are any.
     pub(crate) older: Option<Number>,
+    /// The collection when it was read last.
     pub(crate) collection: Collection,
 }
 
 impl Audience {
     /// What somebody sees of a collection.
     pub(crate) fn of(principal: &Principal, collection: &Collection) -> Result<Self, Problem> {
-        let edits = principal.role(&collection.name) >= Some(Role::Editor);
-        let all = edits || !settings(collection)?.drafts;
-        Ok(if all { Self::All } else { Self::Readers })
+        Ok(Self::by(principal, &collection.name, &settings(collection)?))
+    }
+
+    /// What somebody sees of a collection of these settings.
+    pub(crate) fn by(principal: &Principal, name: &CollectionName, settings: &Settings) -> Self {
+        let edits = principal.role(name) >= Some(Role::Editor);
+        if edits || !settings.drafts { Self::All } else { Self::Readers }
     }
 
     /// Its name: what two audiences are shown never has one entity tag (C-H2).

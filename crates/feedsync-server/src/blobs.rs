@@ -6,7 +6,7 @@
 //! who may edit it. Until its item comes nobody
 //! reads an upload but administrators. Who may edit the named collection is told whether a blob is here.
 //! Whoever asks whether a blob is here (HEAD) has a day to send the item that names it; reading one
-//! changes nothing. Blobs are hostile: they are never served as anything that a browser would run (A57).
+//! changes nothing. Blobs are hostile: they are never served as anything that a browser would run (AP57).
 
 use axum::body::Body;
 use axum::extract::State;
@@ -23,6 +23,7 @@ use crate::document::nothing;
 use crate::hub::Hub;
 use crate::problem::Problem;
 use crate::routes::Right;
+use crate::submissions::essence;
 use crate::upload::Upload;
 use crate::validators::{Condition, EntityTag, failed};
 
@@ -164,10 +165,10 @@ async fn collection(
     Ok(Some(name))
 }
 
-/// Refuses what a form of a foreign page could send (A64).
+/// Refuses what a form of a foreign page could send (AP64).
 fn refuse_forms(call: &Call) -> Result<(), Problem> {
     let value = call.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    let essence = value.unwrap_or_default().split(';').next().unwrap_or_default().trim();
+    let essence = essence(value.unwrap_or_default());
     let forms = ["text/plain", "multipart/form-data", "application/x-www-form-urlencoded"];
     if forms.iter().any(|form| form.eq_ignore_ascii_case(essence)) {
         return Err(Problem::new(

@@ -1,4 +1,4 @@
-//! Bodies of requests, read within bounds of size, time and unpacking (H18, H25).
+//! Bodies of requests, read within bounds of size, time and unpacking (AH18, AH25).
 
 use std::io::Read as _;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
 //! What caches may keep of an answer, and what it depends on besides its address (RFC 9111 5.2,
-//! RFC 9110 12.5.5, H15, H31).
+//! RFC 9110 12.5.5, AH15, AH31).
 
 use feedsync_endpoint::Settings;
 use http::{HeaderMap, HeaderValue, header};
@@ -8,7 +8,7 @@ use http::{HeaderMap, HeaderValue, header};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Caching {
     /// Everybody: any cache may keep it. It asks each time whether it still holds, so that a write is
-    /// seen at once through caches too (H32).
+    /// seen at once through caches too (AH32).
     Everybody,
     /// One person, or nobody who has signed in: only their own cache may keep it.
     OnePerson,

@@ -5,10 +5,11 @@ use std::net::IpAddr;
 
 use axum::extract::{FromRequestParts, Path};
 use feedsync::Format;
-use feedsync_endpoint::{Actor, Endpoint};
+use feedsync_endpoint::{Actor, Endpoint, Secret};
 use feedsync_store::{Collection, CollectionName};
 use http::request::Parts;
 use http::{HeaderMap, Uri};
+use tokio::time::Instant;
 
 use crate::access::{self, Principal};
 use crate::address::{PublicBase, View};
@@ -17,12 +18,17 @@ use crate::negotiation::{Representation, negotiate, suffixes};
 use crate::pages::proof::Browser;
 use crate::problem::Problem;
 use crate::query::Query;
+use crate::routes::Right;
 
 /// A request without its body.
 pub(crate) struct Call {
     pub(crate) base: PublicBase,
     /// Who makes it.
     pub(crate) principal: Principal,
+    /// What its route demands of them.
+    right: Right,
+    /// When it was found that they may.
+    admitted: Instant,
     pub(crate) uri: Uri,
     pub(crate) query: Query,
     pub(crate) headers: HeaderMap,
@@ -44,6 +50,26 @@ impl Call {
     pub(crate) async fn collection(&self, hub: &Hub) -> Result<Collection, Problem> {
         let name = collection_name(self.segment("collection"), &self.uri)?;
         Ok(hub.endpoint.collection(&name).await?)
+    }
+
+    /// Refuses what has taken so long to come that who sends it may no longer do it, before it
+    /// changes anything.
+    pub(crate) async fn still_may(&self, hub: &Hub) -> Result<(), Problem> {
+        match self.admitted.elapsed() < access::BELIEVED {
+            true => Ok(()),
+            false => self.recheck(hub).await,
+        }
+    }
+
+    /// Refuses what who makes the request may not do at this moment.
+    pub(crate) async fn recheck(&self, hub: &Hub) -> Result<(), Problem> {
+        let name = collection_name(self.segment("collection"), &self.uri).ok();
+        hub.access.recheck(hub, &self.principal, self.right, name.as_ref()).await
+    }
+
+    /// The token of the browser's session.
+    pub(crate) fn session(&self) -> Option<Secret> {
+        access::session::read(&self.headers, self.base.is_secure())
     }
 
     /// The endpoint, on behalf of who makes the request: what changes is recorded as theirs.
@@ -100,9 +126,12 @@ impl FromRequestParts<Hub> for Call {
             .map_err(|_| Problem::not_found("the path is not UTF-8"))?;
         let base = parts.extensions.get().cloned();
         let principal = parts.extensions.get().cloned();
+        let right = parts.extensions.get().copied();
         Ok(Self {
             base: base.ok_or_else(Problem::internal)?,
             principal: principal.ok_or_else(Problem::internal)?,
+            right: right.ok_or_else(Problem::internal)?,
+            admitted: Instant::now(),
             browser: parts.extensions.get().cloned().unwrap_or_default(),
             from: access::address(&parts.extensions),
             query: Query::parse(parts.uri.query())?,

@@ -2,8 +2,8 @@
 //!
 //! Changes after `since`, tombstones and conflicts included, oldest change first, under a window
 //! whose `until` was read first (R-F27). With `limit` the answer is one page that ends at its own
-//! `until`, with the next behind a link; without, it is one streamed document (D12, D15). A `since`
-//! that is too old, ahead of us or nobody's is never an error: the window tells (D13).
+//! `until`, with the next behind a link; without, it is one streamed document (AD12, AD15). A `since`
+//! that is too old, ahead of us or nobody's is never an error: the window tells (AD13).
 
 use axum::extract::State;
 use axum::response::Response;
@@ -56,6 +56,7 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
         items: page.items.into_iter().map(|stored| stored.item.into()).collect(),
     };
     let window = window(&publication, until);
+    let document = document.read_of(&page.collection);
     document.answer(&hub.endpoint, items, Some(window), Pages::before(next)).await
 }
 

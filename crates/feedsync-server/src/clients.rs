@@ -1,4 +1,4 @@
-//! What each client may use: requests in a second, requests and event streams at once (H27).
+//! What each client may use: requests in a second, requests and event streams at once (AH27).
 //!
 //! A client is an address (of IPv6 its /64, which one subscriber has alone) and, once somebody has
 //! signed in, that person. What clients used is remembered in bounded memory: in two generations, of

@@ -21,13 +21,13 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde_json::{Map, Value};
 
 use crate::address::View;
-use crate::body;
 use crate::caching::Caching;
 use crate::call::Call;
 use crate::hub::Hub;
 use crate::limits;
 use crate::preconditions;
 use crate::problem::Problem;
+use crate::submissions;
 use crate::validators::{Condition, failed};
 use crate::whole::{conditional, tag};
 
@@ -51,7 +51,7 @@ pub(crate) async fn write(
     body: Body,
 ) -> Result<Response, Problem> {
     let name = named(&call)?;
-    let description = read(&hub, &call.headers, body).await?.meant(&name)?;
+    let description = read(&hub, &call, body).await?.meant(&name)?;
     let (status, collection) = put(&hub, &call, name, description).await?;
     let text = described(&collection)?;
     let place = call.base.url(&View::Listing.path(&collection.name, None));
@@ -96,7 +96,8 @@ struct Description {
     settings: Settings,
 }
 
-/// Changes a collection, or makes it. Whoever was quicker, on this node or another, is seen.
+/// Changes a collection, or makes it. Whoever was quicker, on this node or another, is seen: the right
+/// is asked for again in each round, and what is changed is the collection that it was asked for.
 async fn put(
     hub: &Hub,
     call: &Call,
@@ -105,25 +106,29 @@ async fn put(
 ) -> Result<(StatusCode, Collection), Problem> {
     let endpoint = call.endpoint(hub);
     loop {
-        if endpoint.store().collection(&name).await?.is_none() {
+        let found = endpoint.store().collection(&name).await?;
+        call.recheck(hub).await?;
+        let Some(found) = found else {
             check(&call.headers, None)?;
             // Within this node nobody makes another one between counting and making.
             let _turn = hub.collections.lock().await;
             limits::collections(hub, &call.principal).await?;
             match create(&endpoint, name.clone(), description.clone()).await {
                 // Somebody made it since.
-                Err(EndpointError::Store(StoreError::CollectionExists(_))) => {}
+                Err(EndpointError::Store(StoreError::CollectionExists(_))) => continue,
                 created => {
                     // Who made it owns it at once.
                     hub.access.forget();
                     return Ok((StatusCode::CREATED, created?));
                 }
             }
-        }
-        match change(&endpoint, &name, call.headers.clone(), description.clone()).await {
-            // Somebody removed it since.
-            Err(EndpointError::Store(StoreError::NoCollection(_))) => {}
-            changed => return Ok((StatusCode::OK, changed??)),
+        };
+        match change(&endpoint, &found, call.headers.clone(), description.clone()).await {
+            // Somebody removed it since, and perhaps made another one.
+            Err(EndpointError::Store(StoreError::NoCollection(_))) | Ok(Err(Refused::Another)) => {}
+            Ok(Err(Refused::Because(problem))) => return Err(problem),
+            Ok(Ok(changed)) => return Ok((StatusCode::OK, changed)),
+            Err(error) => return Err(error.into()),
         }
     }
 }
@@ -140,16 +145,28 @@ async fn create(
     endpoint.create_collection(new).await
 }
 
+/// Why a collection is not changed.
+enum Refused {
+    /// It is another one of that name.
+    Another,
+    Because(Problem),
+}
+
+/// Changes the collection that was found, and no other one that has its name by now.
 async fn change(
     endpoint: &Endpoint,
-    name: &CollectionName,
+    found: &Collection,
     headers: HeaderMap,
     description: Description,
-) -> Result<Result<Collection, Problem>, EndpointError> {
-    let change = move |found: &Collection| {
-        check(&headers, Some(found))?;
+) -> Result<Result<Collection, Refused>, EndpointError> {
+    let epoch = found.epoch;
+    let change = move |current: &Collection| {
+        if current.epoch != epoch {
+            return Err(Refused::Another);
+        }
+        check(&headers, Some(current)).map_err(Refused::Because)?;
         let Description { title, format, settings } = description;
-        let mut stored = found.settings.clone();
+        let mut stored = current.settings.clone();
         settings.write(&mut stored);
         Ok(Alteration::Change(CollectionChange {
             name: None,
@@ -158,7 +175,7 @@ async fn change(
             settings: Some(stored),
         }))
     };
-    endpoint.alter_collection(name, change).await
+    endpoint.alter_collection(&found.name, change).await
 }
 
 /// Checks what the request says that the collection is now; one that is not there has no tag.
@@ -195,33 +212,11 @@ fn described(collection: &Collection) -> Result<String, Problem> {
 /// A description as it came.
 struct Described(Map<String, Value>);
 
-async fn read(hub: &Hub, headers: &HeaderMap, body: Body) -> Result<Described, Problem> {
-    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
-    let essence = kind.unwrap_or_default().split(';').next().unwrap_or_default().trim();
-    if !essence.eq_ignore_ascii_case(JSON) {
-        return Err(Problem::new(
-            StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            "unsupported-media-type",
-            "Not a description",
-            "a collection is described in application/json",
-        )
-        .header(header::ACCEPT, HeaderValue::from_static(JSON)));
-    }
-    let coding = body::coding(headers)?;
-    let _turn = body::turn(hub, &hub.uploads).await?;
-    let bytes = body::read(hub, headers, body, MOST).await?;
-    let bytes = match coding {
-        body::Coding::Identity => bytes,
-        body::Coding::Gzip => body::unpack(&bytes, MOST)?,
-    };
-    match serde_json::from_slice(&bytes) {
-        Ok(Value::Object(members)) => Ok(Described(members)),
-        Ok(_) => Err(Problem::bad_request("the description is not an object of JSON")),
-        Err(error) => {
-            let detail = format!("the description is not JSON: {error}");
-            let (line, column) = (error.line(), error.column());
-            Err(Problem::bad_request(detail).with("line", line).with("column", column))
-        }
+async fn read(hub: &Hub, call: &Call, body: Body) -> Result<Described, Problem> {
+    let (_turn, value) = submissions::json(hub, call, body, MOST).await?;
+    match value {
+        Value::Object(members) => Ok(Described(members)),
+        _ => Err(Problem::bad_request("the description is not an object of JSON")),
     }
 }
 
@@ -277,7 +272,7 @@ fn refused(member: &str, detail: &str) -> Problem {
     .with("pointer", pointer)
 }
 
-/// Whether a text in it could not be written into a feed (T43).
+/// Whether a text in it could not be written into a feed (AF1).
 fn holds_what_no_document_can(value: &Value) -> bool {
     let cannot =
         |character: char| matches!(character, '\0'..='\u{1f}' | '\u{7f}' | '\u{fffe}' | '\u{ffff}');

@@ -68,6 +68,7 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
         .map(|last| call.base.url(&next(&collection, suffix, limit, &last.id, began)));
     let items = items.into_iter().map(Into::into).collect();
     let items = Items::Page { items, shown: shown.filter(|_| !page.more) };
+    let document = document.read_of(&page.collection);
     document.answer(&hub.endpoint, items, Some(window), Pages::before(next)).await
 }
 

@@ -1,4 +1,4 @@
-//! Answers packed with gzip where the client takes it (RFC 9110 8.4, H17), each with a tag of its own.
+//! Answers packed with gzip where the client takes it (RFC 9110 8.4, AH17), each with a tag of its own.
 
 use axum::response::Response;
 use http::{Extensions, HeaderMap, HeaderValue, StatusCode, Version, header};

@@ -15,6 +15,7 @@ use crate::configuration::kinds::{
     Bytes, Count, File, Listed, Network, Optional, Span, Text, Whole,
 };
 use crate::configuration::values::{Audience, ForwardedBy, Level, LogFormat, StoreAddress};
+use crate::host_origin::is_loopback;
 
 settings! {
     /// How a hub is reached, what it keeps and tells, and within which bounds.
@@ -22,7 +23,8 @@ settings! {
         /// Where it listens; port 0 takes a free one. Other addresses than loopback need a user.
         listen: Vec<SocketAddr> as Listed<Text> = vec![SocketAddr::from((Ipv4Addr::LOCALHOST, 4287))];
         /// What stands before the path in absolute links, if a proxy stands in front; its host is
-        /// accepted. Without it links repeat the host that the request named.
+        /// accepted. Without it links repeat the host that the request named. With one that is no
+        /// loopback name, as with `hosts` and `trusted_proxies`, the hub needs a user.
         public_base: Option<PublicBase> as Optional<Text> = None;
         /// Hosts accepted besides loopback names: `name` or `name:port`.
         hosts: Vec<String> as Listed<Text> = Vec::new();
@@ -132,9 +134,27 @@ settings! {
     }
 }
 
+/// What says that others than this machine reach a hub.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Elsewhere {
+    /// It listens there.
+    Listens(SocketAddr),
+    /// A setting of this name tells of what stands in front of it.
+    Set(&'static str),
+}
+
 impl Config {
-    /// Whether only this machine can ask.
-    pub(crate) fn is_loopback(&self) -> bool {
-        self.listen.iter().all(|address| address.ip().is_loopback())
+    /// What says that others than this machine reach the hub, if anything does. A proxy on this
+    /// machine asks from loopback, for whomever.
+    pub(crate) fn seen_from_elsewhere(&self) -> Option<Elsewhere> {
+        let away = |host: &str| host.parse().is_ok_and(|host| !is_loopback(&host));
+        let wide = self.listen.iter().find(|address| !address.ip().is_loopback());
+        let set = [
+            ("public_base", self.public_base.as_ref().is_some_and(|base| away(base.authority()))),
+            ("hosts", self.hosts.iter().any(|host| away(host))),
+            ("trusted_proxies", !self.trusted_proxies.is_empty()),
+        ];
+        let named = || set.into_iter().find(|(_, says)| *says).map(|(name, _)| name);
+        wide.copied().map(Elsewhere::Listens).or_else(|| named().map(Elsewhere::Set))
     }
 }

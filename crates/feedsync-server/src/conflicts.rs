@@ -3,16 +3,15 @@
 //!
 //! The answer names each version by its place, `"winner"` or a number, shows it as an entry, and gives the
 //! `base` of a decision: `{"base", "resolve": [n] | "all", "keep": "winner" | n | {"content": ENTRY}}`.
-//! A decision on versions that are no longer those is refused with 412, since its places would mean others.
+//! Content is held to what replaces a member by PUT ([`crate::revision`]). A decision on versions that
+//! are no longer those is refused with 412, since its places would mean others.
 
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use feedsync::{Format, Item, Keep, Payload, Resolution, Resolved, Version};
 use feedsync_endpoint::Member;
-use feedsync_formats::{
-    ReadOptions, Submission, SubmissionError, project, read_submission, without_served,
-};
+use feedsync_formats::project;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde_json::{Value, json};
 
@@ -21,11 +20,11 @@ use crate::audience::Audience;
 use crate::caching::Caching;
 use crate::call::Call;
 use crate::document::nothing;
-use crate::face;
 use crate::hub::Hub;
 use crate::members::{id, none, whole};
 use crate::preconditions::{settings, tag_of_all};
 use crate::problem::Problem;
+use crate::revision::Revision;
 use crate::submissions;
 use crate::validators::failed;
 
@@ -71,22 +70,28 @@ pub(crate) async fn resolve(
     body: Body,
 ) -> Result<Response, Problem> {
     let collection = call.collection(&hub).await?;
+    let settings = settings(&collection)?;
     let (name, id) = (collection.name, id(&call)?);
-    let kind = submissions::media_type(&call.headers).unwrap_or_default();
-    let essence = kind.split(';').next().unwrap_or_default().trim();
-    if !essence.eq_ignore_ascii_case("application/json") {
-        return Err(submissions::not_taken(kind, HeaderValue::from_static("application/json")));
-    }
-    let (_turn, bytes) = submissions::read(&hub, &call.headers, body).await?;
-    let decision: Value = serde_json::from_slice(&bytes)
-        .map_err(|error| Problem::bad_request(format!("the body is not JSON: {error}")))?;
+    let limit = hub.config.limits.body_bytes;
+    let (_turn, decision) = submissions::json(&hub, &call, body, limit).await?;
     let stored = hub.endpoint.item(&name, &id).await?;
     let tag = tag_of_all(&stored.item);
     if decision["base"] != tag.text() {
         return Err(failed(&tag));
     }
-    let keep = keep(&decision["keep"], |href| face::is_own_page(&name, &id, href))?;
-    let resolution = Resolution { resolved: resolved(&decision["resolve"])?, keep };
+    let resolved = resolved(&decision["resolve"])?;
+    let keep = match decision["keep"]["content"].as_str() {
+        Some(content) => {
+            let bytes = content.as_bytes().to_vec();
+            let revision = Revision::read(&hub, &call, &name, &settings, &id, bytes).await?;
+            match revision.of(&stored, hub.endpoint.environment().now())? {
+                Some(payload) => Keep::Content { payload, deleted: Some(false) },
+                None => Keep::Winner,
+            }
+        }
+        None => keep(&decision["keep"])?,
+    };
+    let resolution = Resolution { resolved, keep };
     call.endpoint(&hub).resolve(&name, &stored.item, resolution).await?;
     let stored = hub.endpoint.item(&name, &id).await?;
     if stored.item.winner.deleted {
@@ -106,28 +111,15 @@ fn resolved(value: &Value) -> Result<Resolved, Problem> {
     })
 }
 
-fn keep(value: &Value, is_own_page: impl Fn(&str) -> bool) -> Result<Keep<Payload>, Problem> {
+/// Which of the versions that there are is kept.
+fn keep(value: &Value) -> Result<Keep<Payload>, Problem> {
     if value == "winner" {
         return Ok(Keep::Winner);
     }
-    if let Some(place) = place(value) {
-        return Ok(Keep::Conflict(place));
-    }
-    let Some(content) = value["content"].as_str() else {
+    place(value).map(Keep::Conflict).ok_or_else(|| {
         let detail = "\"keep\" is \"winner\", the number of a conflict or {\"content\": ENTRY}";
-        return Err(Problem::bad_request(detail));
-    };
-    match read_submission(content.as_bytes(), &ReadOptions::strict()) {
-        Ok(Submission::Entry { payload, .. }) => {
-            let payload = without_served(&payload, is_own_page, false);
-            Ok(Keep::Content { payload, deleted: Some(false) })
-        }
-        Ok(Submission::Feed) => Err(Problem::bad_request("the content is a feed, not an entry")),
-        Err(SubmissionError::Read(error)) => Err(error.into()),
-        Err(SubmissionError::Invalid { position, message }) => {
-            Err(Problem::bad_request(message).at(position))
-        }
-    }
+        Problem::bad_request(detail)
+    })
 }
 
 fn place(value: &Value) -> Option<usize> {

@@ -3,7 +3,7 @@
 //!
 //! The answer is 201 with the member whole. A client's `atom:id` is kept; one that a live member with
 //! other content has gives way to a new one, which the answer tells. The same entry again, by its id and
-//! content or by its `Idempotency-Key`, gets the first answer again and makes nothing (A32). A deleted
+//! content or by its `Idempotency-Key`, gets the first answer again and makes nothing (AP32). A deleted
 //! member of that id comes back (3.2).
 
 use axum::body::Body;
@@ -19,7 +19,7 @@ use crate::call::Call;
 use crate::hub::Hub;
 use crate::preconditions::settings;
 use crate::problem::Problem;
-use crate::submissions::{self, AtomType, atom_type, media_type, not_taken};
+use crate::submissions::{self, AtomType, atom_type, media_type, not_accepted};
 use crate::{face, limits, media, members, offer, slug};
 
 pub(crate) async fn create(
@@ -30,13 +30,14 @@ pub(crate) async fn create(
     let collection = call.collection(&hub).await?;
     let settings = settings(&collection)?;
     let kind = media_type(&call.headers).unwrap_or_default().to_owned();
+    let limit = hub.config.limits.body_bytes;
     match atom_type(&kind) {
         Some(AtomType::Feed) => {
-            let (_turn, bytes) = submissions::read(&hub, &call.headers, body).await?;
+            let (_turn, bytes) = submissions::read(&hub, &call, body, limit).await?;
             offer::take(&hub, &call, &collection, Format::Atom, bytes).await
         }
         Some(says) => {
-            let (_turn, bytes) = submissions::read(&hub, &call.headers, body).await?;
+            let (_turn, bytes) = submissions::read(&hub, &call, body, limit).await?;
             match submissions::parse(&hub, bytes.clone()).await? {
                 Submission::Feed if says == AtomType::Either => {
                     offer::take(&hub, &call, &collection, Format::Atom, bytes).await
@@ -57,7 +58,7 @@ pub(crate) async fn create(
     }
 }
 
-/// Nothing may be created here, or not of this type (A5, A7).
+/// Nothing may be created here, or not of this type (AP5, AP7).
 fn refused(settings: &Settings, kind: &str) -> Problem {
     if settings.accept.is_empty() {
         return Problem::new(
@@ -67,9 +68,7 @@ fn refused(settings: &Settings, kind: &str) -> Problem {
             "this collection accepts nothing",
         );
     }
-    let accept: Vec<_> = settings.accept.iter().map(|range| range.as_str()).collect();
-    let accept = HeaderValue::from_str(&accept.join(", "));
-    not_taken(kind, accept.unwrap_or(members::ENTRY))
+    not_accepted(settings, kind)
 }
 
 async fn entry(

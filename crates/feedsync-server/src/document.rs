@@ -32,10 +32,12 @@ pub(crate) struct Document {
     collection: Collection,
     settings: Settings,
     expires: Option<Timestamp>,
+    audience: Audience,
     author: String,
     base: PublicBase,
     address: String,
-    tag: EntityTag,
+    /// None where what was read is not what the tag names.
+    tag: Option<EntityTag>,
     headers: HeaderMap,
     kept: Kept,
     turn: Turn,
@@ -72,23 +74,8 @@ impl Document {
         let settings = settings(&collection)?;
         let author = hub.name().await?.to_string();
         let address = call.address();
-        let (until, horizon) =
-            (collection.until(collection.last), collection.until(collection.horizon));
-        let tag = EntityTag::of(&[
-            shown.name(),
-            &address,
-            &collection.feed_id,
-            &collection.title,
-            collection.name.as_str(),
-            &author,
-            &until.to_string(),
-            &horizon.to_string(),
-            // A purge below the horizon moves neither bound.
-            &format!("{} {}", collection.live, collection.deleted),
-            &format!("{settings:?} {expires:?}"),
-            aggregated_text(&collection),
-            Audience::of(&call.principal, &collection)?.name(),
-        ]);
+        let audience = Audience::by(&call.principal, &collection.name, &settings);
+        let tag = tag_of(shown, &address, &author, expires, audience, &collection);
         let query = call.uri.query().map(|query| format!("?{query}")).unwrap_or_default();
         let mut headers = HeaderMap::new();
         headers.insert(header::ETAG, tag.value());
@@ -120,14 +107,39 @@ impl Document {
             collection,
             settings,
             expires,
+            audience,
             author,
             base: call.base.clone(),
             address,
-            tag,
+            tag: Some(tag),
             headers,
             kept: hub.kept.clone(),
             turn,
         }))
+    }
+
+    /// Who is answered.
+    pub(crate) fn audience(&self) -> Audience {
+        self.audience
+    }
+
+    /// Whether a collection is in the state that the answer's tag names.
+    pub(crate) fn is_of(&self, collection: &Collection) -> bool {
+        let tag = |of: &Self| {
+            tag_of(of.shown, &of.address, &of.author, of.expires, of.audience, collection)
+        };
+        self.tag.as_ref() == Some(&tag(self))
+    }
+
+    /// The answer with items that were read of a collection in this state. If it is another than the
+    /// one that was prepared for, the answer has no tag: one tag never names two contents.
+    pub(crate) fn read_of(mut self, collection: &Collection) -> Self {
+        if !self.is_of(collection) {
+            self.tag = None;
+            self.headers.remove(header::ETAG);
+            self.headers.remove(header::LAST_MODIFIED);
+        }
+        self
     }
 
     /// What the answer is.
@@ -225,7 +237,9 @@ impl Document {
         let place = self.turn.end(first.len() > SMALL || !writing.is_written())?;
         let first = place.hold(first);
         if keeps && writing.is_written() {
-            self.kept.keep(self.tag, &headers, &first);
+            if let Some(tag) = self.tag {
+                self.kept.keep(tag, &headers, &first);
+            }
             return Ok((headers, Body::from(first)).into_response());
         }
         writing.hold(place);
@@ -242,7 +256,7 @@ impl Document {
         Ok((headers, Body::from_stream(parts)).into_response())
     }
 
-    /// Names what else the listing comes in, as headers (H35).
+    /// Names what else the listing comes in, as headers (AH35).
     fn announce(&mut self) {
         for other in Representation::of(self.view).iter().filter(|other| **other != self.shown) {
             let target = self.base.url(&self.view.path(&self.collection.name, Some(*other)));
@@ -253,6 +267,40 @@ impl Document {
             }
         }
     }
+}
+
+/// The tag of an answer about a collection in this state: of all that its bytes depend on.
+fn tag_of(
+    shown: Representation,
+    address: &str,
+    author: &str,
+    expires: Option<Timestamp>,
+    audience: Audience,
+    collection: &Collection,
+) -> EntityTag {
+    let until = collection.until(collection.last).to_string();
+    let horizon = collection.until(collection.horizon).to_string();
+    // A purge below the horizon moves neither bound.
+    let counts = format!("{} {}", collection.live, collection.deleted);
+    let expires = format!("{expires:?}");
+    let mut parts = vec![
+        shown.name(),
+        address,
+        &collection.feed_id,
+        &collection.title,
+        collection.name.as_str(),
+        author,
+        &until,
+        &horizon,
+        &counts,
+        &expires,
+        aggregated_text(collection),
+        audience.name(),
+    ];
+    for (name, value) in &collection.settings {
+        parts.extend([&**name, value]);
+    }
+    EntityTag::of(&parts)
 }
 
 /// The second of the last change, once it is over and no other change can fall into it (RFC 9110

@@ -1,11 +1,11 @@
-//! `GET /collections/{c}/events`: changes as they happen, as Server-Sent Events (WHATWG, D24 to D34).
+//! `GET /collections/{c}/events`: changes as they happen, as Server-Sent Events (WHATWG, AD24 to AD34).
 //!
 //! Each event is a change: `id` its place in the change order, `data` its item. A follower resumes
 //! after its `Last-Event-ID` or `since`; who resumes from a place that is not ours any more gets a
-//! `reset` event with where we stand (D28) and reads the feed. An event is a hint, the change order
-//! the truth: every event is read from it, so that none is missed or doubled (D34). Those who are up to
+//! `reset` event with where we stand (AD28) and reads the feed. An event is a hint, the change order
+//! the truth: every event is read from it, so that none is missed or doubled (AD34). Those who are up to
 //! date share one reading ([`crate::live`]). Before anything is sent it is asked again whether the
-//! follower may still read it (D32).
+//! follower may still read it (AD32).
 
 use axum::body::{Body, Bytes};
 use axum::extract::State;

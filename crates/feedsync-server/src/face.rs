@@ -1,5 +1,5 @@
 //! A member as AtomPub shows it (RFC 5023 9.6, 10.2, 11): its entry with what this hub owns of it. The
-//! listing and the member itself show the same (A47).
+//! listing and the member itself show the same (AP47).
 
 use feedsync::{Format, Item, ItemId, Payload};
 use feedsync_formats::{

@@ -1,4 +1,4 @@
-//! Who may ask: the Host must be this hub's, and a page of another origin is refused (H30, A64).
+//! Who may ask: the Host must be this hub's, and a page of another origin is refused (AH30, AP64).
 //!
 //! Otherwise a page of any web site could read and write a hub on the reader's own machine, by a
 //! name that it points to the loopback address, or by a form.
@@ -60,7 +60,7 @@ fn host(request: &Request, config: &Config) -> Result<Authority, Problem> {
         known.eq_ignore_ascii_case(host.as_str()) || known.eq_ignore_ascii_case(host.host())
     };
     let public = config.public_base.as_ref().is_some_and(|base| base.authority() == host.as_str());
-    if is_loopback(host.host()) || public || config.hosts.iter().any(configured) {
+    if is_loopback(&host) || public || config.hosts.iter().any(configured) {
         return Ok(host);
     }
     Err(Problem::new(
@@ -71,7 +71,9 @@ fn host(request: &Request, config: &Config) -> Result<Authority, Problem> {
     ))
 }
 
-fn is_loopback(host: &str) -> bool {
+/// Whether a host is a name or an address of loopback.
+pub(crate) fn is_loopback(host: &Authority) -> bool {
+    let host = host.host();
     if let Some(address) = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
         return address.parse::<Ipv6Addr>().is_ok_and(|address| address.is_loopback());
     }

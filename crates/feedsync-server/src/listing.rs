@@ -1,19 +1,19 @@
 //! `GET /collections/{c}`: what a collection holds, for people's readers and for AtomPub clients
 //! (RFC 4287, RFC 5005 3, RFC 5023 10).
 //!
-//! Live items, newest change first (A16), without their conflicts; as Atom each is the member that its
-//! `edit` link leads to (A15). Drafts are left out for those who may not see them (C-A10).
+//! Live items, newest change first (AP16), without their conflicts; as Atom each is the member that its
+//! `edit` link leads to (AP15). Drafts are left out for those who may not see them (C-A10).
 //! It also comes as JSON Feed, for readers alone.
 //!
-//! The pages' links carry the number of a change, not an offset (D4): nothing is lost or doubled when the
+//! The pages' links carry the number of a change, not an offset (AD4): nothing is lost or doubled when the
 //! collection changes meanwhile. It is not the way to keep in step: for that
-//! it names the FeedSync feed and the complete one (D3).
+//! it names the FeedSync feed and the complete one (AD3).
 
 use axum::extract::State;
 use axum::response::Response;
 use feedsync::{Format, Item};
 use feedsync_endpoint::Endpoint;
-use feedsync_store::{CollectionName, Number, PageLimit, Selection, StoredItem};
+use feedsync_store::{Collection, CollectionName, Number, PageLimit, Selection, StoredItem};
 
 use crate::address::View;
 use crate::audience::Audience;
@@ -26,7 +26,7 @@ use crate::negotiation::Representation;
 use crate::problem::Problem;
 use crate::writing::{Items, Shown};
 
-/// Items of a page if nothing was asked (A20).
+/// Items of a page if nothing was asked (AP20).
 const PAGE: u64 = 100;
 
 /// Changes that are looked at for a page read from the oldest on: beyond so many tombstones, or drafts
@@ -40,13 +40,21 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     let collection = call.collection(&hub).await?;
     let path = View::Listing.path(&collection.name, call.suffix()?);
     let name = collection.name.clone();
-    let audience = Audience::of(&call.principal, &collection)?;
-    let prepared = Document::prepare(&hub, &call, View::Listing, collection, None);
-    let document = match prepared.await? {
-        Ok(document) => document,
-        Err(not_modified) => return Ok(not_modified),
+    let mut state = collection;
+    let mut rounds = 0;
+    let (document, page) = loop {
+        let prepared = Document::prepare(&hub, &call, View::Listing, state, None);
+        let document = match prepared.await? {
+            Ok(document) => document,
+            Err(not_modified) => return Ok(not_modified),
+        };
+        let page = Page::read(&hub.endpoint, &name, document.audience(), place, limit).await?;
+        rounds += 1;
+        if document.is_of(&page.collection) || rounds == ROUNDS {
+            break (document.read_of(&page.collection), page);
+        }
+        state = page.collection;
     };
-    let page = Page::read(&hub.endpoint, &name, audience, place, limit).await?;
     let member = |stored: StoredItem| match document.shown() {
         Representation::Feed(Format::Atom) => face::shown(&call.base, &name, &stored).into(),
         Representation::Feed(_) => Item { conflicts: Vec::new(), ..stored.item }.into(),
@@ -64,6 +72,9 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     });
     document.answer(&hub.endpoint, Items::Page { items, shown: None }, None, pages).await
 }
+
+/// How often a page is read of a collection that changes while it is read.
+const ROUNDS: usize = 3;
 
 /// Where a page begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,6 +109,8 @@ impl Place {
 
 /// A page and what is around it.
 struct Page {
+    /// The collection when the last of it was read: if it was so before, it was so all the time.
+    collection: Collection,
     /// Newest change first.
     items: Vec<StoredItem>,
     around: Around,
@@ -136,7 +149,8 @@ impl Page {
             Place::After(page.items.first().map_or(below, |first| first.number))
         });
         let next = page.older.map(Place::Before);
-        Ok(Self { items: page.items, around: Around { previous, next } })
+        let around = Around { previous, next };
+        Ok(Self { collection: page.collection, items: page.items, around })
     }
 
     /// The page that begins after a change; none if nothing is newer than what it would hold.
@@ -149,6 +163,7 @@ impl Page {
     ) -> Result<Option<Self>, Problem> {
         let changes = endpoint.store().changes(name, after, None, CHANGES).await?;
         let (mut through, mut more) = (changes.through, changes.more);
+        let mut collection = changes.collection;
         let live = changes.items.into_iter().filter(|stored| !stored.item.winner.deleted);
         let mut items: Vec<StoredItem> = live.filter_map(|stored| audience.sees(stored)).collect();
         if items.len() > limit {
@@ -166,16 +181,17 @@ impl Page {
                 let selection = Selection { before: Some(number), ..Selection::default() };
                 let older = audience.listing(endpoint, name, selection, 1).await?;
                 let any = !older.items.is_empty() || older.older.is_some();
+                collection = older.collection;
                 any.then_some(Place::Before(number))
             }
             None => None,
         };
         let around = Around { previous: Some(Place::After(through)), next };
-        Ok(Some(Self { items, around }))
+        Ok(Some(Self { collection, items, around }))
     }
 }
 
-/// The addresses of the other pages; none if all is on one (D2).
+/// The addresses of the other pages; none if all is on one (AD2).
 fn addresses(around: &Around, address: impl Fn(Place) -> String) -> Pages {
     let Around { previous, next } = *around;
     if previous.is_none() && next.is_none() {
@@ -186,5 +202,57 @@ fn addresses(around: &Around, address: impl Fn(Place) -> String) -> Pages {
         previous: previous.map(&address),
         next: next.map(&address),
         last: Some(address(Place::After(Number::ZERO))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use axum::body::{Body, to_bytes};
+    use feedsync::{Creation, ItemId, Payload};
+    use feedsync_store::{EndpointName, MemoryStore, NewCollection, SystemEnvironment};
+    use http::{Request, header};
+    use tokio::sync::watch;
+    use tower::ServiceExt as _;
+
+    use super::*;
+    use crate::config::Config;
+    use crate::router::application;
+
+    #[tokio::test]
+    async fn a_page_of_a_collection_that_changed_meanwhile_has_the_tag_of_what_it_holds() {
+        let environment = Arc::new(SystemEnvironment);
+        let store = MemoryStore::new(&EndpointName::new("hub").unwrap(), environment.clone());
+        let endpoint = Endpoint::new(Arc::new(store), environment);
+        let name = CollectionName::new("notes").unwrap();
+        let (title, settings) = (String::new(), Default::default());
+        let new = NewCollection { name: name.clone(), title, format: Format::Atom, settings };
+        endpoint.create_collection(new).await.unwrap();
+        let mut config = Config::default();
+        config.limits.answers = 1;
+        let hub = Hub::new(endpoint.clone(), config, watch::channel(false).1);
+        let ask = {
+            let hub = hub.clone();
+            move || {
+                let request = Request::get("/collections/notes").header(header::HOST, "localhost");
+                application(hub.clone()).oneshot(request.body(Body::empty()).unwrap())
+            }
+        };
+        let tag = |response: &Response| response.headers()[header::ETAG].clone();
+        // It has read the collection and waits for its turn to read the items.
+        let turn = hub.answers.turn().await.unwrap();
+        let late = tokio::spawn(ask());
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        let entry = "<entry xmlns=\"http://www.w3.org/2005/Atom\"><title>new</title></entry>";
+        let (id, payload) = (ItemId::new("a").unwrap(), Payload::new(Format::Atom, entry));
+        endpoint.add(&name, id, Creation::default(), payload).await.unwrap();
+        drop(turn);
+        let late = late.await.unwrap().unwrap();
+        let (told, now) = (tag(&late), ask().await.unwrap());
+        assert_eq!(told, tag(&now));
+        let body =
+            async |response: Response| to_bytes(response.into_body(), 1 << 20).await.unwrap();
+        assert_eq!(body(late).await, body(now).await);
     }
 }

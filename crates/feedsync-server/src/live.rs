@@ -1,9 +1,9 @@
 //! One reading of each change for all who follow a collection.
 //!
 //! Whoever is up to date is handed the same bytes; whoever is not reads the change order on its own,
-//! which is the truth (D34). So a change costs one read, however many follow, and a follower costs a
+//! which is the truth (AD34). So a change costs one read, however many follow, and a follower costs a
 //! place in a queue that it shares with the others. A follower that reads too slowly loses its place
-//! in the queue, never a change (D31).
+//! in the queue, never a change (AD31).
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -149,7 +149,7 @@ pub(crate) async fn stopped(stopping: &mut watch::Receiver<bool>) {
 }
 
 /// Ids are of the fixed alphabet of [`feedsync_store::Until`] and JSON has no line breaks: one line
-/// each (D25, D26).
+/// each (AD25, AD26).
 pub(crate) fn push_event(events: &mut String, collection: &Collection, stored: &StoredItem) {
     let until = collection.until(stored.number).to_string();
     let data = json!({

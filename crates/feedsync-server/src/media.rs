@@ -6,10 +6,10 @@
 //! digest, so that a new title leaves it as it is. The name in the address is for people.
 //!
 //! What others uploaded is hostile: it is served as what it was sent as, never guessed, in a sandbox, and
-//! what a browser would run is offered for download only (A57).
+//! what a browser would run is offered for download only (AP57).
 
 use axum::Extension;
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use feedsync::{Format, Payload};
@@ -27,11 +27,12 @@ use crate::document::nothing;
 use crate::hub::Hub;
 use crate::members::{author, found, gone, id, insert, none, whole};
 use crate::preconditions::{Conditions, required, settings};
+use crate::prefer::prefers_minimal;
 use crate::problem::Problem;
 use crate::query::encoded;
 use crate::range::{Asked, asked};
 use crate::slug;
-use crate::submissions::{atom_type, media_type, not_taken};
+use crate::submissions::{atom_type, essence, media_type, not_accepted};
 use crate::upload::Upload;
 use crate::validators::{Condition, EntityTag, failed};
 use crate::{face, limits};
@@ -112,9 +113,7 @@ pub(crate) async fn replace(
     let kind = media_type(&call.headers).unwrap_or_default();
     let taken = |range: &feedsync_endpoint::MediaRange| !range.is_entry() && range.takes(kind);
     if atom_type(kind).is_some() || !settings.accept.iter().any(taken) {
-        let accept: Vec<_> = settings.accept.iter().map(|range| range.as_str()).collect();
-        let accept = HeaderValue::from_str(&accept.join(", "));
-        return Err(not_taken(kind, accept.unwrap_or(HeaderValue::from_static("*/*"))));
+        return Err(not_accepted(&settings, kind));
     }
     let conditions = Conditions::of(&call.headers);
     if settings.preconditions && !conditions.name_a_version() {
@@ -137,19 +136,27 @@ pub(crate) async fn replace(
         MemberEdit::Gone => return Err(gone()),
         MemberEdit::Missing => return Err(none(&id)),
     }
-    let headers = headers(&blob, &tag_of(&blob), Caching::OnePerson);
-    let prefers = call.headers.get("prefer").and_then(|value| value.to_str().ok());
-    if prefers.is_some_and(|prefers| prefers.contains("return=minimal")) {
+    let mut headers = headers(&blob, &tag_of(&blob), Caching::OnePerson);
+    if prefers_minimal(&call.headers) {
+        headers.insert("preference-applied", HeaderValue::from_static("return=minimal"));
         return Ok((StatusCode::NO_CONTENT, headers, nothing()).into_response());
     }
+    // They are stored: that there is no room to show them now is no failure.
+    match held(&hub, &blob).await {
+        Ok(bytes) => Ok((headers, Extension(AsSent), bytes).into_response()),
+        Err(_) => Ok((StatusCode::NO_CONTENT, headers, nothing()).into_response()),
+    }
+}
+
+/// The bytes of media, in their place among the answers.
+async fn held(hub: &Hub, blob: &Blob) -> Result<Bytes, Problem> {
     let turn = hub.answers.turn().await?;
     let bytes = hub.endpoint.store().blob(Digest::from_bytes(blob.sha256)).await?;
     let bytes = bytes.ok_or_else(Problem::internal)?;
-    let place = turn.end(bytes.len() > SMALL)?;
-    Ok((headers, Extension(AsSent), place.hold(bytes)).into_response())
+    Ok(turn.end(bytes.len() > SMALL)?.hold(bytes))
 }
 
-/// Removes the media with their entry: one tombstone (A54).
+/// Removes the media with their entry: one tombstone (AP54).
 pub(crate) async fn delete(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
     let collection = call.collection(&hub).await?;
     let id = id(&call)?;
@@ -227,7 +234,7 @@ fn headers(blob: &Blob, tag: &EntityTag, caching: Caching) -> HeaderMap {
 
 /// Whether a browser only shows or plays it.
 fn is_passive(media_type: &str) -> bool {
-    let essence = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let essence = essence(media_type).to_ascii_lowercase();
     match essence.split_once('/') {
         Some(("image", kind)) => !kind.ends_with("xml"),
         Some(("audio" | "video", _)) => true,

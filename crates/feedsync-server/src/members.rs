@@ -1,20 +1,15 @@
 //! `GET|PUT|DELETE /collections/{c}/items/{id}`: a member (RFC 5023 9, 11.1).
 //!
 //! It is an Atom entry, whatever format the item has, with what this hub owns of it and the `sx:sync`
-//! that names its version. A PUT replaces it by the client's entry: what is server-owned in that is read
-//! for checks and replaced (A45), what the client leaves out goes (A36), but for the id, the slug and the
-//! media, which are for ever. The answer is the new entry with its tag: RFC 9110 9.3.4 would have no tag
-//! where content was stored changed, and clients that keep the old one fail at their next edit (C-A6).
+//! that names its version. A PUT replaces it by the client's entry ([`crate::revision`]). The answer is
+//! the new entry with its tag: RFC 9110 9.3.4 would have no tag where content was stored changed, and clients that keep the old one fail at their next edit (C-A6).
 
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use feedsync::{Format, ItemId, Payload, Update};
+use feedsync::{ItemId, Update};
 use feedsync_endpoint::{Member, MemberChange, MemberEdit, Standing};
-use feedsync_formats::{
-    Completion, Fill, Submission, complete, entry_document, media, project, slug, terms, with_blob,
-    without_served,
-};
+use feedsync_formats::{Claim, entry_document};
 use feedsync_store::{Collection, CollectionName, StoredItem};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 
@@ -27,10 +22,11 @@ use crate::face;
 use crate::hub::Hub;
 use crate::preconditions::{self, Conditions, required, settings, stale};
 use crate::problem::Problem;
+use crate::revision::Revision;
 use crate::submissions;
 use crate::validators::{Condition, failed};
 
-/// The media type of a member, the text that AtomPub clients compare (A6, A26).
+/// The media type of a member, the text that AtomPub clients compare (AP6, AP26).
 pub(crate) const ENTRY: HeaderValue = HeaderValue::from_static("application/atom+xml;type=entry");
 
 /// The relation of a link to an item's conflicts.
@@ -68,58 +64,15 @@ pub(crate) async fn replace(
     let stored = found(&hub, &call, &collection, &id).await?;
     let settings = settings(&collection)?;
     let conditions = Conditions::of(&call.headers);
-    let (_turn, bytes) = submissions::read(&hub, &call.headers, body).await?;
-    let (payload, claim) = match submissions::parse(&hub, bytes).await? {
-        Submission::Entry { payload, claim } => (payload, claim),
-        Submission::Feed => {
-            return Err(Problem::bad_request("a member is replaced by an entry, not by a feed"));
-        }
-    };
-    let claim = claim.map(|claim| claimed(claim, &id)).transpose()?;
-    submissions::check_categories(&settings, &payload)?;
+    let limit = hub.config.limits.body_bytes;
+    let (_turn, bytes) = submissions::read(&hub, &call, body, limit).await?;
+    let revision = Revision::read(&hub, &call, &name, &settings, &id, bytes).await?;
+    let claim = revision.claim.as_ref().map(|claim| claimed(claim, &id)).transpose()?;
     if settings.preconditions && !conditions.name_a_version() && claim.is_none() {
         return Err(required(&preconditions::tag(&call.base, &stored)));
     }
-    let author = author(&hub, &call).await?;
-    let (collection_name, key) = (name.clone(), id.clone());
-    let change = MemberChange::Replace(Box::new(move |stored: &StoredItem, now| {
-        let winner = &stored.item.winner;
-        let blob = media(&winner.payload);
-        let is_own_page = |href: &str| face::is_own_page(&collection_name, &key, href);
-        let clean = |payload: &Payload| without_served(payload, is_own_page, blob.is_some());
-        let current = clean(&project(&key, winner, Format::Atom));
-        let given = clean(&payload);
-        if given.text == current.text {
-            return Ok(None);
-        }
-        let (was, says) = (terms(&current), terms(&given));
-        if let (Some(was), Some(says)) = (&was.id, &says.id)
-            && was != says
-        {
-            return Err(OtherId { is: was.clone(), says: says.clone() });
-        }
-        let now = face::edited(now);
-        let is_new = says.updated.is_some() && says.updated != was.updated;
-        let urn = format!("urn:feedsync:item:{key}");
-        let kept = slug(&current);
-        let completion = Completion {
-            id: Fill::Missing(was.id.as_deref().unwrap_or(&urn)),
-            updated: if is_new { Fill::Missing(&now) } else { Fill::Always(&now) },
-            title: "",
-            published: was.published.as_deref().map(Fill::Missing),
-            author: &author,
-            slug: kept.as_deref(),
-            summary: blob.as_ref().map(|blob| &*blob.name),
-        };
-        let mut payload = complete(&given, &completion);
-        if let Some(blob) = &blob {
-            payload = with_blob(&payload, blob);
-        }
-        if winner.payload.format != Format::Json {
-            payload.sync_foreign.clone_from(&winner.payload.sync_foreign);
-        }
-        Ok(Some(payload))
-    }));
+    let change =
+        MemberChange::Replace(Box::new(move |stored: &StoredItem, now| revision.of(stored, now)));
     let guard = conditions.clone().guard(claim.clone(), settings.keep_stale_edits);
     match call.endpoint(&hub).edit_member(&name, &id, guard, change).await? {
         MemberEdit::Done(member) | MemberEdit::Unchanged(member) => {
@@ -136,9 +89,7 @@ pub(crate) async fn replace(
             }
             Err(stale(&call.base, &member.stored))
         }
-        MemberEdit::Refused(OtherId { is, says }) => Err(conflict(format!(
-            "the id of an entry is for ever: this one is {is:?}, what came says {says:?}"
-        ))),
+        MemberEdit::Refused(other) => Err(other.into()),
         MemberEdit::Gone => Err(gone()),
         MemberEdit::Missing => Err(none(&id)),
     }
@@ -172,7 +123,7 @@ pub(crate) async fn named(State(hub): State<Hub>, call: Call) -> Result<Response
     Ok((StatusCode::SEE_OTHER, headers, nothing()).into_response())
 }
 
-/// The answer that holds a member whole, with its address and its tag (A24 to A27).
+/// The answer that holds a member whole, with its address and its tag (AP24 to AP27).
 pub(crate) fn whole(status: StatusCode, call: &Call, member: &Member) -> Response {
     let Member { collection, stored } = member;
     let mut headers = headers(call, &collection.name, stored);
@@ -225,19 +176,16 @@ pub(crate) fn conflict(detail: impl Into<String>) -> Problem {
     Problem::new(StatusCode::CONFLICT, "conflict", "Not possible", detail)
 }
 
-/// An entry that would have another id than the member has.
-struct OtherId {
-    is: String,
-    says: String,
-}
-
 /// The version that an entry claims to be of this item.
-fn claimed(claim: feedsync_formats::Claim, id: &ItemId) -> Result<Update, Problem> {
+fn claimed(claim: &Claim, id: &ItemId) -> Result<Update, Problem> {
     if claim.id != id.as_str() {
         let detail = format!("the sx:sync of the entry is of the item {:?}", claim.id);
         return Err(conflict(detail));
     }
-    claim.dot.ok_or_else(|| Problem::bad_request("the sx:sync of the entry names no version"))
+    claim
+        .dot
+        .clone()
+        .ok_or_else(|| Problem::bad_request("the sx:sync of the entry names no version"))
 }
 
 fn document(call: &Call, collection: &CollectionName, stored: &StoredItem) -> Vec<u8> {

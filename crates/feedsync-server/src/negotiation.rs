@@ -1,4 +1,4 @@
-//! Which format an answer has, and which one a body has (RFC 9110 12.5.1, H13 to H16).
+//! Which format an answer has, and which one a body has (RFC 9110 12.5.1, AH13 to AH16).
 //!
 //! A suffix of the address decides; else `Accept`, by q and by the most specific range. Of formats
 //! that are named and wanted alike, the collection's own is taken; else Atom. Without `Accept`, with
@@ -11,6 +11,7 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 use crate::address::View;
 use crate::problem::Problem;
+use crate::submissions::essence;
 
 /// How a feed is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -110,7 +111,7 @@ pub(crate) fn format_of_body(headers: &HeaderMap) -> Result<Format, Problem> {
     let value = headers
         .get(header::CONTENT_TYPE)
         .ok_or_else(|| refused("the body needs a Content-Type".to_owned()))?;
-    let essence = value.to_str().unwrap_or_default().split(';').next().unwrap_or_default().trim();
+    let essence = essence(value.to_str().unwrap_or_default());
     Format::ALL
         .into_iter()
         .find(|&format| media_types(format).iter().any(|known| known.eq_ignore_ascii_case(essence)))

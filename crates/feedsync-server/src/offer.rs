@@ -30,7 +30,8 @@ pub(crate) async fn incorporate(
 ) -> Result<Response, Problem> {
     let collection = call.collection(&hub).await?;
     let format = format_of_body(&call.headers)?;
-    let (_turn, bytes) = submissions::read(&hub, &call.headers, body).await?;
+    let limit = hub.config.limits.body_bytes;
+    let (_turn, bytes) = submissions::read(&hub, &call, body, limit).await?;
     take(&hub, &call, &collection, format, bytes).await
 }
 

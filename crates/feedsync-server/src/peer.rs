@@ -54,18 +54,25 @@ pub(crate) struct Client {
     pub(crate) local: bool,
     /// Whether a trusted proxy hands it on.
     pub(crate) forwarded: bool,
+    /// Whether any proxy says that it hands it on.
+    proxied: bool,
 }
+
+/// What proxies add to the requests that they hand on.
+const PROXIED: [&str; 6] =
+    ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "via"];
 
 impl Client {
     /// The client of a request.
     pub(crate) fn of(peer: Option<Peer>, headers: &HeaderMap, config: &Config) -> Self {
+        let proxied = PROXIED.iter().any(|name| headers.contains_key(*name));
         let Some(peer) = peer else {
-            return Self { address: None, secure: false, local: true, forwarded: false };
+            return Self { address: None, secure: false, local: true, forwarded: false, proxied };
         };
         let address = peer.address.ip().to_canonical();
         if !trusted(address, &config.trusted_proxies) {
-            let local = address.is_loopback();
-            return Self { address: Some(address), secure: peer.secure, local, forwarded: false };
+            let (local, secure) = (address.is_loopback(), peer.secure);
+            return Self { address: Some(address), secure, local, forwarded: false, proxied };
         }
         let hops = hops(headers, config.forwarded_by);
         let mut client = address;
@@ -81,7 +88,13 @@ impl Client {
             Some(scheme) => scheme.eq_ignore_ascii_case("https"),
             None => peer.secure,
         };
-        Self { address: Some(client), secure, local: false, forwarded: true }
+        Self { address: Some(client), secure, local: false, forwarded: true, proxied: true }
+    }
+
+    /// Whether it comes from this machine and, as far as can be told, no proxy on it asks for somebody
+    /// elsewhere.
+    pub(crate) fn is_here(&self) -> bool {
+        self.local && !self.proxied
     }
 }
 
@@ -202,6 +215,15 @@ mod tests {
         };
         assert!(local("127.0.0.1:9") && local("[::1]:9") && local("[::ffff:127.0.0.1]:9"));
         assert!(!local("192.0.2.1:9"));
+        let here = |name: &'static str| {
+            let peer = Peer { address: "127.0.0.1:9".parse().unwrap(), secure: false };
+            let headers = [(http::HeaderName::from_static(name), "x".parse().unwrap())];
+            Client::of(Some(peer), &headers.into_iter().collect(), &config).is_here()
+        };
+        assert!(here("accept"));
+        for name in PROXIED {
+            assert!(!here(name), "{name}");
+        }
         assert!(!asked("127.0.0.1", ForwardedBy::XForwarded, &[]).local);
     }
 }

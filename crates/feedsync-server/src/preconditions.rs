@@ -1,9 +1,9 @@
-//! What an edit says of the version that it is based on (RFC 9110 13, RFC 6585 3, H1 to H12).
+//! What an edit says of the version that it is based on (RFC 9110 13, RFC 6585 3, AH1 to AH12).
 //!
 //! The tag of a member has two parts: one names its version by the topmost update, the other all else
 //! that its bytes depend on, such as when this hub took it. An edit is about the version, so `If-Match`
 //! and `If-None-Match` of an edit look at the first part: a conflict that came beside the winner, and
-//! the coding in which a client read the member (H9), make no edit stale.
+//! the coding in which a client read the member (AH9), make no edit stale.
 
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -56,7 +56,7 @@ pub(crate) struct Conditions {
 
 impl Conditions {
     /// What the headers say. A date that cannot be read is no condition (RFC 9110 13.1.4), nor is one
-    /// beside `If-Match` (A40).
+    /// beside `If-Match` (AP40).
     pub(crate) fn of(headers: &HeaderMap) -> Self {
         let tags = |name| listed(headers, name).collect::<Vec<_>>().into();
         let if_match = headers.contains_key(header::IF_MATCH).then(|| tags(header::IF_MATCH));
@@ -65,7 +65,7 @@ impl Conditions {
         Self { if_match, if_none_match: tags(header::IF_NONE_MATCH), unmodified_since: date }
     }
 
-    /// Whether they name a version. A date does not: two edits can lie within its second (H8).
+    /// Whether they name a version. A date does not: two edits can lie within its second (AH8).
     pub(crate) fn name_a_version(&self) -> bool {
         self.if_match.is_some()
     }
@@ -124,12 +124,12 @@ impl Conditions {
     }
 }
 
-/// The answer to an edit of another version than the current one: 412 with the current tag (H12).
+/// The answer to an edit of another version than the current one: 412 with the current tag (AH12).
 pub(crate) fn stale(base: &PublicBase, stored: &StoredItem) -> Problem {
     failed(&tag(base, stored))
 }
 
-/// The answer to an edit that does not say what it is based on, where that is demanded (H11).
+/// The answer to an edit that does not say what it is based on, where that is demanded (AH11).
 pub(crate) fn required(tag: &EntityTag) -> Problem {
     Problem::new(
         StatusCode::PRECONDITION_REQUIRED,
@@ -142,7 +142,7 @@ pub(crate) fn required(tag: &EntityTag) -> Problem {
     .header(header::ETAG, tag.value())
 }
 
-/// When a member last changed here, for `Last-Modified` (H7).
+/// When a member last changed here, for `Last-Modified` (AH7).
 pub(crate) fn last_modified(stored: &StoredItem) -> HeaderValue {
     let second = stored.edited.timestamp().map(http_date).unwrap_or_default();
     HeaderValue::from_str(&second).unwrap_or(HeaderValue::from_static(""))

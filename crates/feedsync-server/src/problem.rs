@@ -1,5 +1,5 @@
 //! Errors as `application/problem+json` (RFC 9457): they name the part at fault and show nothing of
-//! the inside (H33, H34).
+//! the inside (AH33, AH34).
 
 use axum::response::{IntoResponse, Response};
 use feedsync_endpoint::{EndpointError, PeopleError};
@@ -81,7 +81,7 @@ impl Problem {
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", "Too large", detail)
     }
 
-    /// Not now (H27).
+    /// Not now (AH27).
     pub(crate) fn unavailable(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", "Not available now", detail)
             .header(header::RETRY_AFTER, HeaderValue::from_static("5"))

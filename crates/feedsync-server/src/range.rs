@@ -1,4 +1,4 @@
-//! Parts of a representation (RFC 9110 14, H19): one range of bytes; of several, all is sent.
+//! Parts of a representation (RFC 9110 14, AH19): one range of bytes; of several, all is sent.
 
 use std::ops::Range;
 

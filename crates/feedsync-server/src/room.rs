@@ -1,4 +1,4 @@
-//! Room for what is scarce: who finds none waits a little or is told to come back (H27).
+//! Room for what is scarce: who finds none waits a little or is told to come back (AH27).
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The application, made of its routes, and what holds for each of them (H37).
+//! The application, made of its routes, and what holds for each of them (AH37).
 
 use std::any::Any;
 

@@ -2,7 +2,7 @@
 //!
 //! A route without a right for each of its methods cannot be written down: what the table does not
 //! have is refused before a handler sees it (`access`). `HEAD` is `GET` without a
-//! body (H20), `OPTIONS` is for everybody; what the table does not name is refused with `Allow` (H21).
+//! body (AH20), `OPTIONS` is for everybody; what the table does not name is refused with `Allow` (AH21).
 
 use axum::routing::{MethodRouter, get, post};
 use feedsync::Format;

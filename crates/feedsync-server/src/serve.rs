@@ -1,4 +1,4 @@
-//! Listening: without a user on loopback addresses only, within bounds, until told to stop.
+//! Listening: without a user on loopback addresses only and for nobody else, within bounds, until told to stop.
 
 use std::future::poll_fn;
 use std::io;
@@ -19,7 +19,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
-use crate::config::{Config, Limits};
+use crate::config::{Config, Elsewhere, Limits};
 use crate::hub::Hub;
 use crate::peer::{Peer, WithPeer};
 use crate::router::application;
@@ -36,6 +36,12 @@ pub enum ServeError {
          or listen on a loopback address, such as 127.0.0.1:4287 or [::1]:4287"
     )]
     NotLoopback(SocketAddr),
+    /// Told that it is reached from elsewhere, without a user.
+    #[error(
+        "{0} says that the hub is reached from other machines, and nobody would have to sign in: add \
+         a user first, or leave it out"
+    )]
+    SeenFromElsewhere(&'static str),
     /// The system refused.
     #[error("cannot listen on {address}: {source}")]
     Listen {
@@ -53,6 +59,16 @@ pub enum ServeError {
     /// The task that served is gone.
     #[error("the hub stopped of itself")]
     Stopped,
+}
+
+impl ServeError {
+    /// Why a hub without a user does not listen so, if it does not.
+    pub fn without_user(config: &Config) -> Option<Self> {
+        Some(match config.seen_from_elsewhere()? {
+            Elsewhere::Listens(wide) => Self::NotLoopback(wide),
+            Elsewhere::Set(name) => Self::SeenFromElsewhere(name),
+        })
+    }
 }
 
 /// A hub that is listening.
@@ -88,8 +104,8 @@ pub async fn serve(
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> Result<Serving, ServeError> {
     if endpoint.store().users().await?.is_empty() {
-        if let Some(wide) = config.listen.iter().find(|address| !address.ip().is_loopback()) {
-            return Err(ServeError::NotLoopback(*wide));
+        if let Some(refused) = ServeError::without_user(&config) {
+            return Err(refused);
         }
         tracing::warn!("there is no user: whoever is on this machine may do everything");
     }

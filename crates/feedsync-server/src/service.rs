@@ -1,8 +1,8 @@
 //! `GET /service` and `GET /collections/{c}/categories`: what AtomPub clients may create, and where
 //! (RFC 5023 7, 8).
 //!
-//! One workspace holds the collections that whoever asks may see (A12). Categories stand in it and, for
-//! those who want them alone, in a document of their own (A8 to A11).
+//! One workspace holds the collections that whoever asks may see (AP12). Categories stand in it and, for
+//! those who want them alone, in a document of their own (AP8 to AP11).
 
 use axum::extract::State;
 use axum::response::Response;

@@ -60,7 +60,7 @@ fn decoded(text: &[u8]) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// A30, A31: what was asked for is found again, as far as an address can show it.
+    /// AP30, AP31: what was asked for is found again, as far as an address can show it.
     #[test]
     fn a_slug_is_decoded_and_cleaned() {
         let asked = |slug: &'static [u8]| {

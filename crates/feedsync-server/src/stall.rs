@@ -1,5 +1,5 @@
 //! A connection whose peer has stopped reading ends after a while, so that it holds no room for ever
-//! (D31).
+//! (AD31).
 
 use std::future::Future as _;
 use std::io;

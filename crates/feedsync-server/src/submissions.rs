@@ -5,8 +5,10 @@ use feedsync::Payload;
 use feedsync_endpoint::Settings;
 use feedsync_formats::{ReadOptions, Submission, SubmissionError, entry, read_submission};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
+use serde_json::Value;
 
 use crate::body::{self, Coding, Turn};
+use crate::call::Call;
 use crate::hub::Hub;
 use crate::members::ENTRY;
 use crate::problem::Problem;
@@ -29,10 +31,17 @@ pub(crate) fn media_type(headers: &HeaderMap) -> Option<&str> {
     value.to_str().ok().map(str::trim).filter(|text| !text.is_empty())
 }
 
+/// A media type without its parameters.
+pub(crate) fn essence(media_type: &str) -> &str {
+    media_type.split(';').next().unwrap_or_default().trim()
+}
+
 /// What a media type says, if it is Atom's.
 pub(crate) fn atom_type(media_type: &str) -> Option<AtomType> {
-    let mut parts = media_type.split(';').map(str::trim);
-    parts.next().filter(|essence| essence.eq_ignore_ascii_case("application/atom+xml"))?;
+    let parts = media_type.split(';').map(str::trim).skip(1);
+    if !essence(media_type).eq_ignore_ascii_case("application/atom+xml") {
+        return None;
+    }
     let kind = parts.filter_map(|parameter| parameter.split_once('=')).find_map(|(name, value)| {
         name.trim().eq_ignore_ascii_case("type").then(|| value.trim().trim_matches('"'))
     });
@@ -53,7 +62,7 @@ pub(crate) fn check_is_entry(headers: &HeaderMap) -> Result<(), Problem> {
     }
 }
 
-/// 415, with what is taken (H22).
+/// 415, with what is taken (AH22).
 pub(crate) fn not_taken(found: &str, accept: HeaderValue) -> Problem {
     Problem::new(
         StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -64,23 +73,51 @@ pub(crate) fn not_taken(found: &str, accept: HeaderValue) -> Problem {
     .header(header::ACCEPT, accept)
 }
 
-/// Reads the body of a document, unpacked, within the hub's bounds.
+/// 415, with what a collection takes.
+pub(crate) fn not_accepted(settings: &Settings, found: &str) -> Problem {
+    let accept: Vec<_> = settings.accept.iter().map(|range| range.as_str()).collect();
+    not_taken(found, HeaderValue::from_str(&accept.join(", ")).unwrap_or(ENTRY))
+}
+
+/// Reads the body of a document of at most so many bytes, unpacked. Who may no longer do what they
+/// asked for when it has come is refused.
 pub(crate) async fn read(
     hub: &Hub,
-    headers: &HeaderMap,
+    call: &Call,
     body: Body,
+    limit: usize,
 ) -> Result<(Turn, Vec<u8>), Problem> {
-    let limit = hub.config.limits.body_bytes;
-    let coding = body::coding(headers)?;
+    let coding = body::coding(&call.headers)?;
     let turn = body::turn(hub, &hub.uploads).await?;
-    let bytes = body::read(hub, headers, body, limit).await?;
+    let bytes = body::read(hub, &call.headers, body, limit).await?;
     let bytes = match coding {
         Coding::Identity => bytes,
         Coding::Gzip => tokio::task::spawn_blocking(move || body::unpack(&bytes, limit))
             .await
             .map_err(|_| Problem::internal())??,
     };
+    call.still_may(hub).await?;
     Ok((turn, bytes))
+}
+
+/// Reads a body of JSON of at most so many bytes; 400 with line and column where it is none.
+pub(crate) async fn json(
+    hub: &Hub,
+    call: &Call,
+    body: Body,
+    limit: usize,
+) -> Result<(Turn, Value), Problem> {
+    let kind = media_type(&call.headers).unwrap_or_default();
+    if !essence(kind).eq_ignore_ascii_case("application/json") {
+        return Err(not_taken(kind, HeaderValue::from_static("application/json")));
+    }
+    let (turn, bytes) = read(hub, call, body, limit).await?;
+    let value = serde_json::from_slice(&bytes).map_err(|error| {
+        let (line, column) = (error.line(), error.column());
+        let problem = Problem::bad_request(format!("the body is not JSON: {error}"));
+        problem.with("line", line).with("column", column)
+    })?;
+    Ok((turn, value))
 }
 
 /// Parses what was submitted; 400 with line and column where it cannot be read, 422 where it is no

@@ -1,4 +1,4 @@
-//! Media and blobs on their way in (RFC 5023 9.6, A56).
+//! Media and blobs on their way in (RFC 5023 9.6, AP56).
 //!
 //! An upload goes into a file without a name as it comes, and its digest is taken on the way: however
 //! slowly it is sent it takes no memory, and one that breaks off leaves nothing, not even when the
@@ -63,6 +63,7 @@ impl Upload {
         if let Some(sender) = sender {
             hub.clients.uploaded(sender, length)?;
         }
+        call.still_may(hub).await?;
         let digest = Digest::from_bytes(digest.finalize().into());
         Ok(Self { file, digest, length, _turn: turn })
     }

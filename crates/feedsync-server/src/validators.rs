@@ -1,4 +1,4 @@
-//! Entity tags and conditional requests (RFC 9110 8.8.3 and 13, H1 to H9).
+//! Entity tags and conditional requests (RFC 9110 8.8.3 and 13, AH1 to AH9).
 //!
 //! A tag is a hash of everything that an answer's bytes depend on, so that none is built for a 304.
 //! Packed with gzip it is another representation and has the tag with `-gz` behind it; conditions
@@ -89,7 +89,7 @@ fn hash(mut hash: Sha256, parts: &[&str]) -> String {
     hash.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The answer to a condition that failed: 412 with the current tag (H12).
+/// The answer to a condition that failed: 412 with the current tag (AH12).
 pub(crate) fn failed(tag: &EntityTag) -> Problem {
     Problem::new(
         StatusCode::PRECONDITION_FAILED,

@@ -1,4 +1,4 @@
-//! A hub whose database goes away and comes back (H27).
+//! A hub whose database goes away and comes back (AH27).
 
 use std::sync::Arc;
 

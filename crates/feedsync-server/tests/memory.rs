@@ -95,7 +95,7 @@ async fn nested_outlines_take_no_memory_for_what_they_hold() {
     }
 }
 
-/// A56: uploads that come slowly are on the disk, and few are in memory when they are stored.
+/// AP56: uploads that come slowly are on the disk, and few are in memory when they are stored.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn uploads_that_come_slowly_take_no_memory() {
     const UPLOADS: usize = 12;

@@ -59,9 +59,7 @@ impl Serve {
         let address =
             config.store.clone().unwrap_or_else(|| StoreAddress::Sqlite(context.data.clone()));
         // Refused before anything is made: what is not there has no user.
-        let mut listen = config.listen.iter();
-        let wide = listen.find(|address| !address.ip().is_loopback());
-        let refused = wide.map(|wide| Failure::refused(ServeError::NotLoopback(*wide)));
+        let refused = ServeError::without_user(&config).map(Failure::refused);
         let home = context.open_or_init(&address, refused.map_or(Ok(()), Err)).await?;
         let name = home.endpoint.identity().await?.name;
         let scheme = if config.tls.certificate.is_some() { "https" } else { "http" };
@@ -69,7 +67,9 @@ impl Serve {
         let fetcher = context.way().fetcher()?;
         let serving = serve(home.endpoint.clone(), config, asked_to_stop()).await;
         let serving = serving.map_err(|error| match error {
-            ServeError::NotLoopback(_) => Failure::refused(error),
+            ServeError::NotLoopback(_) | ServeError::SeenFromElsewhere(_) => {
+                Failure::refused(error)
+            }
             _ => Failure::store(error),
         })?;
         tell(context, &home.place, scheme, name.as_str(), &serving)?;

@@ -1,4 +1,4 @@
-//! How often somebody may try to sign in: guesses run dry, by address and by user (H27).
+//! How often somebody may try to sign in: guesses run dry, by address and by user (AH27).
 //!
 //! An attempt takes one of those that are left before anything is compared; one that succeeds gives
 //! it back. Credentials that succeeded lately are not attempts: who guesses does not shut out who is

@@ -1,7 +1,7 @@
 //! What a request says to sign in: `Authorization` of Basic or Bearer (RFC 7617, RFC 6750), else the
 //! cookie of a browser's session.
 //!
-//! Never the address: what stands there is logged, kept and handed on (D33).
+//! Never the address: what stands there is logged, kept and handed on (AD33).
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -25,12 +25,12 @@ pub(super) enum Credentials {
     Invalid,
 }
 
-/// Reads them. What is unknown, such as WSSE, is not a bad request: the answer says what is taken, and
-/// the client asks again with that (A62).
-pub(super) fn read(headers: &HeaderMap) -> Credentials {
+/// Reads them, over http or https. What is unknown, such as WSSE, is not a bad request: the answer says
+/// what is taken, and the client asks again with that (AP62).
+pub(super) fn read(headers: &HeaderMap, secure: bool) -> Credentials {
     let mut given = headers.get_all(header::AUTHORIZATION).iter();
     match (given.next(), given.next()) {
-        (None, _) => session::read(headers).map_or(Credentials::None, Credentials::Session),
+        (None, _) => session::read(headers, secure).map_or(Credentials::None, Credentials::Session),
         (Some(value), None) => {
             value.to_str().ok().and_then(authorization).unwrap_or(Credentials::Invalid)
         }
@@ -67,7 +67,7 @@ mod tests {
         let kind = |value: &str| {
             let mut headers = HeaderMap::new();
             headers.insert(header::AUTHORIZATION, value.parse().unwrap());
-            match read(&headers) {
+            match read(&headers, false) {
                 Credentials::None => "none".to_owned(),
                 Credentials::Token(_, user) => format!("token of {user:?}"),
                 Credentials::Password(user, password) => format!("{user} {password}"),
@@ -97,6 +97,6 @@ mod tests {
         for _ in 0..2 {
             twice.append(header::AUTHORIZATION, format!("Bearer {token}").parse().unwrap());
         }
-        assert!(matches!(read(&twice), Credentials::Invalid));
+        assert!(matches!(read(&twice, false), Credentials::Invalid));
     }
 }

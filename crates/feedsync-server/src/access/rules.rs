@@ -1,4 +1,4 @@
-//! What each right of the route table demands, and how a refusal is told (H29).
+//! What each right of the route table demands, and how a refusal is told (AH29).
 //!
 //! Who has not signed in is asked to (401), also where nothing is, so that the answer tells nothing.
 //! Who signed in and may not read a collection learns no more than of one that does not exist (404);

@@ -25,9 +25,9 @@ pub(crate) fn end(secure: bool) -> HeaderValue {
     SESSION.set("", 0, secure)
 }
 
-/// The token of a session.
-pub(crate) fn read(headers: &HeaderMap) -> Option<Secret> {
-    Secret::parse(&SESSION.read(headers)?)
+/// The token of a session, over http or https.
+pub(crate) fn read(headers: &HeaderMap, secure: bool) -> Option<Secret> {
+    Secret::parse(&SESSION.read(headers, secure)?)
 }
 
 impl Cookie {
@@ -37,7 +37,7 @@ impl Cookie {
 
     /// The value of `Set-Cookie` for so many seconds; the value is ASCII without marks.
     pub(crate) fn set(&self, value: &str, seconds: u64, secure: bool) -> HeaderValue {
-        let (name, more) = if secure { (self.secure, "; Secure") } else { (self.plain, "") };
+        let (name, more) = (self.name(secure), if secure { "; Secure" } else { "" });
         let text =
             format!("{name}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{more}");
         let mut value = HeaderValue::from_str(&text)
@@ -46,19 +46,22 @@ impl Cookie {
         value
     }
 
-    /// Its value; that of the secure one, where both are there.
-    pub(crate) fn read(&self, headers: &HeaderMap) -> Option<String> {
+    /// Its value. Over https that without the prefix is not ours: whoever can write into a connection
+    /// that is not encrypted, or owns a neighbouring host, could have set it.
+    pub(crate) fn read(&self, headers: &HeaderMap, secure: bool) -> Option<String> {
         let given = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-        let pairs: Vec<(&str, &str)> = given
-            .flat_map(|text| text.split(';'))
-            .filter_map(|pair| pair.trim().split_once('='))
-            .collect();
-        let named = |name: &str| pairs.iter().find(|(known, _)| *known == name);
-        Some(named(self.secure).or_else(|| named(self.plain))?.1.to_owned())
+        let mut pairs =
+            given.flat_map(|text| text.split(';')).filter_map(|pair| pair.trim().split_once('='));
+        let (_, value) = pairs.find(|(known, _)| *known == self.name(secure))?;
+        Some(value.to_owned())
+    }
+
+    fn name(&self, secure: bool) -> &'static str {
+        if secure { self.secure } else { self.plain }
     }
 }
 
-/// Refuses to change anything for a cookie unless the browser says that a page of ours asks (A64).
+/// Refuses to change anything for a cookie unless the browser says that a page of ours asks (AP64).
 /// That an `Origin` is ours was checked before.
 pub(super) fn check_origin(method: &Method, headers: &HeaderMap) -> Result<(), Problem> {
     let ours = headers.contains_key(header::ORIGIN)
@@ -93,14 +96,15 @@ mod tests {
         assert!(secure.starts_with("__Host-feedsync-session=fsy_"), "{secure}");
         assert!(secure.ends_with("; HttpOnly; SameSite=Strict; Secure"), "{secure}");
         assert!(text(end(true)).starts_with("__Host-feedsync-session=; Path=/; Max-Age=0;"));
-        for cookie in [plain, secure] {
+        for (cookie, is_secure) in [(plain, false), (secure, true)] {
             let mut headers = HeaderMap::new();
             let sent = format!("a=b; {}; c", cookie.split(';').next().unwrap());
             headers.insert(header::COOKIE, sent.parse().unwrap());
-            assert_eq!(read(&headers), Some(secret.clone()), "{sent}");
+            assert_eq!(read(&headers, is_secure), Some(secret.clone()), "{sent}");
+            assert_eq!(read(&headers, !is_secure), None, "{sent}");
         }
         let mut headers = HeaderMap::new();
         headers.insert(header::COOKIE, "feedsync-session=fsy_1".parse().unwrap());
-        assert_eq!(read(&headers), None);
+        assert_eq!(read(&headers, false), None);
     }
 }

@@ -90,7 +90,7 @@ pub(super) async fn page(
     }
     // The cookie of a session that has ended would be looked up again with each page.
     let anonymous = matches!(call.principal, Principal::Anonymous);
-    if anonymous && session::read(&call.headers).is_some() {
+    if anonymous && call.session().is_some() {
         answer.headers_mut().append(header::SET_COOKIE, session::end(call.base.is_secure()));
     }
     Ok(answer)

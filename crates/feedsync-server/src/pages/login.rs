@@ -101,8 +101,7 @@ pub(crate) async fn end(
 
 /// Ends the session that the request is made in, if it is made in one.
 async fn end_session(hub: &Hub, call: &Call) -> Result<(), Problem> {
-    let (Principal::Person(person), Some(secret)) = (&call.principal, session::read(&call.headers))
-    else {
+    let (Principal::Person(person), Some(secret)) = (&call.principal, call.session()) else {
         return Ok(());
     };
     match call.endpoint(hub).revoke_token(person.user(), secret.digest()).await {

@@ -38,22 +38,21 @@ struct Known {
 
 /// Tells the handlers of pages what the browser is known by, and the browser what they gave it.
 pub(crate) async fn carried(State(hub): State<Hub>, mut request: Request, next: Next) -> Response {
-    let browser = Browser::of(request.headers());
-    let base = request.extensions().get::<PublicBase>().cloned();
+    let base = request.extensions().get::<PublicBase>().or(hub.config.public_base.as_ref());
+    let secure = base.is_some_and(PublicBase::is_secure);
+    let browser = Browser::of(request.headers(), secure);
     request.extensions_mut().insert(browser.clone());
     let mut response = next.run(request).await;
     if let Some(made) = browser.0.made.get() {
-        let secure = base.or_else(|| hub.config.public_base.clone());
-        let secure = secure.is_some_and(|base| base.is_secure());
         response.headers_mut().append(header::SET_COOKIE, COOKIE.set(made, KEPT, secure));
     }
     response
 }
 
 impl Browser {
-    fn of(headers: &HeaderMap) -> Self {
+    fn of(headers: &HeaderMap, secure: bool) -> Self {
         let sent = COOKIE
-            .read(headers)
+            .read(headers, secure)
             .filter(|text| text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit()));
         Self(Arc::new(Known { sent, made: OnceLock::new() }))
     }
@@ -71,7 +70,7 @@ pub(super) fn token(hub: &Hub, call: &Call) -> String {
         Digest::of(&text).to_string()
     };
     let given = call.headers.get(header::AUTHORIZATION).map(HeaderValue::as_bytes);
-    match (&call.principal, given, session::read(&call.headers)) {
+    match (&call.principal, given, call.session()) {
         (Principal::Person(_), Some(given), _) => digest("authorization", given),
         (Principal::Person(_), None, Some(secret)) => digest("session", secret.as_str().as_bytes()),
         _ => digest("browser", call.browser.secret(&**hub.endpoint.environment()).as_bytes()),

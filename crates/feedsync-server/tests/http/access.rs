@@ -3,4 +3,5 @@
 mod drafts;
 mod matrix;
 mod signing_in;
+mod slowly;
 pub(crate) mod world;

@@ -117,7 +117,7 @@ fn filled(template: &str) -> String {
     template.split('/').map(segment).collect::<Vec<_>>().join("/")
 }
 
-/// A64: whatever a form of another site can send, to every address that takes a POST.
+/// AP64: whatever a form of another site can send, to every address that takes a POST.
 #[tokio::test]
 async fn forms_of_another_site_change_nothing_wherever_they_are_posted() {
     let hub = hub().await;
@@ -235,7 +235,7 @@ async fn heads_that_drip_hold_nobody_up_and_are_given_up() {
     assert!(healthy(address).await, "afterwards");
 }
 
-/// H25: what has no end and says so, by chunks, is cut at the bound, for documents and media.
+/// AH25: what has no end and says so, by chunks, is cut at the bound, for documents and media.
 #[tokio::test]
 async fn bodies_that_never_end_are_cut_at_the_bound() {
     let limits = Limits { body_bytes: 1 << 20, blob_bytes: 2 << 20, ..Limits::default() };
@@ -279,7 +279,7 @@ async fn bodies_that_never_end_are_cut_at_the_bound() {
     assert!(healthy(address).await);
 }
 
-/// H18: whatever may be packed is unpacked within bounds; what may not be is refused as it is.
+/// AH18: whatever may be packed is unpacked within bounds; what may not be is refused as it is.
 #[tokio::test]
 async fn a_bomb_is_refused_wherever_it_is_sent() {
     let hub = hub().await;
@@ -309,7 +309,7 @@ async fn a_bomb_is_refused_wherever_it_is_sent() {
     assert_eq!(state(&hub).await, before);
 }
 
-/// H24: what is refused by its head is refused before the body is sent.
+/// AH24: what is refused by its head is refused before the body is sent.
 #[tokio::test]
 async fn who_waits_to_be_told_to_go_on_is_refused_by_the_head_alone() {
     let (_endpoint, serving) = running(Limits::default()).await;

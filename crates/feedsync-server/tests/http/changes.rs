@@ -3,11 +3,11 @@
 use feedsync_endpoint::Retention;
 use feedsync_formats::CHANGES_RELATION;
 use feedsync_store::{CollectionChange, Moment};
-use http::StatusCode;
+use http::{Method, StatusCode};
 
 use crate::hub::{
-    TestHub, add, bytes, create, delete, edit, hub, ids, json, link, notes, path, reading, text,
-    until, window,
+    TestHub, add, bytes, create, delete, edit, hub, ids, json, link, notes, path, reading, request,
+    text, until, window,
 };
 
 const CHANGES: &str = "/collections/notes/changes";
@@ -198,7 +198,7 @@ async fn what_was_sent_whole_is_recorded_and_what_was_not_is_not() {
     add(&hub.endpoint, "a").await;
     let sent = || async { hub.endpoint.collection(&notes()).await.unwrap().sent.get() };
     drop(hub.get(CHANGES).await);
-    hub.call(http::Method::HEAD, CHANGES, &[]).await;
+    hub.call(Method::HEAD, CHANGES, &[]).await;
     assert_eq!(sent().await, 0);
     hub.feed(CHANGES).await;
     assert_eq!(sent().await, 1);
@@ -244,6 +244,19 @@ async fn a_renamed_collection_is_the_same_feed_at_another_address() {
     assert_eq!(hub.get(CHANGES).await.status(), StatusCode::NOT_FOUND);
     let after = bytes(hub.get("/collections/diary/changes").await).await;
     assert_eq!(before.replace("/notes/", "/diary/"), String::from_utf8(after.to_vec()).unwrap());
+    // A client that was led on would repeat a write as a GET.
+    for (method, path, kind) in [
+        (Method::POST, "/collections/notes", "application/atom+xml;type=entry"),
+        (Method::POST, CHANGES, "application/atom+xml"),
+        (Method::PUT, "/collections/notes/items/a", "application/atom+xml;type=entry"),
+        (Method::DELETE, "/collections/notes/items/a", ""),
+        (Method::DELETE, "/collections/notes", ""),
+    ] {
+        let headers = [("content-type", kind)];
+        let gone = hub.send(request(method.clone(), path, &headers, "<entry/>".into())).await;
+        assert_eq!(gone.status(), StatusCode::NOT_FOUND, "{method} {path}");
+        assert_eq!(text(&gone, "location"), "", "{method} {path}");
+    }
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use crate::hub::{TestHub, add, hub, json as answer, notes, payload, text};
-use crate::members::{expect, send};
+use crate::members::{expect, send, set};
 
 const CONFLICTS: &str = "/collections/notes/items/a/conflicts";
 
@@ -65,6 +65,41 @@ async fn a_merged_version_resolves_all() {
     assert_eq!(titles(&hub).await, ["merged"]);
 }
 
+/// What replaces a member by PUT and what merges its versions is held to the same.
+#[tokio::test]
+async fn a_merged_version_is_held_to_what_a_put_is() {
+    let hub = divided(1).await;
+    set(&hub, r#"{"categories": {"fixed": true, "list": [{"term": "food"}]}}"#).await;
+    let before = titles(&hub).await;
+    let base = answer(hub.get(CONFLICTS).await).await["base"].clone();
+    let merge = |inside: &str| {
+        let entry = format!("<entry xmlns='http://www.w3.org/2005/Atom'>{inside}</entry>");
+        json!({ "base": base, "resolve": "all", "keep": { "content": entry } })
+    };
+    let title = "<title>merged</title>";
+    for (inside, status) in [
+        ("<category term='drink'/>", StatusCode::UNPROCESSABLE_ENTITY),
+        ("<id>urn:x:other</id>", StatusCode::CONFLICT),
+        (
+            "<control xmlns='http://www.w3.org/2007/app'><draft>maybe</draft></control>",
+            StatusCode::UNPROCESSABLE_ENTITY,
+        ),
+        ("<title", StatusCode::BAD_REQUEST),
+    ] {
+        let refused = resolve(&hub, &merge(&format!("{title}{inside}"))).await;
+        expect(refused, status).await;
+    }
+    assert_eq!(titles(&hub).await, before);
+    let taken = resolve(&hub, &merge(&format!("{title}<category term='food'/>"))).await;
+    let told = expect(taken, StatusCode::OK).await;
+    let id = hub.endpoint.item(&notes(), &ItemId::new("a").unwrap()).await.unwrap().item.winner;
+    let id = entry(&id.payload).id.unwrap();
+    assert_eq!(id, format!("urn:x:{}", before[0].replace(' ', "-")), "{told}");
+    for filled in ["<author>", "<updated>"] {
+        assert!(told.contains(filled), "{filled}: {told}");
+    }
+}
+
 #[tokio::test]
 async fn a_decision_that_cannot_be_is_refused_and_changes_nothing() {
     let hub = divided(1).await;
@@ -80,7 +115,7 @@ async fn a_decision_that_cannot_be_is_refused_and_changes_nothing() {
         (json!({ "base": base, "resolve": [7], "keep": "winner" }), StatusCode::CONFLICT),
         (
             json!({ "base": base, "resolve": [0], "keep": { "content": "<a/>" } }),
-            StatusCode::BAD_REQUEST,
+            StatusCode::UNPROCESSABLE_ENTITY,
         ),
         (json!([]), StatusCode::PRECONDITION_FAILED),
     ] {

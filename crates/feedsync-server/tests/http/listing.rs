@@ -2,6 +2,7 @@
 
 use feedsync::Base;
 use feedsync_formats::CHANGES_RELATION;
+use http::StatusCode;
 
 use crate::hub::{
     TestHub, add, bytes, delete, edit, hub, ids, link, notes, path, payload, reading, text,
@@ -119,6 +120,54 @@ async fn a_listing_is_a_whole_atom_feed_and_names_the_collection_that_takes_entr
 }
 
 #[tokio::test]
+async fn every_relation_is_a_registered_one_or_a_uri() {
+    let hub = hub().await;
+    for id in ["a", "b", "c"] {
+        add(&hub.endpoint, id).await;
+    }
+    let registered = [
+        "self",
+        "alternate",
+        "edit",
+        "edit-media",
+        "first",
+        "previous",
+        "next",
+        "last",
+        "service",
+        "collection",
+        "enclosure",
+        "related",
+        "up",
+        "via",
+    ];
+    let mut found = std::collections::BTreeSet::new();
+    let listing = hub.get(&format!("{LISTING}?limit=1")).await;
+    let older = path(&link(&listing, "next").unwrap()).to_owned();
+    for address in [
+        LISTING,
+        &older,
+        "/collections/notes/changes?limit=1",
+        "/collections/notes/complete?limit=1",
+        "/collections/notes/items/a",
+    ] {
+        let response = hub.get(address).await;
+        assert_eq!(response.status(), StatusCode::OK, "{address}");
+        let links = response.headers().get_all("link").iter();
+        let mut text: String = links.map(|value| value.to_str().unwrap()).collect();
+        text += str::from_utf8(&bytes(response).await).unwrap();
+        for rest in text.split(" rel=\"").skip(1) {
+            let relation = rest.split_once('"').unwrap().0;
+            assert!(registered.contains(&relation) || relation.contains(':'), "{relation}");
+            found.insert(relation.to_owned());
+        }
+    }
+    for relation in ["self", "edit", "next", "previous", "service", CHANGES_RELATION] {
+        assert!(found.contains(relation), "{relation} of {found:?}");
+    }
+}
+
+#[tokio::test]
 async fn every_member_of_a_listing_tells_where_it_is_edited_and_when_that_last_was() {
     let hub = hub().await;
     for id in ["a", "b+c", "d"] {
@@ -180,7 +229,7 @@ async fn pages_lead_to_each_other_both_ways_with_a_first_and_a_last() {
     let above = format!("{base}?after=2&limit=2");
     assert_eq!(walk(&above, "next").await, ["item4 item2", "item1 item0"]);
     let both = hub.get(&format!("{LISTING}?after=0&before=9")).await;
-    assert_eq!(both.status(), http::StatusCode::BAD_REQUEST);
+    assert_eq!(both.status(), StatusCode::BAD_REQUEST);
 }
 
 #[tokio::test]

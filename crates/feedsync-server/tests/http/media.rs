@@ -111,9 +111,10 @@ async fn an_edit_of_the_entry_leaves_the_media_and_the_other_way_round() {
     let now = body(got).await;
     assert!(now.contains("<title>Tom") && now.contains("<content type=\"image/gif\""), "{now}");
     assert_eq!(bytes(hub.get(&media).await).await, &b"GIF89a"[..]);
-    let minimal = [("content-type", "image/gif"), ("prefer", "return=minimal")];
+    let minimal = [("content-type", "image/gif"), ("prefer", "wait=9, Return=minimal; x")];
     let minimal = send(&hub, Method::PUT, &media, &minimal, "GIF87a").await;
     assert_eq!(minimal.status(), StatusCode::NO_CONTENT);
+    assert_eq!(text(&minimal, "preference-applied"), "return=minimal");
     let items = items(&hub).await;
     assert_eq!(items.len(), 1);
     assert_eq!(
@@ -121,6 +122,47 @@ async fn an_edit_of_the_entry_leaves_the_media_and_the_other_way_round() {
         4,
         "each edit of either is one update"
     );
+}
+
+#[tokio::test]
+async fn media_that_are_stored_are_told_so_even_where_there_is_no_room_to_show_them() {
+    let mut config = feedsync_server::Config::default();
+    config.limits.answers = 1;
+    let hub = hub_with(config).await;
+    set(&hub, r#"{"accept": ["image/*"]}"#).await;
+    let Created { media, .. } = created(&hub, "image/png", &[1; 100_000]).await;
+    let read_slowly = hub.get(&media).await;
+    let png = [("content-type", "image/png")];
+    let replaced = send(&hub, Method::PUT, &media, &png, vec![2; 100_000]).await;
+    assert_eq!(replaced.status(), StatusCode::NO_CONTENT);
+    let tag = text(&replaced, "etag").to_owned();
+    assert_eq!(hub.get(&media).await.status(), StatusCode::SERVICE_UNAVAILABLE);
+    drop(read_slowly);
+    let now = hub.get(&media).await;
+    assert_eq!(text(&now, "etag"), tag);
+    assert_eq!(bytes(now).await, vec![2; 100_000]);
+}
+
+#[tokio::test]
+async fn an_edit_of_media_moves_their_entry_to_the_front_of_the_listing() {
+    let hub = media_hub().await;
+    let first = created(&hub, "image/png", PICTURE).await;
+    let second = created(&hub, "image/png", PICTURE).await;
+    let newest = async || {
+        let listing = body(hub.get("/collections/notes").await).await;
+        let entry = listing.split_once("<entry").unwrap().1.to_owned();
+        let edit = entry.split_once("rel=\"edit\" href=\"").unwrap().1.split_once('"').unwrap().0;
+        let edited = entry.split_once("<app:edited").unwrap().1.split_once("</").unwrap().0;
+        (path(edit).to_owned(), edited.to_owned())
+    };
+    let (before, of_second) = newest().await;
+    assert_eq!(before, second.entry);
+    let gif = [("content-type", "image/gif")];
+    let replaced = send(&hub, Method::PUT, &first.media, &gif, "GIF89a").await;
+    expect(replaced, StatusCode::OK).await;
+    let (after, of_first) = newest().await;
+    assert_eq!(after, first.entry);
+    assert!(of_first > of_second, "{of_first} {of_second}");
 }
 
 #[tokio::test]

@@ -100,7 +100,11 @@ async fn a_created_member_is_told_whole_with_the_tag_that_get_has() {
     assert_eq!(body(got).await, told);
     assert_eq!(told.matches("rel=\"edit\"").count(), 1);
     assert!(told.contains(&format!("rel=\"edit\" href=\"{place}\"")), "{told}");
-    for filled in ["<id>urn:uuid:", "<name>hub</name>", "<published>2025-11", "<updated>2025-11"] {
+    let uuid = told.split_once("<id>urn:uuid:").unwrap().1.split_once("</id>").unwrap().0;
+    let lengths: Vec<_> = uuid.split('-').map(str::len).collect();
+    assert_eq!(lengths, [8, 4, 4, 4, 12], "{uuid}");
+    assert!(uuid.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f' | b'-')), "{uuid}");
+    for filled in ["<name>hub</name>", "<published>2025-11", "<updated>2025-11"] {
         assert!(told.contains(filled), "{filled}: {told}");
     }
     let edited = element(&told, "app:edited");
@@ -427,6 +431,17 @@ async fn only_what_a_collection_accepts_is_created() {
     let (address, _, told) = created(&hub, "<title>a</title><category term='food'/>").await;
     let refused = put(&hub, &address, &[], told.replace("food", "drink")).await;
     assert_eq!(refused.status(), StatusCode::UNPROCESSABLE_ENTITY);
+    // What was written elsewhere is merged, whatever its categories.
+    let other = crate::hub::endpoint("other");
+    crate::hub::create(&other, "notes", Format::Atom).await;
+    let mut item = add(&other, "m").await;
+    let with_category =
+        item.winner.payload.text.replace("</entry>", "<category term=\"drink\"/></entry>");
+    item.winner.payload.text = with_category.into();
+    let merged = hub.post("application/atom+xml", crate::hub::feed(Format::Atom, &[item])).await;
+    assert_eq!(json(merged).await["counts"]["added"], 1);
+    let told = body(hub.get("/collections/notes/items/m").await).await;
+    assert!(told.contains("drink"), "{told}");
 }
 
 #[tokio::test]

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use feedsync::Format;
-use feedsync_endpoint::Endpoint;
+use feedsync_endpoint::{Endpoint, NewToken, NewUser};
 use feedsync_server::configuration::Audience;
 use feedsync_server::{Config, Limits, ServeError, Serving, Tls, serve};
+use feedsync_store::{CollectionChange, TokenKind, UserName};
 use http::{Method, StatusCode};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName};
@@ -22,12 +23,28 @@ struct Running {
     endpoint: Endpoint,
     serving: Serving,
     stop: oneshot::Sender<()>,
+    /// What two administrators sign in with.
+    people: [String; 2],
 }
 
-/// A hub on a free port that believes a proxy on this machine.
+/// Adds an administrator; the line of a request that signs them in.
+async fn signing_in(endpoint: &Endpoint, name: &str) -> String {
+    let name = UserName::new(name).unwrap();
+    let new = NewUser { name: name.clone(), password: None, administrator: true };
+    endpoint.add_user(new).await.unwrap();
+    let (kind, label, scope) = (TokenKind::Access, String::new(), Default::default());
+    let new = NewToken { user: name, kind, label, scope, expires: None };
+    let token = endpoint.issue_token(new).await.unwrap().0;
+    format!("Authorization: Bearer {}\r\n", token.as_str())
+}
+
+/// A hub on a free port that believes a proxy on this machine; everybody reads its collection.
 async fn run(config: Config) -> Running {
     let endpoint = endpoint("hub");
     create(&endpoint, "notes", Format::Atom).await;
+    let settings = [("public".to_owned(), "true".to_owned())].into();
+    let public = CollectionChange { settings: Some(settings), ..Default::default() };
+    endpoint.change_collection(&notes(), public).await.unwrap();
     let (stop, stopped) = oneshot::channel::<()>();
     let config = Config {
         listen: vec![SocketAddr::from(([127, 0, 0, 1], 0))],
@@ -37,8 +54,9 @@ async fn run(config: Config) -> Running {
     let shutdown = async {
         let _ = stopped.await;
     };
+    let people = [signing_in(&endpoint, "anna").await, signing_in(&endpoint, "ben").await];
     let serving = serve(endpoint.clone(), config, shutdown).await.unwrap();
-    Running { endpoint, serving, stop }
+    Running { endpoint, serving, stop, people }
 }
 
 impl Running {
@@ -99,7 +117,8 @@ async fn one_client_has_so_many_event_streams_and_requests_at_once() {
     let open = async |address: &str| {
         let mut stream = TcpStream::connect(running.serving.address()).await.unwrap();
         let head = format!(
-            "GET /collections/notes/events HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: {address}\r\n\r\n"
+            "GET /collections/notes/events HTTP/1.1\r\nHost: localhost\r\n\
+             X-Forwarded-For: {address}\r\n\r\n"
         );
         stream.write_all(head.as_bytes()).await.unwrap();
         let mut begin = [0; 12];
@@ -119,11 +138,12 @@ async fn one_client_has_so_many_event_streams_and_requests_at_once() {
 async fn one_client_sends_so_many_bodies_at_once_and_leaves_room_for_others() {
     let limits = Limits { client_uploads: 2, uploads: 4, ..Limits::default() };
     let running = run(Config { limits, ..Config::default() }).await;
-    let send = async |address: &str| {
+    let send = async |who: usize| {
         let mut stream = TcpStream::connect(running.serving.address()).await.unwrap();
         let head = format!(
             "POST /collections/notes/changes HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\
-             Content-Type: application/atom+xml\r\nX-Forwarded-For: {address}\r\n\r\n<"
+             Content-Type: application/atom+xml\r\n{}\r\n<",
+            running.people[who]
         );
         stream.write_all(head.as_bytes()).await.unwrap();
         let mut begin = [0; 12];
@@ -133,11 +153,11 @@ async fn one_client_sends_so_many_bodies_at_once_and_leaves_room_for_others() {
     };
     let mut waiting = Vec::new();
     for expected in [None, None, Some("HTTP/1.1 429")] {
-        let (answer, stream) = send("192.0.2.1").await;
+        let (answer, stream) = send(0).await;
         assert_eq!(answer.as_deref(), expected);
         waiting.push(stream);
     }
-    let (other, _other) = send("192.0.2.2").await;
+    let (other, _other) = send(1).await;
     assert_eq!(other, None, "another client is read");
 }
 
@@ -246,7 +266,7 @@ async fn metrics_are_for_administrators_unless_they_are_public() {
     {
         let hub = hub_with(Config { metrics, ..Config::default() }).await;
         let user = feedsync_store::User {
-            name: feedsync_store::UserName::new("anna").unwrap(),
+            name: UserName::new("anna").unwrap(),
             password: None,
             administrator: true,
             disabled: false,
@@ -268,8 +288,9 @@ async fn a_hub_that_is_about_to_stop_says_so_and_finishes_what_it_began() {
     let mut stream = TcpStream::connect(running.serving.address()).await.unwrap();
     let head = format!(
         "POST /collections/notes/changes HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\
-         Content-Type: application/atom+xml\r\n\r\n",
-        body.len()
+         Content-Type: application/atom+xml\r\n{}\r\n",
+        body.len(),
+        running.people[0]
     );
     stream.write_all(head.as_bytes()).await.unwrap();
     let (first, rest) = body.split_at(body.len() / 2);

@@ -31,7 +31,7 @@ async fn ask(hub: &TestHub, path: &str, headers: &[(&str, &str)]) -> Response<Bo
     hub.call(Method::GET, path, headers).await
 }
 
-/// H4: `If-Match` before `If-None-Match`, both before `Range`; dates do not count beside tags.
+/// AH4: `If-Match` before `If-None-Match`, both before `Range`; dates do not count beside tags.
 #[tokio::test]
 async fn conditions_are_weighed_in_their_order() {
     const OLD: &str = "Thu, 01 Jan 2015 00:00:00 GMT";
@@ -60,7 +60,7 @@ async fn conditions_are_weighed_in_their_order() {
     }
 }
 
-/// H5: what is not there, not allowed or not taken is refused before a condition is looked at.
+/// AH5: what is not there, not allowed or not taken is refused before a condition is looked at.
 #[tokio::test]
 async fn a_condition_counts_only_where_the_request_could_succeed() {
     let hub = hub().await;
@@ -93,7 +93,7 @@ async fn a_condition_counts_only_where_the_request_could_succeed() {
     assert_eq!(again.status(), StatusCode::GONE, "a tombstone is before a condition");
 }
 
-/// H6: a 304 says what the 200 would, without a body.
+/// AH6: a 304 says what the 200 would, without a body.
 #[tokio::test]
 async fn a_304_has_the_headers_that_caches_need() {
     let hub = hub().await;
@@ -120,7 +120,7 @@ async fn a_304_has_the_headers_that_caches_need() {
     }
 }
 
-/// H7, H36: dates are IMF-fixdates and not ahead, tags are quoted, nothing stands twice.
+/// AH7, AH36: dates are IMF-fixdates and not ahead, tags are quoted, nothing stands twice.
 #[tokio::test]
 async fn headers_are_well_formed_and_stand_once() {
     let hub = hub().await;
@@ -164,7 +164,7 @@ async fn headers_are_well_formed_and_stand_once() {
     }
 }
 
-/// D16, D17, D21: there are no deltas by manipulation; who asks for one is answered whole.
+/// AD16, AD17, AD21: there are no deltas by manipulation; who asks for one is answered whole.
 #[tokio::test]
 async fn who_asks_for_a_delta_by_its_tag_is_answered_whole() {
     let hub = hub().await;
@@ -184,8 +184,8 @@ async fn who_asks_for_a_delta_by_its_tag_is_answered_whole() {
     assert_eq!(bytes(answer).await, whole);
 }
 
-/// A signature is kept to the byte, and is no reason to refuse an edit (T20); so are a source (T18) and
-/// markup that a browser would run (T21), and what an entry says of its language and base (T19).
+/// A signature is kept to the byte, and is no reason to refuse an edit (AT20); so are a source (AT18) and
+/// markup that a browser would run (AT21), and what an entry says of its language and base (AT19).
 #[tokio::test]
 async fn what_an_entry_holds_comes_back_to_the_byte_even_if_it_is_signed_or_unclean() {
     let hub = hub().await;

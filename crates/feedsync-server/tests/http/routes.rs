@@ -5,7 +5,7 @@ use feedsync::Format;
 use feedsync_formats::media_type;
 use http::{Method, StatusCode};
 
-use crate::hub::{add, bytes, delete, hub, ids, json, reading, request, text};
+use crate::hub::{add, bytes, delete, hub, ids, json, reading, text};
 
 const FEEDS: [&str; 3] =
     ["/collections/notes", "/collections/notes/changes", "/collections/notes/complete"];
@@ -182,14 +182,12 @@ async fn links_are_made_with_the_public_base() {
         ..Default::default()
     };
     let hub = crate::hub::hub_with(config).await;
-    let response = hub
-        .send(request(
-            Method::GET,
-            "/collections/notes/changes",
-            &[("host", "feeds.example.org")],
-            Body::empty(),
-        ))
-        .await;
+    let settings = [("public".to_owned(), "true".to_owned())].into();
+    let public =
+        feedsync_store::CollectionChange { settings: Some(settings), ..Default::default() };
+    hub.endpoint.change_collection(&crate::hub::notes(), public).await.unwrap();
+    let changes = "/collections/notes/changes";
+    let response = hub.call(Method::GET, changes, &[("host", "feeds.example.org")]).await;
     let base = "https://feeds.example.org/anna/collections/notes";
     assert_eq!(crate::hub::link(&response, "self").unwrap(), format!("{base}/changes"));
     let reading = reading(&bytes(response).await);

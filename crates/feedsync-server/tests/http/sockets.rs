@@ -74,6 +74,24 @@ async fn a_hub_listens_on_loopback_only_and_tells_where() {
         assert!(matches!(refused, ServeError::NotLoopback(_)), "{wide}");
         assert!(refused.to_string().contains("loopback"), "{refused}");
     }
+    for (setting, config) in [
+        (
+            "public_base",
+            Config {
+                public_base: Some("https://feeds.example.org".parse().unwrap()),
+                ..Config::default()
+            },
+        ),
+        ("hosts", Config { hosts: vec!["box.lan".to_owned()], ..Config::default() }),
+        (
+            "trusted_proxies",
+            Config { trusted_proxies: vec!["127.0.0.1/32".parse().unwrap()], ..Config::default() },
+        ),
+    ] {
+        let config = Config { listen: vec!["127.0.0.1:0".parse().unwrap()], ..config };
+        let refused = serve(endpoint("hub"), config, std::future::pending()).await.unwrap_err();
+        assert!(refused.to_string().starts_with(&format!("{setting} says")), "{refused}");
+    }
     let running = run(limits()).await;
     let address = running.serving.address();
     assert_ne!(address.port(), 0);

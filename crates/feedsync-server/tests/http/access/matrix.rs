@@ -1,4 +1,4 @@
-//! The matrix: what every route and method answers every caller, for each kind of collection (H5, H29).
+//! The matrix: what every route and method answers every caller, for each kind of collection (AH5, AH29).
 //!
 //! It is made from the route table. A new route is covered by its right; a right, a segment of a path
 //! or a route that decides for itself that this file does not know of fails the test.
@@ -178,6 +178,7 @@ async fn verdict(response: Response<Body>, target: &str) -> Verdict {
         403 if told.contains("who signed in may not do this here") => Verdict::Forbidden,
         404 if told.contains(&format!("there is no collection {target}")) => Verdict::Hidden,
         404 if told.contains("there is no blob") => Verdict::Hidden,
+        500.. => panic!("a fault is no verdict: {status}"),
         _ => Verdict::Allowed,
     }
 }

@@ -47,6 +47,79 @@ async fn without_a_user_loopback_is_open_and_with_the_first_it_closes() {
 }
 
 #[tokio::test]
+async fn without_a_user_whom_a_proxy_asks_for_is_a_stranger() {
+    let open = hub::hub().await;
+    let settings = [("public".to_owned(), "true".to_owned())].into();
+    let public = CollectionChange { settings: Some(settings), ..Default::default() };
+    hub::create(&open.endpoint, "open", Format::Atom).await;
+    open.endpoint.change_collection(&collection("open"), public).await.unwrap();
+    for header in ["x-forwarded-for", "x-real-ip", "forwarded", "via"] {
+        let proxied = [(header, "192.0.2.1")];
+        let status = async |method, path: &str| open.call(method, path, &proxied).await.status();
+        assert_eq!(status(Method::GET, CHANGES).await, StatusCode::UNAUTHORIZED, "{header}");
+        let removed = status(Method::DELETE, "/collections/notes").await;
+        assert_eq!(removed, StatusCode::UNAUTHORIZED, "{header}");
+        assert_eq!(status(Method::GET, "/collections/open/changes").await, StatusCode::OK);
+        assert_eq!(status(Method::GET, "/healthz").await, StatusCode::OK);
+    }
+    assert_eq!(open.get(CHANGES).await.status(), StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_hub_that_is_seen_from_elsewhere_is_not_open_again_without_a_user() {
+    let away = [
+        Config {
+            public_base: Some("https://feeds.example.org".parse().unwrap()),
+            ..Config::default()
+        },
+        Config { hosts: vec!["box.lan".to_owned()], ..Config::default() },
+        Config { trusted_proxies: vec!["10.0.0.1/32".parse().unwrap()], ..Config::default() },
+    ];
+    for config in away {
+        let hub = hub::hub_with(config).await;
+        assert_eq!(hub.get(CHANGES).await.status(), StatusCode::UNAUTHORIZED);
+    }
+    let base = Some("http://localhost:4287".parse().unwrap());
+    let here = hub::hub_with(Config { public_base: base, ..Config::default() }).await;
+    assert_eq!(here.get(CHANGES).await.status(), StatusCode::OK);
+}
+
+#[tokio::test]
+async fn over_https_a_session_signs_in_by_the_cookie_that_no_other_host_can_set() {
+    let mut world = World::in_memory().await;
+    let base = Some("https://localhost:4287".parse().unwrap());
+    let config = Config { public_base: base, ..Config::default() };
+    let session = world.token("rita", TokenKind::Session, Scope::default()).await;
+    let status = async |world: &World, name: &str| {
+        let cookie = format!("{name}={session}");
+        world.ask(Method::GET, CHANGES, &[("cookie", &*cookie)]).await.status().as_u16()
+    };
+    assert_eq!(status(&world, "feedsync-session").await, 200);
+    assert_eq!(status(&world, "__Host-feedsync-session").await, 401);
+    world.router = router(world.endpoint.clone(), config);
+    assert_eq!(status(&world, "__Host-feedsync-session").await, 200);
+    assert_eq!(status(&world, "feedsync-session").await, 401);
+}
+
+/// The cookie of a session that has ended is no guess: it neither takes nor uses up attempts.
+#[tokio::test]
+async fn an_ended_session_reads_what_is_public_and_its_person_signs_in_again() {
+    let world = World::in_memory().await;
+    world.password("rita", "correct horse").await;
+    let session = world.token("rita", TokenKind::Session, Scope::default()).await;
+    let digest = Digest::of(session.as_bytes());
+    world.endpoint.revoke_token(&user("rita"), digest).await.unwrap();
+    let cookie = format!("feedsync-session={session}");
+    for time in 0..30 {
+        let read = world.ask(Method::GET, "/collections/open", &[("cookie", &*cookie)]).await;
+        assert_eq!(read.status(), StatusCode::OK, "{time}");
+    }
+    let visitor = crate::visitor::Visitor::new(&world.router);
+    let signed_in = visitor.sign_in("rita", "correct horse", "/").await;
+    assert_eq!(signed_in.status(), StatusCode::SEE_OTHER);
+}
+
+#[tokio::test]
 async fn an_unknown_scheme_is_asked_for_basic_and_then_it_signs_in() {
     let world = World::in_memory().await;
     world.password("rita", "correct horse").await;
@@ -309,7 +382,7 @@ async fn a_token_for_reading_reads_only() {
     assert_eq!(post(&world, &[("authorization", &*token)], "b").await, StatusCode::FORBIDDEN);
 }
 
-/// H31: what everybody reads alike is for any cache, the rest for that of one person.
+/// AH31: what everybody reads alike is for any cache, the rest for that of one person.
 #[tokio::test]
 async fn what_is_public_is_for_any_cache_and_the_rest_for_one_persons() {
     let world = World::in_memory().await;
@@ -332,7 +405,7 @@ async fn what_is_public_is_for_any_cache_and_the_rest_for_one_persons() {
             let vary = format!("{vary:?}");
             assert!(vary.contains("Accept-Encoding"), "{path}: {vary}");
             assert_eq!(vary.contains("Authorization, Cookie"), depends, "{path}: {vary}");
-            // A 304 says the same (H6).
+            // A 304 says the same (AH6).
             let held = text(&answer, "etag").to_owned();
             let headers = [("authorization", &*owner), ("if-none-match", &*held)];
             let answer = world.ask(Method::GET, &path, &headers).await;
