@@ -52,7 +52,7 @@ impl Address {
         }
         password::complete(&mut config)?;
         let says_mode = url.contains("sslmode");
-        if !says_mode && config.get_hosts().iter().all(is_here) {
+        if !says_mode && is_here(&config) {
             config.ssl_mode(SslMode::Disable);
         }
         if config.get_connect_timeout().is_none() {
@@ -96,15 +96,18 @@ fn tls(mode: SslMode) -> Result<MakeRustlsConnect, StoreError> {
     Ok(MakeRustlsConnect::new(config))
 }
 
-/// A Unix socket, or the loopback.
-fn is_here(host: &Host) -> bool {
-    match host {
+/// Whether all servers are at Unix sockets or on the loopback. What is dialled where there is one is the
+/// numeric address, whatever the host is called.
+fn is_here(config: &Config) -> bool {
+    let is_here = |host: &Host| match host {
         Host::Tcp(name) => {
             name == "localhost" || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
         }
         #[cfg(unix)]
         Host::Unix(_) => true,
-    }
+    };
+    config.get_hosts().iter().all(is_here)
+        && config.get_hostaddrs().iter().all(|address| address.is_loopback())
 }
 
 fn shown(config: &Config) -> String {
@@ -156,5 +159,10 @@ mod tests {
         assert_eq!(mode("postgres://localhost/hub"), SslMode::Disable);
         assert_eq!(mode("postgres://127.0.0.1/hub?sslmode=require"), SslMode::Require);
         assert_eq!(mode("host=/run/postgresql"), SslMode::Disable);
+        assert_eq!(mode("host=localhost hostaddr=127.0.0.1"), SslMode::Disable);
+        assert_eq!(mode("host=localhost hostaddr=192.0.2.1"), SslMode::Prefer);
+        assert_eq!(mode("hostaddr=192.0.2.1"), SslMode::Prefer);
+        assert_eq!(mode("hostaddr=::1"), SslMode::Disable);
+        assert_eq!(mode("host=localhost,localhost hostaddr=127.0.0.1,192.0.2.1"), SslMode::Prefer);
     }
 }

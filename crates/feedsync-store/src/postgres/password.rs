@@ -1,6 +1,7 @@
 //! The password of an address that has none: where libpq's programs find it too. `PGPASSWORD`, else the
 //! line of the password file that fits (`PGPASSFILE`, else `~/.pgpass`):
-//! `host:port:database:user:password`, `*` for whatever it is. A file that others can read is not used.
+//! `host:port:database:user:password`, `*` for whatever it is. A file that others can read is refused; what is
+//! no regular file (`/dev/null`, a directory, a pipe) holds no password, as for libpq.
 
 use std::path::PathBuf;
 
@@ -38,6 +39,10 @@ fn file() -> Option<PathBuf> {
 /// The file, if it is there and for its owner only.
 fn read(path: &PathBuf) -> Result<Option<String>, StoreError> {
     use std::io::Read as _;
+    // Asked before it is opened: to open a pipe waits for somebody who writes.
+    if !path.is_file() {
+        return Ok(None);
+    }
     let Ok(file) = std::fs::File::open(path) else { return Ok(None) };
     #[cfg(unix)]
     {
@@ -155,5 +160,16 @@ mod tests {
         let refused = open(0o640).unwrap_err().to_string();
         assert!(refused.contains("passwords: ") && !refused.contains("geheim"), "{refused}");
         assert!(open(0o600).unwrap().is_some());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_no_file_holds_no_password() {
+        let directory = tempfile::tempdir().unwrap();
+        assert_eq!(read(&directory.path().to_owned()).unwrap(), None);
+        assert_eq!(read(&PathBuf::from("/dev/null")).unwrap(), None);
+        let pipe = directory.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        assert_eq!(read(&pipe).unwrap(), None);
     }
 }

@@ -7,6 +7,7 @@ use deadpool_postgres::{
     Client, Hook, HookError, Manager, ManagerConfig, Pool, PoolError, RecyclingMethod, Runtime,
     Transaction,
 };
+use tokio_postgres::error::{DbError, Severity};
 use tokio_postgres::{Error, IsolationLevel};
 
 use super::address::Address;
@@ -75,7 +76,8 @@ pub(super) async fn transaction(client: &mut Client) -> Result<Transaction<'_>, 
 /// Commits. That a server refused to is known; what became of a commit that nobody answered is not.
 pub(super) async fn commit(transaction: Transaction<'_>) -> Result<(), StoreError> {
     transaction.commit().await.map_err(|error| {
-        let refused = error.as_db_error().is_some_and(|error| error.severity() == "ERROR");
+        let severity = error.as_db_error().and_then(DbError::parsed_severity);
+        let refused = severity == Some(Severity::Error);
         if refused { error.into() } else { StoreError::Unknown(described(&error)) }
     })
 }
