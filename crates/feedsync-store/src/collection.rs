@@ -48,6 +48,17 @@ impl Collection {
         Until { epoch: self.epoch, number }
     }
 
+    /// Whether those who follow it have something to look at that was not so before. What was shown to others
+    /// is no news to them.
+    pub(crate) fn is_news_since(&self, before: &Self) -> bool {
+        self.unsent() != before.unsent()
+    }
+
+    /// As if it had never been shown to others.
+    pub(crate) fn unsent(&self) -> Self {
+        Self { sent: Number::ZERO, ..self.clone() }
+    }
+
     /// A new collection, with a feed id of its own.
     pub(crate) fn created(new: NewCollection, epoch: Epoch, environment: &dyn Environment) -> Self {
         let now = environment.now();
@@ -124,6 +135,21 @@ pub enum Alteration {
     Change(CollectionChange),
     /// It is removed with its items, conflicts, discarded items, purged vectors and remotes.
     Drop,
+}
+
+impl Alteration {
+    /// Whether those who follow the collection have something to look at.
+    pub(crate) fn is_news_of(&self, collection: &Collection) -> bool {
+        match self {
+            Self::Keep => false,
+            Self::Change(change) => {
+                let mut after = collection.clone();
+                after.change(change.clone());
+                after.is_news_since(collection)
+            }
+            Self::Drop => true,
+        }
+    }
 }
 
 /// What was decided of a collection, and what is recorded with it.

@@ -67,6 +67,15 @@ pub enum StoreError {
         /// What is wrong with it.
         reason: &'static str,
     },
+    /// A store is being moved into this one, or was when that broke off.
+    #[error(
+        "{path} is unfinished: feedsync migrate is filling it, or broke off. Wait for it, or throw this \
+         store away and migrate again"
+    )]
+    Unfinished {
+        /// The directory or database.
+        path: PathBuf,
+    },
     /// A store was not moved into another one.
     #[error("the store is not moved: {0}")]
     Transfer(&'static str),

@@ -9,10 +9,10 @@ use crate::contract::Store;
 use crate::error::StoreError;
 use crate::identity::{Identity, Issued};
 use crate::name::CollectionName;
-use crate::order::Number;
+use crate::order::{Moment, Number};
 use crate::people::{ActSelection, Grant, GrantsOf, Recorded, Token, User};
-use crate::remote::Remote;
-use crate::stored::{Discarded, PageLimit, StoredItem};
+use crate::remote::{Remote, RemoteId};
+use crate::stored::{Discarded, DiscardedId, PageLimit, StoredItem};
 
 /// So much is moved at once.
 const AT_ONCE: usize = 200;
@@ -20,6 +20,9 @@ const AT_ONCE: usize = 200;
 /// What a store can show and take in beyond its contract, so that it can be moved.
 #[async_trait]
 pub trait Transfer: Store {
+    /// Up to where it has given out what it never gives out twice.
+    async fn marks(&self) -> Result<Marks, StoreError>;
+
     /// The ledger, ascending by item, after an item; so many items at most.
     async fn ledger(
         &self,
@@ -38,15 +41,33 @@ pub trait Transfer: Store {
     /// The blobs that are here, ascending, after one.
     async fn blobs(&self, after: Option<Digest>, limit: usize) -> Result<Vec<Digest>, StoreError>;
 
-    /// Takes in a part of another store as it is. Only a store that nobody uses yet may be asked.
+    /// Takes in a part of another store as it is. Only a store that nobody uses yet may be asked. From
+    /// [`Part::Begin`] to [`Part::End`] nobody else can open it, and whoever is killed between them leaves
+    /// it so: [`StoreError::Unfinished`].
     async fn load(&self, part: Part) -> Result<(), StoreError>;
+}
+
+/// Up to where a store has given out what it never gives out twice, also where nothing is left of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Marks {
+    /// The next remote's: items tell by it where they came from, and how far they went.
+    pub next_remote: RemoteId,
+    /// The next place in a recoverable list.
+    pub next_discarded: DiscardedId,
+    /// When the latest epoch of any collection, dropped or not, began.
+    pub last_epoch: Option<Moment>,
 }
 
 /// A part of a store that is moved.
 #[derive(Debug, Clone)]
 pub enum Part {
-    /// Incarnations of before, oldest first: own, retired.
-    Retired(Vec<By>),
+    /// The first part.
+    Begin {
+        /// Incarnations of before, oldest first: own, retired.
+        retired: Vec<By>,
+        /// What comes after is given out from here on.
+        marks: Marks,
+    },
     /// Rows of the ledger.
     Ledger(Vec<(ItemId, Vec<Issued>)>),
     /// A collection without what it holds, in a new epoch, later than its own.
@@ -61,6 +82,8 @@ pub enum Part {
     Remotes(Vec<Remote>),
     /// The record, oldest first, under new places.
     Acts(Vec<Recorded>),
+    /// The last part: the store is whole.
+    End,
 }
 
 /// What has been moved.
@@ -93,8 +116,8 @@ pub struct Moved {
 /// with their state, blobs, users, roles, tokens and the record. `progress` is told after each part.
 ///
 /// What is moved goes on as a new incarnation in new epochs, as a restored backup does. If this ends
-/// with an error the new store is to be thrown away; what was written to the old one meanwhile is such
-/// an error. The old one must not be used any more afterwards.
+/// with an error, or not at all, the new store is to be thrown away, and cannot be opened; what was written to
+/// the old one meanwhile is such an error. The old one must not be used any more afterwards.
 pub async fn transfer(
     from: &dyn Transfer,
     to: &dyn Transfer,
@@ -108,8 +131,8 @@ pub async fn transfer(
     if to.identity().await?.name != identity.name {
         return Err(StoreError::Transfer("the store to move into has another endpoint's name"));
     }
-    let incarnations = identity.retired.iter().chain([&identity.by]);
-    to.load(Part::Retired(incarnations.cloned().collect())).await?;
+    let retired = identity.retired.iter().chain([&identity.by]).cloned().collect();
+    to.load(Part::Begin { retired, marks: before.marks }).await?;
     let mut run = Run { from, to, moved: Moved::default(), progress };
     run.ledger().await?;
     for collection in &before.collections {
@@ -124,6 +147,7 @@ pub async fn transfer(
             "somebody wrote to it meanwhile; throw the new store away, stop the hub, and try again",
         ));
     }
+    to.load(Part::End).await?;
     Ok(run.moved)
 }
 
@@ -131,6 +155,7 @@ pub async fn transfer(
 #[derive(PartialEq, Eq)]
 struct State {
     identity: Identity,
+    marks: Marks,
     collections: Vec<Collection>,
     remotes: Vec<Remote>,
     users: Vec<User>,
@@ -148,10 +173,10 @@ async fn state(store: &dyn Transfer) -> Result<State, StoreError> {
     }
     // Sent marks come and go with every reader, and are no change; they are moved as they are seen first.
     let collections = store.collections().await?;
-    let unsent = |collection| Collection { sent: Number::ZERO, ..collection };
     Ok(State {
         identity: store.identity().await?,
-        collections: collections.into_iter().map(unsent).collect(),
+        marks: store.marks().await?,
+        collections: collections.iter().map(Collection::unsent).collect(),
         remotes: store.remotes(None).await?,
         users,
         tokens,

@@ -1,6 +1,9 @@
 //! A store is moved into another one of any kind, and nothing is lost on the way.
 
 use std::any::Any;
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 
 use feedsync::By;
@@ -9,10 +12,10 @@ use feedsync_store::conformance::samples::{
 };
 use feedsync_store::conformance::{TestEnvironment, wait};
 use feedsync_store::{
-    Act, ActSelection, Collection, Digest, EndpointName, Environment as _, Grant, GrantsOf,
-    MemoryStore, Moment, Moved, NewRemote, Number, Origin, Part, PostgresStore, Put, Remote,
-    RemoteState, Role, Scope, SqliteStore, StoreError, Token, TokenKind, Transfer, User, UserName,
-    Write, transfer,
+    Act, ActSelection, Collection, Digest, DiscardedId, EndpointName, Environment as _, Grant,
+    GrantsOf, MemoryStore, Moment, Moved, NewRemote, Number, Origin, PostgresStore, Put, Remote,
+    RemoteState, Role, Scope, SqliteStore, Store as _, StoreError, Token, TokenKind, Transfer,
+    User, UserName, Write, transfer,
 };
 use feedsync_test::postgres::Cluster;
 
@@ -51,7 +54,9 @@ fn fill(store: &dyn Transfer) {
     let new = NewRemote { collection: notes.clone(), name: Some("a".to_owned()), url };
     let gone = wait(store.add_remote(NewRemote { url: "http://gone".to_owned(), ..new.clone() }));
     wait(store.remove_remote(gone.unwrap().id)).unwrap();
-    let remote = wait(store.add_remote(new)).unwrap();
+    let remote = wait(store.add_remote(new.clone())).unwrap();
+    let late = wait(store.add_remote(NewRemote { url: "http://late".to_owned(), ..new })).unwrap();
+    wait(store.remove_remote(late.id)).unwrap();
     let state = RemoteState {
         until: Some("u".to_owned()),
         pushed: Number::new(3),
@@ -97,6 +102,11 @@ fn fill(store: &dyn Transfer) {
         Write::Record(act.clone()),
     ];
     write(store, &notes, &keys, writes).unwrap();
+    let discard = Write::Discard { ids: vec![id("item004")], reason: "gone".to_owned() };
+    write(store, &notes, &["item004"], vec![discard]).unwrap();
+    write(store, &notes, &[], vec![Write::Recovered(DiscardedId(3))]).unwrap();
+    create(store, "dropped");
+    wait(store.drop_collection(&named("dropped"))).unwrap();
     wait(store.mark_sent(&notes, Number::new(400))).unwrap();
     wait(store.add_user(user("anna"))).unwrap();
     wait(store.add_user(User { administrator: false, password: None, ..user("berta") })).unwrap();
@@ -166,7 +176,7 @@ fn a_store_is_moved_between_all_kinds_and_loses_nothing() {
         let moved = wait(transfer(&*store, &*next, &|moved| told.lock().unwrap().push(*moved)));
         let expected_counts = Moved {
             collections: 2,
-            items: 449,
+            items: 448,
             purged: 1,
             discarded: 2,
             signed: 2,
@@ -192,17 +202,73 @@ fn a_store_is_moved_between_all_kinds_and_loses_nothing() {
         assert!(epoch(&*next) > epoch(&*store), "a new epoch");
         (store, kept) = (next, next_kept);
     }
-    // What comes next takes numbers and ids that were never given out.
+    // What comes next takes numbers and ids that were never given out, also where nothing is left of them.
     let notes = named("notes");
     let last = wait(store.collection(&notes)).unwrap().unwrap().last;
     let discard = Write::Discard { ids: vec![id("new")], reason: "gone".to_owned() };
     let writes = vec![put(item("new", "A", 1)), discard];
     let after = write(&*store, &notes, &["new"], writes).unwrap();
     assert_eq!(after.last.get(), last.get() + 2);
-    assert_eq!(wait(store.discarded(&notes)).unwrap().last().unwrap().id.0, 3);
+    assert_eq!(wait(store.discarded(&notes)).unwrap().last().unwrap().id.0, 4);
     let new = NewRemote { collection: notes, name: None, url: "http://new".to_owned() };
-    assert_eq!(wait(store.add_remote(new)).unwrap().id.0, 3);
+    assert_eq!(wait(store.add_remote(new)).unwrap().id.0, 4);
     drop(kept);
+}
+
+/// Moves a store and stops in the middle, to be killed there.
+#[test]
+#[ignore = "run as a child process by the other tests"]
+fn mover() {
+    let (from, _kept) = memory(1);
+    fill(&*from);
+    let place = std::env::var(PLACE).expect("set by the parent");
+    let to: Arc<dyn Transfer> = if place.starts_with("host=") {
+        Arc::new(wait(PostgresStore::init(&place, &tester(), environment(2))).unwrap())
+    } else {
+        Arc::new(SqliteStore::init(Path::new(&place), &tester(), environment(2)).unwrap())
+    };
+    let stop = |moved: &Moved| {
+        if moved.items > 0 {
+            println!("\nhalf");
+            loop {
+                std::thread::park();
+            }
+        }
+    };
+    wait(transfer(&*from, &*to, &stop)).unwrap();
+}
+
+/// Names the place to move to.
+const PLACE: &str = "FEEDSYNC_MOVE_TO";
+
+/// Kills a process that moves a store to a place.
+fn move_half(place: &str) {
+    let mut mover = Command::new(std::env::current_exe().unwrap())
+        .args(["mover", "--exact", "--ignored", "--nocapture"])
+        .env(PLACE, place)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let said = BufReader::new(mover.stdout.take().unwrap());
+    assert!(said.lines().any(|line| line.unwrap() == "half"), "it was in the middle");
+    mover.kill().unwrap();
+    mover.wait().unwrap();
+}
+
+/// What a killed move leaves looks like a store, and would be served as if it were all there is.
+#[test]
+fn a_store_that_was_moved_by_half_is_not_opened() {
+    let directory = tempfile::tempdir().unwrap();
+    move_half(directory.path().to_str().unwrap());
+    let url = Cluster::shared().database();
+    move_half(&url);
+    for _ in 0..2 {
+        let opened = SqliteStore::open(directory.path(), environment(3)).err().unwrap();
+        assert!(matches!(opened, StoreError::Unfinished { .. }), "{opened}");
+        let opened = wait(PostgresStore::open(&url, environment(3))).unwrap_err();
+        assert!(matches!(opened, StoreError::Unfinished { .. }), "{opened}");
+        assert!(opened.to_string().contains("migrate again"), "{opened}");
+    }
 }
 
 #[test]
@@ -231,10 +297,12 @@ fn epochs_of_a_moved_store_are_later_whatever_the_clock_says() {
         let late = environment(1);
         late.set(Moment::from_micros(late.now().micros() + 1_000_000_000));
         let from = MemoryStore::new(&tester(), late);
-        let epoch = create(&from, "notes").epoch;
+        create(&from, "notes");
+        let epoch = create(&from, "books").epoch;
+        wait(from.drop_collection(&named("books"))).unwrap();
         let (to, _kept) = kind(2);
-        let collection = wait(feedsync_store::Store::collections(&from)).unwrap().remove(0);
-        wait(to.load(Part::Collection(collection))).unwrap();
+        wait(transfer(&from, &*to, &|_| ())).unwrap();
         assert!(wait(to.collections()).unwrap()[0].epoch > epoch);
+        assert!(create(&*to, "books").epoch > epoch, "also than those of what was dropped");
     }
 }

@@ -1,4 +1,4 @@
-//! Collections, remotes, blobs and notices.
+//! Collections, remotes and blobs.
 
 use std::time::Duration;
 
@@ -363,17 +363,4 @@ pub fn blobs_that_items_name_and_that_are_not_here_are_listed(constructor: Const
     assert_eq!(wait(store.lost_blobs(&other, first, 9)).unwrap(), [elsewhere]);
     write(store, &notes, &["b"], vec![put(item("b", "A", 2))]).unwrap();
     assert_eq!(lost(first, 9), [first, third]);
-}
-
-/// Whoever follows a collection hears of its changes, and can wait for the next.
-pub fn changes_are_noticed(constructor: Constructor) {
-    let (fixture, _) = open(constructor);
-    let store = &*fixture.store;
-    let notes = create(store, "notes").name;
-    let mut notices = store.subscribe(&notes);
-    for name in ["a", "b"] {
-        store_each(store, &notes, &[name]);
-        let heard = async { tokio::time::timeout(Duration::from_secs(5), notices.next()).await };
-        assert_eq!(wait(heard), Ok(true));
-    }
 }

@@ -16,6 +16,7 @@ pub mod collections;
 pub mod items;
 pub mod memory_of_the_gone;
 pub mod model;
+pub mod noticing;
 pub mod people;
 pub mod samples;
 pub mod surroundings;
@@ -66,7 +67,10 @@ macro_rules! store_tests {
                 blobs_are_kept_while_somebody_names_them
                 a_blob_asked_for_or_put_again_is_young_again
                 blobs_that_items_name_and_that_are_not_here_are_listed
+            ]
+            noticing: [
                 changes_are_noticed
+                what_followers_do_not_see_is_not_noticed
             ]
             items: [
                 an_item_comes_back_as_it_went_in

@@ -87,7 +87,7 @@ pub fn a_decision_that_panics_changes_nothing(constructor: Constructor) {
     assert_eq!(ids(&all(&*store, &notes)), ["a", "b"]);
 }
 
-/// [`StoreExt::decide`] hands on what the decision found out.
+/// [`StoreExt::decide`](crate::StoreExt::decide) hands on what the decision found out.
 pub fn a_value_comes_out_of_a_decision(constructor: Constructor) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;

@@ -148,6 +148,7 @@ impl Store for MemoryStore {
         let mut state = self.state();
         let before = state.shelf(name)?.collection.clone();
         let Altered { alteration, act } = decide(&before);
+        let is_news = alteration.is_news_of(&before);
         let after = match alteration {
             Alteration::Keep => before,
             Alteration::Change(change) => state.change(name, change)?,
@@ -161,7 +162,9 @@ impl Store for MemoryStore {
         if let Some(act) = act {
             state.people.record(self.environment.now(), act);
         }
-        self.bell.ring(name);
+        if is_news {
+            self.bell.ring(name);
+        }
         Ok(after)
     }
 
@@ -265,10 +268,13 @@ impl Store for MemoryStore {
         if writes.is_empty() {
             return Ok(snapshot.collection);
         }
+        let before = snapshot.collection.clone();
         let plan = plan(snapshot, state.next_discarded, writes)?;
         let after = plan.collection.clone();
         state.carry_out(plan)?;
-        self.bell.ring(collection);
+        if after.is_news_since(&before) {
+            self.bell.ring(collection);
+        }
         Ok(after)
     }
 

@@ -13,12 +13,19 @@ use crate::collection::Collection;
 use crate::error::StoreError;
 use crate::identity::Issued;
 use crate::name::CollectionName;
-use crate::remote::RemoteId;
-use crate::stored::DiscardedId;
-use crate::transfer::{Part, Transfer};
+use crate::transfer::{Marks, Part, Transfer};
 
 #[async_trait]
 impl Transfer for MemoryStore {
+    async fn marks(&self) -> Result<Marks, StoreError> {
+        let state = self.state();
+        Ok(Marks {
+            next_remote: state.next_remote,
+            next_discarded: state.next_discarded,
+            last_epoch: state.last_epoch,
+        })
+    }
+
     async fn ledger(
         &self,
         after: Option<&ItemId>,
@@ -46,10 +53,16 @@ impl Transfer for MemoryStore {
     async fn load(&self, part: Part) -> Result<(), StoreError> {
         let mut state = self.state();
         match part {
-            Part::Retired(by) => drop(state.identity.retired.splice(..0, by)),
+            // What is unfinished ends with the process.
+            Part::Begin { retired, marks } => {
+                state.identity.retired.splice(..0, retired);
+                state.next_remote = state.next_remote.max(marks.next_remote);
+                state.next_discarded = state.next_discarded.max(marks.next_discarded);
+                state.last_epoch = state.last_epoch.max(marks.last_epoch);
+            }
+            Part::End => {}
             Part::Ledger(rows) => state.ledger.extend(rows),
             Part::Collection(collection) => {
-                state.last_epoch = state.last_epoch.max(Some(collection.epoch.began()));
                 let epoch = state.begin_epoch(&*self.environment);
                 let collection = Collection { epoch, ..collection };
                 let shelf = Shelf {
@@ -71,17 +84,12 @@ impl Transfer for MemoryStore {
             Part::Purged(name, rows) => state.shelf_mut(&name)?.purged.extend(rows),
             Part::Discarded(list) => {
                 for discarded in list {
-                    let next = DiscardedId(discarded.id.0 + 1);
-                    state.next_discarded = state.next_discarded.max(next);
                     let shelf = state.shelf_mut(&discarded.collection)?;
                     shelf.discarded.insert(discarded.id, discarded);
                 }
             }
             Part::Remotes(remotes) => {
-                for remote in remotes {
-                    state.next_remote = state.next_remote.max(RemoteId(remote.id.0 + 1));
-                    state.remotes.insert(remote.id, remote);
-                }
+                state.remotes.extend(remotes.into_iter().map(|remote| (remote.id, remote)));
             }
             Part::Acts(acts) => {
                 for recorded in acts {

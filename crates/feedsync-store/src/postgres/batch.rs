@@ -58,8 +58,8 @@ const PURGED: &str = "SELECT id, vector FROM purged
 /// Carries tasks out, commits, and answers.
 pub(super) async fn carry_out(node: Arc<Node>, name: CollectionName, mut tasks: Vec<Task>) {
     match commit(&node, &name, &mut tasks).await {
-        Ok((outcomes, changed)) => {
-            if changed {
+        Ok((outcomes, is_news)) => {
+            if is_news {
                 node.changed(&name);
             }
             for (task, outcome) in tasks.into_iter().zip(outcomes) {
@@ -81,7 +81,7 @@ pub(super) async fn carry_out(node: Arc<Node>, name: CollectionName, mut tasks: 
     }
 }
 
-/// What each task comes to, and whether anything was written.
+/// What each task comes to, and whether those who follow the collection see any of it.
 type Outcomes = (Vec<Result<Collection, StoreError>>, bool);
 
 async fn commit(
@@ -101,6 +101,7 @@ async fn commit(
                 Ok(()) => continue,
                 Err(error) => error,
             },
+            Stopped::Renamed => continue,
             Stopped::Failed(error) => error,
         };
         if attempt == ATTEMPTS || !is_passing(&error) {
@@ -117,6 +118,8 @@ async fn commit(
 pub(super) enum Stopped {
     /// The database is not where it was: a server took over from another, or was put back.
     Moved,
+    /// Another collection took the name while the one that had it was waited for.
+    Renamed,
     Failed(StoreError),
 }
 
@@ -151,7 +154,7 @@ async fn attempt_once(
     }
     write::write(&transaction, &changes).await?;
     pool::commit(transaction).await?;
-    Ok((outcomes, true))
+    Ok((outcomes, changes.is_news))
 }
 
 fn keys_of(work: &Work) -> &[ItemId] {
@@ -190,6 +193,7 @@ async fn load(
         item_locks.clear();
     }
     let mut pipeline = Pipeline::default();
+    pipeline.add(schema::SHARE_FOUNDING, vec![&schema::FOUNDING]);
     pipeline.add(collections::LOCK, vec![&name]);
     pipeline.add(lock_all, vec![&ALL_ITEMS]);
     pipeline.add(LOCK_ITEMS, vec![&item_locks]);
@@ -198,7 +202,7 @@ async fn load(
     pipeline.add(read::BY_IDS, vec![&name, &ids]);
     pipeline.add(PURGED, vec![&name, &ids]);
     pipeline.add(read::ISSUED, vec![&ids]);
-    let [_, _, _, collection, endpoint, items, purged, issued] =
+    let [_, locked, _, _, collection, endpoint, items, purged, issued] =
         pipeline.run_all(transaction).await?;
 
     let endpoint = endpoint
@@ -211,6 +215,9 @@ async fn load(
     schema::check(&node.address, get(endpoint, 5)?)?;
     let Some(row) = collection.first() else { return Ok(None) };
     let shelf = collections::shelf(row)?;
+    if !collections::is_of(locked.first(), &shelf)? {
+        return Err(Stopped::Renamed);
+    }
     let mut entries: BTreeMap<ItemId, Entry> =
         keys.iter().map(|key| ((*key).clone(), Entry::default())).collect();
     for stored in rows::stored(transaction, shelf.id, &items).await? {

@@ -1,8 +1,9 @@
 //! Rows of blobs, and who names them.
 
-use deadpool_postgres::Client;
+use deadpool_postgres::{Client, Transaction};
 use feedsync::ItemId;
 
+use super::rounds::ROUND;
 use super::rows::{digest, get, micros, parsed};
 use crate::blob::Digest;
 use crate::error::StoreError;
@@ -10,7 +11,7 @@ use crate::name::CollectionName;
 use crate::order::Moment;
 
 pub(super) async fn put(
-    client: &Client,
+    client: &Transaction<'_>,
     digest: Digest,
     bytes: &[u8],
     now: Moment,
@@ -67,25 +68,25 @@ pub(super) async fn lost(
     rows.iter().map(|row| digest(row, 0)).collect()
 }
 
-/// Those that are here and were stored before a moment are as if stored now.
-pub(super) async fn refresh(
+/// Those that are here and were stored before a moment.
+pub(super) async fn stored_before(
     client: &Client,
     digests: &[Digest],
-    stored_before: Moment,
-    now: Moment,
-) -> Result<(), StoreError> {
+    moment: Moment,
+) -> Result<Vec<Digest>, StoreError> {
     let sql = "SELECT digest FROM blobs WHERE digest = ANY($1) AND stored < $2";
     let statement = client.prepare_cached(sql).await?;
-    let rows = client.query(&statement, &[&bytes(digests), &micros(stored_before)]).await?;
-    let stale: Vec<Digest> = rows.iter().map(|row| digest(row, 0)).collect::<Result<_, _>>()?;
-    if !stale.is_empty() {
-        touch(client, &stale, now).await?;
-    }
-    Ok(())
+    let rows = client.query(&statement, &[&bytes(digests), &micros(moment)]).await?;
+    rows.iter().map(|row| digest(row, 0)).collect()
 }
 
-/// Locked in their order, so that no two who ask for the same ones wait for each other.
-async fn touch(client: &Client, digests: &[Digest], now: Moment) -> Result<u64, StoreError> {
+/// Those that are here are as if stored now; how many. They are locked in their order, so that no two who ask
+/// for the same ones wait for each other.
+pub(super) async fn touch(
+    client: &Transaction<'_>,
+    digests: &[Digest],
+    now: Moment,
+) -> Result<u64, StoreError> {
     let sql = "UPDATE blobs SET stored = $2 FROM (
                  SELECT digest FROM blobs WHERE digest = ANY($1) ORDER BY digest FOR UPDATE
                ) locked WHERE blobs.digest = locked.digest";
@@ -110,11 +111,23 @@ pub(super) async fn named_by(
     rows.iter().map(|row| Ok((parsed(row, 0)?, parsed(row, 1)?))).collect()
 }
 
-/// A blob that is put again meanwhile is looked at again, and stays.
-pub(super) async fn sweep(client: &Client, stored_before: Moment) -> Result<u64, StoreError> {
+/// One round: how many went, and the digest after which the next round begins, if there is one. A blob that is
+/// put again meanwhile is looked at again, and stays.
+pub(super) async fn sweep(
+    transaction: &Transaction<'_>,
+    stored_before: Moment,
+    after: &[u8],
+) -> Result<(u64, Option<Vec<u8>>), StoreError> {
+    let sql = "SELECT digest FROM blobs WHERE digest > $1 ORDER BY digest LIMIT $2";
+    let statement = transaction.prepare_cached(sql).await?;
+    let rows = transaction.query(&statement, &[&after, &ROUND]).await?;
+    let round: Vec<&[u8]> = rows.iter().map(|row| get(row, 0)).collect::<Result<_, _>>()?;
     let sql = "DELETE FROM blobs
-                WHERE stored < $1
+                WHERE digest = ANY($1) AND stored < $2
                   AND NOT EXISTS (SELECT 1 FROM item_blobs n WHERE n.digest = blobs.digest)
                   AND NOT EXISTS (SELECT 1 FROM discarded_blobs n WHERE n.digest = blobs.digest)";
-    Ok(client.execute(sql, &[&micros(stored_before)]).await?)
+    let statement = transaction.prepare_cached(sql).await?;
+    let swept = transaction.execute(&statement, &[&round, &micros(stored_before)]).await?;
+    let is_last = (round.len() as i64) < ROUND;
+    Ok((swept, round.last().filter(|_| !is_last).map(|digest| digest.to_vec())))
 }

@@ -72,8 +72,19 @@ pub(super) async fn lock(
     name: &CollectionName,
 ) -> Result<Shelf, StoreError> {
     let statement = transaction.prepare_cached(LOCK).await?;
-    transaction.query_opt(&statement, &[&name.as_str()]).await?;
-    require(transaction, name).await
+    loop {
+        let locked = transaction.query_opt(&statement, &[&name.as_str()]).await?;
+        let shelf = require(transaction, name).await?;
+        if is_of(locked.as_ref(), &shelf)? {
+            return Ok(shelf);
+        }
+    }
+}
+
+/// Whether the row that was locked is the collection's. A lock that waits while its row gives the name up locks
+/// nothing, although another row may have the name by then.
+pub(super) fn is_of(locked: Option<&Row>, shelf: &Shelf) -> Result<bool, StoreError> {
+    Ok(locked.map(|row| get::<i64>(row, 0)).transpose()? == Some(shelf.id))
 }
 
 pub(super) async fn all(client: &impl GenericClient) -> Result<Vec<Collection>, StoreError> {
@@ -269,6 +280,12 @@ pub(super) async fn place(client: &impl GenericClient) -> Result<String, StoreEr
 /// Where it was when it was last opened; `None`: no endpoint was founded.
 pub(super) async fn known_place(client: &impl GenericClient) -> Result<Option<String>, StoreError> {
     let row = client.query_opt("SELECT place FROM endpoint", &[]).await?;
+    row.map(|row| get(&row, 0)).transpose()
+}
+
+/// Whether all of a store that was moved into this one is here; `None`: no endpoint was founded.
+pub(super) async fn is_finished(client: &impl GenericClient) -> Result<Option<bool>, StoreError> {
+    let row = client.query_opt("SELECT NOT unfinished FROM endpoint", &[]).await?;
     row.map(|row| get(&row, 0)).transpose()
 }
 

@@ -53,6 +53,7 @@ mod pool;
 mod queue;
 mod read;
 mod remotes;
+mod rounds;
 mod rows;
 mod schema;
 mod store;
@@ -64,7 +65,8 @@ mod write;
 use std::fmt;
 use std::sync::Arc;
 
-use deadpool_postgres::{Client, Pool};
+use deadpool_postgres::{Client, Pool, Transaction};
+use futures_util::future::BoxFuture;
 
 use crate::bell::Bell;
 use crate::environment::{Environment, SystemEnvironment};
@@ -79,6 +81,21 @@ use watch::Announcements;
 pub struct PostgresStore {
     node: Arc<Node>,
     threads: Threads,
+}
+
+/// What is written in one transaction.
+trait WriteWork<T>:
+    for<'a> FnOnce(&'a Transaction<'a>, &'a Node) -> BoxFuture<'a, Result<T, StoreError>>
+    + Send
+    + 'static
+{
+}
+
+impl<T, F> WriteWork<T> for F where
+    F: for<'a> FnOnce(&'a Transaction<'a>, &'a Node) -> BoxFuture<'a, Result<T, StoreError>>
+        + Send
+        + 'static
+{
 }
 
 /// What the threads share.
@@ -155,6 +172,15 @@ impl PostgresStore {
     {
         self.threads.run(work(Arc::clone(&self.node))).await
     }
+
+    /// Runs a write in a transaction of its own, and commits it.
+    async fn write<T, F>(&self, work: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: WriteWork<T>,
+    {
+        self.run(|node| async move { node.write(work).await }).await
+    }
 }
 
 impl fmt::Debug for PostgresStore {
@@ -164,6 +190,14 @@ impl fmt::Debug for PostgresStore {
 }
 
 impl Node {
+    async fn write<T>(&self, work: impl WriteWork<T>) -> Result<T, StoreError> {
+        let mut client = self.connection().await?;
+        let transaction = schema::writing(&mut client, &self.address).await?;
+        let value = work(&transaction, self).await?;
+        pool::commit(transaction).await?;
+        Ok(value)
+    }
+
     async fn connection(&self) -> Result<Client, StoreError> {
         pool::connection(&self.pool).await
     }
@@ -198,10 +232,11 @@ impl Node {
             schema::migrate(&transaction, &self.address, schema::MIGRATIONS).await?;
             pool::commit(transaction).await?;
         }
-        if collections::known_place(&client).await?.is_none() {
-            return Err(self.wrong("there is no store here"));
+        match collections::is_finished(&client).await? {
+            Some(true) => self.settle(&mut client).await,
+            Some(false) => Err(StoreError::Unfinished { path: self.address.path() }),
+            None => Err(self.wrong("there is no store here")),
         }
-        self.settle(&mut client).await
     }
 
     /// Goes on as a new incarnation if the database is not where it was.

@@ -2,12 +2,13 @@
 
 use async_trait::async_trait;
 use deadpool_postgres::{GenericClient, Transaction};
+use futures_util::FutureExt as _;
 use tokio_postgres::Row;
 
 use super::acts;
 use super::pipeline::Parameter;
 use super::rows::{digest, get, maybe_moment, micros, optional, parsed, text};
-use super::{PostgresStore, collections, pool};
+use super::{PostgresStore, collections, pool, rounds};
 use crate::blob::Digest;
 use crate::columns::moment;
 use crate::error::StoreError;
@@ -46,61 +47,68 @@ impl People for PostgresStore {
     }
 
     async fn add_user(&self, user: User) -> Result<(), StoreError> {
-        self.run(|node| async move {
-            let client = node.connection().await?;
-            let added = client
-                .execute(
-                    "INSERT INTO users (name, password, administrator, disabled, created)
+        self.write(move |transaction, _| {
+            async move {
+                let added = transaction
+                    .execute(
+                        "INSERT INTO users (name, password, administrator, disabled, created)
                      VALUES ($1, $2, $3, $4, $5) ON CONFLICT (name) DO NOTHING",
-                    &[
-                        &user.name.as_str(),
-                        &user.password,
-                        &user.administrator,
-                        &user.disabled,
-                        &micros(user.created),
-                    ],
-                )
-                .await?;
-            if added == 0 { Err(StoreError::UserExists(user.name)) } else { Ok(()) }
+                        &[
+                            &user.name.as_str(),
+                            &user.password,
+                            &user.administrator,
+                            &user.disabled,
+                            &micros(user.created),
+                        ],
+                    )
+                    .await?;
+                if added == 0 {
+                    return Err(StoreError::UserExists(user.name));
+                }
+                Ok(())
+            }
+            .boxed()
         })
         .await
     }
 
     async fn change_user(&self, user: User) -> Result<(), StoreError> {
-        self.run(|node| async move {
-            let mut client = node.connection().await?;
-            let transaction = pool::transaction(&mut client).await?;
-            transaction.batch_execute(LOCK).await?;
-            require(&transaction, &user.name).await?;
-            if !user.may_administer() && is_last_administrator(&transaction, &user.name).await? {
-                return Err(StoreError::LastAdministrator(user.name));
-            }
-            transaction
-                .execute(
-                    "UPDATE users SET password = $2, administrator = $3, disabled = $4
+        self.write(move |transaction, _| {
+            async move {
+                transaction.batch_execute(LOCK).await?;
+                require(transaction, &user.name).await?;
+                if !user.may_administer() && is_last_administrator(transaction, &user.name).await? {
+                    return Err(StoreError::LastAdministrator(user.name));
+                }
+                transaction
+                    .execute(
+                        "UPDATE users SET password = $2, administrator = $3, disabled = $4
                       WHERE name = $1",
-                    &[&user.name.as_str(), &user.password, &user.administrator, &user.disabled],
-                )
-                .await?;
-            pool::commit(transaction).await
+                        &[&user.name.as_str(), &user.password, &user.administrator, &user.disabled],
+                    )
+                    .await?;
+                Ok(())
+            }
+            .boxed()
         })
         .await
     }
 
     async fn remove_user(&self, name: &UserName) -> Result<(), StoreError> {
         let name = name.clone();
-        self.run(|node| async move {
-            let mut client = node.connection().await?;
-            let transaction = pool::transaction(&mut client).await?;
-            transaction.batch_execute(LOCK).await?;
-            require(&transaction, &name).await?;
-            let others = "SELECT 1 FROM users WHERE name <> $1 LIMIT 1";
-            let others = transaction.query_opt(others, &[&name.as_str()]).await?.is_some();
-            if others && is_last_administrator(&transaction, &name).await? {
-                return Err(StoreError::LastAdministrator(name));
+        self.write(move |transaction, _| {
+            async move {
+                transaction.batch_execute(LOCK).await?;
+                require(transaction, &name).await?;
+                let others = "SELECT 1 FROM users WHERE name <> $1 LIMIT 1";
+                let others = transaction.query_opt(others, &[&name.as_str()]).await?.is_some();
+                if others && is_last_administrator(transaction, &name).await? {
+                    return Err(StoreError::LastAdministrator(name));
+                }
+                transaction.execute("DELETE FROM users WHERE name = $1", &[&name.as_str()]).await?;
+                Ok(())
             }
-            transaction.execute("DELETE FROM users WHERE name = $1", &[&name.as_str()]).await?;
-            pool::commit(transaction).await
+            .boxed()
         })
         .await
     }
@@ -132,11 +140,12 @@ impl People for PostgresStore {
     }
 
     async fn grant(&self, grant: Grant) -> Result<(), StoreError> {
-        self.run(|node| async move {
-            let mut client = node.connection().await?;
-            let transaction = pool::transaction(&mut client).await?;
-            self::grant(&transaction, &grant).await?;
-            pool::commit(transaction).await
+        self.write(move |transaction, _| {
+            async move {
+                self::grant(transaction, &grant).await?;
+                Ok(())
+            }
+            .boxed()
         })
         .await
     }
@@ -147,12 +156,15 @@ impl People for PostgresStore {
         collection: &CollectionName,
     ) -> Result<bool, StoreError> {
         let (user, collection) = (user.clone(), collection.clone());
-        self.run(|node| async move {
-            let client = node.connection().await?;
-            require(&client, &user).await?;
-            let shelf = collections::require(&client, &collection).await?;
-            let sql = "DELETE FROM grants WHERE user_name = $1 AND collection = $2";
-            Ok(client.execute(sql, &[&user.as_str(), &shelf.id]).await? > 0)
+        self.write(move |transaction, _| {
+            async move {
+                require(transaction, &user).await?;
+                let shelf = collections::require(transaction, &collection).await?;
+                let sql = "DELETE FROM grants WHERE user_name = $1 AND collection = $2";
+                let revoked = transaction.execute(sql, &[&user.as_str(), &shelf.id]).await? > 0;
+                Ok(revoked)
+            }
+            .boxed()
         })
         .await
     }
@@ -184,59 +196,60 @@ impl People for PostgresStore {
     }
 
     async fn add_token(&self, token: Token) -> Result<(), StoreError> {
-        self.run(|node| async move {
-            let mut client = node.connection().await?;
-            let transaction = pool::transaction(&mut client).await?;
-            hold(&transaction, &token.user).await?;
-            let collection = match &token.scope.collection {
-                Some(name) => Some(hold_collection(&transaction, name).await?),
-                None => None,
-            };
-            transaction
-                .execute(
-                    "INSERT INTO tokens
+        self.write(move |transaction, _| {
+            async move {
+                hold(transaction, &token.user).await?;
+                let collection = match &token.scope.collection {
+                    Some(name) => Some(hold_collection(transaction, name).await?),
+                    None => None,
+                };
+                transaction
+                    .execute(
+                        "INSERT INTO tokens
                             (digest, user_name, session, label, role, collection, created, expires)
                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
-                    &[
-                        &&token.digest.as_bytes()[..],
-                        &token.user.as_str(),
-                        &(token.kind == TokenKind::Session),
-                        &text(&token.label),
-                        &token.scope.role.map(|role| role.name()),
-                        &collection,
-                        &micros(token.created),
-                        &token.expires.map(micros),
-                    ],
-                )
-                .await?;
-            pool::commit(transaction).await
+                        &[
+                            &&token.digest.as_bytes()[..],
+                            &token.user.as_str(),
+                            &(token.kind == TokenKind::Session),
+                            &text(&token.label),
+                            &token.scope.role.map(|role| role.name()),
+                            &collection,
+                            &micros(token.created),
+                            &token.expires.map(micros),
+                        ],
+                    )
+                    .await?;
+                Ok(())
+            }
+            .boxed()
         })
         .await
     }
 
     async fn remove_token(&self, digest: Digest) -> Result<(), StoreError> {
-        self.run(move |node| async move {
-            let client = node.connection().await?;
-            let sql = "DELETE FROM tokens WHERE digest = $1";
-            match client.execute(sql, &[&&digest.as_bytes()[..]]).await? {
-                0 => Err(StoreError::NoToken),
-                _ => Ok(()),
+        self.write(move |transaction, _| {
+            async move {
+                let sql = "DELETE FROM tokens WHERE digest = $1";
+                match transaction.execute(sql, &[&&digest.as_bytes()[..]]).await? {
+                    0 => Err(StoreError::NoToken),
+                    _ => Ok(()),
+                }
             }
+            .boxed()
         })
         .await
     }
 
     async fn remove_expired_tokens(&self, before: Moment) -> Result<u64, StoreError> {
-        self.run(move |node| async move {
-            let client = node.connection().await?;
-            Ok(client.execute("DELETE FROM tokens WHERE expires < $1", &[&micros(before)]).await?)
-        })
-        .await
+        let sql = "DELETE FROM tokens WHERE digest IN
+                     (SELECT digest FROM tokens WHERE expires < $1 ORDER BY expires LIMIT $2)";
+        self.run(move |node| async move { rounds::remove(&node, sql, before).await }).await
     }
 
     async fn record(&self, act: Act) -> Result<(), StoreError> {
-        self.run(|node| async move {
-            acts::record(&node.connection().await?, node.environment.now(), Some(act)).await
+        self.write(move |transaction, node| {
+            acts::record(transaction, node.environment.now(), Some(act)).boxed()
         })
         .await
     }
@@ -279,11 +292,9 @@ impl People for PostgresStore {
     }
 
     async fn remove_acts(&self, before: Moment) -> Result<u64, StoreError> {
-        self.run(move |node| async move {
-            let client = node.connection().await?;
-            Ok(client.execute("DELETE FROM acts WHERE at < $1", &[&micros(before)]).await?)
-        })
-        .await
+        let sql = "DELETE FROM acts WHERE place IN
+                     (SELECT place FROM acts WHERE at < $1 ORDER BY at LIMIT $2)";
+        self.run(move |node| async move { rounds::remove(&node, sql, before).await }).await
     }
 }
 

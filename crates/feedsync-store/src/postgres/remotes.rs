@@ -68,43 +68,49 @@ fn remote(row: &Row) -> Result<Remote, StoreError> {
     })
 }
 
-pub(super) async fn add(client: &mut Client, new: NewRemote) -> Result<Remote, StoreError> {
-    let transaction = pool::transaction(client).await?;
-    let shelf = collections::lock(&transaction, &new.collection).await?;
-    require_new(&transaction, shelf.id, &new.url, None).await?;
+pub(super) async fn add(
+    transaction: &Transaction<'_>,
+    new: NewRemote,
+) -> Result<Remote, StoreError> {
+    let shelf = collections::lock(transaction, &new.collection).await?;
+    require_new(transaction, shelf.id, &new.url, None).await?;
     let row = transaction
         .query_one("UPDATE endpoint SET next_remote = next_remote + 1 RETURNING next_remote", &[])
         .await?;
-    let id = get::<i64>(&row, 0)? - 1;
-    transaction
-        .execute(
-            "INSERT INTO remotes (id, collection, name, url, pushed, may_lack, needs_complete,
-                                  read_only, failures)
-             VALUES ($1, $2, $3, $4, 0, false, false, false, 0)",
-            &[&id, &shelf.id, &new.name.as_deref().map(text), &text(&new.url)],
-        )
-        .await?;
-    pool::commit(transaction).await?;
-    Ok(Remote::new(RemoteId(id as u64), new))
+    let remote = Remote::new(RemoteId(get::<i64>(&row, 0)? as u64 - 1), new);
+    insert(transaction, shelf.id, &remote).await?;
+    Ok(remote)
 }
 
-pub(super) async fn change(client: &mut Client, remote: &Remote) -> Result<(), StoreError> {
-    let transaction = pool::transaction(client).await?;
+/// A remote with all that is known of it.
+pub(super) async fn insert(
+    transaction: &Transaction<'_>,
+    collection: i64,
+    remote: &Remote,
+) -> Result<(), StoreError> {
+    let sql =
+        "INSERT INTO remotes (id, collection, url, pushed, may_lack, needs_complete, read_only,
+                                    failures)
+               VALUES ($1, $2, '', 0, false, false, false, 0)";
+    transaction.execute(sql, &[&(remote.id.0 as i64), &collection]).await?;
+    rewrite(transaction, remote).await
+}
+
+pub(super) async fn change(
+    transaction: &Transaction<'_>,
+    remote: &Remote,
+) -> Result<(), StoreError> {
     let id = remote.id.0 as i64;
     let row = transaction.query_opt("SELECT collection FROM remotes WHERE id = $1", &[&id]).await?;
     let collection: i64 = get(&row.ok_or(StoreError::NoRemote)?, 0)?;
     let lock = "SELECT 1 FROM collections WHERE id = $1 FOR NO KEY UPDATE";
     transaction.query_opt(lock, &[&collection]).await?;
-    require_new(&transaction, collection, &remote.url, Some(id)).await?;
-    rewrite(&transaction, remote).await?;
-    pool::commit(transaction).await
+    require_new(transaction, collection, &remote.url, Some(id)).await?;
+    rewrite(transaction, remote).await
 }
 
 /// Writes all of a remote but its id and collection.
-pub(super) async fn rewrite(
-    transaction: &Transaction<'_>,
-    remote: &Remote,
-) -> Result<(), StoreError> {
+async fn rewrite(transaction: &Transaction<'_>, remote: &Remote) -> Result<(), StoreError> {
     let subscription = remote.subscription.as_ref();
     let changed = transaction
         .execute(
@@ -129,12 +135,12 @@ pub(super) async fn rewrite(
 }
 
 pub(super) async fn reschedule(
-    client: &Client,
+    transaction: &Transaction<'_>,
     id: RemoteId,
     seen: Option<Moment>,
     due: Moment,
 ) -> Result<bool, StoreError> {
-    let moved = client
+    let moved = transaction
         .execute(
             "UPDATE remotes SET due = $3
               WHERE id = $1 AND every IS NOT NULL AND due IS NOT DISTINCT FROM $2",
@@ -158,8 +164,8 @@ async fn require_new(
     }
 }
 
-pub(super) async fn remove(client: &Client, id: RemoteId) -> Result<(), StoreError> {
-    match client.execute("DELETE FROM remotes WHERE id = $1", &[&(id.0 as i64)]).await? {
+pub(super) async fn remove(transaction: &Transaction<'_>, id: RemoteId) -> Result<(), StoreError> {
+    match transaction.execute("DELETE FROM remotes WHERE id = $1", &[&(id.0 as i64)]).await? {
         0 => Err(StoreError::NoRemote),
         _ => Ok(()),
     }

@@ -3,12 +3,13 @@
 //! They stand in the database's schema `feedsync`. Nodes of two versions may run at once while a hub is
 //! brought up to date, so a migration only adds; one that an older node could not work with says which
 //! version is the oldest that can. From then on an older node does not open the store, and one that has it
-//! open commits nothing more.
+//! open commits nothing more: a write shares the lock under which the schema is migrated, and looks first.
 
 use deadpool_postgres::{Client, Transaction};
 
 use super::address::Address;
-use super::pool;
+use super::pipeline::Pipeline;
+use super::{pool, rows};
 use crate::error::StoreError;
 
 /// One step of the schema, and the oldest version that can work with it.
@@ -18,11 +19,18 @@ pub(super) struct Migration {
 }
 
 /// Each brings the schema to the next version; the newest is the last.
-pub(super) const MIGRATIONS: &[Migration] =
-    &[Migration { sql: include_str!("migrations/001.sql"), oldest_compatible: 1 }];
+pub(super) const MIGRATIONS: &[Migration] = &[
+    Migration { sql: include_str!("migrations/001.sql"), oldest_compatible: 1 },
+    Migration { sql: include_str!("migrations/002.sql"), oldest_compatible: 1 },
+];
 
-/// Names the lock under which a store is founded, migrated and settled: "feedsync".
-const FOUNDING: i64 = 0x6665_6564_7379_6e63;
+/// Names the lock under which a store is founded, migrated and settled, and that writes share: "feedsync".
+pub(super) const FOUNDING: i64 = 0x6665_6564_7379_6e63;
+
+/// What each transaction that writes begins with, before any other lock.
+pub(super) const SHARE_FOUNDING: &str = "SELECT pg_advisory_xact_lock_shared($1)";
+
+const OLDEST_COMPATIBLE: &str = "SELECT oldest_compatible FROM schema";
 
 /// The schema's version and the oldest that can work with it; `None`: there is no store.
 pub(super) async fn version(client: &Client) -> Result<Option<(i64, i64)>, StoreError> {
@@ -44,7 +52,22 @@ pub(super) fn check(address: &Address, oldest_compatible: i64) -> Result<(), Sto
     Ok(())
 }
 
-/// A transaction in which nobody else founds, migrates or settles.
+/// A transaction that writes, to a schema that this version can work with until it ends.
+pub(super) async fn writing<'a>(
+    client: &'a mut Client,
+    address: &Address,
+) -> Result<Transaction<'a>, StoreError> {
+    let transaction = pool::transaction(client).await?;
+    let mut pipeline = Pipeline::default();
+    pipeline.add(SHARE_FOUNDING, vec![&FOUNDING]);
+    pipeline.add(OLDEST_COMPATIBLE, vec![]);
+    let [_, schema] = pipeline.run_all(&transaction).await?;
+    let schema = schema.first().ok_or_else(|| StoreError::Damaged("no schema".to_owned()))?;
+    check(address, rows::get(schema, 0)?)?;
+    Ok(transaction)
+}
+
+/// A transaction in which nobody else founds, migrates, settles or writes.
 pub(super) async fn founding(client: &mut Client) -> Result<Transaction<'_>, StoreError> {
     let transaction = pool::transaction(client).await?;
     transaction
@@ -79,13 +102,15 @@ pub(super) async fn migrate(
     for migration in migrations.iter().skip(found as usize) {
         transaction.batch_execute(migration.sql).await?;
     }
-    if let Some(newest) = migrations.last().filter(|_| found < known) {
+    // A version that knows this schema must be able to work with all that each step brought.
+    let oldest = migrations.iter().map(|migration| migration.oldest_compatible).max();
+    if let Some(oldest) = oldest.filter(|_| found < known) {
         transaction
             .execute(
                 "INSERT INTO schema (one, version, oldest_compatible) VALUES (1, $1, $2)
                  ON CONFLICT (one) DO UPDATE SET version = excluded.version,
                                                  oldest_compatible = excluded.oldest_compatible",
-                &[&known, &newest.oldest_compatible],
+                &[&known, &oldest],
             )
             .await?;
     }
@@ -101,7 +126,7 @@ mod tests {
     use super::*;
     use crate::conformance::samples::{create, store_each};
     use crate::conformance::wait;
-    use crate::{EndpointName, PostgresStore, SystemEnvironment};
+    use crate::{EndpointName, PostgresStore, Store as _, SystemEnvironment};
 
     /// Four nodes of a newer version bring a store up to date, once, under a node of this version
     /// that goes on; and a migration that fails leaves what was there.
@@ -111,10 +136,15 @@ mod tests {
         let name = EndpointName::new("tester").unwrap();
         let store = wait(PostgresStore::init(&url, &name, Arc::new(SystemEnvironment))).unwrap();
         let notes = create(&store, "notes").name;
-        let bring = |sql: &'static str| {
-            store.run(move |node| async move {
-                let newer = |sql| Migration { sql, oldest_compatible: 1 };
-                let migrations = [newer(MIGRATIONS[0].sql), newer(sql)];
+        let known = MIGRATIONS.len() as i64;
+        let bring = |steps: &[(&'static str, i64)]| {
+            let steps = steps.to_vec();
+            store.run(|node| async move {
+                let here = MIGRATIONS.iter().map(|step| (step.sql, step.oldest_compatible));
+                let migrations: Vec<_> = here
+                    .chain(steps)
+                    .map(|(sql, oldest_compatible)| Migration { sql, oldest_compatible })
+                    .collect();
                 let mut client = node.connection().await?;
                 let transaction = founding(&mut client).await?;
                 migrate(&transaction, &node.address, &migrations).await?;
@@ -124,11 +154,16 @@ mod tests {
         let version = || {
             wait(store.run(|node| async move { version(&node.connection().await?).await })).unwrap()
         };
-        assert!(wait(bring("ALTER TABLE items ADD a text; SELECT nonsense")).is_err());
-        assert_eq!(version(), Some((1, 1)));
-        let add = "ALTER TABLE items ADD a text";
+        assert!(wait(bring(&[("ALTER TABLE items ADD a text; SELECT nonsense", 1)])).is_err());
+        assert_eq!(version(), Some((known, 1)));
+        let add: &[_] = &[("ALTER TABLE items ADD a text", 1)];
         wait(async { tokio::try_join!(bring(add), bring(add), bring(add), bring(add)) }).unwrap();
-        assert_eq!(version(), Some((2, 1)));
+        assert_eq!(version(), Some((known + 1, 1)));
         store_each(&store, &notes, &["a"]);
+        // One step that this version cannot work with is enough, whatever comes after it.
+        wait(bring(&[add[0], ("ALTER TABLE items ADD b text", 9), ("SELECT 1", 1)])).unwrap();
+        assert_eq!(version(), Some((known + 3, 9)));
+        let refused = wait(store.put_blob(b"x".to_vec()));
+        assert!(matches!(refused, Err(StoreError::Newer { .. })), "{refused:?}");
     }
 }

@@ -4,9 +4,10 @@ use std::path::Path;
 
 use async_trait::async_trait;
 use feedsync::ItemId;
+use futures_util::FutureExt as _;
 
 use super::queue::{self, Work};
-use super::{PostgresStore, acts, blobs, collections, people, pool, read, remotes, schema};
+use super::{PostgresStore, acts, blobs, collections, people, read, remotes, schema};
 use crate::bell::Notices;
 use crate::blob::{self, Digest};
 use crate::collection::{Altered, Collection, DecideCollection, Founding, NewCollection};
@@ -51,27 +52,27 @@ impl Store for PostgresStore {
         new: NewCollection,
         founding: Founding,
     ) -> Result<Collection, StoreError> {
-        self.run(|node| async move {
-            let mut client = node.connection().await?;
-            let transaction = pool::transaction(&mut client).await?;
-            // Who creates waits for others who do: an epoch is later than all of the store.
-            transaction.query("SELECT 1 FROM endpoint FOR UPDATE", &[]).await?;
-            if collections::find(&transaction, &new.name).await?.is_some() {
-                return Err(StoreError::CollectionExists(new.name));
+        self.write(|transaction, node| {
+            async move {
+                // Who creates waits for others who do: an epoch is later than all of the store.
+                transaction.query("SELECT 1 FROM endpoint FOR UPDATE", &[]).await?;
+                if collections::find(transaction, &new.name).await?.is_some() {
+                    return Err(StoreError::CollectionExists(new.name));
+                }
+                let epoch = collections::begin_epoch(transaction, &*node.environment).await?;
+                let collection = Collection::created(new, epoch, &*node.environment);
+                collections::insert(transaction, &collection)
+                    .await
+                    .map_err(|error| collections::taken(error, &collection.name))?;
+                if let Some(user) = founding.owner {
+                    let name = collection.name.clone();
+                    let owner = Grant { user, collection: name, role: Role::Owner };
+                    people::grant(transaction, &owner).await?;
+                }
+                acts::record(transaction, node.environment.now(), founding.act).await?;
+                Ok(collection)
             }
-            let epoch = collections::begin_epoch(&transaction, &*node.environment).await?;
-            let collection = Collection::created(new, epoch, &*node.environment);
-            collections::insert(&transaction, &collection)
-                .await
-                .map_err(|error| collections::taken(error, &collection.name))?;
-            if let Some(user) = founding.owner {
-                let name = collection.name.clone();
-                let owner = Grant { user, collection: name, role: Role::Owner };
-                people::grant(&transaction, &owner).await?;
-            }
-            acts::record(&transaction, node.environment.now(), founding.act).await?;
-            pool::commit(transaction).await?;
-            Ok(collection)
+            .boxed()
         })
         .await
     }
@@ -81,16 +82,23 @@ impl Store for PostgresStore {
         name: &CollectionName,
         decide: DecideCollection,
     ) -> Result<Collection, StoreError> {
-        let name = name.clone();
+        let (name, former) = (name.clone(), name.clone());
         self.run(|node| async move {
-            let mut client = node.connection().await?;
-            let transaction = pool::transaction(&mut client).await?;
-            let shelf = collections::lock(&transaction, &name).await?;
-            let Altered { alteration, act } = decide(&shelf.collection);
-            let after = collections::alter(&transaction, shelf, alteration).await?;
-            acts::record(&transaction, node.environment.now(), act).await?;
-            pool::commit(transaction).await?;
-            node.changed(&name);
+            let altered = node.write(|transaction, node| {
+                async move {
+                    let shelf = collections::lock(transaction, &former).await?;
+                    let Altered { alteration, act } = decide(&shelf.collection);
+                    let is_news = alteration.is_news_of(&shelf.collection);
+                    let after = collections::alter(transaction, shelf, alteration).await?;
+                    acts::record(transaction, node.environment.now(), act).await?;
+                    Ok((is_news, after))
+                }
+                .boxed()
+            });
+            let (is_news, after) = altered.await?;
+            if is_news {
+                node.changed(&name);
+            }
             Ok(after)
         })
         .await
@@ -211,13 +219,13 @@ impl Store for PostgresStore {
     }
 
     async fn add_remote(&self, new: NewRemote) -> Result<Remote, StoreError> {
-        self.run(|node| async move { remotes::add(&mut node.connection().await?, new).await }).await
+        self.write(|transaction, _| remotes::add(transaction, new).boxed()).await
     }
 
     async fn change_remote(&self, remote: Remote) -> Result<(), StoreError> {
-        self.run(
-            |node| async move { remotes::change(&mut node.connection().await?, &remote).await },
-        )
+        self.write(|transaction, _| {
+            async move { remotes::change(transaction, &remote).await }.boxed()
+        })
         .await
     }
 
@@ -227,15 +235,12 @@ impl Store for PostgresStore {
         seen: Option<Moment>,
         due: Moment,
     ) -> Result<bool, StoreError> {
-        self.run(move |node| async move {
-            remotes::reschedule(&node.connection().await?, id, seen, due).await
-        })
-        .await
+        self.write(move |transaction, _| remotes::reschedule(transaction, id, seen, due).boxed())
+            .await
     }
 
     async fn remove_remote(&self, id: RemoteId) -> Result<(), StoreError> {
-        self.run(move |node| async move { remotes::remove(&node.connection().await?, id).await })
-            .await
+        self.write(move |transaction, _| remotes::remove(transaction, id).boxed()).await
     }
 
     async fn put_blob(&self, bytes: Vec<u8>) -> Result<Digest, StoreError> {
@@ -243,8 +248,11 @@ impl Store for PostgresStore {
             let hash = tokio::task::spawn_blocking(move || (Digest::of(&bytes), bytes));
             let (digest, bytes) =
                 hash.await.map_err(|error| StoreError::Database(Box::new(error)))?;
-            let now = node.environment.now();
-            blobs::put(&node.connection().await?, digest, &bytes, now).await?;
+            node.write(move |transaction, node| {
+                let now = node.environment.now();
+                async move { blobs::put(transaction, digest, &bytes, now).await }.boxed()
+            })
+            .await?;
             Ok(digest)
         })
         .await
@@ -258,11 +266,17 @@ impl Store for PostgresStore {
     async fn missing_blobs(&self, digests: &[Digest]) -> Result<Vec<Digest>, StoreError> {
         let digests = digests.to_vec();
         self.run(|node| async move {
-            let client = node.connection().await?;
             let now = node.environment.now();
-            blobs::refresh(&client, &digests, blob::stale_before(now), now).await?;
+            let before = blob::stale_before(now);
+            let stale = blobs::stored_before(&node.connection().await?, &digests, before).await?;
+            if !stale.is_empty() {
+                node.write(move |transaction, _| {
+                    async move { blobs::touch(transaction, &stale, now).await }.boxed()
+                })
+                .await?;
+            }
             // Only now: what is here from here on is young, and is not swept.
-            blobs::missing(&client, &digests).await
+            blobs::missing(&node.connection().await?, &digests).await
         })
         .await
     }
@@ -293,9 +307,18 @@ impl Store for PostgresStore {
     }
 
     async fn sweep_blobs(&self, stored_before: Moment) -> Result<u64, StoreError> {
-        self.run(
-            move |node| async move { blobs::sweep(&node.connection().await?, stored_before).await },
-        )
+        self.run(move |node| async move {
+            let (mut swept, mut after) = (0, Some(Vec::new()));
+            while let Some(last) = after {
+                let round = node.write(move |transaction, _| {
+                    async move { blobs::sweep(transaction, stored_before, &last).await }.boxed()
+                });
+                let count;
+                (count, after) = round.await?;
+                swept += count;
+            }
+            Ok(swept)
+        })
         .await
     }
 

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use deadpool_postgres::{GenericClient as _, Transaction};
 use feedsync::{By, ItemId, Update};
+use futures_util::FutureExt as _;
 
 use super::acts::{Acts, INSERT_ACTS};
-use super::rows::{digest, get, micros, parsed, text};
-use super::{Node, PostgresStore, collections, pool, read, remotes, write};
+use super::rows::{digest, get, maybe_moment, micros, parsed};
+use super::{Node, PostgresStore, collections, read, remotes, write};
 use crate::blob::Digest;
 use crate::collection::Collection;
 use crate::columns;
@@ -17,12 +18,26 @@ use crate::identity::Issued;
 use crate::name::CollectionName;
 use crate::order::Moment;
 use crate::people::Act;
-use crate::remote::Remote;
-use crate::stored::Discarded;
-use crate::transfer::{Part, Transfer};
+use crate::remote::{Remote, RemoteId};
+use crate::stored::{Discarded, DiscardedId};
+use crate::transfer::{Marks, Part, Transfer};
 
 #[async_trait]
 impl Transfer for PostgresStore {
+    async fn marks(&self) -> Result<Marks, StoreError> {
+        self.run(|node| async move {
+            let client = node.connection().await?;
+            let sql = "SELECT next_remote, next_discarded, last_epoch FROM endpoint";
+            let row = client.query_one(sql, &[]).await?;
+            Ok(Marks {
+                next_remote: RemoteId(get::<i64>(&row, 0)? as u64),
+                next_discarded: DiscardedId(get::<i64>(&row, 1)? as u64),
+                last_epoch: maybe_moment(&row, 2)?,
+            })
+        })
+        .await
+    }
+
     async fn ledger(
         &self,
         after: Option<&ItemId>,
@@ -82,19 +97,20 @@ impl Transfer for PostgresStore {
     }
 
     async fn load(&self, part: Part) -> Result<(), StoreError> {
-        self.run(|node| async move {
-            let mut client = node.connection().await?;
-            let transaction = pool::transaction(&mut client).await?;
-            load(&transaction, &node, part).await?;
-            pool::commit(transaction).await
-        })
-        .await
+        self.write(|transaction, node| load(transaction, node, part).boxed()).await
     }
 }
 
 async fn load(transaction: &Transaction<'_>, node: &Node, part: Part) -> Result<(), StoreError> {
     match part {
-        Part::Retired(lines) => retire(transaction, &lines, node.environment.now()).await,
+        Part::Begin { retired, marks } => {
+            retire(transaction, &retired, node.environment.now()).await?;
+            begin_at(transaction, &marks).await
+        }
+        Part::End => {
+            transaction.execute("UPDATE endpoint SET unfinished = false", &[]).await?;
+            Ok(())
+        }
         Part::Ledger(rows) => {
             let issued: BTreeMap<(ItemId, By), Issued> = rows
                 .into_iter()
@@ -124,6 +140,18 @@ async fn load(transaction: &Transaction<'_>, node: &Node, part: Part) -> Result<
     }
 }
 
+async fn begin_at(transaction: &Transaction<'_>, marks: &Marks) -> Result<(), StoreError> {
+    let sql = "UPDATE endpoint SET unfinished = true,
+                                   next_remote = greatest(next_remote, $1),
+                                   next_discarded = greatest(next_discarded, $2),
+                                   last_epoch = greatest(last_epoch, $3)";
+    let next_remote = marks.next_remote.0 as i64;
+    let next_discarded = marks.next_discarded.0 as i64;
+    let last_epoch = marks.last_epoch.map(micros);
+    transaction.execute(sql, &[&next_remote, &next_discarded, &last_epoch]).await?;
+    Ok(())
+}
+
 /// They come before the one that was minted when the store was founded.
 async fn retire(
     transaction: &Transaction<'_>,
@@ -147,8 +175,6 @@ async fn add(
     node: &Node,
     collection: Collection,
 ) -> Result<(), StoreError> {
-    let later = "UPDATE endpoint SET last_epoch = greatest(last_epoch, $1)";
-    transaction.execute(later, &[&micros(collection.epoch.began())]).await?;
     let epoch = collections::begin_epoch(transaction, &*node.environment).await?;
     let collection = Collection { epoch, ..collection };
     collections::insert(transaction, &collection).await?;
@@ -160,28 +186,13 @@ async fn discard(transaction: &Transaction<'_>, list: &[Discarded]) -> Result<()
     let Some(first) = list.first() else { return Ok(()) };
     let shelf = collections::require(transaction, &first.collection).await?;
     let placed = list.iter().map(|discarded| (discarded.id.0 as i64, discarded));
-    let next = placed.clone().map(|(place, _)| place + 1).max().unwrap_or(1);
-    write::insert_discarded(transaction, shelf.id, placed).await?;
-    let sql = "UPDATE endpoint SET next_discarded = greatest(next_discarded, $1)";
-    transaction.execute(sql, &[&next]).await?;
-    Ok(())
+    write::insert_discarded(transaction, shelf.id, placed).await
 }
 
 async fn remember(transaction: &Transaction<'_>, list: &[Remote]) -> Result<(), StoreError> {
     for remote in list {
         let shelf = collections::require(transaction, &remote.collection).await?;
-        let id = remote.id.0 as i64;
-        transaction
-            .execute(
-                "INSERT INTO remotes (id, collection, name, url, pushed, may_lack, needs_complete,
-                                      read_only, failures)
-                 VALUES ($1, $2, $3, $4, 0, false, false, false, 0)",
-                &[&id, &shelf.id, &remote.name.as_deref().map(text), &text(&remote.url)],
-            )
-            .await?;
-        remotes::rewrite(transaction, remote).await?;
-        let sql = "UPDATE endpoint SET next_remote = greatest(next_remote, $1)";
-        transaction.execute(sql, &[&(id + 1)]).await?;
+        remotes::insert(transaction, shelf.id, remote).await?;
     }
     Ok(())
 }

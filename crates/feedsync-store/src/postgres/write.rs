@@ -57,7 +57,10 @@ const ADVANCE: &str = "
 
 /// The difference between what is stored and what a batch leaves.
 pub(super) struct Changes {
+    /// Whether anything is to be written.
     pub(super) is_any: bool,
+    /// Whether those who follow the collection see any of it.
+    pub(super) is_news: bool,
     id: i64,
     collection: Collection,
     /// The incarnation before the batch, and how many had retired.
@@ -78,6 +81,7 @@ impl Changes {
     pub(super) fn new(shelf: &Shelf, identity: &Identity) -> Self {
         Self {
             is_any: false,
+            is_news: false,
             id: shelf.id,
             collection: shelf.collection.clone(),
             before: (identity.by.clone(), identity.retired.len()),
@@ -96,6 +100,7 @@ impl Changes {
     /// The collection as it then stands.
     pub(super) fn advance(&mut self, collection: &Collection) {
         self.is_any |= self.collection != *collection;
+        self.is_news |= collection.is_news_since(&self.collection);
         self.collection = collection.clone();
     }
 
@@ -115,8 +120,8 @@ impl Changes {
 
     /// The rest of an update.
     pub(super) fn add(&mut self, plan: Plan) {
+        self.advance(&plan.collection);
         self.is_any = true;
-        self.collection = plan.collection;
         let all = plan.identity.retired.into_iter().chain([plan.identity.by]);
         let known = self.before.1 + 1 + self.minted.len();
         self.minted.extend(all.skip(known).map(|by| (by, plan.now)));

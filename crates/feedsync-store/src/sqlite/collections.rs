@@ -230,6 +230,11 @@ pub(super) fn found(
     reincarnate(connection, &identity::mint(name, environment), environment.now())
 }
 
+/// Whether all of a store that was moved into this one is here.
+pub(super) fn is_finished(connection: &Connection) -> Result<bool, StoreError> {
+    Ok(connection.query_row("SELECT NOT unfinished FROM endpoint", [], |row| row.get(0))?)
+}
+
 /// Whether the store is where it was.
 pub(super) fn is_in_place(connection: &Connection, place: &str) -> Result<bool, StoreError> {
     let known: Option<String> =

@@ -103,6 +103,9 @@ impl SqliteStore {
         }
         let place = place::place(&file)?;
         let is_settled = |connection: &Connection| {
+            if !collections::is_finished(connection)? {
+                return Err(StoreError::Unfinished { path: directory.to_owned() });
+            }
             let settled = collections::is_in_place(connection, &place)?
                 && life::agrees(connection, directory)?;
             Ok::<_, StoreError>(settled)

@@ -71,15 +71,32 @@ fn remote(row: &Row<'_>) -> Result<Remote, StoreError> {
 }
 
 pub(super) fn add(connection: &Connection, new: NewRemote) -> Result<Remote, StoreError> {
+    insert(connection, None, &new)?;
+    let id = RemoteId(connection.last_insert_rowid() as u64);
+    Ok(Remote::new(id, new))
+}
+
+/// A remote with all that is known of it.
+pub(super) fn put_back(connection: &Connection, remote: &Remote) -> Result<(), StoreError> {
+    let Remote { id, collection, name, url, .. } = remote.clone();
+    insert(connection, Some(id), &NewRemote { collection, name, url })?;
+    change(connection, remote)
+}
+
+/// Under an id, or under the next one.
+fn insert(
+    connection: &Connection,
+    id: Option<RemoteId>,
+    new: &NewRemote,
+) -> Result<(), StoreError> {
     let shelf = collections::require(connection, &new.collection)?;
     connection
         .execute(
-            "INSERT INTO remotes (collection, name, url) VALUES (?1, ?2, ?3)",
-            params![shelf.id, new.name, new.url],
+            "INSERT INTO remotes (id, collection, name, url) VALUES (?1, ?2, ?3, ?4)",
+            params![id.map(|id| id.0 as i64), shelf.id, new.name, new.url],
         )
         .map_err(|error| taken(error, &new.url))?;
-    let id = RemoteId(connection.last_insert_rowid() as u64);
-    Ok(Remote::new(id, new))
+    Ok(())
 }
 
 pub(super) fn change(connection: &Connection, remote: &Remote) -> Result<(), StoreError> {

@@ -80,19 +80,22 @@ impl Store for SqliteStore {
     ) -> Result<Collection, StoreError> {
         let environment = Arc::clone(&self.environment);
         let former = name.clone();
-        let collection = self
+        let (is_news, collection) = self
             .writer
             .run(move |connection| {
                 let shelf = collections::require(connection, &former)?;
                 let Altered { alteration, act } = decide(&shelf.collection);
+                let is_news = alteration.is_news_of(&shelf.collection);
                 let after = collections::alter(connection, shelf, alteration)?;
                 if let Some(act) = &act {
                     people::insert_act(connection, environment.now(), act)?;
                 }
-                Ok(after)
+                Ok((is_news, after))
             })
             .await?;
-        self.bell.ring(name);
+        if is_news {
+            self.bell.ring(name);
+        }
         Ok(collection)
     }
 
@@ -166,11 +169,13 @@ impl Store for SqliteStore {
     ) -> Result<Collection, StoreError> {
         let name = collection.clone();
         let environment = Arc::clone(&self.environment);
-        let after = self
+        let (after, is_news) = self
             .writer
             .run(move |connection| update::update(connection, &environment, &name, &keys, decide))
             .await?;
-        self.bell.ring(collection);
+        if is_news {
+            self.bell.ring(collection);
+        }
         Ok(after)
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use feedsync::{By, ItemId, Update};
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, Row, params};
 
 use super::rows::{self, parsed};
 use super::{SqliteStore, collections, people, remotes, update};
@@ -15,10 +15,29 @@ use crate::environment::Environment;
 use crate::error::StoreError;
 use crate::identity::Issued;
 use crate::name::CollectionName;
-use crate::transfer::{Part, Transfer};
+use crate::remote::RemoteId;
+use crate::stored::DiscardedId;
+use crate::transfer::{Marks, Part, Transfer};
 
 #[async_trait]
 impl Transfer for SqliteStore {
+    async fn marks(&self) -> Result<Marks, StoreError> {
+        let sql =
+            "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'remotes'), 0) + 1,
+                          next_discarded, last_epoch FROM endpoint";
+        self.readers
+            .read(move |connection| {
+                let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
+                let marks: (i64, i64, Option<i64>) = connection.query_row(sql, [], read)?;
+                Ok(Marks {
+                    next_remote: RemoteId(marks.0 as u64),
+                    next_discarded: DiscardedId(marks.1 as u64),
+                    last_epoch: marks.2.map(columns::moment),
+                })
+            })
+            .await
+    }
+
     async fn ledger(
         &self,
         after: Option<&ItemId>,
@@ -97,7 +116,12 @@ fn load(
     part: Part,
 ) -> Result<(), StoreError> {
     match part {
-        Part::Retired(lines) => retire(connection, environment, &lines)?,
+        Part::Begin { retired, marks } => {
+            connection.execute("UPDATE endpoint SET unfinished = 1", [])?;
+            retire(connection, environment, &retired)?;
+            begin_at(connection, &marks)?;
+        }
+        Part::End => drop(connection.execute("UPDATE endpoint SET unfinished = 0", [])?),
         Part::Ledger(rows) => {
             for (item, issued) in &rows {
                 for issued in issued {
@@ -106,11 +130,6 @@ fn load(
             }
         }
         Part::Collection(collection) => {
-            let began = collection.epoch.began();
-            connection.execute(
-                "UPDATE endpoint SET last_epoch = max(coalesce(last_epoch, 0), ?1)",
-                [began],
-            )?;
             let epoch = collections::begin_epoch(connection, environment)?;
             let collection = Collection { epoch, ..collection };
             collections::insert(connection, &collection)?;
@@ -141,12 +160,7 @@ fn load(
         }
         Part::Remotes(list) => {
             for remote in &list {
-                let shelf = collections::require(connection, &remote.collection)?;
-                connection.execute(
-                    "INSERT INTO remotes (id, collection, name, url) VALUES (?1, ?2, ?3, ?4)",
-                    params![remote.id.0 as i64, shelf.id, remote.name, remote.url],
-                )?;
-                remotes::change(connection, remote)?;
+                remotes::put_back(connection, remote)?;
             }
         }
         Part::Acts(acts) => {
@@ -155,6 +169,24 @@ fn load(
             }
         }
     }
+    Ok(())
+}
+
+fn begin_at(connection: &Connection, marks: &Marks) -> Result<(), StoreError> {
+    connection.execute(
+        "UPDATE endpoint SET next_discarded = max(next_discarded, ?1),
+                             last_epoch = nullif(max(coalesce(last_epoch, -1), coalesce(?2, -1)), -1)",
+        params![marks.next_discarded.0 as i64, marks.last_epoch],
+    )?;
+    // Where SQLite keeps the highest id that a table ever had; a row stands there for each table that had one.
+    let given = marks.next_remote.0 as i64 - 1;
+    connection.execute(
+        "INSERT INTO sqlite_sequence (name, seq)
+         SELECT 'remotes', 0 WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'remotes')",
+        [],
+    )?;
+    connection
+        .execute("UPDATE sqlite_sequence SET seq = max(seq, ?1) WHERE name = 'remotes'", [given])?;
     Ok(())
 }
 

@@ -20,14 +20,15 @@ use crate::order::Moment;
 use crate::plan::{Plan, plan};
 use crate::stored::{Discarded, DiscardedId, StoredItem};
 
-/// Reads, decides and writes, in the savepoint of its caller.
+/// Reads, decides and writes, in the savepoint of its caller; the collection as it then stands, and whether
+/// those who follow it see any of that.
 pub(super) fn update(
     connection: &Connection,
     environment: &Arc<dyn Environment>,
     name: &CollectionName,
     keys: &[ItemId],
     mut decide: Decide,
-) -> Result<Collection, StoreError> {
+) -> Result<(Collection, bool), StoreError> {
     let Shelf { id, collection } = collections::require(connection, name)?;
     let mut snapshot = Snapshot {
         identity: collections::identity(connection)?,
@@ -43,8 +44,9 @@ pub(super) fn update(
     }
     let writes = decide(&snapshot);
     if writes.is_empty() {
-        return Ok(snapshot.collection);
+        return Ok((snapshot.collection, false));
     }
+    let former = snapshot.collection.clone();
     let before = snapshot.identity.by.clone();
     let stored = |(id, entry): (&ItemId, &Entry)| entry.item.as_ref().map(|_| id.clone());
     let stored: BTreeSet<ItemId> = snapshot.entries.iter().filter_map(stored).collect();
@@ -63,7 +65,9 @@ pub(super) fn update(
             .prepare_cached("DELETE FROM items WHERE collection = ?1 AND id = ?2")?
             .execute(params![id, key.as_str()])?;
     }
-    carry_out(connection, id, plan)
+    let after = carry_out(connection, id, plan)?;
+    let is_news = after.is_news_since(&former);
+    Ok((after, is_news))
 }
 
 /// Which memories of what is gone are empty: a subscriber that neither purges nor edits has none, and

@@ -60,7 +60,8 @@ fn watch(connection: &Connection, bell: &Bell, ended: &Receiver<()>) {
         seen = Some(version);
         let mut former = std::mem::take(&mut known);
         for collection in collections {
-            if former.remove(&collection.name).as_ref() != Some(&collection) {
+            let before = former.remove(&collection.name);
+            if before.is_none_or(|before| collection.is_news_since(&before)) {
                 bell.ring(&collection.name);
             }
             known.insert(collection.name.clone(), collection);

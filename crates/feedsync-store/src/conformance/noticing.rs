@@ -1,0 +1,60 @@
+//! Who follows a collection is told of its changes, and not of what others do.
+
+use std::time::{Duration, Instant};
+
+use super::samples::{by, create, id, open, sequence, store_each, write};
+use super::{Constructor, wait};
+use crate::{CollectionChange, NewRemote, Notices, Number, RemoteState, Write};
+
+/// Longer than a store takes to look at what others commit.
+const QUIET: Duration = Duration::from_millis(1_500);
+
+/// Whether there is a notice soon.
+fn hears(notices: &mut Notices, soon: Duration) -> bool {
+    wait(async { tokio::time::timeout(soon, notices.next()).await }) == Ok(true)
+}
+
+/// Whoever follows a collection hears of its changes, and can wait for the next.
+pub fn changes_are_noticed(constructor: Constructor) {
+    let (fixture, _) = open(constructor);
+    let store = &*fixture.store;
+    let notes = create(store, "notes").name;
+    let mut notices = store.subscribe(&notes);
+    for name in ["a", "b"] {
+        store_each(store, &notes, &[name]);
+        assert!(hears(&mut notices, Duration::from_secs(5)));
+    }
+}
+
+/// That it was shown to others, what was signed, and how far a remote is, is nothing that a follower sees: a
+/// thousand followers do not read again whenever one has read.
+pub fn what_followers_do_not_see_is_not_noticed(constructor: Constructor) {
+    let (fixture, _) = open(constructor);
+    let store = &*fixture.store;
+    let notes = create(store, "notes").name;
+    store_each(store, &notes, &["a"]);
+    let url = "http://example.org/notes".to_owned();
+    let new = NewRemote { collection: notes.clone(), name: None, url };
+    let remote = wait(store.add_remote(new)).expect("added");
+    let mut notices = store.subscribe(&notes);
+    // Who begins to follow may be told of what was there before.
+    let begin = Instant::now();
+    while hears(&mut notices, QUIET) {
+        assert!(begin.elapsed() < 10 * QUIET, "nothing happens, and no end of notices");
+    }
+    wait(store.mark_sent(&notes, Number::new(1))).expect("marked");
+    let state = RemoteState { pushed: Number::new(1), ..RemoteState::default() };
+    let unseen = vec![
+        Write::Issue { item: id("a"), by: by("tester.x"), sequence: sequence(1) },
+        Write::Remote { id: remote.id, state },
+    ];
+    write(store, &notes, &["a"], unseen).expect("written");
+    write(store, &notes, &["a"], Vec::new()).expect("nothing written");
+    let before = wait(store.collection(&notes)).expect("read").expect("there");
+    let same = CollectionChange { title: Some(before.title), ..Default::default() };
+    wait(store.change_collection(&notes, same)).expect("changed");
+    assert!(!hears(&mut notices, QUIET), "nobody sees any of this");
+    let change = CollectionChange { title: Some("Notes!".to_owned()), ..Default::default() };
+    wait(store.change_collection(&notes, change)).expect("changed");
+    assert!(hears(&mut notices, Duration::from_secs(5)));
+}

@@ -1,0 +1,2 @@
+-- Whether a store is being moved into this one: until all of it is here, nobody opens it.
+ALTER TABLE endpoint ADD COLUMN unfinished INTEGER NOT NULL DEFAULT 0;
