@@ -57,6 +57,8 @@ pub(crate) fn run() {
         let until = text.split_once("until=\"").expect("a window").1;
         (listing, until.split_once('"').expect("a value").0.to_owned())
     });
+    let mut bare = child(&["bare"]).spawn().expect("a child");
+    let alone = first_line(&mut bare);
     let nginx = Nginx::start(&program, &listing.body);
     let changes = format!("/collections/notes/changes.atom?since={since}");
     let tags = runtime.block_on(async {
@@ -79,6 +81,7 @@ pub(crate) fn run() {
     let static_file = (nginx.worker, nginx.address.as_str());
     let mut candidates = [
         candidate("nginx, 304", static_file.0, static_file.1, "/listing.atom", Some(&tags[0])),
+        candidate("axum alone, 304", bare.id(), &alone, "/", Some(&tags[0])),
         candidate("hub, a listing: 304", serving.id(), &hub, LISTING, Some(&tags[1])),
         candidate("hub, changes since the last: 304", serving.id(), &hub, &changes, Some(&tags[2])),
         candidate("nginx, the file", static_file.0, static_file.1, "/listing.atom", None),
@@ -92,8 +95,10 @@ pub(crate) fn run() {
             }
         }
     }
-    drop(serving.stdin.take());
-    serving.wait().expect("a hub that ends");
+    for mut process in [serving, bare] {
+        drop(process.stdin.take());
+        process.wait().expect("a process that ends");
+    }
     print(&candidates, listing.body.len());
 }
 
@@ -105,7 +110,7 @@ fn print(candidates: &[Candidate], bytes: usize) {
     let times: Vec<Times> =
         candidates.iter().map(|candidate| Times::new(candidate.times.clone())).collect();
     for (index, candidate) in candidates.iter().enumerate() {
-        let peer = if candidate.status == 304 { &times[0] } else { &times[3] };
+        let peer = if candidate.status == 304 { &times[0] } else { &times[4] };
         println!("| {} | {} | {:.2} |", candidate.name, times[index], ratio(&times[index], peer));
     }
     println!();
@@ -141,6 +146,21 @@ async fn get(address: &str, path: &str, tag: Option<&str>) -> crate::keepalive::
     let answer = Connection::open(address).await.exchange(&request(address, path, tag)).await;
     assert_eq!(answer.status, 200, "{path}: {}", String::from_utf8_lossy(&answer.body));
     answer
+}
+
+/// Answers everything with 304 and does nothing else, until its standard input ends: the least that an
+/// answer costs with what the hub is built on.
+pub(crate) fn serve_bare() {
+    sample::runtime().block_on(async {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        println!("{}", listener.local_addr().expect("an address"));
+        let answer = || async { (http::StatusCode::NOT_MODIFIED, [("etag", "\"1\"")]) };
+        let serving = axum::serve(listener, axum::Router::new().fallback(answer));
+        tokio::spawn(serving.into_future());
+        let mut end = String::new();
+        let read = tokio::task::spawn_blocking(move || std::io::stdin().read_line(&mut end));
+        read.await.expect("a thread").expect("standard input");
+    });
 }
 
 /// The program, where distributions put it.

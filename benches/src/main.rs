@@ -18,6 +18,10 @@ mod read;
 mod sample;
 mod since;
 
+/// That of the program.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const BENCHMARKS: [(&str, fn()); 9] = [
     ("merge", merge::run),
     ("read", read::run),

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use crate::backend::Place;
-use crate::{changes, memory};
+use crate::{answers, changes, memory};
 
 /// The first argument of a child.
 pub(crate) const CHILD: &str = "child";
@@ -16,6 +16,7 @@ pub(crate) fn play(arguments: &[String]) {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match *arguments {
         ["changes", directory, since] => changes::read_changes(Path::new(directory), since),
+        ["bare"] => answers::serve_bare(),
         ["fill", directory, count] => {
             memory::fill(Path::new(directory), count.parse().expect("a number"));
         }

@@ -11,12 +11,20 @@ mod source;
 mod store;
 mod view;
 
+use std::num::NonZero;
 use std::process::ExitCode;
 
 use clap::Parser as _;
 
 use crate::arguments::Cli;
 use crate::failure::Failure;
+
+/// Much of a short answer is memory that is taken and given back.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// What waits in one thread must not hold up the rest, on the smallest machine neither.
+const LEAST_THREADS: usize = 2;
 
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
@@ -27,8 +35,9 @@ fn main() -> ExitCode {
             return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
         }
     };
+    let threads = std::thread::available_parallelism().map_or(LEAST_THREADS, NonZero::get);
     let outcome = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
+        .worker_threads(threads.max(LEAST_THREADS))
         .enable_all()
         .build()
         .map_err(|error| Failure::store(format!("cannot start: {error}")))

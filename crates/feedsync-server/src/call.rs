@@ -46,10 +46,14 @@ impl Call {
         self.segments.get(name).map_or("", String::as_str)
     }
 
-    /// The collection that the path names; as the last segment it may have a suffix.
+    /// The name of the collection that the path names; as the last segment it may have a suffix.
+    pub(crate) fn collection_name(&self) -> Result<CollectionName, Problem> {
+        collection_name(self.segment("collection"), &self.uri)
+    }
+
+    /// The collection that the path names.
     pub(crate) async fn collection(&self, hub: &Hub) -> Result<Collection, Problem> {
-        let name = collection_name(self.segment("collection"), &self.uri)?;
-        Ok(hub.endpoint.collection(&name).await?)
+        Ok(hub.endpoint.collection(&self.collection_name()?).await?)
     }
 
     /// Refuses what has taken so long to come that who sends it may no longer do it, before it

@@ -23,9 +23,9 @@ use crate::writing::Items;
 
 pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
     let limit = call.query.number("limit", 1)?;
-    let collection = call.collection(&hub).await?;
+    let name = call.collection_name()?;
     let suffix = call.suffix()?;
-    let publication = hub.endpoint.publish(&collection.name, call.query.text("since")).await?;
+    let publication = hub.endpoint.publish(&name, call.query.text("since")).await?;
     let collection = publication.collection.clone();
     let prepared = Document::prepare(&hub, &call, View::Changes, collection, publication.expires);
     let document = match prepared.await? {

@@ -51,14 +51,13 @@ pub(crate) fn takes_gzip(headers: &HeaderMap) -> bool {
 }
 
 /// Gives what was packed the tag of a packed answer: it has other bytes (C-H1).
-pub(crate) async fn distinct_tag(mut response: Response) -> Response {
+pub(crate) fn distinguish(response: &mut Response) {
     let coding = response.headers().get(header::CONTENT_ENCODING);
     if coding.map(HeaderValue::as_bytes) == Some(b"gzip")
         && let Some(tag) = response.headers().get(header::ETAG).and_then(packed)
     {
         response.headers_mut().insert(header::ETAG, tag);
     }
-    response
 }
 
 #[cfg(test)]

@@ -4,11 +4,8 @@
 //! name that it points to the loopback address, or by a form.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
-use std::sync::Arc;
 
-use axum::extract::{Request, State};
-use axum::middleware::Next;
-use axum::response::{IntoResponse, Response};
+use axum::extract::Request;
 use http::uri::Authority;
 use http::{HeaderMap, Method, StatusCode, header};
 
@@ -19,24 +16,14 @@ use crate::problem::Problem;
 
 /// Lets a request through that names this hub and does not come from another origin; what follows
 /// finds the [`PublicBase`] of its links among the extensions.
-pub(crate) async fn check(
-    State(config): State<Arc<Config>>,
-    mut request: Request,
-    next: Next,
-) -> Response {
-    let checked = host(&request, &config).and_then(|host| {
-        origin(request.method(), request.headers(), &host, &config)?;
-        let secure = request.extensions().get::<Client>().is_some_and(|client| client.secure);
-        let of_host = || PublicBase::of_host(host.as_str(), secure);
-        Ok(config.public_base.clone().unwrap_or_else(of_host))
-    });
-    match checked {
-        Ok(base) => {
-            request.extensions_mut().insert(base);
-            next.run(request).await
-        }
-        Err(problem) => problem.into_response(),
-    }
+pub(crate) fn check(config: &Config, request: &mut Request) -> Result<(), Problem> {
+    let host = host(request, config)?;
+    origin(request.method(), request.headers(), &host, config)?;
+    let secure = request.extensions().get::<Client>().is_some_and(|client| client.secure);
+    let of_host = || PublicBase::of_host(host.as_str(), secure);
+    let base = config.public_base.clone().unwrap_or_else(of_host);
+    request.extensions_mut().insert(base);
+    Ok(())
 }
 
 /// The host that a request names, in lower case (RFC 9110 7.2): one, and one of ours.

@@ -4,7 +4,6 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use axum::extract::FromRef;
 use feedsync_endpoint::Endpoint;
 use feedsync_store::EndpointName;
 use tokio::sync::{Mutex, OnceCell, Semaphore, watch};
@@ -98,11 +97,5 @@ impl Deref for Hub {
 
     fn deref(&self) -> &Shared {
         &self.0
-    }
-}
-
-impl FromRef<Hub> for Arc<Config> {
-    fn from_ref(hub: &Hub) -> Self {
-        Arc::clone(&hub.config)
     }
 }

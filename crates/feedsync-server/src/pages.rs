@@ -30,3 +30,8 @@ pub(crate) mod users;
 mod versions;
 
 pub(crate) use form::collection_page;
+
+/// Whether a path is that of a page, or would be if there were one.
+pub(crate) fn are_at(path: &str) -> bool {
+    path == "/" || path == "/pages" || path.starts_with("/pages/")
+}

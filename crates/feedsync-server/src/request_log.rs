@@ -12,10 +12,9 @@ use std::task::{Context, Poll};
 use std::time::Instant;
 
 use axum::body::{Body, Bytes};
-use axum::extract::{MatchedPath, Request, State};
-use axum::middleware::Next;
+use axum::extract::{MatchedPath, Request};
 use axum::response::{IntoResponse as _, Response};
-use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use hyper::body::{Frame, SizeHint};
 use tracing::Instrument as _;
 
@@ -24,6 +23,9 @@ use crate::hub::Hub;
 use crate::metrics::Metrics;
 use crate::peer::{Client, Peer};
 use crate::problem::Problem;
+
+/// The header that tells a request's id.
+const ID: HeaderName = HeaderName::from_static("x-request-id");
 
 tokio::task_local! {
     static CURRENT: Arc<Current>;
@@ -66,7 +68,11 @@ pub(crate) fn signed_in(hub: &Hub, name: &str) -> Result<(), Problem> {
 }
 
 /// Answers a request and tells about it.
-pub(crate) async fn watch(State(hub): State<Hub>, mut request: Request, next: Next) -> Response {
+pub(crate) async fn watch(
+    hub: &Hub,
+    mut request: Request,
+    answer: impl AsyncFnOnce(Request) -> Response,
+) -> Response {
     let began = Instant::now();
     let headers = request.headers();
     let client = Client::of(request.extensions().get::<Peer>().copied(), headers, &hub.config);
@@ -85,23 +91,23 @@ pub(crate) async fn watch(State(hub): State<Hub>, mut request: Request, next: Ne
         underway: None,
     };
     hub.metrics.begin();
-    let answer = async {
+    let admitted = async {
         match client.address.filter(|_| !client.local) {
             Some(address) => match hub.clients.admit(Key::address(address)) {
                 Ok(underway) => {
                     record.underway = Some(underway);
-                    next.run(request).await
+                    answer(request).await
                 }
                 Err(problem) => problem.into_response(),
             },
-            None => next.run(request).await,
+            None => answer(request).await,
         }
     };
     let span = tracing::info_span!("request", id = current.id);
-    let mut response = CURRENT.scope(Arc::clone(&current), answer).instrument(span).await;
+    let mut response = CURRENT.scope(Arc::clone(&current), admitted).instrument(span).await;
     let headers = response.headers_mut();
     if let Ok(id) = HeaderValue::from_str(&current.id) {
-        headers.insert("x-request-id", id);
+        headers.insert(ID, id);
     }
     if hub.config.public_base.as_ref().is_some_and(|base| base.is_secure()) {
         let year = HeaderValue::from_static("max-age=31536000");
@@ -114,7 +120,7 @@ pub(crate) async fn watch(State(hub): State<Hub>, mut request: Request, next: Ne
 
 /// The id that a trusted proxy gave the request, if it is harmless.
 fn given_id(client: Client, headers: &HeaderMap) -> Option<String> {
-    let id = headers.get("x-request-id").filter(|_| client.forwarded)?.to_str().ok()?;
+    let id = headers.get(ID).filter(|_| client.forwarded)?.to_str().ok()?;
     let harmless = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     ((1..=64).contains(&id.len()) && id.bytes().all(harmless)).then(|| id.to_owned())
 }
@@ -150,7 +156,7 @@ impl Drop for Record {
     fn drop(&mut self) {
         self.metrics.end();
         drop(self.underway.take());
-        let address = self.current.client.address.map(|address| address.to_string());
+        let address = self.current.client.address.map(tracing::field::display);
         tracing::info!(
             target: "feedsync_server::requests",
             id = self.current.id,

@@ -1,15 +1,17 @@
 //! The application, made of its routes, and what holds for each of them (AH37).
 
 use std::any::Any;
+use std::panic::AssertUnwindSafe;
 
 use axum::Router;
-use axum::middleware::{from_fn_with_state, map_response};
+use axum::extract::{Request, State};
+use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
-use axum::routing::MethodRouter;
+use axum::routing::{MethodRouter, any};
 use feedsync_endpoint::Endpoint;
+use futures_util::FutureExt as _;
 use http::{HeaderValue, Method, StatusCode, header};
 use tokio::sync::watch;
-use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::access::{Gate, guard};
 use crate::config::Config;
@@ -26,23 +28,45 @@ pub fn router(endpoint: Endpoint, config: Config) -> Router {
     application(Hub::new(endpoint, config, watch::channel(false).1))
 }
 
+/// What surrounds every resource is few layers, since a request pays for each of them.
 pub(crate) fn application(hub: Hub) -> Router {
+    let nowhere = || async { Problem::not_found("there is nothing at this address") };
     table()
         .into_iter()
         .fold(Router::new(), |router, route| {
             let path = route.path.clone();
             router.route(&path, resource(route, &hub))
         })
-        .fallback(|| async { Problem::not_found("there is nothing at this address") })
+        .fallback_service(for_people(any(nowhere), &hub).with_state(hub.clone()))
+        .layer(compression::layer())
+        .layer(from_fn_with_state(hub.clone(), surround))
+        .with_state(hub)
+}
+
+/// Answers a request, or says why not; whatever happens, it is told.
+async fn surround(State(hub): State<Hub>, request: Request, next: Next) -> Response {
+    request_log::watch(&hub, request, async |mut request| {
+        let answer = async {
+            match host_origin::check(&hub.config, &mut request) {
+                Ok(()) => next.run(request).await,
+                Err(problem) => problem.into_response(),
+            }
+        };
+        let answer = AssertUnwindSafe(answer).catch_unwind().await;
+        let mut response = answer.unwrap_or_else(panicked);
+        compression::distinguish(&mut response);
+        let nosniff = HeaderValue::from_static("nosniff");
+        response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, nosniff);
+        response
+    })
+    .await
+}
+
+/// What surrounds pages besides.
+fn for_people(methods: MethodRouter<Hub>, hub: &Hub) -> MethodRouter<Hub> {
+    methods
         .layer(from_fn_with_state(hub.clone(), pages::failure::shown))
         .layer(from_fn_with_state(hub.clone(), pages::proof::carried))
-        .layer(compression::layer())
-        .layer(map_response(compression::distinct_tag))
-        .layer(from_fn_with_state(hub.clone(), host_origin::check))
-        .layer(CatchPanicLayer::custom(panicked))
-        .layer(map_response(guarded))
-        .layer(from_fn_with_state(hub.clone(), request_log::watch))
-        .with_state(hub)
 }
 
 /// Adds to a resource what its methods mean to who asks for them, and to who asks for others.
@@ -50,7 +74,7 @@ fn resource(route: Route, hub: &Hub) -> MethodRouter<Hub> {
     let gate = Gate { hub: hub.clone(), rights: route.rights };
     let allow = route.allow();
     let posts = route.rights.iter().any(|(method, _)| method == Method::POST);
-    let takes_documents = posts && !route.path.starts_with("/pages/");
+    let takes_documents = posts && !route.is_for_people();
     // Paths and methods are ASCII.
     let value = HeaderValue::from_str(&allow).unwrap_or(HeaderValue::from_static(""));
     let headers = value.clone();
@@ -72,14 +96,10 @@ fn resource(route: Route, hub: &Hub) -> MethodRouter<Hub> {
         );
         problem.header(header::ALLOW, value)
     };
-    route.methods.options(options).fallback(other).layer(from_fn_with_state(gate, guard))
-}
-
-/// Nothing is taken for another type than it says.
-async fn guarded(mut response: Response) -> Response {
-    let headers = response.headers_mut();
-    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    response
+    let pages = route.is_for_people();
+    let methods = route.methods.options(options).fallback(other);
+    let methods = methods.layer(from_fn_with_state(gate, guard));
+    if pages { for_people(methods, hub) } else { methods }
 }
 
 /// A panic is a fault of ours: the client learns no more than that, the log all of it.

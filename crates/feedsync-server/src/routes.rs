@@ -54,6 +54,13 @@ pub(crate) struct Route {
     pub(crate) rights: Rights,
 }
 
+impl Route {
+    /// Whether it answers with pages.
+    pub(crate) fn is_for_people(&self) -> bool {
+        pages::are_at(&self.path)
+    }
+}
+
 fn route(path: impl Into<String>, methods: MethodRouter<Hub>, rights: Rights) -> Route {
     Route { path: path.into(), methods, rights }
 }

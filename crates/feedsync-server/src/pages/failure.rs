@@ -8,6 +8,7 @@ use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 use crate::hub::Hub;
+use crate::pages;
 use crate::pages::answer::{headers, rendered, see_other};
 use crate::pages::assets::STYLE;
 use crate::pages::place::Return;
@@ -27,8 +28,9 @@ struct FailurePage {
 
 /// Turns the problems of pages into pages; their status and other headers stay.
 pub(crate) async fn shown(State(hub): State<Hub>, request: Request, next: Next) -> Response {
-    let path = request.uri().path();
-    let for_people = path == "/" || path == "/pages" || path.starts_with("/pages/");
+    if !pages::are_at(request.uri().path()) {
+        return next.run(request).await;
+    }
     let asks = request.method().is_safe();
     let place = Return::here(request.uri());
     let browses = is_browser(request.headers());
@@ -36,9 +38,6 @@ pub(crate) async fn shown(State(hub): State<Hub>, request: Request, next: Next) 
     let Some(Described { title, detail }) = response.extensions().get().cloned() else {
         return response;
     };
-    if !for_people {
-        return response;
-    }
     let root = hub.config.public_base.as_ref().map_or(String::new(), |base| base.path().to_owned());
     let status = response.status();
     let login = place.login(&root);

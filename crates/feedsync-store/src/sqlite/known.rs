@@ -6,7 +6,7 @@
 //! anything new, then costs microseconds and no other thread. What is found is as new as a read would be.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rusqlite::Connection;
 
@@ -14,26 +14,34 @@ use crate::collection::Collection;
 use crate::error::StoreError;
 use crate::name::CollectionName;
 
-/// Collections that are known at most.
+/// Collections that are known at most, to each connection.
 const MOST: usize = 1_024;
 
-/// What is known, and the connection that tells for how long. It never writes: its own commits would
-/// go unnoticed.
-pub(super) struct Known(Mutex<State>);
+/// What is known: to each of several connections for itself, so that threads do not wait for one another
+/// and no waiting thread has to be woken.
+pub(super) struct Known(Vec<Mutex<State>>);
 
+/// What is known while a connection tells that nobody has committed. It never writes: its own commits
+/// would go unnoticed.
 struct State {
     connection: Connection,
     version: i64,
     collections: HashMap<CollectionName, Collection>,
 }
 
-/// The state of the file before which nothing that is read from now on was committed.
+/// The state of the file before which nothing that is read from now on was committed, as one of the
+/// connections counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Version(i64);
+pub(super) struct Version {
+    state: usize,
+    version: i64,
+}
 
 impl Known {
-    pub(super) fn new(connection: Connection) -> Self {
-        Self(Mutex::new(State { connection, version: i64::MIN, collections: HashMap::new() }))
+    pub(super) fn new(connections: Vec<Connection>) -> Self {
+        let state =
+            |connection| State { connection, version: i64::MIN, collections: HashMap::new() };
+        Self(connections.into_iter().map(state).map(Mutex::new).collect())
     }
 
     /// A collection that is known and still as it was, or else the version that the file has now.
@@ -41,7 +49,7 @@ impl Known {
         &self,
         name: &CollectionName,
     ) -> Result<Result<Collection, Version>, StoreError> {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (index, mut state) = self.free();
         let version = state
             .connection
             .prepare_cached("PRAGMA data_version")?
@@ -50,18 +58,32 @@ impl Known {
             state.version = version;
             state.collections.clear();
         }
-        Ok(state.collections.get(name).cloned().ok_or(Version(version)))
+        Ok(state.collections.get(name).cloned().ok_or(Version { state: index, version }))
     }
 
     /// Keeps what was read after a version was told, unless another one was found since.
     pub(super) fn learn(&self, version: Version, collection: &Collection) {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if version != Version(state.version) {
+        let mut state = self.lock(version.state);
+        if version.version != state.version {
             return;
         }
         if state.collections.len() >= MOST {
             state.collections.clear();
         }
         state.collections.insert(collection.name.clone(), collection.clone());
+    }
+
+    /// A connection that nobody uses, or else the first once it is free.
+    fn free(&self) -> (usize, MutexGuard<'_, State>) {
+        let free = self
+            .0
+            .iter()
+            .enumerate()
+            .find_map(|(index, state)| state.try_lock().ok().map(|state| (index, state)));
+        free.unwrap_or_else(|| (0, self.lock(0)))
+    }
+
+    fn lock(&self, index: usize) -> MutexGuard<'_, State> {
+        self.0[index].lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -140,10 +140,11 @@ impl SqliteStore {
         let life = Life::new(place::absolute(directory)?);
         let threads =
             std::thread::available_parallelism().map_or(2, |count| count.get().clamp(2, 8));
-        let readers = (0..threads)
-            .map(|_| schema::connect_reader(&file))
-            .collect::<Result<_, _>>()
-            .and_then(Readers::start)?;
+        let connections = || {
+            let each = (0..threads).map(|_| schema::connect_reader(&file));
+            each.collect::<Result<Vec<_>, _>>()
+        };
+        let readers = Readers::start(connections()?)?;
         let bell = Arc::new(Bell::default());
         let watch = Watch::start(schema::connect_reader(&file)?, Arc::clone(&bell))?;
         Ok(Self {
@@ -152,7 +153,7 @@ impl SqliteStore {
             bell,
             writer: Writer::start(connection, life)?,
             readers,
-            known: Known::new(schema::connect_reader(&file)?),
+            known: Known::new(connections()?),
             _watch: watch,
         })
     }
