@@ -17,6 +17,8 @@ const PACKED: &str = "-gz";
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct EntityTag(String);
 
+const HEX: &[u8; 16] = b"0123456789abcdef";
+
 /// What a condition makes of a request for a current answer.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Condition {
@@ -86,7 +88,10 @@ fn hash(mut hash: Sha256, parts: &[&str]) -> String {
         hash.update((part.len() as u64).to_be_bytes());
         hash.update(part);
     }
-    hash.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    let half = hash.finalize().into_iter().take(16);
+    half.flat_map(|byte| [byte >> 4, byte & 15])
+        .map(|digit| char::from(HEX[usize::from(digit)]))
+        .collect()
 }
 
 /// The answer to a condition that failed: 412 with the current tag (AH12).
