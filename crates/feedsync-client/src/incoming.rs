@@ -1,7 +1,7 @@
 //! Items that came, on their way into the store.
 
 use feedsync::{Item, Payload};
-use feedsync_endpoint::{Counts, ItemOutcome, Source};
+use feedsync_endpoint::{Counts, ItemOutcome, ItemReport, Source};
 use feedsync_formats::Reading;
 use feedsync_store::RemoteState;
 
@@ -60,14 +60,7 @@ impl Run<'_> {
             None
         };
         if let Some(report) = report {
-            self.report.pulled += report.counts;
-            for item in report.items {
-                self.postponed |= item.outcome.may_pass();
-                if let ItemOutcome::Refused(refusal) = item.outcome {
-                    let (id, reason) = (Some(item.id.to_string()), refusal.to_string());
-                    self.report.refused.push(RefusedItem { by: Side::Here, id, reason });
-                }
-            }
+            self.took(report.counts, report.items);
         }
         if let Some(state) = state {
             self.state = state;
@@ -76,5 +69,18 @@ impl Run<'_> {
         let items = self.report.pulled.changed() + unchanged + refused;
         self.progress.step(Step::Pulled { items });
         Ok(())
+    }
+
+    /// Notes what became of items here. Where one was refused by a bound that may pass, what is
+    /// remembered from now on has the remote read again.
+    pub(crate) fn took(&mut self, counts: Counts, items: Vec<ItemReport>) {
+        self.report.pulled += counts;
+        for ItemReport { id, outcome } in items {
+            self.postponed |= outcome.may_pass();
+            if let ItemOutcome::Refused(refusal) = outcome {
+                let (id, reason) = (Some(id.to_string()), refusal.to_string());
+                self.report.refused.push(RefusedItem { by: Side::Here, id, reason });
+            }
+        }
     }
 }

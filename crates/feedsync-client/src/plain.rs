@@ -2,14 +2,13 @@
 //! a person asked for that. An entry keeps all that it came with, its `atom:source` too (RFC 4287
 //! 4.2.11).
 
-use feedsync_endpoint::{ItemOutcome, PlainItem};
+use feedsync_endpoint::PlainItem;
 use feedsync_formats::{Plain, ReadError, ReadOptions, read_plain};
 use feedsync_store::RemoteState;
 
 use crate::error::SyncError;
 use crate::fetch::{Response, shown};
 use crate::progress::Step;
-use crate::report::{RefusedItem, Side};
 use crate::session::Run;
 use crate::wire::Origin;
 
@@ -35,17 +34,13 @@ impl Run<'_> {
             return Ok(());
         }
         let imported = self.endpoint.import(&self.remote.collection, entries, false).await?;
-        self.report.pulled += imported.counts;
-        for item in imported.items {
-            if let ItemOutcome::Refused(refusal) = item.outcome {
-                let (id, reason) = (Some(item.id.to_string()), refusal.to_string());
-                self.report.refused.push(RefusedItem { by: Side::Here, id, reason });
-            }
-        }
+        self.took(imported.counts, imported.items);
         let state = RemoteState {
             etag: validators.etag,
             last_modified: validators.last_modified,
             read_only: true,
+            // All that there is has been read.
+            needs_complete: false,
             ..self.state.clone()
         };
         self.remember(state).await

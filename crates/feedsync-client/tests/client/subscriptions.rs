@@ -2,13 +2,18 @@
 
 use std::time::Duration;
 
-use feedsync::{Related, RelatedKind, Sharing, Window};
+use feedsync::{
+    By, Creation, Format, Item, ItemId, Keep, MAX_CONFLICTS, Related, RelatedKind, Resolution,
+    Resolved, Sharing, Stamp, Timestamp, Window,
+};
 use feedsync_client::{Direction, Schedule, Silent, SyncError, Terms};
+use feedsync_endpoint::Source;
+use feedsync_formats::compose;
 use feedsync_store::{Moment, Remote};
 
 use crate::library::{Library, shared};
 use crate::site::answer;
-use crate::world::{Hub, Peer, notes};
+use crate::world::{Hub, Peer, entry, notes};
 
 const EVERY: Duration = Duration::from_secs(900);
 
@@ -133,7 +138,7 @@ async fn a_feed_is_read_again_before_it_expires() {
     let soon = peer.endpoint().environment().now().micros() / 1_000_000 + 200;
     let sharing = Sharing {
         window: Some(Window { since: "1".into(), until: "2".into() }),
-        expires: feedsync::Timestamp::from_unix_seconds(soon as i64),
+        expires: Timestamp::from_unix_seconds(soon as i64),
         related: Vec::new(),
     };
     library.put("/feed", &shared(Some(&sharing), &[]));
@@ -172,4 +177,37 @@ async fn entries_without_sync_information_are_imported_where_that_was_asked() {
     assert_eq!((report.requests, report.pulled.changed()), (1, 0));
     library.put("/feed", &FEED.replace(">One<", ">One more<"));
     assert_eq!(anna.sync(&url).await.pulled.updated, 1);
+}
+
+#[tokio::test]
+async fn an_entry_that_found_too_many_conflicts_is_imported_again_where_the_feed_is_unchanged() {
+    const FEED: &str = r#"<feed xmlns="http://www.w3.org/2005/Atom"><title>News</title>
+        <entry><id>contested</id><title>One</title><updated>2005-05-21T11:43:33Z</updated></entry>
+        </feed>"#;
+    let library = Library::new().await;
+    library.put("/feed", FEED);
+    let url = library.url("/feed");
+    let peer = Peer::new("desk").await;
+    let id = ItemId::new("contested").unwrap();
+    for number in 0..=MAX_CONFLICTS {
+        let by = By::new(&format!("b{number}")).unwrap();
+        let stamp = Stamp::new(Timestamp::from_unix_seconds(1).unwrap(), by);
+        let payload = compose(Format::Atom, &entry(&number.to_string()));
+        let item = Item::create(id.clone(), Creation::default(), &stamp, payload).unwrap();
+        let endpoint = peer.endpoint();
+        endpoint.incorporate(&notes(), Source::Offered, vec![item], None).await.unwrap();
+    }
+    let plain = Terms { plain: true, ..terms() };
+    peer.session.subscribe(&notes(), &url, plain, None).await.unwrap();
+    let refused = peer.sync(&url).await;
+    assert_eq!((refused.pulled.refused, refused.refused.len()), (1, 1));
+    assert_eq!((&refused.state.etag, refused.state.needs_complete), (&None, true));
+    // Nobody has changed the feed, and now there is room.
+    let seen = peer.item(&id).await;
+    let resolution = Resolution { resolved: Resolved::All, keep: Keep::Winner };
+    peer.endpoint().resolve(&notes(), &seen, resolution).await.unwrap();
+    let taken = peer.sync(&url).await;
+    assert_eq!((taken.pulled.refused, taken.pulled.changed()), (0, 1));
+    assert!(taken.state.etag.is_some() && !taken.state.needs_complete);
+    assert_eq!(peer.sync(&url).await.pulled.unchanged, 0);
 }
