@@ -7,9 +7,12 @@ use iri_string::types::{IriReferenceStr, IriStr};
 
 use crate::xml::{Attribute, Namespace};
 
-/// A reference made absolute against a base; as it is, where there is no absolute base.
-pub(crate) fn resolved<'r>(base: Option<&str>, reference: &'r str) -> Cow<'r, str> {
-    let Some(base) = base.and_then(|base| IriStr::new(base).ok()) else {
+/// Bytes of an `xml:base`, `xml:lang`, `xml:space` or namespace name that holds further inside.
+pub(crate) const LONGEST: usize = 2_048;
+
+/// A reference made absolute against a base; as it is, where there is none.
+pub(crate) fn resolved<'r>(base: Option<&IriStr>, reference: &'r str) -> Cow<'r, str> {
+    let Some(base) = base else {
         return Cow::Borrowed(reference);
     };
     match IriReferenceStr::new(reference) {
@@ -87,7 +90,7 @@ impl<'a> Context<'a> {
 
     /// A reference made absolute against the base here; as it is, where there is no absolute base.
     pub(crate) fn resolve<'r>(&self, reference: &'r str) -> Cow<'r, str> {
-        resolved(self.base.as_deref(), reference)
+        resolved(self.base.as_deref().and_then(|base| IriStr::new(base).ok()), reference)
     }
 
     /// The prefix that stands for an IRI here, if any.

@@ -14,11 +14,13 @@ pub(crate) use json::named as named_member;
 pub(crate) use pox::{CONTENTS, TITLES, content_type, named as named_element};
 pub(crate) use rss::{AMPERSAND, CONTENT, DUBLIN_CORE, LESS_THAN, is_rss};
 
+use std::cell::Cell;
+
 use feedsync::{Format, Payload, Timestamp};
 
 use crate::markup;
 use crate::options::{Limits, Mode};
-use crate::references::Base;
+use crate::references::{Base, GAIN};
 use crate::xml::{Element, Namespace, Namespaces, Tree};
 
 /// What an item says, whatever its format.
@@ -171,7 +173,8 @@ pub fn entry(payload: &Payload) -> Entry {
 /// The same for where its base does not go along: links, and references in HTML and XHTML, are absolute
 /// as far as the payload tells against what. A base inside the content itself is not followed.
 pub(crate) fn absolute(payload: &Payload) -> Entry {
-    view(payload, &Base::OUTSIDE)
+    let spare = Cell::new(GAIN);
+    view(payload, &Base::outside(&spare))
 }
 
 /// The language that a payload says it is in.
@@ -188,7 +191,7 @@ pub(crate) fn language(payload: &Payload) -> Option<String> {
     said.and_then(text).or_else(|| present(&inherited?.value(&payload.text)))
 }
 
-fn view(payload: &Payload, outside: &Base) -> Entry {
+fn view(payload: &Payload, outside: &Base<'_>) -> Entry {
     if payload.format == Format::Json {
         return json::view(&payload.text);
     }

@@ -1,38 +1,50 @@
 //! References in what an item says, made absolute where it is shown without its base (XML Base; JSON Feed
 //! and RSS know none).
 //!
-//! Without an absolute base a reference stays as it is, and so does all of the markup around it.
+//! Without an absolute base a reference stays as it is, and so does all of the markup around it. A base
+//! counts only up to a length, and what one item may gain is bounded: past that, references stay too, so
+//! that a long base over many short references costs no more than its reader can bear.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 
-use crate::compose::is_iri;
-use crate::context::resolved;
+use iri_string::types::IriString;
+
+use crate::context::{LONGEST, resolved};
 use crate::html_references::references;
 use crate::markup;
 use crate::xml::{Element, Namespace, escape_attribute};
 
+/// Bytes that one item may gain.
+pub(crate) const GAIN: usize = 1 << 20;
+
 /// What references count from at one place of an item.
 #[derive(Debug, Clone)]
-pub(crate) struct Base {
-    base: Option<String>,
-    /// Whether references are wanted absolute at all.
-    wanted: bool,
+pub(crate) struct Base<'s> {
+    /// An absolute one, if there is one.
+    base: Option<IriString>,
+    /// Bytes that the item may still gain; none if references are to stay as they are.
+    spare: Option<&'s Cell<usize>>,
 }
 
-impl Base {
+impl<'s> Base<'s> {
     /// References stay as they are.
-    pub(crate) const KEPT: Self = Self { base: None, wanted: false };
+    pub(crate) const KEPT: Self = Self { base: None, spare: None };
 
-    /// Outside an item that is self-contained.
-    pub(crate) const OUTSIDE: Self = Self { base: None, wanted: true };
+    /// Outside an item that is self-contained, which may gain so much.
+    pub(crate) fn outside(spare: &'s Cell<usize>) -> Self {
+        Self { base: None, spare: Some(spare) }
+    }
 
     /// What holds inside an element.
     pub(crate) fn inside(&self, element: Element<'_, '_>) -> Cow<'_, Self> {
-        match element.attribute(Namespace::XML, "base").filter(|_| self.wanted) {
+        match element.attribute(Namespace::XML, "base").filter(|_| self.spare.is_some()) {
             Some(attribute) => {
                 let value = attribute.value(element.document());
-                let base = resolved(self.base.as_deref(), &value).into_owned();
-                Cow::Owned(Self { base: Some(base), wanted: true })
+                let base = (value.len() <= LONGEST).then(|| self.absolute(&value));
+                let base = base.filter(|base| base.len() <= LONGEST);
+                let base = base.and_then(|base| IriString::try_from(base.into_owned()).ok());
+                Cow::Owned(Self { base, spare: self.spare })
             }
             None => Cow::Borrowed(self),
         }
@@ -40,12 +52,25 @@ impl Base {
 
     /// A reference, absolute if it can be.
     pub(crate) fn resolve(&self, reference: String) -> String {
-        match &self.base {
-            Some(base) if is_iri(base) => {
-                resolved(Some(base), &encoded(reference.trim())).into_owned()
+        let (Some(_), Some(spare)) = (&self.base, self.spare.filter(|spare| spare.get() > 0))
+        else {
+            return reference;
+        };
+        let absolute = self.absolute(&encoded(reference.trim())).into_owned();
+        match spare.get().checked_sub(absolute.len().saturating_sub(reference.len())) {
+            Some(left) => {
+                spare.set(left);
+                absolute
             }
-            _ => reference,
+            None => {
+                spare.set(0);
+                reference
+            }
         }
+    }
+
+    fn absolute<'r>(&self, reference: &'r str) -> Cow<'r, str> {
+        resolved(self.base.as_deref(), reference)
     }
 
     /// HTML, or XHTML, with the references of its attributes absolute.

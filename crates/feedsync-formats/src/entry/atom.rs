@@ -6,7 +6,7 @@ use crate::markup;
 use crate::references::Base;
 use crate::xml::{Element, Namespace};
 
-pub(super) fn view(element: Element<'_, '_>, base: &Base) -> Entry {
+pub(super) fn view(element: Element<'_, '_>, base: &Base<'_>) -> Entry {
     let mut entry = Entry::default();
     for child in element.children().filter(|child| child.namespace() == Namespace::ATOM) {
         let base = base.inside(child);
@@ -43,7 +43,7 @@ fn plain(element: Element<'_, '_>) -> Option<String> {
 }
 
 /// `atom:content` (4.1.3); one that is elsewhere is a link.
-fn content(element: Element<'_, '_>, base: &Base, entry: &mut Entry) {
+fn content(element: Element<'_, '_>, base: &Base<'_>, entry: &mut Entry) {
     let kind = content_type(element);
     if let Some(href) = attribute(element, "src") {
         let media_type = attribute(element, "type");
@@ -68,14 +68,14 @@ fn content(element: Element<'_, '_>, base: &Base, entry: &mut Entry) {
     }
 }
 
-fn person(element: Element<'_, '_>, base: &Base) -> Option<Person> {
+fn person(element: Element<'_, '_>, base: &Base<'_>) -> Option<Person> {
     let child = |name| element.child(Namespace::ATOM, name);
     let part = |name| child(name).and_then(text);
     let uri = child("uri").and_then(|uri| Some(base.inside(uri).resolve(text(uri)?)));
     Person { name: part("name"), email: part("email"), uri }.some()
 }
 
-fn link(element: Element<'_, '_>, base: &Base) -> Option<Link> {
+fn link(element: Element<'_, '_>, base: &Base<'_>) -> Option<Link> {
     Some(Link {
         rel: attribute(element, "rel").unwrap_or_else(|| ALTERNATE.to_owned()),
         href: base.resolve(attribute(element, "href")?),

@@ -18,7 +18,11 @@ pub(crate) const DUBLIN_CORE: &str = "http://purl.org/dc/elements/1.1/";
 pub(crate) const AMPERSAND: &str = "&#x26;";
 pub(crate) const LESS_THAN: &str = "&#x3C;";
 
-pub(super) fn view(element: Element<'_, '_>, namespaces: &Namespaces<'_>, base: &Base) -> Entry {
+pub(super) fn view(
+    element: Element<'_, '_>,
+    namespaces: &Namespaces<'_>,
+    base: &Base<'_>,
+) -> Entry {
     let mut entry = Entry::default();
     let (mut description, mut full, mut creator) = (None, None, None);
     let mut is_link = false;
@@ -112,7 +116,7 @@ fn person(author: &str) -> Option<Person> {
     person.some()
 }
 
-fn atom_link(element: Element<'_, '_>, base: &Base) -> Option<Link> {
+fn atom_link(element: Element<'_, '_>, base: &Base<'_>) -> Option<Link> {
     Some(Link {
         media_type: attribute(element, "type"),
         title: attribute(element, "title"),

@@ -2,13 +2,14 @@
 
 use super::*;
 
-fn base(base: &str) -> Base {
-    Base { base: Some(base.to_owned()), wanted: true }
+fn base<'s>(base: &str, spare: &'s Cell<usize>) -> Base<'s> {
+    Base { base: IriString::try_from(base).ok(), spare: Some(spare) }
 }
 
 #[test]
 fn references_in_markup_become_absolute_and_nothing_else_changes() {
-    let base = base("http://h/a/b?q");
+    let spare = Cell::new(GAIN);
+    let base = base("http://h/a/b?q", &spare);
     for (html, expected) in [
         ("<a href=\"c\">c</a>", "<a href=\"http://h/a/c\">c</a>"),
         ("<A HREF='/c?x=1&amp;y=2'>", "<A HREF='http://h/c?x=1&amp;y=2'>"),
@@ -28,19 +29,60 @@ fn references_in_markup_become_absolute_and_nothing_else_changes() {
         ("", ""),
     ] {
         assert_eq!(base.resolve_markup(html.to_owned()), expected, "{html}");
-        assert_eq!(Base::OUTSIDE.resolve_markup(html.to_owned()), html);
+        assert_eq!(Base::outside(&spare).resolve_markup(html.to_owned()), html);
     }
 }
 
 #[test]
 fn what_can_be_no_reference_stays() {
-    let base = base("http://h/a/");
-    for text in ["http://[", "%zz", "urn:x:1", "é:é", "a%"] {
-        let resolved = base.resolve(text.to_owned());
-        assert!(resolved == text || resolved.starts_with("http://h/a/"), "{text}: {resolved}");
+    let spare = Cell::new(GAIN);
+    let relative = base("http://h/a/", &spare);
+    for (text, expected) in [
+        ("http://[", "http://["),
+        ("urn:x:1", "urn:x:1"),
+        ("%zz", "%zz"),
+        ("a%", "a%"),
+        ("\u{e9}:\u{e9}", "\u{e9}:\u{e9}"),
+        ("\u{e9}", "http://h/a/\u{e9}"),
+    ] {
+        assert_eq!(relative.resolve(text.to_owned()), expected);
     }
     for no_base in ["", "relative/", "//h/a"] {
-        let base = Base { base: Some(no_base.to_owned()), wanted: true };
-        assert_eq!(base.resolve("c d".to_owned()), "c d");
+        assert_eq!(base(no_base, &spare).resolve("c d".to_owned()), "c d");
     }
+}
+
+#[test]
+fn an_item_gains_no_more_than_it_may_and_the_rest_stays() {
+    let spare = Cell::new(20);
+    let base = base("http://h/a/", &spare);
+    let html = "<a href=\"b\"><a href=\"c\"><a href=\"http://x/\">".to_owned();
+    let some = "<a href=\"http://h/a/b\"><a href=\"c\"><a href=\"http://x/\">";
+    assert_eq!(base.resolve_markup(html), some);
+    assert_eq!(base.resolve("d".to_owned()), "d");
+}
+
+/// An entry of Atom of many references, with a base of so many bytes.
+fn entry(base: usize, references: &str) -> feedsync::Payload {
+    let base = format!("http://h/{}/", "b".repeat(base - "http://h//".len()));
+    let text = format!(
+        "<entry xmlns=\"http://www.w3.org/2005/Atom\" xml:base=\"{base}\">\
+         <content type=\"html\">{references}</content></entry>"
+    );
+    feedsync::Payload::new(feedsync::Format::Atom, text)
+}
+
+#[test]
+fn a_hostile_entry_is_shown_at_the_cost_of_its_own_length() {
+    let many = "&lt;a href='x'>".repeat(100_000);
+    let own = "<a href='x'>".repeat(100_000);
+    // As long as a base may be: what may be gained is gained, and no more.
+    let shown = crate::entry::absolute(&entry(LONGEST, &many)).content.unwrap();
+    let gained = shown.len() - own.len();
+    assert!((GAIN - LONGEST..=GAIN).contains(&gained), "{gained}");
+    // Longer, it is none.
+    let shown = crate::entry::absolute(&entry(LONGEST + 1, &many)).content.unwrap();
+    assert_eq!(shown, own);
+    let shown = crate::entry::absolute(&entry(4 << 20, &many)).content.unwrap();
+    assert_eq!(shown, own);
 }
