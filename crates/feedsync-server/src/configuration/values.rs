@@ -119,19 +119,57 @@ pub enum StoreAddress {
 }
 
 impl StoreAddress {
-    /// Whether it holds a password.
+    /// Whether it holds a password, or what may be one.
     pub fn has_password(&self) -> bool {
         let Self::Postgres(url) = self else { return false };
-        let (rest, parameters) = url.split_once('?').unwrap_or((url, ""));
-        let of_user = rest.rsplit_once('@').is_some_and(|(user, _)| {
-            user.split_once("://").is_some_and(|(_, user)| user.contains(':'))
-        });
+        let Some(parts) = Parts::of(url) else { return true };
         // Whatever is escaped there may be its name.
         let named = |parameter: &str| {
             let name = parameter.split('=').next().unwrap_or_default();
             name.eq_ignore_ascii_case("password") || name.contains('%')
         };
-        of_user || parameters.split('&').any(named)
+        parts.has_password || parts.parameters.split('&').any(named)
+    }
+}
+
+/// What may be shown of the URL of a database, and what may not.
+struct Parts<'u> {
+    scheme: &'u str,
+    user: Option<&'u str>,
+    has_password: bool,
+    /// Hosts with their ports, and the database.
+    place: &'u str,
+    parameters: &'u str,
+}
+
+impl<'u> Parts<'u> {
+    /// Credentials come first and end at the first `@`, whatever stands in them: so it is dialled. None
+    /// if whoever wrote it may have meant another part to be the password: then nothing may be shown.
+    fn of(url: &'u str) -> Option<Self> {
+        let (scheme, rest) = url.split_once("://")?;
+        let (credentials, rest) = match rest.split_once('@') {
+            Some((_, rest)) if rest.contains('@') => return None,
+            Some((credentials, rest)) => (Some(credentials), rest),
+            None => (None, rest),
+        };
+        let (user, password) =
+            match credentials.map(|text| text.split_once(':').unwrap_or((text, ""))) {
+                Some((user, _)) if user.contains(['/', '?', '#']) => return None,
+                Some((user, password)) => (Some(user), password),
+                None => (None, ""),
+            };
+        let (place, parameters) = rest.split_once(['?', '#']).unwrap_or((rest, ""));
+        let hosts = place.split('/').next().unwrap_or_default();
+        let is_host = |host: &str| {
+            let after = match host.strip_prefix('[') {
+                Some(address) => address.split_once(']').map_or(":?", |(_, after)| after),
+                None => host,
+            };
+            let port = after.split_once(':').map_or("", |(_, port)| port);
+            port.bytes().all(|byte| byte.is_ascii_digit())
+        };
+        let parts = Self { scheme, user, has_password: !password.is_empty(), place, parameters };
+        hosts.split(',').all(is_host).then_some(parts)
     }
 }
 
@@ -145,18 +183,13 @@ impl fmt::Display for StoreAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Sqlite(directory) => write!(f, "sqlite:{}", directory.display()),
-            Self::Postgres(url) => {
-                // Parameters may hold a password too.
-                let url = url.split(['?', '#']).next().unwrap_or_default();
-                let (scheme, rest) = url.split_once("://").unwrap_or(("postgres", url));
-                match rest.rsplit_once('@') {
-                    Some((user, host)) => {
-                        let user = user.split(':').next().unwrap_or_default();
-                        write!(f, "{scheme}://{user}@{host}")
-                    }
-                    None => write!(f, "{scheme}://{rest}"),
+            Self::Postgres(url) => match Parts::of(url) {
+                Some(Parts { scheme, user: Some(user), place, .. }) => {
+                    write!(f, "{scheme}://{user}@{place}")
                 }
-            }
+                Some(Parts { scheme, place, .. }) => write!(f, "{scheme}://{place}"),
+                None => f.write_str("postgres://..."),
+            },
         }
     }
 }
@@ -177,6 +210,51 @@ impl FromStr for StoreAddress {
         match of_postgres.iter().find_map(|scheme| text.strip_prefix(scheme)) {
             Some(rest) if !rest.is_empty() => Ok(Self::Postgres(text.to_owned())),
             _ => Err(StoreAddressError),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_database_is_shown_by_its_place_and_its_user() {
+        for (url, shown, secret) in [
+            ("postgres://db/hub", "postgres://db/hub", false),
+            ("postgres://anna@db:6432/hub", "postgres://anna@db:6432/hub", false),
+            ("postgresql://anna@a,b:1/hub?sslmode=require", "postgresql://anna@a,b:1/hub", false),
+            ("postgres://anna@[::1]:5432/hub", "postgres://anna@[::1]:5432/hub", false),
+            ("postgres://anna:x@db/hub", "postgres://anna@db/hub", true),
+            ("postgres://anna@db/hub?a=b&Password=x", "postgres://anna@db/hub", true),
+            ("postgres://anna@db/hub?pass%77ord=x", "postgres://anna@db/hub", true),
+        ] {
+            let address: StoreAddress = url.parse().unwrap();
+            assert_eq!((&*address.to_string(), address.has_password()), (shown, secret), "{url}");
+        }
+    }
+
+    #[test]
+    fn no_password_is_shown_whatever_characters_are_in_it() {
+        let awkward = (' '..='~').chain(['\u{e9}', '\t', '\u{2026}']);
+        for character in awkward.filter(|character| !character.is_ascii_alphanumeric()) {
+            let secret = format!("qx{character}zj{character}qx");
+            for url in [
+                format!("postgres://anna:{secret}@db/hub"),
+                format!("postgres://anna:{secret}@db/hub?sslmode=require"),
+                format!("postgres://:{secret}@db/hub"),
+                format!("postgres://anna:{secret}"),
+                format!("postgres://anna@db/hub?password={secret}"),
+                format!("postgres://db/hub?user=anna&password={secret}#x"),
+                format!("postgres://db/hub?password={secret}&application_name=a@b"),
+                format!("postgres://a@db/hub?application_name=a@b&password={secret}"),
+            ] {
+                let address: StoreAddress = url.parse().unwrap();
+                let shown = format!("{address} {address:?}");
+                let told = ["qx", "zj"].iter().any(|part| shown.contains(part));
+                assert!(!told, "{url} is shown as {shown}");
+                assert!(address.has_password(), "{url}");
+            }
         }
     }
 }
