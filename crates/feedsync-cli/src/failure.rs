@@ -1,5 +1,6 @@
 //! What is reported to the person, and with which exit code.
 
+use std::fmt;
 use std::io;
 use std::process::ExitCode;
 
@@ -38,6 +39,17 @@ pub(crate) enum Failure {
     Faults,
     /// Who read our output has seen enough.
     Closed,
+}
+
+impl fmt::Display for Failure {
+    /// What is wrong, without advice.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Said { message, .. } => f.write_str(message),
+            Self::Faults => f.write_str("there are faults"),
+            Self::Closed => f.write_str("nobody reads on"),
+        }
+    }
 }
 
 impl Failure {
@@ -157,9 +169,10 @@ impl From<EndpointError> for Failure {
         match error {
             EndpointError::Store(error) => error.into(),
             EndpointError::NoItem { .. } => Self::not_found(error),
-            EndpointError::ItemExists { .. } | EndpointError::Setting(_) | EndpointError::Clock => {
-                Self::refused(error)
-            }
+            EndpointError::ItemExists { .. }
+            | EndpointError::Full { .. }
+            | EndpointError::Setting(_)
+            | EndpointError::Clock => Self::refused(error),
             EndpointError::Edit(failure) => failure.into(),
         }
     }

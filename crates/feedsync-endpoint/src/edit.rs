@@ -7,7 +7,7 @@ use feedsync::{
 };
 use feedsync_formats::truncate;
 use feedsync_store::{
-    Collection, CollectionName, Entry, Origin, Put, Snapshot, StoreExt, StoredItem, Write,
+    Collection, CollectionName, Moment, Number, Origin, Put, Snapshot, StoreExt, StoredItem, Write,
 };
 
 use crate::endpoint::{Endpoint, blobs_of, check_bytes, cleaned};
@@ -33,14 +33,11 @@ impl Endpoint {
         payload: Payload,
     ) -> Result<Edited, EndpointError> {
         let (name, payload) = (collection.clone(), cleaned(payload));
-        self.decide_edit(collection, id.clone(), "create", move |snapshot, entry| {
-            if entry.item.is_some() {
+        self.decide_edit(collection, id.clone(), "create", move |snapshot| {
+            if snapshot.item(&id).is_some() {
                 return Err(EndpointError::ItemExists { collection: name.clone(), id: id.clone() });
             }
-            let signature = Signature::for_edit(snapshot, &id, [])?;
-            let item = Item::create(id.clone(), creation, &signature.stamp, payload.clone())
-                .map_err(EditFailure::from)?;
-            Ok(Change { item, signature, created_here: true, origin: Origin::Here })
+            Change::created(snapshot, &id, creation, payload.clone())
         })
         .await
     }
@@ -64,27 +61,14 @@ impl Endpoint {
         self.change(collection, id, action, move |snapshot, stored| {
             let winner = &stored.item.winner;
             let stale = base.clone().filter(|base| !base.history.topmost().is_same(winner.dot()));
-            let mut item = stored.item.clone();
-            let Some(base) = stale else {
-                let signature = Signature::for_edit(snapshot, &item.id, [&winner.history])?;
-                let signature = apply(snapshot, &mut item, signature, |item, signature| {
-                    item.update(&signature.stamp, edit.clone())
-                })?;
-                return Ok((item, signature));
-            };
+            let Some(base) = stale else { return Change::of_winner(snapshot, stored, &edit) };
             let payload = edit.payload.clone().unwrap_or_else(|| winner.payload.clone());
             let deleted = edit.deleted.unwrap_or(false);
-            let signature = Signature::for_edit(snapshot, &item.id, [&base.history])?;
-            let item =
-                item.branch(base, &signature.stamp, payload, deleted).map_err(EditFailure::from)?;
-            // Of an item that keeps no conflicts, the loser vanishes (3.3 step 10).
-            if item.winner.dot().is_same(winner.dot()) && item.noconflicts() {
-                return Err(EditFailure::Nothing(
-                    "somebody changed the item meanwhile, and it keeps no conflicts",
-                )
-                .into());
-            }
-            Ok((item, signature))
+            let beside = Change::beside(snapshot, stored, base, payload, deleted)?;
+            beside.ok_or_else(|| {
+                let nothing = "somebody changed the item meanwhile, and it keeps no conflicts";
+                EditFailure::Nothing(nothing).into()
+            })
         })
         .await
     }
@@ -98,18 +82,13 @@ impl Endpoint {
         id: &ItemId,
     ) -> Result<Edited, EndpointError> {
         self.change(collection, id, "delete", |snapshot, stored| {
-            let mut item = stored.item.clone();
-            if !item.conflicts.is_empty() {
+            if !stored.item.conflicts.is_empty() {
                 return Err(
                     EditFailure::Nothing("resolve its conflicts before you drop its data").into()
                 );
             }
-            let edit = Edit { payload: Some(truncate(&item.winner.payload)), deleted: Some(true) };
-            let signature = Signature::for_edit(snapshot, &stored.item.id, [&item.winner.history])?;
-            let signature = apply(snapshot, &mut item, signature, |item, signature| {
-                item.update(&signature.stamp, edit.clone())
-            })?;
-            Ok((item, signature))
+            let payload = Some(truncate(&stored.item.winner.payload));
+            Change::of_winner(snapshot, stored, &Edit { payload, deleted: Some(true) })
         })
         .await
     }
@@ -146,7 +125,7 @@ impl Endpoint {
                 item.resolve(&signature.stamp, resolution.clone())
             })?;
             folded.iter().for_each(|history| item.winner.history.remember(history));
-            Ok((item, signature))
+            Ok(Change::of(stored, item, signature))
         })
         .await
     }
@@ -155,27 +134,15 @@ impl Endpoint {
         &self,
         collection: &CollectionName,
         id: &ItemId,
-        action: &str,
-        mut change: impl FnMut(
-            &Snapshot,
-            &StoredItem,
-        ) -> Result<(Item<Payload>, Signature), EndpointError>
-        + Send
-        + 'static,
+        action: &'static str,
+        mut change: impl FnMut(&Snapshot, &StoredItem) -> Result<Change, EndpointError> + Send + 'static,
     ) -> Result<Edited, EndpointError> {
         let (name, key) = (collection.clone(), id.clone());
-        self.decide_edit(collection, id.clone(), action, move |snapshot, entry| {
-            let stored = entry.item.as_ref().ok_or_else(|| EndpointError::NoItem {
-                collection: name.clone(),
-                id: key.clone(),
-            })?;
-            let (item, signature) = change(snapshot, stored)?;
-            let origin = if item.conflicts.is_empty() || stored.origin == Origin::Here {
-                Origin::Here
-            } else {
-                Origin::Mixed
-            };
-            Ok(Change { item, signature, created_here: stored.created_here, origin })
+        self.decide_edit(collection, id.clone(), action, move |snapshot| {
+            match snapshot.item(&key) {
+                Some(stored) => change(snapshot, stored),
+                None => Err(EndpointError::NoItem { collection: name.clone(), id: key.clone() }),
+            }
         })
         .await
     }
@@ -184,54 +151,112 @@ impl Endpoint {
         &self,
         collection: &CollectionName,
         id: ItemId,
-        action: &str,
-        mut decide: impl FnMut(&Snapshot, &Entry) -> Result<Change, EndpointError> + Send + 'static,
+        action: &'static str,
+        mut decide: impl FnMut(&Snapshot) -> Result<Change, EndpointError> + Send + 'static,
     ) -> Result<Edited, EndpointError> {
-        let key = id.clone();
-        let recorded = self.recorded(action, collection, Some(&id), String::new());
+        let endpoint = self.clone();
         let (collection, item) = self
             .store
             .decide(collection, vec![id], move |snapshot| {
-                let entry = snapshot.entry(&key).cloned().unwrap_or_default();
-                match decide(snapshot, &entry).and_then(Change::writes) {
-                    Ok((mut writes, item)) => {
-                        writes.extend(recorded.clone());
-                        (writes, Ok(item))
-                    }
+                let decided = decide(snapshot).and_then(|change| {
+                    let (writes, stored) = endpoint.put(snapshot, action, change)?;
+                    Ok((writes, stored.item))
+                });
+                match decided {
+                    Ok((writes, item)) => (writes, Ok(item)),
                     Err(error) => (Vec::new(), Err(error)),
                 }
             })
             .await?;
         Ok(Edited { collection, item: item? })
     }
+
+    /// The writes of a change, and what they leave; its number and moment are not known yet.
+    pub(crate) fn put(
+        &self,
+        snapshot: &Snapshot,
+        action: &str,
+        change: Change,
+    ) -> Result<(Vec<Write>, StoredItem), EndpointError> {
+        let Change { item, signature, created_here, origin } = change;
+        check_conflicts(&item).map_err(EditFailure::from)?;
+        check_bytes(&item).map_err(EditFailure::from)?;
+        let blobs = blobs_of(&item);
+        let mut writes = Vec::with_capacity(3);
+        writes.extend(signature.issue(&item));
+        let put = Put { item: item.clone(), created_here, origin, blobs: blobs.clone() };
+        writes.push(Write::Put(put));
+        self.has_room(snapshot, &writes)?;
+        let name = &snapshot.collection().name;
+        writes.extend(self.recorded(action, name, Some(&item.id), String::new()));
+        let (number, edited) = (Number::ZERO, Moment::default());
+        Ok((writes, StoredItem { item, number, edited, created_here, origin, blobs }))
+    }
 }
 
 /// An edited item on its way into the store.
 pub(crate) struct Change {
-    pub(crate) item: Item<Payload>,
-    pub(crate) signature: Signature,
-    pub(crate) created_here: bool,
-    pub(crate) origin: Origin,
+    item: Item<Payload>,
+    signature: Signature,
+    created_here: bool,
+    origin: Origin,
 }
 
 impl Change {
-    pub(crate) fn writes(self) -> Result<(Vec<Write>, Item<Payload>), EndpointError> {
-        check_conflicts(&self.item).map_err(EditFailure::from)?;
-        check_bytes(&self.item).map_err(EditFailure::from)?;
-        let mut writes = Vec::with_capacity(2);
-        writes.extend(self.signature.issue(&self.item));
-        writes.push(Write::Put(Put {
-            blobs: blobs_of(&self.item),
-            item: self.item.clone(),
-            created_here: self.created_here,
-            origin: self.origin,
-        }));
-        Ok((writes, self.item))
+    /// A new item (3.1).
+    pub(crate) fn created(
+        snapshot: &Snapshot,
+        id: &ItemId,
+        creation: Creation,
+        payload: Payload,
+    ) -> Result<Self, EndpointError> {
+        let signature = Signature::for_edit(snapshot, id, [])?;
+        let item = Item::create(id.clone(), creation, &signature.stamp, payload)
+            .map_err(EditFailure::from)?;
+        Ok(Self { item, signature, created_here: true, origin: Origin::Here })
+    }
+
+    /// What a stored item became. Alone it is what was made here, whatever it followed.
+    fn of(stored: &StoredItem, item: Item<Payload>, signature: Signature) -> Self {
+        let is_ours = item.conflicts.is_empty() || stored.origin == Origin::Here;
+        let origin = if is_ours { Origin::Here } else { Origin::Mixed };
+        Self { item, signature, created_here: stored.created_here, origin }
+    }
+
+    /// An update of the winner (3.2).
+    pub(crate) fn of_winner(
+        snapshot: &Snapshot,
+        stored: &StoredItem,
+        edit: &Edit<Payload>,
+    ) -> Result<Self, EndpointError> {
+        let mut item = stored.item.clone();
+        let signature = Signature::for_edit(snapshot, &item.id, [&stored.item.winner.history])?;
+        let signature = apply(snapshot, &mut item, signature, |item, signature| {
+            item.update(&signature.stamp, edit.clone())
+        })?;
+        Ok(Self::of(stored, item, signature))
+    }
+
+    /// An edit of another version than the winner, kept beside it. None of an item that keeps no
+    /// conflicts: one of the two would vanish (3.3 step 10).
+    pub(crate) fn beside(
+        snapshot: &Snapshot,
+        stored: &StoredItem,
+        base: Base,
+        payload: Payload,
+        deleted: bool,
+    ) -> Result<Option<Self>, EndpointError> {
+        let item = stored.item.clone();
+        let signature = Signature::for_edit(snapshot, &item.id, [&base.history])?;
+        let item =
+            item.branch(base, &signature.stamp, payload, deleted).map_err(EditFailure::from)?;
+        let keeps = !item.noconflicts();
+        Ok(keeps.then(|| Self::of(stored, item, signature)))
     }
 }
 
 /// Applies an edit; where its line is spent for this item, with a fresh line.
-pub(crate) fn apply<E>(
+fn apply<E>(
     snapshot: &Snapshot,
     item: &mut Item<Payload>,
     signature: Signature,

@@ -1,6 +1,7 @@
 //! One endpoint over one store.
 
 use std::collections::BTreeSet;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use feedsync::{Item, ItemId, Payload, Refusal};
@@ -18,12 +19,14 @@ pub struct Endpoint {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) environment: Arc<dyn Environment>,
     pub(crate) actor: Option<Arc<Actor>>,
+    /// The most live items of a collection.
+    pub(crate) most: Option<NonZeroU64>,
 }
 
 impl Endpoint {
     /// The endpoint of a store, with a clock and a source of random numbers.
     pub fn new(store: Arc<dyn Store>, environment: Arc<dyn Environment>) -> Self {
-        Self { store, environment, actor: None }
+        Self { store, environment, actor: None, most: None }
     }
 
     /// The store underneath: for reading, and for what is no operation on items.

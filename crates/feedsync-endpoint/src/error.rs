@@ -30,6 +30,20 @@ pub enum EndpointError {
     /// The edit is not possible.
     #[error(transparent)]
     Edit(#[from] EditFailure),
+    /// The collection would come to more items than it may have.
+    #[error(
+        "{collection} has {live} items and may have {most}; {more} more are not taken, nothing was stored"
+    )]
+    Full {
+        /// Which.
+        collection: CollectionName,
+        /// Its live items.
+        live: u64,
+        /// The most that it may have.
+        most: u64,
+        /// What would have come.
+        more: u64,
+    },
     /// The collection holds a setting that this program cannot read.
     #[error(transparent)]
     Setting(#[from] SettingError),

@@ -150,6 +150,8 @@ pub struct Conclusion {
 
 enum Decided {
     Done(Vec<ItemReport>),
+    /// The collection may not have what it would come to.
+    Full(EndpointError),
     /// Somebody else writes under this line, our current one.
     Collides(By),
 }
@@ -180,6 +182,9 @@ impl Endpoint {
                 .decide(collection, keys.clone(), move |snapshot| {
                     let (mut writes, decided) =
                         decide(snapshot, source, &batch, conclusion.as_ref());
+                    if let Err(full) = endpoint.has_room(snapshot, &writes) {
+                        return (Vec::new(), Decided::Full(full));
+                    }
                     if let Decided::Done(reports) = &decided {
                         writes.extend(endpoint.record_of_merge(&name, reports));
                     }
@@ -188,6 +193,7 @@ impl Endpoint {
                 .await?;
             match decided {
                 Decided::Done(items) => return Ok(Report::new(collection, items)),
+                Decided::Full(full) => return Err(full),
                 Decided::Collides(line) => self.reincarnate(&collection.name, line).await?,
             }
         }

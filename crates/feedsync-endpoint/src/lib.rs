@@ -19,6 +19,7 @@ mod publish;
 mod purge;
 mod reincarnate;
 mod retain;
+mod room;
 mod settings;
 mod signature;
 

@@ -8,13 +8,12 @@
 
 use feedsync::{Base, Creation, Edit, History, Item, ItemId, Payload, Sequence, Update, Updates};
 use feedsync_store::{
-    Collection, CollectionName, Moment, Number, Origin, Snapshot, StoreExt, StoredItem, Write,
+    Collection, CollectionName, Moment, Number, Snapshot, StoreExt, StoredItem, Write,
 };
 
-use crate::edit::{Change, apply};
+use crate::edit::Change;
 use crate::endpoint::{Endpoint, cleaned};
-use crate::error::{EditFailure, EndpointError};
-use crate::signature::Signature;
+use crate::error::EndpointError;
 
 /// A member and the collection, both after the operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,15 +73,15 @@ pub enum MemberChange<R> {
 
 /// What became of an edit.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum MemberEdit<R> {
+pub enum MemberEdit<R, M = Member> {
     /// It is done.
-    Done(Member),
+    Done(M),
     /// There was nothing to do.
-    Unchanged(Member),
+    Unchanged(M),
     /// It is kept as a conflict: it started from a version that is not the winner.
-    Beside(Member),
+    Beside(M),
     /// It started from a version that is not the winner; nothing was changed.
-    Stale(Member),
+    Stale(M),
     /// What it asked for cannot be; nothing was changed.
     Refused(R),
     /// The item is a tombstone.
@@ -129,36 +128,33 @@ impl Endpoint {
         new: NewMember,
     ) -> Result<Member, EndpointError> {
         let keys = vec![new.id.clone(), new.spare.clone()];
-        let (endpoint, name) = (self.clone(), collection.clone());
-        self.decided(collection, keys, move |snapshot| {
+        let endpoint = self.clone();
+        let decide = move |snapshot: &Snapshot| {
             let now = snapshot.now();
             let compose = |id: &ItemId, like| cleaned((new.compose)(id, now, like));
             let fresh = |id: &ItemId| {
-                let signature = Signature::for_edit(snapshot, id, [])?;
-                let payload = compose(id, None);
-                let item = Item::create(id.clone(), Creation::default(), &signature.stamp, payload)
-                    .map_err(EditFailure::from)?;
-                let change = Change { item, signature, created_here: true, origin: Origin::Here };
-                endpoint.put(&name, "create", change).map(Decided::Put)
+                let change = Change::created(snapshot, id, Creation::default(), compose(id, None))?;
+                endpoint.put(snapshot, "create", change)
             };
             match snapshot.item(&new.id) {
                 None => fresh(&new.id),
                 Some(stored) if stored.item.winner.deleted => {
                     let payload = Some(compose(&new.id, None));
                     let edit = Edit { payload, deleted: Some(false) };
-                    let change = updated(snapshot, stored, &edit)?;
-                    endpoint.put(&name, "undelete", change).map(Decided::Put)
+                    let change = Change::of_winner(snapshot, stored, &edit)?;
+                    endpoint.put(snapshot, "undelete", change)
                 }
                 Some(stored)
                     if new.repeats
                         || compose(&new.id, Some(stored)) == stored.item.winner.payload =>
                 {
-                    Ok(Decided::Found(stored.clone()))
+                    Ok((Vec::new(), stored.clone()))
                 }
                 Some(_) => fresh(&new.spare),
             }
-        })
-        .await
+        };
+        let (collection, stored) = self.decided(collection, keys, decide).await?;
+        Ok(Member::after(collection, stored))
     }
 
     /// Replaces or deletes a member (3.2).
@@ -169,12 +165,14 @@ impl Endpoint {
         guard: Guard,
         change: MemberChange<R>,
     ) -> Result<MemberEdit<R>, EndpointError> {
-        let (endpoint, name, key) = (self.clone(), collection.clone(), id.clone());
+        let (endpoint, key) = (self.clone(), id.clone());
         let decide = move |snapshot: &Snapshot| -> Result<_, EndpointError> {
-            let Some(stored) = snapshot.item(&key) else { return Ok(Err(MemberEdit::Missing)) };
+            let nothing = |edit| Ok((Vec::new(), edit));
+            let Some(stored) = snapshot.item(&key) else { return nothing(MemberEdit::Missing) };
             if stored.item.winner.deleted {
-                return Ok(Err(MemberEdit::Gone));
+                return nothing(MemberEdit::Gone);
             }
+            let stale = || MemberEdit::Stale(stored.clone());
             let base = match (guard.judge)(stored) {
                 Standing::Current => None,
                 Standing::Known(base)
@@ -182,149 +180,74 @@ impl Endpoint {
                 {
                     Some(base)
                 }
-                Standing::Known(_) | Standing::Unknown => {
-                    return Ok(Ok((Decided::Found(stored.clone()), Became::Stale)));
-                }
+                Standing::Known(_) | Standing::Unknown => return nothing(stale()),
             };
             let payload = match &change {
                 MemberChange::Delete => None,
                 MemberChange::Replace(compose) => match compose(stored, snapshot.now()) {
                     Ok(Some(payload)) => Some(cleaned(payload)),
-                    Ok(None) => {
-                        return Ok(Ok((Decided::Found(stored.clone()), Became::Unchanged)));
-                    }
-                    Err(refused) => return Ok(Err(MemberEdit::Refused(refused))),
+                    Ok(None) => return nothing(MemberEdit::Unchanged(stored.clone())),
+                    Err(refused) => return nothing(MemberEdit::Refused(refused)),
                 },
             };
+            let action = if payload.is_none() { "delete" } else { "edit" };
             let Some(base) = base else {
                 let deleted = payload.is_none().then_some(true);
-                let action = if payload.is_none() { "delete" } else { "edit" };
-                let change = updated(snapshot, stored, &Edit { payload, deleted })?;
-                let put = endpoint.put(&name, action, change)?;
-                return Ok(Ok((Decided::Put(put), Became::Done)));
+                let change = Change::of_winner(snapshot, stored, &Edit { payload, deleted })?;
+                let (writes, stored) = endpoint.put(snapshot, action, change)?;
+                return Ok((writes, MemberEdit::Done(stored)));
             };
-            let signature = Signature::for_edit(snapshot, &key, [&base.history])?;
             let payload = payload.unwrap_or_else(|| stored.item.winner.payload.clone());
-            let item = stored
-                .item
-                .clone()
-                .branch(base, &signature.stamp, payload, false)
-                .map_err(EditFailure::from)?;
-            // Of an item that keeps no conflicts one of the two would vanish (3.3 step 10).
-            if item.noconflicts() {
-                return Ok(Ok((Decided::Found(stored.clone()), Became::Stale)));
+            match Change::beside(snapshot, stored, base, payload, false)? {
+                Some(change) => {
+                    let (writes, stored) = endpoint.put(snapshot, action, change)?;
+                    Ok((writes, MemberEdit::Beside(stored)))
+                }
+                None => nothing(stale()),
             }
-            let origin = if stored.origin == Origin::Here { Origin::Here } else { Origin::Mixed };
-            let created_here = stored.created_here;
-            let change = Change { item, signature, created_here, origin };
-            let put = endpoint.put(&name, "edit", change)?;
-            Ok(Ok((Decided::Put(put), Became::Beside)))
         };
-        let keys = vec![id.clone()];
-        let (after, decided) = self
-            .store
-            .decide(collection, keys, move |snapshot| match decide(snapshot) {
-                Ok(Ok((decided, became))) => {
-                    let (writes, stored) = decided.parts();
-                    (writes, Ok(Ok((stored, became))))
-                }
-                Ok(Err(edit)) => (Vec::new(), Ok(Err(edit))),
-                Err(error) => (Vec::new(), Err(error)),
-            })
-            .await?;
-        Ok(match decided? {
-            Err(edit) => edit,
-            Ok((stored, became)) => {
-                let member = member(after, stored);
-                match became {
-                    Became::Done => MemberEdit::Done(member),
-                    Became::Unchanged => MemberEdit::Unchanged(member),
-                    Became::Beside => MemberEdit::Beside(member),
-                    Became::Stale => MemberEdit::Stale(member),
-                }
-            }
-        })
+        let (after, edit) = self.decided(collection, vec![id.clone()], decide).await?;
+        Ok(edit.map(|stored| Member::after(after, stored)))
     }
 
-    async fn decided(
+    /// Carries out what a decision says, and gives back what it comes to.
+    async fn decided<T: Send + 'static>(
         &self,
         collection: &CollectionName,
         keys: Vec<ItemId>,
-        mut decide: impl FnMut(&Snapshot) -> Result<Decided, EndpointError> + Send + 'static,
-    ) -> Result<Member, EndpointError> {
-        let (after, stored) = self
+        mut decide: impl FnMut(&Snapshot) -> Result<(Vec<Write>, T), EndpointError> + Send + 'static,
+    ) -> Result<(Collection, T), EndpointError> {
+        let (after, decided) = self
             .store
             .decide(collection, keys, move |snapshot| match decide(snapshot) {
-                Ok(decided) => {
-                    let (writes, stored) = decided.parts();
-                    (writes, Ok(stored))
-                }
+                Ok((writes, decided)) => (writes, Ok(decided)),
                 Err(error) => (Vec::new(), Err(error)),
             })
             .await?;
-        Ok(member(after, stored?))
-    }
-
-    /// The writes of a change, and what they leave; its number and moment are not known yet.
-    fn put(
-        &self,
-        collection: &CollectionName,
-        action: &str,
-        change: Change,
-    ) -> Result<Writes, EndpointError> {
-        let (created_here, origin) = (change.created_here, change.origin);
-        let (mut writes, item) = change.writes()?;
-        writes.extend(self.recorded(action, collection, Some(&item.id), String::new()));
-        let blobs = crate::endpoint::blobs_of(&item);
-        let (number, edited) = (Number::ZERO, Moment::default());
-        Ok((writes, StoredItem { item, number, edited, created_here, origin, blobs }))
+        Ok((after, decided?))
     }
 }
 
-type Writes = (Vec<Write>, StoredItem);
-
-/// What a decision comes to.
-enum Decided {
-    Put(Writes),
-    Found(StoredItem),
+impl Member {
+    /// One that was put has the collection's last number and moment.
+    fn after(collection: Collection, mut stored: StoredItem) -> Self {
+        if stored.number == Number::ZERO {
+            (stored.number, stored.edited) = (collection.last, collection.edited);
+        }
+        Self { collection, stored }
+    }
 }
 
-enum Became {
-    Done,
-    Unchanged,
-    Beside,
-    Stale,
-}
-
-impl Decided {
-    fn parts(self) -> Writes {
+impl<R, M> MemberEdit<R, M> {
+    fn map<N>(self, change: impl FnOnce(M) -> N) -> MemberEdit<R, N> {
         match self {
-            Self::Put(writes) => writes,
-            Self::Found(stored) => (Vec::new(), stored),
+            Self::Done(member) => MemberEdit::Done(change(member)),
+            Self::Unchanged(member) => MemberEdit::Unchanged(change(member)),
+            Self::Beside(member) => MemberEdit::Beside(change(member)),
+            Self::Stale(member) => MemberEdit::Stale(change(member)),
+            Self::Refused(reason) => MemberEdit::Refused(reason),
+            Self::Gone => MemberEdit::Gone,
+            Self::Missing => MemberEdit::Missing,
         }
     }
-}
-
-/// One that was put has the collection's last number and moment.
-fn member(collection: Collection, mut stored: StoredItem) -> Member {
-    if stored.number == Number::ZERO {
-        (stored.number, stored.edited) = (collection.last, collection.edited);
-    }
-    Member { collection, stored }
-}
-
-/// The item after an update of its winner.
-fn updated(
-    snapshot: &Snapshot,
-    stored: &StoredItem,
-    edit: &Edit<Payload>,
-) -> Result<Change, EndpointError> {
-    let mut item = stored.item.clone();
-    let signature = Signature::for_edit(snapshot, &item.id, [&stored.item.winner.history])?;
-    let signature = apply(snapshot, &mut item, signature, |item, signature| {
-        item.update(&signature.stamp, edit.clone())
-    })?;
-    let is_ours = item.conflicts.is_empty() || stored.origin == Origin::Here;
-    let origin = if is_ours { Origin::Here } else { Origin::Mixed };
-    Ok(Change { item, signature, created_here: stored.created_here, origin })
 }

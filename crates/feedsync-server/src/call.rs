@@ -76,11 +76,13 @@ impl Call {
         access::session::read(&self.headers, self.base.is_secure())
     }
 
-    /// The endpoint, on behalf of who makes the request: what changes is recorded as theirs.
+    /// The endpoint, on behalf of who makes the request: what changes is recorded as theirs, and no
+    /// collection comes to more items than it may have.
     pub(crate) fn endpoint(&self, hub: &Hub) -> Endpoint {
         let user = self.principal.user().cloned();
         let address = self.from.map(|address| address.to_string());
-        hub.endpoint.on_behalf_of(Actor { user, address })
+        let most = hub.config.limits.collection_items as u64;
+        hub.endpoint.on_behalf_of(Actor { user, address }).holding_at_most(most)
     }
 
     /// What the suffix of the path says, if it has one.

@@ -20,7 +20,7 @@ use crate::hub::Hub;
 use crate::preconditions::settings;
 use crate::problem::Problem;
 use crate::submissions::{self, AtomType, atom_type, media_type, not_accepted};
-use crate::{face, limits, media, members, offer, slug};
+use crate::{face, media, members, offer, slug};
 
 pub(crate) async fn create(
     State(hub): State<Hub>,
@@ -101,7 +101,6 @@ async fn entry(
         };
         complete(&payload, &completion)
     });
-    limits::items(hub, collection, vec![new.id.clone()]).await?;
     let member = call.endpoint(hub).create_member(&collection.name, new).await?;
     Ok(members::whole(StatusCode::CREATED, call, &member))
 }

@@ -3,8 +3,7 @@
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use feedsync::ItemId;
-use feedsync_store::{Collection, GrantsOf, Role, UserName};
+use feedsync_store::{GrantsOf, Role, UserName};
 use http::{HeaderValue, StatusCode, header};
 use serde_json::{Map, Value};
 
@@ -30,32 +29,6 @@ pub(crate) async fn read(State(hub): State<Hub>) -> Response {
         (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
     ];
     (headers, format!("{}\n", Value::Object(limits))).into_response()
-}
-
-/// Refuses items that would make a collection larger than it may be. What is there already may always
-/// be changed.
-pub(crate) async fn items(
-    hub: &Hub,
-    collection: &Collection,
-    ids: Vec<ItemId>,
-) -> Result<(), Problem> {
-    let most = hub.config.limits.collection_items as u64;
-    if most == 0 || collection.live + ids.len() as u64 <= most {
-        return Ok(());
-    }
-    let known = hub.endpoint.store().items(&collection.name, &ids).await?;
-    let alive = known.iter().filter(|stored| !stored.item.winner.deleted).count();
-    let more = ids.len().saturating_sub(alive) as u64;
-    if more == 0 || collection.live + more <= most {
-        return Ok(());
-    }
-    Err(quota(
-        "collection_items",
-        format!(
-            "{} has {} items and may have {most}; {more} more are not taken, nothing was stored",
-            collection.name, collection.live
-        ),
-    ))
 }
 
 /// Refuses one more collection of who owns as many as a person may. Whoever asks through several nodes

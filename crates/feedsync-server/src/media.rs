@@ -24,6 +24,7 @@ use crate::call::Call;
 use crate::compression::AsSent;
 use crate::create::Named;
 use crate::document::nothing;
+use crate::face;
 use crate::hub::Hub;
 use crate::members::{author, found, gone, id, insert, none, whole};
 use crate::preconditions::{Conditions, required, settings};
@@ -35,7 +36,6 @@ use crate::slug;
 use crate::submissions::{atom_type, essence, media_type, not_accepted};
 use crate::upload::Upload;
 use crate::validators::{Condition, EntityTag, failed};
-use crate::{face, limits};
 
 /// Creates a media resource with its media link entry.
 pub(crate) async fn create(
@@ -64,7 +64,6 @@ pub(crate) async fn create(
         let entry = Payload::new(Format::Atom, "<entry xmlns=\"http://www.w3.org/2005/Atom\"/>");
         with_blob(&complete(&entry, &completion), &blob)
     });
-    limits::items(hub, collection, vec![new.id.clone()]).await?;
     let member = call.endpoint(hub).create_member(&collection.name, new).await?;
     Ok(whole(StatusCode::CREATED, call, &member))
 }

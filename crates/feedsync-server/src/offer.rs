@@ -18,7 +18,6 @@ use serde_json::{Value, json};
 
 use crate::call::Call;
 use crate::hub::Hub;
-use crate::limits;
 use crate::negotiation::format_of_body;
 use crate::problem::Problem;
 use crate::submissions;
@@ -61,8 +60,6 @@ pub(crate) async fn take(
         return Err(Problem::too_large(detail));
     }
     let name = &collection.name;
-    let ids = reading.feed.items.iter().map(|item| item.id.clone()).collect();
-    limits::items(hub, collection, ids).await?;
     let report =
         call.endpoint(hub).incorporate(name, Source::Offered, reading.feed.items, None).await?;
     hub.metrics.merged(&report.counts, reading.refused.len());

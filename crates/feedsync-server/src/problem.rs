@@ -8,7 +8,7 @@ use feedsync_store::StoreError;
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use serde_json::{Map, Value};
 
-use crate::request_log;
+use crate::{limits, request_log};
 
 /// What an answer says was wrong, beside it, for who shows it otherwise.
 #[derive(Debug, Clone)]
@@ -131,6 +131,7 @@ impl From<EndpointError> for Problem {
             EndpointError::ItemExists { .. } | EndpointError::Edit(_) => {
                 Self::new(StatusCode::CONFLICT, "conflict", "Not possible", error.to_string())
             }
+            EndpointError::Full { .. } => limits::quota("collection_items", error.to_string()),
             EndpointError::Setting(error) => {
                 tracing::error!(%error, "a collection's settings cannot be read");
                 Self::internal()

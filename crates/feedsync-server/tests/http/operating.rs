@@ -17,7 +17,7 @@ use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 
-use crate::hub::{add, bytes, create, endpoint, feed, hub, hub_with, json, notes, text};
+use crate::hub::{add, bytes, create, endpoint, feed, hub, hub_with, json, notes, request, text};
 
 struct Running {
     endpoint: Endpoint,
@@ -181,6 +181,36 @@ async fn a_collection_takes_no_more_items_than_it_may_and_changes_of_what_it_has
     assert_eq!(hub.endpoint.collection(&notes()).await.unwrap().live, 2);
     let changed = crate::hub::edit(&client, "a", "another title").await;
     assert_eq!(hub.post(kind, feed(Format::Atom, &[changed])).await.status(), StatusCode::OK);
+    // What is deleted takes no room.
+    crate::hub::delete(&client, "c").await;
+    let id = feedsync::ItemId::new("c").unwrap();
+    let deleted = client.item(&notes(), &id).await.unwrap().item;
+    assert_eq!(hub.post(kind, feed(Format::Atom, &[deleted])).await.status(), StatusCode::OK);
+    let collection = hub.endpoint.collection(&notes()).await.unwrap();
+    assert_eq!((collection.live, collection.deleted), (2, 1));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn those_who_add_items_at_once_come_to_no_more_than_a_collection_may_have() {
+    let limits = Limits { collection_items: 5, ..Limits::default() };
+    let hub = hub_with(Config { limits, ..Config::default() }).await;
+    let entry = |number: usize| {
+        format!(
+            "<entry xmlns=\"http://www.w3.org/2005/Atom\"><title>{number}</title>\
+             <id>urn:x:{number}</id></entry>"
+        )
+    };
+    let requests = (0..40).map(|number| {
+        let headers = [("content-type", "application/atom+xml;type=entry")];
+        let path = "/collections/notes";
+        hub.send(request(Method::POST, path, &headers, entry(number).into()))
+    });
+    let answers = futures_util::future::join_all(requests).await;
+    let made = answers.iter().filter(|answer| answer.status() == StatusCode::CREATED).count();
+    let full = StatusCode::INSUFFICIENT_STORAGE;
+    let refused = answers.iter().filter(|answer| answer.status() == full).count();
+    assert_eq!((made, refused), (5, 35));
+    assert_eq!(hub.endpoint.collection(&notes()).await.unwrap().live, 5);
 }
 
 #[tokio::test]
