@@ -4,7 +4,7 @@ use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
-use crate::answers::SMALL;
+use crate::answers::{SMALL, Turn};
 use crate::caching::Caching;
 use crate::call::Call;
 use crate::document::nothing;
@@ -25,6 +25,17 @@ pub(crate) async fn conditional(
     caching: Caching,
     text: String,
 ) -> Result<Response, Problem> {
+    in_turn(hub.answers.turn().await?, call, kind, caching, text)
+}
+
+/// The same, of a document that was made in a turn.
+pub(crate) fn in_turn(
+    turn: Turn,
+    call: &Call,
+    kind: &'static str,
+    caching: Caching,
+    text: String,
+) -> Result<Response, Problem> {
     let tag = tag(&text);
     let mut headers = HeaderMap::new();
     headers.insert(header::ETAG, tag.value());
@@ -32,7 +43,7 @@ pub(crate) async fn conditional(
     match tag.weigh(&call.headers) {
         Condition::Proceed => {
             headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
-            let place = hub.answers.turn().await?.end(text.len() > SMALL)?;
+            let place = turn.end(text.len() > SMALL)?;
             let body = Body::from(place.hold(text.into_bytes()));
             Ok((headers, body).into_response())
         }

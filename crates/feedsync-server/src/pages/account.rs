@@ -10,7 +10,7 @@ use axum::extract::State;
 use axum::response::Response;
 use feedsync_endpoint::{NewToken, Password, PeopleError, Period, Person, label};
 use feedsync_store::{Digest, Role, Scope, StoreError, Token, TokenKind};
-use http::{HeaderValue, Method, StatusCode, header};
+use http::{HeaderValue, StatusCode, header};
 
 use crate::access::Principal;
 use crate::call::{Call, collection_name};
@@ -80,7 +80,7 @@ struct Faults {
 }
 
 pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
-    shown(&hub, &call, None, Faults::default(), Method::GET).await
+    shown(&hub, &call, None, None).await
 }
 
 /// `POST`: another password, a new token, or the end of one.
@@ -167,7 +167,7 @@ impl Change<'_> {
         };
         let (secret, _) = call.endpoint(hub).issue_token(new).await?;
         let made = Some((secret.as_str().to_owned(), label));
-        let mut answer = shown(hub, call, made, Faults::default(), Method::POST).await?;
+        let mut answer = shown(hub, call, made, None).await?;
         let headers = answer.headers_mut();
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
         Ok(answer)
@@ -188,7 +188,7 @@ impl Change<'_> {
     }
 
     async fn refused(&self, faults: Faults) -> Result<Response, Problem> {
-        shown(self.hub, self.call, None, faults, Method::POST).await
+        shown(self.hub, self.call, None, Some(faults)).await
     }
 }
 
@@ -200,9 +200,9 @@ async fn shown(
     hub: &Hub,
     call: &Call,
     made: Option<(String, String)>,
-    faults: Faults,
-    method: Method,
+    faults: Option<Faults>,
 ) -> Result<Response, Problem> {
+    let turn = hub.answers.turn().await?;
     let (tokens, current) = match &call.principal {
         Principal::Person(person) => {
             (hub.endpoint.store().tokens(person.user()).await?, person.token())
@@ -220,9 +220,10 @@ async fn shown(
         current: current == Some(token.digest),
     };
     let of = |kind| tokens.iter().rev().filter(move |token| token.kind == kind).map(row);
-    let status = match (&method, &made) {
-        (&Method::POST, None) => StatusCode::UNPROCESSABLE_ENTITY,
-        _ => StatusCode::OK,
+    let status = match (&made, &faults) {
+        (Some(_), _) => StatusCode::CREATED,
+        (None, Some(_)) => StatusCode::UNPROCESSABLE_ENTITY,
+        (None, None) => StatusCode::OK,
     };
     let shown = AccountPage {
         frame: Frame::of(hub, call).await?,
@@ -239,9 +240,9 @@ async fn shown(
         roles: ROLES,
         periods: PERIODS,
         made,
-        faults,
+        faults: faults.unwrap_or_default(),
     };
-    page(hub, call, &method, status, shown).await
+    page(turn, call, status, move || shown).await
 }
 
 fn allows(scope: &Scope) -> String {

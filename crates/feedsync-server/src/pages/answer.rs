@@ -6,10 +6,10 @@ use askama::Template;
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use feedsync_store::Moment;
-use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 use crate::access::{Principal, session};
-use crate::answers::SMALL;
+use crate::answers::{SMALL, Turn};
 use crate::caching::Caching;
 use crate::call::Call;
 use crate::document::nothing;
@@ -18,7 +18,7 @@ use crate::pages::assets::{SCRIPT, STYLE};
 use crate::pages::place::Return;
 use crate::pages::proof;
 use crate::problem::Problem;
-use crate::whole::conditional;
+use crate::whole::in_turn;
 
 const KIND: &str = "text/html; charset=utf-8";
 
@@ -70,19 +70,20 @@ impl Frame {
     }
 }
 
-/// A page, in its turn; 304 if who asks has it already.
-pub(super) async fn page(
-    hub: &Hub,
+/// A page, made away from the threads that must not wait, in a turn that was taken before anything was
+/// read for it. One that is well, as only who reads is answered, is 304 for who has it already.
+pub(super) async fn page<T: Template>(
+    turn: Turn,
     call: &Call,
-    method: &Method,
     status: StatusCode,
-    page: impl Template,
+    make: impl FnOnce() -> T + Send + 'static,
 ) -> Result<Response, Problem> {
-    let text = rendered(&page)?;
-    let mut answer = if status == StatusCode::OK && method.is_safe() {
-        conditional(hub, call, KIND, Caching::OnePerson, text).await?
+    let made = tokio::task::spawn_blocking(move || rendered(&make()));
+    let text = made.await.map_err(|_| Problem::internal())??;
+    let mut answer = if status == StatusCode::OK {
+        in_turn(turn, call, KIND, Caching::OnePerson, text)?
     } else {
-        let place = hub.answers.turn().await?.end(text.len() > SMALL)?;
+        let place = turn.end(text.len() > SMALL)?;
         (status, Body::from(place.hold(text.into_bytes()))).into_response()
     };
     for (name, value) in &headers() {

@@ -18,7 +18,7 @@ use crate::hub::Hub;
 use crate::pages::answer::see_other;
 use crate::pages::collection::{Draft, with_draft};
 use crate::pages::form::{Form, Posted, item_page};
-use crate::pages::item::{Fields, Refused, found, shown};
+use crate::pages::item::{Fields, Refused, found, label, shown};
 use crate::pages::proof::STALE;
 use crate::pages::seen;
 use crate::problem::Problem;
@@ -132,10 +132,10 @@ impl Change<'_> {
                 let beside = stale || (!follows && !edited.item.conflicts.is_empty());
                 Ok(Outcome::Done(if beside { "beside" } else { "edited" }))
             }
-            Err(EndpointError::Edit(failure)) => {
-                refused(StatusCode::CONFLICT, fields.failed(&sentence(&failure)))
+            Err(error) => {
+                let (status, said) = told(error)?;
+                refused(status, fields.failed(&said))
             }
-            Err(error) => Err(error.into()),
         }
     }
 
@@ -149,8 +149,10 @@ impl Change<'_> {
         if base.is_none() {
             return Ok(self.moved_on());
         }
-        self.endpoint.edit(&self.collection.name, &item.id, base, edit).await?;
-        Ok(Outcome::Done(if deleted { "deleted" } else { "restored" }))
+        match self.endpoint.edit(&self.collection.name, &item.id, base, edit).await {
+            Ok(_) => Ok(Outcome::Done(if deleted { "deleted" } else { "restored" })),
+            Err(error) => self.untyped(error),
+        }
     }
 
     async fn merge(&self) -> Result<Outcome, Problem> {
@@ -167,12 +169,10 @@ impl Change<'_> {
             Err(error) => return refused(StatusCode::UNPROCESSABLE_ENTITY, fields.faulty(&error)),
         };
         match self.resolved(Keep::Content { payload, deleted: Some(false) }).await {
-            Err(EndpointError::Edit(failure)) => {
-                refused(StatusCode::CONFLICT, fields.failed(&sentence(&failure)))
-            }
-            other => {
-                other?;
-                Ok(Outcome::Done("resolved"))
+            Ok(()) => Ok(Outcome::Done("resolved")),
+            Err(error) => {
+                let (status, said) = told(error)?;
+                refused(status, fields.failed(&said))
             }
         }
     }
@@ -182,11 +182,9 @@ impl Change<'_> {
             return Ok(self.moved_on());
         }
         match self.resolved(keep).await {
+            Ok(()) => Ok(Outcome::Done("resolved")),
             Err(EndpointError::Edit(EditFailure::Nothing(_))) => Ok(self.moved_on()),
-            other => {
-                other?;
-                Ok(Outcome::Done("resolved"))
-            }
+            Err(error) => self.untyped(error),
         }
     }
 
@@ -202,9 +200,19 @@ impl Change<'_> {
     }
 
     fn moved_on(&self) -> Outcome {
-        let fields = Fields::of(&self.stored.item.winner.payload).failed(MOVED_ON);
+        self.shown_again(StatusCode::CONFLICT, MOVED_ON)
+    }
+
+    /// A form in which nothing was typed could not be carried out.
+    fn untyped(&self, error: EndpointError) -> Result<Outcome, Problem> {
+        let (status, said) = told(error)?;
+        Ok(self.shown_again(status, &said))
+    }
+
+    fn shown_again(&self, status: StatusCode, said: &str) -> Outcome {
+        let fields = Fields::of(&self.stored.item.winner.payload).failed(said);
         let refused = Refused { edit: Some(fields), ..Refused::default() };
-        Outcome::Refused(StatusCode::CONFLICT, refused.into())
+        Outcome::Refused(status, refused.into())
     }
 
     /// The form was made for another session: it comes back with what was typed.
@@ -213,21 +221,22 @@ impl Change<'_> {
         let refused = match self.form.text("action") {
             "merge" => Refused { merge: Some(fields), ..Refused::default() },
             "edit" => Refused { edit: Some(fields), ..Refused::default() },
-            _ => {
-                let fields = Fields::of(&self.stored.item.winner.payload).failed(STALE);
-                Refused { edit: Some(fields), ..Refused::default() }
-            }
+            _ => return self.shown_again(StatusCode::FORBIDDEN, STALE),
         };
         Outcome::Refused(StatusCode::FORBIDDEN, refused.into())
     }
 
+    /// What was typed, beside what the winner says where the form had no such field. What the winner's
+    /// content is now makes no difference: a content that was typed comes back as what it was typed as.
     fn typed(&self) -> Fields {
-        Fields {
-            title: self.form.text("title").to_owned(),
-            content: self.form.lines("content"),
-            content_type: self.form.text("kind").to_owned(),
-            ..Fields::of(&self.stored.item.winner.payload)
+        let now = Fields::of(&self.stored.item.winner.payload);
+        let title = self.form.text("title").to_owned();
+        if !self.form.has("content") {
+            return Fields { title, ..now };
         }
+        let content_type = self.form.text("kind").to_owned();
+        let kind = Some(label(&ContentType::named(&content_type)));
+        Fields { title, content: self.form.lines("content"), kind, content_type, ..now }
     }
 
     /// The winner's payload with what was typed, dated; what nobody touched stays to the byte.
@@ -271,6 +280,12 @@ impl Fields {
     }
 }
 
-fn sentence(failure: &EditFailure) -> String {
-    format!("This was not saved: {failure}.")
+/// What a person is told of an edit that cannot be; whatever else failed is a problem.
+fn told(error: EndpointError) -> Result<(StatusCode, String), Problem> {
+    let status = match &error {
+        EndpointError::Edit(_) => StatusCode::CONFLICT,
+        EndpointError::Full { .. } => StatusCode::INSUFFICIENT_STORAGE,
+        _ => return Err(error.into()),
+    };
+    Ok((status, format!("This was not saved: {error}.")))
 }

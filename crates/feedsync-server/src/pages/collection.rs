@@ -6,15 +6,16 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use feedsync::Creation;
+use feedsync_endpoint::EndpointError;
 use feedsync_formats::{ReviseError, Revision, entry};
 use feedsync_store::{Collection, Number, Role, Selection, StoredItem};
-use http::{Method, StatusCode};
+use http::StatusCode;
 
 use crate::address::View;
 use crate::audience::Audience;
 use crate::call::Call;
 use crate::hub::Hub;
-use crate::pages::answer::{Frame, Time, page, see_other};
+use crate::pages::answer::{Frame, Time, page, see_other, sentence};
 use crate::pages::content::short;
 use crate::pages::form::{Form, Posted, collection_page, events, item_page};
 use crate::pages::proof::STALE;
@@ -133,7 +134,14 @@ pub(crate) async fn create(
     }
     let payload =
         endpoint.compose(collection.format, &id, some(&draft.title), some(&draft.content));
-    endpoint.add(&collection.name, id.clone(), Creation::default(), payload).await?;
+    match endpoint.add(&collection.name, id.clone(), Creation::default(), payload).await {
+        Ok(_) => {}
+        Err(error @ EndpointError::Full { .. }) => {
+            let draft = Draft { error: sentence(error), ..draft };
+            return with_draft(&hub, &call, draft, StatusCode::INSUFFICIENT_STORAGE).await;
+        }
+        Err(error) => return Err(error.into()),
+    }
     see_other(&format!("{}?said=created", item_page(call.base.path(), &collection.name, &id)))
 }
 
@@ -158,6 +166,7 @@ async fn shown(
     draft: Draft,
     status: StatusCode,
 ) -> Result<Response, Problem> {
+    let turn = hub.answers.turn().await?;
     let collection = call.collection(hub).await?;
     let selection = Selection {
         before: filter.before.map(Number::new),
@@ -170,29 +179,28 @@ async fn shown(
     let frame = Frame::of(hub, call).await?;
     let name = &collection.name;
     let address = collection_page(&frame.root, name);
-    let row = |stored: &StoredItem| row(&frame.root, &collection, stored);
-    let rows = found.items.iter().map(row).collect();
     let older = found.older.map(|number| format!("{address}{}", filter.query(Some(number.get()))));
+    let events = events(&frame.root, call, &collection)?;
+    let feed = call.base.url(&View::Listing.path(name, None));
     let role = call.principal.role(name);
-    let shown = CollectionPage {
+    page(turn, call, status, move || CollectionPage {
         title: collection.title.clone(),
-        name: name.to_string(),
+        name: collection.name.to_string(),
         items: collection.live,
         deleted: collection.deleted,
         conflicts: collection.conflicted,
-        events: events(&frame.root, call, &collection)?,
-        feed: call.base.url(&View::Listing.path(name, None)),
+        events,
+        feed,
         page: address,
-        rows,
+        rows: found.items.iter().map(|stored| row(&frame.root, &collection, stored)).collect(),
         older,
         filter,
         draft,
         edits: role >= Some(Role::Editor),
         owns: role >= Some(Role::Owner),
         frame,
-    };
-    let method = if status == StatusCode::OK { Method::GET } else { Method::POST };
-    page(hub, call, &method, status, shown).await
+    })
+    .await
 }
 
 fn row(root: &str, collection: &Collection, stored: &StoredItem) -> Row {

@@ -4,7 +4,7 @@ use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
 use feedsync_store::Collection;
-use http::{Method, StatusCode};
+use http::StatusCode;
 
 use crate::address::View;
 use crate::call::Call;
@@ -40,6 +40,7 @@ struct Row {
 }
 
 pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
+    let turn = hub.answers.turn().await?;
     let frame = Frame::of(&hub, &call).await?;
     let mut collections = readable(&hub, &call).await?;
     let row = |collection: &Collection| Row {
@@ -60,5 +61,5 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     let events = events?.into_iter().filter(|address| !address.is_empty()).take(FOLLOWED);
     let events: Vec<_> = events.collect();
     let home = HomePage { frame, rows, events: events.join(" ") };
-    page(&hub, &call, &Method::GET, StatusCode::OK, home).await
+    page(turn, &call, StatusCode::OK, move || home).await
 }

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
-use feedsync::{Base, ItemId, Payload};
+use feedsync::{Base, Item, ItemId, Payload};
 use feedsync_formats::{ContentType, Entry, entry};
 use feedsync_store::{Collection, Role, StoredItem};
-use http::{Method, StatusCode};
+use http::StatusCode;
 
 use crate::audience::Audience;
 use crate::call::Call;
@@ -94,27 +94,38 @@ pub(super) struct Fields {
 impl Fields {
     /// What a payload says, as a browser gives it back if nobody touches it.
     pub(super) fn of(payload: &Payload) -> Self {
-        let entry = entry(payload);
-        let kind = match &entry.content_type {
-            ContentType::Text => Some(String::new()),
-            ContentType::Html => Some("HTML".to_owned()),
-            ContentType::Xhtml => Some("XHTML".to_owned()),
-            ContentType::Other(kind) => entry.plain_content().map(|_| kind.clone()),
+        Self::showing(&entry(payload))
+    }
+
+    fn showing(entry: &Entry) -> Self {
+        let is_text = match &entry.content_type {
+            ContentType::Other(_) => entry.plain_content().is_some(),
+            _ => true,
         };
-        let content_type = entry.content_type.name().to_owned();
-        let content = kind.as_ref().and(entry.content).unwrap_or_default();
+        let kind = is_text.then(|| label(&entry.content_type));
+        let content = kind.as_ref().and(entry.content.as_deref()).unwrap_or_default();
         Self {
             // A field of one line has no line ends.
-            title: typed(&entry.title.unwrap_or_default()).replace('\n', ""),
-            content: typed(&content),
+            title: typed(entry.title.as_deref().unwrap_or_default()).replace('\n', ""),
+            content: typed(content),
             kind,
-            content_type,
+            content_type: entry.content_type.name().to_owned(),
             ..Self::default()
         }
     }
 
     fn is_refused(&self) -> bool {
         [&self.title_error, &self.content_error, &self.error].iter().any(|error| !error.is_empty())
+    }
+}
+
+/// What a content that is text is written in, for the label of its field.
+pub(super) fn label(content_type: &ContentType) -> String {
+    match content_type {
+        ContentType::Text => String::new(),
+        ContentType::Html => "HTML".to_owned(),
+        ContentType::Xhtml => "XHTML".to_owned(),
+        ContentType::Other(kind) => kind.clone(),
     }
 }
 
@@ -149,42 +160,72 @@ pub(super) async fn shown(
     refused: Refused,
     status: StatusCode,
 ) -> Result<Response, Problem> {
+    let turn = hub.answers.turn().await?;
     let frame = Frame::of(hub, call).await?;
-    let item = &stored.item;
-    let (name, winner) = (&collection.name, &item.winner);
-    let entry = entry(&winner.payload);
-    let (shown, reduced) = Shown::of(&entry);
-    let deadline = Instant::now() + COMPARING;
-    let pair = |(index, (place, conflict)): (usize, _)| {
-        Pair::of(index + 1, place, winner, conflict, deadline)
-    };
-    let ranked = item.ranked_conflicts();
-    let page_of_item = ItemPage {
-        collection: collection.title.clone(),
-        collection_page: collection_page(&frame.root, name),
-        page: item_page(&frame.root, name, &item.id),
+    let given = Given {
         events: events(&frame.root, call, collection)?,
-        id: item.id.to_string(),
-        heading: short(&entry.heading().unwrap_or_default(), 200),
-        deleted: winner.deleted,
-        noconflicts: item.noconflicts(),
-        signed: Signed::of(winner),
-        shown,
-        reduced,
-        conflicts: item.conflicts.len(),
-        pairs: ranked.into_iter().take(PAIRS).enumerate().map(pair).collect(),
-        graph: Graph::of(item),
-        seen: seen::versions(item),
-        base: seen::written(&Base::from(winner)),
-        edits: call.principal.role(name) >= Some(Role::Editor),
+        edits: call.principal.role(&collection.name) >= Some(Role::Editor),
         said: said(call.query.text("said")),
-        edit: refused.edit.unwrap_or_else(|| Fields::of(&winner.payload)),
-        merge: refused.merge.unwrap_or_else(|| Fields::of(&winner.payload)),
-        facts: Facts::of(entry),
+        collection: collection.clone(),
+        item: stored.item.clone(),
+        refused,
         frame,
     };
-    let method = if status == StatusCode::OK { Method::GET } else { Method::POST };
-    page(hub, call, &method, status, page_of_item).await
+    page(turn, call, status, move || given.page()).await
+}
+
+/// What the page of an item is made of.
+struct Given {
+    frame: Frame,
+    collection: Collection,
+    item: Item<Payload>,
+    events: String,
+    edits: bool,
+    said: &'static str,
+    refused: Refused,
+}
+
+impl Given {
+    fn page(self) -> ItemPage {
+        let Self { frame, collection, item, events, edits, said, refused } = self;
+        let winner = &item.winner;
+        let entry = entry(&winner.payload);
+        let (shown, reduced) = Shown::of(&entry);
+        let deadline = Instant::now() + COMPARING;
+        let pair = |(index, (place, conflict)): (usize, _)| {
+            Pair::of(index + 1, place, winner, conflict, deadline)
+        };
+        let now = if edits { Fields::showing(&entry) } else { Fields::default() };
+        let Refused { mut edit, mut merge } = refused;
+        if item.conflicts.is_empty() {
+            // With the conflicts their form went: what was typed into it becomes an edit.
+            edit = edit.or(merge.take());
+        }
+        ItemPage {
+            collection: collection.title.clone(),
+            collection_page: collection_page(&frame.root, &collection.name),
+            page: item_page(&frame.root, &collection.name, &item.id),
+            events,
+            id: item.id.to_string(),
+            heading: short(&entry.heading().unwrap_or_default(), 200),
+            deleted: winner.deleted,
+            noconflicts: item.noconflicts(),
+            signed: Signed::of(winner),
+            shown,
+            reduced,
+            conflicts: item.conflicts.len(),
+            pairs: item.ranked_conflicts().into_iter().take(PAIRS).enumerate().map(pair).collect(),
+            graph: Graph::of(&item),
+            seen: seen::versions(&item),
+            base: seen::written(&Base::from(winner)),
+            edits,
+            said,
+            edit: edit.unwrap_or_else(|| now.clone()),
+            merge: merge.unwrap_or(now),
+            facts: Facts::of(entry),
+            frame,
+        }
+    }
 }
 
 /// What a form that was carried out came to.

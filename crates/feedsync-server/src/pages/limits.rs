@@ -3,7 +3,7 @@
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
-use http::{Method, StatusCode};
+use http::StatusCode;
 
 use crate::call::Call;
 use crate::config::Limits;
@@ -25,6 +25,7 @@ struct Row {
 }
 
 pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
+    let turn = hub.answers.turn().await?;
     let rows = Limits::settings()
         .into_iter()
         .map(|setting| Row {
@@ -35,5 +36,5 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
         })
         .collect();
     let frame = Frame::of(&hub, &call).await?;
-    page(&hub, &call, &Method::GET, StatusCode::OK, LimitsPage { frame, rows }).await
+    page(turn, &call, StatusCode::OK, move || LimitsPage { frame, rows }).await
 }

@@ -12,7 +12,7 @@ use axum::extract::State;
 use axum::response::Response;
 use feedsync_endpoint::{Actor, Period};
 use feedsync_store::{StoreError, UserName};
-use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 use crate::access::{Principal, session};
 use crate::call::Call;
@@ -128,16 +128,14 @@ async fn shown(
     user: String,
     error: &'static str,
 ) -> Result<Response, Problem> {
+    let turn = hub.answers.turn().await?;
     let mut frame = Frame::of(hub, call).await?;
     frame.login = to.login(&frame.root);
     let token = proof::token(hub, call);
     let (to, refused) = (to.as_str().to_owned(), !error.is_empty());
     let shown = LoginPage { frame, token, to, user, error };
-    let (method, status) = match refused {
-        false => (Method::GET, StatusCode::OK),
-        true => (Method::POST, StatusCode::FORBIDDEN),
-    };
-    page(hub, call, &method, status, shown).await
+    let status = if refused { StatusCode::FORBIDDEN } else { StatusCode::OK };
+    page(turn, call, status, move || shown).await
 }
 
 /// What the sessions of a browser are called, by which a person knows them again.

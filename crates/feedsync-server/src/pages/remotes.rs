@@ -6,7 +6,7 @@ use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
 use feedsync_store::{Collection, Remote, Role};
-use http::{Method, StatusCode};
+use http::StatusCode;
 
 use crate::call::Call;
 use crate::hub::Hub;
@@ -35,6 +35,7 @@ struct Row {
 }
 
 pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
+    let turn = hub.answers.turn().await?;
     let frame = Frame::of(&hub, &call).await?;
     // An address and what fails there are for those who may synchronise.
     let collections: HashMap<_, _> = readable(&hub, &call)
@@ -48,7 +49,7 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
         .iter()
         .filter_map(|remote| Some(row(&frame.root, remote, collections.get(&remote.collection)?)))
         .collect();
-    page(&hub, &call, &Method::GET, StatusCode::OK, RemotesPage { frame, rows }).await
+    page(turn, &call, StatusCode::OK, move || RemotesPage { frame, rows }).await
 }
 
 fn row(root: &str, remote: &Remote, collection: &Collection) -> Row {

@@ -6,7 +6,7 @@ use axum::extract::State;
 use axum::response::Response;
 use feedsync_endpoint::PeopleError;
 use feedsync_store::{Collection, Grant, GrantsOf, Role, StoreError, UserName};
-use http::{Method, StatusCode};
+use http::StatusCode;
 
 use crate::call::Call;
 use crate::hub::Hub;
@@ -108,6 +108,7 @@ async fn shown(
     collection: &Collection,
     new: New,
 ) -> Result<Response, Problem> {
+    let turn = hub.answers.turn().await?;
     let grants = hub.endpoint.store().grants(GrantsOf::Collection(&collection.name)).await?;
     let row = |grant: Grant| Row {
         own: call.principal.user() == Some(&grant.user),
@@ -116,9 +117,9 @@ async fn shown(
     };
     let settings = settings(collection)?;
     let frame = Frame::of(hub, call).await?;
-    let (method, status) = match new.error.is_empty() {
-        true => (Method::GET, StatusCode::OK),
-        false => (Method::POST, StatusCode::UNPROCESSABLE_ENTITY),
+    let status = match new.error.is_empty() {
+        true => StatusCode::OK,
+        false => StatusCode::UNPROCESSABLE_ENTITY,
     };
     let shown = RolesPage {
         title: collection.title.clone(),
@@ -136,5 +137,5 @@ async fn shown(
         new,
         frame,
     };
-    page(hub, call, &method, status, shown).await
+    page(turn, call, status, move || shown).await
 }

@@ -3,6 +3,7 @@
 //! An edit starts from the version that was shown, not from the one that is current when it arrives
 //! (3.2, 3.4): else it would silently supersede what its author never saw.
 
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
 use feedsync::{Base, By, History, Item, Payload, Sequence, Timestamp, Update, Updates};
@@ -30,7 +31,8 @@ pub(super) fn written(base: &Base) -> String {
 }
 
 /// The version that a form names; none if the text is not ours, or names an update that the item
-/// does not know: nobody ever saw such a version.
+/// does not know, or one twice: nobody ever saw such a version. It costs what the text and the item are
+/// long.
 pub(super) fn read(text: &str, item: &Item<Payload>) -> Option<Base> {
     let mut parts = text.split('|');
     let (updates, noconflicts) = parts.next()?.split_once(' ')?;
@@ -40,14 +42,19 @@ pub(super) fn read(text: &str, item: &Item<Payload>) -> Option<Base> {
         "false" => Some(false),
         _ => return None,
     };
-    let known = || item.versions().flat_map(|version| version.history.updates());
+    let known = Known::of(item);
+    let mut seen = HashSet::new();
     let mut history = Vec::new();
     for part in parts {
         let update = update(part)?;
+        let name = name(&update);
+        if !seen.insert((name.0, name.1.cloned(), name.2.clone())) || seen.len() > MOST {
+            return None;
+        }
         // With the foreign markup that it has here.
-        match known().find(|known| known.is_same(&update)) {
-            Some(known) => history.push(known.clone()),
-            None if item.covers(&update) => history.push(update),
+        match known.updates.get(&name) {
+            Some(&known) => history.push(known.clone()),
+            None if known.covers(&update) => history.push(update),
             None => return None,
         }
     }
@@ -55,6 +62,43 @@ pub(super) fn read(text: &str, item: &Item<Payload>) -> Option<Base> {
     let most = item.versions().map(|version| version.updates).max()?;
     (updates <= most).then_some(())?;
     Some(Base { updates, noconflicts, history: History::from_updates(history)? })
+}
+
+/// The most updates of one version: no document is read that has more.
+const MOST: usize = 65_536;
+
+/// What tells an update from every other (3.3 note 2): with a `by`, its sequence; else its `when` too.
+type Name<'u> = (Sequence, Option<&'u By>, Option<Timestamp>);
+
+fn name(update: &Update) -> Name<'_> {
+    let when = if update.by().is_some() { None } else { update.when() };
+    (update.sequence(), update.by(), when)
+}
+
+/// What an item knows.
+struct Known<'i> {
+    updates: HashMap<Name<'i>, &'i Update>,
+    highest: HashMap<&'i By, Sequence>,
+}
+
+impl<'i> Known<'i> {
+    fn of(item: &'i Item<Payload>) -> Self {
+        let mut known = Self { updates: HashMap::new(), highest: HashMap::new() };
+        for update in item.versions().flat_map(|version| version.history.updates()) {
+            known.updates.entry(name(update)).or_insert(update);
+            if let Some(by) = update.by() {
+                let highest = known.highest.entry(by).or_insert(update.sequence());
+                *highest = update.sequence().max(*highest);
+            }
+        }
+        known
+    }
+
+    /// Whether a line of edits is known beyond an update of it, which is not among those of the item.
+    fn covers(&self, update: &Update) -> bool {
+        let highest = update.by().and_then(|by| self.highest.get(by));
+        highest.is_some_and(|highest| update.sequence() <= *highest)
+    }
 }
 
 fn signed(update: &Update) -> String {
@@ -121,9 +165,33 @@ mod tests {
             text.replace("false", "maybe"),
             format!("{text}|9  desk.a,b;c"),
             format!("{text}|1 2026-11-20T10:00:00Z desk.a,b;c more"),
+            format!("{text}|1 2026-11-20T10:00:00Z desk.a,b;c"),
+            format!("{text}|2 2026-11-20T11:00:00Z "),
         ] {
             assert_eq!(read(&forged, &item), None, "{forged}");
         }
+    }
+
+    #[test]
+    fn a_long_base_is_read_in_the_time_that_it_takes_to_read_it() {
+        let mut item = item();
+        let by = By::new("desk.a,b;c").unwrap();
+        let line = |sequence: usize| {
+            let sequence = Sequence::new(u32::try_from(sequence).unwrap()).unwrap();
+            Update::new(sequence, None, Some(by.clone())).unwrap()
+        };
+        let all: Vec<_> = (1..=MOST).rev().map(line).collect();
+        item.winner.history = History::from_updates(all).unwrap();
+        let base = Base::from(&item.winner);
+        let text = written(&base);
+        let began = std::time::Instant::now();
+        assert_eq!(read(&text, &item), Some(base));
+        assert!(began.elapsed().as_secs() < 2, "{:?}", began.elapsed());
+        assert_eq!(read(&format!("{text}|{}", &text[text.len() - 12..]), &item), None);
+        item.winner.history = History::from_updates(vec![line(MOST + 1)]).unwrap();
+        let parts: Vec<_> = (1..=MOST + 1).map(|sequence| signed(&line(sequence))).collect();
+        assert_eq!(read(&format!("2 |{}", parts.join("|")), &item), None);
+        assert!(read(&format!("2 |{}", parts[1..].join("|")), &item).is_some());
     }
 
     #[test]

@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::response::Response;
 use feedsync_endpoint::{Endpoint, NewUser, Password, PeopleError};
 use feedsync_store::{StoreError, User, UserName};
-use http::{Method, StatusCode};
+use http::StatusCode;
 
 use crate::access::Principal;
 use crate::call::Call;
@@ -155,6 +155,7 @@ async fn changed(
 }
 
 async fn shown(hub: &Hub, call: &Call, fault: Option<Fault>) -> Result<Response, Problem> {
+    let turn = hub.answers.turn().await?;
     let row = |user: User| Row {
         own: call.principal.user() == Some(&user.name),
         name: user.name.to_string(),
@@ -164,9 +165,9 @@ async fn shown(hub: &Hub, call: &Call, fault: Option<Fault>) -> Result<Response,
         created: Time::of(user.created),
     };
     let frame = Frame::of(hub, call).await?;
-    let (method, status) = match &fault {
-        None => (Method::GET, StatusCode::OK),
-        Some(_) => (Method::POST, StatusCode::UNPROCESSABLE_ENTITY),
+    let status = match &fault {
+        None => StatusCode::OK,
+        Some(_) => StatusCode::UNPROCESSABLE_ENTITY,
     };
     let (new, fault) = match fault {
         None => (New::default(), None),
@@ -190,7 +191,7 @@ async fn shown(hub: &Hub, call: &Call, fault: Option<Fault>) -> Result<Response,
         fault,
         frame,
     };
-    page(hub, call, &method, status, shown).await
+    page(turn, call, status, move || shown).await
 }
 
 impl Row {

@@ -1,11 +1,14 @@
 //! Pages for people, and what their forms come to.
 
 use axum::body::Body;
-use feedsync::{Edit, ItemId};
+use feedsync::{Edit, ItemId, Keep, Resolved};
 use feedsync_formats::entry;
+use feedsync_server::{Config, Limits};
 use http::{Method, Response, StatusCode};
 
-use crate::hub::{TestHub, add, create, delete, edit, hub, notes, payload, request, text};
+use crate::hub::{
+    TestHub, add, create, delete, edit, hub, hub_with, notes, payload, request, text,
+};
 use crate::visitor::{self, Visitor, html};
 
 const LIST: &str = "/pages/collections/notes";
@@ -321,6 +324,127 @@ async fn conflicts_are_resolved_by_keeping_taking_or_merging() {
 }
 
 #[tokio::test]
+async fn a_merge_of_conflicts_that_somebody_resolved_meanwhile_becomes_an_edit() {
+    let hub = hub().await;
+    conflicted(&hub).await;
+    let shown = page(&hub, ITEM).await;
+    let merge = |page: &str, action: &str, state: &str| {
+        let kind = hidden(page, "kind");
+        let state = (state.to_owned(), hidden(page, state));
+        let typed = [("title", "kept words"), ("content", "and these"), ("action", action)];
+        let mut fields = vec![state, ("kind".to_owned(), kind)];
+        fields.extend(typed.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        fields
+    };
+    fn borrowed(fields: &[(String, String)]) -> Vec<(&str, &str)> {
+        fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect()
+    }
+    let typed = merge(&shown, "merge", "seen");
+    let keep = feedsync::Resolution { resolved: Resolved::All, keep: Keep::Winner };
+    hub.endpoint.resolve(&notes(), &item(&hub).await, keep).await.unwrap();
+    let refused = post(&hub, ITEM, &borrowed(&typed)).await;
+    assert_eq!(refused.status(), StatusCode::CONFLICT);
+    let again = html(refused).await;
+    assert!(again.contains("id=\"edit\" open") && !again.contains("id=\"merge\""), "{again}");
+    assert!(again.contains("value=\"kept words\"") && again.contains("and these</textarea>"));
+    // And that form saves it.
+    let edit = merge(&again, "edit", "base");
+    goes_to(&post(&hub, ITEM, &borrowed(&edit)).await, &format!("{ITEM}?said=edited"));
+    assert_eq!(title(&item(&hub).await.winner), "kept words");
+}
+
+#[tokio::test]
+async fn a_content_that_was_typed_comes_back_whatever_the_winner_holds_now() {
+    let hub = hub().await;
+    let id = ItemId::new("a").unwrap();
+    let text = |content: &str| {
+        let text = format!(
+            "<entry xmlns=\"http://www.w3.org/2005/Atom\"><id>urn:x:a</id><title>T</title>\
+             <updated>2026-11-20T10:00:00Z</updated>{content}</entry>"
+        );
+        feedsync::Payload::new(feedsync::Format::Atom, text)
+    };
+    let picture = "<content type=\"image/png\">AAAA</content>";
+    for (before, after, typed) in [
+        ("<content type=\"html\">words</content>", picture, Some("kept &lt;b>words&lt;/b>")),
+        (picture, "<content>their words</content>", None),
+    ] {
+        let created = hub.endpoint.item(&notes(), &id).await.is_err();
+        match created {
+            true => {
+                let creation = Default::default();
+                hub.endpoint.add(&notes(), id.clone(), creation, text(before)).await.unwrap();
+            }
+            false => {
+                hub.endpoint.edit(&notes(), &id, None, text(before).into()).await.unwrap();
+            }
+        }
+        let seen = page(&hub, ITEM).await;
+        let kind = hidden(&seen, "kind");
+        hub.endpoint.edit(&notes(), &id, None, text(after).into()).await.unwrap();
+        let mut fields =
+            vec![("action", "edit"), ("base", "1 "), ("kind", &*kind), ("title", "kept title")];
+        fields.extend(typed.map(|typed| ("content", typed)));
+        let refused = post(&hub, ITEM, &fields).await;
+        assert_eq!(refused.status(), StatusCode::CONFLICT);
+        let again = html(refused).await;
+        assert!(again.contains("value=\"kept title\""), "{again}");
+        match typed {
+            Some(_) => {
+                assert!(again.contains("Content (HTML)"), "{again}");
+                assert!(
+                    again.contains("kept &#38;lt;b&#62;words&#38;lt;/b&#62;</textarea>"),
+                    "{again}"
+                );
+                assert_eq!(hidden(&again, "kind"), "html");
+            }
+            None => assert!(again.contains("their words</textarea>"), "{again}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn pages_make_no_more_items_than_a_collection_may_have() {
+    let limits = Limits { collection_items: 1, ..Limits::default() };
+    let hub = hub_with(Config { limits, ..Config::default() }).await;
+    conflicted(&hub).await;
+    let typed = [("title", "kept words"), ("content", "and these")];
+    let full = post(&hub, LIST, &typed).await;
+    assert_eq!(full.status(), StatusCode::INSUFFICIENT_STORAGE);
+    let again = html(full).await;
+    assert!(again.contains("value=\"kept words\"") && again.contains("and these"), "{again}");
+    assert!(again.contains("may have 1"), "{again}");
+    // What is there may be changed; what is gone comes back only where there is room.
+    delete(&hub.endpoint, "a").await;
+    assert_eq!(post(&hub, LIST, &typed).await.status(), StatusCode::SEE_OTHER);
+    let before = item(&hub).await;
+    assert!(before.winner.deleted && before.conflicts.len() == 1);
+    let shown = page(&hub, ITEM).await;
+    let (seen, base, kind) =
+        (hidden(&shown, "seen"), hidden(&shown, "base"), hidden(&shown, "kind"));
+    for action in ["restore", "take", "merge"] {
+        let fields = [
+            ("action", action),
+            ("seen", &*seen),
+            ("base", &*base),
+            ("kind", &*kind),
+            ("place", "0"),
+            ("title", "kept words"),
+            ("content", "both"),
+        ];
+        let full = post(&hub, ITEM, &fields).await;
+        assert_eq!(full.status(), StatusCode::INSUFFICIENT_STORAGE, "{action}");
+        let again = html(full).await;
+        assert!(again.contains("may have 1"), "{action}: {again}");
+        assert_eq!(again.contains("value=\"kept words\""), action == "merge");
+        assert_eq!(item(&hub).await, before, "{action}");
+    }
+    let keep = [("action", "keep"), ("seen", &*seen)];
+    goes_to(&post(&hub, ITEM, &keep).await, &format!("{ITEM}?said=resolved"));
+    assert_eq!(hub.endpoint.collection(&notes()).await.unwrap().live, 1);
+}
+
+#[tokio::test]
 async fn what_was_typed_into_an_item_that_is_gone_comes_back_as_a_new_one() {
     let hub = hub().await;
     let path = format!("{LIST}/items/none");
@@ -336,7 +460,16 @@ async fn what_was_typed_into_an_item_that_is_gone_comes_back_as_a_new_one() {
 #[tokio::test]
 async fn forms_of_other_sites_and_what_is_no_form_change_nothing() {
     let hub = hub().await;
+    let visitor = Visitor::new(&hub.router);
+    let form = visitor.form(LIST).await;
+    let cookie = format!("feedsync-form={}", visitor.cookie("feedsync-form").unwrap());
     let kind = ("content-type", "application/x-www-form-urlencoded");
+    // The form is its browser's own, so that what the row says is the one fault.
+    let send = async |headers: &[(&str, &str)], fields: &str| {
+        let headers = [&[("cookie", &*cookie)], headers].concat();
+        let body = format!("{fields}&form={form}");
+        hub.send(request(Method::POST, LIST, &headers, body.into())).await.status()
+    };
     for (headers, status) in [
         (vec![kind, ("origin", "http://example.org")], StatusCode::FORBIDDEN),
         (vec![kind, ("origin", "null")], StatusCode::FORBIDDEN),
@@ -344,12 +477,13 @@ async fn forms_of_other_sites_and_what_is_no_form_change_nothing() {
         (vec![("content-type", "text/plain")], StatusCode::UNSUPPORTED_MEDIA_TYPE),
         (vec![], StatusCode::UNSUPPORTED_MEDIA_TYPE),
     ] {
-        let request = request(Method::POST, LIST, &headers, "title=x".into());
-        assert_eq!(hub.send(request).await.status(), status, "{headers:?}");
+        assert_eq!(send(&headers, "title=x").await, status, "{headers:?}");
     }
-    for body in ["title=%ff", "title=a&title=b", "title=%4"] {
-        let request = request(Method::POST, LIST, &[kind], body.into());
-        assert_eq!(hub.send(request).await.status(), StatusCode::BAD_REQUEST, "{body}");
+    for fields in ["title=%ff", "title=a&title=b", "title=%4"] {
+        assert_eq!(send(&[kind], fields).await, StatusCode::BAD_REQUEST, "{fields}");
     }
     assert_eq!(hub.endpoint.collection(&notes()).await.unwrap().last.get(), 0);
+    for headers in [vec![kind], vec![kind, ("origin", "http://localhost:4287")]] {
+        assert_eq!(send(&headers, "title=x").await, StatusCode::SEE_OTHER, "{headers:?}");
+    }
 }

@@ -59,7 +59,7 @@ async fn a_token_is_shown_in_the_one_answer_that_makes_it_and_allows_what_was_ch
         ("expires", "7d"),
     ];
     let made = owner.post(ACCOUNT, &fields).await;
-    assert_eq!(made.status(), StatusCode::OK);
+    assert_eq!(made.status(), StatusCode::CREATED);
     assert_eq!(text(&made, "cache-control"), "no-store");
     let page = html(made).await;
     assert_eq!(page.matches("fsy_").count(), 1, "{page}");
