@@ -16,7 +16,7 @@ const ACCEPT: &str = "application/atom+xml, application/rss+xml, application/jso
 
 /// A document and where it came from.
 pub(crate) struct Source {
-    /// As it was named; of an address, without credentials.
+    /// As it was named; of an address, without credentials and query.
     pub(crate) name: String,
     /// What it holds.
     pub(crate) bytes: Vec<u8>,

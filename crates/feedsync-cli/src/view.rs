@@ -3,7 +3,7 @@
 pub(crate) mod people;
 
 use feedsync::{Item, Payload, Update, Version};
-use feedsync_client::fetch::shown_text;
+use feedsync_client::fetch::without_credentials;
 use feedsync_endpoint::Period;
 use feedsync_formats::{Entry, entry};
 use feedsync_store::{Collection, Discarded, Moment, Remote, StoredItem};
@@ -115,7 +115,7 @@ pub(crate) fn remote(remote: &Remote, collection: Option<&Collection>) -> Value 
         "collection": remote.collection.as_str(),
         "number": remote.id.0,
         "name": remote.name,
-        "url": shown_text(&remote.url),
+        "url": without_credentials(&remote.url),
         "until": state.until,
         "pending": collection.map(|collection| pending(remote, collection)),
         "read_only": state.read_only,

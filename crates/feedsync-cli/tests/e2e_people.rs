@@ -37,7 +37,14 @@ fn no_credential_reaches_the_log_at_its_most_verbose() {
     let in_address = format!("{notes}?access_token={token}&password=query-s3cret");
     let form = format!("user=anna&password={}&token={token}", PASSWORD.replace(' ', "+"));
     let (right, wrong, by_token) = (basic(PASSWORD), basic("wrong s3cret"), basic(&token));
-    let login = format!("{}/login", hub.url);
+    let login = format!("{}/pages/login", hub.url);
+    // The page that the browser was given: without what it carries no password is even looked at.
+    let page = output("curl", &["-s", "-c", "cookies", &login], &place.path(""));
+    let (_, rest) = page.split_once("name=\"form\" value=\"").unwrap();
+    let carried = rest.split('"').next().unwrap();
+    let form = format!("{form}&form={carried}");
+    let wrong_form = form.replace("correct", "wrong-s3cret");
+    let origin = format!("Origin: {}", hub.url);
     for (arguments, status) in [
         (&["-u", &right, &notes][..], "200"),
         (&["-u", &wrong, &notes], "401"),
@@ -60,13 +67,21 @@ fn no_credential_reaches_the_log_at_its_most_verbose() {
             ],
             "400",
         ),
-        (&["-d", &form, &login], ""),
+        (&["-b", "cookies", "-H", &origin, "-d", &wrong_form, &login], "403"),
+        (&["-b", "cookies", "-c", "session", "-H", &origin, "-d", &form, &login], "303"),
     ] {
         let mut all = vec!["-s", "-o", "answer", "-w", "%{http_code}"];
         all.extend(arguments);
         let got = output("curl", &all, &place.path(""));
         assert!(status.is_empty() || got == status, "{arguments:?}: {got}");
     }
+    let session = place.read("session");
+    let session = session.lines().find(|line| line.contains("feedsync-session")).unwrap();
+    let session = session.split_whitespace().last().unwrap().to_owned();
+    let cookie = format!("Cookie: feedsync-session={session}");
+    let account = format!("{}/pages/account", hub.url);
+    let all = ["-s", "-o", "answer", "-w", "%{http_code}", "-H", &cookie, &account];
+    assert_eq!(output("curl", &all, &place.path("")), "200", "the session is one");
     drop(hub);
     let log = place.read("log");
     // Each request has a line at least; what the libraries below say at this level stands there too.
@@ -76,6 +91,8 @@ fn no_credential_reaches_the_log_at_its_most_verbose() {
         output("base64", &["-w0", "secret"], &place.path(""))
     };
     for secret in [
+        session,
+        carried.to_owned(),
         token.clone(),
         token.trim_start_matches("fsy_").to_owned(),
         PASSWORD.to_owned(),

@@ -17,7 +17,7 @@ use crate::document::{Page, Reader};
 use crate::error::SyncError;
 use crate::fetch::{
     FetchError, Fetched, Request, Url, Validators, address, is_private, shown_text,
-    with_credentials,
+    with_credentials, without_credentials,
 };
 use crate::progress::Silent;
 use crate::pull::page_url;
@@ -31,10 +31,15 @@ pub struct Terms {
     pub every: Duration,
     /// Whether entries without sync information are imported.
     pub plain: bool,
-    /// Whether those who read the collection are told of it.
+    /// Whether those who read the collection are told of it; of an address with a query they never are.
     pub announced: bool,
     /// A name for people.
     pub title: Option<String>,
+}
+
+impl Terms {
+    /// No feed is read more often than this, whoever wishes it.
+    pub const SHORTEST: Duration = Duration::from_secs(60);
 }
 
 impl Session {
@@ -58,18 +63,22 @@ impl Session {
             }
         };
         let Terms { every, plain, announced, title } = terms;
+        let every = every.max(Terms::SHORTEST);
         remote.subscription = Some(Subscription { every, plain, reaches_private, due: None });
         store.change_remote(remote.clone()).await?;
-        let announced = announced.then_some(title);
-        self.endpoint().announce_aggregated(collection, &shown_text(url), announced).await?;
+        let link = without_credentials(url);
+        // A query may hold what lets in; without it, the address may be another feed's.
+        let announced = (announced && !link.contains('?')).then_some(title);
+        self.endpoint().announce_aggregated(collection, &link, announced).await?;
         Ok(remote)
     }
 
-    /// Ends a subscription: the remote is forgotten, what came from it stays.
+    /// Ends a subscription: the remote is forgotten, what came from it stays. It goes last, so that what
+    /// breaks off can be done again.
     pub async fn unsubscribe(&self, remote: &Remote) -> Result<(), SyncError> {
-        self.endpoint().store().remove_remote(remote.id).await?;
-        let link = shown_text(&remote.url);
-        Ok(self.endpoint().announce_aggregated(&remote.collection, &link, None).await?)
+        let link = without_credentials(&remote.url);
+        self.endpoint().announce_aggregated(&remote.collection, &link, None).await?;
+        Ok(self.endpoint().store().remove_remote(remote.id).await?)
     }
 
     /// The feeds that a remote's publisher says it incorporates. They are only told of.

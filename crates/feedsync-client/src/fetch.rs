@@ -33,7 +33,7 @@ use tokio::time::Instant;
 
 pub use address::address;
 pub(crate) use address::{is_private, with_credentials, with_pairs};
-pub use error::{FetchError, shown_text};
+pub use error::{FetchError, shown_text, without_credentials};
 pub use login::{Login, LoginError, LoginOrigin, Logins};
 pub use problem::Problem;
 pub use response::{Response, Validators};
@@ -41,7 +41,7 @@ pub use retry::RetryAfter;
 pub use traffic::Traffic;
 
 use body::Body;
-pub(crate) use error::shown;
+pub(crate) use error::{bare, shown};
 use redirect::Trail;
 
 /// Whether addresses that only this machine or this network can reach may be fetched.

@@ -23,6 +23,7 @@ impl Run<'_> {
             Err(SyncError::NotFeedSync { .. }) => {}
             Err(error) => return Err(error),
         }
+        // It becomes part of what is imported, so that it must hold no secret.
         let base = shown(&url);
         let plain = decode_plain(bytes, base.clone())
             .await

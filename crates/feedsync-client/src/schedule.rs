@@ -7,13 +7,17 @@
 //! A feed is read again after its period, sooner where its publisher says when it expires (2.2, F26);
 //! after failures the pauses grow, and are not the same for everybody. A server's `Retry-After` is kept.
 
+use std::fmt::Display;
+use std::sync::Arc;
 use std::time::Duration;
 
 use feedsync_store::{Moment, Remote, RemoteState, StoreError, Subscription};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
+use crate::aggregate::Terms;
 use crate::error::SyncError;
+use crate::fetch::Fetcher;
 use crate::progress::Silent;
 use crate::report::SyncReport;
 use crate::session::{Direction, Session};
@@ -28,9 +32,6 @@ const LOOK: Duration = Duration::from_secs(5);
 /// Subscriptions that are read at once.
 const AT_ONCE: usize = 8;
 
-/// No publisher has its feed read more often than this by saying that it expires.
-const SHORTEST: Duration = Duration::from_secs(60);
-
 /// Pauses after failures: from a minute to six hours, or to the subscription's own period.
 const PACE: Pace = Pace {
     poll: LOOK,
@@ -43,22 +44,41 @@ const PACE: Pace = Pace {
 #[derive(Clone)]
 pub struct Schedule {
     session: Session,
+    way: Option<Arc<Way>>,
 }
+
+/// Makes the way out anew, or says why it cannot.
+type Way = dyn Fn() -> Result<Fetcher, String> + Send + Sync;
 
 impl Schedule {
     /// A schedule of an endpoint's subscriptions.
     pub fn new(session: Session) -> Self {
-        Self { session }
+        Self { session, way: None }
+    }
+
+    /// The same schedule, which asks for the way out each time that something is due: a login that was
+    /// made or replaced meanwhile counts. If there is none to be had, the last one is taken.
+    #[must_use]
+    pub fn renewing<E: Display>(
+        self,
+        way: impl Fn() -> Result<Fetcher, E> + Send + Sync + 'static,
+    ) -> Self {
+        let way = move || way().map_err(|error| error.to_string());
+        Self { way: Some(Arc::new(way)), ..self }
     }
 
     /// Reads what is due, for as long as it is polled. Dropped at any moment, it leaves what was
     /// stored so far.
-    pub async fn run(self) {
+    pub async fn run(mut self) {
         let mut pulls = JoinSet::new();
         loop {
             match self.due().await {
-                Ok(due) => {
-                    for remote in due.into_iter().take(AT_ONCE.saturating_sub(pulls.len())) {
+                Ok(mut due) => {
+                    due.truncate(AT_ONCE.saturating_sub(pulls.len()));
+                    if !due.is_empty() {
+                        self.renew().await;
+                    }
+                    for remote in due {
                         let schedule = self.clone();
                         pulls.spawn(async move { schedule.read_and_tell(&remote).await });
                     }
@@ -69,6 +89,17 @@ impl Schedule {
                 () = sleep(LOOK) => {}
                 Some(_) = pulls.join_next() => {}
             }
+        }
+    }
+
+    async fn renew(&mut self) {
+        let Some(way) = self.way.clone() else { return };
+        match tokio::task::spawn_blocking(move || way()).await {
+            Ok(Ok(fetcher)) => {
+                self.session = Session::new(self.session.endpoint().clone(), fetcher);
+            }
+            Ok(Err(error)) => tracing::warn!(%error, "logins cannot be read; the last ones count"),
+            Err(failure) => std::panic::resume_unwind(failure.into_panic()),
         }
     }
 
@@ -131,7 +162,7 @@ fn next(now: Moment, subscription: &Subscription, state: &RemoteState, chance: u
         pause / 2 + (pause / 2).mul_f64(chance as f64 / u64::MAX as f64)
     } else {
         let expiry = state.expires.map(left).filter(|left| !left.is_zero());
-        let expiry = expiry.map(|left| (left * 9 / 10).max(SHORTEST));
+        let expiry = expiry.map(|left| (left * 9 / 10).max(Terms::SHORTEST));
         expiry.unwrap_or(subscription.every).min(subscription.every)
     };
     after(now, pause.max(wish))

@@ -19,8 +19,8 @@ use http::StatusCode;
 use crate::document::Reader;
 use crate::error::SyncError;
 use crate::fetch::{
-    Fetched, Fetcher, Request, Response, RetryAfter, Url, Validators, address, shown, shown_text,
-    with_credentials,
+    Fetched, Fetcher, Request, Response, RetryAfter, Url, Validators, address, bare, shown,
+    shown_text, with_credentials,
 };
 use crate::progress::Progress;
 use crate::push::Aftermath;
@@ -217,7 +217,7 @@ impl<'a> Run<'a> {
             return Ok(Peer::Feed(response));
         }
         // The body stays unread: the hub's pages hold it.
-        let changes = Some(shown(&hub));
+        let changes = Some(bare(&hub));
         self.remember(RemoteState { changes, read_only: false, ..self.state.clone() }).await?;
         Ok(Peer::Hub(with_credentials(hub, &self.remote.url)))
     }

@@ -3,7 +3,7 @@
 use std::io::{IsTerminal as _, Write as _};
 
 use clap::Args;
-use feedsync_client::fetch::shown_text;
+use feedsync_client::fetch::{shown_text, without_credentials};
 use feedsync_client::{Session, SyncError};
 use feedsync_store::CollectionName;
 use serde_json::json;
@@ -81,7 +81,7 @@ impl Follow {
                     related.title.as_deref().map(|title| format!("  {}", text::line(title)));
                 output::line(format!(
                     "{}{}  named by {}",
-                    text::line(&shown_text(&related.link)),
+                    text::line(&without_credentials(&related.link)),
                     title.unwrap_or_default(),
                     text::line(&shown_text(&remote.url))
                 ))?;
@@ -106,7 +106,7 @@ impl Follow {
                 .iter()
                 .map(|(remote, related)| {
                     json!({
-                        "url": shown_text(&related.link),
+                        "url": without_credentials(&related.link),
                         "title": related.title,
                         "named_by": shown_text(&remote.url),
                         "subscribed": subscribed.iter().any(|remote| remote.url == related.link),

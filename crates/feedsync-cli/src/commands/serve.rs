@@ -73,7 +73,9 @@ impl Serve {
             _ => Failure::store(error),
         })?;
         tell(context, &home.place, scheme, name.as_str(), &serving)?;
-        let subscriptions = Schedule::new(Session::new(home.endpoint.clone(), fetcher));
+        let way = context.way();
+        let subscriptions = Schedule::new(Session::new(home.endpoint.clone(), fetcher))
+            .renewing(move || way.fetcher());
         let reading = tokio::spawn(subscriptions.run());
         let finished = serving.finished().await;
         // What was stored of a feed that is being read stays; the rest is read another time.

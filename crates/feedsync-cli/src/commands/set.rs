@@ -1,7 +1,9 @@
 //! `feedsync set`
 
+use std::collections::BTreeMap;
+
 use clap::Args;
-use feedsync_endpoint::Settings;
+use feedsync_endpoint::{SettingError, Settings};
 use feedsync_store::{Alteration, Collection, CollectionChange, CollectionName};
 use serde_json::{Value, json};
 
@@ -58,11 +60,13 @@ impl Set {
                     stored.remove(name);
                 }
             }
+            let unreadable = self.unreadable(&mut stored)?;
             let mut changed = Settings::read(&stored)?;
             for setting in &self.settings {
                 assign_pair(&mut changed, setting, &context.way()).await?;
             }
             changed.write(&mut stored);
+            stored.extend(unreadable);
             // What somebody else has set since is kept: it is done again on that.
             let decide = move |found: &Collection| {
                 let change =
@@ -74,6 +78,29 @@ impl Set {
             }
         };
         settings::print(context, &changed)
+    }
+}
+
+impl Set {
+    /// Takes out the settings that cannot be read any more: they stay as they are, so that each can be taken
+    /// back by itself. One that is to be changed is the fault.
+    fn unreadable(
+        &self,
+        stored: &mut BTreeMap<String, String>,
+    ) -> Result<BTreeMap<String, String>, SettingError> {
+        let is_named = |name: &str| {
+            self.settings.iter().any(|setting| setting.split(['=', '.']).next() == Some(name))
+        };
+        let mut unreadable = BTreeMap::new();
+        for (name, value) in std::mem::take(stored) {
+            let known = Settings::NAMES.contains(&&*name);
+            match Settings::default().set(&name, &value) {
+                Err(error) if known && is_named(&name) => return Err(error),
+                Err(_) if known => unreadable.insert(name, value),
+                _ => stored.insert(name, value),
+            };
+        }
+        Ok(unreadable)
     }
 }
 

@@ -14,9 +14,6 @@ use crate::failure::Failure;
 use crate::output::{self, text};
 use crate::view;
 
-/// No feed is read more often.
-const SHORTEST: u64 = 60;
-
 const EXAMPLES: &str = "\
 Examples:
   feedsync subscribe news https://hub.example.org/collections/news
@@ -56,7 +53,7 @@ pub(crate) struct How {
 
 fn period(text: &str) -> Result<Period, String> {
     let period: Period = text.parse().map_err(|error| format!("{error}"))?;
-    if period.duration().as_secs() < SHORTEST {
+    if period.duration() < Terms::SHORTEST {
         return Err("at least a minute: 60s".to_owned());
     }
     Ok(period)

@@ -1,5 +1,11 @@
 //! doctor.
 
+use std::sync::Arc;
+
+use feedsync_store::{
+    CollectionChange, CollectionName, SqliteStore, Store as _, SystemEnvironment,
+};
+
 use crate::support::Place;
 
 fn findings(report: &serde_json::Value) -> Vec<(String, String)> {
@@ -81,6 +87,39 @@ fn expired_tokens_and_missing_files_are_warnings() {
     let report = desk.json(&["doctor"]);
     assert_eq!(findings(&report), [("warning".into(), "blobs".into())]);
     assert!(report["findings"][0]["message"].as_str().unwrap().contains(&digest), "{report}");
+}
+
+#[test]
+fn settings_that_cannot_be_read_are_taken_back_one_by_one_as_it_advises() {
+    let place = Place::new();
+    let desk = place.desk("desk");
+    desk.ok(&["set", "notes", "drafts=true"]);
+    let notes = CollectionName::new("notes").unwrap();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        let environment = Arc::new(SystemEnvironment);
+        let store = SqliteStore::open(&place.path("desk"), environment).unwrap();
+        let mut settings = store.collection(&notes).await.unwrap().unwrap().settings;
+        settings.insert("keep".to_owned(), "{\"age\": \"sometimes\"}".to_owned());
+        settings.insert("public".to_owned(), "perhaps".to_owned());
+        let change = CollectionChange { settings: Some(settings), ..CollectionChange::default() };
+        store.change_collection(&notes, change).await.unwrap();
+    });
+    desk.run(&["set", "notes", "keep.age=90d"]).fails(1, "keep");
+    for left in [2, 1] {
+        let run = desk.run(&["doctor", "--json"]);
+        let report: serde_json::Value = serde_json::from_str(&run.out).unwrap();
+        let faults = vec![("fault".to_owned(), "settings".to_owned()); left];
+        assert_eq!((findings(&report), run.code), (faults, 1), "{report}");
+        let advice = report["findings"][0]["advice"].as_str().unwrap();
+        let (_, command) = advice.split_once("feedsync ").unwrap();
+        let arguments: Vec<_> = command.split_whitespace().collect();
+        let followed = place.run(&arguments);
+        assert_eq!(followed.code, 0, "{advice}: {}", followed.err);
+    }
+    assert!(findings(&desk.json(&["doctor"])).is_empty());
+    let settings = desk.json(&["settings", "notes"]);
+    assert_eq!((&settings["drafts"], &settings["public"]), (&true.into(), &false.into()));
 }
 
 #[test]

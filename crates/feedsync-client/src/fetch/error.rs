@@ -174,8 +174,16 @@ pub(crate) fn cause(error: &dyn Error) -> String {
     innermost.to_string()
 }
 
-/// An address as it may be shown and logged: without credentials.
+/// An address as it may be shown and logged: without credentials, and without its query, which may
+/// hold some.
 pub(crate) fn shown(url: &Url) -> String {
+    let mut url = url.clone();
+    url.set_query(None);
+    bare(&url)
+}
+
+/// An address without credentials, which it may be asked with again.
+pub(crate) fn bare(url: &Url) -> String {
     let mut url = url.clone();
     // Both fail only for addresses that have no host, which have no credentials either.
     let _ = url.set_username("");
@@ -183,13 +191,24 @@ pub(crate) fn shown(url: &Url) -> String {
     url.into()
 }
 
-/// A text that should be an address, as it may be shown and logged: without credentials. What is no
-/// address of `http` or `https` loses all between its scheme and its last `@`.
+/// A text that should be an address, as it may be shown and logged: without credentials and query.
 pub fn shown_text(text: &str) -> String {
+    let bare = without_credentials(text);
+    // A file may have any name.
+    let is_address = bare != text || bare.contains("://");
+    match bare.split_once('?') {
+        Some((place, _)) if is_address => place.to_owned(),
+        _ => bare,
+    }
+}
+
+/// A text that should be an address, for whoever gave it: without credentials. What is no address of
+/// `http` or `https` loses all between its scheme and its last `@`.
+pub fn without_credentials(text: &str) -> String {
     match Url::parse(text) {
         Ok(url) if is_http(&url) => {
-            let bare = url.username().is_empty() && url.password().is_none();
-            if bare { text.to_owned() } else { shown(&url) }
+            let is_bare = url.username().is_empty() && url.password().is_none();
+            if is_bare { text.to_owned() } else { bare(&url) }
         }
         _ => {
             let Some((before, after)) = text.rsplit_once('@') else { return text.to_owned() };
@@ -223,8 +242,26 @@ mod tests {
             ("http://a.example/@anna/feed", "http://a.example/@anna/feed"),
             ("http://a.example", "http://a.example"),
             ("feed.xml", "feed.xml"),
+            ("why?.xml", "why?.xml"),
         ] {
             assert_eq!(shown_text(text), expected, "{text}");
+            assert_eq!(without_credentials(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_shown_has_no_query_and_what_is_asked_with_keeps_it() {
+        let url = Url::parse("http://u:p@a.example/x?token=1").unwrap();
+        assert_eq!(bare(&url), "http://a.example/x?token=1");
+        assert_eq!(shown(&url), "http://a.example/x");
+        for (text, asked, expected) in [
+            ("http://a.example/x?token=1", "http://a.example/x?token=1", "http://a.example/x"),
+            ("http://u:p@a.example/?t=1&u=2", "http://a.example/?t=1&u=2", "http://a.example/"),
+            ("ftp://a.example/?t=1", "ftp://a.example/?t=1", "ftp://a.example/"),
+            ("u:p@a.example/?t=1", "a.example/?t=1", "a.example/"),
+        ] {
+            assert_eq!(without_credentials(text), asked);
+            assert_eq!(shown_text(text), expected);
         }
     }
 }

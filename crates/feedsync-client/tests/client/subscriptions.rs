@@ -6,6 +6,7 @@ use feedsync::{
     By, Creation, Format, Item, ItemId, Keep, MAX_CONFLICTS, Related, RelatedKind, Resolution,
     Resolved, Sharing, Stamp, Timestamp, Window,
 };
+use feedsync_client::fetch::{Fetcher, Login, LoginOrigin, Logins, Policy, Private, address};
 use feedsync_client::{Direction, Schedule, Silent, SyncError, Terms};
 use feedsync_endpoint::Source;
 use feedsync_formats::compose;
@@ -66,7 +67,7 @@ async fn who_aggregates_says_so_and_repeats_nothing_else_of_its_publishers() {
     source.peer.add("theirs").await;
     let remote = subscribe(&aggregator.peer, &source.url().replace("//", "//me:secret@")).await;
     let text = async |path: &str| {
-        let url = feedsync_client::fetch::address(&format!("{}{path}", aggregator.url())).unwrap();
+        let url = address(&format!("{}{path}", aggregator.url())).unwrap();
         let response = aggregator.peer.session.fetcher().document(url, "*/*").await.unwrap();
         String::from_utf8(response.bytes().to_vec()).unwrap()
     };
@@ -210,4 +211,63 @@ async fn an_entry_that_found_too_many_conflicts_is_imported_again_where_the_feed
     assert_eq!((taken.pulled.refused, taken.pulled.changed()), (0, 1));
     assert!(taken.state.etag.is_some() && !taken.state.needs_complete);
     assert_eq!(peer.sync(&url).await.pulled.unchanged, 0);
+}
+
+#[tokio::test]
+async fn a_secret_in_the_query_of_an_address_is_told_to_nobody() {
+    const PLAIN: &str =
+        "<rss version=\"2.0\"><channel><item><title>x</title></item></channel></rss>";
+    let (source, aggregator) = (Hub::new("source").await, Hub::new("aggregator").await);
+    source.peer.add("theirs").await;
+    let url = format!("{}?token=geheim", source.url());
+    let remote = subscribe(&aggregator.peer, &url).await;
+    let schedule = Schedule::new(aggregator.peer.session.clone());
+    assert_eq!(schedule.read(&remote).await.unwrap().unwrap().pulled.added, 1);
+    let known = aggregator.peer.remote(&url).await;
+    assert_eq!(known.url, url, "it is asked with");
+    let settings = aggregator.peer.endpoint().collection(&notes()).await.unwrap().settings;
+    assert!(!format!("{settings:?}").contains("geheim"), "{settings:?}");
+    // What fails there is shown to all who may edit the collection.
+    let library = Library::new().await;
+    let peer = Peer::new("desk").await;
+    for (path, answer) in [
+        ("/none", answer(404, &[], "")),
+        ("/broken", answer(200, &[("Content-Type", "application/xml")], "<feed><entry>")),
+        ("/plain", answer(200, &[("Content-Type", "application/xml")], PLAIN)),
+        ("/loop", answer(302, &[("Location", "/loop?token=geheim")], "")),
+        ("/away", answer(302, &[("Location", "http://[")], "")),
+    ] {
+        let path = format!("{path}?token=geheim");
+        library.answer(&path, answer);
+        let url = library.url(&path);
+        peer.try_sync(&url, Direction::BOTH).await.unwrap_err();
+        let failure = peer.remembered(&url).await.failure.unwrap();
+        assert!(!failure.contains("geheim") && failure.contains("127.0.0.1"), "{failure}");
+    }
+}
+
+#[tokio::test]
+async fn a_login_that_was_made_since_counts_when_a_subscription_is_due() {
+    let library = Library::new().await;
+    let peer = Peer::new("desk").await;
+    let url = library.url("/feed");
+    library.put("/feed", &shared(None, &[]));
+    subscribe(&peer, &url).await;
+    let origin = LoginOrigin::of(&address(&url).unwrap()).unwrap();
+    let way = move || {
+        let mut logins = Logins::default();
+        logins.keep(origin.clone(), Login::token("made-since").unwrap());
+        Fetcher::new(Policy::new(Private::Allowed))?.signed_in(logins)
+    };
+    let schedule = Schedule::new(peer.session.clone()).renewing(way);
+    let running = tokio::spawn(schedule.run());
+    let patience = tokio::time::Instant::now() + Duration::from_secs(20);
+    while peer.remembered(&url).await.succeeded.is_none() {
+        assert!(tokio::time::Instant::now() < patience, "it is not read");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    running.abort();
+    let asked = library.site.asked();
+    let sent: Vec<_> = asked.iter().map(|asked| asked.headers.get("authorization")).collect();
+    assert_eq!(sent, [Some(&"Bearer made-since".to_owned())]);
 }

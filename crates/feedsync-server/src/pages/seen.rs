@@ -48,7 +48,7 @@ pub(super) fn read(text: &str, item: &Item<Payload>) -> Option<Base> {
     for part in parts {
         let update = update(part)?;
         let name = name(&update);
-        if !seen.insert((name.0, name.1.cloned(), name.2.clone())) || seen.len() > MOST {
+        if !seen.insert((name.0, name.1.cloned(), name.2)) || seen.len() > MOST {
             return None;
         }
         // With the foreign markup that it has here.
