@@ -25,7 +25,7 @@ use axum::extract::{RawPathParams, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use feedsync_endpoint::{Endpoint, Person, Secret};
-use feedsync_store::{CollectionName, Digest, TokenKind, UserName};
+use feedsync_store::{Collection, CollectionName, Digest, TokenKind, UserName};
 use http::request::Parts;
 use http::{Extensions, HeaderValue, Method, header};
 use tokio::time::Instant;
@@ -42,7 +42,7 @@ use attempts::Attempts;
 use credentials::Credentials;
 pub(crate) use principal::Principal;
 use recent::Recent;
-pub(crate) use rules::{may_read, require, sign_in};
+pub(crate) use rules::{may_follow, may_read, require, sign_in};
 
 /// How long it is believed what somebody may do, and that there is no user.
 pub(crate) const BELIEVED: Duration = Duration::from_secs(1);
@@ -177,16 +177,19 @@ impl Access {
         right: Right,
         collection: &CollectionName,
     ) -> Result<bool, Problem> {
-        let now = match principal {
-            Principal::Local if self.is_open().await? => Principal::Local,
-            Principal::Local => return Ok(false),
-            Principal::Anonymous => Principal::Anonymous,
-            Principal::Person(person) => match self.again(person).await? {
-                Some(person) => Principal::Person(person),
-                None => return Ok(false),
-            },
-        };
-        Ok(require(hub, &now, right, Some(collection)).await.is_ok())
+        match self.now(principal).await? {
+            Some(now) => Ok(require(hub, &now, right, Some(collection)).await.is_ok()),
+            None => Ok(false),
+        }
+    }
+
+    /// Who was let in, with the rights of at most a second ago; nobody who would not be let in now.
+    pub(crate) async fn now(&self, principal: &Principal) -> Result<Option<Principal>, Problem> {
+        Ok(match principal {
+            Principal::Local => self.is_open().await?.then_some(Principal::Local),
+            Principal::Anonymous => Some(Principal::Anonymous),
+            Principal::Person(person) => self.again(person).await?.map(Principal::Person),
+        })
     }
 
     /// Refuses what somebody who was let in may not do at this moment, by what is stored and not by
@@ -207,7 +210,7 @@ impl Access {
                 Principal::Person(Arc::new(person))
             }
         };
-        require(hub, &now, right, collection).await
+        require(hub, &now, right, collection).await.map(drop)
     }
 
     /// Forgets what people may do, which has just changed here; who signed in stays known.
@@ -266,6 +269,20 @@ impl Access {
     }
 }
 
+/// The collection as it was read to see who may read it: whoever needs it first has it.
+#[derive(Clone)]
+pub(crate) struct Found(Arc<Mutex<Option<Collection>>>);
+
+impl Found {
+    fn new(found: Collection) -> Self {
+        Self(Arc::new(Mutex::new(Some(found))))
+    }
+
+    pub(crate) fn take(&self) -> Option<Collection> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
 /// What the guard of a route knows.
 #[derive(Clone)]
 pub(crate) struct Gate {
@@ -287,10 +304,13 @@ pub(crate) async fn guard(
     };
     let (mut parts, body) = request.into_parts();
     match gate.admit(right, segments.ok().as_ref(), &parts).await {
-        Ok(principal) => {
+        Ok((principal, found)) => {
             let depends = right != Right::Public && !matches!(principal, Principal::Local);
             parts.extensions.insert(principal);
             parts.extensions.insert(right);
+            if let Some(found) = found {
+                parts.extensions.insert(Found::new(found));
+            }
             let mut response = next.run(Request::from_parts(parts, body)).await;
             let says = |name, what| {
                 let mut told =
@@ -319,11 +339,11 @@ impl Gate {
         right: Right,
         segments: Option<&RawPathParams>,
         request: &Parts,
-    ) -> Result<Principal, Problem> {
+    ) -> Result<(Principal, Option<Collection>), Problem> {
         let access = &self.hub.access;
         if right == Right::Public {
             let open = access.is_open_to(request).await?;
-            return Ok(if open { Principal::Local } else { Principal::Anonymous });
+            return Ok((if open { Principal::Local } else { Principal::Anonymous }, None));
         }
         let principal = access.principal(request).await?;
         if let Some(user) = principal.user() {
@@ -331,8 +351,8 @@ impl Gate {
         }
         let mut named = segments.into_iter().flatten().filter(|(name, _)| *name == "collection");
         let name = named.next().and_then(|(_, text)| collection_name(text, &request.uri).ok());
-        require(&self.hub, &principal, right, name.as_ref()).await?;
-        Ok(principal)
+        let found = require(&self.hub, &principal, right, name.as_ref()).await?;
+        Ok((principal, found))
     }
 }
 

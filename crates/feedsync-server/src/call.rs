@@ -11,7 +11,7 @@ use http::request::Parts;
 use http::{HeaderMap, Uri};
 use tokio::time::Instant;
 
-use crate::access::{self, Principal};
+use crate::access::{self, Found, Principal};
 use crate::address::{PublicBase, View};
 use crate::hub::Hub;
 use crate::negotiation::{Representation, negotiate, suffixes};
@@ -27,6 +27,8 @@ pub(crate) struct Call {
     pub(crate) principal: Principal,
     /// What its route demands of them.
     right: Right,
+    /// What was read for that.
+    found: Option<Found>,
     /// When it was found that they may.
     admitted: Instant,
     pub(crate) uri: Uri,
@@ -53,7 +55,11 @@ impl Call {
 
     /// The collection that the path names.
     pub(crate) async fn collection(&self, hub: &Hub) -> Result<Collection, Problem> {
-        Ok(hub.endpoint.collection(&self.collection_name()?).await?)
+        let name = self.collection_name()?;
+        match self.found.as_ref().and_then(Found::take) {
+            Some(found) if found.name == name => Ok(found),
+            _ => Ok(hub.endpoint.collection(&name).await?),
+        }
     }
 
     /// Refuses what has taken so long to come that who sends it may no longer do it, before it
@@ -137,6 +143,7 @@ impl FromRequestParts<Hub> for Call {
             base: base.ok_or_else(Problem::internal)?,
             principal: principal.ok_or_else(Problem::internal)?,
             right: right.ok_or_else(Problem::internal)?,
+            found: parts.extensions.get().cloned(),
             admitted: Instant::now(),
             browser: parts.extensions.get().cloned().unwrap_or_default(),
             from: access::address(&parts.extensions),

@@ -1,20 +1,19 @@
 //! What each client may use: requests in a second, requests and event streams at once (AH27).
 //!
 //! A client is an address (of IPv6 its /64, which one subscriber has alone) and, once somebody has
-//! signed in, that person. What clients used is remembered in bounded memory: in two generations, of
-//! which the older is forgotten when the younger is full. Who is forgotten may begin anew; to bring
+//! signed in, that person. What clients used is remembered in bounded memory. Who is forgotten may begin anew; to bring
 //! that about takes as many other clients as are remembered.
 
-use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use http::{HeaderValue, StatusCode, header};
-use tokio::time::Instant;
 
+use crate::bucket::Bucket;
 use crate::config::Limits;
+use crate::generations::Generations;
 use crate::limits::quota;
 use crate::problem::Problem;
 
@@ -43,13 +42,7 @@ impl Key {
 #[derive(Clone)]
 pub(crate) struct Clients {
     limits: Limits,
-    remembered: Arc<Mutex<Remembered>>,
-}
-
-#[derive(Default)]
-struct Remembered {
-    younger: HashMap<Key, Arc<Usage>>,
-    older: HashMap<Key, Arc<Usage>>,
+    remembered: Arc<Mutex<Generations<Key, Arc<Usage>>>>,
 }
 
 struct Usage {
@@ -59,25 +52,6 @@ struct Usage {
     uploads: AtomicUsize,
     /// Bytes of media and blobs.
     sent: Mutex<Bucket>,
-}
-
-/// What may still be used at once.
-struct Bucket {
-    tokens: f64,
-    filled: Instant,
-}
-
-impl Bucket {
-    fn full(most: f64) -> Mutex<Self> {
-        Mutex::new(Self { tokens: most, filled: Instant::now() })
-    }
-
-    /// Adds what has come since, so much in a second.
-    fn fill(&mut self, rate: f64, most: f64) {
-        let now = Instant::now();
-        self.tokens = (self.tokens + (now - self.filled).as_secs_f64() * rate).min(most);
-        self.filled = now;
-    }
 }
 
 /// A request, or an event stream, that is under way until this is dropped.
@@ -94,7 +68,7 @@ impl Drop for Underway {
 
 impl Clients {
     pub(crate) fn new(limits: Limits) -> Self {
-        Self { limits, remembered: Arc::default() }
+        Self { limits, remembered: Arc::new(Mutex::new(Generations::new(limits.clients))) }
     }
 
     /// Admits a request of a client, or tells it when to come back.
@@ -166,22 +140,16 @@ impl Clients {
 
     fn usage(&self, key: Key) -> Arc<Usage> {
         let mut remembered = self.remembered.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(usage) = remembered.younger.get(&key) {
-            return Arc::clone(usage);
-        }
-        let usage = remembered.older.remove(&key).unwrap_or_else(|| {
+        let usage = remembered.get(&key).cloned().unwrap_or_else(|| {
             Arc::new(Usage {
-                bucket: Bucket::full(self.limits.client_burst as f64),
+                bucket: Mutex::new(Bucket::full(self.limits.client_burst as f64)),
                 requests: AtomicUsize::new(0),
                 followers: AtomicUsize::new(0),
                 uploads: AtomicUsize::new(0),
-                sent: Bucket::full(self.limits.person_upload_bytes as f64),
+                sent: Mutex::new(Bucket::full(self.limits.person_upload_bytes as f64)),
             })
         });
-        if remembered.younger.len() >= self.limits.clients.div_ceil(2) {
-            remembered.older = std::mem::take(&mut remembered.younger);
-        }
-        remembered.younger.insert(key, Arc::clone(&usage));
+        remembered.insert(key, Arc::clone(&usage));
         usage
     }
 }
@@ -300,7 +268,7 @@ mod tests {
             }
         }
         let remembered = clients.remembered.lock().unwrap();
-        assert!(remembered.younger.len() + remembered.older.len() <= 1_000);
-        assert!(remembered.younger.capacity() + remembered.older.capacity() < 4_000);
+        let (length, capacity) = remembered.size();
+        assert!(length <= 1_000 && capacity < 4_000, "{length} {capacity}");
     }
 }

@@ -18,7 +18,7 @@ use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::sync::{OwnedSemaphorePermit, watch};
 use tokio::time::sleep;
 
-use crate::access::Principal;
+use crate::access::{BELIEVED, Principal, may_follow};
 use crate::call::Call;
 use crate::clients::Underway;
 use crate::hub::Hub;
@@ -126,7 +126,7 @@ impl Following {
                 Ok(batch) if batch.through <= self.after => {}
                 Ok(batch) if batch.after == self.after => {
                     self.after = batch.through;
-                    return self.may_read().await.then_some(batch.events);
+                    return self.may_read_batch(&batch).await.then_some(batch.events);
                 }
                 Ok(_) | Err(RecvError::Lagged(_)) => self.is_behind = true,
                 Err(RecvError::Closed) => {
@@ -139,7 +139,24 @@ impl Following {
 
     async fn may_read(&self) -> bool {
         let access = &self.hub.access;
-        match access.still(&self.hub, &self.principal, Right::Follow, &self.name).await {
+        self.told(access.still(&self.hub, &self.principal, Right::Follow, &self.name).await)
+    }
+
+    /// The same for a batch, by the settings that it was read with while they are believed.
+    async fn may_read_batch(&self, batch: &Batch) -> bool {
+        match batch.settings.as_deref().filter(|_| batch.read.elapsed() < BELIEVED) {
+            Some(settings) => {
+                let now = self.hub.access.now(&self.principal).await;
+                self.told(
+                    now.map(|now| now.is_some_and(|now| may_follow(&now, &self.name, settings))),
+                )
+            }
+            None => self.may_read().await,
+        }
+    }
+
+    fn told(&self, may: Result<bool, Problem>) -> bool {
+        match may {
             Ok(may) => may,
             Err(problem) => {
                 tracing::error!(?problem, "a stream of events ends because rights cannot be read");

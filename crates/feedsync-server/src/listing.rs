@@ -31,7 +31,10 @@ const PAGE: u64 = 100;
 
 /// Changes that are looked at for a page read from the oldest on: beyond so many tombstones, or drafts
 /// that are not seen, it holds fewer items than were asked for.
-const CHANGES: PageLimit = PageLimit::items(1_000);
+const CHANGES: usize = 1_000;
+
+/// Changes that are looked at at once, if the page is no larger.
+const SOME: usize = 50;
 
 pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
     let asked = call.query.number("limit", 1)?;
@@ -161,11 +164,20 @@ impl Page {
         after: Number,
         limit: usize,
     ) -> Result<Option<Self>, Problem> {
-        let changes = endpoint.store().changes(name, after, None, CHANGES).await?;
-        let (mut through, mut more) = (changes.through, changes.more);
-        let mut collection = changes.collection;
-        let live = changes.items.into_iter().filter(|stored| !stored.item.winner.deleted);
-        let mut items: Vec<StoredItem> = live.filter_map(|stored| audience.sees(stored)).collect();
+        let mut items: Vec<StoredItem> = Vec::new();
+        let (mut through, mut looked) = (after, 0);
+        let (mut collection, mut more) = loop {
+            let some = (limit + 1).max(SOME).min(CHANGES - looked);
+            let page =
+                endpoint.store().changes(name, through, None, PageLimit::items(some)).await?;
+            looked += page.items.len();
+            through = page.through;
+            let live = page.items.into_iter().filter(|stored| !stored.item.winner.deleted);
+            items.extend(live.filter_map(|stored| audience.sees(stored)));
+            if !page.more || items.len() > limit || looked >= CHANGES {
+                break (page.collection, page.more);
+            }
+        };
         if items.len() > limit {
             items.truncate(limit);
             through = items.last().map_or(through, |last| last.number);

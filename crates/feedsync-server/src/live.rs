@@ -2,21 +2,21 @@
 //!
 //! Whoever is up to date is handed the same bytes; whoever is not reads the change order on its own,
 //! which is the truth (AD34). So a change costs one read, however many follow, and a follower costs a
-//! place in a queue that it shares with the others. A follower that reads too slowly loses its place
-//! in the queue, never a change (AD31).
+//! place in a queue that it shares with the others, and at most once a second a look at what its person
+//! may do. A follower that reads too slowly loses its place in the queue, never a change (AD31).
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::body::Bytes;
-use feedsync_endpoint::Endpoint;
+use feedsync_endpoint::{Endpoint, Settings};
 use feedsync_store::{
     Collection, CollectionName, Epoch, Notices, Number, PageLimit, StoreError, StoredItem,
 };
 use serde_json::json;
 use tokio::sync::{broadcast, watch};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 /// Events that are read and sent at once.
 pub(crate) const PAGE: PageLimit = PageLimit { items: 200, bytes: 1 << 20 };
@@ -37,6 +37,9 @@ pub(crate) struct Batch {
     pub(crate) through: Number,
     /// One event for each.
     pub(crate) events: Bytes,
+    /// What the collection was set to when they were read, and when that was.
+    pub(crate) settings: Option<Arc<Settings>>,
+    pub(crate) read: Instant,
 }
 
 /// The collections that are followed now, each with its reader.
@@ -106,24 +109,21 @@ impl Reader {
     /// Reads until nobody listens, the hub stops, or the store fails.
     async fn read_on(&mut self) -> Result<(), StoreError> {
         let store = Arc::clone(self.live.endpoint.store());
-        let Some(Collection { mut epoch, last: mut after, .. }) =
-            store.collection(&self.name).await?
-        else {
-            return Ok(());
-        };
+        let Some(collection) = store.collection(&self.name).await? else { return Ok(()) };
+        let (mut epoch, mut after) = (collection.epoch, collection.last);
         // Who read the store before us learns where the batches begin.
-        self.send(epoch, after, after, String::new());
+        self.send(&collection, after, after, String::new());
         let mut stopping = self.live.stopping.clone();
         loop {
             let page = store.changes(&self.name, after, None, PAGE).await?;
             let collection = &page.collection;
             if collection.epoch != epoch || collection.horizon > after {
                 (epoch, after) = (collection.epoch, collection.last);
-                self.send(epoch, after, after, String::new());
+                self.send(collection, after, after, String::new());
             } else if page.through > after {
                 let mut events = String::new();
                 page.items.iter().for_each(|stored| push_event(&mut events, collection, stored));
-                self.send(epoch, after, page.through, events);
+                self.send(collection, after, page.through, events);
                 after = page.through;
                 continue;
             }
@@ -135,9 +135,13 @@ impl Reader {
         }
     }
 
-    fn send(&self, epoch: Epoch, after: Number, through: Number, events: String) {
+    fn send(&self, collection: &Collection, after: Number, through: Number, events: String) {
+        let (epoch, events) = (collection.epoch, Bytes::from(events));
+        // Settings that cannot be read are not believed: each follower asks, and is told.
+        let settings = Settings::read(&collection.settings).ok().map(Arc::new);
+        let batch = Batch { epoch, after, through, events, settings, read: Instant::now() };
         // That nobody listens is found out in time.
-        let _ = self.sender.send(Batch { epoch, after, through, events: Bytes::from(events) });
+        let _ = self.sender.send(batch);
     }
 }
 

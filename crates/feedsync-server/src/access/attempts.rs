@@ -4,15 +4,16 @@
 //! it back. Credentials that succeeded lately are not attempts: who guesses does not shut out who is
 //! signed in.
 
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use feedsync_store::UserName;
 use http::{HeaderValue, StatusCode, header};
-use tokio::time::Instant;
 
 use super::recent::Recent;
+use crate::bucket::Bucket;
+use crate::clients::Key;
 use crate::problem::Problem;
 
 /// How many attempts may be made at once, and how long it takes until one more may be.
@@ -28,34 +29,22 @@ const USER: Rate = Rate { most: 10.0, each: Duration::from_secs(6) };
 /// Attempts that are left. Who is forgotten has all again, as it would by then; of more than 100,000,
 /// those that tried longest ago.
 pub(super) struct Attempts {
-    left: Recent<Key, (f64, Instant)>,
+    left: Recent<Option<Key>, Bucket>,
     /// Reading and writing what is left is one step.
     turn: Mutex<()>,
 }
 
-#[derive(Clone, PartialEq, Eq, Hash)]
-enum Key {
-    Address(Option<IpAddr>),
-    User(UserName),
-}
-
-impl Key {
-    fn rate(&self) -> Rate {
-        match self {
-            Self::Address(_) => ADDRESS,
-            Self::User(_) => USER,
-        }
+fn rate(key: &Option<Key>) -> Rate {
+    match key {
+        Some(Key::Person(_)) => USER,
+        Some(Key::Address(_)) | None => ADDRESS,
     }
 }
 
-/// Who tries: from where, of IPv6 the half that one subscriber has alone, and as which user, if a
-/// password is guessed.
-fn keys(address: Option<IpAddr>, user: Option<&UserName>) -> impl Iterator<Item = Key> {
-    let address = address.map(|address| match address.to_canonical() {
-        IpAddr::V6(six) => Ipv6Addr::from_bits(six.to_bits() & (u128::MAX << 64)).into(),
-        four => four,
-    });
-    [Some(Key::Address(address)), user.cloned().map(Key::User)].into_iter().flatten()
+/// Who tries: from where, if that is known, and as which user, if a password is guessed.
+fn keys(address: Option<IpAddr>, user: Option<&UserName>) -> impl Iterator<Item = Option<Key>> {
+    let user = user.map(|user| Some(Key::Person(user.as_str().into())));
+    [Some(address.map(Key::address)), user].into_iter().flatten()
 }
 
 impl Attempts {
@@ -71,9 +60,9 @@ impl Attempts {
     ) -> Result<(), Problem> {
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         for key in keys(address, user) {
-            let left = self.left(&key);
+            let left = self.left(&key).tokens;
             if left < 1.0 {
-                return Err(refused(key.rate().each.mul_f64(1.0 - left)));
+                return Err(refused(rate(&key).each.mul_f64(1.0 - left)));
             }
         }
         keys(address, user).for_each(|key| self.add(key, -1.0));
@@ -86,15 +75,17 @@ impl Attempts {
         keys(address, user).for_each(|key| self.add(key, 1.0));
     }
 
-    fn left(&self, key: &Key) -> f64 {
-        let rate = key.rate();
-        let Some((left, since)) = self.left.get(key) else { return rate.most };
-        (left + since.elapsed().div_duration_f64(rate.each)).min(rate.most)
+    fn left(&self, key: &Option<Key>) -> Bucket {
+        let Rate { most, each } = rate(key);
+        let mut left = self.left.get(key).unwrap_or_else(|| Bucket::full(most));
+        left.fill(1.0 / each.as_secs_f64(), most);
+        left
     }
 
-    fn add(&self, key: Key, more: f64) {
-        let left = (self.left(&key) + more).min(key.rate().most);
-        self.left.insert(key, (left, Instant::now()));
+    fn add(&self, key: Option<Key>, more: f64) {
+        let mut left = self.left(&key);
+        left.tokens = (left.tokens + more).min(rate(&key).most);
+        self.left.insert(key, left);
     }
 }
 

@@ -1,64 +1,45 @@
 //! What is remembered for a while, in bounded memory.
-//!
-//! Two generations, of which the older is forgotten when the younger is full.
 
-use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::generations::Generations;
+
 pub(super) struct Recent<K, V> {
     life: Duration,
-    most: usize,
-    generations: Mutex<Generations<K, V>>,
-}
-
-struct Generations<K, V> {
-    younger: HashMap<K, (Instant, V)>,
-    older: HashMap<K, (Instant, V)>,
+    values: Mutex<Generations<K, (Instant, V)>>,
 }
 
 impl<K: Eq + Hash, V: Clone> Recent<K, V> {
     /// Remembers at most so many values, each for so long.
     pub(super) fn new(most: usize, life: Duration) -> Self {
-        let generations = Generations { younger: HashMap::new(), older: HashMap::new() };
-        Self { life, most, generations: Mutex::new(generations) }
+        Self { life, values: Mutex::new(Generations::new(most)) }
     }
 
     pub(super) fn get(&self, key: &K) -> Option<V> {
         self.with(|all| {
-            let (since, value) = all.younger.get(key).or_else(|| all.older.get(key))?;
+            let (since, value) = all.get(key)?;
             (since.elapsed() < self.life).then(|| value.clone())
         })
     }
 
     pub(super) fn insert(&self, key: K, value: V) {
-        self.with(|all| {
-            if all.younger.len() >= self.most.div_ceil(2) {
-                all.older = std::mem::take(&mut all.younger);
-            }
-            all.younger.insert(key, (Instant::now(), value));
-        });
+        self.with(|all| all.insert(key, (Instant::now(), value)));
     }
 
     pub(super) fn remove(&self, key: &K) {
-        self.with(|all| {
-            all.younger.remove(key);
-            all.older.remove(key);
-        });
+        self.with(|all| all.remove(key));
     }
 
     pub(super) fn clear(&self) {
-        self.with(|all| {
-            all.younger.clear();
-            all.older.clear();
-        });
+        self.with(Generations::clear);
     }
 
-    fn with<T>(&self, work: impl FnOnce(&mut Generations<K, V>) -> T) -> T {
-        work(&mut self.generations.lock().unwrap_or_else(PoisonError::into_inner))
+    fn with<T>(&self, work: impl FnOnce(&mut Generations<K, (Instant, V)>) -> T) -> T {
+        work(&mut self.values.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 

@@ -14,13 +14,14 @@ use crate::preconditions::settings;
 use crate::problem::Problem;
 use crate::routes::Right;
 
-/// Refuses what a right does not allow in a collection, if the path names one.
+/// Refuses what a right does not allow in a collection, if the path names one. Gives the collection,
+/// where it was read for that.
 pub(crate) async fn require(
     hub: &Hub,
     principal: &Principal,
     right: Right,
     collection: Option<&CollectionName>,
-) -> Result<(), Problem> {
+) -> Result<Option<Collection>, Problem> {
     let signed_in = !matches!(principal, Principal::Anonymous);
     let allowed = match (right, collection) {
         (Right::Public | Right::Resource, _) => true,
@@ -42,11 +43,11 @@ pub(crate) async fn require(
         (Right::Create, None) => principal.may_create(),
         // A path without a name that a collection may have: there is nothing to own or read.
         (Right::Read | Right::Follow | Right::Edit | Right::Own, None) => {
-            return if signed_in { Ok(()) } else { Err(sign_in()) };
+            return if signed_in { Ok(None) } else { Err(sign_in()) };
         }
     };
     match (allowed, signed_in) {
-        (true, _) => Ok(()),
+        (true, _) => Ok(None),
         (false, false) => Err(sign_in()),
         (false, true) => Err(forbidden()),
     }
@@ -79,46 +80,63 @@ async fn in_collection(
     principal: &Principal,
     name: &CollectionName,
     least: Role,
-) -> Result<(), Problem> {
+) -> Result<Option<Collection>, Problem> {
     let role = principal.role(name);
     if role >= Some(least) {
-        return Ok(());
+        return Ok(None);
     }
-    let readable = role.is_some() || public(hub, name).await?.is_some();
+    let public = match role {
+        None => found(hub, name).await?.filter(|(_, settings)| settings.public),
+        Some(_) => None,
+    };
+    let readable = role.is_some() || public.is_some();
     match (principal, readable) {
-        (_, true) if least == Role::Reader => Ok(()),
+        (_, true) if least == Role::Reader => Ok(public.map(|(collection, _)| collection)),
         (Principal::Anonymous, _) => Err(sign_in()),
         (_, true) => Err(forbidden()),
         (_, false) => Err(hidden(name)),
     }
 }
 
-/// The FeedSync feed of a collection with drafts holds them too: it is for editors (RFC 5023 13.1.1).
-async fn follow(hub: &Hub, principal: &Principal, name: &CollectionName) -> Result<(), Problem> {
+/// Whether somebody may follow a collection of these settings: its FeedSync feed holds drafts too, which
+/// are for editors (RFC 5023 13.1.1).
+pub(crate) fn may_follow(
+    principal: &Principal,
+    name: &CollectionName,
+    settings: &Settings,
+) -> bool {
+    let role = principal.role(name);
+    role >= Some(Role::Editor) || !settings.drafts && (role.is_some() || settings.public)
+}
+
+async fn follow(
+    hub: &Hub,
+    principal: &Principal,
+    name: &CollectionName,
+) -> Result<Option<Collection>, Problem> {
     let role = principal.role(name);
     if role >= Some(Role::Editor) {
-        return Ok(());
+        return Ok(None);
     }
-    let settings = match role {
-        Some(_) => match hub.endpoint.store().collection(name).await? {
-            Some(collection) => Some(settings(&collection)?),
-            None => None,
-        },
-        None => public(hub, name).await?,
-    };
-    match (principal, settings) {
-        (_, Some(settings)) if !settings.drafts => Ok(()),
+    let found = found(hub, name).await?;
+    match (principal, found) {
+        (_, Some((collection, settings))) if may_follow(principal, name, &settings) => {
+            Ok(Some(collection))
+        }
         (Principal::Anonymous, _) => Err(sign_in()),
-        (_, Some(_)) => Err(forbidden()),
-        (_, None) => Err(hidden(name)),
+        (_, Some((_, settings))) if role.is_some() || settings.public => Err(forbidden()),
+        _ => Err(hidden(name)),
     }
 }
 
-/// The settings of a collection that everybody may read.
-async fn public(hub: &Hub, name: &CollectionName) -> Result<Option<Settings>, Problem> {
-    let collection = hub.endpoint.store().collection(name).await?;
-    let settings = collection.as_ref().map(settings).transpose()?;
-    Ok(settings.filter(|settings| settings.public))
+/// A collection, and what it is set to.
+async fn found(
+    hub: &Hub,
+    name: &CollectionName,
+) -> Result<Option<(Collection, Settings)>, Problem> {
+    let Some(collection) = hub.endpoint.store().collection(name).await? else { return Ok(None) };
+    let settings = settings(&collection)?;
+    Ok(Some((collection, settings)))
 }
 
 fn hidden(name: &CollectionName) -> Problem {

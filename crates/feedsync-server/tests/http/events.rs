@@ -16,21 +16,21 @@ use crate::hub::{TestHub, add, create, delete, edit, hub, hub_with, notes, text,
 const EVENTS: &str = "/collections/notes/events";
 
 /// A client's side of a stream: events as a browser would see them.
-struct Follower {
+pub(crate) struct Follower {
     body: BodyDataStream,
     buffer: String,
     last_id: String,
 }
 
 #[derive(Debug)]
-struct Event {
+pub(crate) struct Event {
     kind: String,
     id: String,
-    data: Value,
+    pub(crate) data: Value,
 }
 
 impl Follower {
-    async fn begin(hub: &TestHub, path: &str, headers: &[(&str, &str)]) -> Self {
+    pub(crate) async fn begin(hub: &TestHub, path: &str, headers: &[(&str, &str)]) -> Self {
         let response = hub.call(Method::GET, path, headers).await;
         assert_eq!(response.status(), StatusCode::OK);
         assert_eq!(text(&response, "content-type"), "text/event-stream");
@@ -54,7 +54,7 @@ impl Follower {
     }
 
     /// The next event; none when the stream ends.
-    async fn event(&mut self) -> Option<Event> {
+    pub(crate) async fn event(&mut self) -> Option<Event> {
         loop {
             let block = self.block().await?;
             let (mut kind, mut data) = ("message", None);

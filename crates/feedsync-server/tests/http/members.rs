@@ -7,12 +7,10 @@ use feedsync_formats::entry;
 use feedsync_store::{CollectionChange, PageLimit, Selection, StoredItem};
 use http::{Method, Response, StatusCode};
 
-use crate::hub::{
-    TestHub, add, bytes, delete, edit, hub, json, link, notes, path, payload, request, text,
-};
+use crate::hub::{TestHub, add, bytes, delete, edit, hub, notes, path, payload, request, text};
 
 pub(crate) const ENTRY: &str = "application/atom+xml;type=entry";
-const ATOM: &str = "xmlns=\"http://www.w3.org/2005/Atom\"";
+pub(crate) const ATOM: &str = "xmlns=\"http://www.w3.org/2005/Atom\"";
 
 /// Sets `notes` to what a JSON object says.
 pub(crate) async fn set(hub: &TestHub, settings: &str) {
@@ -33,13 +31,13 @@ pub(crate) async fn send(
     hub.send(request(method, address, headers, body.into())).await
 }
 
-async fn post(hub: &TestHub, headers: &[(&str, &str)], inside: &str) -> Response<Body> {
+pub(crate) async fn post(hub: &TestHub, headers: &[(&str, &str)], inside: &str) -> Response<Body> {
     let headers = [&[("content-type", ENTRY)], headers].concat();
     let body = format!("<entry {ATOM}>{inside}</entry>");
     send(hub, Method::POST, "/collections/notes", &headers, body).await
 }
 
-async fn put(
+pub(crate) async fn put(
     hub: &TestHub,
     address: &str,
     headers: &[(&str, &str)],
@@ -67,7 +65,7 @@ pub(crate) async fn items(hub: &TestHub) -> Vec<StoredItem> {
     hub.endpoint.store().listing(&notes(), &Selection::default(), limit).await.unwrap().items
 }
 
-async fn last(hub: &TestHub) -> u64 {
+pub(crate) async fn last(hub: &TestHub) -> u64 {
     hub.endpoint.collection(&notes()).await.unwrap().last.get()
 }
 
@@ -78,7 +76,7 @@ fn element<'a>(text: &'a str, name: &str) -> &'a str {
 }
 
 /// Creates a member and gives its path, its tag and its text.
-async fn created(hub: &TestHub, inside: &str) -> (String, String, String) {
+pub(crate) async fn created(hub: &TestHub, inside: &str) -> (String, String, String) {
     let response = post(hub, &[], inside).await;
     let (place, tag) = (text(&response, "location").to_owned(), text(&response, "etag").to_owned());
     let body = expect(response, StatusCode::CREATED).await;
@@ -184,119 +182,6 @@ async fn an_edit_that_changes_nothing_makes_no_update() {
 }
 
 #[tokio::test]
-async fn a_stale_edit_is_refused_with_the_current_tag_and_changes_nothing() {
-    let hub = hub().await;
-    let (address, tag, told) = created(&hub, "<title>one</title>").await;
-    let two = put(&hub, &address, &[("if-match", &tag)], told.replace("one", "two")).await;
-    let current = text(&two, "etag").to_owned();
-    for stale in [&*tag, "\"unknown\"", &*format!("W/{current}"), "nonsense"] {
-        let three = told.replace("one", "three");
-        let refused = put(&hub, &address, &[("if-match", stale)], three).await;
-        assert_eq!(text(&refused, "etag"), current, "{stale}");
-        assert_eq!(text(&refused, "content-type"), "application/problem+json");
-        assert_eq!(refused.status(), StatusCode::PRECONDITION_FAILED, "{stale}");
-        let refused = hub.call(Method::DELETE, &address, &[("if-match", stale)]).await;
-        assert_eq!(refused.status(), StatusCode::PRECONDITION_FAILED, "{stale}");
-    }
-    let none = put(&hub, &address, &[("if-none-match", "*")], told.clone()).await;
-    assert_eq!(none.status(), StatusCode::PRECONDITION_FAILED);
-    let now = body(hub.get(&address).await).await;
-    assert!(now.contains("<title>two</title>"), "{now}");
-    // A date beside If-Match does not count; alone it does.
-    let old = ("if-unmodified-since", "Thu, 01 Jan 2015 00:00:00 GMT");
-    let alone = put(&hub, &address, &[old], now.replace("two", "four")).await;
-    assert_eq!(alone.status(), StatusCode::PRECONDITION_FAILED);
-    let beside = [("if-match", &*current), old];
-    expect(put(&hub, &address, &beside, now.replace("two", "four")).await, StatusCode::OK).await;
-    let late = ("if-unmodified-since", "Fri, 01 Jan 2038 00:00:00 GMT");
-    let now = body(hub.get(&address).await).await;
-    expect(put(&hub, &address, &[late], now).await, StatusCode::OK).await;
-    let any = [("if-match", "*")];
-    let gone = hub.call(Method::DELETE, &address, &any).await;
-    assert_eq!(gone.status(), StatusCode::NO_CONTENT);
-}
-
-#[tokio::test]
-async fn a_collection_may_demand_to_be_told_what_an_edit_is_based_on() {
-    let hub = hub().await;
-    let (address, tag, told) = created(&hub, "<title>one</title>").await;
-    set(&hub, r#"{"preconditions": true}"#).await;
-    let two = told.replace("one", "two");
-    let without_sync = two.split("<sx:sync").next().unwrap().to_owned() + "</entry>";
-    let date = [("if-unmodified-since", "Fri, 01 Jan 2038 00:00:00 GMT")];
-    for refused in [
-        put(&hub, &address, &[], without_sync.clone()).await,
-        put(&hub, &address, &date, without_sync).await,
-        hub.call(Method::DELETE, &address, &[]).await,
-    ] {
-        assert_eq!(text(&refused, "etag"), tag);
-        assert_eq!(refused.status(), StatusCode::PRECONDITION_REQUIRED);
-        assert_eq!(json(refused).await["header"], "If-Match");
-    }
-    expect(put(&hub, &address, &[("if-match", &tag)], two).await, StatusCode::OK).await;
-}
-
-#[tokio::test]
-async fn an_edit_of_an_older_version_is_kept_beside_the_winner_where_that_is_wished() {
-    let hub = hub().await;
-    let (address, tag, told) = created(&hub, "<id>urn:x:1</id><title>one</title>").await;
-    let mut current = (tag.clone(), told.clone());
-    for (was, title) in [("one", "two"), ("two", "three")] {
-        let body = current.1.replace(was, title);
-        let response = put(&hub, &address, &[("if-match", &current.0)], body).await;
-        current = (text(&response, "etag").to_owned(), expect(response, StatusCode::OK).await);
-    }
-    set(&hub, r#"{"keep_stale_edits": true}"#).await;
-    let unknown = put(&hub, &address, &[("if-match", "\"0.0\"")], told.clone()).await;
-    assert_eq!(unknown.status(), StatusCode::PRECONDITION_FAILED);
-    let kept = put(&hub, &address, &[("if-match", &tag)], told.replace("one", "other")).await;
-    assert_eq!(
-        link(&kept, "urn:feedsync:1:conflicts").unwrap(),
-        format!("http://localhost:4287{address}/conflicts")
-    );
-    let shown = expect(kept, StatusCode::OK).await;
-    assert!(shown.contains("<title>three</title>"), "{shown}");
-    let stored = hub.endpoint.item(&notes(), &ItemId::new("urn:x:1").unwrap()).await.unwrap();
-    let titles = stored.item.versions().map(|version| entry(&version.payload).title.unwrap());
-    assert_eq!(titles.collect::<Vec<_>>(), ["three", "other"]);
-    let lines: Vec<_> = stored.item.versions().map(|version| version.dot().by().cloned()).collect();
-    assert_ne!(lines[0], lines[1], "a fresh line of edits");
-    // A conflict beside the winner makes no edit of the winner stale.
-    let named = [("if-match", &*current.0)];
-    let again = put(&hub, &address, &named, current.1.replace("three", "four")).await;
-    expect(again, StatusCode::OK).await;
-    let stale = hub.call(Method::DELETE, &address, &[("if-match", &tag)]).await;
-    assert_eq!(stale.status(), StatusCode::PRECONDITION_FAILED);
-}
-
-#[tokio::test]
-async fn what_an_entry_says_of_its_history_names_its_base_and_no_more() {
-    let hub = hub().await;
-    let (address, tag, told) = created(&hub, "<id>urn:x:1</id><title>one</title>").await;
-    let two = told.replace("one", "two");
-    expect(put(&hub, &address, &[], two.clone()).await, StatusCode::OK).await;
-    // Its sx:sync is now of an older version.
-    let stale = put(&hub, &address, &[], told.replace("one", "three")).await;
-    assert_eq!(stale.status(), StatusCode::PRECONDITION_FAILED);
-    let current = hub.get(&address).await;
-    let current_tag = text(&current, "etag").to_owned();
-    assert_ne!(current_tag, tag);
-    // If-Match decides where both speak.
-    let both =
-        put(&hub, &address, &[("if-match", &current_tag)], told.replace("one", "three")).await;
-    let now = expect(both, StatusCode::OK).await;
-    let higher = now.replace("sequence=\"3\"", "sequence=\"9\"").replace("three", "four");
-    assert_eq!(put(&hub, &address, &[], higher).await.status(), StatusCode::CONFLICT);
-    let other = now.replace("id=\"urn:x:1\"", "id=\"urn:x:2\"");
-    assert_eq!(put(&hub, &address, &[], other).await.status(), StatusCode::CONFLICT);
-    let renamed = now.replace("<id>urn:x:1</id>", "<id>urn:x:3</id>");
-    assert_eq!(put(&hub, &address, &[], renamed).await.status(), StatusCode::CONFLICT);
-    let nameless = now.replace("<id>urn:x:1</id>", "").replace("three", "five");
-    let kept = expect(put(&hub, &address, &[], nameless).await, StatusCode::OK).await;
-    assert!(kept.contains("<id>urn:x:1</id>"), "{kept}");
-}
-
-#[tokio::test]
 async fn a_deleted_member_is_a_tombstone_that_can_come_back() {
     let hub = hub().await;
     let own = "<id>urn:x:1</id><title>one</title>";
@@ -318,170 +203,6 @@ async fn a_deleted_member_is_a_tombstone_that_can_come_back() {
     expect(back, StatusCode::CREATED).await;
     let winner = hub.endpoint.item(&notes(), &id).await.unwrap().item.winner;
     assert_eq!((winner.deleted, winner.history.updates().len()), (false, 3));
-}
-
-#[tokio::test]
-async fn the_same_entry_again_makes_nothing_and_another_of_its_id_gets_a_new_one() {
-    let hub = hub().await;
-    let own = "<id>urn:x:1</id><title>one</title>";
-    let (address, tag, told) = created(&hub, own).await;
-    let before = last(&hub).await;
-    let again = post(&hub, &[], own).await;
-    assert_eq!((path(text(&again, "location")), text(&again, "etag")), (&*address, &*tag));
-    assert_eq!(expect(again, StatusCode::CREATED).await, told);
-    assert_eq!(last(&hub).await, before);
-    let (other, _, told) = created(&hub, "<id>urn:x:1</id><title>two</title>").await;
-    assert!(other != address && told.contains("<id>urn:uuid:"), "{told}");
-
-    let key = [("idempotency-key", "k1")];
-    let first = post(&hub, &key, "<title>three</title>").await;
-    let (place, tag) = (text(&first, "location").to_owned(), text(&first, "etag").to_owned());
-    let before = last(&hub).await;
-    let again = post(&hub, &key, "<title>three</title>").await;
-    assert_eq!((text(&again, "location"), text(&again, "etag")), (&*place, &*tag));
-    assert_eq!(again.status(), StatusCode::CREATED);
-    assert_eq!(last(&hub).await, before);
-    for (key, title) in [("k2", "three"), ("k1", "four")] {
-        let other =
-            post(&hub, &[("idempotency-key", key)], &format!("<title>{title}</title>")).await;
-        assert_ne!(text(&other, "location"), place, "{key} {title}");
-    }
-    let (one, ..) = created(&hub, "<title>five</title>").await;
-    let (two, ..) = created(&hub, "<title>five</title>").await;
-    assert_ne!(one, two);
-}
-
-#[tokio::test]
-async fn a_body_that_is_no_entry_is_refused_and_changes_nothing() {
-    let hub = hub().await;
-    let before = last(&hub).await;
-    let entry = format!("<entry {ATOM}><title>a</title></entry>");
-    let feed = format!(
-        "<feed {ATOM}><id>urn:x:f</id><title/><updated>2026-01-01T00:00:00Z</updated></feed>"
-    );
-    let deep = format!("<entry {ATOM}>{}", "<x>".repeat(1_000));
-    let doctype = format!("<!DOCTYPE entry [<!ENTITY a \"b\">]>{entry}");
-    let draft = format!(
-        "<entry {ATOM} xmlns:app='http://www.w3.org/2007/app'><app:control><app:draft>maybe</app:draft>\
-         </app:control></entry>"
-    );
-    for (kind, body, status) in [
-        (ENTRY, "<entry", StatusCode::BAD_REQUEST),
-        (ENTRY, "", StatusCode::BAD_REQUEST),
-        (ENTRY, "<title>\u{1}</title>", StatusCode::BAD_REQUEST),
-        (ENTRY, &deep, StatusCode::BAD_REQUEST),
-        (ENTRY, &doctype, StatusCode::BAD_REQUEST),
-        (ENTRY, "<item/>", StatusCode::UNPROCESSABLE_ENTITY),
-        (ENTRY, &draft, StatusCode::UNPROCESSABLE_ENTITY),
-        (ENTRY, &feed, StatusCode::BAD_REQUEST),
-        ("application/atom+xml;type=feed", &entry, StatusCode::BAD_REQUEST),
-        ("application/atom+xml; type=other", &entry, StatusCode::UNSUPPORTED_MEDIA_TYPE),
-        ("application/xml", &entry, StatusCode::UNSUPPORTED_MEDIA_TYPE),
-        ("text/plain", &entry, StatusCode::UNSUPPORTED_MEDIA_TYPE),
-        ("image/png", "x", StatusCode::UNSUPPORTED_MEDIA_TYPE),
-    ] {
-        let headers = [("content-type", kind)];
-        let response =
-            send(&hub, Method::POST, "/collections/notes", &headers, body.to_owned()).await;
-        if status == StatusCode::UNSUPPORTED_MEDIA_TYPE {
-            assert_eq!(text(&response, "accept"), ENTRY, "{kind}");
-        }
-        let problem = expect(response, status).await;
-        if status == StatusCode::UNPROCESSABLE_ENTITY {
-            assert!(problem.contains("\"line\":1"), "{problem}");
-        }
-    }
-    for id in ["relative", "two words", &format!("urn:{}", "x".repeat(2_000))] {
-        let refused = post(&hub, &[], &format!("<id>{id}</id><title/>")).await;
-        assert_eq!(refused.status(), StatusCode::BAD_REQUEST, "{id}");
-    }
-    let large = vec![b' '; (8 << 20) + 1];
-    let headers = [("content-type", ENTRY)];
-    let refused = send(&hub, Method::POST, "/collections/notes", &headers, large).await;
-    assert_eq!(refused.status(), StatusCode::PAYLOAD_TOO_LARGE);
-    assert_eq!(last(&hub).await, before);
-    for (kind, body) in
-        [("application/atom+xml", &entry), ("Application/Atom+XML ; Type=\"Entry\"", &entry)]
-    {
-        let headers = [("content-type", kind)];
-        let response = send(&hub, Method::POST, "/collections/notes", &headers, body.clone()).await;
-        expect(response, StatusCode::CREATED).await;
-    }
-    for kind in ["application/atom+xml", "application/atom+xml;type=feed"] {
-        let headers = [("content-type", kind)];
-        let response = send(&hub, Method::POST, "/collections/notes", &headers, feed.clone()).await;
-        assert_eq!(json(response).await["counts"]["added"], 0, "{kind} is merged");
-    }
-}
-
-#[tokio::test]
-async fn only_what_a_collection_accepts_is_created() {
-    let hub = hub().await;
-    set(&hub, r#"{"accept": ["image/*", "Text/Plain"]}"#).await;
-    let refused = post(&hub, &[], "<title>a</title>").await;
-    assert_eq!(text(&refused, "accept"), "image/*, Text/Plain");
-    assert_eq!(refused.status(), StatusCode::UNSUPPORTED_MEDIA_TYPE);
-    set(&hub, r#"{"accept": []}"#).await;
-    assert_eq!(post(&hub, &[], "<title>a</title>").await.status(), StatusCode::FORBIDDEN);
-    set(&hub, r#"{"categories": {"fixed": true, "list": [{"term": "food"}]}}"#).await;
-    let other = "<title>a</title><category term='drink'/>";
-    let refused = post(&hub, &[], other).await;
-    assert_eq!(refused.status(), StatusCode::UNPROCESSABLE_ENTITY);
-    assert_eq!(json(refused).await["category"], "drink");
-    let (address, _, told) = created(&hub, "<title>a</title><category term='food'/>").await;
-    let refused = put(&hub, &address, &[], told.replace("food", "drink")).await;
-    assert_eq!(refused.status(), StatusCode::UNPROCESSABLE_ENTITY);
-    // What was written elsewhere is merged, whatever its categories.
-    let other = crate::hub::endpoint("other");
-    crate::hub::create(&other, "notes", Format::Atom).await;
-    let mut item = add(&other, "m").await;
-    let with_category =
-        item.winner.payload.text.replace("</entry>", "<category term=\"drink\"/></entry>");
-    item.winner.payload.text = with_category.into();
-    let merged = hub.post("application/atom+xml", crate::hub::feed(Format::Atom, &[item])).await;
-    assert_eq!(json(merged).await["counts"]["added"], 1);
-    let told = body(hub.get("/collections/notes/items/m").await).await;
-    assert!(told.contains("drink"), "{told}");
-}
-
-#[tokio::test]
-async fn a_slug_is_seen_in_the_address_for_people_and_stays() {
-    let hub = hub().await;
-    let response = post(&hub, &[("slug", "The Beach at S%C3%A8te")], "<title>a</title>").await;
-    let place = text(&response, "location").to_owned();
-    let told = expect(response, StatusCode::CREATED).await;
-    let page = format!("{place}/as/The-Beach-at-S%C3%A8te");
-    assert!(
-        told.contains(&format!("rel=\"alternate\" type=\"text/html\" href=\"{page}\"")),
-        "{told}"
-    );
-    let there = hub.get(path(&page)).await;
-    assert_eq!((there.status(), text(&there, "location")), (StatusCode::SEE_OTHER, &*place));
-    let bare = format!("<entry {ATOM}><title>b</title></entry>");
-    let told = expect(put(&hub, path(&place), &[], bare).await, StatusCode::OK).await;
-    assert_eq!(told.matches("rel=\"alternate\"").count(), 1);
-    assert!(told.contains(&page), "{told}");
-    let ignored = post(&hub, &[("slug", "%FF")], "<title>c</title>").await;
-    expect(ignored, StatusCode::CREATED).await;
-}
-
-#[tokio::test]
-async fn of_64_writers_on_one_version_exactly_one_wins() {
-    let hub = hub().await;
-    let (address, tag, told) = created(&hub, "<title>one</title>").await;
-    let mut writers = tokio::task::JoinSet::new();
-    for number in 0..64 {
-        let (router, body) = (hub.router.clone(), told.replace("one", &format!("w{number}")));
-        let headers = [("content-type", ENTRY), ("if-match", &*tag)];
-        let request = request(Method::PUT, &address, &headers, Body::from(body));
-        writers.spawn(async move {
-            tower::ServiceExt::oneshot(router, request).await.unwrap().status()
-        });
-    }
-    let statuses = writers.join_all().await;
-    let count = |status| statuses.iter().filter(|found| **found == status).count();
-    let counts = (count(StatusCode::OK), count(StatusCode::PRECONDITION_FAILED));
-    assert_eq!(counts, (1, 63), "{statuses:?}");
 }
 
 #[tokio::test]

@@ -1,0 +1,77 @@
+//! How often the store is asked: what many want is read once.
+
+use std::time::Duration;
+
+use feedsync_endpoint::NewUser;
+use feedsync_server::configuration::Audience;
+use feedsync_server::{Config, router};
+use feedsync_store::{CollectionChange, UserName};
+use http::StatusCode;
+use tokio::time::timeout;
+
+use crate::events::Follower;
+use crate::hub::{TestHub, add, bytes, hub_with, notes};
+
+/// A hub with a user, whose `notes` everybody may read.
+async fn public() -> TestHub {
+    let config = || Config { metrics: Audience::Public, ..Config::default() };
+    let mut hub = hub_with(config()).await;
+    let name = UserName::new("anna").unwrap();
+    hub.endpoint.add_user(NewUser { name, password: None, administrator: true }).await.unwrap();
+    let settings = [("public".to_owned(), "true".to_owned())].into();
+    let public = CollectionChange { settings: Some(settings), ..Default::default() };
+    hub.endpoint.change_collection(&notes(), public).await.unwrap();
+    hub.router = router(hub.endpoint.clone(), config());
+    hub
+}
+
+/// How often the hub has asked its store for something.
+async fn asked(hub: &TestHub, operation: &str) -> u64 {
+    let page = bytes(hub.get("/metrics").await).await;
+    let begin = format!("feedsync_store_seconds_count{{operation=\"{operation}\"}} ");
+    let lines = str::from_utf8(&page).unwrap().lines();
+    lines
+        .filter_map(|line| line.strip_prefix(&begin))
+        .map(|count| count.parse::<u64>().unwrap())
+        .sum()
+}
+
+#[tokio::test]
+async fn a_listing_that_everybody_reads_costs_one_read_of_its_collection() {
+    let hub = public().await;
+    add(&hub.endpoint, "a").await;
+    assert_eq!(hub.get("/collections/notes").await.status(), StatusCode::OK);
+    let (collections, pages) = (asked(&hub, "collection").await, asked(&hub, "listing").await);
+    for _ in 0..10 {
+        assert_eq!(hub.get("/collections/notes").await.status(), StatusCode::OK);
+    }
+    assert_eq!(asked(&hub, "collection").await - collections, 10);
+    assert_eq!(asked(&hub, "listing").await, pages, "what was sent lately is kept");
+}
+
+#[tokio::test]
+async fn a_change_is_read_for_all_who_follow_and_for_none_of_them_alone() {
+    let hub = public().await;
+    let mut followers = Vec::new();
+    for _ in 0..20 {
+        followers.push(Follower::begin(&hub, "/collections/notes/events", &[]).await);
+    }
+    let mut tell = async |id: &str| {
+        add(&hub.endpoint, id).await;
+        for follower in &mut followers {
+            assert_eq!(follower.event().await.unwrap().data["id"], id);
+        }
+        // All are up to date, and wait.
+        for follower in &mut followers {
+            assert!(timeout(Duration::from_millis(10), follower.event()).await.is_err());
+        }
+    };
+    tell("first").await;
+    let (collections, changes) = (asked(&hub, "collection").await, asked(&hub, "changes").await);
+    for id in ["a", "b", "c", "d", "e"] {
+        tell(id).await;
+    }
+    assert_eq!(asked(&hub, "collection").await, collections);
+    // Each is read, and then that nothing follows.
+    assert!(asked(&hub, "changes").await - changes <= 11);
+}
