@@ -1,11 +1,18 @@
 //! What an element inherits from those around it: namespace declarations, `xml:base`, `xml:lang` and
 //! `xml:space`.
+//!
+//! An item takes with it what it inherits, so that a document of many items around which much stands would
+//! grow with the product of both. What is inherited in one document is therefore counted, and bounded
+//! like the document itself.
 
 use std::borrow::Cow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use iri_string::types::{IriReferenceStr, IriStr};
 
-use crate::xml::{Attribute, Namespace};
+use crate::options::ReadOptions;
+use crate::xml::{Attribute, Namespace, XmlError};
 
 /// Bytes of an `xml:base`, `xml:lang`, `xml:space` or namespace name that holds further inside.
 pub(crate) const LONGEST: usize = 2_048;
@@ -42,12 +49,57 @@ pub(crate) struct Context<'a> {
     pub(crate) base: Option<String>,
     pub(crate) lang: Option<Cow<'a, str>>,
     pub(crate) space: Option<Cow<'a, str>>,
+    inherited: Arc<Inherited>,
+}
+
+/// What was inherited in a document so far.
+#[derive(Debug)]
+struct Inherited {
+    bytes: AtomicUsize,
+    most: usize,
+}
+
+/// So many bytes every item may inherit: what feeds mostly declare.
+const USUAL: usize = 512;
+
+impl Default for Inherited {
+    fn default() -> Self {
+        Self { bytes: AtomicUsize::new(0), most: usize::MAX }
+    }
 }
 
 impl<'a> Context<'a> {
-    /// Outside the root of a document that came from this address.
-    pub(crate) fn outside(base: Option<&str>) -> Self {
-        Self { base: base.map(str::to_owned), ..Self::default() }
+    /// Outside the root of a document that is read so.
+    pub(crate) fn outside(options: &ReadOptions<'_>) -> Self {
+        let inherited = Inherited { most: options.limits.bytes, ..Inherited::default() };
+        let base = options.base.map(str::to_owned);
+        Self { base, inherited: Arc::new(inherited), ..Self::default() }
+    }
+
+    /// Counts what something inherits.
+    pub(crate) fn inherit(&self, bytes: usize) {
+        self.inherited.bytes.fetch_add(bytes.saturating_sub(USUAL), Ordering::Relaxed);
+    }
+
+    /// Whether nothing more is to be inherited: the document is refused.
+    pub(crate) fn is_spent(&self) -> bool {
+        self.inherited.bytes.load(Ordering::Relaxed) > self.inherited.most
+    }
+
+    /// An error if too much was inherited by what begins there and by what was before it.
+    pub(crate) fn check(&self, start: usize) -> Result<(), XmlError> {
+        if self.is_spent() {
+            let most = self.inherited.most;
+            let message = format!("items inherit more than {most} bytes from around them");
+            return Err(XmlError::new(start, message));
+        }
+        Ok(())
+    }
+
+    fn weight(&self) -> usize {
+        let texts = self.default.iter().chain(&self.lang).chain(&self.space).map(|text| text.len());
+        let prefixes = self.prefixes.iter().map(|one| one.prefix.len() + one.iri.len());
+        texts.chain(prefixes).sum::<usize>() + self.base.as_ref().map_or(0, String::len)
     }
 
     /// Inside an element with these attributes.
@@ -56,6 +108,10 @@ impl<'a> Context<'a> {
             matches!(attribute.namespace(), Namespace::XMLNS | Namespace::XML)
         };
         if !attributes.iter().any(counts) {
+            return Cow::Borrowed(self);
+        }
+        self.inherit(self.weight());
+        if self.is_spent() {
             return Cow::Borrowed(self);
         }
         let mut inner = self.clone();

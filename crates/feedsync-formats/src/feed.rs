@@ -176,7 +176,7 @@ impl<'a, 'o> FeedReader<'a, 'o> {
         if self.items.format == Format::Pox {
             self.title = pox::title(self.text, attributes);
         }
-        let outside = Context::outside(self.items.options.base);
+        let outside = Context::outside(self.items.options);
         let context = outside.enter(self.text, attributes).into_owned();
         let mut path = vec![root.local_name(self.text)];
         let role = self.role(Place {

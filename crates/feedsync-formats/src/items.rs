@@ -97,6 +97,7 @@ impl<'o> Items<'o> {
             self.remarks.warn_of_undefined(element, &extras.cuts);
         }
         let mut outcome = self.item(element, context, extras);
+        context.check(start)?;
         if self.versions > self.options.limits.items {
             let message = format!("more than {} items", self.options.limits.items);
             return Err(XmlError::new(start, message));

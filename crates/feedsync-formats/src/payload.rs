@@ -50,6 +50,11 @@ pub(crate) fn extract(
     let body = body(element, base, cuts);
     out.push('<');
     out.push_str(element.name());
+    let inherited = out.len();
+    if context.is_spent() {
+        out.push_str(&body);
+        return;
+    }
     if let Some(iri) = &context.default
         && !element.attributes().iter().any(|a| a.declared_prefix(text) == Some(""))
     {
@@ -81,6 +86,7 @@ pub(crate) fn extract(
             }
         }
     }
+    context.inherit(out.len() - inherited);
     for (name, value) in claims {
         push_attribute(out, &format!("fs:{name}"), value);
     }

@@ -47,7 +47,9 @@ pub fn read_plain(bytes: &[u8], options: &ReadOptions<'_>) -> Result<Plain, Read
     let starts = plain.map(|(_, slot)| slot.span.start).collect();
     let tree = tree(&text, options)?;
     let mut items = Items { format: reading.format, starts, payloads: Vec::new() };
-    items.visit(tree.root(), &Context::outside(options.base));
+    let outside = Context::outside(options);
+    items.visit(tree.root(), &outside);
+    outside.check(tree.root().span().start).map_err(|error| error.into_read_error(&text))?;
     Ok(Plain { format: reading.format, title: reading.title, payloads: items.payloads })
 }
 
@@ -97,7 +99,7 @@ fn bare_item(bytes: &[u8], options: &ReadOptions<'_>) -> Result<Option<Payload>,
         }
         _ => Format::Pox,
     };
-    Ok(Some(payload(format, root, &Context::outside(options.base))))
+    Ok(Some(payload(format, root, &Context::outside(options))))
 }
 
 fn tree<'a>(text: &'a str, options: &ReadOptions<'_>) -> Result<Tree<'a>, ReadError> {
@@ -120,7 +122,7 @@ impl Items {
             self.payloads.push(payload(self.format, element, context));
         }
         let inside = context.enter(element.document(), element.attributes());
-        for child in element.children() {
+        for child in element.children().take_while(|_| !context.is_spent()) {
             self.visit(child, &inside);
         }
     }

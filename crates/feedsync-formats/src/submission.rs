@@ -92,7 +92,7 @@ pub fn read_submission(
         }
     }
     let claim = root.child(Namespace::FEEDSYNC, "sync").map(claim);
-    let payload = plain::payload(Format::Atom, root, &Context::outside(None));
+    let payload = plain::payload(Format::Atom, root, &Context::default());
     Ok(Submission::Entry { payload, claim })
 }
 

@@ -89,7 +89,7 @@ pub(super) fn parse(text: &str, options: &ReadOptions<'_>) -> Result<Parsed, Rea
         let message = format!("{} has neither a channel nor a body", root.name());
         return Err(XmlError::new(root.span().start, message).into_read_error(text));
     };
-    let context = Context::outside(options.base);
+    let context = Context::outside(options);
     let context = context.enter(text, root.attributes());
     let context = context.enter(text, container.attributes());
     let mut reading = Reading {
@@ -192,6 +192,8 @@ impl<'a> Reading<'a, '_> {
             let inside = context.enter(self.text, child.attributes());
             let index = self.nodes.len();
             let found = self.entry(child, index, above, context, &inside);
+            let checked = context.check(child.span().start);
+            checked.map_err(|error| error.into_read_error(self.text))?;
             let alone = match &found {
                 Some(entry) => entry.item.payload.text.clone(),
                 None => furniture_of(child, self.kind, context, self.self_contained).into(),

@@ -44,12 +44,13 @@ pub(super) fn collect(
     children().for_each(|child| inner.push_str(child.source()));
     let elements = || children().filter_map(Node::element);
     let mut out = format!("<{}", element.local());
+    let inherited = out.len();
     if let Some(iri) = &context.default
         && elements().next().is_some()
     {
         push_declaration(&mut out, "", iri);
     }
-    for declaration in &context.prefixes {
+    for declaration in context.prefixes.iter().filter(|_| !context.is_spent()) {
         let prefix = declaration.prefix;
         let used = attributes().any(|attribute| attribute.prefix(text) == prefix)
             || elements().any(|child| uses(child, prefix, &[]));
@@ -64,6 +65,7 @@ pub(super) fn collect(
             push_declaration(&mut out, prefix, &declaration.iri);
         }
     }
+    context.inherit(out.len() - inherited);
     out.push_str(&inner[..attributes_end]);
     if attributes_end == inner.len() {
         out.push_str("/>");
