@@ -137,7 +137,7 @@ pub(crate) async fn subscriber(directory: &Path) -> Session {
 /// Pulls a collection for the first time; how many items came.
 pub(crate) async fn pull_once(session: &Session, url: &str) -> u64 {
     let store = Arc::clone(session.endpoint().store());
-    let new = NewRemote { collection: name(), name: None, url: url.to_owned() };
+    let new = NewRemote { collection: name(), name: None, url: url.to_owned(), subscription: None };
     let remote = store.add_remote(new).await.expect("a remote");
     let direction = Direction { pull: true, push: false };
     let report = session.sync(&remote, direction, &Silent, false).await.expect("a pull");

@@ -54,18 +54,22 @@ impl Session {
     ) -> Result<Remote, SyncError> {
         let reaches_private = self.may_reach_private(&address(url)?, named_by).await?;
         let store = self.endpoint().store();
-        let known = store.remotes(Some(collection)).await?;
-        let mut remote = match known.into_iter().find(|known| known.url == url) {
-            Some(known) => known,
-            None => {
-                let (collection, url) = (collection.clone(), url.to_owned());
-                store.add_remote(NewRemote { collection, name: None, url }).await?
-            }
-        };
         let Terms { every, plain, announced, title } = terms;
         let every = every.max(Terms::SHORTEST);
-        remote.subscription = Some(Subscription { every, plain, reaches_private, due: None });
-        store.change_remote(remote.clone()).await?;
+        let subscription = Some(Subscription { every, plain, reaches_private, due: None });
+        let known = store.remotes(Some(collection)).await?;
+        // In one step: nothing is ever pushed to what is to be read alone.
+        let remote = match known.into_iter().find(|known| known.url == url) {
+            Some(known) => {
+                let remote = Remote { subscription, ..known };
+                store.change_remote(remote.clone()).await?;
+                remote
+            }
+            None => {
+                let (collection, url) = (collection.clone(), url.to_owned());
+                store.add_remote(NewRemote { collection, name: None, url, subscription }).await?
+            }
+        };
         let link = without_credentials(url);
         // A query may hold what lets in; without it, the address may be another feed's.
         let announced = (announced && !link.contains('?')).then_some(title);

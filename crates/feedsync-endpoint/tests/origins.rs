@@ -13,7 +13,7 @@ use feedsync_store::{NewRemote, Origin, RemoteId, RemoteState};
 use support::{endpoint, notes, titled};
 
 async fn remote(endpoint: &Endpoint, url: &str) -> RemoteId {
-    let new = NewRemote { collection: notes(), name: None, url: url.into() };
+    let new = NewRemote { collection: notes(), name: None, url: url.into(), subscription: None };
     endpoint.store().add_remote(new).await.unwrap().id
 }
 

@@ -50,13 +50,15 @@ pub struct NewRemote {
     pub name: Option<String>,
     /// Its address.
     pub url: String,
+    /// How it is subscribed to: a remote with it is only read.
+    pub subscription: Option<Subscription>,
 }
 
 impl Remote {
     /// A remote that nothing is known of yet.
     pub fn new(id: RemoteId, new: NewRemote) -> Self {
-        let NewRemote { collection, name, url } = new;
-        Self { id, collection, name, url, state: RemoteState::default(), subscription: None }
+        let NewRemote { collection, name, url, subscription } = new;
+        Self { id, collection, name, url, state: RemoteState::default(), subscription }
     }
 }
 

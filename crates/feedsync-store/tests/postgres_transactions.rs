@@ -52,7 +52,7 @@ fn a_schema_that_is_too_new_is_refused() {
 fn all_writes(store: &PostgresStore) -> Vec<(&'static str, Result<(), StoreError>)> {
     let notes = named("notes");
     let url = "http://example.org".to_owned();
-    let new = NewRemote { collection: notes.clone(), name: None, url };
+    let new = NewRemote { collection: notes.clone(), name: None, url, subscription: None };
     let remote = Remote {
         id: RemoteId(1),
         collection: notes.clone(),

@@ -50,7 +50,8 @@ fn filled(directory: &Path) -> SqliteStore {
     ];
     write(&store, &notes, &["a", "b", "c"], writes).unwrap();
     let url = "http://example.org/".to_owned();
-    wait(store.add_remote(NewRemote { collection: notes, name: None, url })).unwrap();
+    wait(store.add_remote(NewRemote { collection: notes, name: None, url, subscription: None }))
+        .unwrap();
     wait(store.put_blob(b"blob".to_vec())).unwrap();
     store
 }

@@ -51,7 +51,12 @@ fn fill(store: &dyn Transfer) {
     let notes = create(store, "notes").name;
     create(store, "empty");
     let url = "http://example.org/notes".to_owned();
-    let new = NewRemote { collection: notes.clone(), name: Some("a".to_owned()), url };
+    let new = NewRemote {
+        collection: notes.clone(),
+        name: Some("a".to_owned()),
+        url,
+        subscription: None,
+    };
     let gone = wait(store.add_remote(NewRemote { url: "http://gone".to_owned(), ..new.clone() }));
     wait(store.remove_remote(gone.unwrap().id)).unwrap();
     let remote = wait(store.add_remote(new.clone())).unwrap();
@@ -210,7 +215,12 @@ fn a_store_is_moved_between_all_kinds_and_loses_nothing() {
     let after = write(&*store, &notes, &["new"], writes).unwrap();
     assert_eq!(after.last.get(), last.get() + 2);
     assert_eq!(wait(store.discarded(&notes)).unwrap().last().unwrap().id.0, 4);
-    let new = NewRemote { collection: notes, name: None, url: "http://new".to_owned() };
+    let new = NewRemote {
+        collection: notes,
+        name: None,
+        url: "http://new".to_owned(),
+        subscription: None,
+    };
     assert_eq!(wait(store.add_remote(new)).unwrap().id.0, 4);
     drop(kept);
 }

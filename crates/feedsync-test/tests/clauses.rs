@@ -279,7 +279,12 @@ async fn b16_a_peer_that_uses_up_our_own_line_costs_no_edit() {
 #[tokio::test]
 async fn t10_an_own_edit_below_a_foreign_winner_is_not_discarded() {
     let (endpoint, _) = endpoint().await;
-    let new = NewRemote { collection: notes(), name: None, url: "http://h/feed".to_owned() };
+    let new = NewRemote {
+        collection: notes(),
+        name: None,
+        url: "http://h/feed".to_owned(),
+        subscription: None,
+    };
     let remote = endpoint.store().add_remote(new).await.unwrap().id;
     let (ann, bob) = (By::new("ann").unwrap(), By::new("bob").unwrap());
     let created = signed("created", 1, &[(1, &ann)]);

@@ -115,7 +115,12 @@ impl Sync {
                 };
                 store.create_collection(new).await?;
             }
-            let new = NewRemote { collection: collection.clone(), name: None, url: named.clone() };
+            let new = NewRemote {
+                collection: collection.clone(),
+                name: None,
+                url: named.clone(),
+                subscription: None,
+            };
             let remote = store.add_remote(new).await?;
             return Ok((vec![remote.clone()], Some(New { remote, collection: !known })));
         }

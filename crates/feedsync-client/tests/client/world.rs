@@ -119,7 +119,8 @@ impl Peer {
         if let Some(known) = remotes.into_iter().find(|remote| remote.url == url) {
             return known;
         }
-        let new = NewRemote { collection: notes(), name: None, url: url.to_owned() };
+        let new =
+            NewRemote { collection: notes(), name: None, url: url.to_owned(), subscription: None };
         self.endpoint().store().add_remote(new).await.unwrap()
     }
 

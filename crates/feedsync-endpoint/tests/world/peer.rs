@@ -115,7 +115,7 @@ impl Peer {
         let store = self.endpoint.store();
         let id = *self.remotes.entry(other).or_insert_with(|| {
             let url = format!("http://peer-{other}.example/list");
-            let new = NewRemote { collection: list(), name: None, url };
+            let new = NewRemote { collection: list(), name: None, url, subscription: None };
             now(store.add_remote(new)).expect("a new remote").id
         });
         let remotes = now(store.remotes(None)).expect("remotes");

@@ -107,6 +107,7 @@ async fn world() -> (World, Vec<ItemId>) {
         collection: name.clone(),
         name: Some(SCRIPT.to_owned()),
         url: format!("javascript:alert(1)//{SCRIPT}"),
+        subscription: None,
     };
     let mut remote = store.add_remote(remote).await.unwrap();
     remote.state.failures = 2;

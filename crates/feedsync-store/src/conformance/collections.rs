@@ -50,7 +50,7 @@ pub fn a_renamed_collection_keeps_what_it_holds(constructor: Constructor) {
     create(store, "books");
     store_each(store, &notes.name, &["a", "b"]);
     let url = "http://example.org/".to_owned();
-    let new = NewRemote { collection: notes.name.clone(), name: None, url };
+    let new = NewRemote { collection: notes.name.clone(), name: None, url, subscription: None };
     wait(store.add_remote(new)).unwrap();
     let discard = Write::Discard { ids: vec![id("b")], reason: "gone".to_owned() };
     let before = write(store, &notes.name, &["b"], vec![discard]).unwrap();
@@ -99,7 +99,7 @@ pub fn a_dropped_collection_takes_everything_but_the_ledger(constructor: Constru
     store_each(store, &other.name, &["a"]);
     store_each(store, &notes.name, &["a", "b", "c"]);
     let url = "http://example.org/".to_owned();
-    let new = NewRemote { collection: notes.name.clone(), name: None, url };
+    let new = NewRemote { collection: notes.name.clone(), name: None, url, subscription: None };
     let remote = wait(store.add_remote(new.clone())).unwrap();
     let writes = vec![
         Write::Discard { ids: vec![id("b")], reason: "gone".to_owned() },
@@ -157,7 +157,8 @@ pub fn a_collection_that_does_not_exist_is_named(constructor: Constructor) {
     let name = named("nothing");
     let limit = PageLimit::items(1);
     let selection = Selection::default();
-    let new = NewRemote { collection: name.clone(), name: None, url: String::new() };
+    let new =
+        NewRemote { collection: name.clone(), name: None, url: String::new(), subscription: None };
     let errors = [
         wait(store.change_collection(&name, CollectionChange::default())).err(),
         wait(store.drop_collection(&name)).err(),
@@ -190,6 +191,7 @@ pub fn remotes_are_remembered(constructor: Constructor) {
         collection: notes.clone(),
         name: Some("hub".to_owned()),
         url: "http://example.org/notes".to_owned(),
+        subscription: None,
     };
     let mut remote = wait(store.add_remote(new.clone())).unwrap();
     assert_eq!(remote.state, RemoteState::default());
@@ -250,8 +252,9 @@ pub fn of_all_who_see_a_subscription_due_one_reads_it(constructor: Constructor) 
         collection: notes.clone(),
         name: None,
         url: "http://example.org/feed".to_owned(),
+        subscription: None,
     };
-    let mut remote = wait(store.add_remote(new)).unwrap();
+    let mut remote = wait(store.add_remote(new.clone())).unwrap();
     let moment = |micros| Moment::from_micros(1_763_668_000_000_000 + micros);
     assert!(!wait(store.reschedule(remote.id, None, moment(1))).unwrap());
     let subscription = Subscription {
@@ -263,6 +266,12 @@ pub fn of_all_who_see_a_subscription_due_one_reads_it(constructor: Constructor) 
     remote.subscription = Some(subscription.clone());
     wait(store.change_remote(remote.clone())).unwrap();
     assert_eq!(wait(store.remotes(None)).unwrap(), [remote.clone()]);
+    let url = "http://example.org/other".to_owned();
+    let subscribed = NewRemote { url, subscription: remote.subscription.clone(), ..new };
+    let other = wait(store.add_remote(subscribed)).unwrap();
+    assert_eq!(other.subscription, remote.subscription);
+    assert_eq!(wait(store.remotes(None)).unwrap(), [remote.clone(), other.clone()]);
+    wait(store.remove_remote(other.id)).unwrap();
     let claims = std::thread::scope(|scope| {
         let claim = |micros| wait(store.reschedule(remote.id, None, moment(micros))).unwrap();
         let claims: Vec<_> = (0..8).map(|number| scope.spawn(move || claim(number))).collect();

@@ -172,7 +172,7 @@ fn answer(store: &dyn Store, environment: &TestEnvironment, operation: Operation
         }
         Operation::AddRemote(number, address) => {
             let collection = collection(number);
-            let new = NewRemote { collection, name: None, url: url(address) };
+            let new = NewRemote { collection, name: None, url: url(address), subscription: None };
             said(wait(store.add_remote(new)).map(|remote| Remote { id: RemoteId(0), ..remote }))
         }
         Operation::ChangeRemote(number, address) => {

@@ -34,7 +34,7 @@ pub fn what_followers_do_not_see_is_not_noticed(constructor: Constructor) {
     let notes = create(store, "notes").name;
     store_each(store, &notes, &["a"]);
     let url = "http://example.org/notes".to_owned();
-    let new = NewRemote { collection: notes.clone(), name: None, url };
+    let new = NewRemote { collection: notes.clone(), name: None, url, subscription: None };
     let remote = wait(store.add_remote(new)).expect("added");
     let mut notices = store.subscribe(&notes);
     // Who begins to follow may be told of what was there before.

@@ -73,13 +73,17 @@ fn remote(row: &Row<'_>) -> Result<Remote, StoreError> {
 pub(super) fn add(connection: &Connection, new: NewRemote) -> Result<Remote, StoreError> {
     insert(connection, None, &new)?;
     let id = RemoteId(connection.last_insert_rowid() as u64);
-    Ok(Remote::new(id, new))
+    let remote = Remote::new(id, new);
+    if remote.subscription.is_some() {
+        change(connection, &remote)?;
+    }
+    Ok(remote)
 }
 
 /// A remote with all that is known of it.
 pub(super) fn put_back(connection: &Connection, remote: &Remote) -> Result<(), StoreError> {
     let Remote { id, collection, name, url, .. } = remote.clone();
-    insert(connection, Some(id), &NewRemote { collection, name, url })?;
+    insert(connection, Some(id), &NewRemote { collection, name, url, subscription: None })?;
     change(connection, remote)
 }
 

@@ -52,7 +52,7 @@ impl Merger {
         let new = NewCollection { name: notes.clone(), title, format: Format::Atom, settings };
         endpoint.create_collection(new).await.unwrap();
         let url = format!("http://{address}/collections/notes");
-        let new = NewRemote { collection: notes.clone(), name: None, url };
+        let new = NewRemote { collection: notes.clone(), name: None, url, subscription: None };
         let remote = endpoint.store().add_remote(new).await.unwrap();
         let fetcher = Fetcher::new(Policy::new(Private::Allowed)).unwrap();
         Self {
