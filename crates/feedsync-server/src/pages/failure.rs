@@ -13,6 +13,7 @@ use crate::pages::answer::{headers, rendered, see_other};
 use crate::pages::assets::STYLE;
 use crate::pages::place::Return;
 use crate::problem::Described;
+use crate::submissions::essence;
 
 #[derive(Template)]
 #[template(path = "failure.html")]
@@ -76,9 +77,6 @@ fn led(login: &str) -> Response {
 fn is_browser(headers: &HeaderMap) -> bool {
     let accepts = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
     let mut ranges = accepts.flat_map(|text| text.split(','));
-    let html = ranges.any(|range| {
-        let essence = range.split(';').next().unwrap_or_default().trim();
-        essence.eq_ignore_ascii_case("text/html")
-    });
+    let html = ranges.any(|range| essence(range).eq_ignore_ascii_case("text/html"));
     html && !headers.contains_key(header::AUTHORIZATION)
 }

@@ -12,6 +12,7 @@ use crate::hub::Hub;
 use crate::pages::proof;
 use crate::problem::Problem;
 use crate::query::{Query, encoded};
+use crate::submissions::essence;
 
 const KIND: &str = "application/x-www-form-urlencoded";
 
@@ -29,6 +30,7 @@ impl Posted {
     /// Reads a form that a page of ours posted.
     pub(super) async fn read(hub: &Hub, call: &Call, body: Body) -> Result<Self, Problem> {
         let form = Form::parse(hub, &call.headers, body).await?;
+        call.still_may(hub).await?;
         let genuine = proof::is_genuine(hub, call, form.text("form"));
         Ok(if genuine { Self::Genuine(form) } else { Self::Foreign(form) })
     }
@@ -45,8 +47,7 @@ impl Form {
 
     async fn parse(hub: &Hub, headers: &HeaderMap, body: Body) -> Result<Self, Problem> {
         let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
-        let essence = kind.unwrap_or_default().split(';').next().unwrap_or_default().trim();
-        if !essence.eq_ignore_ascii_case(KIND) {
+        if !essence(kind.unwrap_or_default()).eq_ignore_ascii_case(KIND) {
             return Err(Problem::new(
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,
                 "unsupported-media-type",

@@ -10,6 +10,8 @@ use tower::ServiceExt as _;
 use super::world::{World, bearer, collection, user};
 use crate::hub::request;
 
+const FORM: &str = "application/x-www-form-urlencoded";
+
 /// A request of which the hub has read the head and waits for the rest.
 struct Slow {
     rest: mpsc::UnboundedSender<Bytes>,
@@ -93,6 +95,8 @@ async fn who_lost_a_right_while_they_sent_changes_nothing() {
         (Method::PUT, "/collections/notes/items/a", "application/atom+xml;type=entry", entry),
         (Method::PUT, "/collections/notes/items/a/media/n", "image/png", "picture"),
         (Method::POST, "/collections/notes/items/a/conflicts", "application/json", "{}"),
+        (Method::POST, "/pages/collections/notes/items/a", FORM, "content=late"),
+        (Method::POST, "/pages/collections/notes", FORM, "content=late"),
     ] {
         let headers = [("content-type", kind), ("authorization", &*eddy)];
         slow.push((path, Slow::begin(&world, method, path, &headers).await, body));
