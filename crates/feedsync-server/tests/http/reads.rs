@@ -72,6 +72,7 @@ async fn a_change_is_read_for_all_who_follow_and_for_none_of_them_alone() {
         tell(id).await;
     }
     assert_eq!(asked(&hub, "collection").await, collections);
-    // Each is read, and then that nothing follows.
-    assert!(asked(&hub, "changes").await - changes <= 11);
+    // Each is read, and then that nothing follows; where nodes share a database, both again when they tell
+    // one another. If each follower read for itself, it would be a hundred times.
+    assert!(asked(&hub, "changes").await - changes < 5 * 20 / 2);
 }
