@@ -20,9 +20,9 @@ use crate::process::{child, processor_time_of};
 use crate::sample;
 
 /// Requests of one round of one candidate.
-const REQUESTS: usize = 20_000;
+const REQUESTS: usize = 19_200;
 
-const CONNECTIONS: usize = 8;
+const CONNECTIONS: usize = 64;
 
 const ITEMS: usize = 1_000;
 
@@ -188,7 +188,7 @@ impl Nginx {
         let user = if rustix::process::getuid().is_root() { "user root;" } else { "" };
         let configuration = format!(
             "daemon off; {user} worker_processes 1; error_log stderr error; pid {0}/pid;
-             events {{ worker_connections 64; }}
+             events {{ worker_connections 512; }}
              http {{
                  access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000;
                  client_body_temp_path {0}/body; proxy_temp_path {0}/proxy;
