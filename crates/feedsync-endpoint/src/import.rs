@@ -26,9 +26,9 @@ use feedsync_store::{
     CollectionName, Digest, Origin, PageLimit, Put, Snapshot, StoreExt, StoredItem, Write,
 };
 
-use crate::endpoint::{Endpoint, blobs_of, cleaned};
+use crate::endpoint::{Endpoint, blobs_of, check_bytes, cleaned};
 use crate::error::{EditFailure, EndpointError};
-use crate::incorporate::{Counts, ItemOutcome, ItemReport};
+use crate::incorporate::{Counts, ItemOutcome, ItemReport, within_bounds};
 use crate::signature::Signature;
 
 /// An entry of a plain feed.
@@ -232,14 +232,14 @@ fn first_import(
     let stored = snapshot.item(&entry.id);
     let purged = snapshot.entry(&entry.id).map(|entry| entry.purged.clone());
     let purged = purged.and_then(History::from_updates);
-    let (outcome, item) =
-        match incorporate(stored.map(|stored| &stored.item), purged.as_ref(), item) {
-            Incorporation::Unchanged => return Ok(ItemOutcome::Unchanged),
-            Incorporation::Refused(refusal) => return Ok(ItemOutcome::Refused(refusal)),
-            Incorporation::Added(item) => (ItemOutcome::Added, item),
-            Incorporation::Updated(item) => (ItemOutcome::Updated, item),
-            Incorporation::Conflict(item) => (ItemOutcome::Conflict, item),
-        };
+    let merged = incorporate(stored.map(|stored| &stored.item), purged.as_ref(), item);
+    let (outcome, item) = match within_bounds(merged) {
+        Incorporation::Unchanged => return Ok(ItemOutcome::Unchanged),
+        Incorporation::Refused(refusal) => return Ok(ItemOutcome::Refused(refusal)),
+        Incorporation::Added(item) => (ItemOutcome::Added, item),
+        Incorporation::Updated(item) => (ItemOutcome::Updated, item),
+        Incorporation::Conflict(item) => (ItemOutcome::Conflict, item),
+    };
     let created_here = stored.is_none_or(|stored| stored.created_here);
     let origin = stored.map_or(Origin::Here, |stored| match stored.origin {
         Origin::Here => Origin::Here,
@@ -272,7 +272,7 @@ fn continue_import(
             .branch(last.base(&stored.item), &signature.stamp, payload, deleted)
             .map_err(EditFailure::from)?;
     }
-    if let Err(refusal) = check_conflicts(&item) {
+    if let Err(refusal) = check_conflicts(&item).and_then(|()| check_bytes(&item)) {
         return Ok(ItemOutcome::Refused(refusal));
     }
     let alone = item.conflicts.is_empty();

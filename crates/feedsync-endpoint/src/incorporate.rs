@@ -336,7 +336,7 @@ fn came_again(stored: &StoredItem, source: Source) -> bool {
 }
 
 /// Refuses what would be larger than an item may be.
-fn within_bounds(outcome: Incorporation<Payload>) -> Incorporation<Payload> {
+pub(crate) fn within_bounds(outcome: Incorporation<Payload>) -> Incorporation<Payload> {
     let (Incorporation::Added(item) | Incorporation::Updated(item) | Incorporation::Conflict(item)) =
         &outcome
     else {

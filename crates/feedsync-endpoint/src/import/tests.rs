@@ -79,6 +79,20 @@ fn entry(name: &str, text: &str) -> PlainItem {
 }
 
 #[tokio::test]
+async fn what_is_larger_than_an_item_may_be_is_not_imported() {
+    let desk = Desk::new("desk", 1).await;
+    let large = "x".repeat((16 << 20) + 1);
+    let counts = desk.import(&[entry("a", &large)]).await.counts;
+    assert_eq!(counts, Counts { refused: 1, ..Counts::default() });
+    assert!(desk.endpoint.item(&desk.notes, &id("a")).await.is_err());
+    desk.import(&[entry("a", "one")]).await;
+    let before = desk.item().await;
+    let counts = desk.import(&[entry("a", &large)]).await.counts;
+    assert_eq!(counts, Counts { refused: 1, ..Counts::default() });
+    assert_eq!(desk.item().await, before);
+}
+
+#[tokio::test]
 async fn two_importers_of_one_entry_agree() {
     let (desk, phone) = (Desk::new("desk", 1).await, Desk::new("phone", 2).await);
     let counts = desk.import(&[entry("a", "one")]).await.counts;
