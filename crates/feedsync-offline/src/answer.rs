@@ -1,0 +1,184 @@
+//! The headers of what is stored, and of the answers that are made of it (BITSY 3, C26, C27).
+//!
+//! What the directives of HTTP caching forbid or demand changes nothing: to subscribe is the wish to have it
+//! here. What somebody else's server says of its own must not be stored is honoured, unless the gateway is
+//! told otherwise.
+
+use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+
+use crate::location::Location;
+use crate::profile::Profile;
+use crate::time::Time;
+
+/// Who answers, in `Warning` and `Cache-Status`.
+const AGENT: &str = "bitsy";
+
+/// `Cache-Status` (RFC 9211).
+const CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
+
+/// What belongs to one connection (RFC 9110 7.6.1), and what is no part of a representation.
+const NOT_KEPT: [HeaderName; 10] = [
+    header::CONNECTION,
+    HeaderName::from_static("keep-alive"),
+    header::PROXY_AUTHENTICATE,
+    HeaderName::from_static("proxy-connection"),
+    header::TE,
+    header::TRAILER,
+    header::TRANSFER_ENCODING,
+    header::UPGRADE,
+    // To one person, once (C36).
+    header::SET_COOKIE,
+    // Counted anew in each answer.
+    header::AGE,
+];
+
+/// Whether the answer for a resource of a feed may be stored.
+pub fn is_storable(
+    feed: &Location,
+    location: &Location,
+    headers: &HeaderMap,
+    honours_no_store: bool,
+) -> bool {
+    let is_own = feed.is_same_origin(location);
+    is_own || !honours_no_store || !says(headers, &header::CACHE_CONTROL, "no-store")
+}
+
+/// The headers of a server's answer that are stored with it.
+pub fn kept(headers: &HeaderMap) -> HeaderMap {
+    let named: Vec<String> = tokens(headers, &header::CONNECTION).collect();
+    let mut kept = HeaderMap::new();
+    for (name, value) in headers {
+        let is_hop = NOT_KEPT.contains(name) || named.iter().any(|other| other == name.as_str());
+        // Warnings of the sort that a later answer makes void (RFC 7234 5.5).
+        let passes = *name == header::WARNING && value.as_bytes().first() == Some(&b'1');
+        if !is_hop && !passes {
+            kept.append(name, value.clone());
+        }
+    }
+    kept
+}
+
+/// How an answer comes from the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hit {
+    /// When the server gave it.
+    pub fetched: Time,
+    /// When the next round is due, if one is.
+    pub due: Option<Time>,
+    /// Whether an edit shows in it that its server has not seen.
+    pub is_pending: bool,
+    /// Whether there is a network.
+    pub is_online: bool,
+}
+
+/// The headers of an answer from the store. That there is no network is said as long as that is true; to the
+/// letter, always (C27).
+pub fn answered(kept: &HeaderMap, hit: Hit, profile: Profile, now: Time) -> HeaderMap {
+    let mut headers = kept.clone();
+    headers.insert(header::AGE, HeaderValue::from(now.since(hit.fetched).as_secs()));
+    let ttl = hit.due.map(|due| match due >= now {
+        true => format!("; ttl={}", due.since(now).as_secs()),
+        false => format!("; ttl=-{}", now.since(due).as_secs()),
+    });
+    let pending = if hit.is_pending { "; detail=pending" } else { "" };
+    let status = format!("{AGENT}; hit{}{pending}", ttl.unwrap_or_default());
+    append(&mut headers, CACHE_STATUS, &status);
+    if !hit.is_online || profile == Profile::Strict {
+        append(&mut headers, header::WARNING, &format!("112 {AGENT} \"Disconnected operation\""));
+    }
+    headers
+}
+
+/// What an answer says that there is no network to get (C6).
+pub fn missed(headers: &mut HeaderMap) {
+    append(headers, CACHE_STATUS, &format!("{AGENT}; fwd=miss; detail=offline"));
+}
+
+fn append(headers: &mut HeaderMap, name: HeaderName, value: &str) {
+    if let Ok(value) = HeaderValue::from_str(value) {
+        headers.append(name, value);
+    }
+}
+
+fn says(headers: &HeaderMap, name: &HeaderName, directive: &str) -> bool {
+    tokens(headers, name).any(|token| token == directive)
+}
+
+/// The elements of a list, in lower case.
+fn tokens(headers: &HeaderMap, name: &HeaderName) -> impl Iterator<Item = String> {
+    let texts = headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
+    let elements = texts.flat_map(|text| text.split(','));
+    elements.map(|element| element.trim().to_ascii_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(headers: &[(&'static str, &str)]) -> HeaderMap {
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            map.append(*name, value.parse().unwrap());
+        }
+        map
+    }
+
+    const HIT: Hit = Hit {
+        fetched: Time::from_millis(10_000),
+        due: Some(Time::from_millis(100_000)),
+        is_pending: false,
+        is_online: false,
+    };
+
+    const NOW: Time = Time::from_millis(70_500);
+
+    #[test]
+    fn what_belongs_to_one_connection_or_one_moment_is_not_kept() {
+        let answer = map(&[
+            ("content-type", "application/atom+xml"),
+            ("connection", "close, X-Hop"),
+            ("x-hop", "1"),
+            ("transfer-encoding", "chunked"),
+            ("set-cookie", "a=1"),
+            ("age", "7"),
+            ("warning", "110 cache \"stale\""),
+            ("warning", "214 - \"changed\""),
+            ("cache-control", "no-store, max-age=0"),
+            ("etag", "\"1\""),
+        ]);
+        let expected = map(&[
+            ("content-type", "application/atom+xml"),
+            ("warning", "214 - \"changed\""),
+            ("cache-control", "no-store, max-age=0"),
+            ("etag", "\"1\""),
+        ]);
+        assert_eq!(kept(&answer), expected);
+    }
+
+    #[test]
+    fn an_answer_says_how_old_it_is_and_that_there_is_no_network() {
+        let kept = map(&[("etag", "\"1\"")]);
+        let headers = answered(&kept, HIT, Profile::Resilient, NOW);
+        assert_eq!(headers["age"], "60");
+        assert_eq!(headers["cache-status"], "bitsy; hit; ttl=29");
+        assert_eq!(headers["warning"], "112 bitsy \"Disconnected operation\"");
+        let late = Time::from_millis(101_500);
+        let online = Hit { is_online: true, is_pending: true, ..HIT };
+        let headers = answered(&kept, online, Profile::Resilient, late);
+        assert_eq!(headers["cache-status"], "bitsy; hit; ttl=-1; detail=pending");
+        assert!(!headers.contains_key("warning"), "it would be untrue");
+        assert!(answered(&kept, online, Profile::Strict, late).contains_key("warning"));
+    }
+
+    #[test]
+    fn only_what_others_say_must_not_be_stored_is_not() {
+        let feed: Location = "http://example.org/feed".parse().unwrap();
+        let other: Location = "http://cdn.example.net/1.mp3".parse().unwrap();
+        let forbids = map(&[("cache-control", "private"), ("cache-control", "No-Store")]);
+        assert!(is_storable(&feed, &feed, &forbids, true));
+        assert!(!is_storable(&feed, &other, &forbids, true));
+        assert!(is_storable(&feed, &other, &forbids, false));
+        let others = map(&[("cache-control", "no-cache, must-revalidate, s-maxage=0, max-age=0")]);
+        assert!(is_storable(&feed, &other, &others, true));
+    }
+}

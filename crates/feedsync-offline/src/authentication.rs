@@ -1,0 +1,250 @@
+//! Who may have what is stored: off-line authentication (BITSY 4.3) and the partitions that follow from
+//! it (4.4).
+//!
+//! The headers by which the server knows an application are those by which it is known here. The text
+//! leaves out how they are compared; we take C37:
+//! 1. each registered header must be there;
+//! 2. of `Authorization` the scheme is compared without case, credentials octet by octet, those of Basic
+//!    as they decode;
+//! 3. every registered cookie must be there with its value, in any order, among others;
+//! 4. an `Authorization` that was not registered is another person's.
+//!
+//! How long a comparison takes tells nothing of what was registered.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use http::header::{self, HeaderMap, HeaderValue};
+use sha2::{Digest as _, Sha256};
+
+use crate::headers::Registered;
+use crate::location::Location;
+
+/// By what an application is known; nothing for what is public.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Credentials {
+    authorization: Option<Proof>,
+    /// Ascending and without repetition.
+    cookies: Vec<Proof>,
+    /// The scheme as it was registered, for challenges.
+    scheme: Option<String>,
+}
+
+/// Those who share data, changes, errors and events: who registers the same credentials (4.4). The
+/// public has one, too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Partition([u8; 32]);
+
+/// A digest of what is compared: secrets themselves are in the registered headers alone.
+type Proof = [u8; 32];
+
+/// That an application is not known by what it sends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unknown {
+    /// The scheme that was not matched.
+    scheme: String,
+}
+
+impl Credentials {
+    /// By what the application of a subscription is known.
+    pub fn of(registered: &Registered) -> Self {
+        let authorization = registered.get(&header::AUTHORIZATION);
+        let mut cookies: Vec<Proof> = registered
+            .get(&header::COOKIE)
+            .map(|value| pairs(value.as_bytes()).map(proof).collect())
+            .unwrap_or_default();
+        cookies.sort_unstable();
+        cookies.dedup();
+        Self {
+            authorization: authorization.map(proof_of_authorization),
+            cookies,
+            scheme: authorization.map(|value| scheme(value).0),
+        }
+    }
+
+    /// Whether nobody has to be known (4.4).
+    pub fn is_public(&self) -> bool {
+        self.authorization.is_none() && self.cookies.is_empty()
+    }
+
+    /// Whose data it is.
+    pub fn partition(&self) -> Partition {
+        let mut hash = Sha256::new();
+        hash.update([u8::from(self.authorization.is_some())]);
+        for proof in self.authorization.iter().chain(&self.cookies) {
+            hash.update(proof);
+        }
+        Partition(hash.finalize().into())
+    }
+
+    /// Whether a request comes from who registered these; of none, every request does that brings none
+    /// of its own.
+    pub fn check(&self, request: &HeaderMap) -> Result<(), Unknown> {
+        let mut given = request.get_all(header::AUTHORIZATION).iter();
+        let authorization = given.next().map(proof_of_authorization);
+        let known = authorization == self.authorization && given.next().is_none();
+        let cookies = request.get_all(header::COOKIE).iter();
+        let brought: Vec<Proof> =
+            cookies.flat_map(|value| pairs(value.as_bytes())).map(proof).collect();
+        let all = self.cookies.iter().filter(|cookie| brought.contains(cookie)).count();
+        if known & (all == self.cookies.len()) {
+            return Ok(());
+        }
+        let cookie = || if self.cookies.is_empty() { "Basic" } else { "Cookie" };
+        let scheme = self.scheme.clone().filter(|_| !known);
+        Err(Unknown { scheme: scheme.unwrap_or_else(|| cookie().to_owned()) })
+    }
+}
+
+impl Partition {
+    /// That of the public.
+    pub fn public() -> Self {
+        Credentials::default().partition()
+    }
+
+    /// Its bytes, for storage.
+    pub const fn bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// The partition of these bytes.
+    pub const fn of_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+}
+
+impl Unknown {
+    /// The challenge of the 401, which names the scheme that was not matched (4.3).
+    pub fn challenge(&self, feed: &Location) -> HeaderValue {
+        let text = format!("{} realm=\"{}\"", self.scheme, feed.origin());
+        // A scheme was part of a header before, and an origin is ASCII without quotes.
+        HeaderValue::from_str(&text).unwrap_or(HeaderValue::from_static("Basic realm=\"feed\""))
+    }
+
+    /// What the 401 says.
+    pub const fn explanation(&self) -> &'static str {
+        "This is stored for who gave other credentials. Send those with which it was subscribed to.\n"
+    }
+}
+
+/// Scheme and credentials of an `Authorization`, without the space between and around.
+fn scheme(value: &HeaderValue) -> (String, &[u8]) {
+    let bytes = value.as_bytes().trim_ascii();
+    let end = bytes.iter().position(u8::is_ascii_whitespace).unwrap_or(bytes.len());
+    let (scheme, credentials) = bytes.split_at(end);
+    (String::from_utf8_lossy(scheme).into_owned(), credentials.trim_ascii())
+}
+
+fn proof_of_authorization(value: &HeaderValue) -> Proof {
+    let (mut scheme, credentials) = scheme(value);
+    scheme.make_ascii_lowercase();
+    let decoded = (scheme == "basic").then(|| STANDARD.decode(credentials).ok()).flatten();
+    let credentials = decoded.as_deref().unwrap_or(credentials);
+    proof([scheme.as_bytes(), b" ", credentials].concat())
+}
+
+/// The pairs of a `Cookie` header.
+fn pairs(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let pairs = value.split(|byte| *byte == b';').map(<[u8]>::trim_ascii);
+    pairs.filter(|pair| !pair.is_empty())
+}
+
+fn proof(bytes: impl AsRef<[u8]>) -> Proof {
+    Sha256::digest(bytes).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn registered(headers: &[(&str, &str)]) -> Credentials {
+        let mut registered = Registered::default();
+        for (name, value) in headers {
+            registered.add(name, value).unwrap();
+        }
+        Credentials::of(&registered)
+    }
+
+    fn request(headers: &[(&'static str, &str)]) -> HeaderMap {
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            map.append(*name, value.parse().unwrap());
+        }
+        map
+    }
+
+    #[test]
+    fn credentials_are_compared_as_they_are_meant() {
+        let basic = registered(&[("Authorization", "Basic YW5uYTpzZWNyZXQ=")]);
+        for same in
+            ["Basic YW5uYTpzZWNyZXQ=", "bAsIc   YW5uYTpzZWNyZXQ=", " Basic YW5uYTpzZWNyZXQ= "]
+        {
+            assert!(basic.check(&request(&[("authorization", same)])).is_ok(), "{same}");
+        }
+        for other in ["Basic YW5uYTpvdGhlcg==", "Bearer YW5uYTpzZWNyZXQ=", "Basic", "anna:secret"] {
+            assert!(basic.check(&request(&[("authorization", other)])).is_err(), "{other}");
+        }
+        assert!(basic.check(&HeaderMap::new()).is_err());
+        let twice = [("authorization", "Basic YW5uYTpzZWNyZXQ="), ("authorization", "Basic eA==")];
+        assert!(basic.check(&request(&twice)).is_err());
+        let token = registered(&[("Authorization", "Scheme token=\"Secret\"")]);
+        assert!(token.check(&request(&[("authorization", "scheme token=\"Secret\"")])).is_ok());
+        assert!(token.check(&request(&[("authorization", "Scheme token=\"secret\"")])).is_err());
+    }
+
+    #[test]
+    fn registered_cookies_must_be_there_among_others() {
+        let known = registered(&[("Cookie", "PREF=ID=1"), ("Cookie", "S=2")]);
+        for enough in ["PREF=ID=1; S=2", "S=2;PREF=ID=1", "x=y; S=2; PREF=ID=1; z="] {
+            assert!(known.check(&request(&[("cookie", enough)])).is_ok(), "{enough}");
+        }
+        assert!(known.check(&request(&[("cookie", "S=2"), ("cookie", "PREF=ID=1")])).is_ok());
+        for other in ["PREF=ID=1", "PREF=ID=1; S=3", "pref=ID=1; S=2", ""] {
+            assert!(known.check(&request(&[("cookie", other)])).is_err(), "{other}");
+        }
+        let both = [("cookie", "PREF=ID=1; S=2"), ("authorization", "Basic eA==")];
+        assert!(known.check(&request(&both)).is_err(), "somebody else");
+    }
+
+    #[test]
+    fn what_is_public_asks_for_nothing_and_is_not_for_who_brings_something() {
+        let public = registered(&[("Accept", "application/atom+xml")]);
+        assert!(public.is_public() && public.partition() == Partition::public());
+        assert!(public.check(&HeaderMap::new()).is_ok());
+        assert!(public.check(&request(&[("cookie", "any=1")])).is_ok());
+        assert!(public.check(&request(&[("authorization", "Basic eA==")])).is_err());
+    }
+
+    #[test]
+    fn those_who_register_the_same_share_a_partition_and_nobody_else() {
+        let anna = [("Authorization", "Basic YW5uYTpzZWNyZXQ="), ("Cookie", "a=1; b=2")];
+        let same = [("Cookie", "b=2; a=1"), ("Authorization", "basic YW5uYTpzZWNyZXQ=")];
+        assert_eq!(registered(&anna).partition(), registered(&same).partition());
+        let others = [
+            registered(&anna[..1]),
+            registered(&anna[1..]),
+            registered(&[("Authorization", "Basic eA=="), ("Cookie", "a=1; b=2")]),
+            Credentials::default(),
+        ];
+        for (index, other) in others.iter().enumerate() {
+            assert_ne!(other.partition(), registered(&anna).partition());
+            for later in &others[index + 1..] {
+                assert_ne!(other.partition(), later.partition());
+            }
+        }
+    }
+
+    #[test]
+    fn a_refusal_names_the_scheme_that_was_not_matched() {
+        let feed: Location = "https://example.org/feed".parse().unwrap();
+        let challenge = |credentials: &Credentials, headers: &[(&'static str, &str)]| {
+            let unknown = credentials.check(&request(headers)).unwrap_err();
+            unknown.challenge(&feed).to_str().unwrap().to_owned()
+        };
+        let bearer = registered(&[("Authorization", "Bearer x"), ("Cookie", "a=1")]);
+        assert_eq!(challenge(&bearer, &[]), "Bearer realm=\"https://example.org\"");
+        let known = [("authorization", "Bearer x")];
+        assert_eq!(challenge(&bearer, &known), "Cookie realm=\"https://example.org\"");
+        let cookie = registered(&[("Cookie", "a=1")]);
+        assert_eq!(challenge(&cookie, &[]), "Cookie realm=\"https://example.org\"");
+    }
+}

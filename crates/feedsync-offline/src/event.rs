@@ -1,0 +1,219 @@
+//! What applications are told (BITSY 2.2), and the errors that stay until somebody clears them.
+//!
+//! An event is told to who listens when it happens, and is not told again. A network that fails is no
+//! event: an event is about an interaction that was completed (2.2.2).
+
+use std::collections::BTreeMap;
+
+use http::{HeaderMap, StatusCode};
+
+use crate::authentication::Partition;
+use crate::location::Location;
+use crate::subscription::state::State;
+use crate::time::Time;
+
+/// That a subscription is in another state (`StateChangeEvent`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StateChange {
+    /// The state that it is in now.
+    pub state: State,
+    /// When.
+    pub time: Time,
+    /// The feed, which the examples of the text ask for as `location` (C23).
+    pub location: Location,
+}
+
+/// An interaction with a server that was completed (`SyncEvent`): one that failed, or an edit that was
+/// carried out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Interaction<B> {
+    /// The status of the answer.
+    pub status: StatusCode,
+    /// When.
+    pub time: Time,
+    /// Where the request was made.
+    pub location: Location,
+    /// Its method.
+    pub method: String,
+    /// Its headers.
+    pub request_headers: HeaderMap,
+    /// Its entity.
+    pub request_body: B,
+    /// The headers of the answer.
+    pub response_headers: HeaderMap,
+    /// Its entity.
+    pub response_body: B,
+}
+
+impl StateChange {
+    /// The status that applications see: the number of the state (2.2.1).
+    pub fn status(&self) -> u16 {
+        self.state.number()
+    }
+}
+
+/// Headers as one text, as `requestHeaders` and `responseHeaders` have them: a line for each, in the order
+/// of the message, without the secrets of who signed in.
+pub fn headers_text(headers: &HeaderMap) -> String {
+    let line = |(name, value): (&http::HeaderName, &http::HeaderValue)| {
+        let value = match value.is_sensitive() {
+            true => "(not shown)".into(),
+            false => String::from_utf8_lossy(value.as_bytes()),
+        };
+        format!("{}: {value}", written(name.as_str()))
+    };
+    headers.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// A name as the examples of the text write it: `Content-Type`.
+fn written(name: &str) -> String {
+    let part = |part: &str| {
+        let mut characters = part.chars();
+        let first = characters.next().map(|first| first.to_ascii_uppercase());
+        first.into_iter().chain(characters).collect::<String>()
+    };
+    name.split('-').map(part).collect::<Vec<_>>().join("-")
+}
+
+/// An error's place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ErrorId(pub u64);
+
+/// An error: it stays until it is cleared (2.2.2).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SyncError<B> {
+    /// Its place.
+    pub id: ErrorId,
+    /// Who may see it (4.4).
+    pub partition: Partition,
+    /// The feed in whose subscription it happened; it outlives that subscription (C17).
+    pub feed: Location,
+    /// The interaction that failed.
+    pub interaction: Interaction<B>,
+}
+
+/// The errors that nobody has cleared, in the order in which they happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Errors<B> {
+    errors: BTreeMap<ErrorId, SyncError<B>>,
+    next: u64,
+}
+
+impl<B> Default for Errors<B> {
+    fn default() -> Self {
+        Self { errors: BTreeMap::new(), next: 1 }
+    }
+}
+
+impl<B: Clone> Errors<B> {
+    /// Those of a store that is opened again, and the [`next`](Self::next) that it kept.
+    pub fn restored(errors: impl IntoIterator<Item = SyncError<B>>, next: ErrorId) -> Self {
+        let errors = errors.into_iter().map(|error| (error.id, error)).collect();
+        Self { errors, next: next.0 }
+    }
+
+    /// The place of the next one; none is given twice, also after it was cleared.
+    pub fn next(&self) -> ErrorId {
+        ErrorId(self.next)
+    }
+
+    /// Records one.
+    pub fn record(
+        &mut self,
+        partition: Partition,
+        feed: Location,
+        interaction: Interaction<B>,
+    ) -> &SyncError<B> {
+        let id = ErrorId(self.next);
+        self.next += 1;
+        let error = SyncError { id, partition, feed, interaction };
+        self.errors.entry(id).or_insert(error)
+    }
+
+    /// Those of a subscription, as they are now (`errors`): the list does not change any more.
+    pub fn of(&self, partition: Partition, feed: &Location) -> Vec<SyncError<B>> {
+        let of = |error: &&SyncError<B>| error.partition == partition && error.feed == *feed;
+        self.errors.values().filter(of).cloned().collect()
+    }
+
+    /// All of them, whoever may see them: for who keeps the gateway.
+    pub fn all(&self) -> impl Iterator<Item = &SyncError<B>> {
+        self.errors.values()
+    }
+
+    /// Clears one (`clear`); whether there was one.
+    pub fn clear(&mut self, id: ErrorId) -> Option<SyncError<B>> {
+        self.errors.remove(&id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::{HeaderValue, header};
+
+    use super::*;
+
+    fn at(path: &str) -> Location {
+        format!("http://example.org/{path}").parse().unwrap()
+    }
+
+    fn failure(status: u16, path: &str) -> Interaction<&'static str> {
+        Interaction {
+            status: StatusCode::from_u16(status).unwrap(),
+            time: Time::from_millis(1),
+            location: at(path),
+            method: "GET".to_owned(),
+            request_headers: HeaderMap::new(),
+            request_body: "",
+            response_headers: HeaderMap::new(),
+            response_body: "no",
+        }
+    }
+
+    #[test]
+    fn errors_stay_until_they_are_cleared_and_lists_do_not_change() {
+        let mut errors = Errors::default();
+        let public = Partition::public();
+        let other = Partition::of_bytes([1; 32]);
+        let first = errors.record(public, at("feed"), failure(404, "a")).id;
+        errors.record(public, at("feed"), failure(500, "b"));
+        errors.record(other, at("feed"), failure(409, "c"));
+        errors.record(public, at("news"), failure(410, "d"));
+        let list = errors.of(public, &at("feed"));
+        let statuses: Vec<u16> = list.iter().map(|e| e.interaction.status.as_u16()).collect();
+        assert_eq!(statuses, [404, 500]);
+        assert_eq!(errors.clear(first).unwrap().interaction.status, 404);
+        assert_eq!(errors.clear(first), None);
+        assert_eq!(list.len(), 2, "what was listed stays as it was");
+        assert_eq!(errors.of(public, &at("feed")).len(), 1);
+        let last = errors.of(public, &at("news"))[0].id;
+        errors.clear(last);
+        let kept: Vec<_> = errors.all().cloned().collect();
+        let mut again = Errors::restored(kept, errors.next());
+        assert_eq!(again, errors);
+        let next = again.record(public, at("feed"), failure(400, "e")).id;
+        assert!(next > last, "no place is given twice");
+    }
+
+    #[test]
+    fn headers_are_told_as_the_examples_have_them_and_without_secrets() {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/atom+xml"));
+        headers.insert(header::CONTENT_LENGTH, HeaderValue::from_static("1283"));
+        assert_eq!(
+            headers_text(&headers),
+            "Content-Type: application/atom+xml\nContent-Length: 1283"
+        );
+        let mut secret = HeaderValue::from_static("Bearer secret");
+        secret.set_sensitive(true);
+        headers.insert(header::AUTHORIZATION, secret);
+        assert!(!headers_text(&headers).contains("secret"));
+    }
+
+    #[test]
+    fn the_status_of_a_change_is_the_number_of_its_state() {
+        let change =
+            StateChange { state: State::Waiting, time: Time::default(), location: at("feed") };
+        assert_eq!(change.status(), 2);
+    }
+}

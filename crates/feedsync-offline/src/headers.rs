@@ -1,0 +1,291 @@
+//! The request headers that an application registers for a subscription (BITSY 2.1.1).
+//!
+//! All that RFC 2616 5.3 names are taken, and `Cookie`. Not all are sent: what would break our own
+//! validators or reach another host than it was meant for is kept, told when asked for, and left out
+//! (C8, C10).
+
+use http::header::{self, HeaderName, HeaderValue};
+
+use crate::location::Location;
+
+/// Headers that are registered at most.
+const MOST: usize = 64;
+
+/// Bytes of a value at most.
+const LONGEST: usize = 16 << 10;
+
+/// The registered headers, in the order of their registration.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Registered(Vec<Field>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Field {
+    name: HeaderName,
+    /// The name as the application writes it.
+    written: String,
+    value: HeaderValue,
+}
+
+/// Why a header cannot be registered.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum HeaderError {
+    /// No field name of HTTP.
+    #[error("{0:?} is not the name of a header")]
+    Name(String),
+    /// No field value of HTTP; it is not repeated here, since it may be a secret.
+    #[error("the value of {0} is not one that a header may have")]
+    Value(String),
+    /// A header that there can be only one of, and a value for it was added to another.
+    #[error("{0} has one value; set it instead of adding another")]
+    Single(String),
+    /// More than are kept.
+    #[error("more than {MOST} headers")]
+    TooMany,
+    /// The value is longer than any that is kept.
+    #[error("the value of {0} is longer than {LONGEST} bytes")]
+    TooLong(String),
+}
+
+/// What an application registers to be known by (4.3).
+pub const AUTHORIZATION: [HeaderName; 2] = [header::AUTHORIZATION, header::COOKIE];
+
+/// What a representation is negotiated by (3).
+pub const NEGOTIATION: [HeaderName; 4] =
+    [header::ACCEPT, header::ACCEPT_CHARSET, header::ACCEPT_ENCODING, header::ACCEPT_LANGUAGE];
+
+/// Never sent as registered: requests carry their own, or none.
+const OURS: [HeaderName; 12] = [
+    header::EXPECT,
+    header::HOST,
+    header::IF_MATCH,
+    header::IF_MODIFIED_SINCE,
+    header::IF_NONE_MATCH,
+    header::IF_RANGE,
+    header::IF_UNMODIFIED_SINCE,
+    header::MAX_FORWARDS,
+    header::PROXY_AUTHORIZATION,
+    header::RANGE,
+    header::TE,
+    header::ACCEPT_ENCODING,
+];
+
+/// What belongs to one connection or frames a message; an application has no say in it.
+const FRAMING: [HeaderName; 6] = [
+    header::CONNECTION,
+    header::CONTENT_LENGTH,
+    header::TRAILER,
+    header::TRANSFER_ENCODING,
+    header::UPGRADE,
+    HeaderName::from_static("keep-alive"),
+];
+
+/// Headers whose values are no lists.
+const SINGLE: [HeaderName; 12] = [
+    header::AUTHORIZATION,
+    header::CONTENT_TYPE,
+    header::FROM,
+    header::HOST,
+    header::IF_MODIFIED_SINCE,
+    header::IF_RANGE,
+    header::IF_UNMODIFIED_SINCE,
+    header::MAX_FORWARDS,
+    header::PROXY_AUTHORIZATION,
+    header::RANGE,
+    header::REFERER,
+    header::USER_AGENT,
+];
+
+impl Registered {
+    /// Registers a header in place of what was registered under its name (`setRequestHeader`).
+    pub fn set(&mut self, name: &str, value: &str) -> Result<(), HeaderError> {
+        let field = field(name, value)?;
+        match self.0.iter_mut().find(|known| known.name == field.name) {
+            Some(known) => *known = field,
+            None => self.append(field)?,
+        }
+        Ok(())
+    }
+
+    /// Registers one more value of a header (`addRequestHeader`): cookies are joined as RFC 6265 5.4
+    /// has them, lists as RFC 9110 5.3 has them; what has one value takes no second (C7).
+    pub fn add(&mut self, name: &str, value: &str) -> Result<(), HeaderError> {
+        let field = field(name, value)?;
+        let Some(known) = self.0.iter_mut().find(|known| known.name == field.name) else {
+            return self.append(field);
+        };
+        if SINGLE.contains(&field.name) {
+            return Err(HeaderError::Single(field.written));
+        }
+        let separator: &[u8] = if field.name == header::COOKIE { b"; " } else { b", " };
+        let joined = [known.value.as_bytes(), separator, field.value.as_bytes()].concat();
+        if joined.len() > LONGEST {
+            return Err(HeaderError::TooLong(field.written));
+        }
+        let joined = HeaderValue::from_maybe_shared(joined);
+        known.value = joined.map_err(|_| HeaderError::Value(field.written))?;
+        Ok(())
+    }
+
+    /// The value of a header as it was registered (`getRequestHeader`).
+    pub fn get(&self, name: &HeaderName) -> Option<&HeaderValue> {
+        self.0.iter().find(|field| field.name == *name).map(|field| &field.value)
+    }
+
+    /// All of them as `Name: value` (`getRequestHeaders`, C16).
+    pub fn lines(&self) -> Vec<String> {
+        let line = |field: &Field| {
+            format!("{}: {}", field.written, String::from_utf8_lossy(field.value.as_bytes()))
+        };
+        self.0.iter().map(line).collect()
+    }
+
+    /// Name and value of each, for storage.
+    pub fn fields(&self) -> impl Iterator<Item = (&str, &HeaderValue)> {
+        self.0.iter().map(|field| (field.written.as_str(), &field.value))
+    }
+
+    /// What is sent with a request of ours to a resource of a feed: who somebody is reaches the feed's
+    /// own origin alone (C8).
+    pub fn sent<'r>(
+        &'r self,
+        feed: &Location,
+        to: &Location,
+    ) -> impl Iterator<Item = (&'r HeaderName, &'r HeaderValue)> {
+        let at_home = feed.is_same_origin(to);
+        self.0
+            .iter()
+            .filter(move |field| !OURS.contains(&field.name))
+            .filter(move |field| at_home || !AUTHORIZATION.contains(&field.name))
+            .map(|field| (&field.name, &field.value))
+    }
+
+    fn append(&mut self, field: Field) -> Result<(), HeaderError> {
+        if self.0.len() == MOST {
+            return Err(HeaderError::TooMany);
+        }
+        self.0.push(field);
+        Ok(())
+    }
+}
+
+fn field(written: &str, value: &str) -> Result<Field, HeaderError> {
+    let name = HeaderName::from_bytes(written.as_bytes());
+    let name = name.map_err(|_| HeaderError::Name(written.to_owned()))?;
+    if FRAMING.contains(&name) {
+        return Err(HeaderError::Name(written.to_owned()));
+    }
+    let value = value.trim_matches([' ', '\t']);
+    if value.len() > LONGEST {
+        return Err(HeaderError::TooLong(written.to_owned()));
+    }
+    let value = HeaderValue::from_bytes(value.as_bytes());
+    let mut value = value.map_err(|_| HeaderError::Value(written.to_owned()))?;
+    value.set_sensitive(AUTHORIZATION.contains(&name) || name == header::PROXY_AUTHORIZATION);
+    Ok(Field { name, written: written.to_owned(), value })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 2616 5.3, and `Cookie`.
+    const REQUEST: [&str; 20] = [
+        "Accept",
+        "Accept-Charset",
+        "Accept-Encoding",
+        "Accept-Language",
+        "Authorization",
+        "Expect",
+        "From",
+        "Host",
+        "If-Match",
+        "If-Modified-Since",
+        "If-None-Match",
+        "If-Range",
+        "If-Unmodified-Since",
+        "Max-Forwards",
+        "Proxy-Authorization",
+        "Range",
+        "Referer",
+        "TE",
+        "User-Agent",
+        "Cookie",
+    ];
+
+    fn at(text: &str) -> Location {
+        text.parse().unwrap()
+    }
+
+    fn value(registered: &Registered, name: HeaderName) -> &str {
+        registered.get(&name).unwrap().to_str().unwrap()
+    }
+
+    #[test]
+    fn every_request_header_is_taken_and_told() {
+        let mut registered = Registered::default();
+        for name in REQUEST {
+            registered.set(name, "x").unwrap();
+        }
+        let lines: Vec<String> = REQUEST.iter().map(|name| format!("{name}: x")).collect();
+        assert_eq!(registered.lines(), lines);
+    }
+
+    #[test]
+    fn setting_replaces_and_adding_appends() {
+        let mut registered = Registered::default();
+        registered.set("Accept-Language", "da").unwrap();
+        registered.set("accept-language", "en").unwrap();
+        registered.add("Accept-Language", "de;q=0.5").unwrap();
+        assert_eq!(value(&registered, header::ACCEPT_LANGUAGE), "en, de;q=0.5");
+        registered.add("Cookie", "PREF=ID=28face613556316e").unwrap();
+        registered.add("Cookie", "S=DkEaab7_F7PtM3ZX").unwrap();
+        assert_eq!(
+            value(&registered, header::COOKIE),
+            "PREF=ID=28face613556316e; S=DkEaab7_F7PtM3ZX"
+        );
+        registered.add("Authorization", "Scheme token=\"secret\"").unwrap();
+        let second = registered.add("authorization", "Basic eA==").unwrap_err();
+        assert_eq!(second, HeaderError::Single("authorization".to_owned()));
+        assert_eq!(value(&registered, header::AUTHORIZATION), "Scheme token=\"secret\"");
+    }
+
+    #[test]
+    fn who_somebody_is_reaches_the_origin_of_the_feed_alone() {
+        let feed = at("https://example.org/feed");
+        let mut registered = Registered::default();
+        for name in REQUEST {
+            registered.set(name, "x").unwrap();
+        }
+        let names = |to: &str| -> Vec<String> {
+            let to = at(to);
+            registered.sent(&feed, &to).map(|(name, _)| name.to_string()).collect()
+        };
+        let everywhere =
+            ["accept", "accept-charset", "accept-language", "from", "referer", "user-agent"];
+        let elsewhere = names("https://cdn.example.net/enclosure");
+        assert_eq!(elsewhere, everywhere);
+        assert_eq!(names("http://example.org/feed"), everywhere, "unencrypted");
+        let home = names("https://EXAMPLE.org:443/x");
+        assert_eq!(home.len(), everywhere.len() + 2);
+        assert!(home.contains(&"authorization".to_owned()) && home.contains(&"cookie".to_owned()));
+    }
+
+    #[test]
+    fn what_would_make_another_request_is_refused() {
+        let mut registered = Registered::default();
+        for name in ["", "a b", "a:b", "a\r\nb", "ä", "Content-Length", "Transfer-Encoding"] {
+            assert!(matches!(registered.set(name, "x"), Err(HeaderError::Name(_))), "{name:?}");
+        }
+        for value in ["a\r\nInjected: 1", "a\nb", "a\0b", "\u{7f}"] {
+            let refused = registered.add("Cookie", value).unwrap_err();
+            assert_eq!(refused, HeaderError::Value("Cookie".to_owned()), "{value:?}");
+            assert!(!refused.to_string().contains("Injected"));
+        }
+        let long = "x".repeat(LONGEST);
+        assert!(registered.set("Cookie", &long).is_ok());
+        assert!(matches!(registered.add("Cookie", "a=b"), Err(HeaderError::TooLong(_))));
+        assert!(matches!(registered.set("From", &(long + "x")), Err(HeaderError::TooLong(_))));
+        let many = (0..=MOST).find_map(|number| registered.set(&format!("X-{number}"), "x").err());
+        assert_eq!(many, Some(HeaderError::TooMany));
+    }
+}

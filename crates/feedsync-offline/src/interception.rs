@@ -1,0 +1,250 @@
+//! What becomes of a request that an application makes (BITSY 3, C1, C4, C29, C30, C35).
+//!
+//! What is stored is answered from the store, with a network too; what is not is passed on, or without a
+//! network 504, never 404: nobody knows that it is not there (C6). Edits of a subscribed feed's members go
+//! straight to their server when there is a network and nothing waits before them; else they are
+//! acknowledged here and sent later.
+
+use http::{Method, StatusCode};
+use sha2::{Digest as _, Sha256};
+
+use crate::outbox::{Added, EditId};
+use crate::profile::Profile;
+use crate::propagation;
+
+/// What a resource is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// A feed that is subscribed to, or a page of it.
+    Feed,
+    /// The collection behind a subscribed feed.
+    Collection,
+    /// A feed that is its own collection.
+    FeedAndCollection,
+    /// An entry that can be edited, or media that can.
+    Synchronizable,
+    /// What else a subscribed feed leads to.
+    Subscribable,
+    /// Nothing of ours.
+    Unknown,
+}
+
+/// What is known when a request comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Situation {
+    /// What the resource is.
+    pub role: Role,
+    /// How it was edited last, by an edit that its server has not shown yet.
+    pub edited: Option<propagation::Method>,
+    /// Whether the media link entry of these media was deleted (3.1.3).
+    pub entry_is_deleted: bool,
+    /// Whether a representation is stored.
+    pub is_stored: bool,
+    /// Whether there is a network, and leave to use it.
+    pub is_online: bool,
+    /// Whether edits wait that must leave before one of this resource.
+    pub waits: bool,
+}
+
+/// What is done with a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// It is passed on to its server, and the answer back.
+    Forward,
+    /// It is answered with what an application put or posted.
+    Edited,
+    /// It is answered with what is stored; a feed with the edits that do not show in it yet.
+    Stored,
+    /// It is answered with 410 and nothing else (3.1.2, 3.1.3).
+    Gone,
+    /// It is answered with what may be done (C1).
+    Options(&'static str),
+    /// It is taken up as an edit.
+    Edit(propagation::Method),
+    /// It is answered with 504: there is no network, and nothing is stored.
+    Unreachable,
+}
+
+impl Situation {
+    /// What is done with a request of a method.
+    pub fn action(&self, method: &Method) -> Action {
+        let elsewhere = if self.is_online { Action::Forward } else { Action::Unreachable };
+        let edit = |method| match self.is_online && !self.waits && self.edited.is_none() {
+            true => Action::Forward,
+            false => Action::Edit(method),
+        };
+        match *method {
+            Method::GET | Method::HEAD => match self.edited {
+                Some(propagation::Method::Delete) => Action::Gone,
+                Some(propagation::Method::Post | propagation::Method::Put) => Action::Edited,
+                None if self.entry_is_deleted => Action::Gone,
+                None if self.is_stored => Action::Stored,
+                None => elsewhere,
+            },
+            Method::OPTIONS if !self.is_online => match self.role {
+                Role::Unknown => Action::Unreachable,
+                role => Action::Options(role.allow()),
+            },
+            Method::POST if self.role.is_collection() => edit(propagation::Method::Post),
+            Method::PUT if self.role == Role::Synchronizable => edit(propagation::Method::Put),
+            Method::DELETE if self.role == Role::Synchronizable => {
+                edit(propagation::Method::Delete)
+            }
+            _ => elsewhere,
+        }
+    }
+}
+
+impl Role {
+    /// Whether entries are posted to it.
+    pub const fn is_collection(self) -> bool {
+        matches!(self, Self::Collection | Self::FeedAndCollection)
+    }
+
+    /// The methods that it takes, as `Allow` lists them (RFC 5023 5, RFC 9110 10.2.1).
+    pub const fn allow(self) -> &'static str {
+        match self {
+            Self::Feed | Self::Subscribable | Self::Unknown => "GET, HEAD, OPTIONS",
+            Self::Collection => "OPTIONS, POST",
+            Self::FeedAndCollection => "GET, HEAD, OPTIONS, POST",
+            Self::Synchronizable => "DELETE, GET, HEAD, OPTIONS, PUT",
+        }
+    }
+}
+
+/// The status with which an edit is acknowledged (3.2 to 3.4).
+pub const fn acknowledged(method: propagation::Method, added: &Added) -> StatusCode {
+    match (added, method) {
+        (Added::Gone, _) => StatusCode::GONE,
+        (_, propagation::Method::Post) => StatusCode::CREATED,
+        (_, propagation::Method::Put) => StatusCode::OK,
+        (_, propagation::Method::Delete) => StatusCode::NO_CONTENT,
+    }
+}
+
+/// Whether the acknowledgement of a POST says where the member is meanwhile, so that it can be edited before
+/// its server knows of it; the letter says that it may not (C29).
+pub fn tells_location(profile: Profile) -> bool {
+    profile == Profile::Resilient
+}
+
+/// The entity tag of what an application put or posted: of these bytes, until the server has one.
+pub fn local_tag(edit: EditId, body: &[u8]) -> String {
+    let digest = Sha256::digest(body);
+    let digest: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    format!("local-{}-{digest}", edit.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::propagation::Method as Edit;
+
+    const ROLES: [Role; 6] = [
+        Role::Feed,
+        Role::Collection,
+        Role::FeedAndCollection,
+        Role::Synchronizable,
+        Role::Subscribable,
+        Role::Unknown,
+    ];
+
+    fn situation(role: Role, is_online: bool) -> Situation {
+        Situation {
+            role,
+            edited: None,
+            entry_is_deleted: false,
+            is_stored: role != Role::Unknown && role != Role::Collection,
+            is_online,
+            waits: false,
+        }
+    }
+
+    #[test]
+    fn what_is_stored_is_answered_with_and_without_a_network() {
+        for method in [Method::GET, Method::HEAD] {
+            for is_online in [true, false] {
+                let stored = situation(Role::Feed, is_online);
+                assert_eq!(stored.action(&method), Action::Stored);
+                let missing = Situation { is_stored: false, ..stored };
+                let elsewhere = if is_online { Action::Forward } else { Action::Unreachable };
+                assert_eq!(missing.action(&method), elsewhere);
+                let entry = situation(Role::Synchronizable, is_online);
+                for (edited, action) in [
+                    (Edit::Post, Action::Edited),
+                    (Edit::Put, Action::Edited),
+                    (Edit::Delete, Action::Gone),
+                ] {
+                    let edited = Situation { edited: Some(edited), ..entry };
+                    assert_eq!(edited.action(&method), action);
+                }
+                let media = Situation { entry_is_deleted: true, ..entry };
+                assert_eq!(media.action(&method), Action::Gone);
+            }
+        }
+    }
+
+    #[test]
+    fn edits_wait_without_a_network_and_behind_others() {
+        let cases = [
+            (Role::Collection, Method::POST, Edit::Post),
+            (Role::FeedAndCollection, Method::POST, Edit::Post),
+            (Role::Synchronizable, Method::PUT, Edit::Put),
+            (Role::Synchronizable, Method::DELETE, Edit::Delete),
+        ];
+        for (role, method, edit) in cases {
+            assert_eq!(situation(role, false).action(&method), Action::Edit(edit));
+            let online = situation(role, true);
+            assert_eq!(online.action(&method), Action::Forward);
+            let behind = Situation { waits: true, ..online };
+            assert_eq!(behind.action(&method), Action::Edit(edit), "nothing is overtaken");
+            let again = Situation { edited: Some(Edit::Put), ..online };
+            assert_eq!(again.action(&method), Action::Edit(edit));
+        }
+    }
+
+    #[test]
+    fn what_is_nobodys_to_edit_here_is_passed_on_or_cannot_be_reached() {
+        for role in ROLES {
+            for method in [Method::POST, Method::PUT, Method::DELETE, Method::PATCH] {
+                let is_edit = match method {
+                    Method::POST => role.is_collection(),
+                    Method::PUT | Method::DELETE => role == Role::Synchronizable,
+                    _ => false,
+                };
+                if !is_edit {
+                    assert_eq!(situation(role, true).action(&method), Action::Forward);
+                    assert_eq!(situation(role, false).action(&method), Action::Unreachable);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn options_are_told_without_a_network_and_asked_for_with_one() {
+        for role in ROLES {
+            assert_eq!(situation(role, true).action(&Method::OPTIONS), Action::Forward);
+            let expected = match role {
+                Role::Unknown => Action::Unreachable,
+                role => Action::Options(role.allow()),
+            };
+            assert_eq!(situation(role, false).action(&Method::OPTIONS), expected);
+        }
+        assert_eq!(Role::Synchronizable.allow(), "DELETE, GET, HEAD, OPTIONS, PUT");
+        assert!(Role::FeedAndCollection.allow().contains("POST"));
+    }
+
+    #[test]
+    fn edits_are_acknowledged_as_the_text_says() {
+        let queued = Added::Queued(EditId(1));
+        assert_eq!(acknowledged(Edit::Post, &queued), 201);
+        assert_eq!(acknowledged(Edit::Put, &queued), 200);
+        assert_eq!(acknowledged(Edit::Put, &Added::Gone), 410);
+        for added in [queued, Added::Nothing, Added::Vanished(EditId(1))] {
+            assert_eq!(acknowledged(Edit::Delete, &added), 204);
+        }
+        assert!(tells_location(Profile::Resilient) && !tells_location(Profile::Strict));
+        assert_ne!(local_tag(EditId(1), b"a"), local_tag(EditId(1), b"b"), "folded");
+        assert_ne!(local_tag(EditId(1), b"a"), local_tag(EditId(2), b"a"));
+    }
+}

@@ -1,0 +1,24 @@
+//! BITSY 0.3.1: what an application may go on reading and writing while there is no network, and how its
+//! edits reach their servers later.
+//!
+//! Everything here decides and does nothing: bytes, times and answers of servers come in as arguments,
+//! what is to be done comes out as values. The document's clauses are cited as `B` with the number of
+//! `docs/conformance.md`, our readings of it as `C`.
+
+pub mod answer;
+pub mod authentication;
+pub mod event;
+pub mod headers;
+pub mod interception;
+pub mod links;
+pub mod location;
+pub mod negotiation;
+pub mod outbox;
+pub mod overlay;
+pub mod profile;
+pub mod propagation;
+pub mod proxy;
+pub mod relation;
+pub mod subscription;
+pub mod time;
+pub mod visibility;

@@ -1,0 +1,213 @@
+//! Where a resource is: an absolute address of the web, in one spelling (BITSY 1.3, 2.1.2).
+
+use std::fmt;
+use std::str::FromStr;
+
+use url::{Position, Url};
+
+/// An absolute `http` or `https` URL, normalised by its scheme (RFC 3987 5.3.3): two spellings of one
+/// address are one location. Without fragment, which no request carries.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Location(Url);
+
+/// A text that is no location.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LocationError {
+    /// It is relative, and there is no document to resolve it against (2.1.1).
+    #[error("{0:?} is relative, and what subscribes has no address of its own")]
+    Relative(String),
+    /// It is no URL.
+    #[error("{0:?} is not a URL: {1}")]
+    NotUrl(String, url::ParseError),
+    /// It has another scheme.
+    #[error("{0:?} is not an http or https URL")]
+    NotWeb(String),
+    /// It carries a user or a password, which would end up in lists and logs.
+    #[error("a URL must not carry a user or a password: register an Authorization header instead")]
+    Credentials,
+    /// It is longer than any that is kept.
+    #[error("a URL of {0} bytes is longer than {MOST}")]
+    TooLong(usize),
+}
+
+/// Bytes of a URL at most.
+const MOST: usize = 8 << 10;
+
+impl Location {
+    /// A location as an application names it, relative to the address of the document that does
+    /// (2.1.1).
+    pub fn resolve(base: Option<&Self>, reference: &str) -> Result<Self, LocationError> {
+        if reference.len() > MOST {
+            return Err(LocationError::TooLong(reference.len()));
+        }
+        let parsed = match base {
+            Some(base) => base.0.join(reference),
+            None => Url::parse(reference),
+        };
+        let url = parsed.map_err(|error| match error {
+            url::ParseError::RelativeUrlWithoutBase => {
+                LocationError::Relative(reference.to_owned())
+            }
+            error => LocationError::NotUrl(reference.to_owned(), error),
+        })?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(LocationError::NotWeb(reference.to_owned()));
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(LocationError::Credentials);
+        }
+        Ok(Self(normalised(url)))
+    }
+
+    /// Its text.
+    pub fn as_str(&self) -> &str {
+        self.0.as_str()
+    }
+
+    /// Its host, as a name or a number.
+    pub fn host(&self) -> &str {
+        self.0.host_str().unwrap_or_default()
+    }
+
+    /// Scheme, host and port, as an `Origin` header has them.
+    pub fn origin(&self) -> &str {
+        &self.0[..Position::BeforePath]
+    }
+
+    /// Whether requests to it are encrypted (4.1).
+    pub fn is_secure(&self) -> bool {
+        self.0.scheme() == "https"
+    }
+
+    /// Whether scheme, host and port are the same (1.3): what one may know of a person, the other may.
+    pub fn is_same_origin(&self, other: &Self) -> bool {
+        self.origin() == other.origin()
+    }
+}
+
+/// In RFC 3986 6.2.2 escapes are written in upper case, and what needs none has none. Case of scheme and
+/// host, the default port, dots and names outside ASCII are settled by then.
+fn normalised(mut url: Url) -> Url {
+    url.set_fragment(None);
+    let path = unescaped(url.path());
+    if path != url.path() {
+        url.set_path(&path);
+    }
+    if let Some(query) = url.query() {
+        let settled = unescaped(query);
+        if settled != query {
+            url.set_query(Some(&settled));
+        }
+    }
+    url
+}
+
+fn unescaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('%') {
+        out.push_str(&rest[..at]);
+        let escape = rest.get(at + 1..at + 3);
+        match escape.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(byte) if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) => {
+                out.push(char::from(byte));
+                rest = &rest[at + 3..];
+            }
+            Some(byte) => {
+                out.push_str(&format!("%{byte:02X}"));
+                rest = &rest[at + 3..];
+            }
+            None => {
+                out.push('%');
+                rest = &rest[at + 1..];
+            }
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+impl FromStr for Location {
+    type Err = LocationError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Self::resolve(None, text)
+    }
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl fmt::Debug for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.as_str(), f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(text: &str) -> Location {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn spellings_of_one_address_are_one_location() {
+        let one = at("http://example.org/a%20b/~c?x=%C3%A4");
+        for other in [
+            "HTTP://Example.ORG:80/a%20b/~c?x=%c3%a4",
+            "http://example.org/a%20b/%7ec?x=%c3%A4",
+            "http://example.org/./a%20b/d/../~c?x=ä#part",
+            "http://example.org/a b/~c?x=%C3%A4",
+        ] {
+            assert_eq!(at(other), one, "{other}");
+        }
+        assert_eq!(one.as_str(), "http://example.org/a%20b/~c?x=%C3%A4");
+        assert_eq!(at("http://example.org").as_str(), "http://example.org/");
+        assert_eq!(at("http://exämple.org/").as_str(), "http://xn--exmple-cua.org/");
+        // What is reserved stays as it is: it may mean something else.
+        assert_ne!(at("http://example.org/a%2Fb"), at("http://example.org/a/b"));
+        assert_eq!(at("http://example.org/100%").as_str(), "http://example.org/100%");
+    }
+
+    #[test]
+    fn relative_addresses_need_a_document_with_an_address() {
+        let document = at("https://example.org/app/index.html");
+        let feed = Location::resolve(Some(&document), "../feed").unwrap();
+        assert_eq!(feed.as_str(), "https://example.org/feed");
+        assert!(matches!("../feed".parse::<Location>(), Err(LocationError::Relative(_))));
+    }
+
+    #[test]
+    fn an_origin_is_scheme_host_and_port() {
+        let feed = at("https://example.org/feed");
+        for same in ["https://example.org:443/x", "HTTPS://EXAMPLE.org"] {
+            assert!(feed.is_same_origin(&at(same)), "{same}");
+        }
+        for other in
+            ["http://example.org/", "https://example.org:8443/", "https://www.example.org/"]
+        {
+            assert!(!feed.is_same_origin(&at(other)), "{other}");
+        }
+        assert_eq!(at("http://example.org:8080/a").origin(), "http://example.org:8080");
+    }
+
+    #[test]
+    fn what_is_no_address_of_the_web_is_refused() {
+        for text in ["mailto:a@example.org", "file:///etc/passwd", "urn:x:y"] {
+            assert!(matches!(text.parse::<Location>(), Err(LocationError::NotWeb(_))), "{text}");
+        }
+        for text in ["http://", "http://a b/", "https://[::g]/", "http://a:99999/"] {
+            assert!(matches!(text.parse::<Location>(), Err(LocationError::NotUrl(..))), "{text}");
+        }
+        let secret = "https://user:secret@example.org/".parse::<Location>().unwrap_err();
+        assert_eq!(secret, LocationError::Credentials);
+        assert!(!secret.to_string().contains("secret"));
+        let long = format!("http://example.org/{}", "a".repeat(MOST));
+        assert!(matches!(long.parse::<Location>(), Err(LocationError::TooLong(_))));
+    }
+}

@@ -1,0 +1,156 @@
+//! Whether what is stored is what a request would be answered with (BITSY 3, C28).
+//!
+//! One variant of each resource is stored: the one that the headers registered at setup negotiate. A
+//! request that says nothing of what it wants takes it; one that does is weighed as RFC 9110 12.5 has it.
+//! Codings are never a reason to refuse, since what is stored can be sent as it is.
+
+use http::header::{self, HeaderMap, HeaderValue};
+
+use crate::headers::Registered;
+
+/// Whether a request would be content with a stored answer; if not, 406 without a network (3).
+pub fn is_acceptable(request: &HeaderMap, stored: &HeaderMap, registered: &Registered) -> bool {
+    accepts_type(request, stored) && accepts_language(request, stored, registered)
+}
+
+fn accepts_type(request: &HeaderMap, stored: &HeaderMap) -> bool {
+    let Some(kind) = stored.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()) else {
+        return true;
+    };
+    let essence = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let Some((main, sub)) = essence.split_once('/') else { return true };
+    let by_type = weigh(request, header::ACCEPT, |range| match range.split_once('/')? {
+        ("*", "*") => Some(0),
+        (wanted, "*") if wanted == main => Some(1),
+        (wanted, kind) if wanted == main && kind == sub => Some(2),
+        _ => None,
+    });
+    let charset = kind.split(';').skip(1).filter_map(|parameter| parameter.split_once('='));
+    let charset = charset.filter(|(name, _)| name.trim().eq_ignore_ascii_case("charset"));
+    let charset =
+        charset.map(|(_, value)| value.trim().trim_matches('"').to_ascii_lowercase()).next();
+    let by_charset = charset.is_none_or(|charset| {
+        weigh(request, header::ACCEPT_CHARSET, |range| match range {
+            "*" => Some(0),
+            wanted if wanted == charset => Some(1),
+            _ => None,
+        })
+    });
+    by_type && by_charset
+}
+
+/// By basic filtering (RFC 4647 3.3.1). An answer that does not tell its language is in the one that was
+/// asked for at setup.
+fn accepts_language(request: &HeaderMap, stored: &HeaderMap, registered: &Registered) -> bool {
+    let told = stored.get(header::CONTENT_LANGUAGE).and_then(|value| value.to_str().ok());
+    let languages: Vec<String> = match told {
+        Some(told) => told.split(',').map(|tag| tag.trim().to_ascii_lowercase()).collect(),
+        None => registered.get(&header::ACCEPT_LANGUAGE).and_then(favourite).into_iter().collect(),
+    };
+    languages.is_empty()
+        || languages.iter().any(|language| {
+            weigh(request, header::ACCEPT_LANGUAGE, |range| match range {
+                "*" => Some(0),
+                wanted => language
+                    .strip_prefix(wanted)
+                    .filter(|rest| rest.is_empty() || rest.starts_with('-'))
+                    .map(|_| 1 + wanted.len()),
+            })
+        })
+}
+
+/// The range that a header wants most; of those alike, the first.
+fn favourite(value: &HeaderValue) -> Option<String> {
+    let ranges = elements(value).filter(|(range, q)| *q > 0.0 && range != "*");
+    ranges.reduce(|best, next| if next.1 > best.1 { next } else { best }).map(|(range, _)| range)
+}
+
+/// Whether what is asked about is wanted: by the quality of the most specific range that matches it. A
+/// header that is absent wants everything, and so does one that nobody can read.
+fn weigh(
+    request: &HeaderMap,
+    name: header::HeaderName,
+    matches: impl Fn(&str) -> Option<usize>,
+) -> bool {
+    let ranges: Vec<(String, f32)> = request.get_all(name).iter().flat_map(elements).collect();
+    let best = ranges
+        .iter()
+        .filter_map(|(range, q)| Some((matches(range)?, *q)))
+        .max_by(|(one, _), (other, _)| one.cmp(other));
+    ranges.is_empty() || best.is_some_and(|(_, q)| q > 0.0)
+}
+
+/// The elements of a header with their qualities, in lower case.
+fn elements(value: &HeaderValue) -> impl Iterator<Item = (String, f32)> {
+    let elements = value.to_str().unwrap_or_default().split(',');
+    elements.filter_map(|element| {
+        let mut parts = element.split(';').map(str::trim);
+        let range = parts.next().filter(|range| !range.is_empty())?;
+        let q = parts.find_map(|part| part.strip_prefix("q=").or(part.strip_prefix("Q=")));
+        let q = q.map_or(1.0, |q| q.trim().parse().unwrap_or(1.0));
+        Some((range.to_ascii_lowercase(), q))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(headers: &[(&'static str, &str)]) -> HeaderMap {
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            map.append(*name, value.parse().unwrap());
+        }
+        map
+    }
+
+    fn acceptable(
+        request: &[(&'static str, &str)],
+        stored: &[(&'static str, &str)],
+        setup: &[(&str, &str)],
+    ) -> bool {
+        let mut registered = Registered::default();
+        for (name, value) in setup {
+            registered.set(name, value).unwrap();
+        }
+        is_acceptable(&map(request), &map(stored), &registered)
+    }
+
+    #[test]
+    fn the_example_of_the_text_cannot_be_satisfied() {
+        let setup = [("Accept-Language", "en-US;q=0.8")];
+        assert!(!acceptable(&[("accept-language", "da")], &[], &setup));
+        assert!(acceptable(&[("accept-language", "en-us")], &[], &setup));
+        assert!(acceptable(&[("accept-language", "da, en;q=0.1")], &[], &setup));
+        assert!(acceptable(&[], &[], &setup), "who says nothing takes what there is");
+        assert!(acceptable(&[("accept-language", "da")], &[], &[]), "nobody knows the language");
+        let danish = [("content-language", "da")];
+        assert!(acceptable(&[("accept-language", "da")], &danish, &setup), "the answer tells it");
+    }
+
+    #[test]
+    fn types_are_weighed_by_the_most_specific_range() {
+        let feed = [("content-type", "application/atom+xml; type=feed; charset=utf-8")];
+        for taken in ["*/*", "application/*", "Application/Atom+XML", "text/html, */*;q=0.1"] {
+            assert!(acceptable(&[("accept", taken)], &feed, &[]), "{taken}");
+        }
+        for refused in [
+            "text/html",
+            "application/atom+xml;q=0, */*",
+            "*/*, application/*;q=0.0",
+            "image/*, text/*",
+            "atom",
+        ] {
+            assert!(!acceptable(&[("accept", refused)], &feed, &[]), "{refused}");
+        }
+        assert!(acceptable(&[("accept-charset", "UTF-8")], &feed, &[]));
+        assert!(!acceptable(&[("accept-charset", "iso-8859-1")], &feed, &[]));
+        assert!(acceptable(&[("accept-charset", "iso-8859-1, *;q=0.1")], &feed, &[]));
+    }
+
+    #[test]
+    fn codings_are_no_reason_to_refuse() {
+        let packed = [("content-encoding", "gzip")];
+        assert!(acceptable(&[("accept-encoding", "identity;q=0, br")], &packed, &[]));
+    }
+}

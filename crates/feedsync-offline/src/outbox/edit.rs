@@ -1,0 +1,116 @@
+//! One edit on its way.
+
+use crate::authentication::Partition;
+use crate::location::Location;
+use crate::propagation::Method;
+use crate::time::Time;
+
+/// Edits by the order in which they came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EditId(pub u64);
+
+/// An edit as an application makes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewEdit<B> {
+    /// Who makes it.
+    pub partition: Partition,
+    /// How it edits.
+    pub method: Method,
+    /// Where it is sent: for POST the collection.
+    pub location: Location,
+    /// What it edits: for POST the address under which the new member is known until it has one of its
+    /// server's (C29).
+    pub resource: Location,
+    /// The collection in whose order it leaves; of what is in none, the resource.
+    pub line: Location,
+    /// The entity tag of what it is made on, for `If-Match`.
+    pub base: Option<String>,
+    /// What it carries; nothing for DELETE.
+    pub body: Option<B>,
+    /// What the member is to be called (RFC 5023 9.7); of a POST alone.
+    pub slug: Option<String>,
+    /// Its name to a server that knows `Idempotency-Key`.
+    pub key: String,
+}
+
+/// An edit on its way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edit<B> {
+    /// Its place.
+    pub id: EditId,
+    /// Who made it.
+    pub partition: Partition,
+    /// How it edits.
+    pub method: Method,
+    /// Where it is sent.
+    pub location: Location,
+    /// What it edits.
+    pub resource: Location,
+    /// In whose order it leaves.
+    pub line: Location,
+    /// The entity tag of what it is made on; none while that is on its way itself.
+    pub base: Option<String>,
+    /// What it carries.
+    pub body: Option<B>,
+    /// What the member is to be called.
+    pub slug: Option<String>,
+    /// Its name, the same each time that it is sent.
+    pub key: String,
+    /// How often it was sent.
+    pub tries: u32,
+    /// Where it stands.
+    pub progress: Progress,
+}
+
+/// Where an edit stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Progress {
+    /// It was never sent, or never arrived.
+    Queued,
+    /// It is being sent.
+    Sent,
+    /// It was sent, and nobody knows whether it arrived.
+    Doubtful,
+    /// It arrived, and is still to be carried out.
+    Accepted,
+    /// The server wants it later.
+    Waiting {
+        /// When.
+        until: Time,
+    },
+    /// It waits for credentials.
+    Held,
+}
+
+impl<B> NewEdit<B> {
+    pub(super) fn queued(self, id: EditId) -> Edit<B> {
+        let Self { partition, method, location, resource, line, base, body, slug, key } = self;
+        Edit {
+            id,
+            partition,
+            method,
+            location,
+            resource,
+            line,
+            base,
+            body,
+            slug,
+            key,
+            tries: 0,
+            progress: Progress::Queued,
+        }
+    }
+}
+
+impl<B> Edit<B> {
+    /// Whether it was made on top of another.
+    pub(super) fn is_after(&self, other: &Self) -> bool {
+        self.id > other.id && self.partition == other.partition && self.resource == other.resource
+    }
+
+    /// Where it stands once it is known not to have arrived this time: what arrived and was refused for a
+    /// while before may be known to its server, so that nothing is folded into it any more.
+    pub(super) fn unsent(&self) -> Progress {
+        if self.tries > 1 { Progress::Doubtful } else { Progress::Queued }
+    }
+}

@@ -1,0 +1,308 @@
+//! Edits on their way to their servers (BITSY 3.5, C35).
+//!
+//! - Edits of one collection by the same people leave in the order in which they came. Nothing overtakes
+//!   on one line, except what a server has accepted and not yet carried out.
+//! - What was never sent may still change: another PUT takes the place of a PUT or POST, a DELETE takes that
+//!   of a PUT, and what is deleted before it was sent was never made. What was sent once is left alone, and
+//!   what comes after it waits behind it.
+//! - An edit that was sent and not answered is in doubt: it may have been carried out.
+//! - When an edit is refused, what came after it on the same resource was made on top of it and is refused
+//!   with it. Nothing disappears: whoever settles an edit is given all that ended with it.
+
+mod edit;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+pub use edit::{Edit, EditId, NewEdit, Progress};
+
+use crate::authentication::Partition;
+use crate::location::Location;
+use crate::propagation::Method;
+use crate::time::Time;
+
+/// The shortest time until an edit is tried again; it doubles with each try.
+const FIRST_WAIT: Duration = Duration::from_secs(1);
+
+/// The longest.
+const LONGEST_WAIT: Duration = Duration::from_secs(60 * 60);
+
+/// Edits that are on their way. What an edit carries is none of its business.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outbox<B> {
+    edits: BTreeMap<EditId, Edit<B>>,
+    next: u64,
+}
+
+/// What became of an edit that an application made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Added {
+    /// It waits as one of its own.
+    Queued(EditId),
+    /// It took the place of another that was never sent.
+    Folded(EditId),
+    /// What it deletes was never sent, and never will be.
+    Vanished(EditId),
+    /// What it deletes is deleted already.
+    Nothing,
+    /// What it replaces was deleted: 410 (3.3).
+    Gone,
+}
+
+/// What became of an edit that was sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Settlement {
+    /// The server carried it out.
+    Done {
+        /// Where the member is that a POST made.
+        member: Option<Location>,
+        /// The entity tag of what there is now, if it is known.
+        tag: Option<String>,
+    },
+    /// The server took it, and has not carried it out yet.
+    Accepted,
+    /// It is tried again then, or after a while that grows.
+    Later(Option<Time>),
+    /// It waits for credentials.
+    NeedsCredentials,
+    /// The network broke off; before anything was sent, or perhaps after all was.
+    Lost {
+        /// Whether it may have arrived.
+        perhaps_arrived: bool,
+    },
+    /// The server refused it.
+    Refused,
+}
+
+/// What ended when an edit was settled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ended<B> {
+    /// The edit, unless it still waits.
+    pub edit: Option<Edit<B>>,
+    /// What was refused with it, in its order.
+    pub dependents: Vec<Edit<B>>,
+    /// Edits that changed: those that wait for it know now what they are made on.
+    pub changed: Vec<EditId>,
+}
+
+impl<B> Default for Outbox<B> {
+    fn default() -> Self {
+        Self { edits: BTreeMap::new(), next: 1 }
+    }
+}
+
+impl<B: Clone> Outbox<B> {
+    /// The edits of a store that is opened again, and the [`next`](Self::next) that it kept: what was sent
+    /// then and not settled is in doubt.
+    pub fn restored(edits: impl IntoIterator<Item = Edit<B>>, next: EditId) -> Self {
+        let doubted = |mut edit: Edit<B>| {
+            if edit.progress == Progress::Sent {
+                edit.progress = Progress::Doubtful;
+            }
+            (edit.id, edit)
+        };
+        Self { edits: edits.into_iter().map(doubted).collect(), next: next.0 }
+    }
+
+    /// The place of the next edit; none is given twice.
+    pub fn next(&self) -> EditId {
+        EditId(self.next)
+    }
+
+    /// All of them, in the order in which they came.
+    pub fn edits(&self) -> impl DoubleEndedIterator<Item = &Edit<B>> {
+        self.edits.values()
+    }
+
+    /// An edit that is on its way.
+    pub fn edit(&self, id: EditId) -> Option<&Edit<B>> {
+        self.edits.get(&id)
+    }
+
+    /// The last edit of a resource, which is how it looks to those people.
+    pub fn last(&self, partition: Partition, resource: &Location) -> Option<&Edit<B>> {
+        let of = |edit: &&Edit<B>| edit.partition == partition && edit.resource == *resource;
+        self.edits.values().rev().find(of)
+    }
+
+    /// Takes up an edit.
+    pub fn add(&mut self, new: NewEdit<B>) -> Added {
+        let last = self.last(new.partition, &new.resource);
+        let Some(last) = last.map(|last| (last.id, last.method, last.progress.clone())) else {
+            return Added::Queued(self.queue(new));
+        };
+        match (last, new.method) {
+            ((_, Method::Delete, _), Method::Delete) => Added::Nothing,
+            ((_, Method::Delete, _), _) => Added::Gone,
+            ((id, _, Progress::Queued), Method::Put) => {
+                if let Some(edit) = self.edits.get_mut(&id) {
+                    edit.body = new.body;
+                }
+                Added::Folded(id)
+            }
+            ((id, Method::Post, Progress::Queued), Method::Delete) => {
+                self.edits.remove(&id);
+                Added::Vanished(id)
+            }
+            ((id, Method::Put, Progress::Queued), Method::Delete) => {
+                // It is deleted as it was before the edit that nobody will see.
+                let base = self.edits.remove(&id).and_then(|put| put.base);
+                Added::Queued(self.queue(NewEdit { base, ..new }))
+            }
+            // What it is made on is known when that is settled.
+            _ => Added::Queued(self.queue(NewEdit { base: None, ..new })),
+        }
+    }
+
+    fn queue(&mut self, new: NewEdit<B>) -> EditId {
+        let id = EditId(self.next);
+        self.next += 1;
+        self.edits.insert(id, new.queued(id));
+        id
+    }
+
+    /// The edits that may be sent now: of each line the first, and what nothing on the line keeps back.
+    pub fn due(&self, now: Time) -> Vec<EditId> {
+        let mut kept: BTreeSet<(Partition, &Location)> = BTreeSet::new();
+        let mut due = Vec::new();
+        for edit in self.edits.values() {
+            let line = (edit.partition, &edit.line);
+            let resource = (edit.partition, &edit.resource);
+            if kept.contains(&line) || kept.contains(&resource) {
+                continue;
+            }
+            match edit.progress {
+                Progress::Accepted => {
+                    kept.insert(resource);
+                }
+                Progress::Queued | Progress::Doubtful => {
+                    due.push(edit.id);
+                    kept.insert(line);
+                }
+                Progress::Waiting { until, .. } => {
+                    due.extend((until <= now).then_some(edit.id));
+                    kept.insert(line);
+                }
+                Progress::Sent | Progress::Held => {
+                    kept.insert(line);
+                }
+            }
+        }
+        due
+    }
+
+    /// When [`due`](Self::due) has more to tell, if nothing else happens.
+    pub fn wakes(&self, now: Time) -> Option<Time> {
+        let waiting = self.edits.values().filter_map(|edit| match edit.progress {
+            Progress::Waiting { until, .. } if until > now => Some(until),
+            _ => None,
+        });
+        waiting.min()
+    }
+
+    /// Notes that an edit is being sent: to be made durable first, so that nobody forgets that it may
+    /// have arrived.
+    pub fn sends(&mut self, id: EditId) -> Option<&Edit<B>> {
+        let edit = self.edits.get_mut(&id)?;
+        edit.tries = edit.tries.saturating_add(1);
+        edit.progress = Progress::Sent;
+        Some(edit)
+    }
+
+    /// Takes in what became of an edit. `random` spreads tries that would otherwise come together.
+    pub fn settle(
+        &mut self,
+        id: EditId,
+        settlement: Settlement,
+        now: Time,
+        random: u64,
+    ) -> Ended<B> {
+        let mut ended = Ended { edit: None, dependents: Vec::new(), changed: Vec::new() };
+        let Some(edit) = self.edits.get_mut(&id) else { return ended };
+        match settlement {
+            Settlement::Done { member, tag } => {
+                ended.edit = self.edits.remove(&id);
+                if let Some(edit) = &ended.edit {
+                    ended.changed = self.based(edit, member.as_ref(), tag.as_deref());
+                }
+                return ended;
+            }
+            Settlement::Refused => {
+                ended.edit = self.edits.remove(&id);
+                if let Some(edit) = &ended.edit {
+                    ended.dependents = self.dependents(edit);
+                }
+                return ended;
+            }
+            Settlement::Accepted => edit.progress = Progress::Accepted,
+            Settlement::NeedsCredentials => edit.progress = Progress::Held,
+            Settlement::Later(until) => {
+                let until = until.unwrap_or_else(|| now.after(wait(edit.tries, random)));
+                edit.progress = Progress::Waiting { until };
+            }
+            Settlement::Lost { perhaps_arrived: true } => edit.progress = Progress::Doubtful,
+            Settlement::Lost { perhaps_arrived: false } => edit.progress = edit.unsent(),
+        }
+        ended.changed.push(id);
+        ended
+    }
+
+    /// Lets go what waits for credentials, since there are others. Those that changed.
+    pub fn release(&mut self, partition: Partition) -> Vec<EditId> {
+        let held = self
+            .edits
+            .values_mut()
+            .filter(|edit| edit.partition == partition && edit.progress == Progress::Held);
+        held.map(|edit| {
+            edit.progress = edit.unsent();
+            edit.id
+        })
+        .collect()
+    }
+
+    /// Gives up an edit that somebody does not want any more, with what was made on it.
+    pub fn discard(&mut self, id: EditId) -> Ended<B> {
+        self.settle(id, Settlement::Refused, Time::default(), 0)
+    }
+
+    /// Tells those that wait for an edit what they are made on, and where it is.
+    fn based(
+        &mut self,
+        done: &Edit<B>,
+        member: Option<&Location>,
+        tag: Option<&str>,
+    ) -> Vec<EditId> {
+        let mut changed = Vec::new();
+        let mut first = true;
+        for edit in self.edits.values_mut().filter(|edit| edit.is_after(done)) {
+            if let Some(member) = member {
+                edit.resource = member.clone();
+                edit.location = member.clone();
+                changed.push(edit.id);
+            }
+            if std::mem::take(&mut first) {
+                edit.base = tag.map(str::to_owned);
+                changed.push(edit.id);
+            }
+        }
+        changed.dedup();
+        changed
+    }
+
+    fn dependents(&mut self, refused: &Edit<B>) -> Vec<Edit<B>> {
+        let after = self.edits.values().filter(|edit| edit.is_after(refused));
+        let after: Vec<EditId> = after.map(|edit| edit.id).collect();
+        after.into_iter().filter_map(|id| self.edits.remove(&id)).collect()
+    }
+}
+
+/// Longer with each try, and not the same for all.
+fn wait(tries: u32, random: u64) -> Duration {
+    let doubled = FIRST_WAIT.saturating_mul(1 << tries.saturating_sub(1).min(16));
+    let most = doubled.min(LONGEST_WAIT);
+    let share = random as f64 / u64::MAX as f64;
+    most / 2 + (most / 2).mul_f64(share)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,384 @@
+use std::collections::BTreeMap;
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use super::*;
+
+const NOW: Time = Time::from_millis(1_000_000);
+
+fn at(path: &str) -> Location {
+    format!("http://example.org/{path}").parse().unwrap()
+}
+
+fn edit(method: Method, resource: &str, body: &str) -> NewEdit<String> {
+    let resource = at(resource);
+    let location = if method == Method::Post { at("feed") } else { resource.clone() };
+    NewEdit {
+        partition: Partition::public(),
+        method,
+        location,
+        resource,
+        line: at("feed"),
+        base: (method != Method::Post).then(|| "v1".to_owned()),
+        body: (method != Method::Delete).then(|| body.to_owned()),
+        slug: None,
+        key: body.to_owned(),
+    }
+}
+
+fn post(body: &str) -> NewEdit<String> {
+    edit(Method::Post, &format!("pending/{body}"), body)
+}
+
+fn put(resource: &str, body: &str) -> NewEdit<String> {
+    edit(Method::Put, resource, body)
+}
+
+fn delete(resource: &str) -> NewEdit<String> {
+    edit(Method::Delete, resource, "")
+}
+
+/// What is left of an outbox that was in use.
+fn crashed(outbox: &Outbox<String>) -> Outbox<String> {
+    Outbox::restored(outbox.edits().cloned().collect::<Vec<_>>(), outbox.next())
+}
+
+fn bodies(outbox: &Outbox<String>) -> Vec<(Method, Option<&str>)> {
+    outbox.edits().map(|edit| (edit.method, edit.body.as_deref())).collect()
+}
+
+#[test]
+fn what_was_never_sent_gives_way_to_what_replaces_it() {
+    let mut outbox = Outbox::default();
+    let first = outbox.add(put("a", "1"));
+    assert_eq!(first, Added::Queued(EditId(1)));
+    assert_eq!(outbox.add(put("a", "2")), Added::Folded(EditId(1)));
+    assert_eq!(bodies(&outbox), [(Method::Put, Some("2"))]);
+    assert_eq!(outbox.edit(EditId(1)).unwrap().base.as_deref(), Some("v1"));
+    assert_eq!(outbox.add(delete("a")), Added::Queued(EditId(2)));
+    assert_eq!(bodies(&outbox), [(Method::Delete, None)]);
+    assert_eq!(outbox.edit(EditId(2)).unwrap().base.as_deref(), Some("v1"));
+    assert_eq!(outbox.add(delete("a")), Added::Nothing, "repeated");
+    assert_eq!(outbox.add(put("a", "3")), Added::Gone);
+}
+
+#[test]
+fn what_is_deleted_before_it_was_sent_was_never_made() {
+    let mut outbox = Outbox::default();
+    outbox.add(post("n"));
+    assert_eq!(outbox.add(put("pending/n", "m")), Added::Folded(EditId(1)));
+    assert_eq!(bodies(&outbox), [(Method::Post, Some("m"))]);
+    assert_eq!(outbox.add(delete("pending/n")), Added::Vanished(EditId(1)));
+    assert_eq!(bodies(&outbox), []);
+    assert!(outbox.due(NOW).is_empty());
+}
+
+#[test]
+fn what_was_sent_is_left_alone_and_what_follows_waits_and_learns() {
+    let mut outbox = Outbox::default();
+    outbox.add(post("n"));
+    outbox.sends(EditId(1));
+    assert_eq!(outbox.add(put("pending/n", "m")), Added::Queued(EditId(2)));
+    assert_eq!(outbox.add(delete("pending/n")), Added::Queued(EditId(3)), "of what was sent");
+    assert!(outbox.due(NOW).is_empty());
+    let settlement = Settlement::Done { member: Some(at("feed/7")), tag: Some("v1".to_owned()) };
+    let ended = outbox.settle(EditId(1), settlement, NOW, 0);
+    assert_eq!(ended.edit.unwrap().id, EditId(1));
+    assert_eq!(ended.changed, [EditId(3)]);
+    let delete = outbox.edit(EditId(3)).unwrap();
+    assert_eq!((&delete.location, &delete.resource), (&at("feed/7"), &at("feed/7")));
+    assert_eq!(delete.base.as_deref(), Some("v1"));
+    assert_eq!(outbox.due(NOW), [EditId(3)]);
+}
+
+#[test]
+fn lines_keep_their_order_and_hold_no_other_up() {
+    let mut outbox = Outbox::default();
+    outbox.add(put("a", "1"));
+    outbox.add(put("b", "2"));
+    let elsewhere = NewEdit { line: at("other"), ..put("c", "3") };
+    outbox.add(elsewhere);
+    let others = NewEdit { partition: Partition::of_bytes([7; 32]), ..put("a", "4") };
+    outbox.add(others);
+    assert_eq!(outbox.due(NOW), [EditId(1), EditId(3), EditId(4)]);
+    outbox.sends(EditId(1));
+    let later = NOW.after(Duration::from_secs(9));
+    outbox.settle(EditId(1), Settlement::Later(Some(later)), NOW, 0);
+    assert_eq!(outbox.due(NOW), [EditId(3), EditId(4)]);
+    assert_eq!(outbox.wakes(NOW), Some(later));
+    assert_eq!(outbox.due(later), [EditId(1), EditId(3), EditId(4)]);
+    outbox.sends(EditId(1));
+    outbox.settle(EditId(1), Settlement::Accepted, NOW, 0);
+    assert_eq!(outbox.due(NOW), [EditId(2), EditId(3), EditId(4)], "accepted is as good as sent");
+    outbox.add(put("a", "5"));
+    assert_eq!(outbox.due(NOW), [EditId(2), EditId(3), EditId(4)], "but for what it edits");
+}
+
+#[test]
+fn who_needs_credentials_waits_for_them() {
+    let mut outbox = Outbox::default();
+    outbox.add(put("a", "1"));
+    outbox.sends(EditId(1));
+    outbox.settle(EditId(1), Settlement::NeedsCredentials, NOW, 0);
+    assert!(outbox.due(NOW.after(LONGEST_WAIT * 2)).is_empty());
+    assert!(outbox.release(Partition::of_bytes([7; 32])).is_empty());
+    assert_eq!(outbox.release(Partition::public()), [EditId(1)]);
+    assert_eq!(outbox.due(NOW), [EditId(1)]);
+}
+
+#[test]
+fn what_was_made_on_a_refused_edit_is_refused_with_it() {
+    let mut outbox = Outbox::default();
+    outbox.add(put("a", "1"));
+    outbox.sends(EditId(1));
+    outbox.add(put("a", "2"));
+    outbox.add(put("b", "3"));
+    let ended = outbox.settle(EditId(1), Settlement::Refused, NOW, 0);
+    assert_eq!(ended.edit.unwrap().body.as_deref(), Some("1"));
+    let dependents: Vec<_> = ended.dependents.iter().map(|edit| edit.body.as_deref()).collect();
+    assert_eq!(dependents, [Some("2")]);
+    assert_eq!(bodies(&outbox), [(Method::Put, Some("3"))]);
+}
+
+#[test]
+fn a_crash_while_sending_leaves_a_doubt_and_waiting_grows() {
+    let mut outbox = Outbox::default();
+    outbox.add(put("a", "1"));
+    outbox.sends(EditId(1));
+    let mut outbox = crashed(&outbox);
+    assert_eq!(outbox.edit(EditId(1)).unwrap().progress, Progress::Doubtful);
+    assert_eq!(outbox.due(NOW), [EditId(1)]);
+    assert_eq!(outbox.add(put("a", "2")), Added::Queued(EditId(2)), "nothing is folded into it");
+    let mut last = Duration::ZERO;
+    for _ in 0..30 {
+        outbox.sends(EditId(1));
+        outbox.settle(EditId(1), Settlement::Later(None), NOW, u64::MAX);
+        let wait = outbox.wakes(NOW).unwrap().since(NOW);
+        assert!(wait >= last && wait <= LONGEST_WAIT, "{wait:?}");
+        last = wait;
+    }
+    assert_eq!(last, LONGEST_WAIT);
+    outbox.settle(EditId(1), Settlement::Later(None), NOW, 0);
+    assert_eq!(outbox.wakes(NOW).unwrap().since(NOW), LONGEST_WAIT / 2, "not all at once");
+}
+
+/// What happens to the applications of a world, their gateway and their server.
+#[derive(Debug, Clone)]
+enum Happening {
+    Post,
+    Put(usize),
+    Delete(usize),
+    /// What is due is sent, and this becomes of it.
+    Send(Fate),
+    Later,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Fate {
+    Done,
+    LostBefore,
+    LostAfter,
+    Busy,
+    Refused,
+    NeedsCredentials,
+    CrashBefore,
+    CrashAfter,
+}
+
+fn happening() -> impl Strategy<Value = Happening> {
+    let fate = prop_oneof![
+        4 => Just(Fate::Done),
+        2 => Just(Fate::LostBefore),
+        2 => Just(Fate::LostAfter),
+        1 => Just(Fate::Busy),
+        1 => Just(Fate::Refused),
+        1 => Just(Fate::NeedsCredentials),
+        1 => Just(Fate::CrashBefore),
+        1 => Just(Fate::CrashAfter),
+    ];
+    prop_oneof![
+        2 => Just(Happening::Post),
+        4 => (0..6usize).prop_map(Happening::Put),
+        2 => (0..6usize).prop_map(Happening::Delete),
+        6 => fate.prop_map(Happening::Send),
+        1 => Just(Happening::Later),
+    ]
+}
+
+/// One application, its outbox and its server.
+#[derive(Default)]
+struct World {
+    outbox: Outbox<String>,
+    now: u64,
+    made: u64,
+    /// Members by their addresses at the server.
+    members: BTreeMap<Location, String>,
+    /// Each edit by its key, in the order in which the server carried them out.
+    carried_out: Vec<(EditId, String, Option<String>)>,
+    /// Where each posted member is.
+    places: BTreeMap<Location, Location>,
+    /// The acknowledged edits that are to arrive, by their keys, with what they carry.
+    expected: BTreeMap<String, Option<String>>,
+    errors: Vec<String>,
+}
+
+impl World {
+    fn now(&self) -> Time {
+        Time::from_millis(self.now)
+    }
+
+    fn add(&mut self, mut new: NewEdit<String>) {
+        self.made += 1;
+        new.key = format!("key{}", self.made);
+        if new.body.is_some() {
+            new.body = Some(format!("body{}", self.made));
+        }
+        let (key, body) = (new.key.clone(), new.body.clone());
+        let resource = new.resource.clone();
+        let waiting = |outbox: &Outbox<String>| -> Vec<String> {
+            let of = outbox.edits().filter(|edit| edit.resource == resource);
+            of.map(|edit| edit.key.clone()).collect()
+        };
+        let before = waiting(&self.outbox);
+        let arrives = match self.outbox.add(new) {
+            Added::Queued(_) => Some(key),
+            Added::Folded(id) => self.outbox.edit(id).map(|edit| edit.key.clone()),
+            Added::Vanished(_) | Added::Nothing | Added::Gone => None,
+        };
+        self.expected.extend(arrives.map(|key| (key, body)));
+        // What gave way need not arrive.
+        let after = waiting(&self.outbox);
+        self.expected.retain(|key, _| !before.contains(key) || after.contains(key));
+    }
+
+    /// The resources that an application knows of.
+    fn known(&self, index: usize) -> Option<Location> {
+        let pending = self.outbox.edits().map(|edit| edit.resource.clone());
+        let all: Vec<Location> = self.members.keys().cloned().chain(pending).collect();
+        (!all.is_empty()).then(|| all[index % all.len()].clone())
+    }
+
+    fn send(&mut self, fate: Fate) {
+        for id in self.outbox.due(self.now()) {
+            let doubted = self.outbox.edit(id).unwrap().progress == Progress::Doubtful;
+            let edit = self.outbox.sends(id).unwrap().clone();
+            // Who is in doubt looks first.
+            let arrived = self.carried_out.iter().any(|(_, key, _)| *key == edit.key);
+            let settlement = match fate {
+                Fate::LostBefore => Settlement::Lost { perhaps_arrived: false },
+                _ if doubted && arrived && !matches!(fate, Fate::CrashBefore) => self.done(&edit),
+                Fate::Busy => Settlement::Later(None),
+                Fate::NeedsCredentials => Settlement::NeedsCredentials,
+                Fate::Refused => Settlement::Refused,
+                // Who knew a member by both its addresses edited what they had deleted by the other.
+                _ if edit.method != Method::Post && !self.members.contains_key(&edit.location) => {
+                    Settlement::Refused
+                }
+                Fate::CrashBefore => {
+                    self.outbox = crashed(&self.outbox);
+                    return;
+                }
+                Fate::Done | Fate::LostAfter | Fate::CrashAfter => {
+                    self.carry_out(&edit);
+                    match fate {
+                        Fate::Done => self.done(&edit),
+                        Fate::LostAfter => Settlement::Lost { perhaps_arrived: true },
+                        _ => {
+                            self.outbox = crashed(&self.outbox);
+                            return;
+                        }
+                    }
+                }
+            };
+            let ended = self.outbox.settle(id, settlement.clone(), self.now(), 0);
+            if settlement == Settlement::Refused {
+                self.errors.extend(ended.edit.into_iter().chain(ended.dependents).map(|e| e.key));
+            } else {
+                assert!(ended.dependents.is_empty());
+            }
+        }
+    }
+
+    fn carry_out(&mut self, edit: &Edit<String>) {
+        assert!(!self.carried_out.iter().any(|(_, key, _)| *key == edit.key), "twice: {edit:?}");
+        self.carried_out.push((edit.id, edit.key.clone(), edit.body.clone()));
+        match edit.method {
+            Method::Post => {
+                let place = at(&format!("feed/{}", edit.id.0));
+                self.members.insert(place.clone(), edit.body.clone().unwrap());
+                self.places.insert(edit.resource.clone(), place);
+            }
+            Method::Put => {
+                let member = self.members.get_mut(&edit.location).expect("a member to replace");
+                member.clone_from(edit.body.as_ref().unwrap());
+            }
+            Method::Delete => {
+                self.members.remove(&edit.location).expect("a member to remove");
+            }
+        }
+    }
+
+    fn done(&self, edit: &Edit<String>) -> Settlement {
+        let member = (edit.method == Method::Post).then(|| self.places[&edit.resource].clone());
+        Settlement::Done { member, tag: Some(edit.key.clone()) }
+    }
+
+    fn play(&mut self, happening: &Happening) {
+        match happening {
+            Happening::Post => self.add(post(&self.made.to_string())),
+            Happening::Put(index) => {
+                if let Some(resource) = self.known(*index) {
+                    self.add(NewEdit {
+                        resource: resource.clone(),
+                        location: resource,
+                        ..put("", "")
+                    });
+                }
+            }
+            Happening::Delete(index) => {
+                if let Some(resource) = self.known(*index) {
+                    self.add(NewEdit {
+                        resource: resource.clone(),
+                        location: resource,
+                        ..delete("")
+                    });
+                }
+            }
+            Happening::Send(fate) => self.send(*fate),
+            Happening::Later => self.now += 10_000_000,
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    /// Whatever happens, every acknowledged edit, or the one that took its place before it was sent, is
+    /// carried out once and in its order, or stands among the errors.
+    #[test]
+    fn every_edit_arrives_once_and_in_order_or_is_an_error(script in vec(happening(), 1..60)) {
+        let mut world = World::default();
+        for happening in &script {
+            world.play(happening);
+        }
+        for _ in 0..=script.len() {
+            world.now += 10_000_000;
+            world.outbox.release(Partition::public());
+            world.send(Fate::Done);
+        }
+        prop_assert_eq!(world.outbox.edits().count(), 0, "it drains");
+        let arrived: BTreeMap<&String, &Option<String>> =
+            world.carried_out.iter().map(|(_, key, body)| (key, body)).collect();
+        for (key, body) in &world.expected {
+            match arrived.get(key) {
+                Some(carried_out) => prop_assert_eq!(*carried_out, body, "{} as it was last", key),
+                None => prop_assert!(world.errors.contains(key), "{key} is lost"),
+            }
+        }
+        for key in arrived.keys() {
+            prop_assert!(world.expected.contains_key(*key), "{key} was never to arrive");
+        }
+        prop_assert!(world.carried_out.is_sorted_by_key(|(id, _, _)| *id), "{:?}", world.carried_out);
+    }
+}

@@ -1,0 +1,181 @@
+//! A feed as it looks with edits that its server has not shown yet (BITSY 3.1.1).
+//!
+//! What is edited here shows from the moment of its acknowledgement until the first fetch of the feed that
+//! began after the server carried it out: no edit shows twice, and none is gone in between (C32). Of a feed in
+//! pages only the first shows what is new (C30).
+
+use std::collections::{BTreeMap, HashMap};
+
+use feedsync::Payload;
+use feedsync_formats::{Member, MemberEdits, MemberFeed};
+
+use crate::location::Location;
+
+/// An edit of a member, as it shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Local {
+    /// Where the member is, or is to be until its server says where.
+    pub member: Location,
+    /// Whether it was made here.
+    pub made: bool,
+    /// The entry that it is now; none if it was deleted.
+    pub entry: Option<Payload>,
+    /// The entry's `atom:id`.
+    pub id: Option<String>,
+}
+
+/// The feed's document with edits, the oldest first; none if they do not show in it.
+pub fn overlaid(
+    feed: &MemberFeed,
+    address: &Location,
+    edits: &[Local],
+    updated: &str,
+) -> Option<Vec<u8>> {
+    let mut now: HashMap<&Location, Standing<'_>> = HashMap::new();
+    for (place, edit) in edits.iter().enumerate() {
+        let standing = now.entry(&edit.member).or_insert(Standing { place, made: false, edit });
+        standing.made |= edit.made;
+        standing.edit = edit;
+    }
+    let mut changed: BTreeMap<usize, Option<&Payload>> = BTreeMap::new();
+    let mut shown: Vec<&Location> = Vec::new();
+    for (index, member) in feed.members().iter().enumerate() {
+        let by_link = edit_links(member, address).find_map(|link| now.get_key_value(&link));
+        let by_id = || {
+            let id = member.id.as_deref()?;
+            let made = now.iter().filter(|(_, standing)| standing.made);
+            made.into_iter().find(|(_, standing)| standing.edit.id.as_deref() == Some(id))
+        };
+        if let Some((location, standing)) = by_link.or_else(by_id) {
+            changed.insert(index, standing.edit.entry.as_ref());
+            shown.push(location);
+        }
+    }
+    let mut new: Vec<&Standing<'_>> = now
+        .iter()
+        .filter(|(location, standing)| standing.made && !shown.contains(location))
+        .map(|(_, standing)| standing)
+        .collect();
+    // The latest POST comes first.
+    new.sort_by_key(|standing| std::cmp::Reverse(standing.place));
+    let new: Vec<&Payload> =
+        new.iter().filter_map(|standing| standing.edit.entry.as_ref()).collect();
+    if new.is_empty() && changed.is_empty() {
+        return None;
+    }
+    Some(feed.with(&MemberEdits { new, changed, updated: Some(updated) }))
+}
+
+/// What became of one member.
+struct Standing<'e> {
+    /// The place of its first edit.
+    place: usize,
+    made: bool,
+    /// Its last edit.
+    edit: &'e Local,
+}
+
+/// Where a member is edited (RFC 5023 11.1).
+pub fn edit_links(member: &Member, address: &Location) -> impl Iterator<Item = Location> {
+    links(member, "edit", address)
+}
+
+/// Where its media are edited (RFC 5023 11.2).
+pub fn edit_media_links(member: &Member, address: &Location) -> impl Iterator<Item = Location> {
+    links(member, "edit-media", address)
+}
+
+fn links(
+    member: &Member,
+    relation: &'static str,
+    address: &Location,
+) -> impl Iterator<Item = Location> {
+    let named = move |rel: &str| {
+        rel.parse().is_ok_and(|rel: crate::relation::Relation| rel.as_str() == relation)
+    };
+    let links = member.links.iter().filter(move |link| named(&link.rel));
+    links.filter_map(|link| Location::resolve(Some(address), &link.href).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use feedsync::Format;
+    use feedsync_formats::ReadOptions;
+
+    use super::*;
+
+    const ATOM: &str = "http://www.w3.org/2005/Atom";
+
+    fn at(path: &str) -> Location {
+        format!("http://example.org/{path}").parse().unwrap()
+    }
+
+    fn feed(ids: &[&str]) -> MemberFeed {
+        let entry = |id: &&str| {
+            format!(
+                "<entry><id>{id}</id><title>{id}</title><link rel='EDIT' href='feed/{id}'/></entry>"
+            )
+        };
+        let entries: String = ids.iter().map(entry).collect();
+        let text = format!("<feed xmlns='{ATOM}'><updated>then</updated>{entries}</feed>");
+        MemberFeed::read(text.as_bytes(), &ReadOptions::tolerant()).unwrap()
+    }
+
+    fn entry(id: &str, title: &str) -> Option<Payload> {
+        let text = format!("<entry xmlns=\"{ATOM}\"><id>{id}</id><title>{title}</title></entry>");
+        Some(Payload::new(Format::Atom, text.as_str()))
+    }
+
+    fn local(member: &str, made: bool, id: &str, title: Option<&str>) -> Local {
+        let entry = title.and_then(|title| entry(id, title));
+        Local { member: at(member), made, id: entry.is_some().then(|| id.to_owned()), entry }
+    }
+
+    /// Id and title of each entry.
+    fn shown(feed: &MemberFeed, edits: &[Local]) -> Option<Vec<String>> {
+        let bytes = overlaid(feed, &at("feed"), edits, "now")?;
+        let text = String::from_utf8(bytes).unwrap();
+        assert!(text.contains("<updated>now</updated>"), "{text}");
+        let titles = text.split("<title>").skip(1);
+        Some(titles.map(|rest| rest.split_once('<').unwrap().0.to_owned()).collect())
+    }
+
+    #[test]
+    fn new_members_precede_all_others_the_latest_first() {
+        let edits = [
+            local("pending/1", true, "n1", Some("one")),
+            local("pending/2", true, "n2", Some("two")),
+            local("pending/1", false, "n1", Some("one again")),
+        ];
+        assert_eq!(shown(&feed(&["a"]), &edits).unwrap(), ["two", "one again", "a"]);
+    }
+
+    #[test]
+    fn replaced_and_deleted_members_show_so_where_they_were() {
+        let edits = [
+            local("feed/a", false, "a", Some("A")),
+            local("feed/b", false, "b", None),
+            local("feed/c", false, "c", Some("first")),
+            local("feed/c", false, "c", Some("C")),
+            local("pending/1", true, "n", Some("never seen")),
+            local("pending/1", false, "n", None),
+        ];
+        assert_eq!(shown(&feed(&["a", "b", "c", "d"]), &edits).unwrap(), ["A", "C", "d"]);
+    }
+
+    #[test]
+    fn what_the_server_shows_already_is_not_shown_twice() {
+        let by_link = [local("feed/a", true, "mine", Some("mine"))];
+        assert_eq!(shown(&feed(&["a", "b"]), &by_link).unwrap(), ["mine", "b"]);
+        let by_id = [local("pending/1", true, "a", Some("mine"))];
+        assert_eq!(shown(&feed(&["a", "b"]), &by_id).unwrap(), ["mine", "b"]);
+    }
+
+    #[test]
+    fn what_does_not_show_changes_nothing() {
+        let elsewhere =
+            [local("other/a", false, "a", Some("A")), local("feed/z", false, "z", None)];
+        assert_eq!(shown(&feed(&["a"]), &elsewhere), None);
+        assert_eq!(shown(&feed(&["a"]), &[]), None);
+    }
+}

@@ -1,0 +1,281 @@
+//! What a server's answer to an edit means (BITSY 3.5, C31 to C34).
+//!
+//! | answer | to the letter | resilient |
+//! |---|---|---|
+//! | 200 to PUT | the entity is the representation | the same, if it can be one; else the server is asked |
+//! | other 2xx to PUT | undefined | done; the server is asked what it made of it |
+//! | 2xx to DELETE | done | done |
+//! | 404, 410 to DELETE | an error | done: it is gone |
+//! | 201 to POST | the entity is what both headers name | only what `Content-Location` names (RFC 5023 9.2) |
+//! | other 2xx to POST | undefined | done; the feed is asked for what it made |
+//! | 202 | undefined | accepted: it stays until the server is seen to have done it |
+//! | 301, 302, 303, 307, 308 | asked again there | the same, as RFC 9110 15.4 has it |
+//! | 401, 403, 407 | an error | it waits for credentials |
+//! | 408, 425, 429, 502, 503, 504 | an error | it waits, as `Retry-After` says or longer each time |
+//! | what else is 4xx or 5xx | an error | an error |
+//!
+//! An error never loses what was sent: it stands in the list of errors with its body.
+
+use http::header::{self, HeaderMap};
+use http::{HeaderName, StatusCode};
+
+use crate::location::Location;
+use crate::profile::Profile;
+use crate::subscription::outcome::retry_after;
+use crate::time::Time;
+
+/// How a resource is edited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Method {
+    /// A member is made in a collection.
+    Post,
+    /// A member, or its media, is replaced.
+    Put,
+    /// A member, or its media, is removed.
+    Delete,
+}
+
+/// The answer to an edit.
+#[derive(Debug, Clone, Copy)]
+pub struct Answer<'a> {
+    /// Its status.
+    pub status: StatusCode,
+    /// Its headers.
+    pub headers: &'a HeaderMap,
+    /// Whether its entity can be what was edited: an Atom entry where that is one.
+    pub is_representation: bool,
+}
+
+/// What becomes of an edit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// It was carried out.
+    Done(Done),
+    /// It goes to another address.
+    Elsewhere {
+        /// Where.
+        to: Location,
+        /// As what: an edit again, or a question what became of it.
+        again: bool,
+    },
+    /// The server took it, and has not carried it out yet.
+    Accepted,
+    /// It waits until then, or longer than the last time.
+    Later(Option<Time>),
+    /// It waits until the application has others.
+    NeedsCredentials,
+    /// It is an error, and what it edited is again what the server has.
+    Refused,
+}
+
+/// What is known once an edit was carried out.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Done {
+    /// Of what the answer's entity is the representation.
+    pub stored: Vec<Location>,
+    /// Where a new member is.
+    pub member: Option<Location>,
+    /// Whether the server has to be asked what it made of it: the resource itself, or the member, or, if
+    /// nobody knows where that is, the feed.
+    pub asks: bool,
+}
+
+impl Verdict {
+    /// What an answer to an edit of a resource means.
+    pub fn of(
+        method: Method,
+        location: &Location,
+        answer: Answer<'_>,
+        profile: Profile,
+        now: Time,
+    ) -> Self {
+        let resilient = profile == Profile::Resilient;
+        match answer.status.as_u16() {
+            202 => Self::Accepted,
+            201 if method == Method::Post => Self::Done(created(location, answer, profile)),
+            200..=299 => Self::Done(match method {
+                Method::Delete => Done::default(),
+                Method::Put if answer.status == StatusCode::OK && answer.is_representation => {
+                    Done { stored: vec![location.clone()], ..Done::default() }
+                }
+                Method::Post | Method::Put => Done { asks: true, ..Done::default() },
+            }),
+            status @ (301 | 302 | 303 | 307 | 308) => {
+                match named(answer.headers, header::LOCATION, location) {
+                    Some(to) => Self::Elsewhere { to, again: is_repeated(method, status) },
+                    None => Self::Refused,
+                }
+            }
+            404 | 410 if resilient && method == Method::Delete => Self::Done(Done::default()),
+            401 | 403 | 407 if resilient => Self::NeedsCredentials,
+            408 | 425 | 429 | 502 | 503 | 504 if resilient => {
+                Self::Later(retry_after(answer.headers, now))
+            }
+            _ => Self::Refused,
+        }
+    }
+}
+
+/// What a 201 says of the member that was made.
+fn created(collection: &Location, answer: Answer<'_>, profile: Profile) -> Done {
+    let member = named(answer.headers, header::LOCATION, collection);
+    let content = named(answer.headers, header::CONTENT_LOCATION, collection);
+    let stored = match profile {
+        Profile::Strict => content.iter().chain(&member).cloned().collect(),
+        Profile::Resilient if !answer.is_representation => Vec::new(),
+        Profile::Resilient if member.is_none() || member == content => {
+            content.iter().cloned().collect()
+        }
+        // An entity that no header says to be the whole of it may be anything (RFC 5023 9.2).
+        Profile::Resilient => Vec::new(),
+    };
+    let mut stored: Vec<Location> = stored;
+    stored.dedup();
+    let member = member.or(content);
+    let known = member.as_ref().is_some_and(|member| stored.contains(member));
+    Done { asks: !known, stored, member }
+}
+
+fn named(headers: &HeaderMap, name: HeaderName, base: &Location) -> Option<Location> {
+    let text = headers.get(name)?.to_str().ok()?;
+    Location::resolve(Some(base), text).ok()
+}
+
+/// Whether the edit is repeated where it is sent to: 303 says that the answer is there (RFC 9110 15.4.4),
+/// and so do 301 and 302 to who posts, since most servers mean that and clients take it so (15.4.2, 15.4.3).
+const fn is_repeated(method: Method, status: u16) -> bool {
+    match status {
+        303 => false,
+        301 | 302 => !matches!(method, Method::Post),
+        _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Method::{Delete, Post, Put};
+    use super::Profile::{Resilient, Strict};
+    use super::*;
+
+    const NOW: Time = Time::from_millis(1_000);
+
+    fn at(path: &str) -> Location {
+        format!("http://example.org/{path}").parse().unwrap()
+    }
+
+    fn verdict(
+        method: Method,
+        status: u16,
+        headers: &[(&'static str, &str)],
+        profile: Profile,
+    ) -> Verdict {
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            map.insert(*name, value.parse().unwrap());
+        }
+        let status = StatusCode::from_u16(status).unwrap();
+        let answer = Answer { status, headers: &map, is_representation: true };
+        Verdict::of(method, &at("feed/1"), answer, profile, NOW)
+    }
+
+    fn done(stored: &[&str], member: Option<&str>, asks: bool) -> Verdict {
+        let stored = stored.iter().map(|path| at(path)).collect();
+        Verdict::Done(Done { stored, member: member.map(at), asks })
+    }
+
+    #[test]
+    fn an_answer_of_200_to_put_is_the_representation() {
+        for profile in [Strict, Resilient] {
+            assert_eq!(verdict(Put, 200, &[], profile), done(&["feed/1"], None, false));
+            for status in [201, 204, 205] {
+                assert_eq!(verdict(Put, status, &[], profile), done(&[], None, true), "{status}");
+            }
+            for status in [200, 201, 204] {
+                assert_eq!(verdict(Delete, status, &[], profile), done(&[], None, false));
+            }
+        }
+        let headers = HeaderMap::new();
+        let answer = Answer { status: StatusCode::OK, headers: &headers, is_representation: false };
+        let verdict = Verdict::of(Put, &at("feed/1"), answer, Resilient, NOW);
+        assert_eq!(verdict, done(&[], None, true), "a page that says: well done");
+    }
+
+    #[test]
+    fn what_was_made_is_where_the_headers_say() {
+        let both = [("location", "/feed/2"), ("content-location", "http://EXAMPLE.org/feed/2")];
+        let apart = [("location", "2"), ("content-location", "3")];
+        let member = [("location", "2")];
+        let content = [("content-location", "3")];
+        for (headers, strict, resilient) in [
+            (&both[..], (&["feed/2"][..], false), (&["feed/2"][..], false)),
+            (&apart, (&["feed/3", "feed/2"], false), (&[], true)),
+            (&member, (&["feed/2"], false), (&[], true)),
+            (&content, (&["feed/3"], false), (&["feed/3"], false)),
+        ] {
+            let place = if headers == content { "feed/3" } else { "feed/2" };
+            for (profile, (stored, asks)) in [(Strict, strict), (Resilient, resilient)] {
+                let expected = done(stored, Some(place), asks);
+                assert_eq!(
+                    verdict(Post, 201, headers, profile),
+                    expected,
+                    "{headers:?} {profile:?}"
+                );
+            }
+        }
+        for status in [200, 201, 204] {
+            assert_eq!(verdict(Post, status, &[], Resilient), done(&[], None, true), "{status}");
+        }
+    }
+
+    #[test]
+    fn what_moved_is_asked_again_there_and_as_what() {
+        for (method, status, again) in [
+            (Put, 301, true),
+            (Put, 302, true),
+            (Put, 303, false),
+            (Put, 307, true),
+            (Put, 308, true),
+            (Delete, 302, true),
+            (Post, 301, false),
+            (Post, 302, false),
+            (Post, 303, false),
+            (Post, 307, true),
+            (Post, 308, true),
+        ] {
+            for profile in [Strict, Resilient] {
+                let moved = verdict(method, status, &[("location", "/x")], profile);
+                assert_eq!(moved, Verdict::Elsewhere { to: at("x"), again }, "{method:?} {status}");
+                for headers in [&[][..], &[("location", "mailto:a@example.org")]] {
+                    assert_eq!(verdict(method, status, headers, profile), Verdict::Refused);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_error_is_final_to_the_letter_and_what_passes_is_not_to_us() {
+        for status in 400..600 {
+            for method in [Post, Put, Delete] {
+                assert_eq!(verdict(method, status, &[], Strict), Verdict::Refused, "{status}");
+                let resilient = match (status, method) {
+                    (401 | 403 | 407, _) => Verdict::NeedsCredentials,
+                    (408 | 425 | 429 | 502 | 503 | 504, _) => Verdict::Later(None),
+                    (404 | 410, Delete) => done(&[], None, false),
+                    _ => Verdict::Refused,
+                };
+                assert_eq!(verdict(method, status, &[], Resilient), resilient, "{status}");
+            }
+        }
+        let later = verdict(Put, 503, &[("retry-after", "2")], Resilient);
+        assert_eq!(later, Verdict::Later(Some(Time::from_millis(3_000))));
+        for method in [Post, Put, Delete] {
+            for profile in [Strict, Resilient] {
+                assert_eq!(verdict(method, 202, &[], profile), Verdict::Accepted);
+                for status in [300, 304, 305] {
+                    let refused = verdict(method, status, &[("location", "/x")], profile);
+                    assert_eq!(refused, Verdict::Refused);
+                }
+            }
+        }
+    }
+}

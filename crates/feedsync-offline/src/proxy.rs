@@ -1,0 +1,173 @@
+//! Client proxy emulation: requests to a proxy are answered here as it would, from what its AtomPub server
+//! has (BITSY 2.3).
+
+use feedsync_formats::{ProxyNamespace, ReadError, ReadOptions, read_proxy_configuration};
+
+use crate::location::{Location, LocationError};
+
+/// A style of proxy that is emulated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Style {
+    /// Requests are taken as if the cross-domain proxy were there, and spoken to the AtomPub server itself:
+    /// neither their addresses nor their entities differ.
+    CrossDomain,
+}
+
+impl Style {
+    /// All that are emulated, in the order of `supportedProxies`.
+    pub const ALL: [Self; 1] = [Self::CrossDomain];
+
+    /// Its name, `{namespace}local`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::CrossDomain => "{http://purl.org/BITSY/xdp}xd",
+        }
+    }
+
+    /// The style of a name (`supportsProxy`).
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|style| style.name() == name)
+    }
+}
+
+/// What requests are emulated, and how.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Configuration(Vec<Emulated>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Emulated {
+    prefix: Location,
+    style: Style,
+}
+
+/// Why a configuration is none.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigurationError {
+    /// The document cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// A `urlPrefix` is no address.
+    #[error("line {line}, column {column}: {error}")]
+    Prefix {
+        /// Line of the namespace.
+        line: u32,
+        /// Column of the namespace.
+        column: u32,
+        /// What is wrong with it.
+        error: LocationError,
+    },
+    /// Two namespaces have the same prefix, or one that begins with the other (2.3, C24).
+    #[error("line {line}, column {column}: the prefix {prefix} overlaps with {other}")]
+    Overlap {
+        /// Line of the second namespace.
+        line: u32,
+        /// Column of the second namespace.
+        column: u32,
+        /// Its prefix.
+        prefix: String,
+        /// The other one.
+        other: String,
+    },
+    /// No style of a namespace is emulated.
+    #[error("line {line}, column {column}: none of the styles of {prefix} is supported: {styles}")]
+    Style {
+        /// Line of the namespace.
+        line: u32,
+        /// Column of the namespace.
+        column: u32,
+        /// Its prefix.
+        prefix: String,
+        /// The styles that it names.
+        styles: String,
+    },
+}
+
+impl Configuration {
+    /// Reads the document that came from an address.
+    pub fn read(bytes: &[u8], address: &Location) -> Result<Self, ConfigurationError> {
+        let mut emulated: Vec<Emulated> = Vec::new();
+        for namespace in read_proxy_configuration(bytes, &ReadOptions::strict())? {
+            let ProxyNamespace { url_prefix, styles, position } = namespace;
+            let (line, column) = (position.line, position.column);
+            let prefix = Location::resolve(Some(address), &url_prefix)
+                .map_err(|error| ConfigurationError::Prefix { line, column, error })?;
+            let overlaps = |other: &&Emulated| {
+                prefix.as_str().starts_with(other.prefix.as_str())
+                    || other.prefix.as_str().starts_with(prefix.as_str())
+            };
+            if let Some(other) = emulated.iter().find(overlaps) {
+                let (prefix, other) = (prefix.to_string(), other.prefix.to_string());
+                return Err(ConfigurationError::Overlap { line, column, prefix, other });
+            }
+            let Some(style) = styles.iter().find_map(|style| Style::named(&style.name)) else {
+                let names: Vec<String> = styles.into_iter().map(|style| style.name).collect();
+                let (prefix, styles) = (prefix.to_string(), names.join(", "));
+                return Err(ConfigurationError::Style { line, column, prefix, styles });
+            };
+            emulated.push(Emulated { prefix, style });
+        }
+        Ok(Self(emulated))
+    }
+
+    /// How a request is emulated: by its address, before anything else looks at it (2.3).
+    pub fn style_of(&self, request: &Location) -> Option<Style> {
+        let found = self.0.iter().find(|one| request.as_str().starts_with(one.prefix.as_str()));
+        found.map(|one| one.style)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(namespaces: &[(&str, &str)]) -> Result<Configuration, ConfigurationError> {
+        let namespace = |(prefix, style): &(&str, &str)| {
+            format!("<namespace urlPrefix=\"{prefix}\"><{style}/></namespace>\n")
+        };
+        let inside: String = namespaces.iter().map(namespace).collect();
+        let document = format!("<proxy xmlns=\"http://purl.org/BITSY\">\n{inside}</proxy>");
+        let address = "http://example.org/app/proxy.xml".parse().unwrap();
+        Configuration::read(document.as_bytes(), &address)
+    }
+
+    const XD: &str = "xd xmlns=\"http://purl.org/BITSY/xdp\"";
+
+    #[test]
+    fn requests_are_emulated_by_the_prefix_of_their_address() {
+        let read = read(&[("http://www.example.com/calendar/full", XD), ("feeds/", XD)]).unwrap();
+        let style = |address: &str| read.style_of(&address.parse().unwrap());
+        for emulated in [
+            "http://www.example.com/calendar/full",
+            "HTTP://WWW.EXAMPLE.COM:80/calendar/full/1?x=y",
+            "http://www.example.com/calendar/fuller",
+            "http://example.org/app/feeds/a",
+        ] {
+            assert_eq!(style(emulated), Some(Style::CrossDomain), "{emulated}");
+        }
+        for other in ["http://www.example.com/calendar/", "https://www.example.com/calendar/full"] {
+            assert_eq!(style(other), None, "{other}");
+        }
+        assert_eq!(Style::named("{http://purl.org/BITSY/xdp}xd"), Some(Style::CrossDomain));
+        assert_eq!(Style::named("xd"), None);
+    }
+
+    #[test]
+    fn prefixes_must_not_overlap_however_they_are_spelt() {
+        for other in ["http://a/b", "HTTP://A:80/b", "http://a/b/c", "http://a/", "http://a/%62"] {
+            let refused = read(&[("http://a/b", XD), (other, XD)]).unwrap_err();
+            assert!(matches!(refused, ConfigurationError::Overlap { line: 3, .. }), "{refused}");
+        }
+        assert!(read(&[("http://a/b", XD), ("http://a/c", XD), ("https://a/b", XD)]).is_ok());
+    }
+
+    #[test]
+    fn what_cannot_be_emulated_is_refused_and_named() {
+        let refused = read(&[("http://a/", "xd")]).unwrap_err().to_string();
+        assert!(refused.contains("nothing that a bitsy:namespace holds"), "{refused}");
+        let refused = read(&[("http://a/", "x xmlns=\"urn:x\"")]).unwrap_err().to_string();
+        assert!(refused.contains("line 2") && refused.contains("{urn:x}x"), "{refused}");
+        let refused = read(&[("mailto:a@b", XD)]).unwrap_err();
+        assert!(matches!(refused, ConfigurationError::Prefix { line: 2, .. }), "{refused}");
+        assert!(matches!(read(&[]), Err(ConfigurationError::Read(_))));
+    }
+}
