@@ -114,14 +114,7 @@ fn tokens(headers: &HeaderMap, name: &HeaderName) -> impl Iterator<Item = String
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn map(headers: &[(&'static str, &str)]) -> HeaderMap {
-        let mut map = HeaderMap::new();
-        for (name, value) in headers {
-            map.append(*name, value.parse().unwrap());
-        }
-        map
-    }
+    use crate::testing::headers;
 
     const HIT: Hit = Hit {
         fetched: Time::from_millis(10_000),
@@ -134,7 +127,7 @@ mod tests {
 
     #[test]
     fn what_belongs_to_one_connection_or_one_moment_is_not_kept() {
-        let answer = map(&[
+        let answer = headers(&[
             ("content-type", "application/atom+xml"),
             ("connection", "close, X-Hop"),
             ("x-hop", "1"),
@@ -146,7 +139,7 @@ mod tests {
             ("cache-control", "no-store, max-age=0"),
             ("etag", "\"1\""),
         ]);
-        let expected = map(&[
+        let expected = headers(&[
             ("content-type", "application/atom+xml"),
             ("warning", "214 - \"changed\""),
             ("cache-control", "no-store, max-age=0"),
@@ -157,7 +150,7 @@ mod tests {
 
     #[test]
     fn an_answer_says_how_old_it_is_and_that_there_is_no_network() {
-        let kept = map(&[("etag", "\"1\"")]);
+        let kept = headers(&[("etag", "\"1\"")]);
         let headers = answered(&kept, HIT, Profile::Resilient, NOW);
         assert_eq!(headers["age"], "60");
         assert_eq!(headers["cache-status"], "bitsy; hit; ttl=29");
@@ -174,11 +167,12 @@ mod tests {
     fn only_what_others_say_must_not_be_stored_is_not() {
         let feed: Location = "http://example.org/feed".parse().unwrap();
         let other: Location = "http://cdn.example.net/1.mp3".parse().unwrap();
-        let forbids = map(&[("cache-control", "private"), ("cache-control", "No-Store")]);
+        let forbids = headers(&[("cache-control", "private"), ("cache-control", "No-Store")]);
         assert!(is_storable(&feed, &feed, &forbids, true));
         assert!(!is_storable(&feed, &other, &forbids, true));
         assert!(is_storable(&feed, &other, &forbids, false));
-        let others = map(&[("cache-control", "no-cache, must-revalidate, s-maxage=0, max-age=0")]);
+        let others =
+            headers(&[("cache-control", "no-cache, must-revalidate, s-maxage=0, max-age=0")]);
         assert!(is_storable(&feed, &other, &others, true));
     }
 }

@@ -155,6 +155,7 @@ fn proof(bytes: impl AsRef<[u8]>) -> Proof {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::headers;
 
     fn registered(headers: &[(&str, &str)]) -> Credentials {
         let mut registered = Registered::default();
@@ -164,45 +165,37 @@ mod tests {
         Credentials::of(&registered)
     }
 
-    fn request(headers: &[(&'static str, &str)]) -> HeaderMap {
-        let mut map = HeaderMap::new();
-        for (name, value) in headers {
-            map.append(*name, value.parse().unwrap());
-        }
-        map
-    }
-
     #[test]
     fn credentials_are_compared_as_they_are_meant() {
         let basic = registered(&[("Authorization", "Basic YW5uYTpzZWNyZXQ=")]);
         for same in
             ["Basic YW5uYTpzZWNyZXQ=", "bAsIc   YW5uYTpzZWNyZXQ=", " Basic YW5uYTpzZWNyZXQ= "]
         {
-            assert!(basic.check(&request(&[("authorization", same)])).is_ok(), "{same}");
+            assert!(basic.check(&headers(&[("authorization", same)])).is_ok(), "{same}");
         }
         for other in ["Basic YW5uYTpvdGhlcg==", "Bearer YW5uYTpzZWNyZXQ=", "Basic", "anna:secret"] {
-            assert!(basic.check(&request(&[("authorization", other)])).is_err(), "{other}");
+            assert!(basic.check(&headers(&[("authorization", other)])).is_err(), "{other}");
         }
         assert!(basic.check(&HeaderMap::new()).is_err());
         let twice = [("authorization", "Basic YW5uYTpzZWNyZXQ="), ("authorization", "Basic eA==")];
-        assert!(basic.check(&request(&twice)).is_err());
+        assert!(basic.check(&headers(&twice)).is_err());
         let token = registered(&[("Authorization", "Scheme token=\"Secret\"")]);
-        assert!(token.check(&request(&[("authorization", "scheme token=\"Secret\"")])).is_ok());
-        assert!(token.check(&request(&[("authorization", "Scheme token=\"secret\"")])).is_err());
+        assert!(token.check(&headers(&[("authorization", "scheme token=\"Secret\"")])).is_ok());
+        assert!(token.check(&headers(&[("authorization", "Scheme token=\"secret\"")])).is_err());
     }
 
     #[test]
     fn registered_cookies_must_be_there_among_others() {
         let known = registered(&[("Cookie", "PREF=ID=1"), ("Cookie", "S=2")]);
         for enough in ["PREF=ID=1; S=2", "S=2;PREF=ID=1", "x=y; S=2; PREF=ID=1; z="] {
-            assert!(known.check(&request(&[("cookie", enough)])).is_ok(), "{enough}");
+            assert!(known.check(&headers(&[("cookie", enough)])).is_ok(), "{enough}");
         }
-        assert!(known.check(&request(&[("cookie", "S=2"), ("cookie", "PREF=ID=1")])).is_ok());
+        assert!(known.check(&headers(&[("cookie", "S=2"), ("cookie", "PREF=ID=1")])).is_ok());
         for other in ["PREF=ID=1", "PREF=ID=1; S=3", "pref=ID=1; S=2", ""] {
-            assert!(known.check(&request(&[("cookie", other)])).is_err(), "{other}");
+            assert!(known.check(&headers(&[("cookie", other)])).is_err(), "{other}");
         }
         let both = [("cookie", "PREF=ID=1; S=2"), ("authorization", "Basic eA==")];
-        assert!(known.check(&request(&both)).is_err(), "somebody else");
+        assert!(known.check(&headers(&both)).is_err(), "somebody else");
     }
 
     #[test]
@@ -210,8 +203,8 @@ mod tests {
         let public = registered(&[("Accept", "application/atom+xml")]);
         assert!(public.is_public() && public.partition() == Partition::public());
         assert!(public.check(&HeaderMap::new()).is_ok());
-        assert!(public.check(&request(&[("cookie", "any=1")])).is_ok());
-        assert!(public.check(&request(&[("authorization", "Basic eA==")])).is_err());
+        assert!(public.check(&headers(&[("cookie", "any=1")])).is_ok());
+        assert!(public.check(&headers(&[("authorization", "Basic eA==")])).is_err());
     }
 
     #[test]
@@ -236,8 +229,8 @@ mod tests {
     #[test]
     fn a_refusal_names_the_scheme_that_was_not_matched() {
         let feed: Location = "https://example.org/feed".parse().unwrap();
-        let challenge = |credentials: &Credentials, headers: &[(&'static str, &str)]| {
-            let unknown = credentials.check(&request(headers)).unwrap_err();
+        let challenge = |credentials: &Credentials, brought: &[(&'static str, &str)]| {
+            let unknown = credentials.check(&headers(brought)).unwrap_err();
             unknown.challenge(&feed).to_str().unwrap().to_owned()
         };
         let bearer = registered(&[("Authorization", "Bearer x"), ("Cookie", "a=1")]);

@@ -152,10 +152,7 @@ mod tests {
     use http::{HeaderValue, header};
 
     use super::*;
-
-    fn at(path: &str) -> Location {
-        format!("http://example.org/{path}").parse().unwrap()
-    }
+    use crate::testing::at;
 
     fn failure(status: u16, path: &str) -> Interaction<&'static str> {
         Interaction {

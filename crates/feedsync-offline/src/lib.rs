@@ -20,5 +20,7 @@ pub mod propagation;
 pub mod proxy;
 pub mod relation;
 pub mod subscription;
+#[cfg(test)]
+mod testing;
 pub mod time;
 pub mod visibility;

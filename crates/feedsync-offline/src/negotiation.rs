@@ -95,14 +95,7 @@ fn elements(value: &HeaderValue) -> impl Iterator<Item = (String, f32)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn map(headers: &[(&'static str, &str)]) -> HeaderMap {
-        let mut map = HeaderMap::new();
-        for (name, value) in headers {
-            map.append(*name, value.parse().unwrap());
-        }
-        map
-    }
+    use crate::testing::headers;
 
     fn acceptable(
         request: &[(&'static str, &str)],
@@ -113,7 +106,7 @@ mod tests {
         for (name, value) in setup {
             registered.set(name, value).unwrap();
         }
-        is_acceptable(&map(request), &map(stored), &registered)
+        is_acceptable(&headers(request), &headers(stored), &registered)
     }
 
     #[test]

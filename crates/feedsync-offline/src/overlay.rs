@@ -103,12 +103,9 @@ mod tests {
     use feedsync_formats::ReadOptions;
 
     use super::*;
+    use crate::testing::at;
 
     const ATOM: &str = "http://www.w3.org/2005/Atom";
-
-    fn at(path: &str) -> Location {
-        format!("http://example.org/{path}").parse().unwrap()
-    }
 
     fn feed(ids: &[&str]) -> MemberFeed {
         let entry = |id: &&str| {

@@ -156,12 +156,9 @@ mod tests {
     use super::Method::{Delete, Post, Put};
     use super::Profile::{Resilient, Strict};
     use super::*;
+    use crate::testing::{self, at};
 
     const NOW: Time = Time::from_millis(1_000);
-
-    fn at(path: &str) -> Location {
-        format!("http://example.org/{path}").parse().unwrap()
-    }
 
     fn verdict(
         method: Method,
@@ -169,10 +166,7 @@ mod tests {
         headers: &[(&'static str, &str)],
         profile: Profile,
     ) -> Verdict {
-        let mut map = HeaderMap::new();
-        for (name, value) in headers {
-            map.insert(*name, value.parse().unwrap());
-        }
+        let map = testing::headers(headers);
         let status = StatusCode::from_u16(status).unwrap();
         let answer = Answer { status, headers: &map, is_representation: true };
         Verdict::of(method, &at("feed/1"), answer, profile, NOW)

@@ -38,24 +38,8 @@ pub struct NewEdit<B> {
 pub struct Edit<B> {
     /// Its place.
     pub id: EditId,
-    /// Who made it.
-    pub partition: Partition,
-    /// How it edits.
-    pub method: Method,
-    /// Where it is sent.
-    pub location: Location,
-    /// What it edits.
-    pub resource: Location,
-    /// In whose order it leaves.
-    pub line: Location,
-    /// The entity tag of what it is made on; none while that is on its way itself.
-    pub base: Option<String>,
-    /// What it carries.
-    pub body: Option<B>,
-    /// What the member is to be called.
-    pub slug: Option<String>,
-    /// Its name, the same each time that it is sent.
-    pub key: String,
+    /// What was asked. While what it is made on is on its way itself, it has no base.
+    pub asked: NewEdit<B>,
     /// How often it was sent.
     pub tries: u32,
     /// Where it stands.
@@ -82,30 +66,19 @@ pub enum Progress {
     Held,
 }
 
-impl<B> NewEdit<B> {
-    pub(super) fn queued(self, id: EditId) -> Edit<B> {
-        let Self { partition, method, location, resource, line, base, body, slug, key } = self;
-        Edit {
-            id,
-            partition,
-            method,
-            location,
-            resource,
-            line,
-            base,
-            body,
-            slug,
-            key,
-            tries: 0,
-            progress: Progress::Queued,
-        }
-    }
-}
-
 impl<B> Edit<B> {
+    pub(super) fn queued(id: EditId, asked: NewEdit<B>) -> Self {
+        Self { id, asked, tries: 0, progress: Progress::Queued }
+    }
+
+    /// Whether it is an edit of that resource by those people.
+    pub(super) fn is_of(&self, partition: Partition, resource: &Location) -> bool {
+        self.asked.partition == partition && self.asked.resource == *resource
+    }
+
     /// Whether it was made on top of another.
     pub(super) fn is_after(&self, other: &Self) -> bool {
-        self.id > other.id && self.partition == other.partition && self.resource == other.resource
+        self.id > other.id && self.is_of(other.asked.partition, &other.asked.resource)
     }
 
     /// Where it stands once it is known not to have arrived this time: what arrived and was refused for a

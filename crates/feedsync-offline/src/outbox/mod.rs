@@ -121,14 +121,14 @@ impl<B: Clone> Outbox<B> {
 
     /// The last edit of a resource, which is how it looks to those people.
     pub fn last(&self, partition: Partition, resource: &Location) -> Option<&Edit<B>> {
-        let of = |edit: &&Edit<B>| edit.partition == partition && edit.resource == *resource;
-        self.edits.values().rev().find(of)
+        self.edits.values().rev().find(|edit| edit.is_of(partition, resource))
     }
 
     /// Takes up an edit.
     pub fn add(&mut self, new: NewEdit<B>) -> Added {
         let last = self.last(new.partition, &new.resource);
-        let Some(last) = last.map(|last| (last.id, last.method, last.progress.clone())) else {
+        let Some(last) = last.map(|last| (last.id, last.asked.method, last.progress.clone()))
+        else {
             return Added::Queued(self.queue(new));
         };
         match (last, new.method) {
@@ -136,7 +136,7 @@ impl<B: Clone> Outbox<B> {
             ((_, Method::Delete, _), _) => Added::Gone,
             ((id, _, Progress::Queued), Method::Put) => {
                 if let Some(edit) = self.edits.get_mut(&id) {
-                    edit.body = new.body;
+                    edit.asked.body = new.body;
                 }
                 Added::Folded(id)
             }
@@ -146,7 +146,7 @@ impl<B: Clone> Outbox<B> {
             }
             ((id, Method::Put, Progress::Queued), Method::Delete) => {
                 // It is deleted as it was before the edit that nobody will see.
-                let base = self.edits.remove(&id).and_then(|put| put.base);
+                let base = self.edits.remove(&id).and_then(|put| put.asked.base);
                 Added::Queued(self.queue(NewEdit { base, ..new }))
             }
             // What it is made on is known when that is settled.
@@ -157,7 +157,7 @@ impl<B: Clone> Outbox<B> {
     fn queue(&mut self, new: NewEdit<B>) -> EditId {
         let id = EditId(self.next);
         self.next += 1;
-        self.edits.insert(id, new.queued(id));
+        self.edits.insert(id, Edit::queued(id, new));
         id
     }
 
@@ -166,8 +166,8 @@ impl<B: Clone> Outbox<B> {
         let mut kept: BTreeSet<(Partition, &Location)> = BTreeSet::new();
         let mut due = Vec::new();
         for edit in self.edits.values() {
-            let line = (edit.partition, &edit.line);
-            let resource = (edit.partition, &edit.resource);
+            let line = (edit.asked.partition, &edit.asked.line);
+            let resource = (edit.asked.partition, &edit.asked.resource);
             if kept.contains(&line) || kept.contains(&resource) {
                 continue;
             }
@@ -252,7 +252,7 @@ impl<B: Clone> Outbox<B> {
         let held = self
             .edits
             .values_mut()
-            .filter(|edit| edit.partition == partition && edit.progress == Progress::Held);
+            .filter(|edit| edit.asked.partition == partition && edit.progress == Progress::Held);
         held.map(|edit| {
             edit.progress = edit.unsent();
             edit.id
@@ -276,12 +276,12 @@ impl<B: Clone> Outbox<B> {
         let mut first = true;
         for edit in self.edits.values_mut().filter(|edit| edit.is_after(done)) {
             if let Some(member) = member {
-                edit.resource = member.clone();
-                edit.location = member.clone();
+                edit.asked.resource = member.clone();
+                edit.asked.location = member.clone();
                 changed.push(edit.id);
             }
             if std::mem::take(&mut first) {
-                edit.base = tag.map(str::to_owned);
+                edit.asked.base = tag.map(str::to_owned);
                 changed.push(edit.id);
             }
         }

@@ -4,12 +4,9 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::*;
+use crate::testing::at;
 
 const NOW: Time = Time::from_millis(1_000_000);
-
-fn at(path: &str) -> Location {
-    format!("http://example.org/{path}").parse().unwrap()
-}
 
 fn edit(method: Method, resource: &str, body: &str) -> NewEdit<String> {
     let resource = at(resource);
@@ -45,7 +42,7 @@ fn crashed(outbox: &Outbox<String>) -> Outbox<String> {
 }
 
 fn bodies(outbox: &Outbox<String>) -> Vec<(Method, Option<&str>)> {
-    outbox.edits().map(|edit| (edit.method, edit.body.as_deref())).collect()
+    outbox.edits().map(|edit| (edit.asked.method, edit.asked.body.as_deref())).collect()
 }
 
 #[test]
@@ -55,10 +52,10 @@ fn what_was_never_sent_gives_way_to_what_replaces_it() {
     assert_eq!(first, Added::Queued(EditId(1)));
     assert_eq!(outbox.add(put("a", "2")), Added::Folded(EditId(1)));
     assert_eq!(bodies(&outbox), [(Method::Put, Some("2"))]);
-    assert_eq!(outbox.edit(EditId(1)).unwrap().base.as_deref(), Some("v1"));
+    assert_eq!(outbox.edit(EditId(1)).unwrap().asked.base.as_deref(), Some("v1"));
     assert_eq!(outbox.add(delete("a")), Added::Queued(EditId(2)));
     assert_eq!(bodies(&outbox), [(Method::Delete, None)]);
-    assert_eq!(outbox.edit(EditId(2)).unwrap().base.as_deref(), Some("v1"));
+    assert_eq!(outbox.edit(EditId(2)).unwrap().asked.base.as_deref(), Some("v1"));
     assert_eq!(outbox.add(delete("a")), Added::Nothing, "repeated");
     assert_eq!(outbox.add(put("a", "3")), Added::Gone);
 }
@@ -87,8 +84,8 @@ fn what_was_sent_is_left_alone_and_what_follows_waits_and_learns() {
     assert_eq!(ended.edit.unwrap().id, EditId(1));
     assert_eq!(ended.changed, [EditId(3)]);
     let delete = outbox.edit(EditId(3)).unwrap();
-    assert_eq!((&delete.location, &delete.resource), (&at("feed/7"), &at("feed/7")));
-    assert_eq!(delete.base.as_deref(), Some("v1"));
+    assert_eq!((&delete.asked.location, &delete.asked.resource), (&at("feed/7"), &at("feed/7")));
+    assert_eq!(delete.asked.base.as_deref(), Some("v1"));
     assert_eq!(outbox.due(NOW), [EditId(3)]);
 }
 
@@ -135,8 +132,9 @@ fn what_was_made_on_a_refused_edit_is_refused_with_it() {
     outbox.add(put("a", "2"));
     outbox.add(put("b", "3"));
     let ended = outbox.settle(EditId(1), Settlement::Refused, NOW, 0);
-    assert_eq!(ended.edit.unwrap().body.as_deref(), Some("1"));
-    let dependents: Vec<_> = ended.dependents.iter().map(|edit| edit.body.as_deref()).collect();
+    assert_eq!(ended.edit.unwrap().asked.body.as_deref(), Some("1"));
+    let dependents: Vec<_> =
+        ended.dependents.iter().map(|edit| edit.asked.body.as_deref()).collect();
     assert_eq!(dependents, [Some("2")]);
     assert_eq!(bodies(&outbox), [(Method::Put, Some("3"))]);
 }
@@ -237,13 +235,13 @@ impl World {
         let (key, body) = (new.key.clone(), new.body.clone());
         let resource = new.resource.clone();
         let waiting = |outbox: &Outbox<String>| -> Vec<String> {
-            let of = outbox.edits().filter(|edit| edit.resource == resource);
-            of.map(|edit| edit.key.clone()).collect()
+            let of = outbox.edits().filter(|edit| edit.asked.resource == resource);
+            of.map(|edit| edit.asked.key.clone()).collect()
         };
         let before = waiting(&self.outbox);
         let arrives = match self.outbox.add(new) {
             Added::Queued(_) => Some(key),
-            Added::Folded(id) => self.outbox.edit(id).map(|edit| edit.key.clone()),
+            Added::Folded(id) => self.outbox.edit(id).map(|edit| edit.asked.key.clone()),
             Added::Vanished(_) | Added::Nothing | Added::Gone => None,
         };
         self.expected.extend(arrives.map(|key| (key, body)));
@@ -254,7 +252,7 @@ impl World {
 
     /// The resources that an application knows of.
     fn known(&self, index: usize) -> Option<Location> {
-        let pending = self.outbox.edits().map(|edit| edit.resource.clone());
+        let pending = self.outbox.edits().map(|edit| edit.asked.resource.clone());
         let all: Vec<Location> = self.members.keys().cloned().chain(pending).collect();
         (!all.is_empty()).then(|| all[index % all.len()].clone())
     }
@@ -264,7 +262,7 @@ impl World {
             let doubted = self.outbox.edit(id).unwrap().progress == Progress::Doubtful;
             let edit = self.outbox.sends(id).unwrap().clone();
             // Who is in doubt looks first.
-            let arrived = self.carried_out.iter().any(|(_, key, _)| *key == edit.key);
+            let arrived = self.carried_out.iter().any(|(_, key, _)| *key == edit.asked.key);
             let settlement = match fate {
                 Fate::LostBefore => Settlement::Lost { perhaps_arrived: false },
                 _ if doubted && arrived && !matches!(fate, Fate::CrashBefore) => self.done(&edit),
@@ -272,7 +270,9 @@ impl World {
                 Fate::NeedsCredentials => Settlement::NeedsCredentials,
                 Fate::Refused => Settlement::Refused,
                 // Who knew a member by both its addresses edited what they had deleted by the other.
-                _ if edit.method != Method::Post && !self.members.contains_key(&edit.location) => {
+                _ if edit.asked.method != Method::Post
+                    && !self.members.contains_key(&edit.asked.location) =>
+                {
                     Settlement::Refused
                 }
                 Fate::CrashBefore => {
@@ -293,7 +293,8 @@ impl World {
             };
             let ended = self.outbox.settle(id, settlement.clone(), self.now(), 0);
             if settlement == Settlement::Refused {
-                self.errors.extend(ended.edit.into_iter().chain(ended.dependents).map(|e| e.key));
+                self.errors
+                    .extend(ended.edit.into_iter().chain(ended.dependents).map(|e| e.asked.key));
             } else {
                 assert!(ended.dependents.is_empty());
             }
@@ -301,27 +302,32 @@ impl World {
     }
 
     fn carry_out(&mut self, edit: &Edit<String>) {
-        assert!(!self.carried_out.iter().any(|(_, key, _)| *key == edit.key), "twice: {edit:?}");
-        self.carried_out.push((edit.id, edit.key.clone(), edit.body.clone()));
-        match edit.method {
+        assert!(
+            !self.carried_out.iter().any(|(_, key, _)| *key == edit.asked.key),
+            "twice: {edit:?}"
+        );
+        self.carried_out.push((edit.id, edit.asked.key.clone(), edit.asked.body.clone()));
+        match edit.asked.method {
             Method::Post => {
                 let place = at(&format!("feed/{}", edit.id.0));
-                self.members.insert(place.clone(), edit.body.clone().unwrap());
-                self.places.insert(edit.resource.clone(), place);
+                self.members.insert(place.clone(), edit.asked.body.clone().unwrap());
+                self.places.insert(edit.asked.resource.clone(), place);
             }
             Method::Put => {
-                let member = self.members.get_mut(&edit.location).expect("a member to replace");
-                member.clone_from(edit.body.as_ref().unwrap());
+                let member =
+                    self.members.get_mut(&edit.asked.location).expect("a member to replace");
+                member.clone_from(edit.asked.body.as_ref().unwrap());
             }
             Method::Delete => {
-                self.members.remove(&edit.location).expect("a member to remove");
+                self.members.remove(&edit.asked.location).expect("a member to remove");
             }
         }
     }
 
     fn done(&self, edit: &Edit<String>) -> Settlement {
-        let member = (edit.method == Method::Post).then(|| self.places[&edit.resource].clone());
-        Settlement::Done { member, tag: Some(edit.key.clone()) }
+        let member =
+            (edit.asked.method == Method::Post).then(|| self.places[&edit.asked.resource].clone());
+        Settlement::Done { member, tag: Some(edit.asked.key.clone()) }
     }
 
     fn play(&mut self, happening: &Happening) {

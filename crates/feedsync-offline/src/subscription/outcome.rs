@@ -67,14 +67,12 @@ pub fn retry_after(headers: &HeaderMap, now: Time) -> Option<Time> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing;
 
     const NOW: Time = Time::from_millis(1_000_000);
 
     fn outcome(status: u16, headers: &[(&'static str, &str)]) -> Outcome {
-        let mut map = HeaderMap::new();
-        for (name, value) in headers {
-            map.insert(*name, value.parse().unwrap());
-        }
+        let map = testing::headers(headers);
         Outcome::of(StatusCode::from_u16(status).unwrap(), &map, NOW)
     }
 

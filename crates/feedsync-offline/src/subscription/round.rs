@@ -168,12 +168,9 @@ impl Round {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::at;
 
     const LATER: Time = Time::from_millis(60_000);
-
-    fn at(path: &str) -> Location {
-        format!("http://example.org/{path}").parse().unwrap()
-    }
 
     fn linked(paths: &[&str]) -> Settled {
         Settled::Fetched(paths.iter().map(|path| (Part::Linked, at(path))).collect())
