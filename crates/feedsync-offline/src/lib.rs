@@ -3,7 +3,7 @@
 //!
 //! Everything here decides and does nothing: bytes, times and answers of servers come in as arguments,
 //! what is to be done comes out as values. The document's clauses are cited as `B` with the number of
-//! `docs/conformance.md`, our readings of it as `C`.
+//! `docs/conformance.md`, where they are `BI`, our readings of it as `C`.
 
 pub mod answer;
 pub mod authentication;

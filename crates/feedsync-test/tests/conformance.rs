@@ -32,6 +32,9 @@ const CLAUSES: [(&str, usize); 23] = [
     ("reading ", 27),
 ];
 
+/// A family that is being built: a clause has a row once it is proved, and at most one.
+const BEGUN: (&str, usize) = ("BI", 166);
+
 fn workspace() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }
@@ -43,13 +46,15 @@ fn table() -> Vec<Row> {
 
 #[test]
 fn every_clause_has_one_row() {
-    let expected: BTreeSet<String> = CLAUSES
-        .iter()
-        .flat_map(|(family, last)| (1..=*last).map(move |number| format!("{family}{number}")))
-        .collect();
+    let all = |(family, last): (&str, usize)| -> BTreeSet<String> {
+        (1..=last).map(|number| format!("{family}{number}")).collect()
+    };
+    let expected: BTreeSet<String> = CLAUSES.into_iter().flat_map(all).collect();
+    let begun = all(BEGUN);
     let mut seen = BTreeSet::new();
     for row in table() {
-        assert!(expected.contains(&row.clause), "line {}: no clause {:?}", row.line, row.clause);
+        let known = expected.contains(&row.clause) || begun.contains(&row.clause);
+        assert!(known, "line {}: no clause {:?}", row.line, row.clause);
         assert!(seen.insert(row.clause.clone()), "line {}: {} again", row.line, row.clause);
     }
     let lacking: Vec<_> = expected.difference(&seen).collect();
