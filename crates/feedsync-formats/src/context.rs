@@ -81,6 +81,17 @@ impl<'a> Context<'a> {
         self.inherited.bytes.fetch_add(bytes.saturating_sub(USUAL), Ordering::Relaxed);
     }
 
+    /// A reference made absolute, and counted by what that adds; as nothing once too much was added.
+    pub(crate) fn absolute(&self, reference: &str) -> String {
+        if self.is_spent() {
+            return String::new();
+        }
+        let found = self.resolve(reference).into_owned();
+        let added = found.len().saturating_sub(reference.len());
+        self.inherited.bytes.fetch_add(added, Ordering::Relaxed);
+        found
+    }
+
     /// Whether nothing more is to be inherited: the document is refused.
     pub(crate) fn is_spent(&self) -> bool {
         self.inherited.bytes.load(Ordering::Relaxed) > self.inherited.most

@@ -71,7 +71,8 @@ struct Place {
     empty: Option<String>,
     default: Default,
     lang: bool,
-    updated: Option<Range<usize>>,
+    /// The content of its `atom:updated`; of one without content all of it, and its name.
+    updated: Option<(Range<usize>, Option<String>)>,
 }
 
 impl MemberFeed {
@@ -100,6 +101,7 @@ impl MemberFeed {
                 });
             }
         };
+        outside.check(root.span().start).map_err(|error| error.into_read_error(&text))?;
         let place = place(root, &context);
         let (links, collection, members) = read;
         Ok(Self { encoding, links, collection, members, place, text: text.into_owned() })
@@ -123,9 +125,12 @@ impl MemberFeed {
     /// The document with these edits, in its own encoding.
     pub fn with(&self, edits: &MemberEdits<'_>) -> Vec<u8> {
         let mut parts: BTreeMap<(usize, usize), Cow<'_, str>> = BTreeMap::new();
-        if let Some((range, updated)) = self.place.updated.clone().zip(edits.updated) {
+        if let Some(((range, name), updated)) = self.place.updated.as_ref().zip(edits.updated) {
             let mut escaped = String::new();
             escape_text(&mut escaped, updated);
+            if let Some(name) = name {
+                escaped = format!("<{name}>{escaped}</{name}>");
+            }
             parts.insert((range.start, range.end), escaped.into());
         }
         for (&index, payload) in &edits.changed {
@@ -181,7 +186,8 @@ impl MemberFeed {
         }
     }
 
-    /// Appends an entry as it is to stand here: nothing of what surrounds it becomes its own.
+    /// Appends an entry as it is to stand here: no namespace and no language of what surrounds it becomes its
+    /// own. Its references count from the feed's base, unless it has one itself.
     fn push(&self, out: &mut String, payload: &Payload) {
         let text = &*payload.text;
         let tag = PayloadTag::read(text);
@@ -200,7 +206,7 @@ fn member(entry: Element<'_, '_>, context: &Context<'_>) -> Member {
     let content = entry.child(Namespace::ATOM, "content");
     let content = content.and_then(|content| {
         let inside = inside.enter(content.document(), content.attributes());
-        Some(inside.resolve(content.value("src")?.trim()).into_owned())
+        Some(inside.absolute(content.value("src")?.trim()))
     });
     Member {
         id: id.filter(|id| !id.is_empty()),
@@ -216,7 +222,7 @@ fn links(parent: Element<'_, '_>, inside: &Context<'_>) -> Vec<MemberLink> {
     let link = |link: Element<'_, '_>| {
         let inside = inside.enter(link.document(), link.attributes());
         let rel = link.value("rel").map(Cow::into_owned).filter(|rel| !rel.is_empty());
-        let href = inside.resolve(link.value("href")?.trim()).into_owned();
+        let href = inside.absolute(link.value("href")?.trim());
         Some(MemberLink { rel: rel.unwrap_or_else(|| "alternate".to_owned()), href })
     };
     links.filter_map(link).collect()
@@ -233,7 +239,7 @@ fn collection(
     };
     let collection = feed.children().find(is_collection)?;
     let inside = context.enter(collection.document(), collection.attributes());
-    Some(inside.resolve(collection.value("href")?.trim()).into_owned())
+    Some(inside.absolute(collection.value("href")?.trim()))
 }
 
 fn place(root: Element<'_, '_>, context: &Context<'_>) -> Place {
@@ -251,7 +257,10 @@ fn place(root: Element<'_, '_>, context: &Context<'_>) -> Place {
         empty: is_empty.then(|| root.name().to_owned()),
         default: Default::of(context.default.as_deref()),
         lang: context.lang.as_deref().is_some_and(|lang| !lang.is_empty()),
-        updated: updated.map(Element::content_span),
+        updated: updated.map(|updated| match updated.start_tag_span().end == updated.span().end {
+            true => (updated.span(), Some(updated.name().to_owned())),
+            false => (updated.content_span(), None),
+        }),
     }
 }
 
@@ -384,6 +393,28 @@ mod tests {
             assert_eq!(read(&text).members().len(), 1, "{text}");
             assert!(text.ends_with(written), "{text}");
         }
+    }
+
+    #[test]
+    fn a_feed_that_does_not_say_when_it_was_updated_says_so_then() {
+        let feed = read("<a:feed xmlns:a=\"http://www.w3.org/2005/Atom\"><a:updated/></a:feed>");
+        let written = with(&feed, &MemberEdits { updated: Some("now"), ..MemberEdits::default() });
+        assert!(written.contains("<a:updated>now</a:updated></a:feed>"), "{written}");
+    }
+
+    #[test]
+    fn a_long_base_of_many_links_is_refused() {
+        let links = "<link href=\"a\"/>".repeat(2_000);
+        let base = format!("http://example.org/{}/", "x".repeat(2_000));
+        let document = format!(
+            "<feed xmlns=\"http://www.w3.org/2005/Atom\" xml:base=\"{base}\">{links}</feed>"
+        );
+        let mut options = ReadOptions::tolerant();
+        options.limits.bytes = 1 << 20;
+        let refused = MemberFeed::read(document.as_bytes(), &options).unwrap_err();
+        assert!(refused.to_string().contains("inherit"), "{refused}");
+        options.limits.bytes = 1 << 23;
+        assert!(MemberFeed::read(document.as_bytes(), &options).is_ok());
     }
 
     #[test]

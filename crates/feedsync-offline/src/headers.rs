@@ -123,6 +123,7 @@ impl Registered {
         }
         let joined = HeaderValue::from_maybe_shared(joined);
         known.value = joined.map_err(|_| HeaderError::Value(field.written))?;
+        known.value.set_sensitive(field.value.is_sensitive());
         Ok(())
     }
 
@@ -144,8 +145,8 @@ impl Registered {
         self.0.iter().map(|field| (field.written.as_str(), &field.value))
     }
 
-    /// What is sent with a request of ours to a resource of a feed: who somebody is reaches the feed's
-    /// own origin alone (C8).
+    /// What is sent with a request of ours to a resource of a feed: to another origin than the feed's own
+    /// nothing but what it is negotiated by, and which program asks (C8).
     pub fn sent<'r>(
         &'r self,
         feed: &Location,
@@ -155,7 +156,7 @@ impl Registered {
         self.0
             .iter()
             .filter(move |field| !OURS.contains(&field.name))
-            .filter(move |field| at_home || !AUTHORIZATION.contains(&field.name))
+            .filter(move |field| at_home || tells_nothing(&field.name))
             .map(|field| (&field.name, &field.value))
     }
 
@@ -166,6 +167,11 @@ impl Registered {
         self.0.push(field);
         Ok(())
     }
+}
+
+/// Whether a header tells nothing of who somebody is and what they may.
+fn tells_nothing(name: &HeaderName) -> bool {
+    NEGOTIATION.contains(name) || *name == header::USER_AGENT
 }
 
 fn field(written: &str, value: &str) -> Result<Field, HeaderError> {
@@ -243,6 +249,8 @@ mod tests {
             value(&registered, header::COOKIE),
             "PREF=ID=28face613556316e; S=DkEaab7_F7PtM3ZX"
         );
+        assert!(registered.get(&header::COOKIE).unwrap().is_sensitive(), "joined it is no less");
+        assert!(!format!("{registered:?}").contains("DkEaab7_F7PtM3ZX"));
         registered.add("Authorization", "Scheme token=\"secret\"").unwrap();
         let second = registered.add("authorization", "Basic eA==").unwrap_err();
         assert_eq!(second, HeaderError::Single("authorization".to_owned()));
@@ -256,17 +264,17 @@ mod tests {
         for name in REQUEST {
             registered.set(name, "x").unwrap();
         }
+        registered.set("X-Api-Key", "secret").unwrap();
         let names = |to: &str| -> Vec<String> {
             let to = at(to);
             registered.sent(&feed, &to).map(|(name, _)| name.to_string()).collect()
         };
-        let everywhere =
-            ["accept", "accept-charset", "accept-language", "from", "referer", "user-agent"];
+        let everywhere = ["accept", "accept-charset", "accept-language", "user-agent"];
         let elsewhere = names("https://cdn.example.net/enclosure");
         assert_eq!(elsewhere, everywhere);
         assert_eq!(names("http://example.org/feed"), everywhere, "unencrypted");
         let home = names("https://EXAMPLE.org:443/x");
-        assert_eq!(home.len(), everywhere.len() + 2);
+        assert_eq!(home.len(), everywhere.len() + 5);
         assert!(home.contains(&"authorization".to_owned()) && home.contains(&"cookie".to_owned()));
     }
 

@@ -74,10 +74,10 @@ impl Situation {
             false => Action::Edit(method),
         };
         match *method {
+            Method::GET | Method::HEAD | Method::PUT if self.entry_is_deleted => Action::Gone,
             Method::GET | Method::HEAD => match self.edited {
                 Some(propagation::Method::Delete) => Action::Gone,
                 Some(propagation::Method::Post | propagation::Method::Put) => Action::Edited,
-                None if self.entry_is_deleted => Action::Gone,
                 None if self.is_stored => Action::Stored,
                 None => elsewhere,
             },
@@ -178,8 +178,11 @@ mod tests {
                     let edited = Situation { edited: Some(edited), ..entry };
                     assert_eq!(edited.action(&method), action);
                 }
-                let media = Situation { entry_is_deleted: true, ..entry };
-                assert_eq!(media.action(&method), Action::Gone);
+                for edited in [None, Some(Edit::Put), Some(Edit::Delete)] {
+                    let media = Situation { entry_is_deleted: true, edited, ..entry };
+                    assert_eq!(media.action(&method), Action::Gone);
+                    assert_eq!(media.action(&Method::PUT), Action::Gone);
+                }
             }
         }
     }

@@ -108,6 +108,7 @@ fn unescaped(text: &str) -> String {
     while let Some(at) = rest.find('%') {
         out.push_str(&rest[..at]);
         let escape = rest.get(at + 1..at + 3);
+        let escape = escape.filter(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()));
         match escape.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
             Some(byte) if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) => {
                 out.push(char::from(byte));
@@ -171,7 +172,11 @@ mod tests {
         assert_eq!(at("http://exämple.org/").as_str(), "http://xn--exmple-cua.org/");
         // What is reserved stays as it is: it may mean something else.
         assert_ne!(at("http://example.org/a%2Fb"), at("http://example.org/a/b"));
-        assert_eq!(at("http://example.org/100%").as_str(), "http://example.org/100%");
+        for odd in
+            ["http://example.org/100%", "http://example.org/?q=50%+a", "http://example.org/%+5"]
+        {
+            assert_eq!(at(odd).as_str(), odd);
+        }
     }
 
     #[test]

@@ -33,8 +33,10 @@ pub fn overlaid(
 ) -> Option<Vec<u8>> {
     let mut now: HashMap<&Location, Standing<'_>> = HashMap::new();
     for (place, edit) in edits.iter().enumerate() {
-        let standing = now.entry(&edit.member).or_insert(Standing { place, made: false, edit });
+        let new = Standing { place, made: false, ids: Vec::new(), edit };
+        let standing = now.entry(&edit.member).or_insert(new);
         standing.made |= edit.made;
+        standing.ids.extend(edit.id.as_deref());
         standing.edit = edit;
     }
     let mut changed: BTreeMap<usize, Option<&Payload>> = BTreeMap::new();
@@ -44,7 +46,7 @@ pub fn overlaid(
         let by_id = || {
             let id = member.id.as_deref()?;
             let made = now.iter().filter(|(_, standing)| standing.made);
-            made.into_iter().find(|(_, standing)| standing.edit.id.as_deref() == Some(id))
+            made.into_iter().find(|(_, standing)| standing.ids.contains(&id))
         };
         if let Some((location, standing)) = by_link.or_else(by_id) {
             changed.insert(index, standing.edit.entry.as_ref());
@@ -71,6 +73,8 @@ struct Standing<'e> {
     /// The place of its first edit.
     place: usize,
     made: bool,
+    /// Each `atom:id` that it had here.
+    ids: Vec<&'e str>,
     /// Its last edit.
     edit: &'e Local,
 }
@@ -166,6 +170,8 @@ mod tests {
         assert_eq!(shown(&feed(&["a", "b"]), &by_link).unwrap(), ["mine", "b"]);
         let by_id = [local("pending/1", true, "a", Some("mine"))];
         assert_eq!(shown(&feed(&["a", "b"]), &by_id).unwrap(), ["mine", "b"]);
+        let deleted = [by_id[0].clone(), local("pending/1", false, "a", None)];
+        assert_eq!(shown(&feed(&["a", "b"]), &deleted).unwrap(), ["b"]);
     }
 
     #[test]

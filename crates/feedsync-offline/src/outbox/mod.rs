@@ -163,30 +163,25 @@ impl<B: Clone> Outbox<B> {
 
     /// The edits that may be sent now: of each line the first, and what nothing on the line keeps back.
     pub fn due(&self, now: Time) -> Vec<EditId> {
-        let mut kept: BTreeSet<(Partition, &Location)> = BTreeSet::new();
+        let (mut lines, mut resources) = (BTreeSet::new(), BTreeSet::new());
         let mut due = Vec::new();
-        for edit in self.edits.values() {
-            let line = (edit.asked.partition, &edit.asked.line);
-            let resource = (edit.asked.partition, &edit.asked.resource);
-            if kept.contains(&line) || kept.contains(&resource) {
+        for Edit { id, asked, progress, .. } in self.edits.values() {
+            let line = (asked.partition, &asked.line);
+            let is_first = resources.insert((asked.partition, &asked.resource));
+            if lines.contains(&line) {
                 continue;
             }
-            match edit.progress {
-                Progress::Accepted => {
-                    kept.insert(resource);
-                }
-                Progress::Queued | Progress::Doubtful => {
-                    due.push(edit.id);
-                    kept.insert(line);
-                }
-                Progress::Waiting { until, .. } => {
-                    due.extend((until <= now).then_some(edit.id));
-                    kept.insert(line);
-                }
-                Progress::Sent | Progress::Held => {
-                    kept.insert(line);
-                }
+            // What the server has accepted lets others pass, but for what it edits itself.
+            if is_first && *progress == Progress::Accepted {
+                continue;
             }
+            lines.insert(line);
+            let may_leave = match progress {
+                Progress::Queued | Progress::Doubtful => true,
+                Progress::Waiting { until } => *until <= now,
+                Progress::Sent | Progress::Held | Progress::Accepted => false,
+            };
+            due.extend((is_first && may_leave).then_some(*id));
         }
         due
     }

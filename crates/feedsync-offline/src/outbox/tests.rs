@@ -110,6 +110,19 @@ fn lines_keep_their_order_and_hold_no_other_up() {
     assert_eq!(outbox.due(NOW), [EditId(2), EditId(3), EditId(4)], "accepted is as good as sent");
     outbox.add(put("a", "5"));
     assert_eq!(outbox.due(NOW), [EditId(2), EditId(3), EditId(4)], "but for what it edits");
+    outbox.sends(EditId(2));
+    outbox.settle(EditId(2), Settlement::Done { member: None, tag: None }, NOW, 0);
+    outbox.add(put("b", "6"));
+    assert_eq!(outbox.due(NOW), [EditId(3), EditId(4)], "nor does it overtake what waits for it");
+}
+
+#[test]
+fn edits_of_one_resource_keep_their_order_on_two_lines() {
+    let mut outbox = Outbox::default();
+    outbox.add(put("a", "1"));
+    outbox.sends(EditId(1));
+    outbox.add(NewEdit { line: at("other"), ..put("a", "2") });
+    assert!(outbox.due(NOW).is_empty());
 }
 
 #[test]

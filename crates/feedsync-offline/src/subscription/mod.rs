@@ -35,6 +35,8 @@ pub struct Subscription {
     due: Option<Time>,
     /// When what it links to is asked for again, where a server wants it later.
     retries: BTreeMap<Location, Time>,
+    /// Whether somebody asked for more while a round was under way.
+    again: bool,
     last_updated: Option<Time>,
     /// What each application asks for.
     holders: BTreeMap<Holder, Hold>,
@@ -76,6 +78,7 @@ impl Subscription {
             state: State::Ready,
             due: None,
             retries: BTreeMap::new(),
+            again: false,
             last_updated: None,
             holders: BTreeMap::from([(holder, hold)]),
         }
@@ -208,6 +211,7 @@ impl Subscription {
         self.follow(Trigger::Scheduled)?;
         if self.due.is_none_or(|due| due <= now) {
             self.due = None;
+            self.again = false;
             self.retries.clear();
             return Some(Round::whole(&self.wanted.feed, self.wanted.proxy.as_ref()));
         }
@@ -227,8 +231,11 @@ impl Subscription {
             End::Fetched { not_before, later } => {
                 let next = self.follow(Trigger::Fetched)?;
                 let interval = Duration::from_secs(60 * u64::from(self.interval()));
-                let anew = || now.after(interval).max(not_before.unwrap_or_default());
-                self.due.get_or_insert_with(anew);
+                let not_before = not_before.unwrap_or_default();
+                if std::mem::take(&mut self.again) {
+                    self.due = Some(now.max(not_before));
+                }
+                self.due.get_or_insert_with(|| now.after(interval).max(not_before));
                 self.retries.extend(later);
                 Some(next)
             }
@@ -252,10 +259,17 @@ impl Subscription {
         self.holders.get_mut(&holder).ok_or(ClosedError)
     }
 
-    /// Nobody waits for the interval to see what was just asked for.
+    /// Nobody waits for the interval to see what was just asked for: it begins with the feed, now or as soon
+    /// as the round is over that did not know of it.
     fn begin_if_more(&mut self, before: &BTreeSet<Relation>) {
-        if self.state == State::Waiting && !self.follows().is_subset(before) {
-            self.follow(Trigger::Resume);
+        if self.follows().is_subset(before) {
+            return;
+        }
+        match self.state {
+            State::Waiting => drop(self.follow(Trigger::Resume)),
+            State::Ready => self.due = None,
+            State::Fetching => self.again = true,
+            State::Paused | State::Closed => {}
         }
     }
 }
@@ -367,6 +381,10 @@ mod tests {
         assert_eq!(subscription.state(), State::Waiting);
         subscription.add_follow(ANNA, "related".parse().unwrap()).unwrap();
         assert_eq!(subscription.state(), State::Ready);
+        subscription.begin(NOW);
+        subscription.add_follow(ANNA, "icon".parse().unwrap()).unwrap();
+        assert_eq!(subscription.end(good(), NOW), Some(State::Waiting));
+        assert_eq!(subscription.due(), Some(NOW), "the round that ended did not know of it");
     }
 
     #[test]
