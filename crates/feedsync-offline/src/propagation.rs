@@ -51,7 +51,8 @@ pub struct Answer<'a> {
 pub enum Verdict {
     /// It was carried out.
     Done(Done),
-    /// It goes to another address.
+    /// It goes to another address; how often in a row, is for who sends it to count
+    /// ([`HOPS`](crate::subscription::outcome::HOPS)).
     Elsewhere {
         /// Where.
         to: Location,
@@ -102,7 +103,10 @@ impl Verdict {
             }),
             status @ (301 | 302 | 303 | 307 | 308) => {
                 match named(answer.headers, header::LOCATION, location) {
-                    Some(to) => Self::Elsewhere { to, again: is_repeated(method, status) },
+                    Some(to) => {
+                        let again = is_repeated(method, status) || is_same(location, &to);
+                        Self::Elsewhere { to, again: again && status != 303 }
+                    }
                     None => Self::Refused,
                 }
             }
@@ -139,6 +143,17 @@ fn created(collection: &Location, answer: Answer<'_>, profile: Profile) -> Done 
 fn named(headers: &HeaderMap, name: HeaderName, base: &Location) -> Option<Location> {
     let text = headers.get(name)?.to_str().ok()?;
     Location::resolve(Some(base), text).ok()
+}
+
+/// Whether an address is another's but for the scheme or a slash at its end: a collection that is asked for
+/// there is the same collection, and what was posted is still to be made (C33).
+fn is_same(one: &Location, other: &Location) -> bool {
+    let bare = |location: &Location| {
+        let text = location.as_str();
+        let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
+        rest.trim_end_matches('/').to_owned()
+    };
+    bare(one) == bare(other)
 }
 
 /// Whether the edit is repeated where it is sent to: 303 says that the answer is there (RFC 9110 15.4.4),
@@ -242,6 +257,17 @@ mod tests {
                 for headers in [&[][..], &[("location", "mailto:a@example.org")]] {
                     assert_eq!(verdict(method, status, headers, profile), Verdict::Refused);
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_posted_to_a_collection_that_is_spelt_otherwise_is_posted_there() {
+        for same in ["https://example.org/feed/1", "/feed/1/"] {
+            for (status, again) in [(301, true), (302, true), (303, false)] {
+                let moved = verdict(Post, status, &[("location", same)], Resilient);
+                let to = Location::resolve(Some(&at("feed/1")), same).unwrap();
+                assert_eq!(moved, Verdict::Elsewhere { to, again }, "{same} {status}");
             }
         }
     }

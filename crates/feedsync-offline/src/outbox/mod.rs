@@ -232,7 +232,8 @@ impl<B: Clone> Outbox<B> {
             Settlement::Accepted => edit.progress = Progress::Accepted,
             Settlement::NeedsCredentials => edit.progress = Progress::Held,
             Settlement::Later(until) => {
-                let until = until.unwrap_or_else(|| now.after(wait(edit.tries, random)));
+                let grown = now.after(wait(edit.tries, random));
+                let until = until.map_or(grown, |until| until.max(grown));
                 edit.progress = Progress::Waiting { until };
             }
             Settlement::Lost { perhaps_arrived: true } => edit.progress = Progress::Doubtful,

@@ -52,16 +52,18 @@ impl Outcome {
     }
 }
 
+/// Servers are never asked again at once, nor left alone for longer than a day, whatever they say.
+const SPAN: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(24 * 60 * 60));
+
 /// From when on a server wants to be asked again (RFC 9110 10.2.3).
 pub fn retry_after(headers: &HeaderMap, now: Time) -> Option<Time> {
     let value = headers.get(header::RETRY_AFTER).map(HeaderValue::to_str)?.ok()?.trim();
-    match value.parse::<u32>() {
-        Ok(seconds) => Some(now.after(Duration::from_secs(u64::from(seconds)))),
-        Err(_) if value.bytes().all(|byte| byte.is_ascii_digit()) && !value.is_empty() => {
-            Some(now.after(Duration::from_secs(u64::from(u32::MAX))))
-        }
-        Err(_) => Time::of_date(value),
-    }
+    let is_number = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
+    let asked = match is_number {
+        true => now.after(Duration::from_secs(u64::from(value.parse().unwrap_or(u32::MAX)))),
+        false => Time::of_date(value)?,
+    };
+    Some(asked.clamp(now.after(SPAN.0), now.after(SPAN.1)))
 }
 
 #[cfg(test)]
@@ -104,14 +106,20 @@ mod tests {
         let later = |millis| Outcome::Later(Time::from_millis(millis));
         for status in [429, 503] {
             assert_eq!(outcome(status, &[("retry-after", "120")]), later(1_120_000));
-            let date = [("retry-after", "Fri, 31 Dec 1999 23:59:59 GMT")];
-            assert_eq!(outcome(status, &date), later(946_684_799_000));
+            let date = [("retry-after", "Thu, 01 Jan 1970 01:00:00 GMT")];
+            assert_eq!(outcome(status, &date), later(3_600_000));
+            let past = "Thu, 01 Jan 1970 00:00:00 GMT";
+            for at_once in ["0", past] {
+                assert_eq!(outcome(status, &[("retry-after", at_once)]), later(1_001_000));
+            }
             for nonsense in ["", "soon", "-1", "1.5"] {
                 let headers = [("retry-after", nonsense)];
                 assert_eq!(outcome(status, &headers), Outcome::Failed, "{nonsense}");
             }
             let far = "99999999999999999999999";
-            assert!(matches!(outcome(status, &[("retry-after", far)]), Outcome::Later(_)));
+            for far in [far, "4000000000", "Fri, 31 Dec 9999 23:59:59 GMT"] {
+                assert_eq!(outcome(status, &[("retry-after", far)]), later(87_400_000), "{far}");
+            }
         }
     }
 }
