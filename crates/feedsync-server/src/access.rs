@@ -202,7 +202,7 @@ impl Access {
         collection: Option<&CollectionName>,
     ) -> Result<(), Problem> {
         let now = match principal {
-            Principal::Local if self.is_open().await? => Principal::Local,
+            Principal::Local if self.here_alone && self.has_no_user().await? => Principal::Local,
             Principal::Local => return Err(sign_in()),
             Principal::Anonymous => Principal::Anonymous,
             Principal::Person(person) => {
@@ -236,6 +236,10 @@ impl Access {
         Ok(here && self.is_open().await?)
     }
 
+    async fn has_no_user(&self) -> Result<bool, Problem> {
+        Ok(self.endpoint.store().users().await?.is_empty())
+    }
+
     /// Whether only this machine can ask and there is no user.
     async fn is_open(&self) -> Result<bool, Problem> {
         if !self.here_alone {
@@ -248,7 +252,7 @@ impl Access {
             return Ok(open);
         }
         let asked = Instant::now();
-        let open = self.endpoint.store().users().await?.is_empty();
+        let open = self.has_no_user().await?;
         *self.open.lock().unwrap_or_else(PoisonError::into_inner) = Some((asked, open));
         Ok(open)
     }

@@ -140,6 +140,9 @@ impl Clients {
 
     fn usage(&self, key: Key) -> Arc<Usage> {
         let mut remembered = self.remembered.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(usage) = remembered.fresh(&key) {
+            return Arc::clone(usage);
+        }
         let usage = remembered.get(&key).cloned().unwrap_or_else(|| {
             Arc::new(Usage {
                 bucket: Mutex::new(Bucket::full(self.limits.client_burst as f64)),

@@ -21,6 +21,11 @@ impl<K: Eq + Hash, V> Generations<K, V> {
         self.younger.get(key).or_else(|| self.older.get(key))
     }
 
+    /// A value that is among those that are forgotten last.
+    pub(crate) fn fresh(&self, key: &K) -> Option<&V> {
+        self.younger.get(key)
+    }
+
     /// Remembers a value, among those that are forgotten last. One that is among them already makes
     /// nobody forgotten.
     pub(crate) fn insert(&mut self, key: K, value: V) {

@@ -9,6 +9,8 @@
 //! collection changes meanwhile. It is not the way to keep in step: for that
 //! it names the FeedSync feed and the complete one (AD3).
 
+use std::collections::HashSet;
+
 use axum::extract::State;
 use axum::response::Response;
 use feedsync::{Format, Item};
@@ -172,6 +174,9 @@ impl Page {
                 endpoint.store().changes(name, through, None, PageLimit::items(some)).await?;
             looked += page.items.len();
             through = page.through;
+            // What changed while this is read comes later, or not at all.
+            let again: HashSet<_> = page.items.iter().map(|stored| &stored.item.id).collect();
+            items.retain(|stored| !again.contains(&stored.item.id));
             let live = page.items.into_iter().filter(|stored| !stored.item.winner.deleted);
             items.extend(live.filter_map(|stored| audience.sees(stored)));
             if !page.more || items.len() > limit || looked >= CHANGES {

@@ -7,9 +7,9 @@
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use feedsync::{ItemId, Update};
+use feedsync::ItemId;
 use feedsync_endpoint::{Member, MemberChange, MemberEdit, Standing};
-use feedsync_formats::{Claim, entry_document};
+use feedsync_formats::entry_document;
 use feedsync_store::{Collection, CollectionName, StoredItem};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 
@@ -67,7 +67,7 @@ pub(crate) async fn replace(
     let limit = hub.config.limits.body_bytes;
     let (_turn, bytes) = submissions::read(&hub, &call, body, limit).await?;
     let revision = Revision::read(&hub, &call, &name, &settings, &id, bytes).await?;
-    let claim = revision.claim.as_ref().map(|claim| claimed(claim, &id)).transpose()?;
+    let claim = revision.claim.clone();
     if settings.preconditions && !conditions.name_a_version() && claim.is_none() {
         return Err(required(&preconditions::tag(&call.base, &stored)));
     }
@@ -174,18 +174,6 @@ pub(crate) fn gone() -> Problem {
 
 pub(crate) fn conflict(detail: impl Into<String>) -> Problem {
     Problem::new(StatusCode::CONFLICT, "conflict", "Not possible", detail)
-}
-
-/// The version that an entry claims to be of this item.
-fn claimed(claim: &Claim, id: &ItemId) -> Result<Update, Problem> {
-    if claim.id != id.as_str() {
-        let detail = format!("the sx:sync of the entry is of the item {:?}", claim.id);
-        return Err(conflict(detail));
-    }
-    claim
-        .dot
-        .clone()
-        .ok_or_else(|| Problem::bad_request("the sx:sync of the entry names no version"))
 }
 
 fn document(call: &Call, collection: &CollectionName, stored: &StoredItem) -> Vec<u8> {

@@ -4,7 +4,7 @@
 //! What is server-owned in it is replaced (AP45) and what the client leaves out goes (AP36), but for the id,
 //! the slug and the media, which are for ever.
 
-use feedsync::{Format, ItemId, Payload};
+use feedsync::{Format, ItemId, Payload, Update};
 use feedsync_endpoint::Settings;
 use feedsync_formats::{
     Claim, Completion, Fill, Submission, complete, item_urn, media, project, slug, terms,
@@ -25,8 +25,8 @@ pub(crate) struct Revision {
     id: ItemId,
     payload: Payload,
     author: String,
-    /// What it says of its history.
-    pub(crate) claim: Option<Claim>,
+    /// Which version of the member it says it is.
+    pub(crate) claim: Option<Update>,
 }
 
 /// An entry that would have another id than the member has: its id is for ever.
@@ -57,6 +57,7 @@ impl Revision {
         let Submission::Entry { payload, claim } = submissions::parse(hub, bytes).await? else {
             return Err(Problem::bad_request("a member is replaced by an entry, not by a feed"));
         };
+        let claim = claim.map(|claim| claimed(&claim, id)).transpose()?;
         check_categories(settings, &payload)?;
         let author = author(hub, call).await?;
         Ok(Self { collection: collection.clone(), id: id.clone(), payload, author, claim })
@@ -70,7 +71,8 @@ impl Revision {
         let clean = |payload: &Payload| without_served(payload, is_own_page, blob.is_some());
         let current = clean(&project(&self.id, winner, Format::Atom));
         let given = clean(&self.payload);
-        if given.text == current.text {
+        // What was deleted says the same and is not there.
+        if given.text == current.text && !winner.deleted {
             return Ok(None);
         }
         let (was, says) = (terms(&current), terms(&given));
@@ -101,4 +103,16 @@ impl Revision {
         }
         Ok(Some(payload))
     }
+}
+
+/// The version that an entry claims to be of this item.
+fn claimed(claim: &Claim, id: &ItemId) -> Result<Update, Problem> {
+    if claim.id != id.as_str() {
+        let detail = format!("the sx:sync of the entry is of the item {:?}", claim.id);
+        return Err(conflict(detail));
+    }
+    claim
+        .dot
+        .clone()
+        .ok_or_else(|| Problem::bad_request("the sx:sync of the entry names no version"))
 }

@@ -85,6 +85,11 @@ async fn a_merged_version_is_held_to_what_a_put_is() {
             StatusCode::UNPROCESSABLE_ENTITY,
         ),
         ("<title", StatusCode::BAD_REQUEST),
+        (
+            "<sx:sync xmlns:sx='http://feedsync.org/2007/feedsync' id='b' updates='1'>\
+             <sx:history sequence='1' by='x'/></sx:sync>",
+            StatusCode::CONFLICT,
+        ),
     ] {
         let refused = resolve(&hub, &merge(&format!("{title}{inside}"))).await;
         expect(refused, status).await;
@@ -98,6 +103,29 @@ async fn a_merged_version_is_held_to_what_a_put_is() {
     for filled in ["<author>", "<updated>"] {
         assert!(told.contains(filled), "{filled}: {told}");
     }
+}
+
+#[tokio::test]
+async fn a_merge_that_says_what_a_deleted_winner_said_brings_it_back() {
+    let hub = hub().await;
+    let first = add(&hub.endpoint, "a").await.winner;
+    let id = ItemId::new("a").unwrap();
+    let base = Base::from(&first);
+    let aside = Edit::from(payload(Format::Atom, "aside"));
+    hub.endpoint.edit(&notes(), &id, Some(base.clone()), aside).await.unwrap();
+    // An edit and a deletion that know nothing of the other; the longer history wins.
+    let other = Edit { payload: Some(first.payload.clone()), deleted: None };
+    let other = hub.endpoint.edit(&notes(), &id, Some(base), other).await.unwrap();
+    let other = other.item.versions().find(|v| v.payload == first.payload).cloned().unwrap();
+    let gone = Edit { payload: None, deleted: Some(true) };
+    let item = hub.endpoint.edit(&notes(), &id, Some(Base::from(&other)), gone).await.unwrap();
+    assert!(item.item.winner.deleted && item.item.conflicts.len() == 1);
+    let shown = answer(hub.get(CONFLICTS).await).await;
+    let said = shown["versions"][0]["entry"].clone();
+    let decision = json!({ "base": shown["base"], "resolve": "all", "keep": { "content": said } });
+    expect(resolve(&hub, &decision).await, StatusCode::OK).await;
+    let item = hub.endpoint.item(&notes(), &id).await.unwrap().item;
+    assert!(!item.winner.deleted && item.conflicts.is_empty());
 }
 
 #[tokio::test]

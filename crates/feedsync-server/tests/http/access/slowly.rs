@@ -78,6 +78,21 @@ async fn who_owned_a_collection_does_not_change_another_one_of_its_name() {
 }
 
 #[tokio::test]
+async fn who_needed_not_sign_in_has_to_once_there_is_a_user() {
+    let hub = crate::hub::hub().await;
+    let world = World { router: hub.router.clone(), ..World::in_memory().await };
+    let headers = [("content-type", FORM)];
+    let slow = Slow::begin(&world, Method::POST, "/pages/collections/notes", &headers).await;
+    tokio::time::sleep(std::time::Duration::from_millis(1_100)).await;
+    // The hub believes again that there is no user, and then there is one.
+    assert_eq!(hub.get("/collections/notes").await.status(), StatusCode::OK);
+    let anna =
+        feedsync_endpoint::NewUser { name: user("anna"), password: None, administrator: true };
+    hub.endpoint.add_user(anna).await.unwrap();
+    assert_eq!(slow.end("content=late").await, StatusCode::UNAUTHORIZED);
+}
+
+#[tokio::test]
 async fn who_lost_a_right_while_they_sent_changes_nothing() {
     let world = World::in_memory().await;
     let eddy = bearer(&world.access("eddy").await);
