@@ -24,6 +24,7 @@ use crate::xml::{
 pub struct MemberFeed {
     text: String,
     encoding: Encoding,
+    is_feed: bool,
     links: Vec<MemberLink>,
     collection: Option<String>,
     members: Vec<Member>,
@@ -39,6 +40,8 @@ pub struct Member {
     pub links: Vec<MemberLink>,
     /// Where its content is, if that is elsewhere.
     pub content: Option<String>,
+    /// The text of its title, its summary and its content, without the space around.
+    pub wording: [Option<String>; 3],
     span: Range<usize>,
 }
 
@@ -104,7 +107,13 @@ impl MemberFeed {
         outside.check(root.span().start).map_err(|error| error.into_read_error(&text))?;
         let place = place(root, &context);
         let (links, collection, members) = read;
-        Ok(Self { encoding, links, collection, members, place, text: text.into_owned() })
+        let is_feed = root.local() == "feed";
+        Ok(Self { encoding, is_feed, links, collection, members, place, text: text.into_owned() })
+    }
+
+    /// Whether it is a feed; else it is a document of one entry.
+    pub fn is_feed(&self) -> bool {
+        self.is_feed
     }
 
     /// The links of the feed itself.
@@ -203,6 +212,12 @@ impl MemberFeed {
 fn member(entry: Element<'_, '_>, context: &Context<'_>) -> Member {
     let inside = context.enter(entry.document(), entry.attributes());
     let id = entry.child(Namespace::ATOM, "id").map(|id| id.text().trim().to_owned());
+    let text = |name| {
+        let child = entry.child(Namespace::ATOM, name)?;
+        let text = child.text().trim().to_owned();
+        (!text.is_empty()).then_some(text)
+    };
+    let wording = ["title", "summary", "content"].map(text);
     let content = entry.child(Namespace::ATOM, "content");
     let content = content.and_then(|content| {
         let inside = inside.enter(content.document(), content.attributes());
@@ -212,6 +227,7 @@ fn member(entry: Element<'_, '_>, context: &Context<'_>) -> Member {
         id: id.filter(|id| !id.is_empty()),
         links: links(entry, &inside),
         content,
+        wording,
         span: entry.span(),
     }
 }

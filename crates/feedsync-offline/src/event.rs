@@ -90,6 +90,8 @@ pub struct SyncError<B> {
     pub feed: Location,
     /// The interaction that failed.
     pub interaction: Interaction<B>,
+    /// Of an edit, what it was made on: to be shown beside it and what the server has.
+    pub was: B,
 }
 
 /// The errors that nobody has cleared, in the order in which they happened.
@@ -123,10 +125,11 @@ impl<B: Clone> Errors<B> {
         partition: Partition,
         feed: Location,
         interaction: Interaction<B>,
+        was: B,
     ) -> &SyncError<B> {
         let id = ErrorId(self.next);
         self.next += 1;
-        let error = SyncError { id, partition, feed, interaction };
+        let error = SyncError { id, partition, feed, interaction, was };
         self.errors.entry(id).or_insert(error)
     }
 
@@ -172,10 +175,10 @@ mod tests {
         let mut errors = Errors::default();
         let public = Partition::public();
         let other = Partition::of_bytes([1; 32]);
-        let first = errors.record(public, at("feed"), failure(404, "a")).id;
-        errors.record(public, at("feed"), failure(500, "b"));
-        errors.record(other, at("feed"), failure(409, "c"));
-        errors.record(public, at("news"), failure(410, "d"));
+        let first = errors.record(public, at("feed"), failure(404, "a"), "").id;
+        errors.record(public, at("feed"), failure(500, "b"), "");
+        errors.record(other, at("feed"), failure(409, "c"), "");
+        errors.record(public, at("news"), failure(410, "d"), "");
         let list = errors.of(public, &at("feed"));
         let statuses: Vec<u16> = list.iter().map(|e| e.interaction.status.as_u16()).collect();
         assert_eq!(statuses, [404, 500]);
@@ -188,7 +191,7 @@ mod tests {
         let kept: Vec<_> = errors.all().cloned().collect();
         let mut again = Errors::restored(kept, errors.next());
         assert_eq!(again, errors);
-        let next = again.record(public, at("feed"), failure(400, "e")).id;
+        let next = again.record(public, at("feed"), failure(400, "e"), "").id;
         assert!(next > last, "no place is given twice");
     }
 

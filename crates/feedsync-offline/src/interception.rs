@@ -6,9 +6,9 @@
 //! acknowledged here and sent later.
 
 use http::{Method, StatusCode};
-use sha2::{Digest as _, Sha256};
 
-use crate::outbox::{Added, EditId};
+use crate::interceptor::Content;
+use crate::outbox::Added;
 use crate::profile::Profile;
 use crate::propagation;
 
@@ -128,16 +128,15 @@ pub fn tells_location(profile: Profile) -> bool {
     profile == Profile::Resilient
 }
 
-/// The entity tag of what an application put or posted: of these bytes, until the server has one.
-pub fn local_tag(edit: EditId, body: &[u8]) -> String {
-    let digest = Sha256::digest(body);
-    let digest: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-    format!("local-{}-{digest}", edit.0)
+/// The entity tag of what an application put or posted, until its server has one.
+pub fn local_tag(content: Content) -> String {
+    format!("\"local-{:.16}\"", content.digest.to_string())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::outbox::EditId;
     use crate::propagation::Method as Edit;
 
     const ROLES: [Role; 6] = [
@@ -247,7 +246,8 @@ mod tests {
             assert_eq!(acknowledged(Edit::Delete, &added), 204);
         }
         assert!(tells_location(Profile::Resilient) && !tells_location(Profile::Strict));
-        assert_ne!(local_tag(EditId(1), b"a"), local_tag(EditId(1), b"b"), "folded");
-        assert_ne!(local_tag(EditId(1), b"a"), local_tag(EditId(2), b"a"));
+        let tag = |bytes: &[u8]| local_tag(Content::of(bytes));
+        assert_ne!(tag(b"a"), tag(b"b"), "folded");
+        assert_eq!(tag(b"a"), tag(b"a"), "what was put twice is the same");
     }
 }

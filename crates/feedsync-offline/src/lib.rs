@@ -10,6 +10,8 @@ pub mod authentication;
 pub mod event;
 pub mod headers;
 pub mod interception;
+pub mod interceptor;
+pub mod likeness;
 pub mod links;
 pub mod location;
 pub mod negotiation;

@@ -29,6 +29,13 @@ impl Time {
         Duration::from_millis(self.0.saturating_sub(earlier.0))
     }
 
+    /// As Atom writes it (RFC 4287 3.3).
+    pub fn date_time(self) -> String {
+        let seconds = i64::try_from(self.0 / 1_000).ok();
+        let date = seconds.and_then(feedsync::Timestamp::from_unix_seconds);
+        date.map(|date| date.to_string()).unwrap_or_default()
+    }
+
     /// What a header says that has a date (RFC 9110 5.6.7).
     pub fn of_date(text: &str) -> Option<Self> {
         let date = httpdate::parse_http_date(text).ok()?;

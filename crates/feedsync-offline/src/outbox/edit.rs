@@ -18,6 +18,8 @@ pub struct NewEdit<B> {
     pub method: Method,
     /// Where it is sent: for POST the collection.
     pub location: Location,
+    /// The feed that shows what it edits.
+    pub feed: Location,
     /// What it edits: for POST the address under which the new member is known until it has one of its
     /// server's (C29).
     pub resource: Location,
@@ -25,6 +27,8 @@ pub struct NewEdit<B> {
     pub line: Location,
     /// The entity tag of what it is made on, for `If-Match`.
     pub base: Option<String>,
+    /// What it is made on, to be shown beside it should the server have another.
+    pub was: Option<B>,
     /// What it carries; nothing for DELETE.
     pub body: Option<B>,
     /// What the member is to be called (RFC 5023 9.7); of a POST alone.

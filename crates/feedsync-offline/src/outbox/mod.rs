@@ -124,6 +124,35 @@ impl<B: Clone> Outbox<B> {
         self.edits.values().rev().find(|edit| edit.is_of(partition, resource))
     }
 
+    /// The edits of a resource, whoever made them.
+    pub fn at(&self, resource: &Location) -> impl Iterator<Item = &Edit<B>> {
+        self.edits.values().filter(move |edit| edit.asked.resource == *resource)
+    }
+
+    /// Whether edits wait on a line.
+    pub fn waits(&self, partition: Partition, line: &Location) -> bool {
+        let on = |edit: &&Edit<B>| edit.asked.partition == partition && edit.asked.line == *line;
+        self.edits.values().any(|edit| on(&edit))
+    }
+
+    /// Tells the edits of a resource where it is. Those that changed.
+    pub fn rename(
+        &mut self,
+        partition: Partition,
+        resource: &Location,
+        to: &Location,
+    ) -> Vec<EditId> {
+        let of = self.edits.values_mut().filter(|edit| edit.is_of(partition, resource));
+        of.map(|edit| {
+            edit.asked.resource = to.clone();
+            if edit.asked.method != Method::Post {
+                edit.asked.location = to.clone();
+            }
+            edit.id
+        })
+        .collect()
+    }
+
     /// Takes up an edit.
     pub fn add(&mut self, new: NewEdit<B>) -> Added {
         let last = self.last(new.partition, &new.resource);
@@ -293,7 +322,7 @@ impl<B: Clone> Outbox<B> {
 }
 
 /// Longer with each try, and not the same for all.
-fn wait(tries: u32, random: u64) -> Duration {
+pub(crate) fn wait(tries: u32, random: u64) -> Duration {
     let doubled = FIRST_WAIT.saturating_mul(1 << tries.saturating_sub(1).min(16));
     let most = doubled.min(LONGEST_WAIT);
     let share = random as f64 / u64::MAX as f64;

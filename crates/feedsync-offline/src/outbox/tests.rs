@@ -17,6 +17,8 @@ fn edit(method: Method, resource: &str, body: &str) -> NewEdit<String> {
         location,
         resource,
         line: at("feed"),
+        feed: at("feed"),
+        was: None,
         base: (method != Method::Post).then(|| "v1".to_owned()),
         body: (method != Method::Delete).then(|| body.to_owned()),
         slug: None,

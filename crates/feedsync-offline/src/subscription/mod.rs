@@ -193,6 +193,42 @@ impl Subscription {
         self.holders.is_empty().then(|| self.follow(Trigger::Unsubscribe)).flatten()
     }
 
+    /// Ends it for all who hold it.
+    pub fn close(&mut self) -> Option<State> {
+        self.holders.clear();
+        self.follow(Trigger::Unsubscribe)
+    }
+
+    /// Begins with the feed as soon as there is a network, since it is known to have changed; what is paused
+    /// stays so.
+    pub fn refresh(&mut self) -> Option<State> {
+        match self.state {
+            State::Waiting => self.follow(Trigger::Resume),
+            State::Ready => {
+                self.due = None;
+                None
+            }
+            State::Fetching => {
+                self.again = true;
+                None
+            }
+            State::Paused | State::Closed => None,
+        }
+    }
+
+    /// A round that was under way is not any more: it begins again.
+    pub fn interrupted(&mut self) {
+        if self.state == State::Fetching {
+            self.state = State::Ready;
+            self.due = None;
+        }
+    }
+
+    /// Whether it begins as soon as there is a network.
+    pub fn is_ready(&self) -> bool {
+        self.state == State::Ready
+    }
+
     /// Takes notice of the time; an answer is the new state. What has its own time does not wait for the
     /// interval, and the feed does not begin with it.
     pub fn elapse(&mut self, now: Time) -> Option<State> {
@@ -265,12 +301,7 @@ impl Subscription {
         if self.follows().is_subset(before) {
             return;
         }
-        match self.state {
-            State::Waiting => drop(self.follow(Trigger::Resume)),
-            State::Ready => self.due = None,
-            State::Fetching => self.again = true,
-            State::Paused | State::Closed => {}
-        }
+        self.refresh();
     }
 }
 

@@ -106,6 +106,11 @@ impl Round {
         round
     }
 
+    /// The next request, if nothing under way comes before it.
+    pub fn peek(&self) -> Option<&Fetch> {
+        self.queue.front()
+    }
+
     /// The next request; several may be under way at once. It must be settled.
     pub fn take_next(&mut self) -> Option<Fetch> {
         // The proxy tells where the rest is, and the feed what there is.

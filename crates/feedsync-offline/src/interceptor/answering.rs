@@ -1,0 +1,228 @@
+//! The answers that need no server.
+
+use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use http::{Method, StatusCode};
+
+use super::asking::Found;
+use super::reply::{Composed, Edited, Reply, Shows};
+use super::stored::Content;
+use super::{Interceptor, Keeping};
+use crate::answer::{self, Hit};
+use crate::authentication::Unknown;
+use crate::interception::{Role, local_tag};
+use crate::location::Location;
+use crate::outbox::Added;
+use crate::overlay;
+use crate::propagation;
+use crate::time::Time;
+
+/// `Accept-Post` (Linked Data Platform 7.1).
+const ACCEPT_POST: HeaderName = HeaderName::from_static("accept-post");
+
+/// What a collection takes in any case (RFC 5023 8.3.4).
+const ENTRY: HeaderValue = HeaderValue::from_static("application/atom+xml;type=entry");
+
+/// What people are told.
+const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
+
+/// What programs are told (RFC 9457).
+const PROBLEM: HeaderValue = HeaderValue::from_static("application/problem+json");
+
+impl Interceptor {
+    /// What an address shows: what an application put there last, else what is stored (3.1).
+    pub(super) fn shows(
+        &self,
+        found: &Found<'_>,
+        location: &Location,
+        is_online: bool,
+        now: Time,
+    ) -> Reply {
+        let keeping = self.keepings.get(&found.keeping);
+        let hit = |fetched, is_pending| Hit {
+            fetched,
+            due: keeping.and_then(|keeping| keeping.subscription.due()),
+            is_pending,
+            is_online,
+        };
+        let profile = self.settings.profile;
+        let waiting = found.edit.and_then(|edit| edit.asked.body.as_ref());
+        let edited = waiting.or(found.shown.and_then(|shown| shown.entity.as_ref()));
+        if let Some(entity) = edited {
+            let hit = hit(now, found.edit.is_some());
+            let mut headers = answer::answered(&entity.headers, hit, profile, now);
+            if found.edit.is_some() || !headers.contains_key(header::ETAG) {
+                tagged(&mut headers, &local_tag(entity.content));
+            }
+            let shows = Shows::Content(entity.content);
+            return Reply { status: StatusCode::OK, headers, shows };
+        }
+        let Some(stored) = &found.representation else { return Reply::unreachable(location) };
+        let edits = match found.role {
+            Role::Feed | Role::FeedAndCollection if stored.is_good() => {
+                self.edits_of(found, keeping, location)
+            }
+            _ => Vec::new(),
+        };
+        let hit = hit(stored.fetched, !edits.is_empty());
+        let mut headers = answer::answered(&stored.headers, hit, profile, now);
+        let (status, content) = (stored.status, stored.content);
+        if edits.is_empty() {
+            return Reply { status, headers, shows: Shows::Content(content) };
+        }
+        let composed = Composed {
+            document: content,
+            address: location.clone(),
+            edits,
+            updated: now.date_time(),
+        };
+        tagged(&mut headers, &format!("\"{}\"", composed.tag()));
+        headers.remove(header::LAST_MODIFIED);
+        Reply { status, headers, shows: Shows::Composed(Box::new(composed)) }
+    }
+
+    /// The edits that a feed, or a page of it, does not show yet, in their order. New members show on the
+    /// first page (C30).
+    fn edits_of(
+        &self,
+        found: &Found<'_>,
+        keeping: Option<&Keeping>,
+        location: &Location,
+    ) -> Vec<Edited> {
+        let is_first = keeping.is_some_and(|keeping| keeping.subscription.feed() == location);
+        let of = |partition, feed: &Location| partition == found.partition && *feed == found.feed;
+        let shown = self.shown.values().filter(|shown| of(shown.partition, &shown.feed));
+        let shown = shown.map(|shown| Edited {
+            member: shown.resource.clone(),
+            made: shown.pending.is_some() && is_first,
+            content: shown.entity.as_ref().map(|entity| entity.content),
+        });
+        let edits = self.outbox.edits().map(|edit| &edit.asked);
+        let edits = edits.filter(|asked| of(asked.partition, &asked.feed)).map(|asked| Edited {
+            member: asked.resource.clone(),
+            made: asked.method == propagation::Method::Post && is_first,
+            content: asked.body.as_ref().map(|body| body.content),
+        });
+        shown.chain(edits).collect()
+    }
+
+    /// How an edit is acknowledged (3.2 to 3.4): with what it carries.
+    pub(super) fn acknowledged(
+        &self,
+        method: propagation::Method,
+        added: &Added,
+        resource: &Location,
+        entity: Option<&super::Entity>,
+        now: Time,
+    ) -> Reply {
+        let status = crate::interception::acknowledged(method, added);
+        let entity = entity.filter(|_| !matches!(added, Added::Gone));
+        let Some(entity) = entity.filter(|_| status != StatusCode::NO_CONTENT) else {
+            return Reply { status, headers: HeaderMap::new(), shows: Shows::Nothing };
+        };
+        let hit = Hit { fetched: now, due: None, is_pending: true, is_online: false };
+        let mut headers = answer::answered(&entity.headers, hit, self.settings.profile, now);
+        headers.remove(header::AGE);
+        tagged(&mut headers, &local_tag(entity.content));
+        let is_told = crate::interception::tells_location(self.settings.profile);
+        if method == propagation::Method::Post && is_told {
+            let location = HeaderValue::from_str(resource.as_str());
+            headers.extend(location.ok().map(|location| (header::LOCATION, location)));
+        }
+        Reply { status, headers, shows: Shows::Content(entity.content) }
+    }
+}
+
+impl Reply {
+    /// 410, and nothing else (3.1.2).
+    pub(super) fn gone() -> Self {
+        Self { status: StatusCode::GONE, headers: HeaderMap::new(), shows: Shows::Nothing }
+    }
+
+    /// What was here is there.
+    pub(super) fn moved(member: &Location) -> Self {
+        let location = HeaderValue::from_str(member.as_str());
+        let headers = location.ok().map(|location| (header::LOCATION, location));
+        let headers = headers.into_iter().collect();
+        Self { status: StatusCode::PERMANENT_REDIRECT, headers, shows: Shows::Nothing }
+    }
+
+    /// 504: there is no network, and nothing is stored (C6).
+    pub fn unreachable(location: &Location) -> Self {
+        let mut headers = HeaderMap::from_iter([(header::CONTENT_TYPE, PROBLEM)]);
+        answer::missed(&mut headers);
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        let text = format!(
+            "{{\"type\":\"urn:feedsync:1:offline\",\"title\":\"Not stored, and not to be reached\",\
+             \"status\":504,\"detail\":\"{}\"}}",
+            format_args!(
+                "there is no way to {} now, and what was asked for is not stored here",
+                location.origin()
+            )
+        );
+        Self { status: StatusCode::GATEWAY_TIMEOUT, headers, shows: Shows::Text(text) }
+    }
+
+    /// 401, by the credentials with which it was subscribed (4.3).
+    pub(super) fn unknown(unknown: &Unknown, feed: &Location) -> Self {
+        let headers = HeaderMap::from_iter([
+            (header::CONTENT_TYPE, TEXT),
+            (header::WWW_AUTHENTICATE, unknown.challenge(feed)),
+            (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
+        ]);
+        let shows = Shows::Text(unknown.explanation().to_owned());
+        Self { status: StatusCode::UNAUTHORIZED, headers, shows }
+    }
+
+    /// What may be done (C1).
+    pub(super) fn options(allow: &'static str) -> Self {
+        let mut headers = HeaderMap::from_iter([(header::ALLOW, HeaderValue::from_static(allow))]);
+        if allow.contains(Method::POST.as_str()) {
+            headers.insert(ACCEPT_POST, ENTRY);
+        }
+        let warning = "112 bitsy \"Disconnected operation\"";
+        headers.insert(header::WARNING, HeaderValue::from_static(warning));
+        Self { status: StatusCode::NO_CONTENT, headers, shows: Shows::Nothing }
+    }
+
+    /// 406: what is stored is in another form than was asked for (3).
+    pub(super) fn not_acceptable() -> Self {
+        let headers = HeaderMap::from_iter([(header::CONTENT_TYPE, TEXT)]);
+        let text = "What is stored here is in another form than the request accepts.\n";
+        let shows = Shows::Text(text.to_owned());
+        Self { status: StatusCode::NOT_ACCEPTABLE, headers, shows }
+    }
+
+    /// 412: it is not what the application has seen.
+    pub(super) fn stale(tag: Option<&str>) -> Self {
+        let mut headers = HeaderMap::from_iter([(header::CONTENT_TYPE, TEXT)]);
+        tag.into_iter().for_each(|tag| tagged(&mut headers, tag));
+        let text = "What is to be edited is not what the request says it is.\n";
+        let shows = Shows::Text(text.to_owned());
+        Self { status: StatusCode::PRECONDITION_FAILED, headers, shows }
+    }
+
+    /// The address of stored bytes, if it shows such.
+    pub fn content(&self) -> Option<Content> {
+        match &self.shows {
+            Shows::Content(content) => Some(*content),
+            _ => None,
+        }
+    }
+}
+
+fn tagged(headers: &mut HeaderMap, tag: &str) {
+    if let Ok(tag) = HeaderValue::from_str(tag) {
+        headers.insert(header::ETAG, tag);
+    }
+}
+
+/// Where entries of a document are edited, and their media.
+pub(super) fn edited_at<'m>(
+    member: &'m feedsync_formats::Member,
+    address: &'m Location,
+) -> impl Iterator<Item = (Location, Option<Location>)> + 'm {
+    let entry = overlay::edit_links(member, address).next();
+    let edits = overlay::edit_links(member, address).map(|location| (location, None));
+    let media = overlay::edit_media_links(member, address);
+    edits.chain(media.map(move |location| (location, entry.clone())))
+}

@@ -1,0 +1,379 @@
+//! What a request of an application is about, and what is done with it (BITSY 3).
+
+use http::{HeaderMap, Method};
+
+use super::reply::Reply;
+use super::stored::{Representation, Resource, Stored};
+use super::{Interceptor, KeepingId, Policy};
+use crate::authentication::{Partition, Unknown};
+use crate::interception::{Action, Role, Situation, local_tag};
+use crate::location::Location;
+use crate::outbox::Edit;
+use crate::profile::Profile;
+use crate::propagation;
+use crate::subscription::state::State;
+use crate::time::Time;
+
+/// A request of an application, without its body.
+#[derive(Debug, Clone, Copy)]
+pub struct Request<'r> {
+    /// Its method.
+    pub method: &'r Method,
+    /// What it asks for.
+    pub location: &'r Location,
+    /// Its headers.
+    pub headers: &'r HeaderMap,
+}
+
+/// What is done with a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Decision {
+    /// It is passed on as it is, and the answer back; nothing of it is stored.
+    Pass,
+    /// It is an edit that goes to its server while the application waits. Its body is kept until
+    /// [`Interceptor::carried`] was told what became of it.
+    Carry(Box<Proposed>),
+    /// It is an edit that waits here. Its body is read and stored, then it is [taken](Interceptor::take).
+    Take(Box<Proposed>),
+    /// It is answered with this.
+    Answer(Box<Reply>),
+}
+
+/// An edit that an application wants.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Proposed {
+    /// Whose it is.
+    pub partition: Partition,
+    /// The feed whose members it edits.
+    pub feed: Location,
+    /// The collection in whose order it leaves.
+    pub line: Location,
+    /// How it edits.
+    pub method: propagation::Method,
+    /// What was asked for: the collection, the member, or its media.
+    pub location: Location,
+}
+
+/// What an address is to those who ask.
+pub(super) struct Found<'i> {
+    pub(super) partition: Partition,
+    pub(super) keeping: KeepingId,
+    pub(super) feed: Location,
+    pub(super) role: Role,
+    pub(super) representation: Option<Representation>,
+    /// The last edit on its way.
+    pub(super) edit: Option<&'i Edit<super::Entity>>,
+    /// What shows of an edit that was carried out.
+    pub(super) shown: Option<&'i super::Shown>,
+    entry: Option<Location>,
+}
+
+/// Who asks, as far as an address is concerned.
+enum Who {
+    /// Somebody who subscribed.
+    Known(Resource),
+    /// Somebody else than those who did.
+    Stranger(Unknown, Location),
+    /// It is nobody's.
+    Anybody,
+}
+
+/// Where members are that no server knows of yet.
+const PENDING: &str = "/.well-known/bitsy/pending/";
+
+impl Interceptor {
+    /// What is done with a request. Without a network it is answered from here, whatever it is.
+    pub fn decide<S: Stored>(
+        &self,
+        stored: &S,
+        request: Request<'_>,
+        now: Time,
+    ) -> Result<Decision, S::Error> {
+        let Request { method, location, headers } = request;
+        let may_pass = self.policy != Policy::Offline;
+        if let Some(named) = self.named(headers, location) {
+            return match named {
+                None => Ok(self.answer(Reply::gone())),
+                Some(member) if matches!(*method, Method::GET | Method::HEAD) => {
+                    Ok(self.answer(Reply::moved(member)))
+                }
+                Some(member) => self.decide(stored, Request { location: member, ..request }, now),
+            };
+        }
+        let is_edit = matches!(*method, Method::POST | Method::PUT | Method::DELETE);
+        let resource = match self.who(stored, location, headers, is_edit)? {
+            Who::Known(resource) => resource,
+            Who::Anybody if is_pending(location) => return Ok(self.answer(Reply::gone())),
+            Who::Anybody if may_pass => return Ok(Decision::Pass),
+            Who::Anybody => return Ok(self.answer(Reply::unreachable(location))),
+            Who::Stranger(..) if may_pass && self.settings.profile == Profile::Resilient => {
+                return Ok(Decision::Pass);
+            }
+            Who::Stranger(unknown, feed) => {
+                return Ok(self.answer(Reply::unknown(&unknown, &feed)));
+            }
+        };
+        let Some(found) = self.found(stored, resource, location)? else {
+            return Ok(Decision::Pass);
+        };
+        let is_online = may_pass && self.reach.is_here(location);
+        let action = self.situation(&found, is_edit, is_online).action(method);
+        Ok(match action {
+            Action::Edit(how) => Decision::Take(Box::new(self.proposed(found, how, location))),
+            Action::Forward if is_edit => match edit_of(method) {
+                Some(how) if found.role.takes(how) => {
+                    Decision::Carry(Box::new(self.proposed(found, how, location)))
+                }
+                _ => Decision::Pass,
+            },
+            Action::Forward => Decision::Pass,
+            // What is not stored may be there after all: who asks finds out.
+            Action::Unreachable if may_pass && !is_pending(location) => Decision::Pass,
+            Action::Unreachable => self.answer(Reply::unreachable(location)),
+            Action::Gone => self.answer(Reply::gone()),
+            Action::Options(allow) => self.answer(Reply::options(allow)),
+            Action::Edited | Action::Stored => {
+                if !self.accepts(headers, &found) {
+                    return Ok(match is_online {
+                        true => Decision::Pass,
+                        false => self.answer(Reply::not_acceptable()),
+                    });
+                }
+                self.answer(self.shows(&found, location, is_online, now))
+            }
+        })
+    }
+
+    fn answer(&self, reply: Reply) -> Decision {
+        Decision::Answer(Box::new(reply))
+    }
+
+    /// Where a member is that had an address of ours, for who may know; none if it is nowhere.
+    fn named(&self, headers: &HeaderMap, location: &Location) -> Option<Option<&Location>> {
+        if !is_pending(location) {
+            return None;
+        }
+        self.named.iter().find_map(|((partition, pending), member)| {
+            let is_it = pending == location && self.is_known(*partition, headers);
+            is_it.then_some(member.as_ref())
+        })
+    }
+
+    /// Whether a request comes from one of a partition; that of the public is everybody's (C37).
+    fn is_known(&self, partition: Partition, headers: &HeaderMap) -> bool {
+        let credentials = self.credentials.get(&partition);
+        credentials.is_some_and(|known| known.is_public() || known.check(headers).is_ok())
+    }
+
+    /// Who asks. Private data comes before public data; an edit that brings credentials of its own is not
+    /// made in the name of the public, whose edits are sent without any.
+    fn who<S: Stored>(
+        &self,
+        stored: &S,
+        location: &Location,
+        headers: &HeaderMap,
+        is_edit: bool,
+    ) -> Result<Who, S::Error> {
+        let mut candidates = self.candidates(stored, location)?;
+        let public = Partition::public();
+        candidates.sort_by_key(|resource| (resource.partition == public, rank(resource.role)));
+        let mut stranger = None;
+        for resource in candidates {
+            let Some(credentials) = self.credentials.get(&resource.partition) else { continue };
+            let check = credentials.check(headers);
+            let is_read_of_public = credentials.is_public() && !is_edit;
+            match check {
+                Ok(()) => return Ok(Who::Known(resource)),
+                Err(_) if is_read_of_public => return Ok(Who::Known(resource)),
+                Err(unknown) => stranger = Some((unknown, resource.feed)),
+            }
+        }
+        Ok(stranger.map_or(Who::Anybody, |(unknown, feed)| Who::Stranger(unknown, feed)))
+    }
+
+    /// What an address is, to all who subscribed.
+    fn candidates<S: Stored>(
+        &self,
+        stored: &S,
+        location: &Location,
+    ) -> Result<Vec<Resource>, S::Error> {
+        let mut candidates = stored.resources(location)?;
+        let kept = self.addresses.get(location).into_iter().flatten();
+        for keeping in kept.filter_map(|id| self.keepings.get(id)) {
+            let subscription = &keeping.subscription;
+            let is_feed = subscription.feed() == location;
+            let is_collection = keeping.collection.as_ref() == Some(location);
+            let role = match (is_feed, is_collection) {
+                (true, true) => Role::FeedAndCollection,
+                (true, false) => Role::Feed,
+                _ => Role::Collection,
+            };
+            let (partition, feed) = (subscription.partition(), subscription.feed().clone());
+            candidates.push(Resource { partition, feed, role, entry: None });
+        }
+        let edits = self.outbox.at(location).map(|edit| (edit.asked.partition, &edit.asked.feed));
+        let shown = self.shown.values().filter(|shown| shown.resource == *location);
+        let edited = edits.chain(shown.map(|shown| (shown.partition, &shown.feed)));
+        candidates.extend(edited.map(|(partition, feed)| {
+            let role = Role::Synchronizable;
+            Resource { partition, feed: feed.clone(), role, entry: None }
+        }));
+        candidates.retain(|resource| {
+            let keeping = self.keeping_of(resource.partition, &resource.feed);
+            keeping.is_some_and(|keeping| keeping.subscription.state() != State::Closed)
+        });
+        Ok(candidates)
+    }
+
+    /// All that is known of an address.
+    pub(super) fn found<S: Stored>(
+        &self,
+        stored: &S,
+        resource: Resource,
+        location: &Location,
+    ) -> Result<Option<Found<'_>>, S::Error> {
+        let Resource { partition, feed, role, entry } = resource;
+        let Some(keeping) = self.keeping_of(partition, &feed) else { return Ok(None) };
+        let representation = stored.representation(partition, location)?;
+        let shown = self.shown_at(partition, location);
+        let edit = self.outbox.last(partition, location);
+        let keeping = keeping.id;
+        Ok(Some(Found { partition, keeping, feed, role, representation, edit, shown, entry }))
+    }
+
+    /// What shows of an edit that was carried out.
+    pub(super) fn shown_at(
+        &self,
+        partition: Partition,
+        location: &Location,
+    ) -> Option<&super::Shown> {
+        let is_it = |shown: &&super::Shown| {
+            let is_there = shown.resource == *location || shown.pending.as_ref() == Some(location);
+            shown.partition == partition && is_there
+        };
+        self.shown.values().rev().find(is_it)
+    }
+
+    fn situation(&self, found: &Found<'_>, is_edit: bool, is_online: bool) -> Situation {
+        let edited = found.edit.map(|edit| edit.asked.method);
+        let shown = found.shown.map(|shown| match shown.entity {
+            Some(_) => propagation::Method::Put,
+            None => propagation::Method::Delete,
+        });
+        // What was carried out keeps no edit back while there is a server to judge it.
+        let shown = shown
+            .filter(|method| !is_edit || (!is_online && *method == propagation::Method::Delete));
+        let entry = found.entry.as_ref();
+        let entry_is_deleted = entry.is_some_and(|entry| self.is_deleted(found.partition, entry));
+        let line = self.line_of(found);
+        let is_stored = found.representation.as_ref().is_some_and(|representation| {
+            let is_refusal = representation.status == http::StatusCode::UNAUTHORIZED;
+            representation.is_good() || is_refusal || !is_online
+        });
+        Situation {
+            role: found.role,
+            edited: edited.or(shown),
+            entry_is_deleted,
+            is_stored,
+            is_online,
+            waits: self.outbox.waits(found.partition, &line),
+        }
+    }
+
+    /// Whether a media link entry was deleted here, and its media with it.
+    fn is_deleted(&self, partition: Partition, entry: &Location) -> bool {
+        let last = self.outbox.last(partition, entry).map(|edit| edit.asked.method);
+        let shown = || self.shown_at(partition, entry).is_some_and(|shown| shown.entity.is_none());
+        last.map_or_else(shown, |method| method == propagation::Method::Delete)
+    }
+
+    /// The collection in whose order edits of a resource leave; of a feed without one, the feed.
+    fn line_of(&self, found: &Found<'_>) -> Location {
+        let collection =
+            self.keepings.get(&found.keeping).and_then(|keeping| keeping.collection.clone());
+        collection.unwrap_or_else(|| found.feed.clone())
+    }
+
+    fn proposed(
+        &self,
+        found: Found<'_>,
+        method: propagation::Method,
+        location: &Location,
+    ) -> Proposed {
+        let line = match method {
+            propagation::Method::Post => location.clone(),
+            _ => self.line_of(&found),
+        };
+        let Found { partition, feed, .. } = found;
+        Proposed { partition, feed, line, method, location: location.clone() }
+    }
+
+    /// Whether what would be shown is what a request accepts (C28).
+    fn accepts(&self, headers: &HeaderMap, found: &Found<'_>) -> bool {
+        let Some(keeping) = self.keepings.get(&found.keeping) else { return true };
+        let edited = found.edit.and_then(|edit| edit.asked.body.as_ref());
+        let shown = found.shown.and_then(|shown| shown.entity.as_ref());
+        let stored = found.representation.as_ref().map(|stored| &stored.headers);
+        let headers_of = edited.or(shown).map(|entity| &entity.headers).or(stored);
+        let registered = keeping.subscription.registered();
+        headers_of.is_none_or(|of| crate::negotiation::is_acceptable(headers, of, registered))
+    }
+
+    /// The entity tag under which applications know what is at an address now.
+    pub(super) fn tag_of(&self, found: &Found<'_>) -> Vec<String> {
+        if let Some(edit) = found.edit {
+            return edit.asked.body.iter().map(|body| local_tag(body.content)).collect();
+        }
+        let shown = found.shown.and_then(|shown| shown.entity.as_ref());
+        if let Some(entity) = shown {
+            let given = entity.headers.get(http::header::ETAG).and_then(|tag| tag.to_str().ok());
+            let ours = local_tag(entity.content);
+            return given.map(str::to_owned).into_iter().chain([ours]).collect();
+        }
+        let Some(stored) = &found.representation else { return Vec::new() };
+        let tag = stored.headers.get(http::header::ETAG).and_then(|tag| tag.to_str().ok());
+        tag.map(str::to_owned).into_iter().chain(stored.also.clone()).collect()
+    }
+}
+
+impl Role {
+    /// Whether edits of this kind are for it.
+    fn takes(self, method: propagation::Method) -> bool {
+        match method {
+            propagation::Method::Post => self.is_collection(),
+            _ => self == Self::Synchronizable,
+        }
+    }
+}
+
+/// Where a member of a collection is until its server says where.
+pub(super) fn pending(collection: &Location, key: &str) -> Location {
+    let text = format!("{}{PENDING}{key}", collection.origin());
+    text.parse().unwrap_or_else(|_| collection.clone())
+}
+
+/// Whether an address is of that sort. None of them is ever asked of a server.
+fn is_pending(location: &Location) -> bool {
+    location.as_str()[location.origin().len()..].starts_with(PENDING)
+}
+
+fn edit_of(method: &Method) -> Option<propagation::Method> {
+    match *method {
+        Method::POST => Some(propagation::Method::Post),
+        Method::PUT => Some(propagation::Method::Put),
+        Method::DELETE => Some(propagation::Method::Delete),
+        _ => None,
+    }
+}
+
+/// Where an address is several things, what may be done most with it comes first.
+fn rank(role: Role) -> u8 {
+    match role {
+        Role::FeedAndCollection => 0,
+        Role::Feed => 1,
+        Role::Collection => 2,
+        Role::Synchronizable => 3,
+        Role::Subscribable => 4,
+        Role::Unknown => 5,
+    }
+}

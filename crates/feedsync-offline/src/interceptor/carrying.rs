@@ -1,0 +1,253 @@
+//! Edits that go to their server while the application waits, and what was carried out (BITSY 3.5, C35).
+
+use http::header::{self, HeaderMap};
+use http::{HeaderValue, StatusCode};
+
+use super::Interceptor;
+use super::asking::Proposed;
+use super::reply::Reply;
+use super::step::{Change, Shown, Step};
+use super::stored::{Content, Entity, Representation, Stored};
+use crate::answer;
+use crate::authentication::Partition;
+use crate::interception::local_tag;
+use crate::location::Location;
+use crate::outbox::Settlement;
+use crate::propagation::{self, Done, Method, Verdict};
+use crate::time::Time;
+
+/// What became of an edit that was carried.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Carried {
+    /// Its server answered.
+    Answered {
+        /// The status.
+        status: StatusCode,
+        /// The headers.
+        headers: HeaderMap,
+        /// The bytes, which are stored.
+        content: Content,
+    },
+    /// There was no network; before anything was sent, or perhaps after all was.
+    Lost {
+        /// Whether it may have arrived.
+        perhaps_arrived: bool,
+    },
+}
+
+/// An edit that was carried out.
+pub(super) struct CarriedOut<'a> {
+    pub(super) partition: Partition,
+    pub(super) feed: &'a Location,
+    pub(super) method: Method,
+    /// What was edited; of a POST the address that it has here.
+    pub(super) resource: &'a Location,
+    pub(super) entity: Option<&'a Entity>,
+}
+
+/// What a server answered.
+#[derive(Clone, Copy)]
+pub(super) struct Answered<'a> {
+    pub(super) status: StatusCode,
+    pub(super) headers: &'a HeaderMap,
+    pub(super) content: Content,
+}
+
+impl Interceptor {
+    /// Takes in what became of an edit that was carried. What never arrived is taken as if there were no
+    /// network, and acknowledged so; else the application gets its server's answer.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "a request, its bytes, its answer, time and chance"
+    )]
+    pub fn carried<S: Stored>(
+        &mut self,
+        stored: &S,
+        proposed: &Proposed,
+        headers: &HeaderMap,
+        entity: Option<Entity>,
+        carried: &Carried,
+        random: u128,
+        now: Time,
+    ) -> Result<(Option<Reply>, Step), S::Error> {
+        let Carried::Answered { status, headers: answer, content } = carried else {
+            let perhaps = *carried == Carried::Lost { perhaps_arrived: true };
+            self.reach.lost(&proposed.location, now, random as u64);
+            let (reply, mut step, new) =
+                self.add(stored, proposed, headers, entity, random, now)?;
+            if let Some(id) = new.filter(|_| perhaps) {
+                self.outbox.sends(id);
+                let lost = Settlement::Lost { perhaps_arrived: true };
+                self.outbox.settle(id, lost, now, random as u64);
+                self.store_edit(&mut step, id);
+            }
+            return Ok((Some(reply), step));
+        };
+        self.reach.answered(&proposed.location);
+        let mut step = Step::default();
+        let answered = Answered { status: *status, headers: answer, content: *content };
+        let verdict = self.verdict(stored, proposed.method, &proposed.location, answered, now)?;
+        if let Verdict::Done(done) = verdict {
+            let resource = match proposed.method {
+                Method::Post => {
+                    super::asking::pending(&proposed.location, &format!("{random:032x}"))
+                }
+                _ => proposed.location.clone(),
+            };
+            let out = CarriedOut {
+                partition: proposed.partition,
+                feed: &proposed.feed,
+                method: proposed.method,
+                resource: &resource,
+                entity: entity.as_ref(),
+            };
+            self.carried_out(&mut step, out, &done, answered, now);
+            self.refresh(&mut step, proposed.partition, &proposed.feed, &proposed.line, now);
+        }
+        self.count(&mut step);
+        Ok((None, step))
+    }
+
+    /// What an answer to an edit means.
+    pub(super) fn verdict<S: Stored>(
+        &self,
+        stored: &S,
+        method: Method,
+        location: &Location,
+        answered: Answered<'_>,
+        now: Time,
+    ) -> Result<Verdict, S::Error> {
+        let Answered { status, headers, content } = answered;
+        let is_representation = status.is_success()
+            && content.length > 0
+            && super::fetching::can_be(stored, headers, content)?;
+        let answer = propagation::Answer { status, headers, is_representation };
+        Ok(Verdict::of(method, location, answer, self.settings.profile, now))
+    }
+
+    /// Stores what an edit that was carried out has made, and has it shown until its feed does. The address
+    /// of what was edited, and its entity tag if it is known.
+    pub(super) fn carried_out(
+        &mut self,
+        step: &mut Step,
+        out: CarriedOut<'_>,
+        done: &Done,
+        answered: Answered<'_>,
+        now: Time,
+    ) -> (Location, Option<String>) {
+        let CarriedOut { partition, feed, method, resource, entity } = out;
+        let member = done.member.as_ref().filter(|_| method == Method::Post);
+        let place = member.unwrap_or(resource).clone();
+        let representation = |headers, content, also| Representation {
+            status: StatusCode::OK,
+            headers,
+            content,
+            fetched: now,
+            also,
+        };
+        let ours = entity.map(|entity| local_tag(entity.content));
+        for location in &done.stored {
+            let mut headers = answer::kept(answered.headers);
+            headers.remove(header::LOCATION);
+            let stored = representation(headers, answered.content, ours.clone());
+            self.represent(step, partition, location, Some(stored));
+        }
+        let tag = answered.headers.get(header::ETAG).and_then(|tag| tag.to_str().ok());
+        // The tag of an answer to PUT is that of what was put, as it was put (RFC 9110 9.3.4).
+        let is_told = done.stored.contains(&place) || method == Method::Put;
+        let tag = tag.filter(|tag| is_told && tag.starts_with('"'));
+        let mut shown = match done.stored.contains(&place) {
+            true => {
+                Some(Entity { headers: answer::kept(answered.headers), content: answered.content })
+            }
+            false => entity.cloned(),
+        };
+        if let Some(shown) = &mut shown {
+            shown.headers.remove(header::LOCATION);
+            shown.headers.remove(header::ETAG);
+            let value = tag.and_then(|tag| HeaderValue::from_str(tag).ok());
+            shown.headers.extend(value.map(|value| (header::ETAG, value)));
+        }
+        match method {
+            Method::Delete => self.represent(step, partition, &place, None),
+            Method::Put if !done.stored.contains(&place) => {
+                let stored = shown
+                    .clone()
+                    .map(|Entity { headers, content }| representation(headers, content, ours));
+                self.represent(step, partition, &place, stored);
+            }
+            _ => {}
+        }
+        if let Some(member) = member {
+            self.name(step, partition, resource, Some(member));
+        }
+        if let Some(keeping) = self.keeping_of(partition, feed).map(|keeping| keeping.id) {
+            let asks = done.asks && (method != Method::Post || member.is_some());
+            if asks {
+                self.asked.insert((keeping, place.clone()));
+            }
+        }
+        self.show(
+            step,
+            Shown {
+                place: 0,
+                partition,
+                feed: feed.clone(),
+                resource: place.clone(),
+                pending: (method == Method::Post).then(|| resource.clone()),
+                entity: shown.filter(|_| method != Method::Delete),
+            },
+        );
+        (place, tag.map(str::to_owned))
+    }
+
+    pub(super) fn represent(
+        &self,
+        step: &mut Step,
+        partition: Partition,
+        location: &Location,
+        representation: Option<Representation>,
+    ) {
+        let representation = representation.map(Box::new);
+        let location = location.clone();
+        step.changes.push(Change::Representation { partition, location, representation });
+    }
+
+    fn show(&mut self, step: &mut Step, shown: Shown) {
+        // What shows of one address is what was done there last; that it was made here stays so.
+        let same =
+            |other: &Shown| other.partition == shown.partition && other.resource == shown.resource;
+        let before: Vec<u64> =
+            self.shown.values().filter(|other| same(other)).map(|other| other.place).collect();
+        let mut pending = shown.pending.clone();
+        for place in before {
+            let gone = self.shown.remove(&place);
+            pending = pending.or(gone.and_then(|gone| gone.pending));
+            step.changes.push(Change::ShownGone(place));
+        }
+        let place = self.counters.shown;
+        self.counters.shown += 1;
+        let shown = Shown { place, pending, ..shown };
+        step.changes.push(Change::Shown(Box::new(shown.clone())));
+        self.shown.insert(place, shown);
+    }
+
+    /// Has a feed fetched as soon as nothing waits that will change it again.
+    pub(super) fn refresh(
+        &mut self,
+        step: &mut Step,
+        partition: Partition,
+        feed: &Location,
+        line: &Location,
+        now: Time,
+    ) {
+        if self.outbox.waits(partition, line) {
+            return;
+        }
+        let Some(id) = self.keeping_of(partition, feed).map(|keeping| keeping.id) else { return };
+        let Some(keeping) = self.keepings.get_mut(&id) else { return };
+        let state = keeping.subscription.refresh();
+        self.store(step, id);
+        self.told(step, id, state, now);
+    }
+}

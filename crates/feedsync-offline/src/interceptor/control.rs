@@ -1,0 +1,303 @@
+//! What applications, and who keeps the gateway, ask for (BITSY 2.1, 2.2).
+
+use http::header;
+
+use super::asking::Proposed;
+use super::step::{Change, Step};
+use super::stored::{Content, Entity, Stored};
+use super::{Interceptor, Keeping, KeepingId};
+use crate::authentication::Partition;
+use crate::event::ErrorId;
+use crate::location::Location;
+use crate::propagation::Method;
+use crate::proxy::Style;
+use crate::relation::Relation;
+use crate::subscription::builder::Wanted;
+use crate::subscription::state::State;
+use crate::subscription::{ClosedError, Holder, Subscription};
+use crate::time::Time;
+
+/// Whether the network is used (1.3): who carries the device decides.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Policy {
+    /// Whenever there is one.
+    #[default]
+    Auto,
+    /// Never.
+    Offline,
+}
+
+/// Why something that was asked for is not done.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ControlError {
+    /// There is no such subscription.
+    #[error("there is no such subscription")]
+    NoSubscription,
+    /// It has ended.
+    #[error(transparent)]
+    Closed(#[from] ClosedError),
+    /// There is no such error.
+    #[error("there is no such error; it may have been cleared")]
+    NoError,
+    /// The error is not of an edit that could be made again.
+    #[error("the error is not of an edit: resume the subscription instead")]
+    NoEdit,
+}
+
+impl Interceptor {
+    /// Whether the network is used.
+    pub fn policy(&self) -> Policy {
+        self.policy
+    }
+
+    /// Sets whether the network is used. Who wants it used wants it now.
+    pub fn set_policy(&mut self, policy: Policy) {
+        self.policy = policy;
+        self.reach.clear();
+    }
+
+    /// Tries all servers again that were not reached, since there may be a network.
+    pub fn retry_all(&mut self) {
+        self.reach.clear();
+    }
+
+    /// Whether a server was reached, as far as anybody knows, and leave to use the network.
+    pub fn is_online(&self, location: &Location) -> bool {
+        self.policy != Policy::Offline && self.reach.is_here(location)
+    }
+
+    /// Subscribes for one application (`build`, 2.1.1).
+    pub fn subscribe(&mut self, wanted: Wanted, now: Time) -> (KeepingId, Holder, Step) {
+        let mut step = Step { is_durable: true, ..Step::default() };
+        let holder = Holder(self.counters.holder);
+        self.counters.holder += 1;
+        let serving = self.keepings.values().find(|kept| kept.subscription.serves(&wanted));
+        let id = match serving.map(|keeping| keeping.id) {
+            Some(id) => {
+                if let Some(keeping) = self.keepings.get_mut(&id) {
+                    let before = keeping.subscription.state();
+                    keeping.subscription.join(&wanted, holder);
+                    let after = keeping.subscription.state();
+                    self.told(&mut step, id, (before != after).then_some(after), now);
+                }
+                id
+            }
+            None => {
+                let id = KeepingId(self.counters.keeping);
+                self.counters.keeping += 1;
+                let subscription = Subscription::new(wanted, holder);
+                let (collection, moved, followed) = (None, None, None);
+                self.keep(Keeping { id, subscription, collection, moved, followed });
+                id
+            }
+        };
+        self.released(&mut step, id);
+        self.store(&mut step, id);
+        self.count(&mut step);
+        (id, holder, step)
+    }
+
+    /// Ends a subscription for one application (`unsubscribe`): its edits still leave.
+    pub fn unsubscribe(
+        &mut self,
+        id: KeepingId,
+        holder: Holder,
+        now: Time,
+    ) -> Result<Step, ControlError> {
+        let step = self.change(id, now, |subscription| Ok(subscription.unsubscribe(holder)))?;
+        Ok(self.closed(id, step))
+    }
+
+    /// Ends a subscription for all who hold it.
+    pub fn close(&mut self, id: KeepingId, now: Time) -> Result<Step, ControlError> {
+        let step = self.change(id, now, |subscription| Ok(subscription.close()))?;
+        Ok(self.closed(id, step))
+    }
+
+    /// Fetches nothing until it is resumed (`pause`).
+    pub fn pause(&mut self, id: KeepingId, now: Time) -> Result<Step, ControlError> {
+        let step = self.change(id, now, |subscription| Ok(subscription.pause()))?;
+        self.underway.remove(&id);
+        Ok(step)
+    }
+
+    /// Goes on at once (`resume`), with what waits for a server or for credentials, too.
+    pub fn resume(&mut self, id: KeepingId, now: Time) -> Result<Step, ControlError> {
+        let mut step = self.change(id, now, |subscription| Ok(subscription.resume()))?;
+        self.released(&mut step, id);
+        self.reach.clear();
+        Ok(step)
+    }
+
+    /// Follows a relation (`addFollow`).
+    pub fn add_follow(
+        &mut self,
+        id: KeepingId,
+        holder: Holder,
+        relation: Relation,
+        now: Time,
+    ) -> Result<Step, ControlError> {
+        self.change(id, now, |subscription| {
+            let before = subscription.state();
+            subscription.add_follow(holder, relation)?;
+            let after = subscription.state();
+            Ok((before != after).then_some(after))
+        })
+    }
+
+    /// Follows a relation no longer (`removeFollow`).
+    pub fn remove_follow(
+        &mut self,
+        id: KeepingId,
+        holder: Holder,
+        relation: &Relation,
+        now: Time,
+    ) -> Result<Step, ControlError> {
+        self.change(id, now, |it| it.remove_follow(holder, relation).map(|()| None))
+    }
+
+    /// Sets the least number of minutes between two rounds (`interval`).
+    pub fn set_interval(
+        &mut self,
+        id: KeepingId,
+        holder: Holder,
+        minutes: u16,
+        now: Time,
+    ) -> Result<Step, ControlError> {
+        self.change(id, now, |it| it.set_interval(holder, minutes).map(|()| None))
+    }
+
+    /// Sets the configuration of the proxy (`proxy`).
+    pub fn set_proxy(
+        &mut self,
+        id: KeepingId,
+        proxy: Option<Location>,
+        now: Time,
+    ) -> Result<Step, ControlError> {
+        let step = self.change(id, now, |it| it.set_proxy(proxy).map(|()| None))?;
+        self.proxies.remove(&id);
+        Ok(step)
+    }
+
+    /// Whether requests for an address are answered as a proxy would, and how (2.3).
+    pub fn style_of(&self, location: &Location) -> Option<Style> {
+        self.proxies.values().find_map(|proxy| proxy.style_of(location))
+    }
+
+    /// Clears an error (`clear`).
+    pub fn clear(&mut self, id: ErrorId) -> Result<Step, ControlError> {
+        self.errors.clear(id).ok_or(ControlError::NoError)?;
+        Ok(Step { changes: vec![Change::ErrorGone(id)], is_durable: true, ..Step::default() })
+    }
+
+    /// Makes an edit again that was refused, on what its server has now, and clears the error. `random`
+    /// becomes part of a name that nobody else has.
+    pub fn retry<S: Stored>(
+        &mut self,
+        stored: &S,
+        id: ErrorId,
+        random: u128,
+        now: Time,
+    ) -> Result<Result<Step, ControlError>, S::Error> {
+        let Some(error) = self.errors.all().find(|error| error.id == id).cloned() else {
+            return Ok(Err(ControlError::NoError));
+        };
+        let interaction = &error.interaction;
+        let method = match &*interaction.method {
+            "POST" => Method::Post,
+            "PUT" => Method::Put,
+            "DELETE" => Method::Delete,
+            _ => return Ok(Err(ControlError::NoEdit)),
+        };
+        let line = self.keeping_of(error.partition, &error.feed);
+        let line = line.and_then(|keeping| keeping.collection.clone());
+        let location = interaction.location.clone();
+        let line = line.unwrap_or_else(|| location.clone());
+        let (partition, feed) = (error.partition, error.feed.clone());
+        let proposed = Proposed { partition, feed, line, method, location };
+        let mut headers = interaction.request_headers.clone();
+        for name in [header::IF_MATCH, header::IF_NONE_MATCH] {
+            headers.remove(name);
+        }
+        let entity =
+            interaction.request_body.map(|content: Content| Entity::sent(&headers, content));
+        let (_, mut step) = self.take(stored, &proposed, &headers, entity, random, now)?;
+        self.errors.clear(id);
+        step.changes.push(Change::ErrorGone(id));
+        Ok(Ok(step))
+    }
+
+    /// Lets go what waits for credentials.
+    fn released(&mut self, step: &mut Step, id: KeepingId) {
+        let Some(keeping) = self.keepings.get(&id) else { return };
+        let partition = keeping.subscription.partition();
+        self.outbox.release(partition).into_iter().for_each(|edit| self.store_edit(step, edit));
+    }
+
+    fn change(
+        &mut self,
+        id: KeepingId,
+        now: Time,
+        change: impl FnOnce(&mut Subscription) -> Result<Option<State>, ClosedError>,
+    ) -> Result<Step, ControlError> {
+        let keeping = self.keepings.get_mut(&id).ok_or(ControlError::NoSubscription)?;
+        let state = change(&mut keeping.subscription)?;
+        let mut step = Step { is_durable: true, ..Step::default() };
+        self.store(&mut step, id);
+        self.told(&mut step, id, state, now);
+        Ok(step)
+    }
+
+    fn closed(&mut self, id: KeepingId, mut step: Step) -> Step {
+        let keeping = self.keepings.get(&id);
+        if keeping.is_some_and(|keeping| keeping.subscription.state() == State::Closed) {
+            self.underway.remove(&id);
+            self.proxies.remove(&id);
+            self.drained(&mut step);
+        }
+        step
+    }
+
+    /// Forgets what was unsubscribed from and has nothing on its way any more.
+    pub(super) fn drained(&mut self, step: &mut Step) {
+        let closed = self.keepings.values().filter(|keeping| {
+            let subscription = &keeping.subscription;
+            let of = (subscription.partition(), subscription.feed());
+            let waits = || self.outbox.edits().any(|it| (it.asked.partition, &it.asked.feed) == of);
+            subscription.state() == State::Closed && !waits()
+        });
+        let closed: Vec<KeepingId> = closed.map(|keeping| keeping.id).collect();
+        for id in closed {
+            let Some(keeping) = self.keepings.remove(&id) else { continue };
+            for ids in self.addresses.values_mut() {
+                ids.remove(&id);
+            }
+            self.addresses.retain(|_, ids| !ids.is_empty());
+            let subscription = keeping.subscription;
+            let (partition, feed) = (subscription.partition(), subscription.feed().clone());
+            step.changes.push(Change::KeepingGone(id));
+            if self.keeping_of(partition, &feed).is_some() {
+                continue;
+            }
+            self.forget(step, partition, &feed);
+        }
+    }
+
+    /// Forgets what is stored of a feed.
+    fn forget(&mut self, step: &mut Step, partition: Partition, feed: &Location) {
+        let resources = std::collections::BTreeMap::new();
+        step.changes.push(Change::Generation { partition, feed: feed.clone(), resources });
+        let shown =
+            self.shown.values().filter(|shown| shown.partition == partition && shown.feed == *feed);
+        for place in shown.map(|shown| shown.place).collect::<Vec<_>>() {
+            self.shown.remove(&place);
+            step.changes.push(Change::ShownGone(place));
+        }
+        let others = self.keepings.values().any(|it| it.subscription.partition() == partition);
+        if !others {
+            self.credentials.remove(&partition);
+            self.named.retain(|(whose, _), _| *whose != partition);
+            step.changes.push(Change::Forgotten(partition));
+        }
+    }
+}

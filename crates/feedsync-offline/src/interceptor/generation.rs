@@ -1,0 +1,204 @@
+//! A feed as one round found it, which takes the place of the one before at once: nobody sees a feed whose
+//! links lead to what is not stored yet (BITSY 2.1.1, C12).
+
+use std::collections::BTreeMap;
+
+use feedsync_formats::MemberFeed;
+
+use super::answering::edited_at;
+use super::fetching::Documents;
+use super::step::{Belonging, Change, Step};
+use super::stored::{Content, Stored};
+use super::{Interceptor, KeepingId};
+use crate::authentication::Partition;
+use crate::interception::Role;
+use crate::likeness::Likeness;
+use crate::location::Location;
+use crate::outbox::Progress;
+use crate::subscription::End;
+use crate::time::Time;
+
+/// What a round has found so far.
+#[derive(Debug, Default)]
+pub(super) struct Gathered {
+    /// The feed and its pages.
+    pub(super) documents: Documents,
+    /// All that belongs to it.
+    belongings: BTreeMap<Location, Belonging>,
+    /// The collection behind it, once the feed was read.
+    collection: Option<Option<Location>>,
+    /// Members whose address their server had not told.
+    found: Vec<(Location, Location)>,
+    /// Edits that were carried out before this place show in it.
+    pub(super) began: u64,
+    /// Whether any document differs from what is stored.
+    pub(super) is_new: bool,
+}
+
+/// A member that was made and has no address yet: the address that it has here, and what it is.
+type Unnamed = Vec<(Location, Content)>;
+
+impl Gathered {
+    /// Takes in a document of the feed.
+    pub(super) fn take(
+        &mut self,
+        location: &Location,
+        address: &Location,
+        document: &MemberFeed,
+        is_first: bool,
+    ) {
+        let role = Role::Feed;
+        self.belongings.insert(location.clone(), Belonging { role, entry: None });
+        if is_first {
+            let collection = document.collection();
+            let collection = collection.and_then(|it| Location::resolve(Some(address), it).ok());
+            self.collection = Some(collection);
+        }
+        for (member, entry) in document.members().iter().flat_map(|it| edited_at(it, address)) {
+            let role = Role::Synchronizable;
+            self.belongings.entry(member).or_insert(Belonging { role, entry });
+        }
+    }
+
+    /// Notes where a member is whose address nobody had told.
+    pub(super) fn find(&mut self, pending: &Location, member: Location) {
+        self.found.push((pending.clone(), member));
+    }
+
+    /// Whether a member was found to be another one.
+    pub(super) fn has(&self, member: &Location) -> bool {
+        self.found.iter().any(|(_, found)| found == member)
+    }
+
+    /// Takes in what a link leads to.
+    pub(super) fn linked(&mut self, location: &Location) {
+        let role = Role::Subscribable;
+        self.belongings.entry(location.clone()).or_insert(Belonging { role, entry: None });
+    }
+}
+
+impl Interceptor {
+    /// Where in a document of the feed an entry is that was posted: the one of its id, else one that says the
+    /// same, was not there before and is no other's.
+    pub(super) fn place_of<S: Stored>(
+        &self,
+        stored: &S,
+        (partition, feed): (Partition, &Location),
+        posted: &Content,
+        document: &MemberFeed,
+        address: &Location,
+    ) -> Result<Option<Location>, S::Error> {
+        let Some(ours) = Likeness::of_entry(&stored.content(posted)?, address) else {
+            return Ok(None);
+        };
+        let alike = ours.places(document, address);
+        if alike.same.is_some() {
+            return Ok(alike.same);
+        }
+        for place in alike.says {
+            let known = stored.resources(&place)?;
+            let is_known =
+                known.iter().any(|known| known.partition == partition && known.feed == *feed);
+            if !is_known && self.shown_at(partition, &place).is_none() {
+                return Ok(Some(place));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Members of a feed that were made and have no address yet.
+    pub(super) fn unnamed(&self, partition: Partition, feed: &Location) -> Unnamed {
+        let of = self.shown.values().filter(|shown| {
+            let is_unnamed = shown.pending.as_ref() == Some(&shown.resource);
+            shown.partition == partition && shown.feed == *feed && is_unnamed
+        });
+        of.filter_map(|shown| Some((shown.resource.clone(), shown.entity.as_ref()?.content)))
+            .collect()
+    }
+
+    /// Ends a round: what it found is what applications see from now on, also if some of it could not be had
+    /// (C12, C19).
+    pub(super) fn end_round(&mut self, step: &mut Step, id: KeepingId, end: End, now: Time) {
+        let Some(underway) = self.underway.remove(&id) else { return };
+        let gathered = underway.gathered;
+        if let Some(collection) = gathered.collection.clone() {
+            self.switch(step, id, gathered, collection);
+        }
+        let Some(keeping) = self.keepings.get_mut(&id) else { return };
+        let state = keeping.subscription.end(end, now);
+        self.store(step, id);
+        self.told(step, id, state, now);
+        self.count(step);
+    }
+
+    fn switch(
+        &mut self,
+        step: &mut Step,
+        id: KeepingId,
+        gathered: Gathered,
+        collection: Option<Location>,
+    ) {
+        let Some(keeping) = self.keepings.get_mut(&id) else { return };
+        let (partition, feed) =
+            (keeping.subscription.partition(), keeping.subscription.feed().clone());
+        let follows = Some(keeping.subscription.follows());
+        let is_new = gathered.is_new || keeping.followed != follows;
+        keeping.followed = follows;
+        let before = std::mem::replace(&mut keeping.collection, collection.clone());
+        if before != collection {
+            for address in before.iter().filter(|address| **address != feed) {
+                self.addresses.get_mut(address).map(|ids| ids.remove(&id));
+            }
+            if let Some(address) = &collection {
+                self.addresses.entry(address.clone()).or_default().insert(id);
+            }
+        }
+        for (location, representation) in gathered.documents {
+            self.represent(step, partition, &location, Some(representation));
+        }
+        if is_new {
+            let (feed, resources) = (feed.clone(), gathered.belongings);
+            step.changes.push(Change::Generation { partition, feed, resources });
+        }
+        for (pending, member) in &gathered.found {
+            self.name(step, partition, pending, Some(member));
+            self.rename(step, partition, pending, member);
+        }
+        self.unshow(step, partition, &feed, gathered.began);
+        let accepted = self.outbox.edits().filter(|edit| {
+            let is_here = edit.asked.partition == partition && edit.asked.feed == feed;
+            is_here && edit.progress == Progress::Accepted
+        });
+        self.awaited.extend(accepted.map(|edit| edit.id));
+    }
+
+    /// Edits of a member that was made without an address are of what it is now.
+    fn rename(
+        &mut self,
+        step: &mut Step,
+        partition: Partition,
+        pending: &Location,
+        member: &Location,
+    ) {
+        for id in self.outbox.rename(partition, pending, member) {
+            self.store_edit(step, id);
+        }
+    }
+
+    /// What was carried out before the feed was asked for shows in the feed itself.
+    fn unshow(&mut self, step: &mut Step, partition: Partition, feed: &Location, began: u64) {
+        let over = self.shown.values().filter(|shown| {
+            shown.partition == partition && shown.feed == *feed && shown.place < began
+        });
+        let over: Vec<u64> = over.map(|shown| shown.place).collect();
+        for place in over {
+            let Some(shown) = self.shown.remove(&place) else { continue };
+            step.changes.push(Change::ShownGone(place));
+            let is_unnamed = shown.pending.as_ref() == Some(&shown.resource);
+            let key = (partition, shown.resource.clone());
+            if is_unnamed && !self.named.contains_key(&key) {
+                self.name(step, partition, &shown.resource, None);
+            }
+        }
+    }
+}

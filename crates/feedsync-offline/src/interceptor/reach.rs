@@ -1,0 +1,69 @@
+//! Which servers can be reached, as far as anybody knows: each request tells, and one that was not reached is
+//! asked again after a while that grows.
+//!
+//! A network that is away and a server that is away look the same to an application: what is stored is served,
+//! and edits wait (1.3).
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use crate::location::Location;
+use crate::time::Time;
+
+/// The shortest time until a server is tried again.
+const FIRST: Duration = Duration::from_secs(2);
+
+/// The longest: who opens a lid does not want to wait.
+const LONGEST: Duration = Duration::from_secs(120);
+
+/// The servers that were not reached.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Reach {
+    away: HashMap<String, Away>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Away {
+    tries: u32,
+    until: Time,
+}
+
+impl Reach {
+    /// Whether requests to a server may be expected to arrive.
+    pub(super) fn is_here(&self, location: &Location) -> bool {
+        !self.away.contains_key(location.origin())
+    }
+
+    /// Whether a server may be asked now: it was reached, or it is time to try.
+    pub(super) fn may_try(&self, location: &Location, now: Time) -> bool {
+        self.away.get(location.origin()).is_none_or(|away| away.until <= now)
+    }
+
+    /// Notes that a server answered; whether that is news.
+    pub(super) fn answered(&mut self, location: &Location) -> bool {
+        self.away.remove(location.origin()).is_some()
+    }
+
+    /// Notes that a server was not reached. `random` spreads tries that would otherwise come together.
+    pub(super) fn lost(&mut self, location: &Location, now: Time, random: u64) {
+        let away = self.away.entry(location.origin().to_owned());
+        let away = away.or_insert(Away { tries: 0, until: now });
+        // Several requests that were lost at once count as one.
+        if away.until > now {
+            return;
+        }
+        let most = FIRST.saturating_mul(1 << away.tries.min(10)).min(LONGEST);
+        away.tries += 1;
+        away.until = now.after(most / 2 + (most / 2).mul_f64(random as f64 / u64::MAX as f64));
+    }
+
+    /// Forgets what was not reached, since there is a network again.
+    pub(super) fn clear(&mut self) {
+        self.away.clear();
+    }
+
+    /// When a server may be tried again.
+    pub(super) fn wakes(&self, now: Time) -> Option<Time> {
+        self.away.values().map(|away| away.until).filter(|until| *until > now).min()
+    }
+}

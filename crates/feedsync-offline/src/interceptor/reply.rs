@@ -1,0 +1,95 @@
+//! What an application is answered with.
+
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash as _, Hasher as _};
+
+use feedsync_formats::{MemberFeed, ReadOptions, Submission, read_submission};
+use http::{HeaderMap, StatusCode};
+
+use super::stored::{Content, Stored};
+use crate::location::Location;
+use crate::overlay::{Local, overlaid};
+
+/// An answer that needs no server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reply {
+    /// Its status.
+    pub status: StatusCode,
+    /// Its headers, without the length and what depends on it.
+    pub headers: HeaderMap,
+    /// Its entity; of the answer to HEAD what it would have been.
+    pub shows: Shows,
+}
+
+/// The entity of an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Shows {
+    /// None.
+    Nothing,
+    /// What is said to a person; the headers name its type.
+    Text(String),
+    /// Bytes that are stored.
+    Content(Content),
+    /// A feed with edits that it does not show yet.
+    Composed(Box<Composed>),
+}
+
+/// A feed with edits that it does not show yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Composed {
+    /// Its document.
+    pub document: Content,
+    /// Where it came from.
+    pub address: Location,
+    /// The edits, in their order.
+    pub edits: Vec<Edited>,
+    /// When the last one was made.
+    pub updated: String,
+}
+
+/// An edit that a feed shows.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Edited {
+    /// Where the member is.
+    pub member: Location,
+    /// Whether it was made here.
+    pub made: bool,
+    /// What it is now; none if it was deleted.
+    pub content: Option<Content>,
+}
+
+impl Composed {
+    /// What tells one such document from another.
+    pub fn tag(&self) -> String {
+        let mut hasher = DefaultHasher::new();
+        self.edits.hash(&mut hasher);
+        format!("local-{:.16}-{:016x}", self.document.digest.to_string(), hasher.finish())
+    }
+
+    /// Its bytes. An edit that is no entry, or a document that is no feed, shows nothing (C30).
+    pub fn bytes<S: Stored>(&self, stored: &S) -> Result<Vec<u8>, S::Error> {
+        let document = stored.content(&self.document)?;
+        let options = ReadOptions { base: Some(self.address.as_str()), ..ReadOptions::tolerant() };
+        let Ok(feed) = MemberFeed::read(&document, &options) else { return Ok(document) };
+        let mut edits = Vec::with_capacity(self.edits.len());
+        for edit in &self.edits {
+            let bytes = edit.content.map(|content| stored.content(&content)).transpose()?;
+            edits.extend(local(edit, bytes.as_deref()));
+        }
+        Ok(overlaid(&feed, &self.address, &edits, &self.updated).unwrap_or(document))
+    }
+}
+
+/// The edit as it shows; none if it is of something else than an entry.
+fn local(edit: &Edited, bytes: Option<&[u8]>) -> Option<Local> {
+    let Edited { member, made, .. } = edit;
+    let local = |entry, id| Local { member: member.clone(), made: *made, entry, id };
+    let Some(bytes) = bytes else { return Some(local(None, None)) };
+    let options = ReadOptions { base: Some(member.as_str()), ..ReadOptions::tolerant() };
+    let Submission::Entry { payload, .. } = read_submission(bytes, &options).ok()? else {
+        return None;
+    };
+    let read = MemberFeed::read(bytes, &options).ok()?;
+    let id = read.members().first().and_then(|member| member.id.clone());
+    Some(local(Some(payload), id))
+}

@@ -1,0 +1,58 @@
+//! Whether an entry of a feed is the one that was posted, when nobody said so (BITSY 3.5, C32, C35).
+//!
+//! A server may give an entry another id, and it adds to it what is its own. What a person wrote stays: the
+//! id where the server keeps it, else title, summary and content.
+
+use feedsync_formats::{Member, MemberFeed, ReadOptions};
+
+use crate::location::Location;
+use crate::overlay::edit_links;
+
+/// By what an entry is known again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Likeness {
+    id: Option<String>,
+    wording: [Option<String>; 3],
+}
+
+impl Likeness {
+    /// That of a document of one entry; none if it is no such.
+    pub fn of_entry(bytes: &[u8], address: &Location) -> Option<Self> {
+        let options = ReadOptions { base: Some(address.as_str()), ..ReadOptions::tolerant() };
+        let document = MemberFeed::read(bytes, &options).ok().filter(|it| !it.is_feed())?;
+        document.members().first().map(Self::of)
+    }
+
+    /// That of a member.
+    pub fn of(member: &Member) -> Self {
+        Self { id: member.id.clone(), wording: member.wording.clone() }
+    }
+
+    /// Whether both say the same, whatever they are called.
+    pub fn says(&self, other: &Self) -> bool {
+        self.wording == other.wording
+    }
+
+    /// Where in a feed the entry may be.
+    pub fn places(&self, document: &MemberFeed, address: &Location) -> Places {
+        let mut places = Places::default();
+        for member in document.members() {
+            let Some(place) = edit_links(member, address).next() else { continue };
+            if self.id.is_some() && member.id == self.id {
+                places.same.get_or_insert(place);
+            } else if self.wording == member.wording {
+                places.says.push(place);
+            }
+        }
+        places
+    }
+}
+
+/// Where in a feed an entry may be.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Places {
+    /// The member of its id.
+    pub same: Option<Location>,
+    /// Others that say the same, in document order.
+    pub says: Vec<Location>,
+}
