@@ -52,6 +52,8 @@ pub struct Proposed {
     pub method: propagation::Method,
     /// What was asked for: the collection, the member, or its media.
     pub location: Location,
+    /// The generation that was next when it was asked for.
+    pub generation: u64,
 }
 
 /// What an address is to those who ask.
@@ -209,14 +211,14 @@ impl Interceptor {
                 _ => Role::Collection,
             };
             let (partition, feed) = (subscription.partition(), subscription.feed().clone());
-            candidates.push(Resource { partition, feed, role, entry: None });
+            candidates.push(Resource { partition, feed, role, entry: None, seen: 0 });
         }
         let edits = self.outbox.at(location).map(|edit| (edit.asked.partition, &edit.asked.feed));
         let shown = self.shown.values().filter(|shown| shown.resource == *location);
         let edited = edits.chain(shown.map(|shown| (shown.partition, &shown.feed)));
         candidates.extend(edited.map(|(partition, feed)| {
             let role = Role::Synchronizable;
-            Resource { partition, feed: feed.clone(), role, entry: None }
+            Resource { partition, feed: feed.clone(), role, entry: None, seen: 0 }
         }));
         candidates.retain(|resource| {
             let keeping = self.keeping_of(resource.partition, &resource.feed);
@@ -232,7 +234,7 @@ impl Interceptor {
         resource: Resource,
         location: &Location,
     ) -> Result<Option<Found<'_>>, S::Error> {
-        let Resource { partition, feed, role, entry } = resource;
+        let Resource { partition, feed, role, entry, .. } = resource;
         let Some(keeping) = self.keeping_of(partition, &feed) else { return Ok(None) };
         let representation = stored.representation(partition, location)?;
         let shown = self.shown_at(partition, location);
@@ -305,7 +307,8 @@ impl Interceptor {
             _ => self.line_of(&found),
         };
         let Found { partition, feed, .. } = found;
-        Proposed { partition, feed, line, method, location: location.clone() }
+        let generation = self.counters.generation;
+        Proposed { partition, feed, line, method, location: location.clone(), generation }
     }
 
     /// Whether what would be shown is what a request accepts (C28).
@@ -353,7 +356,7 @@ pub(super) fn pending(collection: &Location, key: &str) -> Location {
 }
 
 /// Whether an address is of that sort. None of them is ever asked of a server.
-fn is_pending(location: &Location) -> bool {
+pub(super) fn is_pending(location: &Location) -> bool {
     location.as_str()[location.origin().len()..].starts_with(PENDING)
 }
 

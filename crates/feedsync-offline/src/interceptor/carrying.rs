@@ -43,6 +43,7 @@ pub(super) struct CarriedOut<'a> {
     /// What was edited; of a POST the address that it has here.
     pub(super) resource: &'a Location,
     pub(super) entity: Option<&'a Entity>,
+    pub(super) generation: u64,
 }
 
 /// What a server answered.
@@ -100,6 +101,7 @@ impl Interceptor {
                 method: proposed.method,
                 resource: &resource,
                 entity: entity.as_ref(),
+                generation: proposed.generation,
             };
             self.carried_out(&mut step, out, &done, answered, now);
             self.refresh(&mut step, proposed.partition, &proposed.feed, &proposed.line, now);
@@ -135,7 +137,7 @@ impl Interceptor {
         answered: Answered<'_>,
         now: Time,
     ) -> (Location, Option<String>) {
-        let CarriedOut { partition, feed, method, resource, entity } = out;
+        let CarriedOut { partition, feed, method, resource, entity, generation } = out;
         let member = done.member.as_ref().filter(|_| method == Method::Post);
         let place = member.unwrap_or(resource).clone();
         let representation = |headers, content, also| Representation {
@@ -196,6 +198,7 @@ impl Interceptor {
                 resource: place.clone(),
                 pending: (method == Method::Post).then(|| resource.clone()),
                 entity: shown.filter(|_| method != Method::Delete),
+                generation,
             },
         );
         (place, tag.map(str::to_owned))
@@ -241,7 +244,8 @@ impl Interceptor {
         line: &Location,
         now: Time,
     ) {
-        if self.outbox.waits(partition, line) {
+        // What waits for an address waits for the feed.
+        if self.outbox.waits(partition, line) && self.unnamed(partition, feed).is_empty() {
             return;
         }
         let Some(id) = self.keeping_of(partition, feed).map(|keeping| keeping.id) else { return };

@@ -214,7 +214,14 @@ impl Interceptor {
         let location = interaction.location.clone();
         let line = line.unwrap_or_else(|| location.clone());
         let (partition, feed) = (error.partition, error.feed.clone());
-        let proposed = Proposed { partition, feed, line, method, location };
+        let proposed = Proposed {
+            partition,
+            feed,
+            line,
+            method,
+            location,
+            generation: self.counters.generation,
+        };
         let mut headers = interaction.request_headers.clone();
         for name in [header::IF_MATCH, header::IF_NONE_MATCH] {
             headers.remove(name);

@@ -80,7 +80,7 @@ impl Interceptor {
         random: u128,
         now: Time,
     ) -> Result<(Reply, Step, Option<EditId>), S::Error> {
-        let Proposed { partition, feed, line, method, location } = proposed.clone();
+        let Proposed { partition, feed, line, method, location, generation } = proposed.clone();
         let mut step = Step { is_durable: true, ..Step::default() };
         let key = format!("{random:032x}");
         // Its address may have become known since it was asked for.
@@ -94,8 +94,8 @@ impl Interceptor {
         };
         let (mut base, mut was) = (None, None);
         if method != Method::Post {
-            let at =
-                Resource { partition, feed: feed.clone(), role: Role::Synchronizable, entry: None };
+            let role = Role::Synchronizable;
+            let at = Resource { partition, feed: feed.clone(), role, entry: None, seen: 0 };
             if let Some(found) = self.found(stored, at, &resource)? {
                 let tags = self.tag_of(&found);
                 if !is_met(headers, &tags) {
@@ -125,6 +125,7 @@ impl Interceptor {
             body,
             slug,
             key,
+            generation,
             resource: resource.clone(),
         };
         let added = self.outbox.add(new);

@@ -362,9 +362,14 @@ impl Interceptor {
                 let leads = leads(&document, &address, &keeping.subscription.follows());
                 let is_first = fetch.part == Part::Feed;
                 underway.gathered.take(&fetch.location, &address, &document, is_first);
-                for (pending, posted) in self.unnamed(partition, feed) {
+                let follows = Some(keeping.subscription.follows());
+                if is_new || keeping.followed != follows {
+                    self.seen(stored, partition, feed, &mut underway.gathered)?;
+                }
+                for (pending, posted, generation) in self.unnamed(partition, feed) {
                     let whose = (partition, feed);
-                    let place = self.place_of(stored, whose, &posted, &document, &address)?;
+                    let posted = (&posted, generation);
+                    let place = self.place_of(stored, whose, posted, &document, &address)?;
                     let place = place.filter(|place| !underway.gathered.has(place));
                     place.into_iter().for_each(|place| underway.gathered.find(&pending, place));
                 }

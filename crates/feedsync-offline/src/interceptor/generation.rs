@@ -18,6 +18,9 @@ use crate::outbox::Progress;
 use crate::subscription::End;
 use crate::time::Time;
 
+/// What is seen for the first time, until the generation has a number.
+const NOW: u64 = u64::MAX;
+
 /// What a round has found so far.
 #[derive(Debug, Default)]
 pub(super) struct Gathered {
@@ -35,8 +38,10 @@ pub(super) struct Gathered {
     pub(super) is_new: bool,
 }
 
-/// A member that was made and has no address yet: the address that it has here, and what it is.
-type Unnamed = Vec<(Location, Content)>;
+/// A member that was made and has no address yet: the address that it has here, what it is, and which
+/// generation was next when it was made.
+
+type Unnamed = Vec<(Location, Content, u64)>;
 
 impl Gathered {
     /// Takes in a document of the feed.
@@ -48,7 +53,7 @@ impl Gathered {
         is_first: bool,
     ) {
         let role = Role::Feed;
-        self.belongings.insert(location.clone(), Belonging { role, entry: None });
+        self.belongings.insert(location.clone(), Belonging { role, entry: None, seen: NOW });
         if is_first {
             let collection = document.collection();
             let collection = collection.and_then(|it| Location::resolve(Some(address), it).ok());
@@ -56,7 +61,7 @@ impl Gathered {
         }
         for (member, entry) in document.members().iter().flat_map(|it| edited_at(it, address)) {
             let role = Role::Synchronizable;
-            self.belongings.entry(member).or_insert(Belonging { role, entry });
+            self.belongings.entry(member).or_insert(Belonging { role, entry, seen: NOW });
         }
     }
 
@@ -73,7 +78,11 @@ impl Gathered {
     /// Takes in what a link leads to.
     pub(super) fn linked(&mut self, location: &Location) {
         let role = Role::Subscribable;
-        self.belongings.entry(location.clone()).or_insert(Belonging { role, entry: None });
+        self.belongings.entry(location.clone()).or_insert(Belonging {
+            role,
+            entry: None,
+            seen: NOW,
+        });
     }
 }
 
@@ -84,7 +93,7 @@ impl Interceptor {
         &self,
         stored: &S,
         (partition, feed): (Partition, &Location),
-        posted: &Content,
+        (posted, generation): (&Content, u64),
         document: &MemberFeed,
         address: &Location,
     ) -> Result<Option<Location>, S::Error> {
@@ -97,13 +106,34 @@ impl Interceptor {
         }
         for place in alike.says {
             let known = stored.resources(&place)?;
-            let is_known =
-                known.iter().any(|known| known.partition == partition && known.feed == *feed);
+            let is_known = known.iter().any(|known| {
+                let is_here = known.partition == partition && known.feed == *feed;
+                is_here && known.seen < generation
+            });
             if !is_known && self.shown_at(partition, &place).is_none() {
                 return Ok(Some(place));
             }
         }
         Ok(None)
+    }
+
+    /// Notes what was seen before.
+    pub(super) fn seen<S: Stored>(
+        &self,
+        stored: &S,
+        partition: Partition,
+        feed: &Location,
+        gathered: &mut Gathered,
+    ) -> Result<(), S::Error> {
+        for (location, belonging) in &mut gathered.belongings {
+            if belonging.seen != NOW {
+                continue;
+            }
+            let known = stored.resources(location)?.into_iter();
+            let known = known.filter(|it| it.partition == partition && it.feed == *feed);
+            belonging.seen = known.map(|it| it.seen).next().unwrap_or(belonging.seen);
+        }
+        Ok(())
     }
 
     /// Members of a feed that were made and have no address yet.
@@ -112,8 +142,10 @@ impl Interceptor {
             let is_unnamed = shown.pending.as_ref() == Some(&shown.resource);
             shown.partition == partition && shown.feed == *feed && is_unnamed
         });
-        of.filter_map(|shown| Some((shown.resource.clone(), shown.entity.as_ref()?.content)))
-            .collect()
+        of.filter_map(|shown| {
+            Some((shown.resource.clone(), shown.entity.as_ref()?.content, shown.generation))
+        })
+        .collect()
     }
 
     /// Ends a round: what it found is what applications see from now on, also if some of it could not be had
@@ -122,7 +154,7 @@ impl Interceptor {
         let Some(underway) = self.underway.remove(&id) else { return };
         let gathered = underway.gathered;
         if let Some(collection) = gathered.collection.clone() {
-            self.switch(step, id, gathered, collection);
+            self.switch(step, id, gathered, collection, now);
         }
         let Some(keeping) = self.keepings.get_mut(&id) else { return };
         let state = keeping.subscription.end(end, now);
@@ -137,6 +169,7 @@ impl Interceptor {
         id: KeepingId,
         gathered: Gathered,
         collection: Option<Location>,
+        now: Time,
     ) {
         let Some(keeping) = self.keepings.get_mut(&id) else { return };
         let (partition, feed) =
@@ -157,19 +190,40 @@ impl Interceptor {
             self.represent(step, partition, &location, Some(representation));
         }
         if is_new {
-            let (feed, resources) = (feed.clone(), gathered.belongings);
+            let (feed, mut resources) = (feed.clone(), gathered.belongings);
+            let number = self.counters.generation;
+            self.counters.generation += 1;
+            let new = resources.values_mut().filter(|it| it.seen == NOW);
+            new.for_each(|belonging| belonging.seen = number);
             step.changes.push(Change::Generation { partition, feed, resources });
         }
         for (pending, member) in &gathered.found {
             self.name(step, partition, pending, Some(member));
+            self.show_at(step, partition, pending, member);
             self.rename(step, partition, pending, member);
         }
-        self.unshow(step, partition, &feed, gathered.began);
+        self.unshow(step, partition, &feed, gathered.began, now);
         let accepted = self.outbox.edits().filter(|edit| {
             let is_here = edit.asked.partition == partition && edit.asked.feed == feed;
             is_here && edit.progress == Progress::Accepted
         });
         self.awaited.extend(accepted.map(|edit| edit.id));
+    }
+
+    /// What shows of a member that was made without an address shows where it is.
+    fn show_at(
+        &mut self,
+        step: &mut Step,
+        partition: Partition,
+        pending: &Location,
+        member: &Location,
+    ) {
+        for shown in self.shown.values_mut() {
+            if shown.partition == partition && shown.resource == *pending {
+                shown.resource = member.clone();
+                step.changes.push(Change::Shown(Box::new(shown.clone())));
+            }
+        }
     }
 
     /// Edits of a member that was made without an address are of what it is now.
@@ -186,7 +240,14 @@ impl Interceptor {
     }
 
     /// What was carried out before the feed was asked for shows in the feed itself.
-    fn unshow(&mut self, step: &mut Step, partition: Partition, feed: &Location, began: u64) {
+    fn unshow(
+        &mut self,
+        step: &mut Step,
+        partition: Partition,
+        feed: &Location,
+        began: u64,
+        now: Time,
+    ) {
         let over = self.shown.values().filter(|shown| {
             shown.partition == partition && shown.feed == *feed && shown.place < began
         });
@@ -198,6 +259,7 @@ impl Interceptor {
             let key = (partition, shown.resource.clone());
             if is_unnamed && !self.named.contains_key(&key) {
                 self.name(step, partition, &shown.resource, None);
+                self.orphaned(step, partition, &shown.resource, now);
             }
         }
     }

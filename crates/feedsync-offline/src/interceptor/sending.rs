@@ -7,12 +7,14 @@ use feedsync_formats::{MemberFeed, ReadOptions};
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, StatusCode};
 
+use super::asking;
 use super::carrying::{Answered, CarriedOut};
 use super::fetching::{self, Exchange, Request};
 use super::step::{Change, Outcome, Step, Task, TaskId};
 use super::stored::{Content, Entity, Representation, Stored};
 use super::{Interceptor, KeepingId, Policy};
 use crate::answer;
+use crate::authentication::Partition;
 use crate::event::Interaction;
 use crate::headers::AUTHORIZATION;
 use crate::likeness::Likeness;
@@ -223,7 +225,8 @@ impl Interceptor {
         let edit = self.outbox.edit(id)?.clone();
         let trail = self.trails.get(&id).cloned().unwrap_or_default();
         let to = trail.to.clone().unwrap_or_else(|| edit.asked.location.clone());
-        if !self.reach.may_try(&to, now) {
+        // What has no address of its server's yet is looked for in its feed.
+        if !self.reach.may_try(&to, now) || asking::is_pending(&to) {
             return None;
         }
         let is_doubtful = edit.progress == Progress::Doubtful && !trail.is_missing;
@@ -287,7 +290,7 @@ impl Interceptor {
     }
 
     /// Where to look for an edit that may have been carried out; none if it is as well sent again: what is
-    /// put without a condition, or deleted.
+    /// deleted.
     fn look(&self, edit: &Edit<Entity>) -> Option<Request> {
         let asked = &edit.asked;
         let is_claimed = self.trails.get(&edit.id).is_some_and(|trail| trail.is_claimed);
@@ -298,9 +301,7 @@ impl Interceptor {
                 let moved = keeping.and_then(|keeping| keeping.moved.clone());
                 moved.unwrap_or_else(|| asked.feed.clone())
             }
-            propagation::Method::Put if asked.base.is_some() || is_claimed || is_awaited => {
-                asked.location.clone()
-            }
+            propagation::Method::Put => asked.location.clone(),
             propagation::Method::Delete if is_awaited => asked.location.clone(),
             propagation::Method::Delete if is_claimed => asked.feed.clone(),
             _ => return None,
@@ -313,7 +314,7 @@ impl Interceptor {
     fn question(&self, id: KeepingId, location: Location) -> Request {
         let mut headers = HeaderMap::new();
         headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-        let mut partition = crate::authentication::Partition::public();
+        let mut partition = Partition::public();
         if let Some(keeping) = self.keepings.get(&id) {
             let subscription = &keeping.subscription;
             partition = subscription.partition();
@@ -498,7 +499,8 @@ impl Interceptor {
                 let whose = (asked.partition, &asked.feed);
                 let place = match posted {
                     Some(body) => {
-                        self.place_of(stored, whose, &body.content, &document, &address)?
+                        let posted = (&body.content, asked.generation);
+                        self.place_of(stored, whose, posted, &document, &address)?
                     }
                     None => None,
                 };
@@ -519,6 +521,8 @@ impl Interceptor {
         };
         if let Some(done) = done {
             self.done(step, edit, done, &exchange, now, random);
+        } else if self.is_overtaken(stored, edit, &exchange)? {
+            self.refused(step, edit, &exchange, now);
         } else if is_awaited {
             // It is looked for again after the next round.
         } else if is_claimed && status.is_success() {
@@ -532,6 +536,25 @@ impl Interceptor {
             self.settle(step, edit, lost, now, random);
         }
         Ok(())
+    }
+
+    /// Whether there is neither what was put nor what it was made on, and no condition will tell the server:
+    /// somebody else was there, before or after.
+    fn is_overtaken<S: Stored>(
+        &self,
+        stored: &S,
+        edit: &Edit<Entity>,
+        exchange: &Exchange<'_>,
+    ) -> Result<bool, S::Error> {
+        let asked = &edit.asked;
+        let is_put = asked.method == propagation::Method::Put && asked.base.is_none();
+        let Some(was) = asked.was.as_ref().filter(|_| is_put && exchange.status.is_success())
+        else {
+            return Ok(false);
+        };
+        let theirs = exchange.content;
+        let at = &exchange.task.location;
+        Ok(was.content != theirs && !self.says_same(stored, Some(was.content), theirs, at)?)
     }
 
     /// Whether two entries say the same.
@@ -606,6 +629,7 @@ impl Interceptor {
             method: asked.method,
             resource: &asked.resource,
             entity: asked.body.as_ref(),
+            generation: asked.generation,
         };
         let (place, tag) = self.carried_out(step, out, &done, answered, now);
         let member = (place != asked.resource).then_some(place);
@@ -639,24 +663,7 @@ impl Interceptor {
         let was = asked.was.as_ref().map(|was| was.content);
         let interaction = of_edit(edit, interaction);
         self.interacted(step, (asked.partition, &asked.feed), interaction, Some(was));
-        for dependent in ended.dependents {
-            step.changes.push(Change::EditGone(dependent.id));
-            let asked = &dependent.asked;
-            let request = self.sending(&dependent, asked.location.clone());
-            let interaction = Interaction {
-                // What it was made on failed (RFC 4918 11.4); nobody asked the server.
-                status: StatusCode::FAILED_DEPENDENCY,
-                time: now,
-                location: asked.location.clone(),
-                method: request.method.to_string(),
-                request_headers: without_secrets(&request.headers),
-                request_body: body(&dependent),
-                response_headers: HeaderMap::new(),
-                response_body: None,
-            };
-            self.record(step, (asked.partition, &asked.feed), interaction, None);
-            self.trails.remove(&dependent.id);
-        }
+        ended.dependents.iter().for_each(|dependent| self.dropped(step, dependent, now));
         // Who looks at the error sees what the server has.
         if asked.method != propagation::Method::Post {
             let keeping = self.keeping_of(asked.partition, &asked.feed).map(|keeping| keeping.id);
@@ -664,6 +671,39 @@ impl Interceptor {
         }
         self.refresh(step, asked.partition, &asked.feed, &asked.line, now);
         self.drained(step);
+    }
+
+    /// An edit cannot be made: what it was made on failed (RFC 4918 11.4). Nobody asked the server.
+    fn dropped(&mut self, step: &mut Step, edit: &Edit<Entity>, now: Time) {
+        step.changes.push(Change::EditGone(edit.id));
+        self.trails.remove(&edit.id);
+        let asked = &edit.asked;
+        let request = self.sending(edit, asked.location.clone());
+        let interaction = Interaction {
+            status: StatusCode::FAILED_DEPENDENCY,
+            time: now,
+            location: asked.location.clone(),
+            method: request.method.to_string(),
+            request_headers: without_secrets(&request.headers),
+            request_body: body(edit),
+            response_headers: HeaderMap::new(),
+            response_body: None,
+        };
+        self.record(step, (asked.partition, &asked.feed), interaction, None);
+    }
+
+    /// Edits of what is nowhere to be found are errors.
+    pub(super) fn orphaned(
+        &mut self,
+        step: &mut Step,
+        partition: Partition,
+        pending: &Location,
+        now: Time,
+    ) {
+        while let Some(id) = self.outbox.last(partition, pending).map(|edit| edit.id) {
+            let ended = self.outbox.discard(id);
+            ended.edit.iter().for_each(|edit| self.dropped(step, edit, now));
+        }
     }
 
     fn event(

@@ -86,6 +86,8 @@ pub struct Belonging {
     pub role: Role,
     /// Of media, where its media link entry is edited.
     pub entry: Option<Location>,
+    /// The generation in which it was first seen.
+    pub seen: u64,
 }
 
 /// Places that are given once.
@@ -101,11 +103,13 @@ pub struct Counters {
     pub error: u64,
     /// Of the next edit that shows after it was carried out.
     pub shown: u64,
+    /// Of the next generation of a feed.
+    pub generation: u64,
 }
 
 impl Default for Counters {
     fn default() -> Self {
-        Self { keeping: 1, holder: 1, edit: 1, error: 1, shown: 1 }
+        Self { keeping: 1, holder: 1, edit: 1, error: 1, shown: 1, generation: 1 }
     }
 }
 
@@ -124,6 +128,8 @@ pub struct Shown {
     pub pending: Option<Location>,
     /// What it is now; none if it was deleted.
     pub entity: Option<Entity>,
+    /// The generation that was next when it was made: what was seen before is not it.
+    pub generation: u64,
 }
 
 /// What applications are told, those of the partition alone (4.4).

@@ -58,6 +58,8 @@ pub struct Resource {
     pub role: Role,
     /// Of media, where its media link entry is edited.
     pub entry: Option<Location>,
+    /// The generation in which it was first seen.
+    pub seen: u64,
 }
 
 /// What decisions are made on. What was changed by an earlier [`Step`](super::Step) has to be there.

@@ -1,0 +1,624 @@
+//! One schedule: applications that read and edit, networks that come and go, servers that fail, gateways that
+//! crash; then a lull, and what must be true after it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use feedsync_offline::interceptor::{
+    Carried, Decision, Entity, Outcome, Proposed, Request, Settings, Shows, Step, Task,
+};
+use feedsync_offline::location::Location;
+use feedsync_offline::outbox::Progress;
+use feedsync_offline::profile::Profile;
+use feedsync_offline::subscription::builder::SubscriptionBuilder;
+use feedsync_offline::subscription::state::State;
+use feedsync_offline::time::Time;
+use http::header::{self, HeaderMap, HeaderValue};
+use http::{Method, StatusCode};
+use rand::rngs::SmallRng;
+use rand::seq::IndexedRandom;
+use rand::{Rng, SeedableRng};
+
+use super::gateway::Gateway;
+use super::origin::{Answer, FEED, Habits, Origin, entries, entry, words};
+
+/// Answers of servers that fail.
+const FAILURES: [u16; 14] = [400, 401, 403, 404, 408, 409, 422, 429, 500, 501, 502, 503, 504, 507];
+
+/// Requests of a gateway at once.
+const ROOM: usize = 6;
+
+/// An edit that a gateway acknowledged.
+#[derive(Debug, Clone)]
+struct Acknowledged {
+    gateway: usize,
+    method: Method,
+    /// What it says; of a deletion nothing.
+    words: String,
+    /// What it edits, as the application knows it.
+    resource: String,
+    /// Whether the application heard of it: what a crash kept from it may have been taken all the same.
+    is_heard: bool,
+}
+
+pub(crate) struct World {
+    random: SmallRng,
+    now: Time,
+    origin: Origin,
+    gateways: Vec<Gateway>,
+    is_up: Vec<bool>,
+    /// What applications of each gateway know of: where members are.
+    known: Vec<BTreeSet<String>>,
+    acknowledged: Vec<Acknowledged>,
+    next_words: u32,
+    /// Whether servers and networks fail.
+    is_rough: bool,
+    crashes: bool,
+    profile: Profile,
+    is_traced: bool,
+}
+
+impl World {
+    pub(crate) fn new(seed: u64, crashes: bool, profile: Profile) -> Self {
+        let mut random = SmallRng::seed_from_u64(seed);
+        let habits = Habits {
+            keeps_ids: random.random(),
+            has_tags: random.random_bool(0.8),
+            tells_location: random.random_bool(0.8),
+            sends_entity: random.random(),
+            has_collection: random.random(),
+        };
+        let count = random.random_range(1..=3);
+        let settings = Settings { profile, honours_no_store: true };
+        let mut world = Self {
+            now: Time::from_millis(1_000_000_000_000),
+            origin: Origin::new(habits),
+            gateways: (0..count).map(|_| Gateway::new(settings)).collect(),
+            is_up: vec![true; count],
+            known: vec![BTreeSet::new(); count],
+            acknowledged: Vec::new(),
+            next_words: 0,
+            is_rough: true,
+            crashes,
+            profile,
+            is_traced: std::env::var_os("FEEDSYNC_TRACE").is_some(),
+            random,
+        };
+        for gateway in 0..count {
+            world.subscribe(gateway);
+        }
+        world
+    }
+
+    fn subscribe(&mut self, gateway: usize) {
+        let mut builder = SubscriptionBuilder::new(None);
+        builder.set_feed(FEED).unwrap().set_interval(10).add_follow("edit").unwrap();
+        let wanted = builder.build().unwrap();
+        let gateway = &mut self.gateways[gateway];
+        let (_, _, step) = gateway.interceptor.subscribe(wanted, self.now);
+        gateway.write(&step);
+    }
+
+    pub(crate) fn run(mut self) {
+        for _ in 0..self.random.random_range(20..120) {
+            self.step();
+        }
+        self.is_rough = false;
+        self.lull();
+        self.check();
+    }
+
+    fn step(&mut self) {
+        let gateway = self.random.random_range(0..self.gateways.len());
+        match self.random.random_range(0..100) {
+            0..30 => self.edit(gateway),
+            30..45 => self.read(gateway),
+            45..75 => self.background(gateway),
+            75..85 => self.is_up[gateway] = self.random.random_bool(0.6),
+            85..93 => self.pass(self.random.clone().random_range(1..200_000)),
+            93..96 => self.resume(gateway),
+            96..98 => self.gateways[gateway].sweep(),
+            _ => {
+                if self.crashes {
+                    self.crash(gateway);
+                }
+            }
+        }
+        self.random.random::<u64>();
+    }
+
+    fn pass(&mut self, millis: u64) {
+        self.now = Time::from_millis(self.now.millis() + millis);
+    }
+
+    fn crash(&mut self, gateway: usize) {
+        self.trace(|| format!("{gateway} crashes"));
+        let kept = self.random.random_bool(0.3).then(|| self.random.random_range(0..20));
+        self.gateways[gateway].crash(kept);
+    }
+
+    /// Writes a step; sometimes the process ends before or after. Whether it goes on.
+    fn write(&mut self, gateway: usize, step: &Step) -> bool {
+        let ends = self.crashes && self.is_rough;
+        if ends && self.random.random_bool(0.01) {
+            self.crash(gateway);
+            return false;
+        }
+        self.gateways[gateway].write(step);
+        if ends && self.random.random_bool(0.01) {
+            self.crash(gateway);
+            return false;
+        }
+        true
+    }
+
+    /// What an application does that edits.
+    fn edit(&mut self, gateway: usize) {
+        let targets: Vec<String> = self.known[gateway].iter().cloned().collect();
+        let target = targets.choose(&mut self.random).cloned();
+        self.next_words += 1;
+        let words = format!("w{}", self.next_words);
+        let (method, at) = match (self.random.random_range(0..10), target) {
+            (0..4, _) | (_, None) => (Method::POST, self.origin.collection().to_owned()),
+            (4..8, Some(target)) => (Method::PUT, target),
+            (_, Some(target)) => (Method::DELETE, target),
+        };
+        let words = if method == Method::DELETE { String::new() } else { words };
+        self.ask_to_edit(gateway, method, &at, words);
+    }
+
+    fn ask_to_edit(&mut self, gateway: usize, method: Method, at: &str, words: String) {
+        let location: Location = at.parse().unwrap();
+        let mut headers = HeaderMap::new();
+        let kind = HeaderValue::from_static("application/atom+xml;type=entry");
+        headers.insert(header::CONTENT_TYPE, kind);
+        let request = Request { method: &method, location: &location, headers: &headers };
+        let of = &self.gateways[gateway];
+        let decision = of.interceptor.decide(&of.disk, request, self.now).unwrap();
+        let body = (method != Method::DELETE).then(|| entry(&words));
+        let entity =
+            |of: &Gateway| body.clone().map(|body| Entity::sent(&headers, of.disk.hold(body)));
+        match decision {
+            Decision::Answer(reply) => {
+                if reply.status == StatusCode::GONE {
+                    self.known[gateway].remove(at);
+                } else if reply.status == StatusCode::PERMANENT_REDIRECT {
+                    self.known[gateway].remove(at);
+                }
+            }
+            // Nobody acknowledges what is passed on but its server.
+            Decision::Pass => {}
+            Decision::Take(proposed) => {
+                let entity = entity(&self.gateways[gateway]);
+                let random = self.random.random();
+                let of = &mut self.gateways[gateway];
+                let taken =
+                    of.interceptor.take(&of.disk, &proposed, &headers, entity, random, self.now);
+                let (reply, step) = taken.unwrap();
+                let is_heard = self.write(gateway, &step);
+                if reply.status.is_success() {
+                    self.acknowledge(gateway, &method, at, words, &reply.headers, is_heard);
+                }
+            }
+            Decision::Carry(proposed) => {
+                self.carry(gateway, &proposed, &method, at, words, &headers, body.as_deref());
+            }
+        }
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "all of a request")]
+    fn carry(
+        &mut self,
+        gateway: usize,
+        proposed: &Proposed,
+        method: &Method,
+        at: &str,
+        words: String,
+        headers: &HeaderMap,
+        body: Option<&[u8]>,
+    ) {
+        let place = proposed.location.clone();
+        let outcome = self.network(gateway, method, &place, headers, body.unwrap_or_default());
+        let of = &mut self.gateways[gateway];
+        let entity = body.map(|body| Entity::sent(headers, of.disk.hold(body.to_owned())));
+        let carried = match &outcome {
+            Outcome::Answered { status, headers, content } => {
+                Carried::Answered { status: *status, headers: headers.clone(), content: *content }
+            }
+            Outcome::Lost { perhaps_arrived } => {
+                Carried::Lost { perhaps_arrived: *perhaps_arrived }
+            }
+            Outcome::NoRoom => return,
+        };
+        let random = self.random.random();
+        let told =
+            of.interceptor.carried(&of.disk, proposed, headers, entity, &carried, random, self.now);
+        let (reply, step) = told.unwrap();
+        let is_heard = self.write(gateway, &step);
+        let (status, answer) = match (&reply, &carried) {
+            (Some(reply), _) => (reply.status, reply.headers.clone()),
+            (None, Carried::Answered { status, headers, .. }) => (*status, headers.clone()),
+            (None, Carried::Lost { .. }) => unreachable!("what is lost is answered here"),
+        };
+        if status.is_success() {
+            self.acknowledge(gateway, method, at, words, &answer, is_heard);
+        }
+    }
+
+    fn acknowledge(
+        &mut self,
+        gateway: usize,
+        method: &Method,
+        at: &str,
+        words: String,
+        headers: &HeaderMap,
+        is_heard: bool,
+    ) {
+        let mut resource = at.to_owned();
+        if *method == Method::POST {
+            let told = headers.get(header::LOCATION).map(|told| told.to_str().unwrap().to_owned());
+            resource = told.unwrap_or_else(|| format!("unknown:{words}"));
+            if is_heard && resource.starts_with("http") {
+                self.known[gateway].insert(resource.clone());
+            }
+        }
+        if *method == Method::DELETE {
+            self.known[gateway].remove(at);
+        }
+        let method = method.clone();
+        self.trace(|| format!("{gateway} acknowledged {method} {words} {resource} {is_heard}"));
+        self.acknowledged.push(Acknowledged { gateway, method, words, resource, is_heard });
+    }
+
+    /// An application reads the feed, and learns of members.
+    fn read(&mut self, gateway: usize) {
+        self.trace(|| format!("{gateway} reads"));
+        let Some(feed) = self.get(gateway, FEED) else { return };
+        let mut seen = BTreeSet::new();
+        for (words, place) in entries(&feed) {
+            let is_doubtful = || {
+                let mut edits = self.gateways[gateway].interceptor.edits();
+                let made = |edit: &feedsync_offline::outbox::Edit<_>| edit.tries > 0;
+                edits.any(made)
+            };
+            assert!(seen.insert(words.clone()) || is_doubtful(), "{words} shows twice");
+            self.known[gateway].extend(place);
+        }
+        // What was acknowledged here and never sent shows, if nothing was done to it later.
+        for edit in self.gateways[gateway].interceptor.edits() {
+            let asked = &edit.asked;
+            let last = self.gateways[gateway]
+                .interceptor
+                .edits()
+                .rfind(|other| other.asked.resource == asked.resource);
+            let body = asked.body.as_ref().filter(|_| last.is_some_and(|last| last.id == edit.id));
+            if let Some(body) =
+                body.filter(|_| asked.method == feedsync_offline::propagation::Method::Post)
+            {
+                let bytes = feedsync_offline::interceptor::Stored::content(
+                    &self.gateways[gateway].disk,
+                    &body.content,
+                )
+                .unwrap();
+                assert!(seen.contains(&words(&bytes)), "{} does not show", words(&bytes));
+            }
+        }
+    }
+
+    /// What a gateway shows of an address without asking anybody.
+    fn get(&self, gateway: usize, at: &str) -> Option<Vec<u8>> {
+        let location: Location = at.parse().unwrap();
+        let of = &self.gateways[gateway];
+        let headers = HeaderMap::new();
+        let request = Request { method: &Method::GET, location: &location, headers: &headers };
+        match of.interceptor.decide(&of.disk, request, self.now).unwrap() {
+            Decision::Answer(reply) if reply.status == StatusCode::OK => {
+                assert!(!matches!(reply.shows, Shows::Nothing));
+                Some(of.bytes(&reply))
+            }
+            _ => None,
+        }
+    }
+
+    fn resume(&mut self, gateway: usize) {
+        let ids: Vec<_> = self.gateways[gateway].interceptor.keepings().map(|it| it.id).collect();
+        for id in ids {
+            let step = self.gateways[gateway].interceptor.resume(id, self.now).unwrap();
+            self.write(gateway, &step);
+        }
+    }
+
+    /// A gateway begins what is due, and some of what is under way ends.
+    fn background(&mut self, gateway: usize) {
+        let of = &mut self.gateways[gateway];
+        let (tasks, step) = of.interceptor.begin(&of.disk, ROOM, self.now).unwrap();
+        if !self.write(gateway, &step) {
+            return;
+        }
+        self.gateways[gateway].underway.extend(tasks);
+        while !self.gateways[gateway].underway.is_empty() && self.random.random_bool(0.8) {
+            let underway = &mut self.gateways[gateway].underway;
+            let index = self.random.random_range(0..underway.len());
+            let task = underway.remove(index);
+            self.finish(gateway, &task);
+        }
+    }
+
+    fn finish(&mut self, gateway: usize, task: &Task) {
+        let of = &self.gateways[gateway];
+        let body = task.body.map(|content| {
+            feedsync_offline::interceptor::Stored::content(&of.disk, &content).unwrap()
+        });
+        let body = body.unwrap_or_default();
+        let outcome = self.network(gateway, &task.method, &task.location, &task.headers, &body);
+        let random = self.random.random();
+        let of = &mut self.gateways[gateway];
+        let step = of.interceptor.finished(&of.disk, task.id, outcome, self.now, random).unwrap();
+        self.write(gateway, &step);
+    }
+
+    /// What becomes of a request on its way.
+    fn network(
+        &mut self,
+        gateway: usize,
+        method: &Method,
+        location: &Location,
+        headers: &HeaderMap,
+        body: &[u8],
+    ) -> Outcome {
+        let before = self.origin.log.len();
+        let outcome = self.on_the_way(gateway, method, location, headers, body);
+        self.trace(|| {
+            let what = match &outcome {
+                Outcome::Answered { status, .. } => status.to_string(),
+                lost => format!("{lost:?}"),
+            };
+            let done = self.origin.log.len() - before;
+            format!("{gateway} {method} {location} {} -> {what}, done {done}", words(body))
+        });
+        outcome
+    }
+
+    /// Tells what happens, to who replays a schedule with `FEEDSYNC_TRACE`.
+    fn trace(&self, text: impl FnOnce() -> String) {
+        if self.is_traced {
+            eprintln!("{} {}", self.now, text());
+        }
+    }
+
+    fn on_the_way(
+        &mut self,
+        gateway: usize,
+        method: &Method,
+        location: &Location,
+        headers: &HeaderMap,
+        body: &[u8],
+    ) -> Outcome {
+        if self.is_rough {
+            if !self.is_up[gateway] {
+                return Outcome::Lost { perhaps_arrived: false };
+            }
+            match self.random.random_range(0..100) {
+                0..5 => return Outcome::Lost { perhaps_arrived: true },
+                5..10 => {
+                    self.origin.answer(method, location, headers, body);
+                    return Outcome::Lost { perhaps_arrived: true };
+                }
+                10..22 => {
+                    let status = *FAILURES.choose(&mut self.random).unwrap();
+                    // Who answers for a server does not know what it has done.
+                    let is_done = matches!(status, 408 | 502 | 504) && self.random.random();
+                    if is_done && self.profile == Profile::Resilient {
+                        self.origin.answer(method, location, headers, body);
+                    }
+                    return self.failure(gateway, status);
+                }
+                _ => {}
+            }
+        }
+        let answer = self.origin.answer(method, location, headers, body);
+        self.answered(gateway, answer)
+    }
+
+    fn failure(&mut self, gateway: usize, status: u16) -> Outcome {
+        let mut answer = Answer::of(StatusCode::from_u16(status).unwrap(), b"failed".to_vec());
+        if matches!(status, 503 | 429) && self.random.random() {
+            answer.headers.insert(header::RETRY_AFTER, HeaderValue::from_static("30"));
+        }
+        self.answered(gateway, answer)
+    }
+
+    fn answered(&self, gateway: usize, answer: Answer) -> Outcome {
+        let content = self.gateways[gateway].disk.hold(answer.body);
+        Outcome::Answered { status: answer.status, headers: answer.headers, content }
+    }
+
+    /// Networks stay, servers answer, nobody edits: until nothing is to be done any more.
+    fn lull(&mut self) {
+        self.is_up.fill(true);
+        for _ in 0..2_000 {
+            let mut is_quiet = true;
+            for gateway in 0..self.gateways.len() {
+                self.resume_if_stopped(gateway);
+                let of = &mut self.gateways[gateway];
+                let (tasks, step) = of.interceptor.begin(&of.disk, ROOM, self.now).unwrap();
+                of.write(&step);
+                of.underway.extend(tasks);
+                let underway = std::mem::take(&mut of.underway);
+                is_quiet &= underway.is_empty();
+                for task in underway {
+                    self.finish(gateway, &task);
+                }
+            }
+            if is_quiet {
+                if self.gateways.iter().all(|of| of.interceptor.edits().next().is_none()) {
+                    break;
+                }
+                self.pass(60_000);
+            }
+        }
+        // Each feed is as new as it can be.
+        for _ in 0..3 {
+            self.pass(11 * 60_000);
+            for _ in 0..50 {
+                for gateway in 0..self.gateways.len() {
+                    self.settle(gateway);
+                }
+            }
+        }
+    }
+
+    /// Goes on with what an error or a lack of credentials has stopped.
+    fn resume_if_stopped(&mut self, gateway: usize) {
+        let interceptor = &self.gateways[gateway].interceptor;
+        let is_paused = interceptor.keepings().any(|it| it.subscription.state() == State::Paused);
+        if is_paused || interceptor.edits().any(|it| it.progress == Progress::Held) {
+            self.resume(gateway);
+        }
+    }
+
+    fn settle(&mut self, gateway: usize) {
+        self.resume_if_stopped(gateway);
+        let of = &mut self.gateways[gateway];
+        let (tasks, step) = of.interceptor.begin(&of.disk, ROOM, self.now).unwrap();
+        of.write(&step);
+        for task in tasks {
+            self.finish(gateway, &task);
+        }
+    }
+
+    /// All representations equal the origin's; every acknowledged edit arrived once, or was replaced before it
+    /// was sent, or stands among the errors; what one gateway sent is in its order.
+    fn check(&self) {
+        self.check_representations();
+        self.check_once();
+        self.check_acknowledged();
+        self.check_order();
+    }
+
+    fn check_representations(&self) {
+        let mut there: Vec<String> =
+            self.origin.members.values().map(|member| member.words.clone()).collect();
+        there.sort();
+        for gateway in 0..self.gateways.len() {
+            let interceptor = &self.gateways[gateway].interceptor;
+            assert_eq!(interceptor.edits().count(), 0, "edits are left");
+            for keeping in interceptor.keepings() {
+                assert_eq!(keeping.subscription.state(), State::Waiting);
+            }
+            let feed = self.get(gateway, FEED).expect("the feed is stored");
+            let mut here: Vec<String> =
+                entries(&feed).into_iter().map(|(words, _)| words).collect();
+            here.sort();
+            assert_eq!(here, there, "gateway {gateway} differs from the origin");
+            for (path, member) in &self.origin.members {
+                let entry = self.get(gateway, path).expect("members are followed");
+                assert_eq!(words(&entry), member.words, "{path} at gateway {gateway}");
+            }
+        }
+    }
+
+    fn check_once(&self) {
+        let mut times: BTreeMap<&str, u32> = BTreeMap::new();
+        for carried in &self.origin.log {
+            match carried {
+                super::origin::Carried::Posted { words, .. }
+                | super::origin::Carried::Put { words, .. } => {
+                    *times.entry(words).or_default() += 1;
+                }
+                super::origin::Carried::Deleted { .. } => {}
+            }
+        }
+        let twice: Vec<_> = times.iter().filter(|(_, times)| **times > 1).collect();
+        assert!(twice.is_empty(), "carried out more than once: {twice:?}");
+    }
+
+    fn check_acknowledged(&self) {
+        let arrived: BTreeMap<&str, &str> = self.arrived();
+        for (place, edit) in self.acknowledged.iter().enumerate() {
+            let is_error = || self.stands(edit);
+            let done = match edit.method {
+                Method::DELETE => !self.origin.members.contains_key(self.member_of(edit).as_str()),
+                _ => arrived.contains_key(&*edit.words),
+            };
+            // What never left may have been replaced by what was done later to the same member.
+            let is_replaced = || {
+                self.acknowledged[place + 1..].iter().any(|later| {
+                    later.gateway == edit.gateway && self.member_of(later) == self.member_of(edit)
+                })
+            };
+            assert!(
+                !edit.is_heard || done || is_error() || is_replaced(),
+                "lost: {edit:?}\n{:#?}\n{:#?}",
+                self.acknowledged,
+                self.origin.log
+            );
+        }
+    }
+
+    /// Where the words of an edit have gone.
+    fn arrived(&self) -> BTreeMap<&str, &str> {
+        let log = self.origin.log.iter().filter_map(|carried| match carried {
+            super::origin::Carried::Posted { words, path }
+            | super::origin::Carried::Put { words, path } => Some((&**words, &**path)),
+            super::origin::Carried::Deleted { .. } => None,
+        });
+        log.collect()
+    }
+
+    /// What an edit is of: the member's address at its server, where it has one.
+    fn member_of(&self, edit: &Acknowledged) -> String {
+        let posted = self
+            .acknowledged
+            .iter()
+            .find(|other| other.method == Method::POST && other.resource == edit.resource);
+        let path = posted.and_then(|posted| self.arrived().get(&*posted.words).copied());
+        path.map_or_else(|| edit.resource.clone(), str::to_owned)
+    }
+
+    /// Whether an edit stands among the errors with what it says.
+    fn stands(&self, edit: &Acknowledged) -> bool {
+        let of = &self.gateways[edit.gateway];
+        of.interceptor.errors().all().any(|error| {
+            let interaction = &error.interaction;
+            match interaction.request_body {
+                // A replacement of what was never sent is sent in its place.
+                Some(body) => {
+                    let bytes = feedsync_offline::interceptor::Stored::content(&of.disk, &body);
+                    words(&bytes.unwrap()) == edit.words
+                }
+                None if edit.method != Method::DELETE => false,
+                None => {
+                    let at = interaction.location.as_str();
+                    at == edit.resource || at == self.member_of(edit)
+                }
+            }
+        })
+    }
+
+    fn check_order(&self) {
+        for gateway in 0..self.gateways.len() {
+            let acknowledged = self.acknowledged.iter().filter(|edit| edit.gateway == gateway);
+            let places: BTreeMap<&str, usize> =
+                acknowledged.enumerate().map(|(place, edit)| (&*edit.words, place)).collect();
+            let arrived = self.origin.log.iter().filter_map(|carried| match carried {
+                super::origin::Carried::Posted { words, .. }
+                | super::origin::Carried::Put { words, .. } => places.get(&**words),
+                super::origin::Carried::Deleted { .. } => None,
+            });
+            let arrived: Vec<usize> =
+                arrived.copied().filter(|it| !self.took_a_place(*it, gateway)).collect();
+            assert!(arrived.is_sorted(), "out of order: {arrived:?}");
+        }
+    }
+
+    /// Whether an edit took the place of an earlier one of the same member, which never left.
+    fn took_a_place(&self, place: usize, gateway: usize) -> bool {
+        let edits: Vec<&Acknowledged> =
+            self.acknowledged.iter().filter(|edit| edit.gateway == gateway).collect();
+        let (arrived, edit) = (self.arrived(), edits[place]);
+        edits[..place].iter().any(|earlier| {
+            self.member_of(earlier) == self.member_of(edit)
+                && !arrived.contains_key(&*earlier.words)
+        })
+    }
+}
