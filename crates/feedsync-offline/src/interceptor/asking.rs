@@ -54,6 +54,9 @@ pub struct Proposed {
     pub location: Location,
     /// The generation that was next when it was asked for.
     pub generation: u64,
+    /// Whether what was stored before must outlive a power cut before this is carried: else what made a member
+    /// could be forgotten, looked for after this has changed it, not be found, and be made again.
+    pub needs_sync: bool,
 }
 
 /// What an address is to those who ask.
@@ -308,7 +311,15 @@ impl Interceptor {
         };
         let Found { partition, feed, .. } = found;
         let generation = self.counters.generation;
-        Proposed { partition, feed, line, method, location: location.clone(), generation }
+        Proposed {
+            partition,
+            feed,
+            line,
+            method,
+            location: location.clone(),
+            generation,
+            needs_sync: self.is_ahead,
+        }
     }
 
     /// Whether what would be shown is what a request accepts (C28).

@@ -221,6 +221,7 @@ impl Interceptor {
             method,
             location,
             generation: self.counters.generation,
+            needs_sync: false,
         };
         let mut headers = interaction.request_headers.clone();
         for name in [header::IF_MATCH, header::IF_NONE_MATCH] {

@@ -80,7 +80,7 @@ impl Interceptor {
         random: u128,
         now: Time,
     ) -> Result<(Reply, Step, Option<EditId>), S::Error> {
-        let Proposed { partition, feed, line, method, location, generation } = proposed.clone();
+        let Proposed { partition, feed, line, method, location, generation, .. } = proposed.clone();
         let mut step = Step { is_durable: true, ..Step::default() };
         let key = format!("{random:032x}");
         // Its address may have become known since it was asked for.

@@ -40,7 +40,6 @@ pub(super) struct Gathered {
 
 /// A member that was made and has no address yet: the address that it has here, what it is, and which
 /// generation was next when it was made.
-
 type Unnamed = Vec<(Location, Content, u64)>;
 
 impl Gathered {

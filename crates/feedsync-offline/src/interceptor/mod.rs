@@ -116,6 +116,8 @@ pub struct Interceptor {
     trails: BTreeMap<EditId, Trail>,
     /// Accepted edits that are looked for.
     awaited: BTreeSet<EditId>,
+    /// Whether edits were carried out that a power cut would put in doubt again.
+    is_ahead: bool,
     /// What servers are asked what they made of edits.
     asked: BTreeSet<(KeepingId, Location)>,
 }
@@ -148,6 +150,8 @@ impl Interceptor {
             next_task: 1,
             trails: BTreeMap::new(),
             awaited: BTreeSet::new(),
+            // What the process before wrote may not be synchronised.
+            is_ahead: true,
             asked: BTreeSet::new(),
         };
         for mut keeping in keepings {
@@ -175,6 +179,11 @@ impl Interceptor {
     /// The errors that nobody has cleared.
     pub fn errors(&self) -> &Errors<Option<Content>> {
         &self.errors
+    }
+
+    /// Notes that all steps so far outlive a power cut.
+    pub fn synced(&mut self) {
+        self.is_ahead = false;
     }
 
     /// Whether nothing is under way, and nothing waits but for time.

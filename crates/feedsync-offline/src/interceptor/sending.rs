@@ -245,6 +245,7 @@ impl Interceptor {
         let edit = self.outbox.sends(id)?.clone();
         step.changes.push(Change::Edit(Box::new(edit.clone())));
         step.is_durable = true;
+        self.is_ahead = false;
         if let Some(trail) = self.trails.get_mut(&id) {
             trail.is_missing = false;
         }
@@ -466,6 +467,7 @@ impl Interceptor {
             propagation::Method::Put => false,
             propagation::Method::Delete => !is_awaited,
         };
+        let is_gone = matches!(status, StatusCode::NOT_FOUND | StatusCode::GONE);
         if status.is_redirection() {
             let to = headers.get(header::LOCATION).and_then(|to| to.to_str().ok());
             let to = to.and_then(|to| Location::resolve(Some(&task.location), to).ok());
@@ -512,15 +514,14 @@ impl Interceptor {
                     || self.says_same(stored, ours, content, &task.location)?;
                 is_ours.then(|| Done { stored: vec![asked.location.clone()], ..Done::default() })
             }
-            propagation::Method::Delete
-                if matches!(status, StatusCode::NOT_FOUND | StatusCode::GONE) =>
-            {
-                Some(Done::default())
-            }
+            propagation::Method::Delete if is_gone => Some(Done::default()),
             _ => None,
         };
         if let Some(done) = done {
             self.done(step, edit, done, &exchange, now, random);
+        } else if is_gone && asked.method == propagation::Method::Put {
+            // There is nothing to be replaced.
+            self.refused(step, edit, &exchange, now);
         } else if self.is_overtaken(stored, edit, &exchange)? {
             self.refused(step, edit, &exchange, now);
         } else if is_awaited {
@@ -528,7 +529,7 @@ impl Interceptor {
         } else if is_claimed && status.is_success() {
             let done = Done { asks: true, ..Done::default() };
             self.done(step, edit, done, &exchange, now, random);
-        } else if status.is_server_error() || (in_feed && !status.is_success()) {
+        } else if !status.is_success() {
             self.look_later(step, edit, now, random);
         } else {
             self.trails.entry(edit.id).or_default().is_missing = true;
@@ -636,6 +637,7 @@ impl Interceptor {
         let settlement = Settlement::Done { member, tag };
         let ended = self.outbox.settle(edit.id, settlement, now, random);
         self.trails.remove(&edit.id);
+        self.is_ahead |= !step.is_durable;
         step.changes.push(Change::EditGone(edit.id));
         ended.changed.into_iter().for_each(|id| self.store_edit(step, id));
         self.event(step, edit, exchange.interaction(now));

@@ -152,6 +152,12 @@ impl Gateway {
         }
     }
 
+    /// All that was written outlives a power cut.
+    pub(crate) fn sync(&mut self) {
+        self.disk.write(&Step { is_durable: true, ..Step::default() });
+        self.interceptor.synced();
+    }
+
     /// The process ends and another begins; `kept` is how many steps outlive a power cut besides those that
     /// must, none if only the process ended.
     pub(crate) fn crash(&mut self, kept: Option<usize>) {

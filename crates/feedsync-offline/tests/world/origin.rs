@@ -41,6 +41,23 @@ pub(crate) enum Carried {
     Deleted { path: String },
 }
 
+impl Carried {
+    /// What was said, and of which member.
+    pub(crate) fn says(&self) -> Option<(&str, &str)> {
+        match self {
+            Self::Posted { words, path } | Self::Put { words, path } => Some((words, path)),
+            Self::Deleted { .. } => None,
+        }
+    }
+
+    /// Which member was edited.
+    pub(crate) fn path(&self) -> &str {
+        match self {
+            Self::Posted { path, .. } | Self::Put { path, .. } | Self::Deleted { path } => path,
+        }
+    }
+}
+
 pub(crate) struct Origin {
     pub(crate) habits: Habits,
     pub(crate) members: BTreeMap<String, Member>,
