@@ -122,7 +122,7 @@ impl Interceptor {
         let Answered { status, headers, content } = answered;
         let is_representation = status.is_success()
             && content.length > 0
-            && super::fetching::can_be(stored, headers, content)?;
+            && super::document::can_be(stored, headers, content)?;
         let answer = propagation::Answer { status, headers, is_representation };
         Ok(Verdict::of(method, location, answer, self.settings.profile, now))
     }

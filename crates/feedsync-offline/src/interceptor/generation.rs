@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use feedsync_formats::MemberFeed;
 
 use super::answering::edited_at;
-use super::fetching::Documents;
+
 use super::step::{Belonging, Change, Step};
-use super::stored::{Content, Stored};
+use super::stored::{Content, Representation, Stored};
 use super::{Interceptor, KeepingId};
 use crate::authentication::Partition;
 use crate::interception::Role;
@@ -25,7 +25,7 @@ const NOW: u64 = u64::MAX;
 #[derive(Debug, Default)]
 pub(super) struct Gathered {
     /// The feed and its pages.
-    pub(super) documents: Documents,
+    pub(super) documents: BTreeMap<Location, Representation>,
     /// All that belongs to it.
     belongings: BTreeMap<Location, Belonging>,
     /// The collection behind it, once the feed was read.

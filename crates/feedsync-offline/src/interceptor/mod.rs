@@ -13,15 +13,20 @@
 //!   [finished](Interceptor::finished) once.
 
 mod answering;
+mod answers;
 mod asking;
+mod background;
 mod carrying;
 mod control;
+mod document;
 mod editing;
 mod fetching;
 mod generation;
+mod looking;
 mod reach;
 mod reply;
 mod sending;
+mod settling;
 mod step;
 mod stored;
 
@@ -44,9 +49,10 @@ use crate::relation::Relation;
 use crate::subscription::Subscription;
 use crate::subscription::state::State;
 use crate::time::Time;
+use background::Errand;
 use fetching::Underway;
 use reach::Reach;
-use sending::{Errand, Trail};
+use sending::Trail;
 
 /// A subscription's place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,0 +1,278 @@
+//! What the answers to the requests of a round mean (BITSY 2.1.3).
+
+use http::StatusCode;
+use http::header::{self, HeaderMap, HeaderValue};
+
+use super::document::{base, can_be, feed_of, is_configuration, is_page};
+use super::fetching::Underway;
+use super::settling::without_secrets;
+use super::step::{Step, Task};
+use super::stored::{Content, Representation, Stored};
+use super::{Interceptor, KeepingId};
+use crate::answer;
+use crate::event::Interaction;
+use crate::links::leads;
+use crate::location::Location;
+use crate::profile::Profile;
+use crate::proxy::Configuration;
+use crate::subscription::outcome::Outcome;
+use crate::subscription::round::{Fetch, Part, Settled};
+use crate::time::Time;
+
+/// How often a page where a feed was is taken for the work of somebody who sits between (C43).
+const PORTALS: u32 = 10;
+
+/// A request and its answer, for who is told of them.
+pub(super) struct Exchange<'a> {
+    pub(super) task: &'a Task,
+    pub(super) status: StatusCode,
+    pub(super) headers: &'a HeaderMap,
+    pub(super) content: Content,
+}
+
+impl Interceptor {
+    #[expect(clippy::too_many_arguments, reason = "a request, its answer, time and chance")]
+    pub(super) fn answered<S: Stored>(
+        &mut self,
+        stored: &S,
+        step: &mut Step,
+        id: KeepingId,
+        underway: &mut Underway,
+        fetch: &Fetch,
+        exchange: Exchange<'_>,
+        now: Time,
+        random: u64,
+    ) -> Result<Settled, S::Error> {
+        let Exchange { status, headers, content, .. } = exchange;
+        if fetch.part == Part::Feed {
+            self.dated(id, headers, now);
+        }
+        match Outcome::of(status, headers, now) {
+            Outcome::Later(time) => {
+                self.tell(step, id, exchange, None, now);
+                Ok(Settled::Later(time))
+            }
+            Outcome::Moved { to, for_good } => match Location::resolve(Some(&fetch.request), &to) {
+                Ok(to) => {
+                    if for_good && fetch.part == Part::Feed {
+                        self.moved(id, &to);
+                    }
+                    Ok(Settled::Moved(to))
+                }
+                Err(_) => {
+                    self.failed(step, id, exchange, now);
+                    Ok(Settled::Failed)
+                }
+            },
+            outcome @ (Outcome::Stored | Outcome::Unchanged) => {
+                let is_new = outcome == Outcome::Stored;
+                let partition = self.keepings.get(&id).map(|kept| kept.subscription.partition());
+                let known = match partition {
+                    Some(partition) => stored.representation(partition, &fetch.location)?,
+                    None => None,
+                };
+                let known = known.filter(Representation::is_good);
+                let had = known.is_some();
+                let representation = match (is_new, known) {
+                    (false, Some(known)) => Representation { fetched: now, ..known },
+                    // Nothing was stored that could be as it was: the answer is none.
+                    (false, None) => {
+                        self.failed(step, id, exchange, now);
+                        return Ok(Settled::Failed);
+                    }
+                    (true, _) => self.fresh(fetch, headers, content, now),
+                };
+                let read = self.read(stored, id, underway, fetch, representation, is_new, step)?;
+                if let Some(leads) = read {
+                    return Ok(Settled::Fetched(leads));
+                }
+                let is_portal = had && is_page(headers) && fetch.part == Part::Feed;
+                if is_portal
+                    && self.settings.profile == Profile::Resilient
+                    && underway.portals < PORTALS
+                {
+                    underway.portals += 1;
+                    self.reach.lost(&fetch.request, now, random);
+                    return Ok(Settled::Lost);
+                }
+                self.failed(step, id, exchange, now);
+                Ok(Settled::Failed)
+            }
+            Outcome::Failed if status == StatusCode::NETWORK_AUTHENTICATION_REQUIRED => {
+                self.reach.lost(&fetch.request, now, random);
+                Ok(Settled::Lost)
+            }
+            Outcome::Failed => {
+                self.spoiled(stored, step, id, fetch, &exchange, now)?;
+                self.failed(step, id, exchange, now);
+                Ok(Settled::Failed)
+            }
+        }
+    }
+
+    /// What an answer is stored as. What came from elsewhere says so: addresses in it count from there.
+    fn fresh(
+        &self,
+        fetch: &Fetch,
+        headers: &HeaderMap,
+        content: Content,
+        now: Time,
+    ) -> Representation {
+        let mut headers = answer::kept(headers);
+        if fetch.request != fetch.location && !headers.contains_key(header::CONTENT_LOCATION) {
+            let from = HeaderValue::from_str(fetch.request.as_str()).ok();
+            headers.extend(from.map(|from| (header::CONTENT_LOCATION, from)));
+        }
+        Representation { status: StatusCode::OK, headers, content, fetched: now, also: None }
+    }
+
+    /// Reads what came, and what it leads to; none if it is not what was asked for (2.1.3).
+    #[expect(clippy::too_many_arguments, reason = "a request, its answer and where they belong")]
+    fn read<S: Stored>(
+        &mut self,
+        stored: &S,
+        id: KeepingId,
+        underway: &mut Underway,
+        fetch: &Fetch,
+        representation: Representation,
+        is_new: bool,
+        step: &mut Step,
+    ) -> Result<Option<Vec<(Part, Location)>>, S::Error> {
+        let Some(keeping) = self.keepings.get(&id) else { return Ok(None) };
+        let (partition, feed) = (keeping.subscription.partition(), keeping.subscription.feed());
+        let content = &representation.content;
+        match fetch.part {
+            Part::Proxy => {
+                let read = Configuration::read(&stored.content(content)?, &fetch.location);
+                let is_typed = is_configuration(&representation.headers);
+                let Some(read) = read.ok().filter(|_| is_typed) else { return Ok(None) };
+                self.proxies.insert(id, read);
+                Ok(Some(Vec::new()))
+            }
+            Part::Feed | Part::Page => {
+                let bytes = stored.content(content)?;
+                let address = base(&representation.headers, &fetch.location);
+                let Some(document) = feed_of(&bytes, &address) else { return Ok(None) };
+                let leads = leads(&document, &address, &keeping.subscription.follows());
+                let is_first = fetch.part == Part::Feed;
+                underway.gathered.take(&fetch.location, &address, &document, is_first);
+                let follows = Some(keeping.subscription.follows());
+                if is_new || keeping.followed != follows {
+                    self.seen(stored, partition, feed, &mut underway.gathered)?;
+                }
+                for (pending, posted, generation) in self.unnamed(partition, feed) {
+                    let whose = (partition, feed);
+                    let posted = (&posted, generation);
+                    let place = self.place_of(stored, whose, posted, &document, &address)?;
+                    let place = place.filter(|place| !underway.gathered.has(place));
+                    place.into_iter().for_each(|place| underway.gathered.find(&pending, place));
+                }
+                underway.gathered.is_new |= is_new;
+                underway.gathered.documents.insert(fetch.location.clone(), representation);
+                Ok(Some(leads))
+            }
+            Part::Linked => {
+                if !can_be(stored, &representation.headers, *content)? {
+                    return Ok(None);
+                }
+                let honours = self.settings.honours_no_store;
+                if answer::is_storable(feed, &fetch.location, &representation.headers, honours) {
+                    let location = fetch.location.clone();
+                    self.represent(step, partition, &location, Some(representation));
+                }
+                underway.gathered.linked(&fetch.location);
+                Ok(Some(Vec::new()))
+            }
+        }
+    }
+
+    /// Notes when the server answered for the feed, by its own clock (2.1.2).
+    fn dated(&mut self, id: KeepingId, headers: &HeaderMap, now: Time) {
+        let date = headers.get(header::DATE).and_then(|date| Time::of_date(date.to_str().ok()?));
+        if let Some(keeping) = self.keepings.get_mut(&id) {
+            keeping.subscription.answered(date.unwrap_or(now));
+        }
+    }
+
+    fn moved(&mut self, id: KeepingId, to: &Location) {
+        if let Some(keeping) = self.keepings.get_mut(&id) {
+            keeping.moved = Some(to.clone());
+        }
+    }
+
+    /// Stores what a server said instead, where that is what applications are to get (2.1.3, 4.3, C20): that
+    /// they may not have it; to the letter that it is not there; anything, where there is nothing better.
+    fn spoiled<S: Stored>(
+        &mut self,
+        stored: &S,
+        step: &mut Step,
+        id: KeepingId,
+        fetch: &Fetch,
+        exchange: &Exchange<'_>,
+        now: Time,
+    ) -> Result<(), S::Error> {
+        let Some(keeping) = self.keepings.get(&id) else { return Ok(()) };
+        let partition = keeping.subscription.partition();
+        let known = stored.representation(partition, &fetch.location)?;
+        let is_strict = self.settings.profile == Profile::Strict;
+        let has_good = known.is_some_and(|known| known.is_good());
+        let spoils = match exchange.status.as_u16() {
+            401 => true,
+            403 | 404 | 410 => is_strict || !has_good,
+            _ => !has_good,
+        };
+        if spoils && fetch.part != Part::Proxy {
+            let representation = Representation {
+                status: exchange.status,
+                headers: answer::kept(exchange.headers),
+                content: exchange.content,
+                fetched: now,
+                also: None,
+            };
+            self.represent(step, partition, &fetch.location, Some(representation));
+        }
+        Ok(())
+    }
+
+    /// Records an error of a subscription (2.1.3).
+    pub(super) fn failed(
+        &mut self,
+        step: &mut Step,
+        id: KeepingId,
+        exchange: Exchange<'_>,
+        now: Time,
+    ) {
+        self.tell(step, id, exchange, Some(None), now);
+    }
+
+    /// Tells of an exchange.
+    fn tell(
+        &mut self,
+        step: &mut Step,
+        id: KeepingId,
+        exchange: Exchange<'_>,
+        is_error: Option<Option<Content>>,
+        now: Time,
+    ) {
+        let Some(keeping) = self.keepings.get(&id) else { return };
+        let (partition, feed) =
+            (keeping.subscription.partition(), keeping.subscription.feed().clone());
+        self.interacted(step, (partition, &feed), exchange.interaction(now), is_error);
+    }
+}
+
+impl Exchange<'_> {
+    /// As applications are told of it.
+    pub(super) fn interaction(&self, now: Time) -> Interaction<Option<Content>> {
+        Interaction {
+            status: self.status,
+            time: now,
+            location: self.task.location.clone(),
+            method: self.task.method.to_string(),
+            request_headers: without_secrets(&self.task.headers),
+            request_body: self.task.body,
+            response_headers: self.headers.clone(),
+            response_body: Some(self.content),
+        }
+    }
+}

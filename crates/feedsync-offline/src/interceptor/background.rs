@@ -1,0 +1,244 @@
+//! What is to be done in the background, and what became of it.
+
+use http::header::{self, HeaderMap, HeaderValue};
+use http::{Method, StatusCode};
+
+use super::answers::Exchange;
+use super::step::{Change, Outcome, Step, Task, TaskId};
+use super::stored::{Content, Entity, Representation, Stored};
+use super::{Interceptor, KeepingId, Policy};
+use crate::answer;
+use crate::authentication::Partition;
+use crate::location::Location;
+use crate::outbox::{EditId, Progress, Settlement};
+use crate::subscription::round::Fetch;
+use crate::time::Time;
+
+/// What a task is for.
+#[derive(Debug)]
+pub(super) struct Errand {
+    task: Task,
+    what: What,
+}
+
+#[derive(Debug)]
+pub(super) enum What {
+    /// A request of a round.
+    Fetch { keeping: KeepingId, round: u64, fetch: Fetch },
+    /// An edit.
+    Send { edit: EditId },
+    /// Whether an edit was carried out.
+    Look { edit: EditId },
+    /// What became of an edit, where its server said that this is told.
+    Ask { edit: EditId },
+    /// What a server made of an edit.
+    Learn { keeping: KeepingId, location: Location },
+}
+
+/// A request that is about to be one.
+pub(super) struct Request {
+    pub(super) partition: Partition,
+    pub(super) method: Method,
+    pub(super) location: Location,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Option<Content>,
+}
+
+impl Interceptor {
+    /// What is to be done in the background: at most as many requests as there is room for, beside those that
+    /// are under way. They are carried out once the step is stored.
+    pub fn begin<S: Stored>(
+        &mut self,
+        stored: &S,
+        room: usize,
+        now: Time,
+    ) -> Result<(Vec<Task>, Step), S::Error> {
+        let (mut tasks, mut step) = (Vec::new(), Step::default());
+        let room = room.saturating_sub(self.tasks.len());
+        if self.policy == Policy::Offline {
+            return Ok((tasks, step));
+        }
+        for id in self.outbox.due(now) {
+            if tasks.len() < room && !self.is_busy(id) {
+                tasks.extend(self.errand_of(&mut step, id, now));
+            }
+        }
+        let awaited: Vec<EditId> = self.awaited.iter().copied().collect();
+        for id in awaited {
+            let Some(edit) = self.outbox.edit(id).cloned() else {
+                self.awaited.remove(&id);
+                continue;
+            };
+            if tasks.len() < room
+                && self.reach.may_try(&edit.asked.location, now)
+                && !self.is_busy(id)
+            {
+                self.awaited.remove(&id);
+                let look = self.look(&edit);
+                tasks.extend(look.map(|look| self.under_way(look, What::Look { edit: id })));
+            }
+        }
+        let asked: Vec<(KeepingId, Location)> = self.asked.iter().cloned().collect();
+        for (keeping, location) in asked {
+            if tasks.len() < room && self.reach.may_try(&location, now) {
+                self.asked.remove(&(keeping, location.clone()));
+                let what = What::Learn { keeping, location: location.clone() };
+                let request = self.question(keeping, location);
+                tasks.push(self.under_way(request, what));
+            }
+        }
+        self.fetches(stored, &mut step, &mut tasks, room, now)?;
+        Ok((tasks, step))
+    }
+
+    /// When [`begin`](Self::begin) has more to do, if nothing else happens.
+    pub fn wakes(&self, now: Time) -> Option<Time> {
+        if self.policy == Policy::Offline {
+            return None;
+        }
+        let due = self.keepings.values().filter_map(|keeping| keeping.subscription.due());
+        let away = self.reach.wakes(now).filter(|_| self.has_work());
+        let looks = self.trails.values().filter_map(|trail| trail.not_before);
+        let looks = looks.filter(|time| *time > now);
+        due.chain(self.outbox.wakes(now)).chain(away).chain(looks).min()
+    }
+
+    /// Takes in what became of a task. `random` spreads tries that would otherwise come together.
+    pub fn finished<S: Stored>(
+        &mut self,
+        stored: &S,
+        id: TaskId,
+        outcome: Outcome,
+        now: Time,
+        random: u64,
+    ) -> Result<Step, S::Error> {
+        let mut step = Step::default();
+        let Some(Errand { task, what }) = self.tasks.remove(&id) else { return Ok(step) };
+        match what {
+            What::Fetch { keeping, round, fetch } => {
+                let of = (keeping, round);
+                self.fetched(stored, &mut step, of, fetch, &task, outcome, now, random)?;
+            }
+            What::Learn { keeping, location } => {
+                self.learned(&mut step, keeping, &location, outcome, now, random);
+            }
+            What::Send { edit } | What::Look { edit } | What::Ask { edit } => {
+                let Some(edit) = self.outbox.edit(edit).cloned() else { return Ok(step) };
+                let (status, headers, content) = match outcome {
+                    Outcome::Answered { status, headers, content } => (status, headers, content),
+                    Outcome::Lost { perhaps_arrived } => {
+                        self.reach.lost(&task.location, now, random);
+                        let was_sent = matches!(what, What::Send { .. });
+                        if was_sent || edit.progress != Progress::Accepted {
+                            let perhaps_arrived = perhaps_arrived || !was_sent;
+                            let lost = Settlement::Lost { perhaps_arrived };
+                            self.settle(&mut step, &edit, lost, now, random);
+                        } else {
+                            self.awaited.insert(edit.id);
+                        }
+                        return Ok(step);
+                    }
+                    Outcome::NoRoom => {
+                        self.settle(&mut step, &edit, Settlement::Later(None), now, random);
+                        return Ok(step);
+                    }
+                };
+                self.reach.answered(&task.location);
+                let exchange = Exchange { task: &task, status, headers: &headers, content };
+                match what {
+                    What::Send { .. } => {
+                        self.sent(stored, &mut step, &edit, exchange, now, random)?
+                    }
+                    What::Ask { .. } => {
+                        self.told_of(stored, &mut step, &edit, exchange, now, random)?
+                    }
+                    _ => self.looked(stored, &mut step, &edit, exchange, now, random)?,
+                }
+            }
+        }
+        self.count(&mut step);
+        Ok(step)
+    }
+
+    /// Notes that a request of an application reached its server, or did not.
+    pub fn reached(&mut self, location: &Location, did: bool, now: Time, random: u64) {
+        match did {
+            true => drop(self.reach.answered(location)),
+            false => self.reach.lost(location, now, random),
+        }
+    }
+
+    /// Whether an edit is being sent or looked for.
+    pub(super) fn is_busy(&self, id: EditId) -> bool {
+        self.tasks.values().any(|errand| match errand.what {
+            What::Send { edit } | What::Look { edit } | What::Ask { edit } => edit == id,
+            What::Fetch { .. } | What::Learn { .. } => false,
+        })
+    }
+
+    fn has_work(&self) -> bool {
+        self.outbox.edits().next().is_some()
+            || !self.underway.is_empty()
+            || !self.asked.is_empty()
+            || self.keepings.values().any(|keeping| keeping.subscription.is_ready())
+    }
+
+    pub(super) fn under_way(&mut self, request: Request, what: What) -> Task {
+        let id = TaskId(self.next_task);
+        self.next_task += 1;
+        let Request { partition, method, location, headers, body } = request;
+        let task = Task { id, partition, method, location, headers, body };
+        self.tasks.insert(id, Errand { task: task.clone(), what });
+        task
+    }
+
+    /// A question that is not part of a round.
+    fn question(&self, id: KeepingId, location: Location) -> Request {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        let mut partition = Partition::public();
+        if let Some(keeping) = self.keepings.get(&id) {
+            let subscription = &keeping.subscription;
+            partition = subscription.partition();
+            for (name, value) in subscription.registered().sent(subscription.feed(), &location) {
+                headers.insert(name.clone(), value.clone());
+            }
+        }
+        Request { partition, method: Method::GET, location, headers, body: None }
+    }
+
+    fn learned(
+        &mut self,
+        step: &mut Step,
+        id: KeepingId,
+        location: &Location,
+        outcome: Outcome,
+        now: Time,
+        random: u64,
+    ) {
+        let Some(keeping) = self.keepings.get(&id) else { return };
+        let partition = keeping.subscription.partition();
+        let Outcome::Answered { status, headers, content } = outcome else {
+            if matches!(outcome, Outcome::Lost { .. }) {
+                self.reach.lost(location, now, random);
+                self.asked.insert((id, location.clone()));
+            }
+            return;
+        };
+        self.reach.answered(location);
+        // Meanwhile it may have been edited again, and is what that made of it.
+        if status != StatusCode::OK || self.outbox.last(partition, location).is_some() {
+            return;
+        }
+        let headers = answer::kept(&headers);
+        for shown in self.shown.values_mut() {
+            if shown.partition == partition && shown.resource == *location && shown.entity.is_some()
+            {
+                shown.entity = Some(Entity { headers: headers.clone(), content });
+                step.changes.push(Change::Shown(Box::new(shown.clone())));
+            }
+        }
+        let representation = Representation { status, headers, content, fetched: now, also: None };
+        self.represent(step, partition, location, Some(representation));
+    }
+}
