@@ -77,16 +77,6 @@ impl<B> Edit<B> {
         Self { id, asked, tries: 0, progress: Progress::Queued }
     }
 
-    /// Whether it is an edit of that resource by those people.
-    pub(super) fn is_of(&self, partition: Partition, resource: &Location) -> bool {
-        self.asked.partition == partition && self.asked.resource == *resource
-    }
-
-    /// Whether it was made on top of another.
-    pub(super) fn is_after(&self, other: &Self) -> bool {
-        self.id > other.id && self.is_of(other.asked.partition, &other.asked.resource)
-    }
-
     /// Where it stands once it is known not to have arrived this time: what arrived and was refused for a
     /// while before may be known to its server, so that nothing is folded into it any more.
     pub(super) fn unsent(&self) -> Progress {

@@ -10,11 +10,12 @@
 //!   with it. Nothing disappears: whoever settles an edit is given all that ended with it.
 
 mod edit;
+mod edits;
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 pub use edit::{Edit, EditId, NewEdit, Progress};
+use edits::Edits;
 
 use crate::authentication::Partition;
 use crate::location::Location;
@@ -30,7 +31,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(60 * 60);
 /// Edits that are on their way. What an edit carries is none of its business.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outbox<B> {
-    edits: BTreeMap<EditId, Edit<B>>,
+    edits: Edits<B>,
     next: u64,
 }
 
@@ -87,7 +88,7 @@ pub struct Ended<B> {
 
 impl<B> Default for Outbox<B> {
     fn default() -> Self {
-        Self { edits: BTreeMap::new(), next: 1 }
+        Self { edits: Edits::default(), next: 1 }
     }
 }
 
@@ -95,13 +96,14 @@ impl<B: Clone> Outbox<B> {
     /// The edits of a store that is opened again, and the [`next`](Self::next) that it kept: what was sent
     /// then and not settled is in doubt.
     pub fn restored(edits: impl IntoIterator<Item = Edit<B>>, next: EditId) -> Self {
-        let doubted = |mut edit: Edit<B>| {
+        let mut kept = Edits::default();
+        for mut edit in edits {
             if edit.progress == Progress::Sent {
                 edit.progress = Progress::Doubtful;
             }
-            (edit.id, edit)
-        };
-        Self { edits: edits.into_iter().map(doubted).collect(), next: next.0 }
+            kept.insert(edit);
+        }
+        Self { edits: kept, next: next.0 }
     }
 
     /// The place of the next edit; none is given twice.
@@ -111,28 +113,27 @@ impl<B: Clone> Outbox<B> {
 
     /// All of them, in the order in which they came.
     pub fn edits(&self) -> impl DoubleEndedIterator<Item = &Edit<B>> {
-        self.edits.values()
+        self.edits.all()
     }
 
     /// An edit that is on its way.
     pub fn edit(&self, id: EditId) -> Option<&Edit<B>> {
-        self.edits.get(&id)
+        self.edits.get(id)
     }
 
     /// The last edit of a resource, which is how it looks to those people.
     pub fn last(&self, partition: Partition, resource: &Location) -> Option<&Edit<B>> {
-        self.edits.values().rev().find(|edit| edit.is_of(partition, resource))
+        self.edits.of(partition, resource).next_back()
     }
 
     /// The edits of a resource, whoever made them.
     pub fn at(&self, resource: &Location) -> impl Iterator<Item = &Edit<B>> {
-        self.edits.values().filter(move |edit| edit.asked.resource == *resource)
+        self.edits.at(resource)
     }
 
     /// Whether edits wait on a line.
     pub fn waits(&self, partition: Partition, line: &Location) -> bool {
-        let on = |edit: &&Edit<B>| edit.asked.partition == partition && edit.asked.line == *line;
-        self.edits.values().any(|edit| on(&edit))
+        self.edits.has(partition, line)
     }
 
     /// Tells the edits of a resource where it is. Those that changed.
@@ -142,15 +143,16 @@ impl<B: Clone> Outbox<B> {
         resource: &Location,
         to: &Location,
     ) -> Vec<EditId> {
-        let of = self.edits.values_mut().filter(|edit| edit.is_of(partition, resource));
-        of.map(|edit| {
-            edit.asked.resource = to.clone();
-            if edit.asked.method != Method::Post {
-                edit.asked.location = to.clone();
-            }
-            edit.id
-        })
-        .collect()
+        let of: Vec<EditId> = self.edits.of(partition, resource).map(|edit| edit.id).collect();
+        for id in &of {
+            self.edits.change(*id, |edit| {
+                edit.asked.resource = to.clone();
+                if edit.asked.method != Method::Post {
+                    edit.asked.location = to.clone();
+                }
+            });
+        }
+        of
     }
 
     /// Takes up an edit.
@@ -164,18 +166,18 @@ impl<B: Clone> Outbox<B> {
             ((_, Method::Delete, _), Method::Delete) => Added::Nothing,
             ((_, Method::Delete, _), _) => Added::Gone,
             ((id, _, Progress::Queued), Method::Put) => {
-                if let Some(edit) = self.edits.get_mut(&id) {
+                if let Some(edit) = self.edits.get_mut(id) {
                     edit.asked.body = new.body;
                 }
                 Added::Folded(id)
             }
             ((id, Method::Post, Progress::Queued), Method::Delete) => {
-                self.edits.remove(&id);
+                self.edits.remove(id);
                 Added::Vanished(id)
             }
             ((id, Method::Put, Progress::Queued), Method::Delete) => {
                 // It is deleted as it was before the edit that nobody will see.
-                let base = self.edits.remove(&id).and_then(|put| put.asked.base);
+                let base = self.edits.remove(id).and_then(|put| put.asked.base);
                 Added::Queued(self.queue(NewEdit { base, ..new }))
             }
             // What it is made on is known when that is settled.
@@ -186,48 +188,55 @@ impl<B: Clone> Outbox<B> {
     fn queue(&mut self, new: NewEdit<B>) -> EditId {
         let id = EditId(self.next);
         self.next += 1;
-        self.edits.insert(id, Edit::queued(id, new));
+        self.edits.insert(Edit::queued(id, new));
         id
     }
 
     /// The edits that may be sent now: of each line the first, and what nothing on the line keeps back.
     pub fn due(&self, now: Time) -> Vec<EditId> {
-        let (mut lines, mut resources) = (BTreeSet::new(), BTreeSet::new());
-        let mut due = Vec::new();
-        for Edit { id, asked, progress, .. } in self.edits.values() {
-            let line = (asked.partition, &asked.line);
-            let is_first = resources.insert((asked.partition, &asked.resource));
-            if lines.contains(&line) {
-                continue;
-            }
-            // What the server has accepted lets others pass, but for what it edits itself.
-            if is_first && *progress == Progress::Accepted {
-                continue;
-            }
-            lines.insert(line);
-            let may_leave = match progress {
-                Progress::Queued | Progress::Doubtful => true,
-                Progress::Waiting { until } => *until <= now,
-                Progress::Sent | Progress::Held | Progress::Accepted => false,
-            };
-            due.extend((is_first && may_leave).then_some(*id));
-        }
+        let mut due: Vec<EditId> = self
+            .heads()
+            .filter_map(|edit| {
+                let may_leave = match edit.progress {
+                    Progress::Queued | Progress::Doubtful => true,
+                    Progress::Waiting { until } => until <= now,
+                    Progress::Sent | Progress::Held | Progress::Accepted => false,
+                };
+                may_leave.then_some(edit.id)
+            })
+            .collect();
+        due.sort_unstable();
         due
     }
 
     /// When [`due`](Self::due) has more to tell, if nothing else happens.
     pub fn wakes(&self, now: Time) -> Option<Time> {
-        let waiting = self.edits.values().filter_map(|edit| match edit.progress {
-            Progress::Waiting { until, .. } if until > now => Some(until),
+        let waiting = self.heads().filter_map(|edit| match edit.progress {
+            Progress::Waiting { until } if until > now => Some(until),
             _ => None,
         });
         waiting.min()
     }
 
+    /// Of each line the first edit that is not accepted, unless it waits for what is.
+    fn heads(&self) -> impl Iterator<Item = &Edit<B>> {
+        self.edits.lines().filter_map(|mut line| {
+            let head =
+                line.find(|edit| edit.progress != Progress::Accepted || !self.is_first(edit))?;
+            self.is_first(head).then_some(head)
+        })
+    }
+
+    /// Whether nothing comes before an edit of the same resource.
+    fn is_first(&self, edit: &Edit<B>) -> bool {
+        let mut of = self.edits.of(edit.asked.partition, &edit.asked.resource);
+        of.next().is_some_and(|first| first.id == edit.id)
+    }
+
     /// Notes that an edit is being sent: to be made durable first, so that nobody forgets that it may
     /// have arrived.
     pub fn sends(&mut self, id: EditId) -> Option<&Edit<B>> {
-        let edit = self.edits.get_mut(&id)?;
+        let edit = self.edits.get_mut(id)?;
         edit.tries = edit.tries.saturating_add(1);
         edit.progress = Progress::Sent;
         Some(edit)
@@ -242,17 +251,17 @@ impl<B: Clone> Outbox<B> {
         random: u64,
     ) -> Ended<B> {
         let mut ended = Ended { edit: None, dependents: Vec::new(), changed: Vec::new() };
-        let Some(edit) = self.edits.get_mut(&id) else { return ended };
+        let Some(edit) = self.edits.get_mut(id) else { return ended };
         match settlement {
             Settlement::Done { member, tag } => {
-                ended.edit = self.edits.remove(&id);
+                ended.edit = self.edits.remove(id);
                 if let Some(edit) = &ended.edit {
                     ended.changed = self.based(edit, member.as_ref(), tag.as_deref());
                 }
                 return ended;
             }
             Settlement::Refused => {
-                ended.edit = self.edits.remove(&id);
+                ended.edit = self.edits.remove(id);
                 if let Some(edit) = &ended.edit {
                     ended.dependents = self.dependents(edit);
                 }
@@ -274,15 +283,15 @@ impl<B: Clone> Outbox<B> {
 
     /// Lets go what waits for credentials, since there are others. Those that changed.
     pub fn release(&mut self, partition: Partition) -> Vec<EditId> {
-        let held = self
-            .edits
-            .values_mut()
-            .filter(|edit| edit.asked.partition == partition && edit.progress == Progress::Held);
-        held.map(|edit| {
-            edit.progress = edit.unsent();
-            edit.id
-        })
-        .collect()
+        let is_held =
+            |edit: &&Edit<B>| edit.asked.partition == partition && edit.progress == Progress::Held;
+        let held: Vec<EditId> = self.edits.all().filter(is_held).map(|edit| edit.id).collect();
+        for id in &held {
+            if let Some(edit) = self.edits.get_mut(*id) {
+                edit.progress = edit.unsent();
+            }
+        }
+        held
     }
 
     /// Gives up an edit that somebody does not want any more, with what was made on it.
@@ -297,27 +306,27 @@ impl<B: Clone> Outbox<B> {
         member: Option<&Location>,
         tag: Option<&str>,
     ) -> Vec<EditId> {
-        let mut changed = Vec::new();
-        let mut first = true;
-        for edit in self.edits.values_mut().filter(|edit| edit.is_after(done)) {
-            if let Some(member) = member {
-                edit.asked.resource = member.clone();
-                edit.asked.location = member.clone();
-                changed.push(edit.id);
-            }
-            if std::mem::take(&mut first) {
-                edit.asked.base = tag.map(str::to_owned);
-                changed.push(edit.id);
-            }
+        let (partition, resource) = (done.asked.partition, &done.asked.resource);
+        let changed: Vec<EditId> = self.after(done).map(|edit| edit.id).collect();
+        if let Some(edit) = changed.first().and_then(|first| self.edits.get_mut(*first)) {
+            edit.asked.base = tag.map(str::to_owned);
         }
-        changed.dedup();
-        changed
+        match member {
+            Some(member) => self.rename(partition, resource, member),
+            None => changed.into_iter().take(1).collect(),
+        }
     }
 
     fn dependents(&mut self, refused: &Edit<B>) -> Vec<Edit<B>> {
-        let after = self.edits.values().filter(|edit| edit.is_after(refused));
-        let after: Vec<EditId> = after.map(|edit| edit.id).collect();
-        after.into_iter().filter_map(|id| self.edits.remove(&id)).collect()
+        let after: Vec<EditId> = self.after(refused).map(|edit| edit.id).collect();
+        after.into_iter().filter_map(|id| self.edits.remove(id)).collect()
+    }
+
+    /// Edits that were made on top of another.
+    fn after(&self, edit: &Edit<B>) -> impl Iterator<Item = &Edit<B>> {
+        let id = edit.id;
+        let of = self.edits.of(edit.asked.partition, &edit.asked.resource);
+        of.filter(move |other| other.id > id)
     }
 }
 

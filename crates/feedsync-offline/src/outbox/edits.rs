@@ -1,0 +1,103 @@
+//! Edits with the ways to them: by place, by resource and by line, so that work follows the edit and not the
+//! number of all that wait.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::edit::{Edit, EditId};
+use crate::authentication::Partition;
+use crate::location::Location;
+
+/// Whose, and where.
+type Key = (Partition, Location);
+
+/// The edits that are on their way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Edits<B> {
+    all: BTreeMap<EditId, Edit<B>>,
+    resources: HashMap<Location, BTreeSet<EditId>>,
+    lines: BTreeMap<Key, BTreeSet<EditId>>,
+}
+
+impl<B> Default for Edits<B> {
+    fn default() -> Self {
+        Self { all: BTreeMap::new(), resources: HashMap::new(), lines: BTreeMap::new() }
+    }
+}
+
+impl<B> Edits<B> {
+    /// All of them, in their order.
+    pub(super) fn all(&self) -> impl DoubleEndedIterator<Item = &Edit<B>> {
+        self.all.values()
+    }
+
+    /// One of them.
+    pub(super) fn get(&self, id: EditId) -> Option<&Edit<B>> {
+        self.all.get(&id)
+    }
+
+    /// One of them, to be changed in anything but where it is.
+    pub(super) fn get_mut(&mut self, id: EditId) -> Option<&mut Edit<B>> {
+        self.all.get_mut(&id)
+    }
+
+    /// Those of a resource, whoever made them, in their order.
+    pub(super) fn at(&self, resource: &Location) -> impl DoubleEndedIterator<Item = &Edit<B>> {
+        let ids = self.resources.get(resource).into_iter().flatten();
+        ids.filter_map(|id| self.all.get(id))
+    }
+
+    /// Those of a resource by these people, in their order.
+    pub(super) fn of(
+        &self,
+        partition: Partition,
+        resource: &Location,
+    ) -> impl DoubleEndedIterator<Item = &Edit<B>> {
+        self.at(resource).filter(move |edit| edit.asked.partition == partition)
+    }
+
+    /// Each line with its edits in their order.
+    pub(super) fn lines(&self) -> impl Iterator<Item = impl Iterator<Item = &Edit<B>>> {
+        let line = |ids: &'_ BTreeSet<EditId>| ids.clone();
+        self.lines.values().map(line).map(|ids| ids.into_iter().filter_map(|id| self.all.get(&id)))
+    }
+
+    /// Whether there are edits on a line.
+    pub(super) fn has(&self, partition: Partition, line: &Location) -> bool {
+        self.lines.contains_key(&(partition, line.clone()))
+    }
+
+    pub(super) fn insert(&mut self, edit: Edit<B>) {
+        let (id, asked) = (edit.id, &edit.asked);
+        self.resources.entry(asked.resource.clone()).or_default().insert(id);
+        let line = (asked.partition, asked.line.clone());
+        self.lines.entry(line).or_default().insert(id);
+        self.all.insert(id, edit);
+    }
+
+    pub(super) fn remove(&mut self, id: EditId) -> Option<Edit<B>> {
+        let edit = self.all.remove(&id)?;
+        let resource = &edit.asked.resource;
+        if let Some(ids) = self.resources.get_mut(resource) {
+            ids.remove(&id);
+            if ids.is_empty() {
+                self.resources.remove(resource);
+            }
+        }
+        let line = (edit.asked.partition, edit.asked.line.clone());
+        if let Some(ids) = self.lines.get_mut(&line) {
+            ids.remove(&id);
+            if ids.is_empty() {
+                self.lines.remove(&line);
+            }
+        }
+        Some(edit)
+    }
+
+    /// Changes an edit, also in where it is.
+    pub(super) fn change(&mut self, id: EditId, change: impl FnOnce(&mut Edit<B>)) {
+        if let Some(mut edit) = self.remove(id) {
+            change(&mut edit);
+            self.insert(edit);
+        }
+    }
+}
