@@ -95,6 +95,7 @@ enum Command {
     Migrate(commands::migrate::Migrate),
     Doctor(commands::doctor::Doctor),
     Serve(commands::serve::Serve),
+    Gateway(commands::gateway::Gateway),
     #[command(subcommand)]
     User(commands::user::User),
     #[command(subcommand)]
@@ -159,6 +160,7 @@ impl Cli {
             Command::Revoke(command) => command.run(&context()?).await,
             Command::Grants(command) => command.run(&context()?).await,
             Command::Log(command) => command.run(&context()?).await,
+            Command::Gateway(command) => command.run(json).await,
             Command::Merge(command) => command.run(json, &way).await,
             Command::Validate(command) => command.run(json, &way).await,
             Command::Convert(command) => command.run(&way).await,

@@ -13,6 +13,7 @@ pub(crate) mod drop;
 pub(crate) mod edit;
 pub(crate) mod export;
 pub(crate) mod follow;
+pub(crate) mod gateway;
 pub(crate) mod grant;
 pub(crate) mod grants;
 pub(crate) mod history;

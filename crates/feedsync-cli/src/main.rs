@@ -7,6 +7,7 @@ mod context;
 mod failure;
 mod output;
 mod secret;
+mod signals;
 mod source;
 mod store;
 mod view;

@@ -31,7 +31,7 @@ use http::{Method, StatusCode};
 pub use reqwest::Url;
 use tokio::time::Instant;
 
-pub use address::address;
+pub use address::{address, is_public};
 pub(crate) use address::{is_private, with_credentials, with_pairs};
 pub use error::{FetchError, shown_text, without_credentials};
 pub use login::{Login, LoginError, LoginOrigin, Logins};

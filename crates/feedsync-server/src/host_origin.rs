@@ -59,7 +59,7 @@ fn host(request: &Request, config: &Config) -> Result<Authority, Problem> {
 }
 
 /// Whether a host is a name or an address of loopback.
-pub(crate) fn is_loopback(host: &Authority) -> bool {
+pub fn is_loopback(host: &Authority) -> bool {
     let host = host.host();
     if let Some(address) = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
         return address.parse::<Ipv6Addr>().is_ok_and(|address| address.is_loopback());

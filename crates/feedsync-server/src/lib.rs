@@ -65,6 +65,7 @@ mod stall;
 mod submissions;
 mod sweep;
 mod tls;
+mod unnamed;
 mod upload;
 mod validators;
 mod whole;
@@ -72,7 +73,10 @@ mod writing;
 
 pub use address::{PublicBase, PublicBaseError};
 pub use config::{Config, Limits, Log, Tls};
+pub use host_origin::is_loopback;
 pub use router::router;
 pub use routes::{Right, rights};
 pub use serve::{ServeError, Serving, serve};
+pub use stall::Impatient;
 pub use tls::CertificateError;
+pub use unnamed::Unnamed;

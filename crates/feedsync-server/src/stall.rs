@@ -11,7 +11,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
 /// A stream whose writes fail when one of them waits longer than a bound.
-pub(crate) struct Impatient<S> {
+#[derive(Debug)]
+pub struct Impatient<S> {
     stream: S,
     bound: Duration,
     /// Runs while a write waits.
@@ -19,7 +20,8 @@ pub(crate) struct Impatient<S> {
 }
 
 impl<S> Impatient<S> {
-    pub(crate) fn new(stream: S, bound: Duration) -> Self {
+    /// The same stream, of which a write waits so long at most.
+    pub fn new(stream: S, bound: Duration) -> Self {
         Self { stream, bound, waiting: None }
     }
 

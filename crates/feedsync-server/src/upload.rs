@@ -5,15 +5,13 @@
 //! process is killed. It is held in memory while it is stored, of which [`STORING`] are at once.
 
 use std::fs::File;
-use std::io::{self, Read as _, Seek as _, Write as _};
-use std::mem;
+use std::io::{self, Read as _, Seek as _};
 use std::path::Path;
 
 use axum::body::Body;
 use feedsync_store::Digest;
 use http::{HeaderValue, StatusCode, header};
-use sha2::{Digest as _, Sha256};
-use tokio::task::{JoinError, spawn_blocking};
+use tokio::task::spawn_blocking;
 
 use crate::body::{self, Coding, Frames, Turn};
 use crate::call::Call;
@@ -22,12 +20,10 @@ use crate::hub::Hub;
 use crate::limits;
 use crate::problem::Problem;
 use crate::room;
+use crate::unnamed::Unnamed;
 
 /// Uploads that are held in memory at once.
 pub(crate) const STORING: usize = 2;
-
-/// What is collected before it is written.
-const PART: usize = 256 << 10;
 
 /// An upload that has come whole. Dropped, it leaves nothing.
 pub(crate) struct Upload {
@@ -55,16 +51,18 @@ impl Upload {
             hub.clients.may_upload(sender.clone(), body::declared(&call.headers).unwrap_or(1))?;
         }
         let turn = body::turn(hub, &hub.receiving).await?;
-        let mut written = Written::begin(hub).await?;
+        // Beside the store, if it is a directory: elsewhere temporary files may be kept in memory.
+        let beside = hub.endpoint.store().directory().map(Path::to_owned);
+        let place = beside.unwrap_or_else(std::env::temp_dir);
+        let mut written = done(Unnamed::begin(place).await)?;
         while let Some(frame) = frames.next().await? {
-            written.take(&frame).await?;
+            done(written.take(&frame).await)?;
         }
-        let Written { file, digest, length, .. } = written.end().await?;
+        let (file, digest, length) = done(written.end().await)?;
         if let Some(sender) = sender {
             hub.clients.uploaded(sender, length)?;
         }
         call.still_may(hub).await?;
-        let digest = Digest::from_bytes(digest.finalize().into());
         Ok(Self { file, digest, length, _turn: turn })
     }
 
@@ -87,55 +85,15 @@ impl Upload {
             file.read_to_end(&mut bytes)?;
             io::Result::Ok(bytes)
         });
-        let bytes = done(read.await)?;
+        let bytes = done(read.await.map_err(io::Error::other).flatten())?;
         hub.endpoint.store().put_blob(bytes).await?;
         Ok(())
     }
 }
 
-/// What has come so far.
-struct Written {
-    file: File,
-    digest: Sha256,
-    length: u64,
-    part: Vec<u8>,
-}
-
-impl Written {
-    /// Beside the store, if it is a directory: elsewhere temporary files may be kept in memory.
-    async fn begin(hub: &Hub) -> Result<Self, Problem> {
-        let beside = hub.endpoint.store().directory().map(Path::to_owned);
-        let place = beside.unwrap_or_else(std::env::temp_dir);
-        let file = done(spawn_blocking(move || tempfile::tempfile_in(place)).await)?;
-        Ok(Self { file, digest: Sha256::new(), length: 0, part: Vec::new() })
-    }
-
-    async fn take(&mut self, frame: &[u8]) -> Result<(), Problem> {
-        self.length += frame.len() as u64;
-        self.part.extend_from_slice(frame);
-        if self.part.len() >= PART { self.write().await } else { Ok(()) }
-    }
-
-    async fn end(mut self) -> Result<Self, Problem> {
-        self.write().await?;
-        Ok(self)
-    }
-
-    async fn write(&mut self) -> Result<(), Problem> {
-        let mut file = done(Ok(self.file.try_clone()))?;
-        let (part, mut digest) = (mem::take(&mut self.part), mem::take(&mut self.digest));
-        let written = spawn_blocking(move || {
-            digest.update(&part);
-            file.write_all(&part).map(|()| digest)
-        });
-        self.digest = done(written.await)?;
-        Ok(())
-    }
-}
-
 /// What was done with a file; if it could not be, the log says why.
-fn done<T>(result: Result<io::Result<T>, JoinError>) -> Result<T, Problem> {
-    result.map_err(io::Error::other).flatten().map_err(|error| {
+fn done<T>(result: io::Result<T>) -> Result<T, Problem> {
+    result.map_err(|error| {
         tracing::error!(%error, "an upload could not be kept in a file");
         Problem::unavailable("the hub has no room for uploads at the moment")
     })

@@ -12,6 +12,7 @@ use tracing_subscriber::EnvFilter;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{self, BOLD};
+use crate::signals::asked_to_stop;
 
 mod settings;
 
@@ -145,24 +146,4 @@ fn begin_log(config: &Config) -> Result<(), Failure> {
         }
     }
     Ok(())
-}
-
-/// Ready when the person or the system wants the hub to end.
-async fn asked_to_stop() {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        // Without signals, the hub ends when it is killed: nothing acknowledged is lost by that.
-        let Ok(mut terminate) = signal(SignalKind::terminate()) else {
-            return std::future::pending().await;
-        };
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = tokio::signal::ctrl_c() => {}
-        }
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = tokio::signal::ctrl_c().await;
-    }
 }

@@ -98,7 +98,7 @@ pub(crate) fn has_proxy() -> bool {
 
 /// Whether an address is one that anybody may reach: not this machine, not this network, not reserved
 /// (RFC 6890), and not such an address inside a translation (RFC 4291, 6052, 3056).
-pub(crate) fn is_public(ip: IpAddr) -> bool {
+pub fn is_public(ip: IpAddr) -> bool {
     match ip {
         IpAddr::V4(ip) => is_public_v4(ip),
         IpAddr::V6(ip) => is_public_v6(ip),

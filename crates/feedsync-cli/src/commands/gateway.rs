@@ -1,0 +1,112 @@
+//! `feedsync gateway`
+
+use std::net::SocketAddr;
+
+use clap::Args;
+use feedsync_gateway::face::PageOrigin;
+use feedsync_gateway::target::{Allowed, Mount};
+use feedsync_gateway::{Config, Serving, serve};
+use serde_json::json;
+use tracing_subscriber::EnvFilter;
+
+use crate::failure::{self, Failure};
+use crate::output::{self, BOLD};
+use crate::signals::asked_to_stop;
+
+const EXAMPLES: &str = "\
+Examples:
+  feedsync gateway --mount notes=https://example.org/notes/
+  feedsync gateway --allow example.org --allow '*.example.net' --allow box.lan:8080
+  feedsync gateway --allow '*' --allow-origin https://app.example.org
+
+  curl http://127.0.0.1:5023/notes/
+  curl http://127.0.0.1:5023/https/example.org/notes/
+  curl --proxy http://127.0.0.1:5023 http://example.org/notes/
+";
+
+/// Run the gateway: applications on this machine speak HTTP to it, and it to their servers
+///
+/// An application reaches a server through it in one of two ways. In reverse mode it is given an address
+/// of the gateway: http://127.0.0.1:5023/https/example.org/path for https://example.org/path, or a name
+/// that was mounted. As its proxy (http_proxy, https_proxy) the gateway passes on http, and lets https
+/// through as a tunnel that it does not read.
+///
+/// Only servers that were mounted or allowed are reached. Private addresses, such as those of other
+/// machines in the local network, are reached only if that very host was mounted or allowed by name.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Gateway {
+    /// Listen here; port 0 takes a free one. Whoever reaches the address may use the gateway
+    #[arg(long, value_name = "ADDRESS", default_value_t = Config::default().listen)]
+    listen: SocketAddr,
+    /// Reach a server: HOST on its usual ports, HOST:PORT, *.example.org for all hosts below a name, or *
+    /// for all public ones. Repeatable
+    #[arg(long, value_name = "HOST[:PORT]")]
+    allow: Vec<Allowed>,
+    /// Reach URL as /NAME/. Repeatable
+    #[arg(long, value_name = "NAME=URL")]
+    mount: Vec<Mount>,
+    /// Let pages of ORIGIN, such as https://app.example.org, use the gateway. Repeatable
+    #[arg(long, value_name = "ORIGIN")]
+    allow_origin: Vec<PageOrigin>,
+}
+
+impl Gateway {
+    pub(crate) async fn run(self, as_json: bool) -> Result<(), Failure> {
+        begin_log()?;
+        for (at, mount) in self.mount.iter().enumerate() {
+            if self.mount[..at].iter().any(|other| other.name() == mount.name()) {
+                return Err(Failure::usage(format!("{} is mounted twice", mount.name())));
+            }
+        }
+        let config = Config {
+            listen: self.listen,
+            mounts: self.mount,
+            allow: self.allow,
+            allow_origins: self.allow_origin,
+            ..Config::default()
+        };
+        let serving = serve(&config, asked_to_stop()).await.map_err(Failure::store)?;
+        if !serving.address().ip().is_loopback() {
+            let address = serving.address();
+            failure::warn(&format!("whoever reaches {address} may use the gateway"));
+        }
+        tell(as_json, &config, &serving)?;
+        serving.finished().await.map_err(Failure::store)
+    }
+}
+
+/// Says where the gateway is, and how to use it.
+fn tell(as_json: bool, config: &Config, serving: &Serving) -> Result<(), Failure> {
+    let url = format!("http://{}", serving.address());
+    if as_json {
+        return output::json(&json!({ "url": url }));
+    }
+    let mut ways: String = config
+        .mounts
+        .iter()
+        .map(|mount| format!("  {url}/{}/ is {}\n", mount.name(), mount.base()))
+        .collect();
+    if ways.is_empty() && config.allow.is_empty() {
+        ways = "  nothing is reached yet: see --mount and --allow in feedsync gateway --help\n"
+            .to_owned();
+    } else if !config.allow.is_empty() {
+        let allowed: Vec<_> = config.allow.iter().map(ToString::to_string).collect();
+        ways.push_str(&format!(
+            "  {url}/https/HOST/PATH and --proxy {url}: {}\n",
+            allowed.join(", ")
+        ));
+    }
+    output::print(&format!(
+        "{BOLD}feedsync{BOLD:#} passes on what applications ask\n{BOLD}listening on {url}/{BOLD:#}\n\n\
+         {ways}\nStop with Ctrl-C.\n"
+    ))
+}
+
+fn begin_log() -> Result<(), Failure> {
+    let level = std::env::var("FEEDSYNC_LOG_LEVEL").unwrap_or_else(|_| "info".to_owned());
+    let filter = EnvFilter::try_new(&level)
+        .map_err(|error| Failure::usage(format!("FEEDSYNC_LOG_LEVEL {level:?}: {error}")))?;
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    Ok(())
+}

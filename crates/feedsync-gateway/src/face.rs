@@ -1,0 +1,194 @@
+//! The port that applications speak to: requests come in, are found to mean something, and are passed on.
+//!
+//! An answer has the status, the header fields and the bytes that the origin sent, streamed, less what is
+//! for one hop (RFC 9110 7.6.1). What breaks off at the origin breaks off here. [`Face::answer`] finds the
+//! target; [`Face::exchange`] asks the origin and tells whether it may have been reached.
+
+mod body;
+mod hops;
+mod last;
+mod paced;
+mod pages;
+mod problem;
+mod reverse;
+mod serve;
+mod tunnel;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use http::header::{self, HeaderMap};
+use http::{Method, Request, Response, StatusCode, Uri, Version};
+use hyper::body::Incoming;
+use tokio::sync::{Semaphore, watch};
+
+use crate::config::{Config, Limits};
+use crate::target::{Addresses, Mode, Target};
+use crate::upstream::{Origins, PSEUDONYM, RootsError, Upstream, UpstreamError, append_via};
+
+pub use body::{Body, BodyError};
+pub(crate) use paced::Paced;
+pub use pages::{PageOrigin, PageOriginError};
+pub use reverse::SetCookies;
+pub use serve::{ServeError, Serving, serve, serve_with};
+
+use problem::Problem;
+
+/// What answers applications. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Face {
+    addresses: Addresses,
+    upstream: Upstream,
+    allow_origins: Arc<[PageOrigin]>,
+    limits: Limits,
+    tunnels: Arc<Semaphore>,
+    cut: watch::Sender<bool>,
+}
+
+/// The address that a connection came to, among the extensions of its requests.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CameTo(pub(crate) SocketAddr);
+
+/// What a request is found to be.
+enum Received {
+    /// Something about a resource, as the origin would get it.
+    Resource(Box<(Target, Request<Body>)>),
+    /// Nothing that goes on.
+    Answered(Response<Body>),
+}
+
+impl Face {
+    /// A face that reaches what is configured. The gateway's own addresses are added to
+    /// [`Face::addresses`] as they are opened.
+    pub fn new(config: &Config, origins: Origins) -> Result<Self, RootsError> {
+        let reachable = crate::target::Reachable::new(config.mounts.clone(), config.allow.clone());
+        let addresses = Addresses { reachable, own: crate::target::Own::default() };
+        Ok(Self {
+            upstream: Upstream::new(addresses.clone(), origins, config.limits)?,
+            addresses,
+            allow_origins: config.allow_origins.clone().into(),
+            limits: config.limits,
+            tunnels: Arc::new(Semaphore::new(config.limits.tunnels)),
+            cut: watch::Sender::new(false),
+        })
+    }
+
+    /// What is reached, and who the gateway is.
+    pub fn addresses(&self) -> &Addresses {
+        &self.addresses
+    }
+
+    /// The way to origins.
+    pub fn upstream(&self) -> &Upstream {
+        &self.upstream
+    }
+
+    /// Answers a request.
+    pub async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
+        if request.method() == Method::CONNECT {
+            return self.tunnel(request).await.unwrap_or_else(Problem::response);
+        }
+        match self.receive(request) {
+            Ok(Received::Resource(asked)) => {
+                let (target, request) = *asked;
+                self.pass(&target, request).await
+            }
+            Ok(Received::Answered(response)) => response,
+            Err(problem) => problem.response(),
+        }
+    }
+
+    /// Passes a request on, as [`Face::answer`] found it; gives the origin's answer, or what is said of
+    /// its absence.
+    pub async fn pass(&self, target: &Target, request: Request<Body>) -> Response<Body> {
+        match self.exchange(target, request).await {
+            Ok(response) => response,
+            Err(error) => {
+                tracing::debug!(%error, "a request was not answered");
+                Problem::from(&error).response()
+            }
+        }
+    }
+
+    /// Asks the origin; gives its answer as the application gets it. Cookies that are kept from a browser
+    /// are among its extensions ([`SetCookies`]).
+    pub async fn exchange(
+        &self,
+        target: &Target,
+        mut request: Request<Body>,
+    ) -> Result<Response<Body>, UpstreamError> {
+        *request.uri_mut() = Uri::from(target.path.clone());
+        let mut response = self.upstream.send(target, request).await?;
+        let received = response.version();
+        *response.version_mut() = Version::HTTP_11;
+        let headers = response.headers_mut();
+        hops::strip(headers);
+        append_via(headers, received);
+        if let Mode::Reverse { host, .. } = &target.mode
+            && let Some(cookies) = reverse::adopt(headers, host.as_str(), target, &self.addresses)
+        {
+            response.extensions_mut().insert(cookies);
+        }
+        Ok(response)
+    }
+
+    /// Finds out what a request is about and whether it may be asked, and leaves out of it what is not for
+    /// the origin.
+    fn receive(&self, mut request: Request<Incoming>) -> Result<Received, Problem> {
+        check_framing(request.headers())?;
+        if has_been_here(request.headers()) {
+            let title = "The gateway would ask itself";
+            let detail = "the request has come through this gateway already";
+            return Err(Problem::new(StatusCode::LOOP_DETECTED, "loop", title, detail));
+        }
+        if let Some(answer) = last::answer(&mut request) {
+            return Ok(Received::Answered(answer));
+        }
+        let came_to = request.extensions().get().map(|CameTo(address)| *address);
+        let target = self.addresses.target(request.uri(), request.headers(), came_to)?;
+        let headers = request.headers_mut();
+        if let Mode::Reverse { host, .. } = &target.mode {
+            let (host, allowed) = (host.as_str(), &self.allow_origins);
+            pages::check(headers, host, &target, &self.addresses, allowed)?;
+            pages::restore(headers, host, &target, &self.addresses);
+            if pages::is_browser(headers) {
+                headers.remove(header::COOKIE);
+            }
+        }
+        hops::strip(headers);
+        let pause = self.limits.body_pause;
+        let request = request.map(|body| Body::new(Paced::new(body, pause)));
+        Ok(Received::Resource(Box::new((target, request))))
+    }
+
+    /// Ends what the connections of applications do not end.
+    pub(crate) fn cut(&self) {
+        self.cut.send_replace(true);
+    }
+}
+
+/// Refuses bodies that are packed for this hop, since what is inside would lose its coding. That the
+/// length of a body is told in one way is seen to where it is read: of `Content-Length` and
+/// `Transfer-Encoding` the latter counts, the former goes no further and the connection ends; two lengths
+/// are refused (RFC 9112 6.1, 6.3).
+fn check_framing(headers: &HeaderMap) -> Result<(), Problem> {
+    let mut codings = headers.get_all(header::TRANSFER_ENCODING).iter();
+    match (codings.next(), codings.next()) {
+        (None, _) => Ok(()),
+        (Some(one), None) if one.as_bytes().eq_ignore_ascii_case(b"chunked") => Ok(()),
+        _ => Err(Problem::new(
+            StatusCode::NOT_IMPLEMENTED,
+            "transfer-coding",
+            "Not a transfer coding that is taken here",
+            "the only Transfer-Encoding that is taken here is chunked",
+        )),
+    }
+}
+
+/// Whether a request has come through a gateway of this name (RFC 9110 7.6.3).
+fn has_been_here(headers: &HeaderMap) -> bool {
+    let hops = headers.get_all(header::VIA).iter().filter_map(|value| value.to_str().ok());
+    let mut names =
+        hops.flat_map(|value| value.split(',')).map(|hop| hop.split_whitespace().nth(1));
+    names.any(|name| name == Some(PSEUDONYM))
+}

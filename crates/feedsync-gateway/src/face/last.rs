@@ -1,0 +1,58 @@
+//! Requests of which the gateway itself is the last recipient: `OPTIONS` and `TRACE` that may go no
+//! further (RFC 9110 7.6.2), and `OPTIONS *`.
+
+use bytes::Bytes;
+use http::header::{self, HeaderMap, HeaderValue};
+use http::{Method, Request, Response, StatusCode};
+
+use crate::face::body::Body;
+
+/// The answer, if the request may not go on. If it may, it goes on one hop less.
+pub(crate) fn answer<B>(request: &mut Request<B>) -> Option<Response<Body>> {
+    if request.method() == Method::OPTIONS && request.uri().path() == "*" {
+        return Some(options());
+    }
+    if !matches!(*request.method(), Method::OPTIONS | Method::TRACE) {
+        return None;
+    }
+    let value = request.headers().get(header::MAX_FORWARDS)?;
+    let left: u64 = value.to_str().ok()?.parse().ok()?;
+    match left.checked_sub(1) {
+        Some(left) => {
+            request.headers_mut().insert(header::MAX_FORWARDS, HeaderValue::from(left));
+            None
+        }
+        None if request.method() == Method::OPTIONS => Some(options()),
+        None => Some(trace(request)),
+    }
+}
+
+fn options() -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    let methods = HeaderValue::from_static("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, TRACE");
+    response.headers_mut().insert(header::ALLOW, methods);
+    response
+}
+
+/// The head as it came, without what is secret (RFC 9110 9.3.8).
+fn trace<B>(request: &Request<B>) -> Response<Body> {
+    let mut text = format!("{} {} {:?}\r\n", request.method(), request.uri(), request.version());
+    for (name, value) in public(request.headers()) {
+        text.push_str(name.as_str());
+        text.push_str(": ");
+        text.push_str(&String::from_utf8_lossy(value.as_bytes()));
+        text.push_str("\r\n");
+    }
+    text.push_str("\r\n");
+    let mut response = Response::new(Body::from(Bytes::from(text)));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("message/http"));
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    response
+}
+
+fn public(headers: &HeaderMap) -> impl Iterator<Item = (&http::HeaderName, &HeaderValue)> {
+    let secret = [header::AUTHORIZATION, header::COOKIE, header::PROXY_AUTHORIZATION];
+    headers.iter().filter(move |(name, _)| !secret.contains(name))
+}

@@ -1,0 +1,158 @@
+//! Pages in a browser that use the gateway (reverse mode).
+//!
+//! A browser sends requests for whatever page it shows, and all mounts are one origin to it. So pages of
+//! other origins are refused unless they were allowed, and what a page of one mount asks of another is
+//! refused too. Programs that are no browsers send none of the headers that are looked at here.
+
+use std::fmt;
+use std::str::FromStr;
+
+use feedsync_offline::location::Location;
+use http::header::{self, HeaderMap, HeaderName};
+
+use crate::face::problem::Problem;
+use crate::target::{Addresses, Target};
+
+/// What a browser says of the page that asks.
+const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+/// The origin of pages: `https://example.org`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PageOrigin(String);
+
+/// A text that is no origin.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is not an origin: scheme, host and perhaps port, such as https://example.org")]
+pub struct PageOriginError(String);
+
+impl FromStr for PageOrigin {
+    type Err = PageOriginError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let error = || PageOriginError(text.to_owned());
+        let location: Location = text.parse().map_err(|_| error())?;
+        let bare = text.trim_end_matches('/');
+        let path =
+            bare.split_once("://").is_none_or(|(_, rest)| rest.contains(['/', '?', '#', '\\']));
+        if path { Err(error()) } else { Ok(Self(location.origin().to_owned())) }
+    }
+}
+
+impl fmt::Display for PageOrigin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Whether a browser sends a request, as far as it says so.
+pub(crate) fn is_browser(headers: &HeaderMap) -> bool {
+    headers.contains_key(SITE)
+}
+
+/// Refuses what a page asks that may not. `host` is the gateway as the request names it.
+pub(crate) fn check(
+    headers: &HeaderMap,
+    host: &str,
+    target: &Target,
+    addresses: &Addresses,
+    allowed: &[PageOrigin],
+) -> Result<(), Problem> {
+    let own = format!("http://{host}");
+    let is_allowed = |origin: &str| allowed.iter().any(|allowed| allowed.0 == origin);
+    let mut is_ours = false;
+    let mut is_known = false;
+    for origin in headers.get_all(header::ORIGIN) {
+        let origin = origin.to_str().unwrap_or_default();
+        if origin.eq_ignore_ascii_case(&own) {
+            is_ours = true;
+        } else if is_allowed(origin) {
+            is_known = true;
+        } else {
+            return Err(foreign(origin));
+        }
+    }
+    let referer = referer(headers);
+    for site in headers.get_all(SITE) {
+        match site.as_bytes() {
+            // The person: a typed address, a bookmark.
+            b"none" => {}
+            b"same-origin" => is_ours = true,
+            // Browsers leave the origin out where they think it does no harm; then this tells it.
+            _ if is_known => {}
+            _ => match &referer {
+                Some(referer) if is_allowed(referer.origin()) => {}
+                _ => return Err(foreign("another site")),
+            },
+        }
+    }
+    if !is_ours {
+        return Ok(());
+    }
+    let asks = referer.as_ref().and_then(|referer| behind(referer, host, addresses));
+    match asks {
+        Some(page) if page.is_same_origin(&target.location) => Ok(()),
+        _ => Err(Problem::foreign_origin(
+            "a page that came through this gateway may ask for what is of its own origin only, and must \
+             say where it is",
+        )),
+    }
+}
+
+/// Says to the origin which of its pages asks, instead of where the gateway showed it.
+pub(crate) fn restore(headers: &mut HeaderMap, host: &str, target: &Target, addresses: &Addresses) {
+    let shown = referer(headers);
+    let page = shown.and_then(|referer| behind(&referer, host, addresses));
+    if let Some(page) = page.and_then(|page| page.as_str().parse().ok()) {
+        headers.insert(header::REFERER, page);
+    }
+    let own = format!("http://{host}");
+    let is_ours =
+        |origin: &http::HeaderValue| origin.as_bytes().eq_ignore_ascii_case(own.as_bytes());
+    if headers.get(header::ORIGIN).is_some_and(is_ours)
+        && let Ok(origin) = target.location.origin().parse()
+    {
+        headers.insert(header::ORIGIN, origin);
+    }
+}
+
+fn referer(headers: &HeaderMap) -> Option<Location> {
+    headers.get(header::REFERER)?.to_str().ok()?.parse().ok()
+}
+
+/// What an address stands for, if it is one of the gateway's.
+fn behind(shown: &Location, host: &str, addresses: &Addresses) -> Option<Location> {
+    let origin: Location = format!("http://{host}").parse().ok()?;
+    let path = shown.as_str().strip_prefix(shown.origin())?;
+    if !shown.is_same_origin(&origin) {
+        return None;
+    }
+    addresses.meant_by(path).ok().map(|(location, _)| location)
+}
+
+fn foreign(who: &str) -> Problem {
+    Problem::foreign_origin(format!(
+        "pages of {who} may not use this gateway: allow an origin with --allow-origin, as in \
+         --allow-origin https://example.org"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_origin_is_scheme_host_and_port() {
+        for (text, origin) in [
+            ("https://Example.org", "https://example.org"),
+            ("https://example.org:443/", "https://example.org"),
+            ("http://localhost:3000", "http://localhost:3000"),
+        ] {
+            assert_eq!(text.parse::<PageOrigin>().unwrap().to_string(), origin);
+        }
+        for text in
+            ["", "null", "*", "example.org", "https://example.org/a", "https://a/?b", "file:///"]
+        {
+            assert!(text.parse::<PageOrigin>().is_err(), "{text}");
+        }
+    }
+}

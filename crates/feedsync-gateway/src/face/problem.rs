@@ -1,0 +1,111 @@
+//! What the gateway itself answers when it does not pass a request on: `application/problem+json`
+//! (RFC 9457).
+
+use bytes::Bytes;
+use http::header::{self, HeaderValue};
+use http::{Response, StatusCode};
+use serde_json::json;
+
+use crate::face::body::Body;
+use crate::target::TargetError;
+use crate::upstream::{NotSent, Refused, UpstreamError};
+
+/// Why a request is not passed on.
+#[derive(Debug)]
+pub(crate) struct Problem {
+    status: StatusCode,
+    kind: &'static str,
+    title: &'static str,
+    detail: String,
+}
+
+impl Problem {
+    pub(crate) fn new(
+        status: StatusCode,
+        kind: &'static str,
+        title: &'static str,
+        detail: impl Into<String>,
+    ) -> Self {
+        Self { status, kind, title, detail: detail.into() }
+    }
+
+    /// The request is wrong.
+    pub(crate) fn bad_request(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "bad-request", "Bad request", detail)
+    }
+
+    /// A page may not ask this.
+    pub(crate) fn foreign_origin(detail: impl Into<String>) -> Self {
+        let title = "A page of another origin";
+        Self::new(StatusCode::FORBIDDEN, "foreign-origin", title, detail)
+    }
+
+    pub(crate) fn response(self) -> Response<Body> {
+        let body = json!({
+            "type": format!("urn:feedsync:1:problem:{}", self.kind),
+            "title": self.title,
+            "status": self.status.as_u16(),
+            "detail": self.detail,
+        });
+        let mut response = Response::new(Body::from(Bytes::from(body.to_string())));
+        *response.status_mut() = self.status;
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static("sandbox"));
+        response
+    }
+}
+
+impl From<TargetError> for Problem {
+    fn from(error: TargetError) -> Self {
+        let detail = error.to_string();
+        let (status, kind, title) = match error {
+            TargetError::NoOrigin(_) => (StatusCode::NOT_FOUND, "no-origin", "No origin"),
+            TargetError::ForeignHost(_) => {
+                (StatusCode::MISDIRECTED_REQUEST, "foreign-host", "Not a host of this gateway")
+            }
+            TargetError::NotReachable { .. } => {
+                (StatusCode::FORBIDDEN, "not-reachable", "Not reached through this gateway")
+            }
+            TargetError::TunnelPort(_) => {
+                (StatusCode::FORBIDDEN, "tunnel-port", "No tunnel to this port")
+            }
+            TargetError::Loop(_) => looping(),
+            _ => return Self::bad_request(detail),
+        };
+        Self::new(status, kind, title, detail)
+    }
+}
+
+impl From<&UpstreamError> for Problem {
+    fn from(error: &UpstreamError) -> Self {
+        let (status, kind, title) = match error {
+            UpstreamError::Refused(Refused::NotReachable(_)) => {
+                (StatusCode::FORBIDDEN, "not-reachable", "Not reached through this gateway")
+            }
+            UpstreamError::Refused(Refused::Private { .. }) => {
+                (StatusCode::FORBIDDEN, "private-address", "A private address")
+            }
+            UpstreamError::Refused(Refused::Loop(_)) => looping(),
+            UpstreamError::NotSent(NotSent::Busy(_)) => {
+                (StatusCode::SERVICE_UNAVAILABLE, "busy", "Not available now")
+            }
+            UpstreamError::NotSent(NotSent::Late(_)) | UpstreamError::NoAnswer(_) => {
+                (StatusCode::GATEWAY_TIMEOUT, "late", "The origin is late")
+            }
+            UpstreamError::NotSent(_) => {
+                (StatusCode::BAD_GATEWAY, "unreachable", "The origin cannot be reached")
+            }
+            UpstreamError::Broken { .. } | UpstreamError::Malformed { .. } => {
+                (StatusCode::BAD_GATEWAY, "bad-answer", "The origin has not answered as it must")
+            }
+        };
+        Self::new(status, kind, title, error.to_string())
+    }
+}
+
+const fn looping() -> (StatusCode, &'static str, &'static str) {
+    (StatusCode::LOOP_DETECTED, "loop", "The gateway would ask itself")
+}

@@ -1,0 +1,186 @@
+//! Listening, within bounds, until told to stop.
+
+use std::convert::Infallible;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use feedsync_server::Impatient;
+use http::Request;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, watch};
+use tokio::task::{JoinHandle, JoinSet};
+use tokio::time::{sleep, timeout};
+
+use crate::config::{Config, Limits};
+use crate::face::{CameTo, Face};
+use crate::upstream::{Origins, RootsError};
+
+/// Why a gateway does not listen.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The system refused.
+    #[error("cannot listen on {address}: {source}")]
+    Listen {
+        /// Where.
+        address: SocketAddr,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// Whom to trust is not known.
+    #[error(transparent)]
+    Roots(#[from] RootsError),
+    /// The task that served is gone.
+    #[error("the gateway stopped of itself")]
+    Stopped,
+}
+
+/// A gateway that is listening.
+#[derive(Debug)]
+pub struct Serving {
+    address: SocketAddr,
+    face: Face,
+    task: JoinHandle<()>,
+}
+
+impl Serving {
+    /// Where it listens; the port is the real one.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// What answers there.
+    pub fn face(&self) -> &Face {
+        &self.face
+    }
+
+    /// Waits until it has stopped and its connections are closed.
+    pub async fn finished(self) -> Result<(), ServeError> {
+        self.task.await.map_err(|_| ServeError::Stopped)
+    }
+}
+
+/// Begins to listen; ready once requests are answered. When `shutdown` is ready no more connections are
+/// taken, and open answers have [`Limits::drain_time`] to end.
+pub async fn serve(
+    config: &Config,
+    shutdown: impl Future<Output = ()> + Send + 'static,
+) -> Result<Serving, ServeError> {
+    serve_with(config, Origins::default(), shutdown).await
+}
+
+/// The same, with other roots and another resolver than the system's.
+pub async fn serve_with(
+    config: &Config,
+    origins: Origins,
+    shutdown: impl Future<Output = ()> + Send + 'static,
+) -> Result<Serving, ServeError> {
+    let refused = |source| ServeError::Listen { address: config.listen, source };
+    let listener = TcpListener::bind(config.listen).await.map_err(refused)?;
+    let address = listener.local_addr().map_err(refused)?;
+    let face = Face::new(config, origins)?;
+    face.addresses().own.add(address);
+    let task = tokio::spawn(run(listener, face.clone(), config.limits, shutdown));
+    Ok(Serving { address, face, task })
+}
+
+async fn run(
+    listener: TcpListener,
+    face: Face,
+    limits: Limits,
+    shutdown: impl Future<Output = ()> + Send + 'static,
+) {
+    let stop = watch::Sender::new(false);
+    let room = Arc::new(Semaphore::new(limits.connections));
+    let mut connections = JoinSet::new();
+    let mut shutdown = std::pin::pin!(shutdown);
+    loop {
+        let accepted = async {
+            let place = Arc::clone(&room).acquire_owned().await.ok()?;
+            Some((place, accept(&listener).await?))
+        };
+        let accepted = tokio::select! {
+            () = &mut shutdown => break,
+            Some(_) = connections.join_next() => continue,
+            accepted = accepted => accepted,
+        };
+        let Some((place, stream)) = accepted else { continue };
+        let (face, stopping) = (face.clone(), stop.subscribe());
+        connections.spawn(async move {
+            converse(stream, face, &limits, stopping).await;
+            drop(place);
+        });
+    }
+    drop(listener);
+    stop.send_replace(true);
+    let ended = async { while connections.join_next().await.is_some() {} };
+    if timeout(limits.drain_time, ended).await.is_err() {
+        tracing::warn!("answers that were still being sent are cut off");
+    }
+    face.cut();
+    connections.shutdown().await;
+}
+
+/// Answers the requests of one connection; once the gateway stops, of the one that has begun.
+async fn converse(
+    stream: TcpStream,
+    face: Face,
+    limits: &Limits,
+    mut stopping: watch::Receiver<bool>,
+) {
+    let came_to = stream.local_addr().ok();
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        if let Some(address) = came_to {
+            request.extensions_mut().insert(CameTo(address));
+        }
+        let face = face.clone();
+        async move { Ok::<_, Infallible>(face.answer(request).await) }
+    });
+    let stream = Impatient::new(stream, limits.answer_pause);
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.head_time)
+        .max_headers(limits.head_fields)
+        .max_header_size(limits.head_bytes)
+        .max_buf_size(limits.head_bytes * 2)
+        .preserve_header_case(true)
+        .serve_connection(TokioIo::new(stream), service)
+        .with_upgrades();
+    let mut connection = std::pin::pin!(connection);
+    let stopped = async move {
+        // An error means that the gateway is gone, which is as good.
+        let _ = stopping.wait_for(|stopping| *stopping).await;
+    };
+    let ended = tokio::select! {
+        ended = &mut connection => ended,
+        () = stopped => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, "a connection ended");
+    }
+}
+
+async fn accept(listener: &TcpListener) -> Option<TcpStream> {
+    match listener.accept().await {
+        Ok((stream, _)) => {
+            if let Err(error) = stream.set_nodelay(true) {
+                tracing::debug!(%error, "a connection will be slower than it could be");
+            }
+            Some(stream)
+        }
+        Err(error) => {
+            // Mostly too many open files: others must end first.
+            tracing::warn!(%error, "a connection could not be taken");
+            sleep(Duration::from_millis(100)).await;
+            None
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! The gateway: applications speak HTTP to it, and it speaks HTTP to the origins (BITSY 1.4, 3).
+//!
+//! [`face`] is the port that applications speak to, [`target`] finds the origin that a request means and
+//! whether it may be reached, [`upstream`] is the one way by which requests leave, and [`spool`] keeps the
+//! body of a request until it can be sent. What is not subscribed passes through as it came.
+
+pub mod config;
+pub mod face;
+pub mod spool;
+pub mod target;
+pub mod upstream;
+
+pub use config::{Config, Limits};
+pub use face::{Face, ServeError, Serving, serve};

@@ -1,0 +1,157 @@
+//! A host and a port, in one spelling.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::str::FromStr;
+
+use feedsync_offline::location::Location;
+use url::{Host, Url};
+
+/// A host and a port: what a connection is made to. Names are in lower case and in ASCII, so that two
+/// spellings of one authority are one.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Authority {
+    host: Host,
+    port: u16,
+}
+
+/// A text that is no authority.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is not a host, or a host and a port such as example.org:8080 or [::1]:8080")]
+pub struct AuthorityError(pub(crate) String);
+
+impl Authority {
+    /// The authority of an address.
+    pub fn of(location: &Location) -> Self {
+        // A location is an http or https URL, which has a host and a port; without one nothing is reached.
+        let url = Url::parse(location.as_str()).ok();
+        let host = url.as_ref().and_then(|url| Some(url.host()?.to_owned()));
+        let port = url.and_then(|url| url.port_or_known_default());
+        Self { host: host.unwrap_or(Host::Domain(String::new())), port: port.unwrap_or_default() }
+    }
+
+    /// A host with the port, or else with the one given here.
+    pub fn parse(text: &str, otherwise: u16) -> Result<Self, AuthorityError> {
+        let (host, port) = host_and_port(text)?;
+        Ok(Self { host, port: port.unwrap_or(otherwise) })
+    }
+
+    /// The host, which is a name or an address.
+    pub fn host(&self) -> &Host {
+        &self.host
+    }
+
+    /// The port.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Its address, if it is not a name.
+    pub fn ip(&self) -> Option<IpAddr> {
+        match self.host {
+            Host::Domain(_) => None,
+            Host::Ipv4(ip) => Some(ip.into()),
+            Host::Ipv6(ip) => Some(ip.into()),
+        }
+    }
+
+    /// Whether it stands for this machine, as far as its text tells (RFC 6761 6.3).
+    pub fn is_loopback(&self) -> bool {
+        match &self.host {
+            Host::Domain(name) => is_localhost(name),
+            _ => self.ip().is_some_and(|ip| ip.to_canonical().is_loopback()),
+        }
+    }
+}
+
+fn is_localhost(name: &str) -> bool {
+    let name = name.strip_suffix('.').unwrap_or(name);
+    name == "localhost" || name.ends_with(".localhost")
+}
+
+/// A host and its port, if it has one. Nothing else may stand there: no user, no path.
+pub(crate) fn host_and_port(text: &str) -> Result<(Host, Option<u16>), AuthorityError> {
+    let error = || AuthorityError(text.to_owned());
+    let in_brackets = text.starts_with('[');
+    let (host, port) = match text.rsplit_once(':') {
+        Some((host, port)) if !in_brackets || host.ends_with(']') => (host, Some(port)),
+        _ => (text, None),
+    };
+    let digits = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
+    let port = match port {
+        None => None,
+        Some(port) if digits(port) => match port.parse() {
+            Ok(port) if port != 0 => Some(port),
+            _ => return Err(error()),
+        },
+        Some(_) => return Err(error()),
+    };
+    let plain =
+        |byte: u8| !byte.is_ascii() || byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
+    if host.is_empty() || (!in_brackets && !host.bytes().all(plain)) {
+        return Err(error());
+    }
+    Ok((Host::parse(host).map_err(|_| error())?, port))
+}
+
+impl fmt::Display for Authority {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.host, self.port)
+    }
+}
+
+impl FromStr for Authority {
+    type Err = AuthorityError;
+
+    /// With a port.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (host, port) = host_and_port(text)?;
+        Ok(Self { host, port: port.ok_or_else(|| AuthorityError(text.to_owned()))? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spellings_of_one_authority_are_one() {
+        let one: Authority = "example.org:80".parse().unwrap();
+        for other in ["EXAMPLE.org:80", "example.org:080"] {
+            assert_eq!(other.parse::<Authority>().unwrap(), one, "{other}");
+        }
+        assert_eq!(Authority::parse("example.org", 80).unwrap(), one);
+        assert_eq!(Authority::of(&"http://Example.org/x".parse().unwrap()), one);
+        // Whatever spelling of a number the resolver would understand, it is known for what it is.
+        for spelling in ["127.0.0.1:80", "127.1:80", "2130706433:80", "0x7f.0.0.1:80"] {
+            assert!(spelling.parse::<Authority>().unwrap().is_loopback(), "{spelling}");
+        }
+        assert!("[::ffff:127.0.0.1]:80".parse::<Authority>().unwrap().is_loopback());
+        assert!("a.localhost:80".parse::<Authority>().unwrap().is_loopback());
+        assert_eq!("[::1]:5023".parse::<Authority>().unwrap().to_string(), "[::1]:5023");
+    }
+
+    #[test]
+    fn what_is_no_authority_is_refused() {
+        for text in [
+            "",
+            "example.org",
+            ":80",
+            "a@b:80",
+            "a/b:80",
+            "a b:80",
+            "[::1:80",
+            "::1:80",
+            "a:0",
+            "a:65536",
+            "a:+1",
+            "a:80:80",
+            "a\\b:80",
+            "a?b:80",
+            "a#b:80",
+            "a%41:80",
+        ] {
+            assert!(text.parse::<Authority>().is_err(), "{text}");
+        }
+    }
+}

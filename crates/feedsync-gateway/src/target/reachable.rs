@@ -1,0 +1,124 @@
+//! Which authorities are reached at all, and which of them may be private.
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use feedsync_offline::location::Location;
+
+use crate::target::allowed::Allowed;
+use crate::target::authority::Authority;
+use crate::target::mount::Mount;
+
+/// How an authority may be reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Access {
+    /// At public addresses only: it was allowed together with others, and its name may lead anywhere.
+    Public,
+    /// At private addresses too: this very authority was mounted, subscribed or allowed.
+    Named,
+}
+
+/// The authorities that are mounted, subscribed or allowed. Cheap to clone; clones are one set, which
+/// grows and shrinks with the subscriptions.
+#[derive(Debug, Clone, Default)]
+pub struct Reachable {
+    mounts: Arc<[Mount]>,
+    allowed: Arc<[Allowed]>,
+    /// How many subscriptions need an authority.
+    subscribed: Arc<RwLock<HashMap<Authority, usize>>>,
+}
+
+impl Reachable {
+    /// What is mounted and allowed from the beginning.
+    pub fn new(mounts: Vec<Mount>, allowed: Vec<Allowed>) -> Self {
+        Self { mounts: mounts.into(), allowed: allowed.into(), subscribed: Arc::default() }
+    }
+
+    /// A subscription needs an authority.
+    pub fn subscribe(&self, authority: Authority) {
+        let mut subscribed = self.subscribed.write().unwrap_or_else(PoisonError::into_inner);
+        *subscribed.entry(authority).or_default() += 1;
+    }
+
+    /// A subscription that needed an authority has ended.
+    pub fn unsubscribe(&self, authority: &Authority) {
+        let mut subscribed = self.subscribed.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = subscribed.get_mut(authority) {
+            *count -= 1;
+            if *count == 0 {
+                subscribed.remove(authority);
+            }
+        }
+    }
+
+    /// How requests may reach an authority, if they may.
+    pub fn access(&self, authority: &Authority) -> Option<Access> {
+        if self.is_mounted(authority) || self.is_subscribed(authority) {
+            return Some(Access::Named);
+        }
+        self.allowed.iter().filter_map(|allowed| allowed.access(authority)).max()
+    }
+
+    /// How a tunnel may reach an authority, if it may: on port 443, and on others that were named.
+    pub fn tunnel(&self, authority: &Authority) -> Option<Access> {
+        // What is mounted or subscribed has a port of its own, so that it was named with it; of those
+        // 80 is spoken plainly, and needs no tunnel.
+        if authority.port() != 80 && (self.is_mounted(authority) || self.is_subscribed(authority)) {
+            return Some(Access::Named);
+        }
+        self.allowed.iter().filter_map(|allowed| allowed.tunnel(authority)).max()
+    }
+
+    /// The mount of a name.
+    pub(crate) fn mount(&self, name: &str) -> Option<&Mount> {
+        self.mounts.iter().find(|mount| mount.name() == name)
+    }
+
+    /// The mount that an address is below, the nearest if there are several.
+    pub(crate) fn mount_of(&self, location: &Location) -> Option<&Mount> {
+        let above = |mount: &&Mount| location.as_str().starts_with(mount.base().as_str());
+        self.mounts.iter().filter(above).max_by_key(|mount| mount.base().as_str().len())
+    }
+
+    fn is_mounted(&self, authority: &Authority) -> bool {
+        self.mounts.iter().any(|mount| Authority::of(mount.base()) == *authority)
+    }
+
+    fn is_subscribed(&self, authority: &Authority) -> bool {
+        let subscribed = self.subscribed.read().unwrap_or_else(PoisonError::into_inner);
+        subscribed.contains_key(authority)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_authority_is_reached_while_a_subscription_needs_it() {
+        let reachable = Reachable::default();
+        let feed: Authority = "example.org:443".parse().unwrap();
+        assert_eq!(reachable.access(&feed), None);
+        let other = reachable.clone();
+        other.subscribe(feed.clone());
+        other.subscribe(feed.clone());
+        assert_eq!(reachable.access(&feed), Some(Access::Named));
+        reachable.unsubscribe(&feed);
+        assert_eq!(reachable.access(&feed), Some(Access::Named));
+        reachable.unsubscribe(&feed);
+        reachable.unsubscribe(&feed);
+        assert_eq!(reachable.access(&feed), None);
+    }
+
+    #[test]
+    fn naming_an_authority_counts_more_than_allowing_it_with_others() {
+        let allowed = ["*", "example.org"].map(|text| text.parse().unwrap()).to_vec();
+        let mounts = vec!["n=http://box.lan:8080/n/".parse().unwrap()];
+        let reachable = Reachable::new(mounts, allowed);
+        let access = |text: &str| reachable.access(&text.parse().unwrap());
+        assert_eq!(access("example.org:80"), Some(Access::Named));
+        assert_eq!(access("example.com:80"), Some(Access::Public));
+        assert_eq!(access("box.lan:8080"), Some(Access::Named));
+        assert_eq!(access("box.lan:22"), Some(Access::Public));
+    }
+}

@@ -1,0 +1,130 @@
+//! Connections to origins: allowed, made in time, encrypted where the address says so.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use feedsync_server::Impatient;
+use rustls::pki_types::ServerName;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::time::{Instant, timeout, timeout_at};
+use tokio_rustls::TlsConnector;
+use url::Host;
+
+use crate::config::Limits;
+use crate::target::{Access, Addresses, Authority};
+use crate::upstream::address::{Resolve, addresses};
+use crate::upstream::error::{NotSent, Refused, UpstreamError};
+use crate::upstream::pool::Key;
+
+/// What is read from and written to.
+pub(crate) trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
+
+impl<S: AsyncRead + AsyncWrite + Unpin + Send> Stream for S {}
+
+/// Makes connections.
+pub(crate) struct Connector {
+    addresses: Addresses,
+    resolver: Arc<dyn Resolve>,
+    tls: TlsConnector,
+    limits: Limits,
+}
+
+impl std::fmt::Debug for Connector {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Connector").field("addresses", &self.addresses).finish_non_exhaustive()
+    }
+}
+
+impl Connector {
+    pub(crate) fn new(
+        addresses: Addresses,
+        resolver: Arc<dyn Resolve>,
+        tls: TlsConnector,
+        limits: Limits,
+    ) -> Self {
+        Self { addresses, resolver, tls, limits }
+    }
+
+    /// How requests may reach an authority.
+    pub(crate) fn access(&self, authority: &Authority) -> Result<Access, Refused> {
+        let access = self.addresses.reachable.access(authority);
+        access.ok_or_else(|| Refused::NotReachable(authority.clone()))
+    }
+
+    /// How a tunnel may reach an authority.
+    pub(crate) fn tunnel(&self, authority: &Authority) -> Result<Access, Refused> {
+        let access = self.addresses.reachable.tunnel(authority);
+        access.ok_or_else(|| Refused::NotReachable(authority.clone()))
+    }
+
+    /// A connection for requests.
+    pub(crate) async fn open(&self, key: &Key) -> Result<Box<dyn Stream>, UpstreamError> {
+        let authority = &key.authority;
+        let stream = self.connect(authority, key.access).await?;
+        let stream = Impatient::new(stream, self.limits.answer_pause);
+        if !key.secure {
+            return Ok(Box::new(stream));
+        }
+        let failed = |source| NotSent::Encrypt { authority: authority.clone(), source };
+        let name = server_name(authority).map_err(failed)?;
+        let encrypted = timeout(self.limits.connect_time, self.tls.connect(name, stream));
+        match encrypted.await {
+            Ok(encrypted) => Ok(Box::new(encrypted.map_err(failed)?)),
+            Err(_) => Err(NotSent::Late(authority.clone()).into()),
+        }
+    }
+
+    /// A connection to one of the addresses that may be connected to. Each has its share of the time.
+    pub(crate) async fn connect(
+        &self,
+        authority: &Authority,
+        access: Access,
+    ) -> Result<TcpStream, UpstreamError> {
+        let late = || NotSent::Late(authority.clone());
+        let deadline = Instant::now() + self.limits.connect_time;
+        let found = addresses(self.resolver.as_ref(), authority, access);
+        let found = timeout_at(deadline, found).await.map_err(|_| late())??;
+        let mut failure = late();
+        for (tried, address) in found.iter().enumerate() {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let rest = u32::try_from(found.len() - tried).unwrap_or(u32::MAX);
+            match timeout(left / rest, TcpStream::connect(address)).await {
+                Ok(Ok(stream)) => return self.checked(stream, *address, authority),
+                Ok(Err(source)) => {
+                    failure = NotSent::Connect { authority: authority.clone(), source };
+                }
+                Err(_) => failure = late(),
+            }
+        }
+        Err(failure.into())
+    }
+
+    /// The connection, unless it leads back here.
+    fn checked(
+        &self,
+        stream: TcpStream,
+        address: SocketAddr,
+        authority: &Authority,
+    ) -> Result<TcpStream, UpstreamError> {
+        let failed = |source| NotSent::Connect { authority: authority.clone(), source };
+        let local = stream.local_addr().map_err(failed)?;
+        let peer = stream.peer_addr().unwrap_or(address);
+        if self.addresses.own.is_end_of(peer, local) {
+            return Err(Refused::Loop(authority.clone()).into());
+        }
+        stream.set_nodelay(true).map_err(failed)?;
+        Ok(stream)
+    }
+}
+
+fn server_name(authority: &Authority) -> io::Result<ServerName<'static>> {
+    match authority.host() {
+        Host::Domain(name) => {
+            ServerName::try_from(name.clone()).map_err(|error| io::Error::other(error.to_string()))
+        }
+        Host::Ipv4(ip) => Ok(ServerName::IpAddress((*ip).into())),
+        Host::Ipv6(ip) => Ok(ServerName::IpAddress((*ip).into())),
+    }
+}

@@ -1,0 +1,217 @@
+//! One request and its answer, over a connection that is used again if all went well.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
+use http::{Method, Request, Response, StatusCode};
+use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use tokio::sync::oneshot;
+use tokio::time::{sleep, timeout};
+
+use crate::face::{Body, BodyError, Paced};
+use crate::target::Authority;
+use crate::upstream::Upstream;
+use crate::upstream::error::{NotSent, UpstreamError};
+use crate::upstream::expect::expecting;
+use crate::upstream::pool::{Connection, Key, Place, Pool};
+use crate::upstream::sent::watched;
+
+/// How long a connection may take to be ready again, once its answer was read.
+const SETTLING: Duration = Duration::from_secs(1);
+
+/// Sends a request, and waits for the head of the final answer.
+pub(crate) async fn exchange(
+    upstream: &Upstream,
+    key: Key,
+    request: Request<Body>,
+) -> Result<Response<Body>, UpstreamError> {
+    let place = upstream.pool.place(&key.authority).await?;
+    let (request, wanted) = expecting(request);
+    let (parts, body) = request.into_parts();
+    // A connection that was idle may be closed while it is written to. What means the same if it
+    // arrives twice is then sent again, once (RFC 9112 9.3.1).
+    let mut spare = (is_idempotent(&parts.method) && body.is_end_stream()).then(|| parts.clone());
+    let (body, mut sent) = watched(body);
+    let mut request = Request::from_parts(parts, body);
+    let mut used = upstream.pool.take(&key);
+    loop {
+        let is_used = used.is_some();
+        let mut connection = match used.take() {
+            Some(connection) => connection,
+            None => open(upstream, &key).await?,
+        };
+        let asked = connection.sender.try_send_request(request);
+        match in_time(asked, &mut sent, upstream.limits.answer_time).await {
+            None => return Err(UpstreamError::NoAnswer(key.authority)),
+            Some(Ok(answer)) => {
+                checked(&answer, &key.authority)?;
+                // A body that is never wanted waits on; the connection serves nothing else.
+                let reusable = !wanted.answered();
+                let pool = Arc::clone(&upstream.pool);
+                let lease = Lease { connection, key, pool, place, reusable };
+                return Ok(leased(answer, lease, upstream.limits.origin_pause));
+            }
+            Some(Err(mut failed)) => match (failed.take_message(), spare.take()) {
+                (Some(unsent), kept) if is_used => {
+                    request = unsent;
+                    spare = kept;
+                    used = upstream.pool.take(&key);
+                }
+                (Some(_), _) => return Err(NotSent::Closed(key.authority).into()),
+                (None, Some(parts)) if is_used && failed.error().is_incomplete_message() => {
+                    request = Request::from_parts(parts, Body::empty());
+                }
+                (None, _) => {
+                    let source = failed.into_error();
+                    return Err(UpstreamError::Broken { authority: key.authority, source });
+                }
+            },
+        }
+    }
+}
+
+/// A new connection that requests can be sent over.
+async fn open(upstream: &Upstream, key: &Key) -> Result<Connection, UpstreamError> {
+    let stream = upstream.connector.open(key).await?;
+    let limits = &upstream.limits;
+    let handshake = http1::Builder::new()
+        .preserve_header_case(true)
+        .max_headers(limits.head_fields)
+        .max_header_size(limits.head_bytes)
+        .max_buf_size(limits.head_bytes * 2)
+        .handshake(TokioIo::new(stream));
+    let failed = |source| UpstreamError::Broken { authority: key.authority.clone(), source };
+    let (sender, connection) = handshake.await.map_err(failed)?;
+    let task = tokio::spawn(async move {
+        if let Err(error) = connection.await {
+            tracing::debug!(%error, "a connection to an origin ended");
+        }
+    });
+    Ok(Connection::new(sender, task.abort_handle()))
+}
+
+/// What is ready in time after the request was sent. While it is sent, other bounds hold: those of the
+/// application that sends it and of the origin that reads it.
+async fn in_time<T>(
+    answer: impl Future<Output = T>,
+    sent: &mut oneshot::Receiver<()>,
+    time: Duration,
+) -> Option<T> {
+    let late = async {
+        // Nothing is ever said; it ends when the body does. Once it has, it must not be asked again.
+        if !sent.is_terminated() {
+            let _ = sent.await;
+        }
+        sleep(time).await;
+    };
+    tokio::select! {
+        biased;
+        answer = answer => Some(answer),
+        () = late => None,
+    }
+}
+
+/// Refuses answers whose end could be seen in two places (RFC 9112 6.3), and a change of protocol that
+/// nobody asked for.
+fn checked(answer: &Response<Incoming>, authority: &Authority) -> Result<(), UpstreamError> {
+    let malformed = |fault| Err(UpstreamError::Malformed { authority: authority.clone(), fault });
+    if answer.status() == StatusCode::SWITCHING_PROTOCOLS {
+        return malformed("it changes to a protocol that was not asked for");
+    }
+    let mut codings = answer.headers().get_all(TRANSFER_ENCODING).iter();
+    match (codings.next(), codings.next()) {
+        (None, _) => Ok(()),
+        _ if answer.headers().contains_key(CONTENT_LENGTH) => {
+            malformed("it has a Content-Length and a Transfer-Encoding")
+        }
+        (Some(coding), None) if coding.as_bytes().eq_ignore_ascii_case(b"chunked") => Ok(()),
+        _ => malformed("it has a Transfer-Encoding other than chunked"),
+    }
+}
+
+fn is_idempotent(method: &Method) -> bool {
+    method.is_safe() || matches!(*method, Method::PUT | Method::DELETE)
+}
+
+/// A connection while its answer is read.
+struct Lease {
+    connection: Connection,
+    key: Key,
+    pool: Arc<Pool>,
+    place: Place,
+    reusable: bool,
+}
+
+impl Lease {
+    /// The answer was read to its end: the connection can be used again as soon as it is ready.
+    fn give_back(self) {
+        let Self { mut connection, key, pool, place, reusable } = self;
+        if !reusable {
+            return;
+        }
+        if connection.sender.is_ready() {
+            return pool.put(key, connection);
+        }
+        tokio::spawn(async move {
+            if let Ok(Ok(())) = timeout(SETTLING, connection.sender.ready()).await {
+                pool.put(key, connection);
+            }
+            drop(place);
+        });
+    }
+}
+
+/// The body of an answer. Read to its end, it gives its connection back; dropped before, it closes it.
+struct Leased {
+    body: Paced<Incoming>,
+    lease: Option<Lease>,
+}
+
+fn leased(answer: Response<Incoming>, lease: Lease, pause: Duration) -> Response<Body> {
+    answer.map(|body| {
+        if body.is_end_stream() {
+            lease.give_back();
+            return Body::empty();
+        }
+        Body::new(Leased { body: Paced::new(body, pause), lease: Some(lease) })
+    })
+}
+
+impl HttpBody for Leased {
+    type Data = Bytes;
+    type Error = BodyError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        let polled = Pin::new(&mut self.body).poll_frame(context);
+        let ended = match &polled {
+            Poll::Ready(None) => true,
+            Poll::Ready(Some(Ok(_))) => self.body.is_end_stream(),
+            Poll::Ready(Some(Err(_))) => {
+                self.lease = None;
+                false
+            }
+            Poll::Pending => false,
+        };
+        if ended && let Some(lease) = self.lease.take() {
+            lease.give_back();
+        }
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

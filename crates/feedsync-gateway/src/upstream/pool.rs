@@ -1,0 +1,125 @@
+//! Connections that are idle, and how many requests may be on their way.
+//!
+//! A request first gets its place, then takes an idle connection, and makes a new one only if there is
+//! none. So there are never more connections to an authority than places.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use hyper::client::conn::http1::SendRequest;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::AbortHandle;
+use tokio::time::{Instant, timeout};
+
+use crate::config::Limits;
+use crate::face::Body;
+use crate::target::{Access, Authority};
+use crate::upstream::error::NotSent;
+
+/// What connections are alike by. What was reached because it was named is not used for others.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Key {
+    pub(crate) authority: Authority,
+    pub(crate) access: Access,
+    pub(crate) secure: bool,
+}
+
+/// A connection that is closed when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    pub(crate) sender: SendRequest<Body>,
+    task: AbortHandle,
+}
+
+impl Connection {
+    pub(crate) fn new(sender: SendRequest<Body>, task: AbortHandle) -> Self {
+        Self { sender, task }
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// The right of one request to be on its way.
+#[derive(Debug)]
+pub(crate) struct Place {
+    _of_authority: OwnedSemaphorePermit,
+    _of_all: OwnedSemaphorePermit,
+}
+
+#[derive(Debug)]
+pub(crate) struct Pool {
+    authorities: Mutex<HashMap<Authority, Arc<Semaphore>>>,
+    all: Arc<Semaphore>,
+    idle: Mutex<HashMap<Key, Vec<(Instant, Connection)>>>,
+    limits: Limits,
+}
+
+impl Pool {
+    pub(crate) fn new(limits: Limits) -> Self {
+        Self {
+            authorities: Mutex::default(),
+            all: Arc::new(Semaphore::new(limits.all_connections)),
+            idle: Mutex::default(),
+            limits,
+        }
+    }
+
+    /// A place, once there is one.
+    pub(crate) async fn place(&self, authority: &Authority) -> Result<Place, NotSent> {
+        let busy = || NotSent::Busy(authority.clone());
+        let own = self.authority(authority);
+        // Of the authority's first: who waits for a slow origin takes nothing from the others.
+        let both = async {
+            let of_authority = own.acquire_owned().await.ok()?;
+            let of_all = Arc::clone(&self.all).acquire_owned().await.ok()?;
+            Some(Place { _of_authority: of_authority, _of_all: of_all })
+        };
+        timeout(self.limits.connect_time, both).await.ok().flatten().ok_or_else(busy)
+    }
+
+    /// An idle connection that is still open, the one that was used last.
+    pub(crate) fn take(&self, key: &Key) -> Option<Connection> {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let connections = idle.get_mut(key)?;
+        let now = Instant::now();
+        while let Some((since, connection)) = connections.pop() {
+            if now.duration_since(since) < self.limits.idle_time && connection.sender.is_ready() {
+                return Some(connection);
+            }
+        }
+        idle.remove(key);
+        None
+    }
+
+    /// Keeps a connection for the next request, and forgets those that were idle too long. More than
+    /// [`Limits::all_connections`] are not kept.
+    pub(crate) fn put(&self, key: Key, connection: Connection) {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        idle.retain(|_, connections| {
+            connections.retain(|(since, connection)| {
+                now.duration_since(*since) < self.limits.idle_time && !connection.sender.is_closed()
+            });
+            !connections.is_empty()
+        });
+        if idle.values().map(Vec::len).sum::<usize>() < self.limits.all_connections {
+            idle.entry(key).or_default().push((now, connection));
+        }
+    }
+
+    fn authority(&self, authority: &Authority) -> Arc<Semaphore> {
+        let mut authorities = self.authorities.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = authorities.get(authority) {
+            return Arc::clone(known);
+        }
+        // Those that nobody uses are as good as new.
+        authorities.retain(|_, places| Arc::strong_count(places) > 1);
+        let places = Arc::new(Semaphore::new(self.limits.origin_connections));
+        authorities.insert(authority.clone(), Arc::clone(&places));
+        places
+    }
+}

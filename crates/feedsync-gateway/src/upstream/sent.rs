@@ -1,0 +1,49 @@
+//! When a request has been sent whole: only then the time begins in which the origin must answer.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use hyper::body::{Body as HttpBody, Frame, SizeHint};
+use tokio::sync::oneshot;
+
+use crate::face::{Body, BodyError};
+
+/// A body that tells when it is not needed any more: at its end, or when it is dropped.
+struct Watched {
+    body: Body,
+    told: Option<oneshot::Sender<()>>,
+}
+
+/// A body, and what becomes ready when it was sent.
+pub(crate) fn watched(body: Body) -> (Body, oneshot::Receiver<()>) {
+    let (told, sent) = oneshot::channel();
+    if body.is_end_stream() {
+        return (body, sent);
+    }
+    (Body::new(Watched { body, told: Some(told) }), sent)
+}
+
+impl HttpBody for Watched {
+    type Data = Bytes;
+    type Error = BodyError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        let polled = Pin::new(&mut self.body).poll_frame(context);
+        if matches!(polled, Poll::Ready(None)) || self.body.is_end_stream() {
+            self.told = None;
+        }
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

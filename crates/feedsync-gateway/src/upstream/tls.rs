@@ -1,0 +1,35 @@
+//! Whom the gateway believes to be an origin: what the system trusts, and roots that it was given.
+
+use std::sync::Arc;
+
+use rustls::crypto::ring;
+use rustls::pki_types::CertificateDer;
+use rustls::{ClientConfig, RootCertStore};
+use tokio_rustls::TlsConnector;
+
+/// Why no encrypted connection could be made.
+#[derive(Debug, thiserror::Error)]
+#[error("a root certificate cannot be used: {0}")]
+pub struct RootsError(#[from] rustls::Error);
+
+/// Encrypts connections, for HTTP/1.1.
+pub(crate) fn connector(given: Vec<CertificateDer<'static>>) -> Result<TlsConnector, RootsError> {
+    let mut roots = RootCertStore::empty();
+    let native = rustls_native_certs::load_native_certs();
+    for error in &native.errors {
+        tracing::warn!(%error, "a certificate of the system is not trusted");
+    }
+    roots.add_parsable_certificates(native.certs);
+    for root in given {
+        roots.add(root)?;
+    }
+    if roots.is_empty() {
+        tracing::warn!("the system trusts no certificate: no https origin can be reached");
+    }
+    let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(TlsConnector::from(Arc::new(config)))
+}

@@ -1,0 +1,185 @@
+//! Where a message ends is seen in one way only, on both sides (RFC 9112 6.3, 11.2).
+
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::TcpStream;
+
+use crate::support::{Answer, Gateway, Origin};
+
+const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+
+async fn sent(lines: &str, body: &str) -> (Answer, Vec<String>) {
+    let origin = Origin::saying(OK).await;
+    let gateway = Gateway::before(&origin).await;
+    let head = format!("POST /o/ HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n", gateway.address);
+    let answer = gateway.raw(format!("{head}{lines}\r\n{body}")).await;
+    (answer, origin.received())
+}
+
+#[tokio::test]
+async fn two_lengths_are_refused() {
+    for lines in [
+        "Content-Length: 5\r\nContent-Length: 6\r\n",
+        "Content-Length: 5, 6\r\n",
+        "Content-Length: 5, 5\r\n",
+        "Content-Length: +5\r\n",
+        "Content-Length: -5\r\n",
+        "Content-Length: 0x5\r\n",
+        "Content-Length: 5 5\r\n",
+        "Content-Length: \r\n",
+        "Content-Length: 99999999999999999999\r\n",
+    ] {
+        let (answer, received) = sent(lines, "hello").await;
+        assert_eq!(answer.status(), 400, "{lines}");
+        assert!(received.is_empty(), "{lines}: {received:?}");
+    }
+}
+
+#[tokio::test]
+async fn codings_that_are_not_plainly_chunked_are_refused() {
+    for lines in [
+        "Transfer-Encoding: gzip\r\n",
+        "Transfer-Encoding: chunked, gzip\r\n",
+        "Transfer-Encoding: gzip, chunked\r\n",
+        "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n",
+        "Transfer-Encoding: chunked, identity\r\n",
+        "Transfer-Encoding: xchunked\r\n",
+        "Transfer-Encoding:\x0bchunked\r\n",
+        "Transfer-Encoding : chunked\r\n",
+        "Transfer-Encoding\r\n : chunked\r\n",
+        "X: y\r\n Transfer-Encoding: chunked\r\n",
+    ] {
+        let (answer, received) = sent(lines, "0\r\n\r\n").await;
+        assert!(matches!(answer.status(), 400 | 501), "{lines}: {answer:?}");
+        assert!(received.is_empty(), "{lines}: {received:?}");
+    }
+}
+
+/// Of both the coding counts, no length goes on, and nothing after the end is taken for a request: the
+/// connection is closed (RFC 9112 6.1, 6.3).
+#[tokio::test]
+async fn a_length_beside_a_coding_hides_no_request() {
+    let coding = "Transfer-Encoding: chunked\r\n";
+    for lines in
+        [format!("Content-Length: 3\r\n{coding}"), format!("{coding}Content-Length: 44\r\n")]
+    {
+        let origin = Origin::saying(OK).await;
+        let gateway = Gateway::before(&origin).await;
+        let hidden = format!("GET /o/hidden HTTP/1.1\r\nHost: {}\r\n\r\n", gateway.address);
+        let head = format!("POST /o/ HTTP/1.1\r\nHost: {}\r\n", gateway.address);
+        let answer = gateway.raw(format!("{head}{lines}\r\n0\r\n\r\n{hidden}")).await;
+        assert_eq!(answer.text(), "ok");
+        let got = origin.only().to_lowercase();
+        assert!(!got.contains("content-length"), "{got}");
+        assert!(
+            got.contains("transfer-encoding: chunked") && got.ends_with("\r\n\r\n0\r\n\r\n"),
+            "{got}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn chunks_that_are_not_as_they_must_break_the_request_off() {
+    for body in [
+        "5\r\nhel",
+        "5\nhello\n0\n\n",
+        "-1\r\n\r\n",
+        "5\r\nhelloX\r\n0\r\n\r\n",
+        "zz\r\n",
+        "fffffffffffffffff\r\n",
+    ] {
+        let origin = Origin::saying(OK).await;
+        let gateway = Gateway::before(&origin).await;
+        let mut stream = TcpStream::connect(gateway.address).await.unwrap();
+        let head = format!("POST /o/ HTTP/1.1\r\nHost: {}\r\n", gateway.address);
+        let request = format!("{head}Transfer-Encoding: chunked\r\n\r\n{body}");
+        stream.write_all(request.as_bytes()).await.unwrap();
+        stream.shutdown().await.unwrap();
+        let answer = Answer::rest(&mut stream).await;
+        assert!(!answer.head.starts_with("HTTP/1.1 200"), "{body}: {answer:?}");
+        assert!(origin.received().is_empty(), "{body}: {:?}", origin.received());
+    }
+}
+
+#[tokio::test]
+async fn line_breaks_make_no_headers() {
+    let origin = Origin::saying(OK).await;
+    let gateway = Gateway::before(&origin).await;
+    let host = format!("Host: {}", gateway.address);
+    for request in [
+        format!("GET /o/\rX: y HTTP/1.1\r\n{host}\r\n\r\n"),
+        format!("GET /o/\nX: y HTTP/1.1\r\n{host}\r\n\r\n"),
+        format!("GET /o/ HTTP/1.1\r\n{host}\r\nX: a\rInjected: b\r\n\r\n"),
+        format!("GET /o/ HTTP/1.1\r\n{host}\r\nX: a\0b\r\n\r\n"),
+        format!("GET /o/ HTTP/1.1\r\n{host}\r\nX y: a\r\n\r\n"),
+        format!("GET /o/ HTTP/1.1\r\n{host}\r\n: a\r\n\r\n"),
+        format!("GET  /o/ HTTP/1.1\r\n{host}\r\n\r\n"),
+        format!("GET /o/ HTTP/1.1 \r\n{host}\r\n\r\n"),
+        format!("GET /o/ HTTP/2.0\r\n{host}\r\n\r\n"),
+        format!("GET /o/\r\n{host}\r\n\r\n"),
+        format!("GE(T /o/ HTTP/1.1\r\n{host}\r\n\r\n"),
+    ] {
+        let answer = gateway.raw(&request).await;
+        assert_eq!(answer.status(), 400, "{request:?}: {answer:?}");
+    }
+    // Escaped ones stay escaped.
+    let answer = gateway.get("/o/a%0d%0aInjected:%20b?c%0d%0ad", &[]).await;
+    assert_eq!(answer.status(), 200);
+    let got = origin.only();
+    assert!(got.starts_with("GET /a%0d%0aInjected:%20b?c%0d%0ad HTTP/1.1\r\n"), "{got}");
+}
+
+#[tokio::test]
+async fn heads_are_bounded() {
+    let origin = Origin::saying(OK).await;
+    let gateway = Gateway::before(&origin).await;
+    let long = format!("X: {}", "a".repeat(33 << 10));
+    assert_eq!(gateway.get("/o/", &[&long]).await.status(), 431);
+    let endless = format!("GET /o/ HTTP/1.1\r\nX: {}", "a".repeat(200 << 10));
+    let mut stream = TcpStream::connect(gateway.address).await.unwrap();
+    // The gateway may have closed it before all is written.
+    let _ = stream.write_all(endless.as_bytes()).await;
+    let answer = Answer::rest(&mut stream).await;
+    assert!(answer.reset || answer.status() == 431, "{answer:?}");
+    let many: Vec<_> = (0..101).map(|n| format!("X-{n}: a")).collect();
+    let many: Vec<_> = many.iter().map(String::as_str).collect();
+    assert_eq!(gateway.get("/o/", &many).await.status(), 431);
+    let fair = format!("X: {}", "a".repeat(30 << 10));
+    assert_eq!(gateway.get("/o/", &[&fair]).await.status(), 200);
+    assert_eq!(origin.received().len(), 1);
+}
+
+#[tokio::test]
+async fn answers_that_could_be_read_in_two_ways_are_not_passed_on() {
+    for answer in [
+        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\nx",
+        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nok!",
+        "HTTP/1.1 200 OK\r\nX: a\rY: b\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nX y: a\r\n\r\n",
+        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n",
+        "HTTP/3 200 OK\r\n\r\n",
+        "nonsense\r\n\r\n",
+        "",
+    ] {
+        let origin = Origin::saying_and_closing(answer).await;
+        let gateway = Gateway::before(&origin).await;
+        let got = gateway.get("/o/", &[]).await;
+        assert_eq!(got.status(), 502, "{answer:?}: {got:?}");
+        assert_eq!(got.values("content-type"), ["application/problem+json"]);
+    }
+    let huge = format!("HTTP/1.1 200 OK\r\nX: {}\r\n\r\n", "a".repeat(100 << 10));
+    let origin = Origin::saying_and_closing(huge).await;
+    let gateway = Gateway::before(&origin).await;
+    assert_eq!(gateway.get("/o/", &[]).await.status(), 502);
+}
+
+#[tokio::test]
+async fn what_follows_an_answer_is_nobodys() {
+    let hidden = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nhidden";
+    let origin = Origin::saying(format!("{OK}{hidden}")).await;
+    let gateway = Gateway::before(&origin).await;
+    for _ in 0..3 {
+        assert_eq!(gateway.get("/o/", &[]).await.text(), "ok");
+    }
+}

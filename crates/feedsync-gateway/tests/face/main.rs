@@ -1,0 +1,12 @@
+//! The gateway from outside, without anything of its own between: raw origins, raw applications.
+
+mod attacks;
+mod bodies;
+mod fidelity;
+mod framing;
+mod pages;
+mod proxy;
+mod random;
+mod reverse;
+mod support;
+mod upstream;
