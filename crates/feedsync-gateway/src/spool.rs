@@ -105,3 +105,72 @@ impl Spool {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use http_body_util::StreamBody;
+    use hyper::body::Frame;
+
+    use super::*;
+    use crate::face::Paced;
+
+    /// A body that comes in parts, of a length that it does not tell.
+    fn coming(bytes: &[u8]) -> Body {
+        let parts: Vec<_> = bytes
+            .chunks(10_000)
+            .map(|part| Ok::<_, io::Error>(Frame::data(Bytes::copy_from_slice(part))))
+            .collect();
+        Body::new(Paced::new(StreamBody::new(futures_util::stream::iter(parts)), DEADLINE))
+    }
+
+    const DEADLINE: Duration = Duration::from_secs(20);
+
+    #[tokio::test]
+    async fn a_body_can_be_sent_again_and_again() {
+        let directory = tempfile::tempdir().unwrap();
+        for length in [0, 1, MEMORY - 1, MEMORY, MEMORY + 1, 1_000_000] {
+            let bytes: Vec<u8> = (0..length).map(|n| (n % 253) as u8).collect();
+            let spool = Spool::read(coming(&bytes), length as u64, directory.path()).await.unwrap();
+            assert_eq!(spool.length(), length as u64);
+            assert_eq!(spool.digest(), Digest::of(&bytes));
+            assert_eq!(matches!(spool.content, Content::File(_)), length > MEMORY);
+            let (one, other) = tokio::join!(spool.body().collect(), spool.body().collect());
+            assert_eq!(one.unwrap().to_bytes(), bytes);
+            assert_eq!(other.unwrap().to_bytes(), bytes);
+            assert_eq!(spool.body().size_hint().exact(), Some(length as u64));
+        }
+        // Nothing has a name.
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+    }
+
+    #[tokio::test]
+    async fn a_body_that_is_too_large_is_not_kept() {
+        let directory = tempfile::tempdir().unwrap();
+        for length in [101, 200_000] {
+            let refused = Spool::read(coming(&vec![0; length]), 100, directory.path()).await;
+            assert!(matches!(refused, Err(SpoolError::TooLarge { limit: 100 })));
+        }
+        let told = Body::from(Bytes::from(vec![0; 101]));
+        let refused = Spool::read(told, 100, directory.path()).await;
+        assert!(matches!(refused, Err(SpoolError::TooLarge { .. })));
+    }
+
+    #[tokio::test]
+    async fn half_a_body_is_none_and_a_full_disk_is_told() {
+        let directory = tempfile::tempdir().unwrap();
+        let parts = vec![
+            Ok(Frame::data(Bytes::from_static(b"half"))),
+            Err(io::Error::from(io::ErrorKind::ConnectionReset)),
+        ];
+        let broken = StreamBody::new(futures_util::stream::iter(parts));
+        let broken = Body::new(Paced::new(broken, DEADLINE));
+        let refused = Spool::read(broken, 100, directory.path()).await;
+        assert!(matches!(refused, Err(SpoolError::Body(_))));
+        let nowhere = directory.path().join("nowhere");
+        let large = vec![0; MEMORY + 1];
+        let refused = Spool::read(coming(&large), 1 << 20, &nowhere).await;
+        assert!(matches!(refused, Err(SpoolError::File(_))));
+    }
+}

@@ -8,6 +8,7 @@ mod conflicts;
 mod doctor;
 mod documents;
 mod feeds;
+mod gateway;
 mod items;
 mod logins;
 mod output;

@@ -1,1 +1,87 @@
+//! The gateway in the place of an origin.
 
+use crate::support::{Gateway, Origin};
+
+async fn answered(lines: &str, path: &str) -> crate::support::Answer {
+    let answer = format!("HTTP/1.1 201 Created\r\n{lines}Content-Length: 0\r\n\r\n");
+    let origin = Origin::saying(answer.replace("ORIGIN", "127.0.0.1:1")).await;
+    let mounts = [format!("o={}", origin.url()), "far=http://127.0.0.1:1/deep/".to_owned()];
+    let mounts: Vec<_> = mounts.iter().map(String::as_str).collect();
+    let gateway = Gateway::with(&mounts, &[]).await;
+    let mut answer = gateway.get(path, &["Host: localhost:99"]).await;
+    answer.head = answer.head.replace(&origin.address.to_string(), "SELF");
+    answer
+}
+
+#[tokio::test]
+async fn an_answer_is_no_page_of_the_gateway() {
+    let answer = answered(
+        "Content-Security-Policy: default-src 'none'\r\nX-Content-Type-Options: other\r\n",
+        "/o/",
+    )
+    .await;
+    assert_eq!(answer.values("content-security-policy"), ["default-src 'none'", "sandbox"]);
+    assert_eq!(answer.values("x-content-type-options"), ["nosniff"]);
+    let refused = answered("", "/unknown/").await;
+    assert_eq!(refused.status(), 404);
+    assert_eq!(refused.values("content-security-policy"), ["sandbox"]);
+}
+
+#[tokio::test]
+async fn cookies_are_kept_from_a_browser() {
+    let answer = answered("Set-Cookie: a=b; Path=/\r\nSet-Cookie: c=d\r\n", "/o/").await;
+    assert_eq!(answer.values("set-cookie"), [""; 0]);
+    let origin = Origin::saying("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
+    let gateway = Gateway::before(&origin).await;
+    gateway.get("/o/", &["Cookie: a=b", "Sec-Fetch-Site: none"]).await;
+    gateway.get("/o/", &["Cookie: a=b"]).await;
+    let cookies: Vec<_> = origin.received().iter().map(|got| got.contains("Cookie: a=b")).collect();
+    assert_eq!(cookies, [false, true]);
+}
+
+#[tokio::test]
+async fn addresses_lead_back_through_the_gateway() {
+    for (named, shown) in [
+        ("/notes/1#end", "http://localhost:99/o/notes/1#end"),
+        ("1?x=%2f", "http://localhost:99/o/a/1?x=%2F"),
+        ("../c", "http://localhost:99/o/c"),
+        ("//ORIGIN/deep/2", "http://localhost:99/far/2"),
+        ("http://ORIGIN/deep/2", "http://localhost:99/far/2"),
+        ("http://ORIGIN/else", "http://localhost:99/http/127.0.0.1:1/else"),
+        ("https://elsewhere.example/x", "https://elsewhere.example/x"),
+        ("mailto:a@example.org", "mailto:a@example.org"),
+    ] {
+        let lines = format!("Location: {named}\r\nContent-Location: {named}\r\n");
+        let answer = answered(&lines, "/o/a/b").await;
+        assert_eq!(answer.values("location"), [shown], "{named}");
+        assert_eq!(answer.values("content-location"), [shown], "{named}");
+    }
+}
+
+#[tokio::test]
+async fn only_the_gateways_own_names_are_answered_for() {
+    let origin = Origin::saying("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
+    let gateway = Gateway::before(&origin).await;
+    for host in
+        ["evil.example", "127.0.0.1.evil.example:5023", "192.168.1.1", "localhost.evil.example"]
+    {
+        let answer = gateway.get("/o/", &[&format!("Host: {host}")]).await;
+        assert_eq!(answer.status(), 421, "{host}");
+    }
+    for host in [
+        "Host: localhost\r\nHost: localhost",
+        "Host: ",
+        "Host: a b",
+        "Host: u@localhost",
+        "Host: localhost/x",
+    ] {
+        assert_eq!(gateway.get("/o/", &[host]).await.status(), 400, "{host}");
+    }
+    let none = gateway.raw("GET /o/ HTTP/1.1\r\nConnection: close\r\n\r\n").await;
+    assert_eq!(none.status(), 400);
+    assert!(origin.received().is_empty());
+    for host in ["localhost", "LocalHost:1", "[::1]:5023", "a.localhost"] {
+        let answer = gateway.get("/o/", &[&format!("Host: {host}")]).await;
+        assert_eq!(answer.status(), 200, "{host}");
+    }
+}

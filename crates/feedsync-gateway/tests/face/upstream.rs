@@ -1,1 +1,196 @@
+//! The way to origins: whether something may have arrived, connections used again, certificates.
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use feedsync_gateway::face::Body;
+use feedsync_gateway::target::{Mode, Target};
+use feedsync_gateway::upstream::{NotSent, Origins, Refused, UpstreamError};
+use http::Request;
+use http_body_util::BodyExt as _;
+use rustls::ServerConfig;
+use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
+
+use crate::support::{Gateway, Origin, config, knowing, message};
+
+const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+
+fn target(url: &str) -> Target {
+    let location = url.parse().unwrap();
+    Target { location, mode: Mode::Forward, path: "/".parse().unwrap() }
+}
+
+async fn failure(gateway: &Gateway, url: &str) -> UpstreamError {
+    let request = Request::post("/").body(Body::from(Bytes::from_static(b"body"))).unwrap();
+    gateway.serving().face().exchange(&target(url), request).await.unwrap_err()
+}
+
+#[tokio::test]
+async fn an_error_tells_whether_something_may_have_arrived() {
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let breaking = Origin::saying_and_closing("").await;
+    let names = [("lan.example", "10.0.0.1:80".parse().unwrap())];
+    let authorities = [closed, silent.local_addr().unwrap(), breaking.address];
+    let mut allow = authorities.map(|address| address.to_string()).to_vec();
+    allow.extend(["*".to_owned(), "nowhere.example".to_owned()]);
+    let allow: Vec<_> = allow.iter().map(String::as_str).collect();
+    let mut config = config(&[], &allow);
+    config.limits.answer_time = Duration::from_millis(100);
+    config.limits.connect_time = Duration::from_secs(1);
+    let gateway = Gateway::of(config, knowing(&names)).await;
+    let of = async |url: &str| failure(&gateway, url).await;
+
+    let error = of(&format!("http://{closed}/")).await;
+    assert!(matches!(error, UpstreamError::NotSent(NotSent::Connect { .. })), "{error:?}");
+    assert!(!error.may_have_arrived());
+    let error = of("http://nowhere.example/").await;
+    assert!(matches!(error, UpstreamError::NotSent(NotSent::Resolve { .. })), "{error:?}");
+    let error = of("http://lan.example/").await;
+    assert!(matches!(error, UpstreamError::Refused(Refused::Private { .. })), "{error:?}");
+    assert!(!error.may_have_arrived());
+    // What speaks no TLS is never sent anything.
+    let error = of(&format!("https://{}/", silent.local_addr().unwrap())).await;
+    assert!(matches!(error, UpstreamError::NotSent(NotSent::Late(_))), "{error:?}");
+
+    let error = of(&format!("http://{}/", breaking.address)).await;
+    assert!(matches!(error, UpstreamError::Broken { .. }), "{error:?}");
+    assert!(error.may_have_arrived());
+    let error = of(&format!("http://{}/", silent.local_addr().unwrap())).await;
+    assert!(matches!(error, UpstreamError::NoAnswer(_)), "{error:?}");
+    assert!(error.may_have_arrived());
+    assert_eq!(gateway.get(&format!("http://{closed}/"), &[]).await.status(), 502);
+    let late = format!("http://{}/", silent.local_addr().unwrap());
+    assert_eq!(gateway.get(&late, &[]).await.status(), 504);
+}
+
+/// An origin that counts its connections, and closes each after some requests without saying so.
+async fn counting(requests: usize) -> (String, Arc<std::sync::atomic::AtomicUsize>) {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let connections = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&connections);
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            counted.fetch_add(1, Ordering::Relaxed);
+            tokio::spawn(async move {
+                for _ in 0..requests {
+                    if message(&mut stream).await.is_none() {
+                        return;
+                    }
+                    stream.write_all(OK.as_bytes()).await.unwrap();
+                }
+                // The next request is taken, and not answered.
+                message(&mut stream).await;
+            });
+        }
+    });
+    (url, connections)
+}
+
+#[tokio::test]
+async fn connections_are_used_again() {
+    let (url, connections) = counting(usize::MAX).await;
+    let gateway = Gateway::with(&[&format!("o={url}")], &[]).await;
+    for _ in 0..20 {
+        assert_eq!(gateway.get("/o/", &[]).await.text(), "ok");
+    }
+    assert_eq!(connections.load(std::sync::atomic::Ordering::Relaxed), 1);
+}
+
+#[tokio::test]
+async fn a_connection_that_was_closed_meanwhile_costs_nothing() {
+    let (url, connections) = counting(1).await;
+    let gateway = Gateway::with(&[&format!("o={url}")], &[]).await;
+    for _ in 0..5 {
+        assert_eq!(gateway.get("/o/", &[]).await.text(), "ok");
+    }
+    assert!(connections.load(std::sync::atomic::Ordering::Relaxed) > 1);
+    // What must not arrive twice is not sent again: whether it arrived is not known.
+    let error = loop {
+        let request = Request::post("/").body(Body::empty()).unwrap();
+        match gateway.serving().face().exchange(&target(&url), request).await {
+            Ok(answer) => drop(answer.into_body().collect().await.unwrap()),
+            Err(error) => break error,
+        }
+    };
+    assert!(error.may_have_arrived(), "{error:?}");
+}
+
+#[tokio::test]
+async fn an_origin_is_not_asked_more_at_once_than_is_polite() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let mount = format!("o=http://{}/", listener.local_addr().unwrap());
+    let mut config = config(&[&mount], &[]);
+    config.limits.origin_connections = 2;
+    config.limits.connect_time = Duration::from_millis(200);
+    let gateway = Arc::new(Gateway::of(config, knowing(&[])).await);
+    let asking: Vec<_> = (0..3)
+        .map(|_| {
+            let gateway = Arc::clone(&gateway);
+            tokio::spawn(async move { gateway.get("/o/", &[]).await.status() })
+        })
+        .collect();
+    let (mut first, _) = listener.accept().await.unwrap();
+    let (mut second, _) = listener.accept().await.unwrap();
+    for stream in [&mut first, &mut second] {
+        message(stream).await.unwrap();
+    }
+    // The third waits in vain, since neither of the others is answered.
+    let mut asking = asking.into_iter().collect::<futures_util::stream::FuturesUnordered<_>>();
+    let busy = futures_util::StreamExt::next(&mut asking).await.unwrap().unwrap();
+    assert_eq!(busy, 503);
+    for stream in [&mut first, &mut second] {
+        stream.write_all(OK.as_bytes()).await.unwrap();
+    }
+    while let Some(status) = futures_util::StreamExt::next(&mut asking).await {
+        assert_eq!(status.unwrap(), 200);
+    }
+}
+
+#[tokio::test]
+async fn an_encrypted_origin_is_who_it_says_it_is() {
+    let made = rcgen::generate_simple_self_signed(vec!["secure.example".to_owned()]).unwrap();
+    let root = made.cert.der().clone();
+    let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(made.signing_key.serialize_der()));
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let tls = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![root.clone()], key)
+        .unwrap();
+    let acceptor = TlsAcceptor::from(Arc::new(tls));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let Ok(mut stream) = acceptor.accept(stream).await else { continue };
+            let mut bytes = Vec::new();
+            while crate::support::find(&bytes, b"\r\n\r\n").is_none() {
+                stream.read_buf(&mut bytes).await.unwrap();
+            }
+            stream.write_all(OK.as_bytes()).await.unwrap();
+            let _ = stream.shutdown().await;
+        }
+    });
+    let port = address.port();
+    let names = [("secure.example", address), ("other.example", address)];
+    let allow = [format!("secure.example:{port}"), format!("other.example:{port}")];
+    let allow: Vec<_> = allow.iter().map(String::as_str).collect();
+    let origins = Origins { roots: vec![root], ..knowing(&names) };
+    let gateway = Gateway::of(config(&[], &allow), origins).await;
+    let answer = gateway.get(&format!("/https/secure.example:{port}/"), &[]).await;
+    assert_eq!(answer.text(), "ok", "{answer:?}");
+    let other = gateway.get(&format!("/https/other.example:{port}/"), &[]).await;
+    assert_eq!(other.status(), 502, "{other:?}");
+    // Without the root nobody believes it.
+    let gateway = Gateway::of(config(&[], &allow), knowing(&names)).await;
+    let answer = gateway.get(&format!("/https/secure.example:{port}/"), &[]).await;
+    assert_eq!(answer.status(), 502, "{answer:?}");
+}
