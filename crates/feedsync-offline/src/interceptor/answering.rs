@@ -90,7 +90,7 @@ impl Interceptor {
     ) -> Vec<Edited> {
         let is_first = keeping.is_some_and(|keeping| keeping.subscription.feed() == location);
         let of = |partition, feed: &Location| partition == found.partition && *feed == found.feed;
-        let shown = self.shown.values().filter(|shown| of(shown.partition, &shown.feed));
+        let shown = self.shown.of_feed(found.partition, &found.feed);
         let shown = shown.map(|shown| Edited {
             member: shown.resource.clone(),
             made: shown.pending.is_some() && is_first,

@@ -217,7 +217,7 @@ impl Interceptor {
             candidates.push(Resource { partition, feed, role, entry: None, seen: 0 });
         }
         let edits = self.outbox.at(location).map(|edit| (edit.asked.partition, &edit.asked.feed));
-        let shown = self.shown.values().filter(|shown| shown.resource == *location);
+        let shown = self.shown.at(location).filter(|shown| shown.resource == *location);
         let edited = edits.chain(shown.map(|shown| (shown.partition, &shown.feed)));
         candidates.extend(edited.map(|(partition, feed)| {
             let role = Role::Synchronizable;
@@ -252,11 +252,7 @@ impl Interceptor {
         partition: Partition,
         location: &Location,
     ) -> Option<&super::Shown> {
-        let is_it = |shown: &&super::Shown| {
-            let is_there = shown.resource == *location || shown.pending.as_ref() == Some(location);
-            shown.partition == partition && is_there
-        };
-        self.shown.values().rev().find(is_it)
+        self.shown.at(location).find(|shown| shown.partition == partition)
     }
 
     fn situation(&self, found: &Found<'_>, is_edit: bool, is_online: bool) -> Situation {

@@ -4,7 +4,7 @@ use http::header::{self, HeaderMap, HeaderValue};
 use http::{Method, StatusCode};
 
 use super::answers::Exchange;
-use super::step::{Change, Outcome, Step, Task, TaskId};
+use super::step::{Outcome, Shown, Step, Task, TaskId};
 use super::stored::{Content, Entity, Representation, Stored};
 use super::{Interceptor, KeepingId, Policy};
 use crate::answer;
@@ -231,12 +231,13 @@ impl Interceptor {
             return;
         }
         let headers = answer::kept(&headers);
-        for shown in self.shown.values_mut() {
-            if shown.partition == partition && shown.resource == *location && shown.entity.is_some()
-            {
-                shown.entity = Some(Entity { headers: headers.clone(), content });
-                step.changes.push(Change::Shown(Box::new(shown.clone())));
-            }
+        let shown = self.shown.at(location).find(|shown| {
+            let is_it = shown.partition == partition && shown.resource == *location;
+            is_it && shown.entity.is_some()
+        });
+        if let Some(shown) = shown.cloned() {
+            let entity = Some(Entity { headers: headers.clone(), content });
+            self.shows_now(step, Shown { entity, ..shown });
         }
         let representation = Representation { status, headers, content, fetched: now, also: None };
         self.represent(step, partition, location, Some(representation));

@@ -218,21 +218,27 @@ impl Interceptor {
 
     fn show(&mut self, step: &mut Step, shown: Shown) {
         // What shows of one address is what was done there last; that it was made here stays so.
-        let same =
-            |other: &Shown| other.partition == shown.partition && other.resource == shown.resource;
-        let before: Vec<u64> =
-            self.shown.values().filter(|other| same(other)).map(|other| other.place).collect();
+        let before = self
+            .shown
+            .at(&shown.resource)
+            .filter(|other| other.partition == shown.partition && other.resource == shown.resource);
+        let before: Vec<u64> = before.map(|other| other.place).collect();
         let mut pending = shown.pending.clone();
         for place in before {
-            let gone = self.shown.remove(&place);
+            let gone = self.shown.remove(place);
             pending = pending.or(gone.and_then(|gone| gone.pending));
             step.changes.push(Change::ShownGone(place));
         }
         let place = self.counters.shown;
         self.counters.shown += 1;
-        let shown = Shown { place, pending, ..shown };
+        self.shows_now(step, Shown { place, pending, ..shown });
+    }
+
+    /// What shows at a place is this now.
+    pub(super) fn shows_now(&mut self, step: &mut Step, shown: Shown) {
         step.changes.push(Change::Shown(Box::new(shown.clone())));
-        self.shown.insert(place, shown);
+        self.shown.remove(shown.place);
+        self.shown.insert(shown);
     }
 
     /// Has a feed fetched as soon as nothing waits that will change it again.

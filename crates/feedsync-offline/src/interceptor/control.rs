@@ -295,10 +295,9 @@ impl Interceptor {
     fn forget(&mut self, step: &mut Step, partition: Partition, feed: &Location) {
         let resources = std::collections::BTreeMap::new();
         step.changes.push(Change::Generation { partition, feed: feed.clone(), resources });
-        let shown =
-            self.shown.values().filter(|shown| shown.partition == partition && shown.feed == *feed);
-        for place in shown.map(|shown| shown.place).collect::<Vec<_>>() {
-            self.shown.remove(&place);
+        let shown = self.shown.of_feed(partition, feed).map(|shown| shown.place);
+        for place in shown.collect::<Vec<_>>() {
+            self.shown.remove(place);
             step.changes.push(Change::ShownGone(place));
         }
         let others = self.keepings.values().any(|it| it.subscription.partition() == partition);

@@ -7,7 +7,7 @@ use feedsync_formats::MemberFeed;
 
 use super::answering::edited_at;
 
-use super::step::{Belonging, Change, Step};
+use super::step::{Belonging, Change, Shown, Step};
 use super::stored::{Content, Representation, Stored};
 use super::{Interceptor, KeepingId};
 use crate::authentication::Partition;
@@ -137,10 +137,7 @@ impl Interceptor {
 
     /// Members of a feed that were made and have no address yet.
     pub(super) fn unnamed(&self, partition: Partition, feed: &Location) -> Unnamed {
-        let of = self.shown.values().filter(|shown| {
-            let is_unnamed = shown.pending.as_ref() == Some(&shown.resource);
-            shown.partition == partition && shown.feed == *feed && is_unnamed
-        });
+        let of = self.shown.unnamed(partition, feed);
         of.filter_map(|shown| {
             Some((shown.resource.clone(), shown.entity.as_ref()?.content, shown.generation))
         })
@@ -217,11 +214,12 @@ impl Interceptor {
         pending: &Location,
         member: &Location,
     ) {
-        for shown in self.shown.values_mut() {
-            if shown.partition == partition && shown.resource == *pending {
-                shown.resource = member.clone();
-                step.changes.push(Change::Shown(Box::new(shown.clone())));
-            }
+        let shown = self
+            .shown
+            .at(pending)
+            .find(|shown| shown.partition == partition && shown.resource == *pending);
+        if let Some(shown) = shown.cloned() {
+            self.shows_now(step, Shown { resource: member.clone(), ..shown });
         }
     }
 
@@ -247,16 +245,13 @@ impl Interceptor {
         began: u64,
         now: Time,
     ) {
-        let over = self.shown.values().filter(|shown| {
-            shown.partition == partition && shown.feed == *feed && shown.place < began
-        });
-        let over: Vec<u64> = over.map(|shown| shown.place).collect();
+        let over = self.shown.of_feed(partition, feed).map(|shown| shown.place);
+        let over: Vec<u64> = over.filter(|place| *place < began).collect();
         for place in over {
-            let Some(shown) = self.shown.remove(&place) else { continue };
+            let Some(shown) = self.shown.remove(place) else { continue };
             step.changes.push(Change::ShownGone(place));
-            let is_unnamed = shown.pending.as_ref() == Some(&shown.resource);
             let key = (partition, shown.resource.clone());
-            if is_unnamed && !self.named.contains_key(&key) {
+            if shown.is_unnamed() && !self.named.contains_key(&key) {
                 self.name(step, partition, &shown.resource, None);
                 self.orphaned(step, partition, &shown.resource, now);
             }

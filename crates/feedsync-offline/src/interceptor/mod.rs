@@ -27,6 +27,7 @@ mod reach;
 mod reply;
 mod sending;
 mod settling;
+mod showing;
 mod step;
 mod stored;
 
@@ -53,6 +54,7 @@ use background::Errand;
 use fetching::Underway;
 use reach::Reach;
 use sending::Trail;
+use showing::Showing;
 
 /// A subscription's place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -111,7 +113,7 @@ pub struct Interceptor {
     proxies: BTreeMap<KeepingId, Configuration>,
     outbox: Outbox<Entity>,
     errors: Errors<Option<Content>>,
-    shown: BTreeMap<u64, Shown>,
+    shown: Showing,
     named: HashMap<(Partition, Location), Option<Location>>,
     counters: Counters,
     reach: Reach,
@@ -147,7 +149,7 @@ impl Interceptor {
             proxies: BTreeMap::new(),
             outbox: Outbox::restored(edits, EditId(counters.edit)),
             errors: Errors::restored(errors, ErrorId(counters.error)),
-            shown: shown.into_iter().map(|shown| (shown.place, shown)).collect(),
+            shown: Showing::restored(shown),
             named: named.into_iter().map(|(who, from, to)| ((who, from), to)).collect(),
             counters,
             reach: Reach::default(),
@@ -207,7 +209,7 @@ impl Interceptor {
             let parts = [interaction.request_body, interaction.response_body, error.was];
             parts.into_iter().flatten()
         });
-        let shown = self.shown.values().filter_map(|shown| shown.entity.as_ref());
+        let shown = self.shown.all().filter_map(|shown| shown.entity.as_ref());
         let staged = self.underway.values().flat_map(Underway::contents);
         let contents = edits.chain(errors).chain(shown.map(|entity| entity.content)).chain(staged);
         contents.map(|content| content.digest)

@@ -1,0 +1,108 @@
+//! Edits that their servers have carried out and feeds do not show yet, with the ways to them.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::step::Shown;
+use crate::authentication::Partition;
+use crate::location::Location;
+
+/// What shows until its feed was fetched again.
+#[derive(Debug, Default)]
+pub(super) struct Showing {
+    all: BTreeMap<u64, Shown>,
+    /// By where it is, and where it was before its server gave it an address.
+    locations: HashMap<Location, BTreeSet<u64>>,
+    feeds: BTreeMap<(Partition, Location), BTreeSet<u64>>,
+    /// Those that have no address of their server's.
+    unnamed: BTreeMap<(Partition, Location), BTreeSet<u64>>,
+}
+
+impl Showing {
+    /// Those of a store that is opened again.
+    pub(super) fn restored(shown: impl IntoIterator<Item = Shown>) -> Self {
+        let mut showing = Self::default();
+        shown.into_iter().for_each(|shown| showing.insert(shown));
+        showing
+    }
+
+    /// All of them, in their order.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Shown> {
+        self.all.values()
+    }
+
+    /// What shows at an address, the last first.
+    pub(super) fn at(&self, location: &Location) -> impl Iterator<Item = &Shown> {
+        let places = self.locations.get(location).into_iter().flatten().rev();
+        places.filter_map(|place| self.all.get(place))
+    }
+
+    /// What a feed is to show, in its order.
+    pub(super) fn of_feed(
+        &self,
+        partition: Partition,
+        feed: &Location,
+    ) -> impl Iterator<Item = &Shown> {
+        self.listed(&self.feeds, partition, feed)
+    }
+
+    /// What a feed is to show that has no address of its server's, in its order.
+    pub(super) fn unnamed(
+        &self,
+        partition: Partition,
+        feed: &Location,
+    ) -> impl Iterator<Item = &Shown> {
+        self.listed(&self.unnamed, partition, feed)
+    }
+
+    pub(super) fn insert(&mut self, shown: Shown) {
+        let place = shown.place;
+        let feed = (shown.partition, shown.feed.clone());
+        if shown.is_unnamed() {
+            self.unnamed.entry(feed.clone()).or_default().insert(place);
+        }
+        self.feeds.entry(feed).or_default().insert(place);
+        for location in [Some(&shown.resource), shown.pending.as_ref()].into_iter().flatten() {
+            self.locations.entry(location.clone()).or_default().insert(place);
+        }
+        self.all.insert(place, shown);
+    }
+
+    pub(super) fn remove(&mut self, place: u64) -> Option<Shown> {
+        let shown = self.all.remove(&place)?;
+        let feed = (shown.partition, shown.feed.clone());
+        for listed in [&mut self.feeds, &mut self.unnamed] {
+            if let Some(places) = listed.get_mut(&feed) {
+                places.remove(&place);
+                if places.is_empty() {
+                    listed.remove(&feed);
+                }
+            }
+        }
+        for location in [Some(&shown.resource), shown.pending.as_ref()].into_iter().flatten() {
+            if let Some(places) = self.locations.get_mut(location) {
+                places.remove(&place);
+                if places.is_empty() {
+                    self.locations.remove(location);
+                }
+            }
+        }
+        Some(shown)
+    }
+
+    fn listed<'s>(
+        &'s self,
+        lists: &'s BTreeMap<(Partition, Location), BTreeSet<u64>>,
+        partition: Partition,
+        feed: &Location,
+    ) -> impl Iterator<Item = &'s Shown> {
+        let places = lists.get(&(partition, feed.clone())).into_iter().flatten();
+        places.filter_map(|place| self.all.get(place))
+    }
+}
+
+impl Shown {
+    /// Whether it has no address of its server's.
+    pub(super) fn is_unnamed(&self) -> bool {
+        self.pending.as_ref() == Some(&self.resource)
+    }
+}
