@@ -136,11 +136,7 @@ impl Face {
     /// the origin.
     fn receive(&self, mut request: Request<Incoming>) -> Result<Received, Problem> {
         check_framing(request.headers())?;
-        if has_been_here(request.headers()) {
-            let title = "The gateway would ask itself";
-            let detail = "the request has come through this gateway already";
-            return Err(Problem::new(StatusCode::LOOP_DETECTED, "loop", title, detail));
-        }
+        check_way(request.headers())?;
         if let Some(answer) = last::answer(&mut request) {
             return Ok(Received::Answered(answer));
         }
@@ -185,10 +181,15 @@ fn check_framing(headers: &HeaderMap) -> Result<(), Problem> {
     }
 }
 
-/// Whether a request has come through a gateway of this name (RFC 9110 7.6.3).
-fn has_been_here(headers: &HeaderMap) -> bool {
+/// Refuses a request that has come through a gateway of this name (RFC 9110 7.6.3).
+fn check_way(headers: &HeaderMap) -> Result<(), Problem> {
     let hops = headers.get_all(header::VIA).iter().filter_map(|value| value.to_str().ok());
     let mut names =
         hops.flat_map(|value| value.split(',')).map(|hop| hop.split_whitespace().nth(1));
-    names.any(|name| name == Some(PSEUDONYM))
+    if !names.any(|name| name == Some(PSEUDONYM)) {
+        return Ok(());
+    }
+    let title = "The gateway would ask itself";
+    let detail = "the request has come through this gateway already";
+    Err(Problem::new(StatusCode::LOOP_DETECTED, "loop", title, detail))
 }

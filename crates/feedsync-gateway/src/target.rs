@@ -18,7 +18,6 @@ use std::net::SocketAddr;
 use feedsync_offline::location::{Location, LocationError};
 use http::uri::{self, PathAndQuery};
 use http::{HeaderMap, Uri, header};
-use url::Host;
 
 pub use allowed::Allowed;
 pub use authority::{Authority, AuthorityError};
@@ -269,17 +268,6 @@ impl Target {
     /// What the `Host` of the request to the origin says: the port only if it is not the usual one.
     pub fn host(&self) -> &str {
         self.location.origin().split_once("://").map_or("", |(_, host)| host)
-    }
-}
-
-impl TargetError {
-    /// The host that the error is about, if it is about one.
-    pub fn about(&self) -> Option<&Host> {
-        match self {
-            Self::NotReachable { authority, .. } => Some(authority.host()),
-            Self::TunnelPort(authority) | Self::Loop(authority) => Some(authority.host()),
-            _ => None,
-        }
     }
 }
 

@@ -10,9 +10,9 @@ use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, split};
 use tokio::time::sleep;
 
-use crate::face::Face;
 use crate::face::body::Body;
 use crate::face::problem::Problem;
+use crate::face::{Face, check_way};
 
 /// What is read at once.
 const PART: usize = 16 << 10;
@@ -29,6 +29,7 @@ impl Face {
         if has_content {
             return Err(Problem::bad_request("CONNECT has no content of its own"));
         }
+        check_way(request.headers())?;
         let authority = self.addresses.tunnel(request.uri())?;
         let place = self.tunnels.clone().try_acquire_owned().map_err(|_| {
             let detail = "as many tunnels are open as may be";

@@ -4,12 +4,15 @@ use std::str::FromStr;
 
 use feedsync_offline::location::{Location, LocationError};
 
+use crate::target::authority::Authority;
+
 /// A name and what is found below it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mount {
     name: MountName,
     /// Ends with a slash.
     base: Location,
+    authority: Authority,
 }
 
 /// The first part of a path: `[a-z][a-z0-9-]{0,31}`, and none that means something else there.
@@ -47,7 +50,7 @@ impl Mount {
             true => base,
             false => format!("{base}/").parse()?,
         };
-        Ok(Self { name, base })
+        Ok(Self { name, authority: Authority::of(&base), base })
     }
 
     /// Its name.
@@ -58,6 +61,11 @@ impl Mount {
     /// What it stands for; the address ends with a slash.
     pub fn base(&self) -> &Location {
         &self.base
+    }
+
+    /// The authority that it makes reachable.
+    pub(crate) fn authority(&self) -> &Authority {
+        &self.authority
     }
 }
 

@@ -81,7 +81,7 @@ impl Reachable {
     }
 
     fn is_mounted(&self, authority: &Authority) -> bool {
-        self.mounts.iter().any(|mount| Authority::of(mount.base()) == *authority)
+        self.mounts.iter().any(|mount| mount.authority() == authority)
     }
 
     fn is_subscribed(&self, authority: &Authority) -> bool {

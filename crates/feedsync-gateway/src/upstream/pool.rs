@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use hyper::client::conn::http1::SendRequest;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::AbortHandle;
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::config::Limits;
 use crate::face::Body;
@@ -91,23 +91,37 @@ impl Pool {
                 return Some(connection);
             }
         }
-        idle.remove(key);
         None
     }
 
-    /// Keeps a connection for the next request, and forgets those that were idle too long. More than
-    /// [`Limits::all_connections`] are not kept.
-    pub(crate) fn put(&self, key: Key, connection: Connection) {
+    /// Keeps a connection for the next request. More than [`Limits::all_connections`] are not kept.
+    pub(crate) fn put(self: &Arc<Self>, key: Key, connection: Connection) {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = Instant::now();
-        idle.retain(|_, connections| {
-            connections.retain(|(since, connection)| {
-                now.duration_since(*since) < self.limits.idle_time && !connection.sender.is_closed()
-            });
-            !connections.is_empty()
-        });
+        if idle.is_empty() {
+            // Whoever sweeps has ended with the last one.
+            tokio::spawn(Arc::clone(self).sweep());
+        }
         if idle.values().map(Vec::len).sum::<usize>() < self.limits.all_connections {
-            idle.entry(key).or_default().push((now, connection));
+            idle.entry(key).or_default().push((Instant::now(), connection));
+        }
+    }
+
+    /// Closes what has been idle for too long, until nothing is idle.
+    async fn sweep(self: Arc<Self>) {
+        loop {
+            sleep(self.limits.idle_time).await;
+            let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+            let now = Instant::now();
+            idle.retain(|_, connections| {
+                connections.retain(|(since, connection)| {
+                    now.duration_since(*since) < self.limits.idle_time
+                        && !connection.sender.is_closed()
+                });
+                !connections.is_empty()
+            });
+            if idle.is_empty() {
+                return;
+            }
         }
     }
 

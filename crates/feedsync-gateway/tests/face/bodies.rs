@@ -119,7 +119,7 @@ async fn a_slow_reader_fills_no_memory() {
             counted.fetch_add(more, Ordering::Relaxed);
         }
     });
-    // Written until nothing more fits into the buffers of the system.
+    // Until nothing more fits into the buffers of the system, which shows only by waiting.
     let mut before = usize::MAX;
     while before != written.load(Ordering::Relaxed) {
         before = written.load(Ordering::Relaxed);
@@ -209,4 +209,26 @@ async fn silence_ends_a_body() {
     let _ = timeout(DEADLINE, far.read_to_end(&mut got)).await.unwrap();
     assert!(got.ends_with(b"\r\n\r\nhalf"));
     assert_eq!(Answer::rest(&mut near).await.status(), 502);
+}
+
+#[tokio::test]
+async fn an_answer_that_has_begun_ends_before_the_gateway_does() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let mount = format!("o=http://{}/", listener.local_addr().unwrap());
+    let mut config = config(&[&mount], &[]);
+    config.limits.drain_time = DEADLINE;
+    let gateway = Gateway::of(config, knowing(&[])).await;
+    let idle = TcpStream::connect(gateway.address).await.unwrap();
+    let address = gateway.address;
+    let mut near = asked(&gateway, "GET", "").await;
+    let (mut far, _) = listener.accept().await.unwrap();
+    until(&mut far, "\r\n\r\n").await;
+    let stopping = tokio::spawn(gateway.stop());
+    // Nobody is let in any more.
+    let refused = async { while TcpStream::connect(address).await.is_ok() {} };
+    timeout(DEADLINE, refused).await.unwrap();
+    far.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ndone").await.unwrap();
+    assert_eq!(Answer::rest(&mut near).await.text(), "done");
+    timeout(DEADLINE, stopping).await.unwrap().unwrap();
+    drop(idle);
 }

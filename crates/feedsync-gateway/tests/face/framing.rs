@@ -3,7 +3,7 @@
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 
-use crate::support::{Answer, Gateway, Origin};
+use crate::support::{Answer, Gateway, Origin, config, knowing};
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
@@ -146,6 +146,15 @@ async fn heads_are_bounded() {
     let fair = format!("X: {}", "a".repeat(30 << 10));
     assert_eq!(gateway.get("/o/", &[&fair]).await.status(), 200);
     assert_eq!(origin.received().len(), 1);
+}
+
+#[tokio::test]
+async fn a_head_that_does_not_come_is_not_waited_for() {
+    let mut config = config(&[], &[]);
+    config.limits.head_time = std::time::Duration::from_millis(100);
+    let gateway = Gateway::of(config, knowing(&[])).await;
+    let answer = gateway.raw("GET /o/ HTTP/1.1\r\nHost: loc").await;
+    assert!(answer.head.is_empty() || answer.status() == 408, "{answer:?}");
 }
 
 #[tokio::test]

@@ -116,6 +116,8 @@ async fn a_proxy_that_asks_itself_notices_it() {
     let gateway = Gateway::with(&[], &["*"]).await;
     let answer = gateway.get("http://example.org/", &["Via: 1.0 other, 1.1 feedsync"]).await;
     assert_eq!(answer.status(), 508);
+    let tunnel = "CONNECT example.org:443 HTTP/1.1\r\nHost: x\r\nVia: 1.1 feedsync\r\nConnection: close\r\n\r\n";
+    assert_eq!(gateway.raw(tunnel).await.status(), 508);
     let path = format!("/http/{}/", gateway.address);
     assert_eq!(gateway.get(&path, &[]).await.status(), 508);
     // By a name that leads here.

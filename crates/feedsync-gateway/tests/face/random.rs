@@ -1,4 +1,4 @@
-//! Whatever an origin says comes out as it was said.
+//! Whatever is said on one side comes out on the other as it was said.
 
 use proptest::prelude::*;
 
@@ -29,20 +29,7 @@ proptest! {
                 said.push_str(&format!("{name}: {value}\r\n"));
             }
             let body = chunks.concat();
-            let mut bytes = Vec::new();
-            if chunked {
-                bytes.extend(format!("{said}Transfer-Encoding: chunked\r\n\r\n").bytes());
-                for chunk in &chunks {
-                    bytes.extend(format!("{:x}\r\n", chunk.len()).bytes());
-                    bytes.extend(chunk);
-                    bytes.extend(b"\r\n");
-                }
-                bytes.extend(b"0\r\n\r\n");
-            } else {
-                bytes.extend(format!("{said}Content-Length: {}\r\n\r\n", body.len()).bytes());
-                bytes.extend(&body);
-            }
-            let origin = Origin::saying(bytes).await;
+            let origin = Origin::saying(framed(said, &chunks, chunked)).await;
             let gateway = Gateway::before(&origin).await;
             let answer = gateway.get("/o/", &[]).await;
             assert_eq!(answer.status(), status);
@@ -61,6 +48,53 @@ proptest! {
             }
         });
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
+
+    #[test]
+    fn requests_arrive_as_they_were_sent((_, fields, chunks, chunked) in answers()) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async move {
+            let origin = Origin::saying("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
+            let gateway = Gateway::before(&origin).await;
+            let mut head = format!("PUT /o/x HTTP/1.1\r\nHost: {}\r\n", gateway.address);
+            head.push_str("Connection: close\r\n");
+            for (name, value) in &fields {
+                head.push_str(&format!("{name}: {value}\r\n"));
+            }
+            let answer = gateway.raw(framed(head, &chunks, chunked)).await;
+            assert_eq!(answer.status(), 200);
+            let got = origin.last();
+            let end = crate::support::find(&got, b"\r\n\r\n").unwrap();
+            let (head, body) = (String::from_utf8_lossy(&got[..end]), &got[end + 4..]);
+            for (name, value) in &fields {
+                assert!(head.contains(&format!("\r\n{name}: {value}")), "{head}");
+            }
+            let sent = chunks.concat();
+            assert_eq!(if chunked { unchunked(body) } else { body.to_vec() }, sent);
+        });
+    }
+}
+
+/// A message with its body.
+fn framed(head: String, chunks: &[Vec<u8>], chunked: bool) -> Vec<u8> {
+    let mut bytes = head.into_bytes();
+    if !chunked {
+        let body = chunks.concat();
+        bytes.extend(format!("Content-Length: {}\r\n\r\n", body.len()).bytes());
+        bytes.extend(&body);
+        return bytes;
+    }
+    bytes.extend(b"Transfer-Encoding: chunked\r\n\r\n");
+    for chunk in chunks {
+        bytes.extend(format!("{:x}\r\n", chunk.len()).bytes());
+        bytes.extend(chunk);
+        bytes.extend(b"\r\n");
+    }
+    bytes.extend(b"0\r\n\r\n");
+    bytes
 }
 
 fn unchunked(mut bytes: &[u8]) -> Vec<u8> {

@@ -61,6 +61,11 @@ impl Origin {
         received.iter().map(|bytes| String::from_utf8_lossy(bytes).into_owned()).collect()
     }
 
+    /// The last request, as it came.
+    pub(crate) fn last(&self) -> Vec<u8> {
+        self.received.lock().unwrap().last().unwrap().clone()
+    }
+
     /// The only request.
     pub(crate) fn only(&self) -> String {
         let mut received = self.received();
