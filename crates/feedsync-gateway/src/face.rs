@@ -1,8 +1,10 @@
 //! The port that applications speak to: requests come in, are found to mean something, and are passed on.
 //!
 //! An answer has the status, the header fields and the bytes that the origin sent, streamed, less what is
-//! for one hop (RFC 9110 7.6.1). What breaks off at the origin breaks off here. [`Face::answer`] finds the
-//! target; [`Face::exchange`] asks the origin and tells whether it may have been reached.
+//! for one hop (RFC 9110 7.6.1) and less trailers. What breaks off at the origin breaks off here. Of interim
+//! answers `100 Continue` alone comes through; the rest only hint at what the final one says again.
+//!
+//! [`Face::answer`] finds the target; [`Face::exchange`] asks the origin and tells whether it may have been reached.
 
 mod body;
 mod hops;

@@ -127,6 +127,9 @@ async fn a_proxy_that_asks_itself_notices_it() {
     let gateway = Gateway::of(config, knowing(&[("here.example", listen)])).await;
     let answer = gateway.get("/here/", &[]).await;
     assert_eq!(answer.status(), 508, "{answer:?}");
+    // Noticed before anything was sent.
+    assert!(answer.text().contains("here.example:1 is the gateway itself"), "{answer:?}");
+    assert_eq!(answer.values("via"), [""; 0]);
 }
 
 #[tokio::test]
