@@ -7,16 +7,17 @@
 //! 2. of `Authorization` the scheme is compared without case, credentials octet by octet, those of Basic
 //!    as they decode;
 //! 3. every registered cookie must be there with its value, in any order, among others;
-//! 4. an `Authorization` that was not registered is another person's.
+//! 4. an `Authorization` that was not registered is another person's;
+//! 5. other headers that may be secrets, such as `X-Api-Key`, must be there as they were registered.
 //!
 //! How long a comparison takes tells nothing of what was registered.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use http::header::{self, HeaderMap, HeaderValue};
+use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use sha2::{Digest as _, Sha256};
 
-use crate::headers::Registered;
+use crate::headers::{AUTHORIZATION, NEGOTIATION, OURS, Registered};
 use crate::location::Location;
 
 /// By what an application is known; nothing for what is public.
@@ -25,6 +26,8 @@ pub struct Credentials {
     authorization: Option<Proof>,
     /// Ascending and without repetition.
     cookies: Vec<Proof>,
+    /// What else may be a secret, or name somebody: ascending.
+    others: Vec<(HeaderName, Proof)>,
     /// The scheme as it was registered, for challenges.
     scheme: Option<String>,
 }
@@ -54,7 +57,12 @@ impl Credentials {
             .unwrap_or_default();
         cookies.sort_unstable();
         cookies.dedup();
+        let others = registered.iter().filter(|(name, _)| may_be_secret(name));
+        let mut others: Vec<(HeaderName, Proof)> =
+            others.map(|(name, value)| (name.clone(), proof(value.as_bytes()))).collect();
+        others.sort_unstable_by(|one, other| one.0.as_str().cmp(other.0.as_str()));
         Self {
+            others,
             authorization: authorization.map(proof_of_authorization),
             cookies,
             scheme: authorization.map(|value| scheme(value).0),
@@ -63,7 +71,7 @@ impl Credentials {
 
     /// Whether nobody has to be known (4.4).
     pub fn is_public(&self) -> bool {
-        self.authorization.is_none() && self.cookies.is_empty()
+        self.authorization.is_none() && self.cookies.is_empty() && self.others.is_empty()
     }
 
     /// Whose data it is.
@@ -71,6 +79,10 @@ impl Credentials {
         let mut hash = Sha256::new();
         hash.update([u8::from(self.authorization.is_some())]);
         for proof in self.authorization.iter().chain(&self.cookies) {
+            hash.update(proof);
+        }
+        for (name, proof) in &self.others {
+            hash.update(name.as_str());
             hash.update(proof);
         }
         Partition(hash.finalize().into())
@@ -86,7 +98,11 @@ impl Credentials {
         let brought: Vec<Proof> =
             cookies.flat_map(|value| pairs(value.as_bytes())).map(proof).collect();
         let all = self.cookies.iter().filter(|cookie| brought.contains(cookie)).count();
-        if known & (all == self.cookies.len()) {
+        let brings = |(name, expected): &&(HeaderName, Proof)| {
+            request.get_all(name).iter().any(|value| proof(value.as_bytes()) == *expected)
+        };
+        let others = self.others.iter().filter(brings).count();
+        if known & (all == self.cookies.len()) & (others == self.others.len()) {
             return Ok(());
         }
         let cookie = || if self.cookies.is_empty() { "Basic" } else { "Cookie" };
@@ -113,6 +129,11 @@ impl Partition {
 }
 
 impl Unknown {
+    /// That somebody brings cookies which nobody registered.
+    pub(crate) fn cookie() -> Self {
+        Self { scheme: "Cookie".to_owned() }
+    }
+
     /// The challenge of the 401, which names the scheme that was not matched (4.3).
     pub fn challenge(&self, feed: &Location) -> HeaderValue {
         let text = format!("{} realm=\"{}\"", self.scheme, feed.origin());
@@ -124,6 +145,14 @@ impl Unknown {
     pub const fn explanation(&self) -> &'static str {
         "This is stored for who gave other credentials. Send those with which it was subscribed to.\n"
     }
+}
+
+/// Whether a header may be a secret, or name somebody: all but what a representation is negotiated by, what
+/// says which program asks and from where, and what is never sent.
+fn may_be_secret(name: &HeaderName) -> bool {
+    let is_known =
+        AUTHORIZATION.contains(name) || NEGOTIATION.contains(name) || OURS.contains(name);
+    !is_known && ![header::FROM, header::REFERER, header::USER_AGENT].contains(name)
 }
 
 /// Scheme and credentials of an `Authorization`, without the space between and around.

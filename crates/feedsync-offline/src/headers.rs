@@ -54,7 +54,7 @@ pub const NEGOTIATION: [HeaderName; 4] =
     [header::ACCEPT, header::ACCEPT_CHARSET, header::ACCEPT_ENCODING, header::ACCEPT_LANGUAGE];
 
 /// Never sent as registered: requests carry their own, or none.
-const OURS: [HeaderName; 12] = [
+pub(crate) const OURS: [HeaderName; 12] = [
     header::EXPECT,
     header::HOST,
     header::IF_MATCH,
@@ -138,6 +138,11 @@ impl Registered {
             format!("{}: {}", field.written, String::from_utf8_lossy(field.value.as_bytes()))
         };
         self.0.iter().map(line).collect()
+    }
+
+    /// Name and value of each.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&HeaderName, &HeaderValue)> {
+        self.0.iter().map(|field| (&field.name, &field.value))
     }
 
     /// Name and value of each, for storage.

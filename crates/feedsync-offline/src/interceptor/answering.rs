@@ -49,7 +49,7 @@ impl Interceptor {
         let edited = waiting.or(found.shown.and_then(|shown| shown.entity.as_ref()));
         if let Some(entity) = edited {
             let hit = hit(now, found.edit.is_some());
-            let mut headers = answer::answered(&entity.headers, hit, profile, now);
+            let mut headers = answer::answered(&entity.told(), hit, profile, now);
             if found.edit.is_some() || !headers.contains_key(header::ETAG) {
                 tagged(&mut headers, &local_tag(entity.content));
             }
@@ -89,15 +89,15 @@ impl Interceptor {
         location: &Location,
     ) -> Vec<Edited> {
         let is_first = keeping.is_some_and(|keeping| keeping.subscription.feed() == location);
-        let of = |partition, feed: &Location| partition == found.partition && *feed == found.feed;
         let shown = self.shown.of_feed(found.partition, &found.feed);
         let shown = shown.map(|shown| Edited {
             member: shown.resource.clone(),
             made: shown.pending.is_some() && is_first,
             content: shown.entity.as_ref().map(|entity| entity.content),
         });
-        let edits = self.outbox.edits().map(|edit| &edit.asked);
-        let edits = edits.filter(|asked| of(asked.partition, &asked.feed)).map(|asked| Edited {
+        let line = keeping.and_then(|keeping| keeping.collection.as_ref()).unwrap_or(&found.feed);
+        let edits = self.outbox.on(found.partition, line).map(|edit| &edit.asked);
+        let edits = edits.map(|asked| Edited {
             member: asked.resource.clone(),
             made: asked.method == propagation::Method::Post && is_first,
             content: asked.body.as_ref().map(|body| body.content),
@@ -120,7 +120,7 @@ impl Interceptor {
             return Reply { status, headers: HeaderMap::new(), shows: Shows::Nothing };
         };
         let hit = Hit { fetched: now, due: None, is_pending: true, is_online: false };
-        let mut headers = answer::answered(&entity.headers, hit, self.settings.profile, now);
+        let mut headers = answer::answered(&entity.told(), hit, self.settings.profile, now);
         headers.remove(header::AGE);
         tagged(&mut headers, &local_tag(entity.content));
         let is_told = crate::interception::tells_location(self.settings.profile);

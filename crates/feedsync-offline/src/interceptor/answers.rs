@@ -55,7 +55,7 @@ impl Interceptor {
             Outcome::Moved { to, for_good } => match Location::resolve(Some(&fetch.request), &to) {
                 Ok(to) => {
                     if for_good && fetch.part == Part::Feed {
-                        self.moved(id, &to);
+                        underway.gathered.moved = Some(to.clone());
                     }
                     Ok(Settled::Moved(to))
                 }
@@ -103,6 +103,11 @@ impl Interceptor {
                 Ok(Settled::Lost)
             }
             Outcome::Failed => {
+                if let Some(keeping) =
+                    self.keepings.get_mut(&id).filter(|_| fetch.part == Part::Feed)
+                {
+                    keeping.moved = None;
+                }
                 self.spoiled(stored, step, id, fetch, &exchange, now)?;
                 self.failed(step, id, exchange, now);
                 Ok(Settled::Failed)
@@ -147,6 +152,8 @@ impl Interceptor {
                 let is_typed = is_configuration(&representation.headers);
                 let Some(read) = read.ok().filter(|_| is_typed) else { return Ok(None) };
                 self.proxies.insert(id, read);
+                underway.gathered.linked(&fetch.location);
+                self.represent(step, partition, &fetch.location, Some(representation));
                 Ok(Some(Vec::new()))
             }
             Part::Feed | Part::Page => {
@@ -156,6 +163,9 @@ impl Interceptor {
                 let leads = leads(&document, &address, &keeping.subscription.follows());
                 let is_first = fetch.part == Part::Feed;
                 underway.gathered.take(&fetch.location, &address, &document, is_first);
+                for (_, location) in leads.iter().filter(|(part, _)| *part == Part::Linked) {
+                    underway.gathered.linked(location);
+                }
                 let follows = Some(keeping.subscription.follows());
                 if is_new || keeping.followed != follows {
                     self.seen(stored, partition, feed, &mut underway.gathered)?;
@@ -180,7 +190,6 @@ impl Interceptor {
                     let location = fetch.location.clone();
                     self.represent(step, partition, &location, Some(representation));
                 }
-                underway.gathered.linked(&fetch.location);
                 Ok(Some(Vec::new()))
             }
         }
@@ -191,12 +200,6 @@ impl Interceptor {
         let date = headers.get(header::DATE).and_then(|date| Time::of_date(date.to_str().ok()?));
         if let Some(keeping) = self.keepings.get_mut(&id) {
             keeping.subscription.answered(date.unwrap_or(now));
-        }
-    }
-
-    fn moved(&mut self, id: KeepingId, to: &Location) {
-        if let Some(keeping) = self.keepings.get_mut(&id) {
-            keeping.moved = Some(to.clone());
         }
     }
 

@@ -1,5 +1,6 @@
 //! What a request of an application is about, and what is done with it (BITSY 3).
 
+use http::header::COOKIE;
 use http::{HeaderMap, Method};
 
 use super::reply::Reply;
@@ -30,7 +31,7 @@ pub struct Request<'r> {
 pub enum Decision {
     /// It is passed on as it is, and the answer back; nothing of it is stored.
     Pass,
-    /// It is an edit that goes to its server while the application waits. Its body is kept until
+    /// It is an edit that goes to its server, to where the proposal says, while the application waits. Its body is kept until
     /// [`Interceptor::carried`] was told what became of it.
     Carry(Box<Proposed>),
     /// It is an edit that waits here. Its body is read and stored, then it is [taken](Interceptor::take).
@@ -95,7 +96,8 @@ impl Interceptor {
         now: Time,
     ) -> Result<Decision, S::Error> {
         let Request { method, location, headers } = request;
-        let may_pass = self.policy != Policy::Offline;
+        // What must not be asked of a server is as if there were no network (RFC 9111 5.2.1.7).
+        let may_pass = self.policy != Policy::Offline && !is_only_if_cached(request);
         if let Some(named) = self.named(headers, location) {
             return match named {
                 None => Ok(self.answer(Reply::gone())),
@@ -111,7 +113,11 @@ impl Interceptor {
             Who::Anybody if is_pending(location) => return Ok(self.answer(Reply::gone())),
             Who::Anybody if may_pass => return Ok(Decision::Pass),
             Who::Anybody => return Ok(self.answer(Reply::unreachable(location))),
-            Who::Stranger(..) if may_pass && self.settings.profile == Profile::Resilient => {
+            Who::Stranger(..)
+                if may_pass
+                    && self.reach.is_here(location)
+                    && self.settings.profile == Profile::Resilient =>
+            {
                 return Ok(Decision::Pass);
             }
             Who::Stranger(unknown, feed) => {
@@ -121,7 +127,7 @@ impl Interceptor {
         let Some(found) = self.found(stored, resource, location)? else {
             return Ok(Decision::Pass);
         };
-        let is_online = may_pass && self.reach.is_here(location);
+        let is_online = may_pass && self.reach.is_here(location) && !is_pending(location);
         let action = self.situation(&found, is_edit, is_online).action(method);
         Ok(match action {
             Action::Edit(how) => Decision::Take(Box::new(self.proposed(found, how, location))),
@@ -158,10 +164,10 @@ impl Interceptor {
         if !is_pending(location) {
             return None;
         }
-        self.named.iter().find_map(|((partition, pending), member)| {
-            let is_it = pending == location && self.is_known(*partition, headers);
-            is_it.then_some(member.as_ref())
-        })
+        let of = self.named.of(location);
+        of.filter(|(partition, _)| self.is_known(*partition, headers))
+            .map(|(_, member)| member)
+            .next()
     }
 
     /// Whether a request comes from one of a partition; that of the public is everybody's (C37).
@@ -188,6 +194,9 @@ impl Interceptor {
             let check = credentials.check(headers);
             let is_read_of_public = credentials.is_public() && !is_edit;
             match check {
+                Ok(()) if credentials.is_public() && is_edit && headers.contains_key(COOKIE) => {
+                    stranger = Some((Unknown::cookie(), resource.feed));
+                }
                 Ok(()) => return Ok(Who::Known(resource)),
                 Err(_) if is_read_of_public => return Ok(Who::Known(resource)),
                 Err(unknown) => stranger = Some((unknown, resource.feed)),
@@ -365,6 +374,13 @@ pub(super) fn pending(collection: &Location, key: &str) -> Location {
 /// Whether an address is of that sort. None of them is ever asked of a server.
 pub(super) fn is_pending(location: &Location) -> bool {
     location.as_str()[location.origin().len()..].starts_with(PENDING)
+}
+
+fn is_only_if_cached(request: Request<'_>) -> bool {
+    let is_read = matches!(*request.method, Method::GET | Method::HEAD);
+    let said = request.headers.get_all(http::header::CACHE_CONTROL).iter();
+    let mut said = said.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(','));
+    is_read && said.any(|one| one.trim().eq_ignore_ascii_case("only-if-cached"))
 }
 
 fn edit_of(method: &Method) -> Option<propagation::Method> {

@@ -12,6 +12,7 @@ use crate::authentication::Partition;
 use crate::location::Location;
 use crate::outbox::{EditId, Progress, Settlement};
 use crate::subscription::round::Fetch;
+use crate::subscription::state::State;
 use crate::time::Time;
 
 /// What a task is for.
@@ -31,6 +32,8 @@ pub(super) enum What {
     Look { edit: EditId },
     /// What became of an edit, where its server said that this is told.
     Ask { edit: EditId },
+    /// Where a feed has what was made in it.
+    Find { partition: Partition, feed: Location },
     /// What a server made of an edit.
     Learn { keeping: KeepingId, location: Location },
 }
@@ -69,24 +72,28 @@ impl Interceptor {
                 self.awaited.remove(&id);
                 continue;
             };
-            if tasks.len() < room
-                && self.reach.may_try(&edit.asked.location, now)
-                && !self.is_busy(id)
-            {
+            let trail = self.trails.get(&id);
+            let waits = trail.and_then(|trail| trail.not_before).is_some_and(|time| time > now);
+            let may_ask = !waits && self.reach.may_try(&edit.asked.location, now);
+            if tasks.len() < room && may_ask && !self.is_busy(id) {
                 self.awaited.remove(&id);
                 let look = self.look(&edit);
                 tasks.extend(look.map(|look| self.under_way(look, What::Look { edit: id })));
             }
         }
-        let asked: Vec<(KeepingId, Location)> = self.asked.iter().cloned().collect();
+        let asked: Vec<(KeepingId, Location)> = self.asked.iter().take(room).cloned().collect();
         for (keeping, location) in asked {
-            if tasks.len() < room && self.reach.may_try(&location, now) {
+            let kept = self.keepings.get(&keeping);
+            if kept.is_none_or(|kept| kept.subscription.state() == State::Closed) {
+                self.asked.remove(&(keeping, location));
+            } else if tasks.len() < room && self.reach.may_try(&location, now) {
                 self.asked.remove(&(keeping, location.clone()));
                 let what = What::Learn { keeping, location: location.clone() };
                 let request = self.question(keeping, location);
                 tasks.push(self.under_way(request, what));
             }
         }
+        self.finds(&mut tasks, room, now);
         self.fetches(stored, &mut step, &mut tasks, room, now)?;
         Ok((tasks, step))
     }
@@ -100,7 +107,9 @@ impl Interceptor {
         let away = self.reach.wakes(now).filter(|_| self.has_work());
         let looks = self.trails.values().filter_map(|trail| trail.not_before);
         let looks = looks.filter(|time| *time > now);
-        due.chain(self.outbox.wakes(now)).chain(away).chain(looks).min()
+        let finds = self.finding.values().map(|finding| finding.not_before);
+        let finds = finds.filter(|time| *time > now);
+        due.chain(self.outbox.wakes(now)).chain(away).chain(looks).chain(finds).min()
     }
 
     /// Takes in what became of a task. `random` spreads tries that would otherwise come together.
@@ -119,6 +128,9 @@ impl Interceptor {
                 let of = (keeping, round);
                 self.fetched(stored, &mut step, of, fetch, &task, outcome, now, random)?;
             }
+            What::Find { partition, feed } => {
+                self.found_in(stored, &mut step, (partition, &feed), &task, outcome, now, random)?;
+            }
             What::Learn { keeping, location } => {
                 self.learned(&mut step, keeping, &location, outcome, now, random);
             }
@@ -128,6 +140,7 @@ impl Interceptor {
                     Outcome::Answered { status, headers, content } => (status, headers, content),
                     Outcome::Lost { perhaps_arrived } => {
                         self.reach.lost(&task.location, now, random);
+                        self.trails.entry(edit.id).or_default().forget_ways();
                         let was_sent = matches!(what, What::Send { .. });
                         if was_sent || edit.progress != Progress::Accepted {
                             let perhaps_arrived = perhaps_arrived || !was_sent;
@@ -138,8 +151,9 @@ impl Interceptor {
                         }
                         return Ok(step);
                     }
+                    // There is no room for the answer, whatever it says.
                     Outcome::NoRoom => {
-                        self.settle(&mut step, &edit, Settlement::Later(None), now, random);
+                        self.look_later(&mut step, &edit, now, random);
                         return Ok(step);
                     }
                 };
@@ -172,7 +186,7 @@ impl Interceptor {
     pub(super) fn is_busy(&self, id: EditId) -> bool {
         self.tasks.values().any(|errand| match errand.what {
             What::Send { edit } | What::Look { edit } | What::Ask { edit } => edit == id,
-            What::Fetch { .. } | What::Learn { .. } => false,
+            What::Fetch { .. } | What::Find { .. } | What::Learn { .. } => false,
         })
     }
 
@@ -193,7 +207,7 @@ impl Interceptor {
     }
 
     /// A question that is not part of a round.
-    fn question(&self, id: KeepingId, location: Location) -> Request {
+    pub(super) fn question(&self, id: KeepingId, location: Location) -> Request {
         let mut headers = HeaderMap::new();
         headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         let mut partition = Partition::public();

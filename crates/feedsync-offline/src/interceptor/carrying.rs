@@ -1,18 +1,22 @@
 //! Edits that go to their server while the application waits, and what was carried out (BITSY 3.5, C35).
 
+use std::collections::BTreeSet;
+
 use http::header::{self, HeaderMap};
 use http::{HeaderValue, StatusCode};
 
-use super::Interceptor;
 use super::asking::Proposed;
+use super::document::is_page;
 use super::reply::Reply;
 use super::step::{Change, Shown, Step};
 use super::stored::{Content, Entity, Representation, Stored};
+use super::{Interceptor, KeepingId};
 use crate::answer;
 use crate::authentication::Partition;
 use crate::interception::local_tag;
 use crate::location::Location;
 use crate::outbox::Settlement;
+use crate::profile::Profile;
 use crate::propagation::{self, Done, Method, Verdict};
 use crate::time::Time;
 
@@ -44,6 +48,8 @@ pub(super) struct CarriedOut<'a> {
     pub(super) resource: &'a Location,
     pub(super) entity: Option<&'a Entity>,
     pub(super) generation: u64,
+    /// Whether it waited here, and applications know it by an address of ours.
+    pub(super) was_taken: bool,
 }
 
 /// What a server answered.
@@ -88,7 +94,11 @@ impl Interceptor {
         let mut step = Step::default();
         let answered = Answered { status: *status, headers: answer, content: *content };
         let verdict = self.verdict(stored, proposed.method, &proposed.location, answered, now)?;
-        if let Verdict::Done(done) = verdict {
+        // A page may be of whoever sits between: the application reads it, and the feed tells.
+        let is_page = status.is_success() && is_page(answer);
+        if is_page && self.settings.profile == Profile::Resilient {
+            self.refresh(&mut step, proposed.partition, &proposed.feed, &proposed.line, now);
+        } else if let Verdict::Done(done) = verdict {
             let resource = match proposed.method {
                 Method::Post => {
                     super::asking::pending(&proposed.location, &format!("{random:032x}"))
@@ -102,6 +112,7 @@ impl Interceptor {
                 resource: &resource,
                 entity: entity.as_ref(),
                 generation: proposed.generation,
+                was_taken: false,
             };
             self.carried_out(&mut step, out, &done, answered, now);
             self.refresh(&mut step, proposed.partition, &proposed.feed, &proposed.line, now);
@@ -137,7 +148,7 @@ impl Interceptor {
         answered: Answered<'_>,
         now: Time,
     ) -> (Location, Option<String>) {
-        let CarriedOut { partition, feed, method, resource, entity, generation } = out;
+        let CarriedOut { partition, feed, method, resource, entity, generation, was_taken } = out;
         let member = done.member.as_ref().filter(|_| method == Method::Post);
         let place = member.unwrap_or(resource).clone();
         let representation = |headers, content, also| Representation {
@@ -162,7 +173,9 @@ impl Interceptor {
             true => {
                 Some(Entity { headers: answer::kept(answered.headers), content: answered.content })
             }
-            false => entity.cloned(),
+            false => {
+                entity.map(|entity| Entity { headers: entity.told(), content: entity.content })
+            }
         };
         if let Some(shown) = &mut shown {
             shown.headers.remove(header::LOCATION);
@@ -180,7 +193,8 @@ impl Interceptor {
             }
             _ => {}
         }
-        if let Some(member) = member {
+        // Nobody was told an address of ours for what was carried.
+        if let Some(member) = member.filter(|_| was_taken) {
             self.name(step, partition, resource, Some(member));
         }
         if let Some(keeping) = self.keeping_of(partition, feed).map(|keeping| keeping.id) {
@@ -241,7 +255,7 @@ impl Interceptor {
         self.shown.insert(shown);
     }
 
-    /// Has a feed fetched as soon as nothing waits that will change it again.
+    /// Has a feed, and others of its collection, fetched as soon as nothing waits that will change it again.
     pub(super) fn refresh(
         &mut self,
         step: &mut Step,
@@ -254,10 +268,16 @@ impl Interceptor {
         if self.outbox.waits(partition, line) && self.unnamed(partition, feed).is_empty() {
             return;
         }
-        let Some(id) = self.keeping_of(partition, feed).map(|keeping| keeping.id) else { return };
-        let Some(keeping) = self.keepings.get_mut(&id) else { return };
-        let state = keeping.subscription.refresh();
-        self.store(step, id);
-        self.told(step, id, state, now);
+        let here = self.addresses.get(line).into_iter().chain(self.addresses.get(feed)).flatten();
+        let ids: BTreeSet<KeepingId> = here.copied().collect();
+        for id in ids {
+            let Some(keeping) = self.keepings.get_mut(&id) else { continue };
+            if keeping.subscription.partition() != partition {
+                continue;
+            }
+            let state = keeping.subscription.refresh();
+            self.store(step, id);
+            self.told(step, id, state, now);
+        }
     }
 }

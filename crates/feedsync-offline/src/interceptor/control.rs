@@ -2,7 +2,7 @@
 
 use http::header;
 
-use super::asking::Proposed;
+use super::asking::{self, Proposed};
 use super::step::{Change, Step};
 use super::stored::{Content, Entity, Stored};
 use super::{Interceptor, Keeping, KeepingId};
@@ -51,9 +51,10 @@ impl Interceptor {
     }
 
     /// Sets whether the network is used. Who wants it used wants it now.
-    pub fn set_policy(&mut self, policy: Policy) {
+    pub fn set_policy(&mut self, policy: Policy) -> Step {
         self.policy = policy;
         self.reach.clear();
+        Step { changes: vec![Change::Policy(policy)], is_durable: true, ..Step::default() }
     }
 
     /// Tries all servers again that were not reached, since there may be a network.
@@ -209,9 +210,21 @@ impl Interceptor {
             "DELETE" => Method::Delete,
             _ => return Ok(Err(ControlError::NoEdit)),
         };
-        let line = self.keeping_of(error.partition, &error.feed);
-        let line = line.and_then(|keeping| keeping.collection.clone());
-        let location = interaction.location.clone();
+        let Some(keeping) = self.keeping_of(error.partition, &error.feed) else {
+            return Ok(Err(ControlError::NoSubscription));
+        };
+        let line = keeping.collection.clone();
+        let mut location = interaction.location.clone();
+        let mut method = method;
+        if asking::is_pending(&location) {
+            // What it was made on was never made: it is made itself.
+            let named = self.named.get(error.partition, &location).flatten();
+            (method, location) = match (named, &line) {
+                (Some(member), _) => (method, member.clone()),
+                (None, Some(line)) if method == Method::Put => (Method::Post, line.clone()),
+                _ => return Ok(Err(ControlError::NoEdit)),
+            };
+        }
         let line = line.unwrap_or_else(|| location.clone());
         let (partition, feed) = (error.partition, error.feed.clone());
         let proposed = Proposed {
@@ -294,7 +307,12 @@ impl Interceptor {
     /// Forgets what is stored of a feed.
     fn forget(&mut self, step: &mut Step, partition: Partition, feed: &Location) {
         let resources = std::collections::BTreeMap::new();
-        step.changes.push(Change::Generation { partition, feed: feed.clone(), resources });
+        step.changes.push(Change::Generation {
+            partition,
+            feed: feed.clone(),
+            resources,
+            is_whole: true,
+        });
         let shown = self.shown.of_feed(partition, feed).map(|shown| shown.place);
         for place in shown.collect::<Vec<_>>() {
             self.shown.remove(place);
@@ -303,7 +321,7 @@ impl Interceptor {
         let others = self.keepings.values().any(|it| it.subscription.partition() == partition);
         if !others {
             self.credentials.remove(&partition);
-            self.named.retain(|(whose, _), _| *whose != partition);
+            self.named.forget_all(partition);
             step.changes.push(Change::Forgotten(partition));
         }
     }

@@ -9,7 +9,7 @@ use super::step::{Change, Step};
 use super::stored::{Entity, Resource, Stored};
 use crate::interception::Role;
 use crate::location::Location;
-use crate::outbox::{Added, EditId, NewEdit, Settlement};
+use crate::outbox::{Added, Edit, EditId, NewEdit, Progress, Settlement};
 use crate::propagation::Method;
 use crate::time::Time;
 
@@ -17,7 +17,7 @@ use crate::time::Time;
 const SLUG: HeaderName = HeaderName::from_static("slug");
 
 /// What is no part of an edit: who makes it, under which conditions, by which way.
-const NOT_SENT: [HeaderName; 22] = [
+const NOT_SENT: [HeaderName; 23] = [
     header::ACCEPT,
     header::ACCEPT_ENCODING,
     header::AUTHORIZATION,
@@ -25,6 +25,7 @@ const NOT_SENT: [HeaderName; 22] = [
     header::CONTENT_LENGTH,
     header::COOKIE,
     header::EXPECT,
+    HeaderName::from_static("idempotency-key"),
     header::HOST,
     header::IF_MATCH,
     header::IF_MODIFIED_SINCE,
@@ -42,7 +43,22 @@ const NOT_SENT: [HeaderName; 22] = [
     header::UPGRADE,
 ];
 
+/// What is told of bytes to whoever reads them: the rest of a request is between who made it and the server.
+const TOLD: [HeaderName; 5] = [
+    header::CONTENT_DISPOSITION,
+    header::CONTENT_ENCODING,
+    header::CONTENT_LANGUAGE,
+    header::CONTENT_TYPE,
+    header::ETAG,
+];
+
 impl Entity {
+    /// The same as it is shown to whoever reads it.
+    pub(super) fn told(&self) -> HeaderMap {
+        let told = self.headers.iter().filter(|(name, _)| TOLD.contains(name));
+        told.map(|(name, value)| (name.clone(), value.clone())).collect()
+    }
+
     /// What an application sends: bytes, and of its headers those that are about them.
     pub fn sent(headers: &HeaderMap, content: super::Content) -> Self {
         let about = headers.iter().filter(|(name, _)| {
@@ -84,9 +100,10 @@ impl Interceptor {
         let mut step = Step { is_durable: true, ..Step::default() };
         let key = format!("{random:032x}");
         // Its address may have become known since it was asked for.
-        let location = match self.named.get(&(partition, location.clone())) {
+        let location = match self.named.get(partition, &location) {
             Some(Some(member)) => member.clone(),
-            _ => location,
+            Some(None) => return Ok((Reply::gone(), Step::default(), None)),
+            None => location,
         };
         let resource = match method {
             Method::Post => asking::pending(&location, &key),
@@ -132,6 +149,7 @@ impl Interceptor {
         // What was never sent and is deleted, or deleted anew, is not on its way any more.
         if let Some(before) = before.filter(|before| self.outbox.edit(*before).is_none()) {
             step.changes.push(Change::EditGone(before));
+            self.trails.remove(&before);
         }
         let mut new = None;
         match added {
@@ -157,6 +175,7 @@ impl Interceptor {
         let ended = self.outbox.discard(id);
         for edit in ended.edit.iter().chain(&ended.dependents) {
             step.changes.push(Change::EditGone(edit.id));
+            self.trails.remove(&edit.id);
             if edit.asked.method == Method::Post {
                 self.name(&mut step, edit.asked.partition, &edit.asked.resource, None);
             }
@@ -168,7 +187,10 @@ impl Interceptor {
     /// Tries an edit again that waits, now.
     pub fn hurry(&mut self, id: EditId) -> Step {
         let mut step = Step::default();
-        if !self.is_busy(id) && self.outbox.edit(id).is_some() {
+        // What was accepted is its server's to carry out.
+        let waits = |edit: &Edit<Entity>| edit.progress != Progress::Accepted;
+        if !self.is_busy(id) && self.outbox.edit(id).is_some_and(waits) {
+            self.trails.remove(&id);
             let lost = Settlement::Lost { perhaps_arrived: true };
             self.outbox.settle(id, lost, Time::default(), 0);
             self.store_edit(&mut step, id);
@@ -190,9 +212,12 @@ impl Interceptor {
         pending: &Location,
         member: Option<&Location>,
     ) {
-        self.named.insert((partition, pending.clone()), member.cloned());
+        let forgotten = self.named.insert(partition, pending.clone(), member.cloned());
         let (pending, member) = (pending.clone(), member.cloned());
         step.changes.push(Change::Named { partition, pending, member });
+        if let Some((partition, pending)) = forgotten {
+            step.changes.push(Change::NamedGone { partition, pending });
+        }
     }
 }
 

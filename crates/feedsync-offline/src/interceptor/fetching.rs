@@ -24,7 +24,7 @@ const AT_ONCE: usize = 4;
 const ELSEWHERE: Duration = Duration::from_secs(5 * 60);
 
 /// What a feed is asked for as, unless the application says.
-const ACCEPT: HeaderValue = HeaderValue::from_static("application/atom+xml, */*;q=0.5");
+pub(super) const ACCEPT: HeaderValue = HeaderValue::from_static("application/atom+xml, */*;q=0.5");
 
 /// A round that is under way.
 #[derive(Debug)]
@@ -68,7 +68,8 @@ impl Interceptor {
         let may_begin = self.reach.may_try(keeping.subscription.feed(), now);
         let round = may_begin.then(|| keeping.subscription.begin(now)).flatten();
         let begun = round.is_some();
-        if let Some(round) = round {
+        if let Some(mut round) = round {
+            keeping.moved.iter().for_each(|moved| round.ask_at(moved));
             let gathered = Gathered::default();
             let number = self.next_task;
             let underway = Underway { round, gathered, number, tasks: 0, portals: 0 };
@@ -112,23 +113,12 @@ impl Interceptor {
         fetch: &Fetch,
     ) -> Result<Request, S::Error> {
         let mut headers = HeaderMap::new();
-        let mut request = fetch.request.clone();
+        let request = fetch.request.clone();
         let Some(keeping) = self.keepings.get(&id) else {
-            let partition = Partition::public();
-            return Ok(Request {
-                partition,
-                method: Method::GET,
-                location: request,
-                headers,
-                body: None,
-            });
+            let (partition, method) = (Partition::public(), Method::GET);
+            return Ok(Request { partition, method, location: request, headers, body: None });
         };
         let subscription = &keeping.subscription;
-        let is_first = request == fetch.location;
-        if let Some(moved) = keeping.moved.as_ref().filter(|_| is_first && fetch.part == Part::Feed)
-        {
-            request = moved.clone();
-        }
         headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         if matches!(fetch.part, Part::Feed | Part::Page) {
             headers.insert(header::ACCEPT, ACCEPT);
@@ -138,12 +128,17 @@ impl Interceptor {
         }
         let known = stored.representation(subscription.partition(), &fetch.location)?;
         let known = known.filter(|known| known.is_good() && fetch.part != Part::Proxy);
+        // A date is too coarse to tell whether what was done a moment ago is there, and what somebody keeps
+        // between us and the server is too old.
+        let shown = self.shown.of_feed(subscription.partition(), subscription.feed()).next();
+        if shown.is_some() {
+            headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        }
         if let Some(known) = known {
-            let validators = [
-                (header::ETAG, header::IF_NONE_MATCH),
-                (header::LAST_MODIFIED, header::IF_MODIFIED_SINCE),
-            ];
-            for (validator, condition) in validators {
+            let date = (header::LAST_MODIFIED, header::IF_MODIFIED_SINCE);
+            let date = Some(date).filter(|_| shown.is_none());
+            let validators = [Some((header::ETAG, header::IF_NONE_MATCH)), date];
+            for (validator, condition) in validators.into_iter().flatten() {
                 if let Some(value) = known.headers.get(validator) {
                     headers.insert(condition, value.clone());
                 }
@@ -188,6 +183,8 @@ impl Interceptor {
                 self.answered(stored, step, id, &mut underway, &fetch, exchange, now, random)?
             }
         };
+        underway.gathered.is_partial |=
+            fetch.part == Part::Page && matches!(settled, Settled::Failed | Settled::Later(_));
         if underway.round.settle(fetch, settled) == Counted::AsFailure {
             let status = StatusCode::LOOP_DETECTED;
             let headers = HeaderMap::new();
@@ -208,6 +205,7 @@ impl Interceptor {
         let is_elsewhere = !fetch.request.is_same_origin(feed) && self.reach.is_here(feed);
         match fetch.part {
             Part::Linked if is_elsewhere => Settled::Later(now.after(ELSEWHERE)),
+            Part::Page | Part::Proxy if is_elsewhere => Settled::Failed,
             _ => Settled::Lost,
         }
     }

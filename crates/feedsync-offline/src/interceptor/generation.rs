@@ -14,7 +14,6 @@ use crate::authentication::Partition;
 use crate::interception::Role;
 use crate::likeness::Likeness;
 use crate::location::Location;
-use crate::outbox::Progress;
 use crate::subscription::End;
 use crate::time::Time;
 
@@ -32,6 +31,10 @@ pub(super) struct Gathered {
     collection: Option<Option<Location>>,
     /// Members whose address their server had not told.
     found: Vec<(Location, Location)>,
+    /// Where the feed has moved for good.
+    pub(super) moved: Option<Location>,
+    /// Whether a part of the feed could not be had.
+    pub(super) is_partial: bool,
     /// Edits that were carried out before this place show in it.
     pub(super) began: u64,
     /// Whether any document differs from what is stored.
@@ -104,16 +107,27 @@ impl Interceptor {
             return Ok(alike.same);
         }
         for place in alike.says {
-            let known = stored.resources(&place)?;
-            let is_known = known.iter().any(|known| {
-                let is_here = known.partition == partition && known.feed == *feed;
-                is_here && known.seen < generation
-            });
-            if !is_known && self.shown_at(partition, &place).is_none() {
+            if self.is_new(stored, (partition, feed), generation, &place)? {
                 return Ok(Some(place));
             }
         }
         Ok(None)
+    }
+
+    /// Whether a member was not seen before a generation, and is none that was made here.
+    pub(super) fn is_new<S: Stored>(
+        &self,
+        stored: &S,
+        (partition, feed): (Partition, &Location),
+        generation: u64,
+        place: &Location,
+    ) -> Result<bool, S::Error> {
+        let known = stored.resources(place)?;
+        let is_known = known.iter().any(|known| {
+            let is_here = known.partition == partition && known.feed == *feed;
+            is_here && known.seen < generation
+        });
+        Ok(!is_known && self.shown_at(partition, place).is_none())
     }
 
     /// Notes what was seen before.
@@ -173,6 +187,9 @@ impl Interceptor {
         let follows = Some(keeping.subscription.follows());
         let is_new = gathered.is_new || keeping.followed != follows;
         keeping.followed = follows;
+        if gathered.moved.is_some() {
+            keeping.moved = gathered.moved;
+        }
         let before = std::mem::replace(&mut keeping.collection, collection.clone());
         if before != collection {
             for address in before.iter().filter(|address| **address != feed) {
@@ -191,19 +208,26 @@ impl Interceptor {
             self.counters.generation += 1;
             let new = resources.values_mut().filter(|it| it.seen == NOW);
             new.for_each(|belonging| belonging.seen = number);
-            step.changes.push(Change::Generation { partition, feed, resources });
+            let is_whole = !gathered.is_partial;
+            step.changes.push(Change::Generation { partition, feed, resources, is_whole });
         }
         for (pending, member) in &gathered.found {
-            self.name(step, partition, pending, Some(member));
-            self.show_at(step, partition, pending, member);
-            self.rename(step, partition, pending, member);
+            self.is_at(step, partition, pending, member);
         }
         self.unshow(step, partition, &feed, gathered.began, now);
-        let accepted = self.outbox.edits().filter(|edit| {
-            let is_here = edit.asked.partition == partition && edit.asked.feed == feed;
-            is_here && edit.progress == Progress::Accepted
-        });
-        self.awaited.extend(accepted.map(|edit| edit.id));
+    }
+
+    /// What was made here without an address is there.
+    pub(super) fn is_at(
+        &mut self,
+        step: &mut Step,
+        partition: Partition,
+        pending: &Location,
+        member: &Location,
+    ) {
+        self.name(step, partition, pending, Some(member));
+        self.show_at(step, partition, pending, member);
+        self.rename(step, partition, pending, member);
     }
 
     /// What shows of a member that was made without an address shows where it is.
@@ -250,8 +274,7 @@ impl Interceptor {
         for place in over {
             let Some(shown) = self.shown.remove(place) else { continue };
             step.changes.push(Change::ShownGone(place));
-            let key = (partition, shown.resource.clone());
-            if shown.is_unnamed() && !self.named.contains_key(&key) {
+            if shown.is_unnamed() && self.named.get(partition, &shown.resource).is_none() {
                 self.name(step, partition, &shown.resource, None);
                 self.orphaned(step, partition, &shown.resource, now);
             }

@@ -1,20 +1,56 @@
 //! Whether an edit that may have been carried out was: what is found where it would be.
+//!
+//! A POST is looked for in its feed, a PUT where it was put. Neither a page of a portal nor an answer that could
+//! as well be from before says that an edit was carried out; and what cannot be told apart is an error, with
+//! what was sent, rather than a guess (C35, C43).
 
-use feedsync_formats::{MemberFeed, ReadOptions};
-use http::StatusCode;
+use std::time::Duration;
+
+use feedsync_formats::MemberFeed;
 use http::header;
+use http::{HeaderMap, StatusCode};
 
 use super::Interceptor;
 use super::answers::Exchange;
-use super::document::base;
+use super::document::{base, feed_of, is_page};
+use super::sending::Found;
 use super::step::Step;
 use super::stored::{Content, Entity, Stored};
 use crate::likeness::Likeness;
 use crate::location::Location;
-use crate::outbox::{Edit, Progress, Settlement};
-use crate::propagation::{self, Done};
+use crate::outbox::{Edit, Progress, Settlement, wait};
+use crate::overlay::{edit_links, edit_media_links};
+use crate::profile::Profile;
+use crate::propagation::{Done, Method};
 use crate::subscription::outcome::HOPS;
 use crate::time::Time;
+
+/// How often an edit is looked for where nothing answers that could tell, until it is an error.
+const LOOKS: u32 = 12;
+
+/// How often a server that accepted an edit is asked whether it has carried it out.
+const AWAITS: u32 = 48;
+
+/// Between two such questions, at least.
+const AWAIT: Duration = Duration::from_secs(30);
+
+/// What a look finds.
+enum Finding {
+    /// The edit was carried out.
+    Done(Done),
+    /// It was not.
+    Missing,
+    /// Somebody else was there, or nothing is there any more.
+    Conflict,
+    /// It may be one of these: the member, and its media.
+    Perhaps(Vec<Found>),
+    /// It is to be looked for there.
+    Elsewhere(Location),
+    /// Who answered is not the server.
+    Impostor,
+    /// Nothing can be said.
+    Unclear,
+}
 
 impl Interceptor {
     /// Takes in what was found where an edit was looked for.
@@ -27,120 +63,251 @@ impl Interceptor {
         now: Time,
         random: u64,
     ) -> Result<(), S::Error> {
-        let Exchange { status, headers, content, task } = exchange;
-        let asked = &edit.asked;
-        let is_claimed = self.trails.get(&edit.id).is_some_and(|trail| trail.is_claimed);
+        let finding = self.finding(stored, edit, &exchange)?;
         let is_awaited = edit.progress == Progress::Accepted;
-        let in_feed = match asked.method {
-            propagation::Method::Post => true,
-            propagation::Method::Put => false,
-            propagation::Method::Delete => !is_awaited,
-        };
-        let is_gone = matches!(status, StatusCode::NOT_FOUND | StatusCode::GONE);
-        if status.is_redirection() {
-            let to = headers.get(header::LOCATION).and_then(|to| to.to_str().ok());
-            let to = to.and_then(|to| Location::resolve(Some(&task.location), to).ok());
-            let trail = self.trails.entry(edit.id).or_default();
-            trail.hops += 1;
-            trail.look_at = to.filter(|_| trail.hops <= HOPS);
-            if trail.look_at.is_none() {
-                self.look_later(step, edit, now, random);
-            } else if is_awaited {
-                self.awaited.insert(edit.id);
+        match finding {
+            Finding::Done(done) => self.done(step, edit, done, &exchange, now, random),
+            Finding::Conflict => self.refused(step, edit, &exchange, now),
+            Finding::Missing if !is_awaited => {
+                self.trails.entry(edit.id).or_default().is_missing = true;
+                let lost = Settlement::Lost { perhaps_arrived: false };
+                self.settle(step, edit, lost, now, random);
             }
-            return Ok(());
-        }
-        let done = match asked.method {
-            propagation::Method::Post | propagation::Method::Delete
-                if in_feed && status.is_success() =>
-            {
-                let bytes = stored.content(&content)?;
-                let address = base(headers, &task.location);
-                let options =
-                    ReadOptions { base: Some(address.as_str()), ..ReadOptions::tolerant() };
-                let Ok(document) = MemberFeed::read(&bytes, &options) else {
-                    // Not the server that the feed is from.
-                    self.trails.remove(&edit.id);
-                    self.reach.lost(&task.location, now, random);
-                    self.lost(step, edit, now, random);
-                    return Ok(());
-                };
-                let posted =
-                    asked.body.as_ref().filter(|_| asked.method == propagation::Method::Post);
-                let whose = (asked.partition, &asked.feed);
-                let place = match posted {
-                    Some(body) => {
-                        let posted = (&body.content, asked.generation);
-                        self.place_of(stored, whose, posted, &document, &address)?
-                    }
-                    None => None,
-                };
-                place.map(|member| Done { member: Some(member), asks: true, ..Done::default() })
+            Finding::Perhaps(found) => {
+                self.trails.entry(edit.id).or_default().perhaps = found;
+                self.look_again(step, edit, now, random);
             }
-            propagation::Method::Put if status.is_success() => {
-                let ours = asked.body.as_ref().map(|body| body.content);
-                let is_ours = ours == Some(content)
-                    || self.says_same(stored, ours, content, &task.location)?;
-                is_ours.then(|| Done { stored: vec![asked.location.clone()], ..Done::default() })
+            Finding::Elsewhere(to) => {
+                let trail = self.trails.entry(edit.id).or_default();
+                trail.hops += 1;
+                trail.look_at = (trail.hops <= HOPS).then_some(to);
+                match trail.look_at {
+                    Some(_) => self.look_again(step, edit, now, random),
+                    None => self.unclear(step, edit, &exchange, now, random),
+                }
             }
-            propagation::Method::Delete if is_gone => Some(Done::default()),
-            _ => None,
-        };
-        if let Some(done) = done {
-            self.done(step, edit, done, &exchange, now, random);
-        } else if is_gone && asked.method == propagation::Method::Put {
-            // There is nothing to be replaced.
-            self.refused(step, edit, &exchange, now);
-        } else if self.is_overtaken(stored, edit, &exchange)? {
-            self.refused(step, edit, &exchange, now);
-        } else if is_awaited {
-            // It is looked for again after the next round.
-        } else if is_claimed && status.is_success() {
-            let done = Done { asks: true, ..Done::default() };
-            self.done(step, edit, done, &exchange, now, random);
-        } else if !status.is_success() {
-            self.look_later(step, edit, now, random);
-        } else {
-            self.trails.entry(edit.id).or_default().is_missing = true;
-            let lost = Settlement::Lost { perhaps_arrived: false };
-            self.settle(step, edit, lost, now, random);
+            Finding::Impostor => {
+                self.trails.entry(edit.id).or_default().forget_ways();
+                self.reach.lost(&exchange.task.location, now, random);
+                self.look_again(step, edit, now, random);
+            }
+            Finding::Missing | Finding::Unclear => {
+                self.unclear(step, edit, &exchange, now, random);
+            }
         }
         Ok(())
     }
 
-    /// Whether there is neither what was put nor what it was made on, and no condition will tell the server:
-    /// somebody else was there, before or after.
-    fn is_overtaken<S: Stored>(
+    /// An edit is looked for again as soon as may be.
+    fn look_again(&mut self, step: &mut Step, edit: &Edit<Entity>, now: Time, random: u64) {
+        match edit.progress {
+            Progress::Accepted => drop(self.awaited.insert(edit.id)),
+            _ => self.lost(step, edit, now, random),
+        }
+    }
+
+    /// An edit is looked for again after a while; what was looked for too often is an error.
+    fn unclear(
+        &mut self,
+        step: &mut Step,
+        edit: &Edit<Entity>,
+        exchange: &Exchange<'_>,
+        now: Time,
+        random: u64,
+    ) {
+        let is_awaited = edit.progress == Progress::Accepted;
+        let is_final = matches!(exchange.status.as_u16(), 200..=299 | 404 | 405 | 410 | 501);
+        let looks = self.trails.entry(edit.id).or_default().looks;
+        if looks >= if is_awaited { AWAITS } else { LOOKS } && is_final {
+            self.refused(step, edit, exchange, now);
+        } else {
+            self.look_later(step, edit, now, random);
+        }
+    }
+
+    /// An edit that may have arrived is looked for, after a while that grows.
+    pub(super) fn look_later(
+        &mut self,
+        step: &mut Step,
+        edit: &Edit<Entity>,
+        now: Time,
+        random: u64,
+    ) {
+        let least = if edit.progress == Progress::Accepted { AWAIT } else { Duration::ZERO };
+        let trail = self.trails.entry(edit.id).or_default();
+        trail.forget_ways();
+        trail.looks += 1;
+        trail.not_before = Some(now.after(wait(trail.looks, random).max(least)));
+        self.look_again(step, edit, now, random);
+    }
+
+    fn finding<S: Stored>(
         &self,
         stored: &S,
         edit: &Edit<Entity>,
         exchange: &Exchange<'_>,
-    ) -> Result<bool, S::Error> {
+    ) -> Result<Finding, S::Error> {
+        let Exchange { status, headers, content, task } = *exchange;
+        let trail = self.trails.get(&edit.id);
+        if status.is_redirection() {
+            let to = headers.get(header::LOCATION).and_then(|to| to.to_str().ok());
+            let to = to.and_then(|to| Location::resolve(Some(&task.location), to).ok());
+            return Ok(to.map_or(Finding::Unclear, Finding::Elsewhere));
+        }
+        if let Some(found) = trail.and_then(|trail| trail.perhaps.first()) {
+            return Ok(self.among(edit, found, status, content));
+        }
+        let is_gone = matches!(status, StatusCode::NOT_FOUND | StatusCode::GONE);
+        match edit.asked.method {
+            Method::Post if status.is_success() => self.in_feed(stored, edit, exchange),
+            Method::Delete if edit.progress != Progress::Accepted && status.is_success() => {
+                self.in_feed(stored, edit, exchange)
+            }
+            Method::Delete if is_gone => Ok(Finding::Done(Done::default())),
+            Method::Delete if status.is_success() => Ok(Finding::Missing),
+            Method::Put if status.is_success() => {
+                self.in_place(stored, edit, headers, content, &task.location)
+            }
+            // There is nothing to be replaced.
+            Method::Put if is_gone => Ok(Finding::Conflict),
+            _ => Ok(Finding::Unclear),
+        }
+    }
+
+    /// Looks for what was posted or deleted in the feed.
+    fn in_feed<S: Stored>(
+        &self,
+        stored: &S,
+        edit: &Edit<Entity>,
+        exchange: &Exchange<'_>,
+    ) -> Result<Finding, S::Error> {
         let asked = &edit.asked;
-        let is_put = asked.method == propagation::Method::Put && asked.base.is_none();
-        let Some(was) = asked.was.as_ref().filter(|_| is_put && exchange.status.is_success())
-        else {
-            return Ok(false);
+        let address = base(exchange.headers, &exchange.task.location);
+        let Some(document) = feed_of(&stored.content(&exchange.content)?, &address) else {
+            return Ok(Finding::Impostor);
         };
-        let theirs = exchange.content;
-        let at = &exchange.task.location;
-        Ok(was.content != theirs && !self.says_same(stored, Some(was.content), theirs, at)?)
+        let whose = (asked.partition, &asked.feed);
+        if asked.method == Method::Delete {
+            let mut places =
+                document.members().iter().flat_map(|member| edit_links(member, &address));
+            return Ok(match places.any(|place| place == asked.resource) {
+                true => Finding::Missing,
+                false => Finding::Done(Done::default()),
+            });
+        }
+        let Some(body) = &asked.body else { return Ok(Finding::Missing) };
+        let posted = (&body.content, asked.generation);
+        if let Some(member) = self.place_of(stored, whose, posted, &document, &address)? {
+            let member = Some(member);
+            return Ok(Finding::Done(Done { member, asks: true, ..Done::default() }));
+        }
+        // A server that says so twice, and was seen in between, may make something else of it.
+        if self.trails.get(&edit.id).is_some_and(|trail| trail.claims > 1) {
+            return Ok(Finding::Done(Done { asks: true, ..Done::default() }));
+        }
+        let is_entry = Likeness::of_entry(&stored.content(&body.content)?, &address).is_some();
+        let media =
+            if is_entry { Vec::new() } else { self.media(stored, edit, &document, &address)? };
+        Ok(if media.is_empty() { Finding::Missing } else { Finding::Perhaps(media) })
+    }
+
+    /// The media of a feed that were not there before an edit was made.
+    fn media<S: Stored>(
+        &self,
+        stored: &S,
+        edit: &Edit<Entity>,
+        document: &MemberFeed,
+        address: &Location,
+    ) -> Result<Vec<Found>, S::Error> {
+        let mut found = Vec::new();
+        let whose = (edit.asked.partition, &edit.asked.feed);
+        for member in document.members() {
+            let Some(place) = edit_links(member, address).next() else { continue };
+            let content = member.content.iter();
+            let content = content.filter_map(|it| Location::resolve(Some(address), it).ok());
+            let Some(media) = edit_media_links(member, address).chain(content).next() else {
+                continue;
+            };
+            if self.is_new(stored, whose, edit.asked.generation, &place)? {
+                found.push(Found { member: place, media });
+            }
+        }
+        Ok(found)
+    }
+
+    /// Whether media are what was posted.
+    fn among(
+        &self,
+        edit: &Edit<Entity>,
+        found: &Found,
+        status: StatusCode,
+        content: Content,
+    ) -> Finding {
+        let ours = edit.asked.body.as_ref().map(|body| body.content);
+        if status.is_success() && ours == Some(content) {
+            let member = Some(found.member.clone());
+            return Finding::Done(Done { member, asks: true, ..Done::default() });
+        }
+        let others = self.trails.get(&edit.id).map(|trail| trail.perhaps[1..].to_vec());
+        let others = others.unwrap_or_default();
+        if others.is_empty() { Finding::Missing } else { Finding::Perhaps(others) }
+    }
+
+    /// Looks for what was put where it was put.
+    fn in_place<S: Stored>(
+        &self,
+        stored: &S,
+        edit: &Edit<Entity>,
+        headers: &HeaderMap,
+        theirs: Content,
+        address: &Location,
+    ) -> Result<Finding, S::Error> {
+        let asked = &edit.asked;
+        let Some(ours) = &asked.body else { return Ok(Finding::Missing) };
+        let stored_here = || Done { stored: vec![asked.location.clone()], ..Done::default() };
+        if ours.content == theirs {
+            return Ok(Finding::Done(stored_here()));
+        }
+        let is_resilient = self.settings.profile == Profile::Resilient;
+        if is_resilient && is_page(headers) && !is_page(&ours.headers) {
+            return Ok(Finding::Impostor);
+        }
+        let tag = headers.get(header::ETAG).and_then(|tag| tag.to_str().ok());
+        if asked.base.is_some() && asked.base.as_deref() == tag {
+            return Ok(Finding::Missing);
+        }
+        let was = asked.was.as_ref().map(|was| was.content);
+        let says = |one: Content, other: Content| self.says_same(stored, one, other, address);
+        let was_ours = was.map_or(Ok(false), |was| says(was, ours.content))?;
+        let is_was = was.map_or(Ok(false), |was| Ok(was == theirs || says(was, theirs)?))?;
+        if says(ours.content, theirs)? && !was_ours {
+            return Ok(Finding::Done(stored_here()));
+        }
+        let is_claimed = self.trails.get(&edit.id).is_some_and(|trail| trail.claims > 0);
+        if is_claimed && (asked.base.is_some() || (was.is_some() && !is_was)) {
+            return Ok(Finding::Done(Done { asks: true, ..Done::default() }));
+        }
+        // With a condition the server tells. Without one, what it has may be somebody else's.
+        Ok(match (&asked.base, was) {
+            (None, Some(_)) if !is_was => Finding::Conflict,
+            (Some(_), _) if was_ours => Finding::Conflict,
+            _ => Finding::Missing,
+        })
     }
 
     /// Whether two entries say the same.
     fn says_same<S: Stored>(
         &self,
         stored: &S,
-        ours: Option<Content>,
-        theirs: Content,
+        one: Content,
+        other: Content,
         address: &Location,
     ) -> Result<bool, S::Error> {
-        let Some(ours) = ours else { return Ok(false) };
         let likeness = |content| {
             let bytes = stored.content(&content)?;
             Ok(Likeness::of_entry(&bytes, address))
         };
-        let (ours, theirs) = (likeness(ours)?, likeness(theirs)?);
-        Ok(ours.zip(theirs).is_some_and(|(ours, theirs)| ours.says(&theirs)))
+        let (one, other) = (likeness(one)?, likeness(other)?);
+        Ok(one.zip(other).is_some_and(|(one, other)| one.says(&other)))
     }
 }

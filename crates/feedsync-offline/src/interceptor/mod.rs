@@ -4,7 +4,8 @@
 //! It holds what is small and decides on it: subscriptions, edits on their way, errors. What is stored, it
 //! reads through [`Stored`]. Whatever is asked of it answers with a [`Step`]: what to store in one
 //! transaction, before anything else happens. [`Interceptor::restored`] makes it again of what was stored, so
-//! that it may stop between any two steps.
+//! that it may stop between any two steps. It has to be made again after an error of the store, too: what it
+//! holds is then ahead of what is stored.
 //!
 //! - A request is first [judged](Interceptor::decide). Most are answered from there; edits are read whole,
 //!   and are either [taken](Interceptor::take) or carried to their server while the application waits, which
@@ -21,8 +22,10 @@ mod control;
 mod document;
 mod editing;
 mod fetching;
+mod finding;
 mod generation;
 mod looking;
+mod naming;
 mod reach;
 mod reply;
 mod sending;
@@ -43,7 +46,7 @@ pub use stored::{Content, Digest, Entity, Representation, Resource, Stored};
 use crate::authentication::{Credentials, Partition};
 use crate::event::{ErrorId, Errors, Interaction, StateChange, SyncError};
 use crate::location::Location;
-use crate::outbox::{Edit, EditId, Outbox};
+use crate::outbox::{Edit, EditId, Outbox, Progress};
 use crate::profile::Profile;
 use crate::proxy::Configuration;
 use crate::relation::Relation;
@@ -52,6 +55,8 @@ use crate::subscription::state::State;
 use crate::time::Time;
 use background::Errand;
 use fetching::Underway;
+use finding::Finding;
+use naming::Naming;
 use reach::Reach;
 use sending::Trail;
 use showing::Showing;
@@ -99,6 +104,8 @@ pub struct Rows {
     pub named: Vec<(Partition, Location, Option<Location>)>,
     /// The next places.
     pub counters: Counters,
+    /// Whether the network is used.
+    pub policy: Policy,
 }
 
 /// What decides.
@@ -114,9 +121,11 @@ pub struct Interceptor {
     outbox: Outbox<Entity>,
     errors: Errors<Option<Content>>,
     shown: Showing,
-    named: HashMap<(Partition, Location), Option<Location>>,
+    named: Naming,
     counters: Counters,
     reach: Reach,
+    /// Feeds that are asked where they have what was made in them.
+    finding: BTreeMap<(Partition, Location), Finding>,
     underway: BTreeMap<KeepingId, Underway>,
     tasks: BTreeMap<TaskId, Errand>,
     next_task: u64,
@@ -139,10 +148,10 @@ impl Interceptor {
     /// One that goes on from what was stored. Rounds that were under way begin again; what was being sent is
     /// in doubt.
     pub fn restored(settings: Settings, rows: Rows) -> Self {
-        let Rows { keepings, edits, errors, shown, named, counters } = rows;
+        let Rows { keepings, edits, errors, shown, named, counters, policy } = rows;
         let mut interceptor = Self {
             settings,
-            policy: Policy::Auto,
+            policy,
             keepings: BTreeMap::new(),
             addresses: HashMap::new(),
             credentials: BTreeMap::new(),
@@ -150,9 +159,10 @@ impl Interceptor {
             outbox: Outbox::restored(edits, EditId(counters.edit)),
             errors: Errors::restored(errors, ErrorId(counters.error)),
             shown: Showing::restored(shown),
-            named: named.into_iter().map(|(who, from, to)| ((who, from), to)).collect(),
+            named: Naming::restored(named),
             counters,
             reach: Reach::default(),
+            finding: BTreeMap::new(),
             underway: BTreeMap::new(),
             tasks: BTreeMap::new(),
             next_task: 1,
@@ -162,11 +172,27 @@ impl Interceptor {
             is_ahead: true,
             asked: BTreeSet::new(),
         };
+        let accepted = |edit: &&Edit<_>| edit.progress == Progress::Accepted;
+        let accepted = interceptor.outbox.edits().filter(accepted).map(|edit| edit.id);
+        interceptor.awaited = accepted.collect();
         for mut keeping in keepings {
             keeping.subscription.interrupted();
             interceptor.keep(keeping);
         }
         interceptor
+    }
+
+    /// Takes in what is stored of the configurations of proxies, which [`restored`](Self::restored) cannot read.
+    pub fn recall<S: Stored>(&mut self, stored: &S) -> Result<(), S::Error> {
+        for keeping in self.keepings.values() {
+            let Some(proxy) = keeping.subscription.proxy() else { continue };
+            let partition = keeping.subscription.partition();
+            let Some(known) = stored.representation(partition, proxy)? else { continue };
+            let bytes = stored.content(&known.content)?;
+            let read = Configuration::read(&bytes, proxy).ok();
+            self.proxies.extend(read.map(|read| (keeping.id, read)));
+        }
+        Ok(())
     }
 
     /// All subscriptions; closed ones as long as edits of theirs are on their way.

@@ -12,12 +12,13 @@ use super::asking;
 use super::background::{Request, What};
 use super::carrying::Answered;
 use super::document::{can_be, is_page};
+use super::fetching::ACCEPT;
 use super::settling::method;
 use super::step::{Change, Step, Task};
 use super::stored::{Entity, Stored};
 use crate::likeness::Likeness;
 use crate::location::Location;
-use crate::outbox::{Edit, EditId, Ended, Progress, Settlement, wait};
+use crate::outbox::{Edit, EditId, Ended, Progress, Settlement};
 use crate::profile::Profile;
 use crate::propagation::{self, Done, Verdict};
 use crate::subscription::outcome::HOPS;
@@ -35,17 +36,36 @@ const SLUG: HeaderName = HeaderName::from_static("slug");
 pub(super) struct Trail {
     /// It is known not to have arrived.
     pub(super) is_missing: bool,
-    /// A server said that it carried it out, and may not have been the right one.
-    pub(super) is_claimed: bool,
+    /// How often somebody said that it was carried out who may not have been its server.
+    pub(super) claims: u32,
     /// Where it goes instead.
     to: Option<Location>,
     /// Where is told what became of it.
     told_at: Option<Location>,
     /// Where it is looked for instead.
     pub(super) look_at: Option<Location>,
+    /// What it may be.
+    pub(super) perhaps: Vec<Found>,
     /// It is looked for again then.
     pub(super) not_before: Option<Time>,
     pub(super) hops: usize,
+    pub(super) looks: u32,
+    /// Applications know that it has to wait.
+    is_told: bool,
+}
+
+/// A member that may have been made, and its media.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Found {
+    pub(super) member: Location,
+    pub(super) media: Location,
+}
+
+impl Trail {
+    /// Whoever sent it elsewhere may not have been its server.
+    pub(super) fn forget_ways(&mut self) {
+        (self.to, self.told_at, self.look_at, self.hops) = (None, None, None, 0);
+    }
 }
 
 impl Interceptor {
@@ -93,8 +113,9 @@ impl Interceptor {
             (IDEMPOTENCY_KEY, Some(&*key).filter(|_| asked.method == propagation::Method::Post)),
         ];
         for (name, value) in fields {
-            let value = value.and_then(|value| HeaderValue::from_str(value).ok());
-            headers.extend(value.map(|value| (name, value)));
+            if let Some(value) = value.and_then(|value| HeaderValue::from_str(value).ok()) {
+                headers.insert(name, value);
+            }
         }
         let body = asked.body.as_ref().map(|body| body.content);
         Request { body, ..self.request(edit, method(asked.method), to, headers) }
@@ -123,7 +144,7 @@ impl Interceptor {
     /// deleted.
     pub(super) fn look(&self, edit: &Edit<Entity>) -> Option<Request> {
         let asked = &edit.asked;
-        let is_claimed = self.trails.get(&edit.id).is_some_and(|trail| trail.is_claimed);
+        let is_claimed = self.trails.get(&edit.id).is_some_and(|trail| trail.claims > 0);
         let is_awaited = edit.progress == Progress::Accepted;
         let at = match asked.method {
             propagation::Method::Post => {
@@ -136,8 +157,15 @@ impl Interceptor {
             propagation::Method::Delete if is_claimed => asked.feed.clone(),
             _ => return None,
         };
-        let look_at = self.trails.get(&edit.id).and_then(|trail| trail.look_at.clone());
-        Some(self.request(edit, Method::GET, look_at.unwrap_or(at), HeaderMap::new()))
+        let trail = self.trails.get(&edit.id);
+        let media = trail.and_then(|trail| trail.perhaps.first()).map(|found| found.media.clone());
+        let look_at = trail.and_then(|trail| trail.look_at.clone());
+        let at = look_at.or(media).unwrap_or(at);
+        let mut request = self.request(edit, Method::GET, at, HeaderMap::new());
+        request.headers.entry(header::ACCEPT).or_insert(ACCEPT);
+        // What was there before tells nothing.
+        request.headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        Some(request)
     }
 
     /// Takes in the answer to an edit.
@@ -165,6 +193,11 @@ impl Interceptor {
                 trail.hops += 1;
                 if trail.hops > HOPS {
                     self.refused(step, edit, &exchange, now);
+                } else if again && is_resilient && !to.is_same_origin(at) {
+                    // Who sits between sends everybody to a page of their own.
+                    trail.to = None;
+                    self.reach.lost(at, now, random);
+                    self.lost(step, edit, now, random);
                 } else if again {
                     trail.to = Some(to);
                     trail.is_missing = true;
@@ -179,9 +212,12 @@ impl Interceptor {
             Verdict::Accepted => {
                 self.settle(step, edit, Settlement::Accepted, now, random);
                 self.event(step, edit, exchange.interaction(now));
+                let accepted = Edit { progress: Progress::Accepted, ..edit.clone() };
+                self.look_later(step, &accepted, now, random);
             }
             Verdict::Later(until) => {
-                if edit.tries == 1 {
+                let trail = self.trails.entry(edit.id).or_default();
+                if !std::mem::replace(&mut trail.is_told, true) {
                     self.event(step, edit, exchange.interaction(now));
                 }
                 // Who answers for a server does not know whether it has done it.
@@ -211,8 +247,18 @@ impl Interceptor {
         random: u64,
     ) -> Result<(), S::Error> {
         let Exchange { status, headers, content, task } = exchange;
+        if status.is_redirection() {
+            let to = headers.get(header::LOCATION).and_then(|to| to.to_str().ok());
+            let to = to.and_then(|to| Location::resolve(Some(&task.location), to).ok());
+            let trail = self.trails.entry(edit.id).or_default();
+            trail.hops += 1;
+            trail.told_at = to.filter(|_| trail.hops <= HOPS);
+            self.lost(step, edit, now, random);
+            return Ok(());
+        }
         if !status.is_success() {
-            self.refused(step, edit, &exchange, now);
+            // It was carried out, says who sent us here.
+            self.claimed(step, edit, now, random);
             return Ok(());
         }
         let is_entry = edit.asked.method == propagation::Method::Post
@@ -227,22 +273,9 @@ impl Interceptor {
 
     /// Somebody says that an edit was carried out, and may be somebody else than its server.
     fn claimed(&mut self, step: &mut Step, edit: &Edit<Entity>, now: Time, random: u64) {
-        self.trails.entry(edit.id).or_default().is_claimed = true;
-        self.lost(step, edit, now, random);
-    }
-
-    /// An edit that may have arrived is looked for, after a while.
-    pub(super) fn look_later(
-        &mut self,
-        step: &mut Step,
-        edit: &Edit<Entity>,
-        now: Time,
-        random: u64,
-    ) {
         let trail = self.trails.entry(edit.id).or_default();
-        trail.hops += 1;
-        let wait = wait(u32::try_from(trail.hops).unwrap_or(u32::MAX), random);
-        trail.not_before = Some(now.after(wait));
+        trail.claims += 1;
+        trail.forget_ways();
         self.lost(step, edit, now, random);
     }
 

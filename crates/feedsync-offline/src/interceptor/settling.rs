@@ -40,6 +40,7 @@ impl Interceptor {
             resource: &asked.resource,
             entity: asked.body.as_ref(),
             generation: asked.generation,
+            was_taken: true,
         };
         let (place, tag) = self.carried_out(step, out, &done, answered, now);
         let member = (place != asked.resource).then_some(place);

@@ -54,6 +54,11 @@ impl Showing {
         self.listed(&self.unnamed, partition, feed)
     }
 
+    /// The feeds with something that has no address of its server's.
+    pub(super) fn feeds_with_unnamed(&self) -> impl Iterator<Item = (Partition, Location)> {
+        self.unnamed.keys().cloned()
+    }
+
     pub(super) fn insert(&mut self, shown: Shown) {
         let place = shown.place;
         let feed = (shown.partition, shown.feed.clone());

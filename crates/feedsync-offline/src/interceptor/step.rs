@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use http::{HeaderMap, Method};
 
 use super::stored::{Content, Entity, Representation};
-use super::{Keeping, KeepingId};
+use super::{Keeping, KeepingId, Policy};
 use crate::authentication::Partition;
 use crate::event::{ErrorId, Interaction, StateChange, SyncError};
 use crate::interception::Role;
@@ -54,6 +54,13 @@ pub enum Change {
         /// Where it is; none if it is nowhere any more.
         member: Option<Location>,
     },
+    /// The address that a member had here is forgotten.
+    NamedGone {
+        /// Whose it is.
+        partition: Partition,
+        /// Where it was here.
+        pending: Location,
+    },
     /// What is stored of an address.
     Representation {
         /// Whose it is.
@@ -64,7 +71,7 @@ pub enum Change {
         representation: Option<Box<Representation>>,
     },
     /// What belongs to a feed, instead of all that did. Of what did and does not, and belongs to no other feed
-    /// of these people, nothing is stored any more.
+    /// of these people, nothing is stored any more. One that is not whole is added to what did.
     Generation {
         /// Whose it is.
         partition: Partition,
@@ -72,7 +79,11 @@ pub enum Change {
         feed: Location,
         /// All that belongs to it.
         resources: BTreeMap<Location, Belonging>,
+        /// Whether all of the feed could be had.
+        is_whole: bool,
     },
+    /// Whether the network is used.
+    Policy(Policy),
     /// Nothing else of these people is needed any more.
     Forgotten(Partition),
     /// The next places of what is counted.

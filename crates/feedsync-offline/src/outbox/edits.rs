@@ -61,6 +61,16 @@ impl<B> Edits<B> {
         self.lines.values().map(line).map(|ids| ids.into_iter().filter_map(|id| self.all.get(&id)))
     }
 
+    /// Those of a line, in their order.
+    pub(super) fn on(
+        &self,
+        partition: Partition,
+        line: &Location,
+    ) -> impl Iterator<Item = &Edit<B>> {
+        let ids = self.lines.get(&(partition, line.clone())).into_iter().flatten();
+        ids.filter_map(|id| self.all.get(id))
+    }
+
     /// Whether there are edits on a line.
     pub(super) fn has(&self, partition: Partition, line: &Location) -> bool {
         self.lines.contains_key(&(partition, line.clone()))

@@ -131,6 +131,11 @@ impl<B: Clone> Outbox<B> {
         self.edits.at(resource)
     }
 
+    /// The edits of a line, in their order.
+    pub fn on(&self, partition: Partition, line: &Location) -> impl Iterator<Item = &Edit<B>> {
+        self.edits.on(partition, line)
+    }
+
     /// Whether edits wait on a line.
     pub fn waits(&self, partition: Partition, line: &Location) -> bool {
         self.edits.has(partition, line)
@@ -310,6 +315,7 @@ impl<B: Clone> Outbox<B> {
         let changed: Vec<EditId> = self.after(done).map(|edit| edit.id).collect();
         if let Some(edit) = changed.first().and_then(|first| self.edits.get_mut(*first)) {
             edit.asked.base = tag.map(str::to_owned);
+            edit.asked.was = done.asked.body.clone();
         }
         match member {
             Some(member) => self.rename(partition, resource, member),

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::authentication::Credentials;
-use crate::headers::{HeaderError, NEGOTIATION, Registered};
+use crate::headers::{HeaderError, Registered};
 use crate::location::{Location, LocationError};
 use crate::relation::{Relation, RelationError};
 
@@ -116,15 +116,11 @@ impl SubscriptionBuilder {
 }
 
 impl Wanted {
-    /// Whether one subscription serves both: the same feed for the same people in the same variant,
-    /// through the same proxy (C13).
+    /// Whether one subscription serves both: the same feed for the same people. One variant of it is stored, that
+    /// of who came first; who wants another is answered by its server, or not without a network (3, C28).
     pub fn matches(&self, other: &Self) -> bool {
         let partition = |wanted: &Self| Credentials::of(&wanted.registered).partition();
-        let variant = |wanted: &Self| NEGOTIATION.map(|name| wanted.registered.get(&name).cloned());
-        self.feed == other.feed
-            && self.proxy == other.proxy
-            && partition(self) == partition(other)
-            && variant(self) == variant(other)
+        self.feed == other.feed && partition(self) == partition(other)
     }
 }
 
@@ -172,14 +168,18 @@ mod tests {
             Ok(())
         });
         assert!(plain.matches(&alike) && alike.matches(&plain));
+        let variant = wanted(|builder| {
+            builder.set_request_header("Accept-Language", "da")?;
+            builder.set_proxy("http://example.org/proxy.xml").map(|_| ())
+        });
+        assert!(plain.matches(&variant), "one variant is stored for all");
         let set = |name: &'static str, value: &'static str| {
             wanted(move |builder| builder.set_request_header(name, value).map(|_| ()))
         };
         let others = [
             set("Authorization", "Bearer x"),
             set("Cookie", "a=1"),
-            set("Accept-Language", "da"),
-            wanted(|builder| builder.set_proxy("http://example.org/proxy.xml").map(|_| ())),
+            set("X-Api-Key", "secret"),
             wanted(|builder| builder.set_feed("http://example.org/other").map(|_| ())),
         ];
         for other in others {

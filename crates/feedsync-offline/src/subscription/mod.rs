@@ -95,6 +95,9 @@ impl Subscription {
         let before = self.follows();
         let hold = Hold { interval: wanted.interval, follows: wanted.follows.clone() };
         self.holders.insert(holder, hold);
+        if self.wanted.proxy.is_none() {
+            self.wanted.proxy.clone_from(&wanted.proxy);
+        }
         self.begin_if_more(&before);
     }
 

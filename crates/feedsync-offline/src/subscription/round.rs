@@ -88,6 +88,13 @@ impl Round {
         Self::of(parts.chain([(Part::Feed, feed.clone())]))
     }
 
+    /// Asks for the feed where it has moved for good.
+    pub fn ask_at(&mut self, moved: &Location) {
+        for fetch in self.queue.iter_mut().filter(|fetch| fetch.part == Part::Feed) {
+            fetch.request = moved.clone();
+        }
+    }
+
     /// A round of what was to be asked for later.
     pub fn again(linked: impl IntoIterator<Item = Location>) -> Self {
         Self::of(linked.into_iter().map(|location| (Part::Linked, location)))
@@ -128,7 +135,11 @@ impl Round {
         self.underway -= 1;
         match settled {
             Settled::Fetched(leads) => self.queue(leads),
-            Settled::Lost => self.queue.push_front(fetch),
+            // Whoever sent it elsewhere may have been part of the network that went.
+            Settled::Lost => {
+                let request = fetch.location.clone();
+                self.queue.push_front(Fetch { request, hops: 0, ..fetch });
+            }
             Settled::Failed => self.failed = true,
             Settled::Later(time) if fetch.part == Part::Linked => {
                 self.later.insert(fetch.location, time);

@@ -6,14 +6,9 @@
 //! A failing seed is printed; `FEEDSYNC_SEED=n` runs that one alone, `FEEDSYNC_SCHEDULES=n` sets how many
 //! are run.
 
-mod world {
-    pub(crate) mod gateway;
-    pub(crate) mod origin;
-    pub(crate) mod schedule;
-}
-
 use feedsync_offline::profile::Profile;
-use world::schedule::World;
+
+use crate::schedule::World;
 
 /// How many schedules there are in all.
 const SCHEDULES: u64 = 6_000;

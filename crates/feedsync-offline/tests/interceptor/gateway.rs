@@ -53,13 +53,22 @@ impl Written {
                     rows.named.retain(|(who, from, _)| (*who, from) != (partition, &pending));
                     rows.named.push((partition, pending, member));
                 }
+                Change::NamedGone { partition, pending } => {
+                    rows.named.retain(|(who, from, _)| (*who, from) != (partition, &pending));
+                }
                 Change::Representation { partition, location, representation } => {
                     match representation {
                         Some(it) => self.representations.insert((partition, location), *it),
                         None => self.representations.remove(&(partition, location)),
                     };
                 }
-                Change::Generation { partition, feed, resources } => {
+                Change::Generation { partition, feed, mut resources, is_whole } => {
+                    let key = (partition, feed.clone());
+                    if let Some(before) = self.generations.get(&key).filter(|_| !is_whole) {
+                        for (location, belonging) in before.clone() {
+                            resources.entry(location).or_insert(belonging);
+                        }
+                    }
                     let before = self.generations.insert((partition, feed), resources);
                     for location in before.into_iter().flat_map(BTreeMap::into_keys) {
                         let is_kept = self.generations.iter().any(|((who, _), all)| {
@@ -75,6 +84,7 @@ impl Written {
                     self.representations.retain(|(who, _), _| *who != partition);
                 }
                 Change::Counters(counters) => rows.counters = counters,
+                Change::Policy(policy) => rows.policy = policy,
             }
         }
     }

@@ -18,8 +18,8 @@ use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
 
-use super::gateway::Gateway;
-use super::origin::{Answer, Carried as Logged, FEED, Habits, Origin, entries, entry, words};
+use crate::gateway::Gateway;
+use crate::origin::{Answer, Carried as Logged, FEED, Habits, Origin, entries, entry, words};
 
 /// Answers of servers that fail.
 const FAILURES: [u16; 14] = [400, 401, 403, 404, 408, 409, 422, 429, 500, 501, 502, 503, 504, 507];

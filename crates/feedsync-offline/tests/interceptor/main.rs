@@ -1,0 +1,12 @@
+//! The whole of the decisions, without sockets: by example, and in a seeded world.
+
+mod desk;
+mod edits;
+mod examples;
+mod gateway;
+mod origin;
+mod people;
+mod representations;
+mod rounds;
+mod schedule;
+mod world;

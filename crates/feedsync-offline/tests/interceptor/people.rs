@@ -1,0 +1,123 @@
+//! Who may have what (BITSY 4.3, 4.4).
+
+use crate::desk::{Desk, EDITABLE, FEED, answer, entry, feed};
+
+const MEMBER: &str = "http://www.example.com/feed/entry";
+const ANNA: (&str, &str) = ("authorization", "Basic YW5uYTph");
+const BERT: (&str, &str) = ("authorization", "Basic YmVydDpi");
+
+fn subscribed() -> Desk {
+    let mut desk = Desk::new();
+    desk.serve("GET", FEED, feed(EDITABLE));
+    desk.subscribe(&[], &[("Authorization", ANNA.1)]);
+    desk.run();
+    desk.lines();
+    desk
+}
+
+#[test]
+fn private_data_is_for_who_registered_the_same_credentials() {
+    let mut desk = subscribed();
+    assert_eq!(desk.ask("GET", FEED, &[ANNA], "").headers["cache-status"], "bitsy; hit; ttl=1800");
+    desk.ask("GET", FEED, &[BERT], "");
+    desk.ask("GET", FEED, &[], "");
+    assert_eq!(desk.lines().len(), 2, "others are their server's business");
+    desk.go_offline();
+    for headers in [&[][..], &[BERT]] {
+        let refused = desk.ask("GET", FEED, headers, "");
+        assert_eq!(refused.status, 401);
+        let challenge = refused.headers["www-authenticate"].to_str().unwrap();
+        assert_eq!(challenge, "Basic realm=\"http://www.example.com\"");
+        assert!(refused.body.contains("credentials"));
+    }
+    assert_eq!(desk.ask("PUT", MEMBER, &[BERT], &entry("x")).status, 401);
+    assert_eq!(desk.ask("GET", FEED, &[ANNA], "").status, 200);
+}
+
+#[test]
+fn two_people_see_neither_the_others_data_nor_the_others_edits() {
+    let mut desk = subscribed();
+    let other = feed(
+        "<app:collection href='/members'/><entry><id>urn:b</id><title>b</title>\
+        <link rel='edit' href='/feed/entry'/></entry>",
+    );
+    desk.serve("GET", FEED, other);
+    desk.subscribe(&[], &[("Authorization", BERT.1)]);
+    desk.run();
+    desk.go_offline();
+    assert_eq!(desk.ask("PUT", MEMBER, &[ANNA], &entry("anna")).status, 200);
+    assert!(desk.ask("GET", FEED, &[ANNA], "").body.contains("urn:anna"));
+    let berts = desk.ask("GET", FEED, &[BERT], "").body;
+    assert!(berts.contains("urn:b") && !berts.contains("anna"));
+    assert_eq!(desk.ask("PUT", MEMBER, &[BERT], &entry("bert")).status, 200);
+    assert_eq!(desk.ask("GET", MEMBER, &[ANNA], "").body, entry("anna"));
+    assert_eq!(desk.ask("GET", MEMBER, &[BERT], "").body, entry("bert"));
+    let partitions: Vec<_> =
+        desk.gateway.interceptor.edits().map(|edit| edit.asked.partition).collect();
+    assert_ne!(partitions[0], partitions[1]);
+}
+
+#[test]
+fn events_and_errors_are_those_of_who_made_the_edit() {
+    let mut desk = subscribed();
+    desk.is_online = false;
+    desk.ask("PUT", MEMBER, &[ANNA], &entry("anna"));
+    desk.is_online = true;
+    desk.serve("PUT", MEMBER, answer(409, &[], ""));
+    desk.after(5);
+    let partition = desk.gateway.interceptor.keepings().next().unwrap().subscription.partition();
+    let errors = desk.gateway.interceptor.errors();
+    assert_eq!(errors.of(partition, &FEED.parse().unwrap()).len(), 1);
+    let public = feedsync_offline::authentication::Partition::public();
+    assert!(errors.of(public, &FEED.parse().unwrap()).is_empty());
+}
+
+#[test]
+fn an_edit_with_somebodys_credentials_is_not_made_in_the_name_of_the_public() {
+    let mut desk = Desk::with_member();
+    desk.go_offline();
+    assert_eq!(desk.ask("GET", FEED, &[ANNA], "").status, 200, "what is public is");
+    for headers in [ANNA, ("cookie", "session=1")] {
+        assert_eq!(desk.ask("PUT", MEMBER, &[headers], &entry("x")).status, 401, "{headers:?}");
+    }
+    assert_eq!(desk.gateway.interceptor.edits().count(), 0);
+}
+
+#[test]
+fn another_host_gets_no_credentials_and_no_edit_shows_the_headers_of_its_maker() {
+    let mut desk = Desk::new();
+    desk.serve("GET", FEED, feed("<link rel='enclosure' href='http://cdn.example/1.mp3'/>"));
+    desk.serve("GET", "http://cdn.example/1.mp3", answer(200, &[], "sound"));
+    let mine =
+        [("Authorization", ANNA.1), ("Cookie", "a=1"), ("X-Api-Key", "k"), ("User-Agent", "u")];
+    desk.subscribe(&["enclosure"], &mine);
+    desk.run();
+    let sent = desk.arrived.iter().find(|arrived| arrived.line.contains("cdn")).unwrap();
+    for name in ["authorization", "cookie", "x-api-key"] {
+        assert!(!sent.headers.contains_key(name), "{name}");
+    }
+    assert_eq!(sent.headers["user-agent"], "u");
+
+    let mut desk = Desk::with_member();
+    desk.go_offline();
+    let odd = [("content-type", "text/plain"), ("x-secret", "1"), ("set-cookie", "a=1")];
+    let put = desk.ask("PUT", MEMBER, &odd, "text");
+    let got = desk.get(MEMBER);
+    for answer in [put, got] {
+        assert_eq!(answer.headers["content-type"], "text/plain");
+        assert!(!answer.headers.contains_key("x-secret"));
+        assert!(!answer.headers.contains_key("set-cookie"));
+    }
+}
+
+#[test]
+fn what_a_server_forbids_to_one_is_forbidden_to_that_one() {
+    let mut desk = subscribed();
+    let no = [("www-authenticate", "Basic realm=\"gone\""), ("content-type", "text/plain")];
+    desk.serve("GET", FEED, answer(401, &no, "ask again"));
+    desk.after(3_600);
+    desk.go_offline();
+    let refused = desk.ask("GET", FEED, &[ANNA], "");
+    assert_eq!((refused.status, &*refused.body), (401, "ask again"));
+    assert_eq!(refused.headers["www-authenticate"], "Basic realm=\"gone\"");
+}

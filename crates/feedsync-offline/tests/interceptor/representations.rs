@@ -1,0 +1,131 @@
+//! What applications read (BITSY 3, 3.1).
+
+use crate::desk::{Desk, EDITABLE, FEED, answer, entry, feed};
+
+const MEMBER: &str = "http://www.example.com/feed/entry";
+
+#[test]
+fn what_is_not_stored_is_asked_of_its_server_and_nothing_of_it_is_kept() {
+    let mut desk = Desk::new();
+    desk.serve("GET", FEED, feed(EDITABLE));
+    desk.subscribe(&[], &[]);
+    assert_eq!(desk.get(FEED).status, 200, "before it is stored");
+    assert_eq!(desk.lines(), [format!("GET {FEED}")]);
+    desk.serve("GET", "http://www.example.com/else", answer(418, &[], "tea"));
+    assert_eq!(desk.get("http://www.example.com/else").status, 418);
+    desk.is_online = false;
+    assert_eq!(desk.get("http://www.example.com/else").status, 504);
+}
+
+#[test]
+fn what_is_stored_is_answered_from_here_with_a_network_too() {
+    let mut desk = Desk::with_member();
+    desk.lines();
+    let got = desk.ask("GET", FEED, &[("cache-control", "no-cache, max-age=0")], "");
+    assert_eq!(got.status, 200);
+    assert_eq!(got.headers["cache-status"].to_str().unwrap().split(';').next(), Some("bitsy"));
+    assert!(!got.headers.contains_key("warning"), "there is a network");
+    assert!(desk.lines().is_empty());
+    let of = desk.ask("HEAD", FEED, &[], "");
+    assert_eq!((of.status, of.headers["etag"].clone()), (200, got.headers["etag"].clone()));
+}
+
+#[test]
+fn what_can_be_done_is_told_without_a_network_alone() {
+    let mut desk = Desk::with_member();
+    desk.serve("OPTIONS", FEED, answer(200, &[("allow", "GET")], ""));
+    assert_eq!(desk.ask("OPTIONS", FEED, &[], "").headers["allow"], "GET", "by its server");
+    desk.go_offline();
+    let told = |desk: &mut Desk, url| {
+        let answer = desk.ask("OPTIONS", url, &[], "");
+        assert_eq!(answer.status, 204);
+        answer.headers["allow"].to_str().unwrap().to_owned()
+    };
+    assert_eq!(told(&mut desk, FEED), "GET, HEAD, OPTIONS");
+    assert_eq!(told(&mut desk, MEMBER), "DELETE, GET, HEAD, OPTIONS, PUT");
+    assert_eq!(told(&mut desk, "http://www.example.com/members"), "OPTIONS, POST");
+}
+
+#[test]
+fn a_variant_that_is_not_stored_is_refused_without_a_network() {
+    let mut desk = Desk::with_member();
+    let wants = [("accept", "text/html")];
+    desk.lines();
+    desk.ask("GET", FEED, &wants, "");
+    assert_eq!(desk.lines(), [format!("GET {FEED}")], "its server may have it");
+    desk.go_offline();
+    assert_eq!(desk.ask("GET", FEED, &wants, "").status, 406);
+}
+
+#[test]
+fn edits_show_in_the_feed_from_their_acknowledgement() {
+    let mut desk = Desk::with_member();
+    desk.is_online = false;
+    let members = "http://www.example.com/members";
+    let atom = [("content-type", "application/atom+xml;type=entry")];
+    let made = desk.ask("POST", members, &atom, &entry("new"));
+    assert_eq!((made.status, &*made.body), (201, &*entry("new")));
+    let pending = made.headers["location"].to_str().unwrap().to_owned();
+    let first = desk.get(FEED);
+    let before = first.body.find("<id>urn:new</id>").unwrap();
+    assert!(before < first.body.find("<id>urn:a</id>").unwrap(), "the latest first");
+    assert_eq!(desk.ask("PUT", &pending, &atom, &entry("newer")).status, 200);
+    assert_eq!(desk.ask("PUT", MEMBER, &atom, &entry("mine")).status, 200);
+    let second = desk.get(FEED);
+    assert_ne!(first.headers["etag"], second.headers["etag"]);
+    assert!(second.body.contains("urn:newer") && !second.body.contains("urn:new<"));
+    assert!(second.body.contains("urn:mine") && !second.body.contains("urn:a<"));
+    assert_eq!(desk.get(MEMBER).body, entry("mine"));
+    assert_eq!(desk.ask("DELETE", MEMBER, &[], "").status, 204);
+    assert_eq!(desk.get(MEMBER).status, 410);
+    assert_eq!(desk.ask("DELETE", MEMBER, &[], "").status, 204, "again");
+    assert_eq!(desk.ask("PUT", MEMBER, &atom, &entry("late")).status, 410);
+    assert!(!desk.get(FEED).body.contains("urn:mine"));
+    assert_eq!(desk.ask("DELETE", &pending, &[], "").status, 204);
+    assert_eq!(desk.get(&pending).status, 410);
+    assert_eq!(desk.gateway.interceptor.edits().count(), 1, "what was never sent is not");
+}
+
+#[test]
+fn what_is_no_entry_is_taken_and_does_not_show() {
+    let mut desk = Desk::with_member();
+    desk.is_online = false;
+    let atom = [("content-type", "application/atom+xml;type=entry")];
+    let made = desk.ask("POST", "http://www.example.com/members", &atom, "<entry");
+    assert_eq!((made.status, &*made.body), (201, "<entry"));
+    assert!(desk.get(FEED).body.contains("<id>urn:a</id>"));
+    let mut arrived = desk.gateway.interceptor.edits();
+    assert!(arrived.next().is_some());
+}
+
+#[test]
+fn media_go_with_their_media_link_entry() {
+    let mut desk = Desk::new();
+    let parts = "<app:collection href='/members'/><entry><id>urn:m</id>\
+        <link rel='edit' href='/m'/><link rel='edit-media' href='/m.png'/>\
+        <content src='/m.png' type='image/png'/></entry>";
+    desk.serve("GET", FEED, feed(parts));
+    desk.serve("GET", "http://www.example.com/m.png", answer(200, &[], "bytes"));
+    desk.subscribe(&["edit-media"], &[]);
+    desk.run();
+    desk.is_online = false;
+    let media = "http://www.example.com/m.png";
+    assert_eq!(desk.get(media).body, "bytes");
+    assert_eq!(desk.ask("PUT", media, &[("content-type", "image/png")], "others").status, 200);
+    assert_eq!(desk.get(media).body, "others");
+    assert_eq!(desk.ask("DELETE", "http://www.example.com/m", &[], "").status, 204);
+    assert_eq!(desk.get(media).status, 410);
+    assert_eq!(desk.ask("PUT", media, &[], "late").status, 410);
+}
+
+#[test]
+fn conditions_of_applications_are_about_what_they_were_shown() {
+    let mut desk = Desk::with_member();
+    desk.is_online = false;
+    let atom = ("content-type", "application/atom+xml;type=entry");
+    assert_eq!(desk.ask("PUT", MEMBER, &[atom], &entry("mine")).status, 200);
+    let tag = desk.get(MEMBER).headers["etag"].to_str().unwrap().to_owned();
+    let stale = desk.ask("PUT", MEMBER, &[atom, ("if-match", "\"other\"")], &entry("lost"));
+    assert_eq!((stale.status, stale.headers["etag"].to_str().unwrap()), (412, &*tag));
+    assert_eq!(desk.ask("PUT", MEMBER, &[atom, ("if-match", &tag)], &entry("two")).status, 200);
+}

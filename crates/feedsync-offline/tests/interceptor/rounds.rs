@@ -1,0 +1,281 @@
+//! What is fetched in the background (BITSY 2.1.3).
+
+use feedsync_offline::interceptor::Policy;
+use feedsync_offline::profile::Profile;
+use feedsync_offline::subscription::state::State;
+
+use crate::desk::{Desk, EDITABLE, FEED, answer, feed};
+
+const ONE: &str = "http://www.example.com/1";
+
+#[test]
+fn every_failure_pauses_with_its_request_and_its_answer() {
+    for status in [202, 204, 206, 401, 404, 410, 500, 503] {
+        let mut desk = Desk::new();
+        desk.serve("GET", FEED, answer(status, &[("x-why", "so")], "because"));
+        desk.subscribe(&[], &[("Authorization", "Basic YTpi")]);
+        desk.run();
+        assert_eq!(desk.state(), State::Paused, "{status}");
+        assert_eq!(desk.errors(), [format!("{status} GET {FEED}")]);
+        let errors = desk.gateway.interceptor.errors();
+        let error = errors.all().next().unwrap();
+        assert_eq!(error.interaction.response_headers["x-why"], "so");
+        assert!(error.interaction.request_headers.contains_key("accept"));
+        assert!(!error.interaction.request_headers.contains_key("authorization"), "a secret");
+        assert_eq!(desk.told.last().unwrap(), &format!("PAUSED {FEED}"));
+        desk.lines();
+        desk.after(24 * 60 * 60);
+        assert!(desk.lines().is_empty(), "what is paused asks for nothing");
+    }
+}
+
+#[test]
+fn what_is_no_feed_is_an_error_of_the_server() {
+    for (kind, body) in [
+        ("application/atom+xml", "<feed xmlns='http://www.w3.org/2005/Atom'>"),
+        ("application/atom+xml", "<entry xmlns='http://www.w3.org/2005/Atom'/>"),
+        ("text/html", "<p>hello</p>"),
+    ] {
+        let mut desk = Desk::new();
+        desk.serve("GET", FEED, answer(200, &[("content-type", kind)], body));
+        desk.subscribe(&[], &[]);
+        desk.run();
+        assert_eq!(desk.state(), State::Paused, "{body}");
+        assert_eq!(desk.errors(), [format!("200 GET {FEED}")]);
+    }
+}
+
+#[test]
+fn a_network_that_goes_leaves_the_round_where_it_is_and_is_no_event() {
+    let mut desk = Desk::new();
+    desk.serve("GET", FEED, feed("<link rel='related' href='/1'/>"));
+    desk.serve("GET", ONE, answer(200, &[], "one"));
+    desk.is_online = false;
+    desk.subscribe(&["related"], &[]);
+    desk.after(600);
+    assert_eq!(desk.state(), State::Fetching);
+    assert_eq!(desk.told, [format!("FETCHING {FEED}")]);
+    assert!(desk.errors().is_empty());
+    desk.is_online = true;
+    desk.after(600);
+    assert_eq!(desk.state(), State::Waiting);
+    assert_eq!(desk.lines(), [format!("GET {FEED}"), format!("GET {ONE}")]);
+}
+
+#[test]
+fn what_is_followed_is_stored_before_the_feed_shows_it() {
+    let mut desk = Desk::new();
+    desk.serve("GET", FEED, feed(""));
+    desk.subscribe(&["related"], &[]);
+    desk.run();
+    assert!(!desk.get(FEED).body.contains("related"));
+    let mut changed = feed("<link rel='related' href='/1'/>");
+    changed.headers.insert("etag", "\"f2\"".parse().unwrap());
+    desk.serve("GET", FEED, changed);
+    desk.serve("GET", ONE, answer(200, &[], "one"));
+    desk.now = desk.now.after(std::time::Duration::from_secs(3_600));
+    let of = &mut desk.gateway;
+    let (tasks, step) = of.interceptor.begin(&of.disk, 4, desk.now).unwrap();
+    desk.take(&step);
+    let outcome = feedsync_offline::interceptor::Outcome::Answered {
+        status: http::StatusCode::OK,
+        headers: crate::desk::fields(&[("content-type", "application/atom+xml")]),
+        content: desk.gateway.disk.hold(feed("<link rel='related' href='/1'/>").body.into()),
+    };
+    let of = &mut desk.gateway;
+    let step = of.interceptor.finished(&of.disk, tasks[0].id, outcome, desk.now, 0).unwrap();
+    desk.take(&step);
+    assert_eq!(desk.state(), State::Fetching);
+    assert!(!desk.get(FEED).body.contains("related"), "the feed before, whole");
+    desk.run();
+    assert!(desk.get(FEED).body.contains("related"));
+    assert_eq!(desk.get(ONE).body, "one");
+    assert!(!desk.lines().is_empty());
+}
+
+#[test]
+fn a_link_that_cannot_be_had_keeps_nothing_else_back() {
+    let mut desk = Desk::new();
+    let links = "<link rel='related' href='/gone'/><link rel='related' href='/1'/>";
+    desk.serve("GET", FEED, feed(links));
+    desk.serve("GET", ONE, answer(200, &[], "one"));
+    desk.subscribe(&["related"], &[]);
+    desk.run();
+    assert_eq!(desk.state(), State::Paused);
+    assert_eq!(desk.get(ONE).body, "one");
+    assert!(desk.get(FEED).body.contains("/gone"));
+    desk.go_offline();
+    assert_eq!(desk.get("http://www.example.com/gone").status, 404, "what its server said");
+}
+
+#[test]
+fn what_is_to_be_asked_for_later_is_asked_for_then_and_alone() {
+    let mut desk = Desk::new();
+    desk.serve("GET", FEED, feed("<link rel='related' href='/1'/>"));
+    desk.serve("GET", ONE, answer(503, &[("retry-after", "120")], ""));
+    desk.subscribe(&["related"], &[]);
+    desk.run();
+    assert_eq!(desk.state(), State::Waiting);
+    desk.lines();
+    desk.after(60);
+    assert!(desk.lines().is_empty());
+    desk.serve("GET", ONE, answer(200, &[], "one"));
+    desk.after(61);
+    assert_eq!(desk.lines(), [format!("GET {ONE}")]);
+    assert_eq!(desk.get(ONE).body, "one");
+}
+
+#[test]
+fn somebody_elses_server_that_is_away_keeps_no_feed_back() {
+    let mut desk = Desk::new();
+    desk.serve("GET", FEED, feed("<link rel='related' href='http://away.example/'/>"));
+    desk.subscribe(&["related"], &[]);
+    desk.now = desk.now.after(std::time::Duration::from_secs(1));
+    for _ in 0..2 {
+        let of = &mut desk.gateway;
+        let (tasks, step) = of.interceptor.begin(&of.disk, 4, desk.now).unwrap();
+        desk.take(&step);
+        for task in tasks {
+            use feedsync_offline::interceptor::Outcome;
+            let is_feed = task.location.as_str() == FEED;
+            let outcome = match is_feed {
+                true => Outcome::Answered {
+                    status: http::StatusCode::OK,
+                    headers: crate::desk::fields(&[]),
+                    content: desk.gateway.disk.hold(
+                        feed("<link rel='related' href='http://away.example/'/>").body.into(),
+                    ),
+                },
+                false => Outcome::Lost { perhaps_arrived: false },
+            };
+            let of = &mut desk.gateway;
+            let step = of.interceptor.finished(&of.disk, task.id, outcome, desk.now, 0).unwrap();
+            desk.take(&step);
+        }
+    }
+    assert_eq!(desk.state(), State::Waiting);
+    assert_eq!(desk.get(FEED).status, 200);
+}
+
+#[test]
+fn redirections_are_followed_remembered_and_bounded() {
+    let mut desk = Desk::new();
+    let other = "http://www.example.com/other";
+    desk.serve("GET", FEED, answer(301, &[("location", "/other")], ""));
+    desk.serve("GET", other, feed("<entry><id>a</id></entry>"));
+    desk.subscribe(&[], &[]);
+    desk.run();
+    assert_eq!(desk.state(), State::Waiting);
+    assert_eq!(desk.lines(), [format!("GET {FEED}"), format!("GET {other}")]);
+    assert_eq!(desk.get(FEED).status, 200, "under the name that it was subscribed to");
+    desk.restart();
+    desk.after(3_600);
+    assert_eq!(desk.lines(), [format!("GET {other}")]);
+
+    let mut desk = Desk::new();
+    desk.serve("GET", FEED, answer(302, &[("location", "/feed")], ""));
+    desk.subscribe(&[], &[]);
+    desk.run();
+    assert_eq!(desk.state(), State::Paused);
+    assert_eq!(desk.errors(), [format!("508 GET {FEED}")]);
+}
+
+#[test]
+fn what_is_still_right_is_not_sent_again_and_says_when_it_was_asked_for() {
+    let mut desk = Desk::new();
+    desk.serve("GET", FEED, feed("<entry><id>a</id></entry>"));
+    desk.subscribe(&[], &[]);
+    desk.run();
+    let mut unchanged = answer(304, &[("date", "Wed, 21 May 2008 10:00:00 GMT")], "");
+    desk.serve("GET", FEED, unchanged.clone());
+    desk.after(3_600);
+    let arrived = desk.arrived.last().unwrap();
+    assert_eq!(arrived.headers["if-none-match"], "\"f1\"");
+    assert_eq!(desk.state(), State::Waiting);
+    assert!(desk.get(FEED).body.contains("<id>a</id>"));
+    let updated = desk.gateway.interceptor.keepings().next().unwrap().subscription.last_updated();
+    assert_eq!(updated.unwrap().date_time(), "2008-05-21T10:00:00Z", "by the server's clock");
+    unchanged.headers.clear();
+    desk.serve("GET", FEED, unchanged);
+    desk.after(3_600);
+    let updated = desk.gateway.interceptor.keepings().next().unwrap().subscription.last_updated();
+    assert_eq!(updated, Some(desk.now), "by ours, where it tells none");
+}
+
+#[test]
+fn a_page_of_a_portal_is_not_taken_for_the_feed() {
+    let mut desk = Desk::with_member();
+    let portal = answer(200, &[("content-type", "text/html")], "<p>sign in</p>");
+    desk.serve("GET", FEED, portal);
+    desk.after(3_600);
+    assert_eq!(desk.state(), State::Fetching, "as if there were no network");
+    assert!(desk.errors().is_empty());
+    desk.serve("GET", FEED, feed(EDITABLE));
+    desk.after(600);
+    assert_eq!(desk.state(), State::Waiting);
+}
+
+#[test]
+fn nothing_leaves_while_the_network_is_not_to_be_used() {
+    let mut desk = Desk::with_member();
+    desk.lines();
+    let step = desk.gateway.interceptor.set_policy(Policy::Offline);
+    desk.take(&step);
+    desk.restart();
+    let url = "http://www.example.com/feed/entry";
+    assert_eq!(desk.ask("PUT", url, &[], &crate::desk::entry("mine")).status, 200);
+    assert_eq!(desk.ask("GET", "http://www.example.com/else", &[], "").status, 504);
+    desk.after(7_200);
+    assert!(desk.lines().is_empty());
+    let step = desk.gateway.interceptor.set_policy(Policy::Auto);
+    desk.take(&step);
+    desk.serve("PUT", url, answer(204, &[], ""));
+    desk.run();
+    assert_eq!(desk.lines()[0], format!("PUT {url}"));
+}
+
+#[test]
+fn pausing_stops_the_round_and_resuming_begins_another() {
+    let mut desk = Desk::new();
+    desk.serve("GET", FEED, feed(""));
+    let (id, holder) = desk.subscribe(&[], &[]);
+    let step = desk.gateway.interceptor.pause(id, desk.now).unwrap();
+    desk.take(&step);
+    desk.run();
+    assert!(desk.lines().is_empty());
+    let step = desk.gateway.interceptor.resume(id, desk.now).unwrap();
+    desk.take(&step);
+    desk.run();
+    assert_eq!(desk.lines(), [format!("GET {FEED}")]);
+    let step = desk.gateway.interceptor.unsubscribe(id, holder, desk.now).unwrap();
+    desk.take(&step);
+    assert_eq!(desk.told.last().unwrap(), &format!("CLOSED {FEED}"));
+    assert_eq!(desk.gateway.interceptor.keepings().count(), 0, "nothing is on its way");
+    desk.is_online = false;
+    assert_eq!(desk.get(FEED).status, 504);
+}
+
+#[test]
+fn the_letter_stores_what_a_server_says_instead() {
+    for (profile, status, shown) in [
+        (Profile::Strict, 404, 404),
+        (Profile::Strict, 500, 200),
+        (Profile::Resilient, 404, 200),
+        (Profile::Resilient, 401, 401),
+    ] {
+        let mut desk = Desk::of(profile);
+        desk.serve("GET", FEED, feed("<entry><id>a</id></entry>"));
+        desk.subscribe(&[], &[("Authorization", "Basic YTpi")]);
+        desk.run();
+        let challenge = [("www-authenticate", "Basic realm=\"theirs\"")];
+        desk.serve("GET", FEED, answer(status, &challenge, "no"));
+        desk.after(3_600);
+        desk.go_offline();
+        let got = desk.ask("GET", FEED, &[("authorization", "Basic YTpi")], "");
+        assert_eq!(got.status, shown, "{profile:?} {status}");
+        if shown == 401 {
+            assert_eq!(got.headers["www-authenticate"], "Basic realm=\"theirs\"");
+            assert_eq!(got.body, "no", "as the server says it");
+        }
+    }
+}
