@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use feedsync_formats::{Member, MemberFeed, MemberLink};
+use feedsync_formats::{Member, MemberFeed, MemberLink, Plain, entry};
 
 use crate::location::Location;
 use crate::relation::Relation;
@@ -45,6 +45,20 @@ pub fn leads(
     };
     let of_members = document.members().iter().flat_map(of_member);
     of_feed.chain(of_members).take(MOST).collect()
+}
+
+/// The same of a feed that cannot be edited (C44).
+pub fn leads_of_plain(
+    feed: &Plain,
+    address: &Location,
+    follows: &BTreeSet<Relation>,
+) -> Vec<(Part, Location)> {
+    let links = feed.payloads.iter().flat_map(|payload| entry(payload).links);
+    let followed = links.filter(|link| {
+        link.rel.parse().is_ok_and(|relation: Relation| follows.contains(&relation))
+    });
+    let locations = followed.filter_map(|link| Location::resolve(Some(address), &link.href).ok());
+    locations.map(|location| (Part::Linked, location)).take(MOST).collect()
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use http::StatusCode;
 use http::header::{self, HeaderMap, HeaderValue};
 
-use super::document::{base, can_be, feed_of, is_configuration, is_page};
+use super::document::{base, can_be, feed_of, is_configuration, is_page, read_only};
 use super::fetching::Underway;
 use super::settling::without_secrets;
 use super::step::{Step, Task};
@@ -11,7 +11,7 @@ use super::stored::{Content, Representation, Stored};
 use super::{Interceptor, KeepingId};
 use crate::answer;
 use crate::event::Interaction;
-use crate::links::leads;
+use crate::links::{leads, leads_of_plain};
 use crate::location::Location;
 use crate::profile::Profile;
 use crate::proxy::Configuration;
@@ -159,21 +159,33 @@ impl Interceptor {
             Part::Feed | Part::Page => {
                 let bytes = stored.content(content)?;
                 let address = base(&representation.headers, &fetch.location);
-                let Some(document) = feed_of(&bytes, &address) else { return Ok(None) };
-                let leads = leads(&document, &address, &keeping.subscription.follows());
+                let follows = keeping.subscription.follows();
                 let is_first = fetch.part == Part::Feed;
-                underway.gathered.take(&fetch.location, &address, &document, is_first);
+                let document = feed_of(&bytes, &address);
+                let leads = match &document {
+                    Some(document) => {
+                        underway.gathered.take(&fetch.location, &address, document, is_first);
+                        leads(document, &address, &follows)
+                    }
+                    None => match read_only(&bytes, &address) {
+                        Some(plain) => {
+                            underway.gathered.take_read_only(&fetch.location, is_first);
+                            leads_of_plain(&plain, &address, &follows)
+                        }
+                        None => return Ok(None),
+                    },
+                };
                 for (_, location) in leads.iter().filter(|(part, _)| *part == Part::Linked) {
                     underway.gathered.linked(location);
                 }
-                let follows = Some(keeping.subscription.follows());
-                if is_new || keeping.followed != follows {
+                if is_new || keeping.followed.as_ref() != Some(&follows) {
                     self.seen(stored, partition, feed, &mut underway.gathered)?;
                 }
                 for (pending, posted, generation) in self.unnamed(partition, feed) {
+                    let Some(document) = &document else { break };
                     let whose = (partition, feed);
                     let posted = (&posted, generation);
-                    let place = self.place_of(stored, whose, posted, &document, &address)?;
+                    let place = self.place_of(stored, whose, posted, document, &address)?;
                     let place = place.filter(|place| !underway.gathered.has(place));
                     place.into_iter().for_each(|place| underway.gathered.find(&pending, place));
                 }

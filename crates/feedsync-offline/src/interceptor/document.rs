@@ -1,6 +1,7 @@
 //! What an answer is, by what it says and by what it is.
 
-use feedsync_formats::{MemberFeed, ReadOptions};
+use feedsync::Format;
+use feedsync_formats::{MemberFeed, Plain, ReadOptions, detect, read_plain};
 use http::header::{self, HeaderMap};
 
 use super::stored::{Content, Stored};
@@ -24,6 +25,18 @@ pub(super) fn feed_of(bytes: &[u8], address: &Location) -> Option<MemberFeed> {
     let options = ReadOptions { base: Some(address.as_str()), ..ReadOptions::tolerant() };
     MemberFeed::read(bytes, &options).ok().filter(MemberFeed::is_feed)
 }
+
+/// A feed that can be subscribed to and not edited: RSS, or JSON Feed (C44).
+pub(super) fn read_only(bytes: &[u8], address: &Location) -> Option<Plain> {
+    let options = ReadOptions { base: Some(address.as_str()), ..ReadOptions::tolerant() };
+    let format = detect(bytes)?;
+    let is_json_feed = || bytes.windows(JSON_FEED.len()).any(|part| part == JSON_FEED);
+    let is_feed = format == Format::Rss || (format == Format::Json && is_json_feed());
+    is_feed.then(|| read_plain(bytes, &options).ok()).flatten()
+}
+
+/// What a JSON Feed says that it is.
+const JSON_FEED: &[u8] = b"jsonfeed.org/version/";
 
 /// From where the addresses in a document count.
 pub(super) fn base(headers: &HeaderMap, location: &Location) -> Location {

@@ -67,6 +67,15 @@ impl Gathered {
         }
     }
 
+    /// Takes in a document of a feed that cannot be edited.
+    pub(super) fn take_read_only(&mut self, location: &Location, is_first: bool) {
+        let belonging = Belonging { role: Role::Feed, entry: None, seen: NOW };
+        self.belongings.insert(location.clone(), belonging);
+        if is_first {
+            self.collection = Some(None);
+        }
+    }
+
     /// Notes where a member is whose address nobody had told.
     pub(super) fn find(&mut self, pending: &Location, member: Location) {
         self.found.push((pending.clone(), member));

@@ -279,3 +279,28 @@ fn the_letter_stores_what_a_server_says_instead() {
         }
     }
 }
+
+#[test]
+fn rss_and_json_feed_are_read_and_not_edited() {
+    let rss = "<rss version='2.0'><channel><title>t</title><item><title>one</title>\
+        <enclosure url='/1' type='audio/mpeg' length='5'/></item></channel></rss>";
+    let json = "{\"version\":\"https://jsonfeed.org/version/1.1\",\"title\":\"t\",\"items\":[{\
+        \"id\":\"1\",\"title\":\"one\",\"url\":\"http://www.example.com/1\"}]}";
+    for (kind, body) in [("application/rss+xml", rss), ("application/feed+json", json)] {
+        let mut desk = Desk::new();
+        desk.serve("GET", FEED, answer(200, &[("content-type", kind)], body));
+        desk.serve("GET", ONE, answer(200, &[], "sound"));
+        desk.subscribe(&["enclosure", "alternate"], &[]);
+        desk.run();
+        assert_eq!(desk.state(), State::Waiting, "{kind}");
+        desk.go_offline();
+        assert_eq!(desk.get(FEED).body, body);
+        assert_eq!(desk.get(ONE).body, "sound", "{kind}");
+        assert_eq!(desk.ask("POST", FEED, &[], "x").status, 504, "nothing is edited");
+    }
+    let mut desk = Desk::new();
+    desk.serve("GET", FEED, answer(200, &[("content-type", "application/json")], "{\"items\":[]}"));
+    desk.subscribe(&[], &[]);
+    desk.run();
+    assert_eq!(desk.state(), State::Paused);
+}
