@@ -145,6 +145,20 @@ impl Registered {
         self.0.iter().map(|field| (&field.name, &field.value))
     }
 
+    /// The headers of a store that is opened again, as [`fields`](Self::fields) told them.
+    pub fn restored(
+        fields: impl IntoIterator<Item = (String, HeaderValue)>,
+    ) -> Result<Self, HeaderError> {
+        let fields = fields.into_iter().map(|(written, mut value)| {
+            let Ok(name) = HeaderName::from_bytes(written.as_bytes()) else {
+                return Err(HeaderError::Name(written));
+            };
+            value.set_sensitive(is_secret(&name));
+            Ok(Field { name, written, value })
+        });
+        fields.collect::<Result<_, _>>().map(Self)
+    }
+
     /// Name and value of each, for storage.
     pub fn fields(&self) -> impl Iterator<Item = (&str, &HeaderValue)> {
         self.0.iter().map(|field| (field.written.as_str(), &field.value))
@@ -191,8 +205,13 @@ fn field(written: &str, value: &str) -> Result<Field, HeaderError> {
     }
     let value = HeaderValue::from_bytes(value.as_bytes());
     let mut value = value.map_err(|_| HeaderError::Value(written.to_owned()))?;
-    value.set_sensitive(AUTHORIZATION.contains(&name) || name == header::PROXY_AUTHORIZATION);
+    value.set_sensitive(is_secret(&name));
     Ok(Field { name, written: written.to_owned(), value })
+}
+
+/// Whether the value of a header is kept out of logs and lists.
+fn is_secret(name: &HeaderName) -> bool {
+    AUTHORIZATION.contains(name) || *name == header::PROXY_AUTHORIZATION
 }
 
 #[cfg(test)]
@@ -239,6 +258,31 @@ mod tests {
         }
         let lines: Vec<String> = REQUEST.iter().map(|name| format!("{name}: x")).collect();
         assert_eq!(registered.lines(), lines);
+    }
+
+    #[test]
+    fn what_was_registered_is_so_again() {
+        let mut registered = Registered::default();
+        for (name, value) in [
+            ("COOKIE", "a=1"),
+            ("cookie", ""),
+            ("X-Note", "gr\u{fc}n"),
+            ("Authorization", "Basic eA=="),
+        ] {
+            registered.add(name, value).unwrap();
+        }
+        let fields = || registered.fields().map(|(name, value)| (name.to_owned(), value.clone()));
+        let plain = fields().map(|(name, mut value)| {
+            value.set_sensitive(false);
+            (name, value)
+        });
+        let again = Registered::restored(plain).unwrap();
+        assert_eq!(again, registered);
+        assert_eq!(again.lines(), registered.lines());
+        let secrets = again.fields().map(|(_, value)| value.is_sensitive());
+        assert_eq!(secrets.collect::<Vec<_>>(), [true, false, true]);
+        let odd = ("a b".to_owned(), HeaderValue::from_static("x"));
+        assert!(matches!(Registered::restored([odd]), Err(HeaderError::Name(_))));
     }
 
     #[test]

@@ -56,7 +56,12 @@ impl Location {
         if !url.username().is_empty() || url.password().is_some() {
             return Err(LocationError::Credentials);
         }
-        Ok(Self(normalised(url)))
+        // Escapes and a long base make it longer than it was written; what is kept can be read again.
+        let location = Self(normalised(url));
+        match location.as_str().len() {
+            length if length > MOST => Err(LocationError::TooLong(length)),
+            _ => Ok(location),
+        }
     }
 
     /// Its text.
@@ -214,5 +219,17 @@ mod tests {
         assert!(!secret.to_string().contains("secret"));
         let long = format!("http://example.org/{}", "a".repeat(MOST));
         assert!(matches!(long.parse::<Location>(), Err(LocationError::TooLong(_))));
+        let escaped = format!("http://example.org/{}", "\u{e4}".repeat(MOST / 3));
+        assert!(escaped.len() < MOST);
+        assert!(matches!(escaped.parse::<Location>(), Err(LocationError::TooLong(_))));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn what_a_location_says_is_that_location(path in "[-a-z%0-9A-F./~?&=#ä +\\\\:@]{0,40}") {
+            if let Ok(location) = format!("http://example.org/{path}").parse::<Location>() {
+                proptest::prop_assert_eq!(location.as_str().parse(), Ok(location.clone()));
+            }
+        }
     }
 }

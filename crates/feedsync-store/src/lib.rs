@@ -22,6 +22,7 @@ mod identity;
 mod memory;
 mod name;
 mod order;
+pub mod owned;
 mod people;
 mod plan;
 #[cfg(feature = "postgres")]

@@ -2,6 +2,7 @@
 
 pub mod builder;
 pub mod outcome;
+mod parts;
 pub mod round;
 pub mod state;
 
@@ -14,6 +15,7 @@ use crate::location::Location;
 use crate::relation::Relation;
 use crate::time::Time;
 use builder::Wanted;
+pub use parts::Parts;
 use round::Round;
 use state::{State, Trigger};
 
@@ -44,9 +46,11 @@ pub struct Subscription {
 
 /// What one application asks for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Hold {
-    interval: u16,
-    follows: BTreeSet<Relation>,
+pub struct Hold {
+    /// Minutes between two rounds at least; 0 leaves it to us.
+    pub interval: u16,
+    /// The relations that it follows.
+    pub follows: BTreeSet<Relation>,
 }
 
 /// That a subscription has ended: another one is needed (2.1.3).

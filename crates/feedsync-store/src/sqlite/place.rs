@@ -1,41 +1,29 @@
 //! Where a store lives: its directory, its file, and how a copy is told from the original.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::error::StoreError;
+use crate::owned;
 
 /// The file of a store in its directory.
 pub(super) const FILE: &str = "feedsync.db";
 
 /// Makes the directory, readable for its owner only, if it is not there.
 pub(super) fn make_directory(directory: &Path) -> Result<(), StoreError> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(directory).map_err(|source| failed(directory, source))
+    owned::make_directory(directory).map_err(|source| failed(directory, source))
 }
 
 /// Makes the file, readable for its owner only, if it is not there; the database gives its companions
 /// the same permissions.
 pub(super) fn make_file(file: &Path) -> Result<(), StoreError> {
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(false);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(file).map(drop).map_err(|source| failed(file, source))
+    owned::make_file(file).map(drop).map_err(|source| failed(file, source))
 }
 
 /// Makes new and renamed entries of a directory durable.
 pub(super) fn sync_directory(directory: &Path) -> Result<(), StoreError> {
-    if cfg!(unix) {
-        File::open(directory)
-            .and_then(|directory| directory.sync_all())
-            .map_err(|source| failed(directory, source))?;
-    }
-    Ok(())
+    owned::sync_directory(directory).map_err(|source| failed(directory, source))
 }
 
 /// Names the place of a store: two copies never have the same. It holds device and inode of the

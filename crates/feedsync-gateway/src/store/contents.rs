@@ -1,0 +1,365 @@
+//! Bytes by their digest: those that nothing needs yet, and those that are too large for the database.
+//!
+//! What is [held](super::Held) can be read at once. It stays as long as somebody holds it; by then a step
+//! that needs it has been stored, or it goes with the next [sweep](super::Store::sweep). Small bytes wait in
+//! memory and are written with the step that needs them; large ones, and small ones when too many wait, are
+//! files, synchronised before anybody may need them.
+
+use std::collections::{HashMap, HashSet};
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use feedsync_offline::interceptor::{Content, Digest};
+use feedsync_store::owned;
+use rusqlite::{Connection, OptionalExtension as _, params};
+
+use super::error::StoreError;
+
+/// The largest bytes that the database itself has.
+pub(super) const SMALL: usize = 64 << 10;
+
+/// Bytes that wait in memory at most, all together.
+const WAITING: usize = 8 << 20;
+
+/// Files that are being written.
+const PARTIAL: &str = ".partial";
+
+/// Stored bytes, as they are read: all at once, or from a file.
+#[derive(Debug)]
+pub enum Opened {
+    /// All of them.
+    Bytes(Bytes),
+    /// A file of them; it can be read to its end also if they are let go of meanwhile.
+    File(File),
+}
+
+/// What is held, and where the files are.
+#[derive(Debug)]
+pub(super) struct Contents {
+    directory: PathBuf,
+    waiting: Mutex<Waiting>,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    known: HashMap<Digest, Known>,
+    /// What nobody holds any more and no step has needed.
+    dropped: HashSet<Digest>,
+    in_memory: usize,
+    /// Names the next file that is being written.
+    next: u64,
+}
+
+#[derive(Debug)]
+struct Known {
+    place: Place,
+    holders: usize,
+    length: u64,
+}
+
+#[derive(Debug)]
+enum Place {
+    Memory(Bytes),
+    File,
+    /// The database knows it.
+    Stored,
+}
+
+impl Contents {
+    /// Those of a directory. What was being written when the process ended is removed.
+    pub(super) fn open(directory: PathBuf) -> Result<Arc<Self>, StoreError> {
+        for entry in entries(&directory)? {
+            if entry.to_string_lossy().ends_with(PARTIAL) {
+                fs::remove_file(&entry).map_err(|source| StoreError::file(&entry, source))?;
+            }
+        }
+        Ok(Arc::new(Self { directory, waiting: Mutex::default() }))
+    }
+
+    /// Whether bytes can wait in memory.
+    pub(super) fn has_room(&self, length: usize) -> bool {
+        length <= SMALL && self.waiting().in_memory + length <= WAITING
+    }
+
+    /// Holds bytes in memory.
+    pub(super) fn hold_bytes(self: &Arc<Self>, content: Content, bytes: Bytes) -> Held {
+        let mut waiting = self.waiting();
+        let length = bytes.len();
+        if waiting.hold(content, Place::Memory(bytes)) {
+            waiting.in_memory += length;
+        }
+        drop(waiting);
+        Held { content, contents: Arc::clone(self) }
+    }
+
+    /// Holds the bytes of a file that is written and synchronised, which becomes ours.
+    pub(super) fn hold_file(
+        self: &Arc<Self>,
+        content: Content,
+        partial: &Path,
+    ) -> Result<Held, StoreError> {
+        let path = self.path(&content.digest);
+        let parent = path.parent().unwrap_or(&self.directory).to_owned();
+        owned::make_directory(&parent).map_err(|source| StoreError::file(&parent, source))?;
+        let mut waiting = self.waiting();
+        // Whoever holds the same has them where they can be read.
+        if !waiting.known.contains_key(&content.digest) {
+            fs::rename(partial, &path).map_err(|source| StoreError::file(&path, source))?;
+        }
+        waiting.hold(content, Place::File);
+        drop(waiting);
+        let held = Held { content, contents: Arc::clone(self) };
+        for directory in [&parent, &self.directory] {
+            owned::sync_directory(directory)
+                .map_err(|source| StoreError::file(directory, source))?;
+        }
+        Ok(held)
+    }
+
+    /// A name for a file that is being written.
+    pub(super) fn partial(&self) -> PathBuf {
+        let mut waiting = self.waiting();
+        waiting.next += 1;
+        self.directory.join(format!("{}{PARTIAL}", waiting.next))
+    }
+
+    /// Writes what a step needs, unless it is there.
+    pub(super) fn store(
+        &self,
+        connection: &Connection,
+        content: &Content,
+    ) -> Result<(), StoreError> {
+        if content.length == 0 {
+            return Ok(());
+        }
+        let waits = {
+            let waiting = self.waiting();
+            waiting.known.get(&content.digest).and_then(|known| match &known.place {
+                Place::Memory(bytes) => Some((known.length, Some(bytes.clone()))),
+                Place::File => Some((known.length, None)),
+                Place::Stored => None,
+            })
+        };
+        let Some((length, bytes)) = waits else {
+            let sql = "SELECT EXISTS (SELECT 1 FROM content WHERE digest = ?1)";
+            let mut statement = connection.prepare_cached(sql)?;
+            let is_there = statement.query_row([content.digest.0], |row| row.get(0))?;
+            return if is_there { Ok(()) } else { Err(StoreError::NoContent(content.digest)) };
+        };
+        let sql = "INSERT OR IGNORE INTO content VALUES (?1, ?2, ?3)";
+        let row = params![content.digest.0, length.cast_signed(), bytes.as_deref()];
+        connection.prepare_cached(sql)?.execute(row)?;
+        Ok(())
+    }
+
+    /// Notes that the database knows these now.
+    pub(super) fn stored<'c>(&self, contents: impl IntoIterator<Item = &'c Content>) {
+        let mut waiting = self.waiting();
+        for Content { digest, .. } in contents {
+            waiting.dropped.remove(digest);
+            let Some(known) = waiting.known.get_mut(digest) else { continue };
+            let before = std::mem::replace(&mut known.place, Place::Stored);
+            let is_held = known.holders > 0;
+            waiting.forget_memory(&before);
+            if !is_held {
+                waiting.known.remove(digest);
+            }
+        }
+    }
+
+    /// Bytes by their digest.
+    pub(super) fn open_content(
+        &self,
+        connection: &Connection,
+        content: &Content,
+    ) -> Result<Opened, StoreError> {
+        let Content { digest, length } = content;
+        if *length == 0 {
+            return Ok(Opened::Bytes(Bytes::new()));
+        }
+        // What leaves the memory is in the database by then.
+        if let Some(Known { place: Place::Memory(bytes), .. }) = self.waiting().known.get(digest) {
+            return Ok(Opened::Bytes(bytes.clone()));
+        }
+        let sql = "SELECT bytes FROM content WHERE digest = ?1";
+        let mut statement = connection.prepare_cached(sql)?;
+        let bytes = statement.query_row([digest.0], |row| row.get(0)).optional()?;
+        let bytes: Option<Vec<u8>> = bytes.flatten();
+        if let Some(bytes) = bytes {
+            return Ok(Opened::Bytes(bytes.into()));
+        }
+        let path = self.path(digest);
+        let file = File::open(&path).map_err(|source| match source.kind() {
+            io::ErrorKind::NotFound => StoreError::NoContent(*digest),
+            _ => StoreError::file(&path, source),
+        })?;
+        let found = file.metadata().map_err(|source| StoreError::file(&path, source))?.len();
+        if found != *length {
+            let text = format!("{} has {found} bytes instead of {length}", path.display());
+            return Err(StoreError::Damaged(text));
+        }
+        Ok(Opened::File(file))
+    }
+
+    /// All of the bytes.
+    pub(super) fn read(
+        &self,
+        connection: &Connection,
+        content: &Content,
+    ) -> Result<Vec<u8>, StoreError> {
+        match self.open_content(connection, content)? {
+            Opened::Bytes(bytes) => Ok(bytes.into()),
+            Opened::File(mut file) => {
+                let mut bytes = Vec::new();
+                let read = file.read_to_end(&mut bytes);
+                read.map_err(|source| StoreError::file(&self.path(&content.digest), source))?;
+                Ok(bytes)
+            }
+        }
+    }
+
+    /// Whether somebody holds bytes.
+    pub(super) fn is_held(&self, digest: &Digest) -> bool {
+        self.waiting().known.get(digest).is_some_and(|known| known.holders > 0)
+    }
+
+    /// Removes what was held once and is not needed; `is_in_file` says which files the database knows.
+    pub(super) fn forget_dropped(
+        &self,
+        is_needed: impl Fn(&Digest) -> bool,
+        is_in_file: impl Fn(&Digest) -> Result<bool, StoreError>,
+    ) -> Result<(), StoreError> {
+        let mut waiting = self.waiting();
+        let over: Vec<Digest> =
+            waiting.dropped.iter().filter(|it| !is_needed(it)).copied().collect();
+        for digest in over {
+            let is_in_file = is_in_file(&digest)?;
+            waiting.dropped.remove(&digest);
+            if waiting.known.get(&digest).is_some_and(|known| known.holders > 0) {
+                continue;
+            }
+            let Some(known) = waiting.known.remove(&digest) else { continue };
+            waiting.forget_memory(&known.place);
+            if matches!(known.place, Place::File) && !is_in_file {
+                self.remove(&digest)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes a file that the database no longer knows, unless somebody holds it again.
+    pub(super) fn forget_file(&self, digest: &Digest) -> Result<(), StoreError> {
+        let waiting = self.waiting();
+        if waiting.known.contains_key(digest) { Ok(()) } else { self.remove(digest) }
+    }
+
+    /// Removes files that the database does not know: those of a process that died.
+    pub(super) fn forget_unknown(
+        &self,
+        is_in_file: impl Fn(&Digest) -> Result<bool, StoreError>,
+    ) -> Result<(), StoreError> {
+        for directory in entries(&self.directory)?.iter().filter(|entry| entry.is_dir()) {
+            for file in entries(directory)? {
+                let digest = file.file_name().and_then(|name| digest(name.to_str()?));
+                if let Some(digest) = digest.filter(|digest| self.path(digest) == file)
+                    && !is_in_file(&digest)?
+                {
+                    self.remove(&digest)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the file of bytes is there and whole, as far as its length tells.
+    pub(super) fn has_file(&self, content: &Content) -> bool {
+        let found = fs::metadata(self.path(&content.digest));
+        found.is_ok_and(|found| found.is_file() && found.len() == content.length)
+    }
+
+    fn remove(&self, digest: &Digest) -> Result<(), StoreError> {
+        let path = self.path(digest);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(StoreError::file(&path, error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn path(&self, digest: &Digest) -> PathBuf {
+        let name = digest.to_string();
+        self.directory.join(&name[..2]).join(name)
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Waiting {
+    /// Notes one more holder; whether the bytes were not known.
+    fn hold(&mut self, content: Content, place: Place) -> bool {
+        let Content { digest, length } = content;
+        self.dropped.remove(&digest);
+        if let Some(known) = self.known.get_mut(&digest) {
+            known.holders += 1;
+            return false;
+        }
+        self.known.insert(digest, Known { place, holders: 1, length });
+        true
+    }
+
+    fn forget_memory(&mut self, place: &Place) {
+        if let Place::Memory(bytes) = place {
+            self.in_memory -= bytes.len();
+        }
+    }
+}
+
+/// Bytes that stay as long as this lives, at least.
+#[derive(Debug)]
+#[must_use]
+pub struct Held {
+    content: Content,
+    contents: Arc<Contents>,
+}
+
+impl Held {
+    /// Their name.
+    pub fn content(&self) -> Content {
+        self.content
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let mut waiting = self.contents.waiting();
+        let digest = self.content.digest;
+        let Some(known) = waiting.known.get_mut(&digest) else { return };
+        known.holders -= 1;
+        if known.holders > 0 {
+            return;
+        }
+        if matches!(known.place, Place::Stored) {
+            waiting.known.remove(&digest);
+        } else {
+            waiting.dropped.insert(digest);
+        }
+    }
+}
+
+fn entries(directory: &Path) -> Result<Vec<PathBuf>, StoreError> {
+    let entries = fs::read_dir(directory).and_then(|entries| {
+        entries.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<_>>()
+    });
+    entries.map_err(|source| StoreError::file(directory, source))
+}
+
+fn digest(name: &str) -> Option<Digest> {
+    let digest: feedsync_store::Digest = name.parse().ok()?;
+    Some(Digest(*digest.as_bytes()))
+}

@@ -1,0 +1,118 @@
+//! Edits on their way.
+
+use feedsync_offline::interceptor::{Content, Entity};
+use feedsync_offline::outbox::{Edit, EditId, NewEdit, Progress};
+use feedsync_offline::propagation::Method;
+use rusqlite::{Connection, params};
+
+use super::columns::{self, Columns, damaged};
+use super::error::StoreError;
+
+const PUT: &str = "INSERT INTO edit VALUES
+     (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)
+     ON CONFLICT (id) DO UPDATE SET
+       partition = excluded.partition, method = excluded.method, location = excluded.location,
+       feed = excluded.feed, resource = excluded.resource, line = excluded.line,
+       base = excluded.base, was_headers = excluded.was_headers, was = excluded.was,
+       was_length = excluded.was_length, body_headers = excluded.body_headers,
+       body = excluded.body, body_length = excluded.body_length, slug = excluded.slug,
+       key = excluded.key, tries = excluded.tries, progress = excluded.progress,
+       until = excluded.until";
+
+pub(super) fn put(connection: &Connection, edit: &Edit<Entity>) -> Result<(), StoreError> {
+    let asked = &edit.asked;
+    let headers = |entity: Option<&Entity>| entity.map(|it| columns::headers_out(&it.headers));
+    let content = |entity: Option<&Entity>| entity.map(|it| it.content);
+    let (was, body) = (asked.was.as_ref(), asked.body.as_ref());
+    let (was_content, body_content): (Option<Content>, Option<Content>) =
+        (content(was), content(body));
+    let (progress, until) = progress_out(&edit.progress);
+    connection.prepare_cached(PUT)?.execute(params![
+        edit.id.0.cast_signed(),
+        asked.partition.bytes(),
+        method_out(asked.method),
+        asked.location.as_str(),
+        asked.feed.as_str(),
+        asked.resource.as_str(),
+        asked.line.as_str(),
+        asked.base,
+        headers(was),
+        columns::digest(was_content.as_ref()),
+        columns::length(was_content.as_ref()),
+        headers(body),
+        columns::digest(body_content.as_ref()),
+        columns::length(body_content.as_ref()),
+        asked.slug,
+        asked.key,
+        edit.tries,
+        progress,
+        until,
+    ])?;
+    Ok(())
+}
+
+pub(super) fn gone(connection: &Connection, EditId(id): EditId) -> Result<(), StoreError> {
+    connection.prepare_cached("DELETE FROM edit WHERE id = ?1")?.execute([id.cast_signed()])?;
+    Ok(())
+}
+
+pub(super) fn all(connection: &Connection) -> Result<Vec<Edit<Entity>>, StoreError> {
+    let mut edits = Vec::new();
+    let mut statement = connection.prepare("SELECT * FROM edit ORDER BY id")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let mut row = Columns::of(row);
+        let id = EditId(row.number()?);
+        let asked = NewEdit {
+            partition: row.partition()?,
+            method: method_in(&row.get::<String>()?)?,
+            location: row.location()?,
+            feed: row.location()?,
+            resource: row.location()?,
+            line: row.location()?,
+            base: row.get()?,
+            was: row.optional_entity()?,
+            body: row.optional_entity()?,
+            slug: row.get()?,
+            key: row.get()?,
+        };
+        let tries = row.small()?;
+        let progress = row.get::<String>()?;
+        let progress = match (&*progress, row.optional_time()?) {
+            ("queued", _) => Progress::Queued,
+            ("sent", _) => Progress::Sent,
+            ("doubtful", _) => Progress::Doubtful,
+            ("accepted", _) => Progress::Accepted,
+            ("held", _) => Progress::Held,
+            ("waiting", Some(until)) => Progress::Waiting { until },
+            _ => return Err(damaged("where an edit stands", progress)),
+        };
+        edits.push(Edit { id, asked, tries, progress });
+    }
+    Ok(edits)
+}
+
+fn progress_out(progress: &Progress) -> (&'static str, Option<i64>) {
+    match progress {
+        Progress::Queued => ("queued", None),
+        Progress::Sent => ("sent", None),
+        Progress::Doubtful => ("doubtful", None),
+        Progress::Accepted => ("accepted", None),
+        Progress::Held => ("held", None),
+        Progress::Waiting { until } => ("waiting", Some(columns::time(*until))),
+    }
+}
+
+const fn method_out(method: Method) -> &'static str {
+    match method {
+        Method::Post => "POST",
+        Method::Put => "PUT",
+        Method::Delete => "DELETE",
+    }
+}
+
+fn method_in(text: &str) -> Result<Method, StoreError> {
+    let mut methods = [Method::Post, Method::Put, Method::Delete].into_iter();
+    let method = methods.find(|method| method_out(*method) == text);
+    method.ok_or_else(|| damaged("a method of an edit", text))
+}

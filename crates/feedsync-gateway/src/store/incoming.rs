@@ -1,0 +1,100 @@
+//! Bytes on their way into a store.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use feedsync_offline::interceptor::{Content, Digest};
+use feedsync_store::owned;
+use sha2::{Digest as _, Sha256};
+
+use super::contents::{Contents, Held};
+use super::error::StoreError;
+
+/// Bytes that are written one after the other, and named when they are whole. Dropped before, they leave
+/// nothing.
+#[derive(Debug)]
+pub struct Incoming {
+    contents: Arc<Contents>,
+    digest: Sha256,
+    length: u64,
+    memory: Vec<u8>,
+    file: Option<Partial>,
+}
+
+#[derive(Debug)]
+struct Partial {
+    path: PathBuf,
+    file: File,
+}
+
+impl Incoming {
+    pub(super) fn begin(contents: Arc<Contents>) -> Self {
+        Self { contents, digest: Sha256::new(), length: 0, memory: Vec::new(), file: None }
+    }
+
+    /// How many came.
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Takes more.
+    pub fn take(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+        self.digest.update(bytes);
+        self.length += bytes.len() as u64;
+        if self.file.is_none() {
+            self.memory.extend_from_slice(bytes);
+            if !self.contents.has_room(self.memory.len()) {
+                self.spill()?;
+            }
+            return Ok(());
+        }
+        self.write(bytes)
+    }
+
+    /// Names them and holds them: they can be read from now on.
+    pub fn end(mut self) -> Result<Held, StoreError> {
+        let digest = Digest(std::mem::take(&mut self.digest).finalize().into());
+        let content = Content { digest, length: self.length };
+        let Some(partial) = self.file.take() else {
+            let bytes = Bytes::from(std::mem::take(&mut self.memory));
+            return Ok(self.contents.hold_bytes(content, bytes));
+        };
+        let synced = partial.file.sync_all();
+        synced.map_err(|source| StoreError::file(&partial.path, source))?;
+        self.contents.hold_file(content, &partial.path)
+    }
+
+    fn spill(&mut self) -> Result<(), StoreError> {
+        let path = self.contents.partial();
+        let file = owned::make_file(&path).map_err(|source| StoreError::file(&path, source))?;
+        self.file = Some(Partial { path, file });
+        let memory = std::mem::take(&mut self.memory);
+        self.write(&memory)
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+        let Some(Partial { path, file }) = &mut self.file else { return Ok(()) };
+        file.write_all(bytes).map_err(|source| StoreError::file(path, source))
+    }
+}
+
+impl Write for Incoming {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.take(bytes).map_err(io::Error::other)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for Partial {
+    fn drop(&mut self) {
+        // It is not there any more if it was renamed.
+        let _ = fs::remove_file(&self.path);
+    }
+}

@@ -1,0 +1,127 @@
+//! Subscriptions.
+
+use std::collections::BTreeMap;
+
+use feedsync_offline::headers::Registered;
+use feedsync_offline::interceptor::{Keeping, KeepingId};
+use feedsync_offline::location::Location;
+use feedsync_offline::subscription::builder::Wanted;
+use feedsync_offline::subscription::state::State;
+use feedsync_offline::subscription::{Hold, Holder, Parts, Subscription};
+use feedsync_offline::time::Time;
+use rusqlite::{Connection, params};
+
+use super::columns::{self, Columns, damaged};
+use super::error::StoreError;
+
+pub(super) fn put(connection: &Connection, keeping: &Keeping) -> Result<(), StoreError> {
+    let Keeping { id, subscription, collection, moved, followed } = keeping;
+    let parts = subscription.parts();
+    let wanted = &parts.wanted;
+    let id = id.0.cast_signed();
+    gone(connection, keeping.id)?;
+    connection
+        .prepare_cached(
+            "INSERT INTO keeping VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+        )?
+        .execute(params![
+            id,
+            wanted.feed.as_str(),
+            columns::fields_out(wanted.registered.fields()),
+            wanted.interval,
+            columns::relations_out(&wanted.follows),
+            wanted.proxy.as_ref().map(Location::as_str),
+            parts.state.number(),
+            parts.due.map(columns::time),
+            parts.again,
+            parts.last_updated.map(columns::time),
+            collection.as_ref().map(Location::as_str),
+            moved.as_ref().map(Location::as_str),
+            followed.as_ref().map(columns::relations_out),
+        ])?;
+    for (location, time) in &parts.retries {
+        connection.prepare_cached("INSERT INTO retry VALUES (?1, ?2, ?3)")?.execute(params![
+            id,
+            location.as_str(),
+            columns::time(*time)
+        ])?;
+    }
+    for (Holder(holder), hold) in &parts.holders {
+        let follows = columns::relations_out(&hold.follows);
+        connection
+            .prepare_cached("INSERT INTO holder VALUES (?1, ?2, ?3, ?4)")?
+            .execute(params![id, holder.cast_signed(), hold.interval, follows])?;
+    }
+    Ok(())
+}
+
+pub(super) fn gone(connection: &Connection, KeepingId(id): KeepingId) -> Result<(), StoreError> {
+    for sql in [
+        "DELETE FROM keeping WHERE id = ?1",
+        "DELETE FROM retry WHERE keeping = ?1",
+        "DELETE FROM holder WHERE keeping = ?1",
+    ] {
+        connection.prepare_cached(sql)?.execute([id.cast_signed()])?;
+    }
+    Ok(())
+}
+
+pub(super) fn all(connection: &Connection) -> Result<Vec<Keeping>, StoreError> {
+    let mut keepings = Vec::new();
+    let mut statement = connection.prepare("SELECT * FROM keeping ORDER BY id")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let mut row = Columns::of(row);
+        let id = row.number()?;
+        let feed = row.location()?;
+        let registered = columns::fields_in(&row.get::<Vec<u8>>()?)?;
+        let registered = Registered::restored(registered)
+            .map_err(|error| damaged("a list of registered headers", error))?;
+        let (interval, follows) = (row.small()?, row.relations()?);
+        let proxy = row.optional_location()?;
+        let state: u16 = row.small()?;
+        let state = State::of_number(state).ok_or_else(|| damaged("a state", state))?;
+        let parts = Parts {
+            wanted: Wanted { feed, registered, interval, follows, proxy },
+            state,
+            due: row.optional_time()?,
+            again: row.get()?,
+            last_updated: row.optional_time()?,
+            retries: retries(connection, id)?,
+            holders: holders(connection, id)?,
+        };
+        keepings.push(Keeping {
+            id: KeepingId(id),
+            subscription: Subscription::restored(parts),
+            collection: row.optional_location()?,
+            moved: row.optional_location()?,
+            followed: row.optional_relations()?,
+        });
+    }
+    Ok(keepings)
+}
+
+fn retries(connection: &Connection, id: u64) -> Result<BTreeMap<Location, Time>, StoreError> {
+    let mut retries = BTreeMap::new();
+    let sql = "SELECT location, time FROM retry WHERE keeping = ?1";
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query([id.cast_signed()])?;
+    while let Some(row) = rows.next()? {
+        let mut row = Columns::of(row);
+        retries.insert(row.location()?, row.time()?);
+    }
+    Ok(retries)
+}
+
+fn holders(connection: &Connection, id: u64) -> Result<BTreeMap<Holder, Hold>, StoreError> {
+    let mut holders = BTreeMap::new();
+    let sql = "SELECT id, interval, follows FROM holder WHERE keeping = ?1";
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query([id.cast_signed()])?;
+    while let Some(row) = rows.next()? {
+        let mut row = Columns::of(row);
+        let holder = Holder(row.number()?);
+        holders.insert(holder, Hold { interval: row.small()?, follows: row.relations()? });
+    }
+    Ok(holders)
+}

@@ -1,0 +1,95 @@
+//! Connections and the schema's numbered migrations.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
+
+use super::error::StoreError;
+
+/// "fsgw": tells a store of ours from any other database.
+const APPLICATION_ID: i64 = 0x6673_6777;
+
+/// Each brings the schema to the next version; the newest is the last.
+const MIGRATIONS: [&str; 1] = [include_str!("schema.sql")];
+
+/// Nobody else writes, but a reader may be in the way for a moment when the log is carried over.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A connection that writes. A commit survives the end of the process; a power cut only once the log was
+/// synchronised.
+pub(super) fn connect(file: &Path) -> Result<Connection, StoreError> {
+    let connection = Connection::open_with_flags(
+        file,
+        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
+    )?;
+    connection.busy_timeout(PATIENCE)?;
+    connection.set_prepared_statement_cache_capacity(64);
+    let settings = "PRAGMA synchronous = NORMAL;
+         PRAGMA fullfsync = ON;
+         PRAGMA checkpoint_fullfsync = ON;
+         PRAGMA trusted_schema = OFF;
+         PRAGMA temp_store = MEMORY;
+         PRAGMA cache_size = -8000;
+         PRAGMA wal_autocheckpoint = 16000;
+         PRAGMA journal_size_limit = 67108864;";
+    match connection.execute_batch(settings) {
+        Err(error) if is_not_a_database(&error) => {
+            Err(StoreError::Foreign { path: file.to_owned() })
+        }
+        result => Ok(result.map(|()| connection)?),
+    }
+}
+
+/// A connection that only reads.
+pub(super) fn connect_reader(file: &Path) -> Result<Connection, StoreError> {
+    let connection = connect(file)?;
+    connection.execute_batch("PRAGMA query_only = ON; PRAGMA cache_size = -2000;")?;
+    Ok(connection)
+}
+
+/// Brings the schema up to date; refuses what is not a store of ours, or newer than this program.
+pub(super) fn migrate(connection: &mut Connection, file: &Path) -> Result<(), StoreError> {
+    let foreign = || StoreError::Foreign { path: file.to_owned() };
+    let pragma = |name| connection.query_row(name, [], |row| row.get::<_, i64>(0));
+    let read: rusqlite::Result<_> = (|| {
+        Ok((
+            pragma("PRAGMA application_id")?,
+            pragma("PRAGMA user_version")?,
+            pragma("SELECT count(*) FROM sqlite_schema")?,
+        ))
+    })();
+    let known = MIGRATIONS.len() as i64;
+    let found = match read {
+        Ok((APPLICATION_ID, found, _)) if found > known => {
+            return Err(StoreError::Newer { path: file.to_owned(), found, known });
+        }
+        Ok((APPLICATION_ID, found, _)) => found,
+        Ok((0, 0, 0)) => 0,
+        Ok(_) => return Err(foreign()),
+        Err(error) if is_not_a_database(&error) => return Err(foreign()),
+        Err(error) => return Err(error.into()),
+    };
+    let mode: String = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
+    if mode != "wal" {
+        let text = format!("the file system does not allow write-ahead logging (got {mode})");
+        return Err(StoreError::File {
+            path: file.to_owned(),
+            source: std::io::Error::other(text),
+        });
+    }
+    if found < known {
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        for migration in MIGRATIONS.iter().skip(found as usize) {
+            transaction.execute_batch(migration)?;
+        }
+        transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+        transaction.pragma_update(None, "user_version", known)?;
+        transaction.commit()?;
+    }
+    Ok(())
+}
+
+fn is_not_a_database(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(ErrorCode::NotADatabase)
+}

@@ -1,0 +1,122 @@
+//! What a full disk and a failing one do to a store.
+
+use std::collections::HashSet;
+
+use feedsync_offline::authentication::Partition;
+use feedsync_offline::interceptor::{Change, Counters, Entity, Representation, Stored as _};
+use feedsync_offline::location::Location;
+use feedsync_offline::outbox::{Edit, EditId, NewEdit, Progress};
+use feedsync_offline::propagation::Method;
+use feedsync_offline::time::Time;
+use http::{HeaderMap, StatusCode};
+use tempfile::TempDir;
+
+use super::*;
+
+fn at(number: u64) -> Location {
+    format!("http://example.org/{number}").parse().unwrap()
+}
+
+/// Edits with their bodies, and what is stored of as many addresses.
+fn many(store: &Store, from: u64) -> (Vec<Held>, Step) {
+    let numbers = from..from + 20;
+    let held = |number: u64| store.hold(&[&number.to_be_bytes()[..], &[1; 3_000]].concat());
+    let held: Vec<Held> = numbers.clone().map(|number| held(number).unwrap()).collect();
+    let edits = numbers.clone().zip(&held).map(|(number, body)| {
+        let asked = NewEdit {
+            partition: Partition::public(),
+            method: Method::Put,
+            location: at(number),
+            feed: at(0),
+            resource: at(number),
+            line: at(0),
+            base: None,
+            was: None,
+            body: Some(Entity { headers: HeaderMap::new(), content: body.content() }),
+            slug: None,
+            key: String::new(),
+        };
+        let edit = Edit { id: EditId(number), asked, tries: 0, progress: Progress::Queued };
+        Change::Edit(Box::new(edit))
+    });
+    let stored = numbers.clone().zip(&held).map(|(number, body)| {
+        let representation = Representation {
+            status: StatusCode::OK,
+            headers: HeaderMap::new(),
+            content: body.content(),
+            fetched: Time::default(),
+            also: None,
+        };
+        Change::Representation {
+            partition: Partition::public(),
+            location: at(number),
+            representation: Some(Box::new(representation)),
+        }
+    });
+    let counters = Change::Counters(Counters { edit: from + 20, ..Counters::default() });
+    let changes = edits.chain(stored).chain([counters]).collect();
+    (held, Step { changes, is_durable: true, events: Vec::new() })
+}
+
+fn pages(store: &Store) -> u32 {
+    let writer = store.writer();
+    writer.connection.query_row("PRAGMA page_count", [], |row| row.get(0)).unwrap()
+}
+
+#[test]
+fn on_a_full_disk_a_step_is_there_whole_or_not_at_all_and_the_store_goes_on() {
+    let directory = TempDir::new().unwrap();
+    let (store, _) = Store::open(directory.path(), Quota::default()).unwrap();
+    let (mut refused, mut taken) = (0, 0);
+    let mut from = 1;
+    let most = pages(&store) + 40;
+    for bound in pages(&store)..most {
+        store.bound(bound);
+        let (held, step) = many(&store, from);
+        let before = store.rows().unwrap();
+        let total = store.writer().total;
+        match store.apply(&[step]) {
+            Ok(()) => {
+                taken += 1;
+                from += 20;
+            }
+            Err(error) => {
+                assert!(error.is_full(), "{error}");
+                refused += 1;
+                assert_eq!(store.rows().unwrap(), before);
+                assert_eq!(store.writer().total, total);
+                let reader = store.reader().unwrap();
+                let stored = reader.representation(Partition::public(), &at(from)).unwrap();
+                assert_eq!(stored, None);
+                assert_eq!(reader.content(&held[0].content()).unwrap().len(), 3_008);
+            }
+        }
+    }
+    assert!(refused > 10 && taken > 0, "{refused} refused, {taken} taken");
+    store.bound(u32::MAX);
+    let (held, step) = many(&store, from);
+    store.apply(&[step]).unwrap();
+    drop(held);
+    assert_eq!(store.rows().unwrap().edits.len() as u64, from + 19);
+    let writer = store.writer();
+    assert_eq!(writer.total, quota::total(&writer.connection).unwrap());
+    drop(writer);
+    store.sweep(&HashSet::new()).unwrap();
+    drop(store);
+    let (store, rows) = Store::open(directory.path(), Quota::default()).unwrap();
+    assert_eq!(rows.edits.len() as u64, from + 19);
+    let reader = store.reader().unwrap();
+    assert!(reader.representation(Partition::public(), &at(from)).unwrap().is_some());
+}
+
+#[test]
+fn a_disk_that_failed_is_not_believed_again() {
+    let directory = TempDir::new().unwrap();
+    let (store, _) = Store::open(directory.path(), Quota::default()).unwrap();
+    store.is_unsure.store(true, Ordering::Relaxed);
+    let (_held, step) = many(&store, 1);
+    for error in [store.apply(&[step]).unwrap_err(), store.sync().unwrap_err()] {
+        assert!(matches!(error, StoreError::Unknown(_)), "{error}");
+    }
+    assert!(store.rows().unwrap().edits.is_empty());
+}

@@ -1,0 +1,400 @@
+//! Whatever steps come, what is stored is what they made of it, also by the next process.
+
+use std::collections::{BTreeSet, HashSet};
+
+use feedsync_gateway::store::{Held, Store, StoreError};
+use feedsync_offline::authentication::Partition;
+use feedsync_offline::event::{ErrorId, Interaction, SyncError};
+use feedsync_offline::headers::Registered;
+use feedsync_offline::interception::Role;
+use feedsync_offline::interceptor::{
+    Belonging, Change, Content, Counters, Entity, Keeping, KeepingId, Representation, Shown, Step,
+    Stored as _,
+};
+use feedsync_offline::location::Location;
+use feedsync_offline::outbox::{Edit, EditId, NewEdit, Progress};
+use feedsync_offline::propagation::Method;
+use feedsync_offline::relation::Relation;
+use feedsync_offline::subscription::builder::Wanted;
+use feedsync_offline::subscription::state::State;
+use feedsync_offline::subscription::{Hold, Holder, Parts, Subscription};
+use feedsync_offline::time::Time;
+use http::{HeaderMap, HeaderValue, StatusCode};
+use proptest::collection::{btree_map, btree_set, vec};
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::select;
+use tempfile::TempDir;
+
+use crate::model::Model;
+use crate::samples::{LARGE, at, bytes, open};
+
+const CONTENTS: u64 = 6;
+
+#[derive(Debug, Clone)]
+enum Act {
+    Steps(Vec<Step>),
+    Sweep,
+    Reopen,
+}
+
+/// The last two are large.
+fn sample(number: u64) -> Vec<u8> {
+    bytes(number, if number < CONTENTS - 2 { 10 } else { LARGE })
+}
+
+fn content() -> impl Strategy<Value = Content> {
+    (0..=CONTENTS).prop_map(|number| match number {
+        CONTENTS => Content::of(b""),
+        number => Content::of(&sample(number)),
+    })
+}
+
+fn partition() -> impl Strategy<Value = Partition> {
+    select(vec![Partition::public(), Partition::of_bytes([7; 32])])
+}
+
+fn location() -> impl Strategy<Value = Location> {
+    (0..5u8).prop_map(|number| at(&format!("{number}?a=%20%C3%A4")))
+}
+
+fn time() -> impl Strategy<Value = Time> {
+    select(vec![Time::default(), Time::from_millis(1_700_000_000_123), Time::from_millis(u64::MAX)])
+}
+
+fn headers() -> impl Strategy<Value = HeaderMap> {
+    let names = ["etag", "link", "x-many", "authorization"];
+    let field = (select(names.to_vec()), "[ -~\t\u{e4}]{0,6}");
+    vec(field, 0..4).prop_map(|fields| {
+        let mut headers = HeaderMap::new();
+        for (name, value) in fields {
+            headers.append(name, HeaderValue::from_bytes(value.as_bytes()).unwrap());
+        }
+        headers
+    })
+}
+
+fn relations() -> impl Strategy<Value = BTreeSet<Relation>> {
+    let relation = select(vec!["alternate", "http://example.org/rel"]);
+    btree_set(relation.prop_map(|relation| relation.parse().unwrap()), 0..3)
+}
+
+fn registered() -> impl Strategy<Value = Registered> {
+    let field = (select(vec!["Accept", "COOKIE", "authorization"]), "[a-z;=\u{e4} ]{0,6}");
+    vec(field, 0..4).prop_map(|fields| {
+        let mut registered = Registered::default();
+        for (name, value) in fields {
+            // A second value of what has one is refused.
+            let _ = registered.add(name, &value);
+        }
+        registered
+    })
+}
+
+fn keeping() -> impl Strategy<Value = Keeping> {
+    let wanted = (location(), registered(), any::<u16>(), relations(), option::of(location()));
+    let wanted = wanted.prop_map(|(feed, registered, interval, follows, proxy)| Wanted {
+        feed,
+        registered,
+        interval,
+        follows,
+        proxy,
+    });
+    let hold =
+        (any::<u16>(), relations()).prop_map(|(interval, follows)| Hold { interval, follows });
+    let parts = (
+        wanted,
+        select(State::ALL.to_vec()),
+        option::of(time()),
+        btree_map(location(), time(), 0..3),
+        any::<bool>(),
+        option::of(time()),
+        btree_map((0..3u64).prop_map(Holder), hold, 0..3),
+    );
+    let parts = parts.prop_map(|(wanted, state, due, retries, again, last_updated, holders)| {
+        Parts { wanted, state, due, retries, again, last_updated, holders }
+    });
+    let optional = || option::of(location());
+    let all = (0..3u64, parts, optional(), optional(), option::of(relations()));
+    all.prop_map(|(id, parts, collection, moved, followed)| Keeping {
+        id: KeepingId(id),
+        subscription: Subscription::restored(parts),
+        collection,
+        moved,
+        followed,
+    })
+}
+
+fn entity() -> impl Strategy<Value = Entity> {
+    (headers(), content()).prop_map(|(headers, content)| Entity { headers, content })
+}
+
+fn text() -> impl Strategy<Value = Option<String>> {
+    option::of("[ -~\u{e4}]{0,6}")
+}
+
+fn edit() -> impl Strategy<Value = Edit<Entity>> {
+    let methods = select(vec![Method::Post, Method::Put, Method::Delete]);
+    let places = (location(), location(), location(), location());
+    let entities = (option::of(entity()), option::of(entity()));
+    let progress = prop_oneof![
+        select(vec![
+            Progress::Queued,
+            Progress::Sent,
+            Progress::Doubtful,
+            Progress::Accepted,
+            Progress::Held,
+        ]),
+        time().prop_map(|until| Progress::Waiting { until }),
+    ];
+    let all =
+        (0..4u64, partition(), methods, places, entities, text(), text(), any::<u32>(), progress);
+    all.prop_map(|(id, partition, method, places, (was, body), base, slug, tries, progress)| {
+        let (location, feed, resource, line) = places;
+        let key = format!("{id:032x}");
+        let asked = NewEdit {
+            partition,
+            method,
+            location,
+            feed,
+            resource,
+            line,
+            base,
+            was,
+            body,
+            slug,
+            key,
+        };
+        Edit { id: EditId(id), asked, tries, progress }
+    })
+}
+
+fn error() -> impl Strategy<Value = SyncError<Option<Content>>> {
+    let body = || option::of(content());
+    let whose = (0..3u64, partition(), location(), body());
+    let what = (100..600u16, time(), location(), headers(), body(), headers(), body());
+    (whose, what).prop_map(|((id, partition, feed, was), what)| {
+        let (
+            status,
+            time,
+            location,
+            request_headers,
+            request_body,
+            response_headers,
+            response_body,
+        ) = what;
+        let interaction = Interaction {
+            status: StatusCode::from_u16(status).unwrap(),
+            time,
+            location,
+            method: "PUT".to_owned(),
+            request_headers,
+            request_body,
+            response_headers,
+            response_body,
+        };
+        SyncError { id: ErrorId(id), partition, feed, interaction, was }
+    })
+}
+
+fn shown() -> impl Strategy<Value = Shown> {
+    let optional = (option::of(location()), option::of(entity()));
+    let all = (0..3u64, partition(), location(), location(), optional);
+    all.prop_map(|(place, partition, feed, resource, (pending, entity))| Shown {
+        place,
+        partition,
+        feed,
+        resource,
+        pending,
+        entity,
+    })
+}
+
+fn representation() -> impl Strategy<Value = Representation> {
+    let all = (100..600u16, headers(), content(), time(), text());
+    all.prop_map(|(status, headers, content, fetched, also)| Representation {
+        status: StatusCode::from_u16(status).unwrap(),
+        headers,
+        content,
+        fetched,
+        also,
+    })
+}
+
+fn belonging() -> impl Strategy<Value = Belonging> {
+    let roles = [Role::Feed, Role::Synchronizable, Role::Subscribable];
+    let all = (select(roles.to_vec()), option::of(location()));
+    all.prop_map(|(role, entry)| Belonging { role, entry })
+}
+
+fn change() -> impl Strategy<Value = Change> {
+    let places = [any::<u64>(); 5];
+    prop_oneof![
+        2 => keeping().prop_map(|it| Change::Keeping(Box::new(it))),
+        1 => (0..3u64).prop_map(|id| Change::KeepingGone(KeepingId(id))),
+        3 => edit().prop_map(|it| Change::Edit(Box::new(it))),
+        2 => (0..4u64).prop_map(|id| Change::EditGone(EditId(id))),
+        2 => error().prop_map(|it| Change::Error(Box::new(it))),
+        1 => (0..3u64).prop_map(|id| Change::ErrorGone(ErrorId(id))),
+        2 => shown().prop_map(|it| Change::Shown(Box::new(it))),
+        1 => (0..3u64).prop_map(Change::ShownGone),
+        1 => (partition(), location(), option::of(location()))
+            .prop_map(|(partition, pending, member)| Change::Named { partition, pending, member }),
+        4 => (partition(), location(), option::of(representation().prop_map(Box::new)))
+            .prop_map(|(partition, location, representation)| Change::Representation {
+                partition,
+                location,
+                representation,
+            }),
+        4 => (partition(), location(), btree_map(location(), belonging(), 0..4))
+            .prop_map(|(partition, feed, resources)| Change::Generation {
+                partition,
+                feed,
+                resources,
+            }),
+        1 => partition().prop_map(Change::Forgotten),
+        1 => places.prop_map(|[keeping, holder, edit, error, shown]| {
+            Change::Counters(Counters { keeping, holder, edit, error, shown })
+        }),
+    ]
+}
+
+fn act() -> impl Strategy<Value = Act> {
+    let step = (vec(change(), 0..5), any::<bool>());
+    let step = step.prop_map(|(changes, is_durable)| Step { changes, is_durable, events: vec![] });
+    prop_oneof![
+        6 => vec(step, 0..3).prop_map(Act::Steps),
+        1 => Just(Act::Sweep),
+        1 => Just(Act::Reopen),
+    ]
+}
+
+fn held(store: &Store) -> Vec<Held> {
+    (0..CONTENTS).map(|number| store.hold(&sample(number)).unwrap()).collect()
+}
+
+fn check(store: &Store, model: &Model) {
+    assert_eq!(store.rows().unwrap(), model.rows());
+    let reader = store.reader().unwrap();
+    for number in 0..5u8 {
+        let location = at(&format!("{number}?a=%20%C3%A4"));
+        let mut resources = reader.resources(&location).unwrap();
+        resources.sort_by_key(|resource| (resource.partition, resource.feed.clone()));
+        assert_eq!(resources, model.resources(&location));
+        for partition in [Partition::public(), Partition::of_bytes([7; 32])] {
+            let expected = model.representations.get(&(partition, location.clone()));
+            let found = reader.representation(partition, &location).unwrap();
+            assert_eq!(found.as_ref(), expected);
+        }
+    }
+}
+
+/// Which bytes can be read: those that are needed, and after a sweep no others.
+fn check_contents(store: &Store, model: &Model, is_swept: bool) {
+    let reader = store.reader().unwrap();
+    let addresses = model.representations.values().map(|stored| stored.content.digest);
+    let needed: BTreeSet<_> = model.needed().into_iter().chain(addresses).collect();
+    for number in 0..CONTENTS {
+        let content = Content::of(&sample(number));
+        match reader.content(&content) {
+            Ok(bytes) => {
+                assert_eq!(bytes, sample(number));
+                assert!(!is_swept || needed.contains(&content.digest), "{number} is left over");
+            }
+            Err(StoreError::NoContent(digest)) => assert!(!needed.contains(&digest), "{number}"),
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+fn sweep(store: &Store, model: &Model) {
+    let needed: HashSet<_> = model.needed().into_iter().collect();
+    while store.sweep(&needed).unwrap() {}
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_is_stored_is_what_the_steps_made_of_it(acts in vec(act(), 1..12)) {
+        let directory = TempDir::new().unwrap();
+        let mut store = open(&directory).0;
+        let mut model = Model::default();
+        for act in acts {
+            match act {
+                Act::Steps(steps) => {
+                    let held = held(&store);
+                    store.apply(&steps).unwrap();
+                    drop(held);
+                    for change in steps.iter().flat_map(|step| &step.changes) {
+                        model.make(change);
+                    }
+                }
+                Act::Sweep => {
+                    sweep(&store, &model);
+                    check_contents(&store, &model, true);
+                }
+                Act::Reopen => {
+                    drop(store);
+                    let (again, rows) = open(&directory);
+                    prop_assert_eq!(rows, model.rows());
+                    store = again;
+                }
+            }
+            check(&store, &model);
+            check_contents(&store, &model, false);
+        }
+        drop(store);
+        store = open(&directory).0;
+        sweep(&store, &model);
+        check(&store, &model);
+        check_contents(&store, &model, true);
+    }
+}
+
+#[test]
+fn headers_of_one_name_and_secrets_come_back_as_they_were() {
+    let directory = TempDir::new().unwrap();
+    let (store, _) = open(&directory);
+    let mut headers = HeaderMap::new();
+    headers.append("link", HeaderValue::from_static("<a>"));
+    headers.append("x-token", HeaderValue::from_static("b"));
+    headers.append("link", HeaderValue::from_static("<c>"));
+    let content = Content::of(b"");
+    let mut stored = crate::samples::representation(content, 1);
+    stored.headers = headers.clone();
+    let wanted = Wanted {
+        feed: at("feed"),
+        registered: Registered::default(),
+        interval: 1,
+        follows: BTreeSet::new(),
+        proxy: None,
+    };
+    let mut registered = Registered::default();
+    registered.set("Authorization", "Bearer secret").unwrap();
+    let wanted = Wanted { registered, ..wanted };
+    let keeping = Keeping {
+        id: KeepingId(1),
+        subscription: Subscription::new(wanted, Holder(1)),
+        collection: None,
+        moved: None,
+        followed: None,
+    };
+    let changes = vec![
+        Change::Representation {
+            partition: Partition::public(),
+            location: at("a"),
+            representation: Some(Box::new(stored)),
+        },
+        Change::Keeping(Box::new(keeping)),
+    ];
+    store.apply(&[crate::samples::durable(changes)]).unwrap();
+    drop(store);
+    let (store, rows) = open(&directory);
+    let again = store.reader().unwrap().representation(Partition::public(), &at("a")).unwrap();
+    let links: Vec<_> = again.as_ref().unwrap().headers.get_all("link").iter().collect();
+    assert_eq!(links, ["<a>", "<c>"]);
+    let registered = rows.keepings[0].subscription.registered();
+    assert!(registered.get(&http::header::AUTHORIZATION).unwrap().is_sensitive());
+    assert!(!format!("{rows:?}").contains("Bearer secret"));
+}

@@ -1,0 +1,81 @@
+//! A process that is killed: what it acknowledged is there, and what is there is whole.
+//!
+//! The child is this test binary, run again with the one ignored test below.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::thread;
+
+use feedsync_gateway::store::{Quota, Store};
+use feedsync_offline::interceptor::Stored as _;
+use tempfile::TempDir;
+
+use crate::samples::{LARGE, bytes, durable, edit, hold, open};
+
+const THREADS: u64 = 4;
+
+/// Stores edits until it is killed, and prints what is stored.
+#[test]
+#[ignore = "run as a child process by the other tests"]
+fn child() {
+    let directory = std::env::var("FEEDSYNC_CHILD_STORE").expect("set by the parent");
+    let (store, rows) = Store::open(Path::new(&directory), Quota::default()).unwrap();
+    let first = rows.edits.last().map_or(0, |edit| edit.id.0 / THREADS + 1);
+    let store = Arc::new(store);
+    let threads: Vec<_> = (0..THREADS)
+        .map(|thread| {
+            let store = Arc::clone(&store);
+            thread::spawn(move || {
+                for round in first.. {
+                    let number = round * THREADS + thread;
+                    let body = hold(&store, number, length(number));
+                    let change = edit(number, &number.to_string(), body.content());
+                    store.apply(&[durable(vec![change])]).unwrap();
+                    println!("\nacknowledged {number}");
+                }
+            })
+        })
+        .collect();
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+}
+
+fn length(number: u64) -> usize {
+    if number.is_multiple_of(7) { LARGE } else { 100 }
+}
+
+#[test]
+fn what_was_acknowledged_is_there_after_a_kill() {
+    let directory = TempDir::new().unwrap();
+    let mut acknowledged: Vec<u64> = Vec::new();
+    for round in 1..=3 {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["killed::child", "--exact", "--ignored", "--nocapture"])
+            .env("FEEDSYNC_CHILD_STORE", directory.path())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        for line in output.lines() {
+            let line = line.unwrap();
+            let Some(number) = line.strip_prefix("acknowledged ") else { continue };
+            acknowledged.push(number.parse().unwrap());
+            if acknowledged.len() == 60 * round {
+                child.kill().unwrap();
+            }
+        }
+        child.wait().unwrap();
+        let (store, rows) = open(&directory);
+        let reader = store.reader().unwrap();
+        let there: Vec<u64> = rows.edits.iter().map(|edit| edit.id.0).collect();
+        for number in &acknowledged {
+            assert!(there.contains(number), "{number} was acknowledged");
+        }
+        for edit in rows.edits {
+            let body = edit.asked.body.unwrap().content;
+            let number = edit.id.0;
+            assert_eq!(reader.content(&body).unwrap(), bytes(number, length(number)));
+        }
+    }
+}

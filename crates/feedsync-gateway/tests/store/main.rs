@@ -1,0 +1,9 @@
+//! The store of a gateway, through what it offers.
+
+mod kept;
+mod killed;
+mod model;
+mod opened;
+mod room;
+mod samples;
+mod swept;

@@ -1,0 +1,104 @@
+//! What a store is to hold after any steps.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use feedsync_offline::authentication::Partition;
+use feedsync_offline::event::{ErrorId, SyncError};
+use feedsync_offline::interceptor::{
+    Belonging, Change, Content, Counters, Digest, Entity, Keeping, KeepingId, Representation,
+    Resource, Rows, Shown,
+};
+use feedsync_offline::location::Location;
+use feedsync_offline::outbox::{Edit, EditId};
+
+type Key = (Partition, Location);
+
+/// The rows in memory.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Model {
+    keepings: BTreeMap<KeepingId, Keeping>,
+    edits: BTreeMap<EditId, Edit<Entity>>,
+    errors: BTreeMap<ErrorId, SyncError<Option<Content>>>,
+    shown: BTreeMap<u64, Shown>,
+    named: BTreeMap<Key, Option<Location>>,
+    counters: Counters,
+    pub(crate) representations: BTreeMap<Key, Representation>,
+    feeds: BTreeMap<Key, BTreeMap<Location, Belonging>>,
+}
+
+impl Model {
+    pub(crate) fn make(&mut self, change: &Change) {
+        match change.clone() {
+            Change::Keeping(keeping) => drop(self.keepings.insert(keeping.id, *keeping)),
+            Change::KeepingGone(id) => drop(self.keepings.remove(&id)),
+            Change::Edit(edit) => drop(self.edits.insert(edit.id, *edit)),
+            Change::EditGone(id) => drop(self.edits.remove(&id)),
+            Change::Error(error) => drop(self.errors.insert(error.id, *error)),
+            Change::ErrorGone(id) => drop(self.errors.remove(&id)),
+            Change::Shown(shown) => drop(self.shown.insert(shown.place, *shown)),
+            Change::ShownGone(place) => drop(self.shown.remove(&place)),
+            Change::Named { partition, pending, member } => {
+                self.named.insert((partition, pending), member);
+            }
+            Change::Representation { partition, location, representation } => {
+                let key = (partition, location);
+                match representation {
+                    Some(it) => drop(self.representations.insert(key, *it)),
+                    None => drop(self.representations.remove(&key)),
+                }
+            }
+            Change::Generation { partition, feed, resources } => {
+                let before = self.feeds.insert((partition, feed), resources).unwrap_or_default();
+                for location in before.into_keys() {
+                    let mut feeds = self.feeds.iter().filter(|((whose, _), _)| *whose == partition);
+                    let belongs = feeds.any(|(_, resources)| resources.contains_key(&location));
+                    let is_edited = self.edits.values().any(|edit| {
+                        edit.asked.partition == partition && edit.asked.resource == location
+                    });
+                    if !belongs && !is_edited {
+                        self.representations.remove(&(partition, location));
+                    }
+                }
+            }
+            Change::Forgotten(partition) => {
+                self.named.retain(|(whose, _), _| *whose != partition);
+                self.representations.retain(|(whose, _), _| *whose != partition);
+                self.feeds.retain(|(whose, _), _| *whose != partition);
+            }
+            Change::Counters(counters) => self.counters = counters,
+        }
+    }
+
+    pub(crate) fn rows(&self) -> Rows {
+        let named = self.named.clone().into_iter();
+        Rows {
+            keepings: self.keepings.values().cloned().collect(),
+            edits: self.edits.values().cloned().collect(),
+            errors: self.errors.values().cloned().collect(),
+            shown: self.shown.values().cloned().collect(),
+            named: named.map(|((whose, pending), member)| (whose, pending, member)).collect(),
+            counters: self.counters,
+        }
+    }
+
+    /// What an address is, in some order.
+    pub(crate) fn resources(&self, location: &Location) -> Vec<Resource> {
+        let feeds = self.feeds.iter().filter_map(|((partition, feed), resources)| {
+            let Belonging { role, entry } = resources.get(location)?.clone();
+            Some(Resource { partition: *partition, feed: feed.clone(), role, entry })
+        });
+        feeds.collect()
+    }
+
+    /// The bytes that are needed, but for those of addresses.
+    pub(crate) fn needed(&self) -> BTreeSet<Digest> {
+        let edits = self.edits.values().flat_map(|edit| [&edit.asked.was, &edit.asked.body]);
+        let shown = self.shown.values().map(|shown| &shown.entity);
+        let entities = edits.chain(shown).flatten().map(|entity| entity.content);
+        let errors = self.errors.values().flat_map(|error| {
+            let interaction = &error.interaction;
+            [interaction.request_body, interaction.response_body, error.was]
+        });
+        entities.chain(errors.flatten()).map(|content| content.digest).collect()
+    }
+}

@@ -1,0 +1,73 @@
+//! How much is stored at most, and what goes first.
+
+use feedsync_gateway::store::{Quota, Store};
+use feedsync_offline::authentication::Partition;
+use feedsync_offline::interception::Role;
+use feedsync_offline::interceptor::{Content, Stored as _};
+use tempfile::TempDir;
+
+use crate::samples::{at, durable, edit, generation, hold, step, stored};
+
+fn there(store: &Store, paths: &[&str]) -> Vec<bool> {
+    let reader = store.reader().unwrap();
+    let is_there =
+        |path: &&str| reader.representation(Partition::public(), &at(path)).unwrap().is_some();
+    paths.iter().map(is_there).collect()
+}
+
+#[test]
+fn what_was_fetched_longest_ago_goes_first_then_members_then_feeds_and_edits_never() {
+    let directory = TempDir::new().unwrap();
+    let (store, _) = Store::open(directory.path(), Quota(10_000)).unwrap();
+    let held: Vec<_> = (0..8).map(|number| hold(&store, number, 1_000)).collect();
+    let content = |number: usize| -> Content { held[number].content() };
+    let paths = ["feed", "member", "edited", "old", "new", "orphan"];
+    let roles = [
+        ("feed", Role::Feed),
+        ("member", Role::Synchronizable),
+        ("edited", Role::Synchronizable),
+        ("old", Role::Subscribable),
+        ("new", Role::Subscribable),
+    ];
+    let mut changes = vec![generation("feed", &roles), edit(1, "edited", content(7))];
+    // The feed was fetched first, and what is linked from it last.
+    for (number, path) in paths.iter().enumerate() {
+        let fetched = if *path == "orphan" { 4 } else { number as u64 * 2 };
+        changes.push(stored(path, content(number), fetched));
+    }
+    store.apply(&[durable(changes)]).unwrap();
+    assert_eq!(there(&store, &paths), [true; 6]);
+    let mut fetched = 100;
+    let mut add = |path: &str, length: usize| {
+        fetched += 1;
+        let more = hold(&store, fetched, length);
+        store.apply(&[step(vec![stored(path, more.content(), fetched)])]).unwrap();
+        there(&store, &["feed", "member", "edited", "old", "new", "orphan", path])
+    };
+    // Of 10 500 bytes go what is too much, and a sixteenth.
+    assert_eq!(add("more", 4_500), [true, true, true, false, true, false, true]);
+    assert_eq!(add("again", 5_000), [true, true, true, false, false, false, true]);
+    assert_eq!(add("too large", 9_500), [true, true, true, false, false, false, false]);
+    assert_eq!(add("feed", 8_200), [true, false, true, false, false, false, true]);
+    assert_eq!(add("feed", 9_500), [false, false, true, false, false, false, false]);
+    drop(held);
+    drop(store);
+    let (store, rows) = Store::open(directory.path(), Quota(10_000)).unwrap();
+    let body = rows.edits[0].asked.body.clone().unwrap().content;
+    assert_eq!(store.reader().unwrap().content(&body).unwrap().len(), 1_000);
+}
+
+#[test]
+fn what_was_stored_before_counts_too() {
+    let directory = TempDir::new().unwrap();
+    let put = |path: &str, number: u64| {
+        let (store, _) = Store::open(directory.path(), Quota(1_600)).unwrap();
+        let held = hold(&store, number, 600);
+        store.apply(&[step(vec![stored(path, held.content(), number)])]).unwrap();
+        there(&store, &["a", "b", "c"])
+    };
+    assert_eq!(put("a", 1), [true, false, false]);
+    assert_eq!(put("b", 2), [true, true, false]);
+    assert_eq!(put("b", 3), [true, true, false], "it took the place of itself");
+    assert_eq!(put("c", 4), [false, true, true]);
+}

@@ -1,0 +1,86 @@
+//! What the tests store.
+
+use std::collections::BTreeMap;
+
+use feedsync_gateway::store::{Held, Quota, Store};
+use feedsync_offline::authentication::Partition;
+use feedsync_offline::interception::Role;
+use feedsync_offline::interceptor::{
+    Belonging, Change, Content, Entity, Representation, Rows, Step,
+};
+use feedsync_offline::location::Location;
+use feedsync_offline::outbox::{Edit, EditId, NewEdit, Progress};
+use feedsync_offline::propagation::Method;
+use feedsync_offline::time::Time;
+use http::{HeaderMap, StatusCode};
+use tempfile::TempDir;
+
+/// Larger than what the database itself has.
+pub(crate) const LARGE: usize = (64 << 10) + 1;
+
+pub(crate) fn at(path: &str) -> Location {
+    format!("http://example.org/{path}").parse().unwrap()
+}
+
+pub(crate) fn open(directory: &TempDir) -> (Store, Rows) {
+    Store::open(directory.path(), Quota::default()).unwrap()
+}
+
+pub(crate) fn step(changes: Vec<Change>) -> Step {
+    Step { changes, ..Step::default() }
+}
+
+pub(crate) fn durable(changes: Vec<Change>) -> Step {
+    Step { changes, is_durable: true, ..Step::default() }
+}
+
+pub(crate) fn representation(content: Content, fetched: u64) -> Representation {
+    let headers = HeaderMap::new();
+    let fetched = Time::from_millis(fetched);
+    Representation { status: StatusCode::OK, headers, content, fetched, also: None }
+}
+
+pub(crate) fn stored(path: &str, content: Content, fetched: u64) -> Change {
+    Change::Representation {
+        partition: Partition::public(),
+        location: at(path),
+        representation: Some(Box::new(representation(content, fetched))),
+    }
+}
+
+pub(crate) fn generation(feed: &str, resources: &[(&str, Role)]) -> Change {
+    let resources = resources.iter().map(|(path, role)| {
+        let belonging = Belonging { role: *role, entry: None };
+        (at(path), belonging)
+    });
+    let resources: BTreeMap<_, _> = resources.collect();
+    Change::Generation { partition: Partition::public(), feed: at(feed), resources }
+}
+
+pub(crate) fn edit(id: u64, path: &str, body: Content) -> Change {
+    let asked = NewEdit {
+        partition: Partition::public(),
+        method: Method::Put,
+        location: at(path),
+        feed: at("feed"),
+        resource: at(path),
+        line: at("feed"),
+        base: None,
+        was: None,
+        body: Some(Entity { headers: HeaderMap::new(), content: body }),
+        slug: None,
+        key: format!("{id:032x}"),
+    };
+    Change::Edit(Box::new(Edit { id: EditId(id), asked, tries: 0, progress: Progress::Queued }))
+}
+
+/// Bytes that no other number has.
+pub(crate) fn bytes(number: u64, length: usize) -> Vec<u8> {
+    let mut bytes = number.to_be_bytes().to_vec();
+    bytes.resize(length.max(8), number as u8);
+    bytes
+}
+
+pub(crate) fn hold(store: &Store, number: u64, length: usize) -> Held {
+    store.hold(&bytes(number, length)).unwrap()
+}

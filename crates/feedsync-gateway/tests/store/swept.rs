@@ -1,0 +1,124 @@
+//! What nothing needs any more goes.
+
+use std::collections::HashSet;
+use std::fs;
+
+use feedsync_gateway::store::{Store, StoreError};
+use feedsync_offline::interceptor::{Change, Content, Stored as _};
+use feedsync_offline::outbox::EditId;
+use tempfile::TempDir;
+
+use crate::samples::{LARGE, bytes, durable, edit, hold, open, step, stored};
+
+fn is_there(store: &Store, content: &Content) -> bool {
+    match store.reader().unwrap().content(content) {
+        Ok(_) => true,
+        Err(StoreError::NoContent(_)) => false,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn files(directory: &TempDir) -> usize {
+    let contents = fs::read_dir(directory.path().join("contents")).unwrap();
+    contents.map(|entry| fs::read_dir(entry.unwrap().path()).unwrap().count()).sum()
+}
+
+#[test]
+fn what_no_step_needed_goes_once_nobody_holds_it() {
+    let directory = TempDir::new().unwrap();
+    let (store, _) = open(&directory);
+    for length in [10, LARGE] {
+        let held = hold(&store, 1, length);
+        let again = hold(&store, 1, length);
+        let content = held.content();
+        drop(held);
+        store.sweep(&HashSet::new()).unwrap();
+        assert!(is_there(&store, &content), "somebody holds it");
+        drop(again);
+        store.sweep(&HashSet::from([content.digest])).unwrap();
+        assert!(is_there(&store, &content), "it is needed");
+        store.sweep(&HashSet::new()).unwrap();
+        assert!(!is_there(&store, &content));
+    }
+    assert_eq!(files(&directory), 0);
+}
+
+#[test]
+fn what_was_replaced_goes_in_portions_and_what_is_needed_elsewhere_stays() {
+    let directory = TempDir::new().unwrap();
+    let (store, _) = open(&directory);
+    let held: Vec<_> = (0..200).map(|number| hold(&store, number, 100)).collect();
+    let large = hold(&store, 1_000, LARGE);
+    let mut changes: Vec<_> = held
+        .iter()
+        .enumerate()
+        .map(|(number, held)| stored(&number.to_string(), held.content(), 1))
+        .collect();
+    changes.push(stored("twice", held[0].content(), 1));
+    changes.push(stored("large", large.content(), 1));
+    changes.push(edit(1, "edited", held[1].content()));
+    store.apply(&[step(changes)]).unwrap();
+    let contents: Vec<_> = held.iter().map(|held| held.content()).collect();
+    let (other, gone) = (hold(&store, 2_000, 5), large.content());
+    drop((held, large));
+    let mut changes: Vec<_> =
+        (0..200).map(|number| stored(&number.to_string(), other.content(), 2)).collect();
+    changes.push(stored("large", other.content(), 2));
+    store.apply(&[step(changes)]).unwrap();
+    let needed = HashSet::from([contents[1].digest]);
+    assert!(store.sweep(&needed).unwrap(), "more than a portion");
+    while store.sweep(&needed).unwrap() {}
+    let there: Vec<_> = contents
+        .iter()
+        .enumerate()
+        .filter(|(_, it)| is_there(&store, it))
+        .map(|(at, _)| at)
+        .collect();
+    assert_eq!(there, [0, 1]);
+    assert!(!is_there(&store, &gone) && files(&directory) == 0);
+    store.apply(&[durable(vec![Change::EditGone(EditId(1))])]).unwrap();
+    store.sweep(&HashSet::new()).unwrap();
+    assert!(!is_there(&store, &contents[1]));
+}
+
+#[test]
+fn what_goes_and_comes_again_is_there() {
+    let directory = TempDir::new().unwrap();
+    let (store, _) = open(&directory);
+    for length in [10, LARGE] {
+        for _ in 0..3 {
+            let held = hold(&store, 1, length);
+            store.apply(&[step(vec![stored("a", held.content(), 1)])]).unwrap();
+            let content = held.content();
+            drop(held);
+            let other = hold(&store, 2, length);
+            store.apply(&[step(vec![stored("a", other.content(), 1)])]).unwrap();
+            // It comes while it is on its way out.
+            let held = hold(&store, 1, length);
+            store.sweep(&HashSet::new()).unwrap();
+            store.apply(&[step(vec![stored("b", held.content(), 1)])]).unwrap();
+            drop(held);
+            store.sweep(&HashSet::new()).unwrap();
+            assert_eq!(store.reader().unwrap().content(&content).unwrap(), bytes(1, length));
+        }
+    }
+}
+
+#[test]
+fn what_a_process_left_behind_goes_when_the_next_one_comes() {
+    let directory = TempDir::new().unwrap();
+    let (store, _) = open(&directory);
+    let kept = hold(&store, 1, LARGE);
+    store.apply(&[durable(vec![stored("a", kept.content(), 1)])]).unwrap();
+    let left = hold(&store, 2, LARGE);
+    let mut begun = store.incoming();
+    begun.take(&bytes(3, LARGE)).unwrap();
+    // As if it had died: nothing is swept, and what was begun is not ended.
+    let (content, gone) = (kept.content(), left.content());
+    let partial = directory.path().join("contents/7.partial");
+    drop((kept, left, begun, store));
+    fs::write(&partial, b"begun").unwrap();
+    let (store, _) = open(&directory);
+    assert!(is_there(&store, &content) && !is_there(&store, &gone));
+    assert!(!partial.exists() && files(&directory) == 1);
+}
