@@ -9,14 +9,14 @@ use super::columns::{self, Columns, damaged};
 use super::error::StoreError;
 
 const PUT: &str = "INSERT INTO edit VALUES
-     (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)
+     (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)
      ON CONFLICT (id) DO UPDATE SET
        partition = excluded.partition, method = excluded.method, location = excluded.location,
        feed = excluded.feed, resource = excluded.resource, line = excluded.line,
        base = excluded.base, was_headers = excluded.was_headers, was = excluded.was,
        was_length = excluded.was_length, body_headers = excluded.body_headers,
        body = excluded.body, body_length = excluded.body_length, slug = excluded.slug,
-       key = excluded.key, tries = excluded.tries, progress = excluded.progress,
+       generation = excluded.generation, key = excluded.key, tries = excluded.tries, progress = excluded.progress,
        until = excluded.until";
 
 pub(super) fn put(connection: &Connection, edit: &Edit<Entity>) -> Result<(), StoreError> {
@@ -43,6 +43,7 @@ pub(super) fn put(connection: &Connection, edit: &Edit<Entity>) -> Result<(), St
         columns::digest(body_content.as_ref()),
         columns::length(body_content.as_ref()),
         asked.slug,
+        asked.generation.cast_signed(),
         asked.key,
         edit.tries,
         progress,
@@ -74,6 +75,7 @@ pub(super) fn all(connection: &Connection) -> Result<Vec<Edit<Entity>>, StoreErr
             was: row.optional_entity()?,
             body: row.optional_entity()?,
             slug: row.get()?,
+            generation: row.number()?,
             key: row.get()?,
         };
         let tries = row.small()?;

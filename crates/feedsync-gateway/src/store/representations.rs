@@ -89,7 +89,7 @@ pub(super) fn resources(
     location: &Location,
 ) -> Result<Vec<Resource>, StoreError> {
     let mut resources = Vec::new();
-    let sql = "SELECT feed.partition, feed.location, role, entry
+    let sql = "SELECT feed.partition, feed.location, role, entry, seen
          FROM belonging JOIN feed ON feed.id = feed WHERE belonging.location = ?1";
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query([location.as_str()])?;
@@ -98,7 +98,8 @@ pub(super) fn resources(
         let (partition, feed) = (row.partition()?, row.location()?);
         let role = role_in(row.get()?)?;
         let entry = row.optional_location()?;
-        resources.push(Resource { partition, feed, role, entry });
+        let seen = row.number()?;
+        resources.push(Resource { partition, feed, role, entry, seen });
     }
     Ok(resources)
 }
@@ -126,14 +127,17 @@ pub(super) fn generation(
     for (location, belonging) in resources {
         let role = role_out(belonging.role);
         let entry = belonging.entry.as_ref().map(Location::as_str);
+        let seen = belonging.seen.cast_signed();
         let known = before.remove(location.as_str());
-        if known.is_some_and(|(known, at)| known == role && at.as_deref() == entry) {
+        if known
+            .is_some_and(|(known, at, then)| (known, at.as_deref(), then) == (role, entry, seen))
+        {
             continue;
         }
-        let sql = "INSERT INTO belonging VALUES (?1, ?2, ?3, ?4)
+        let sql = "INSERT INTO belonging VALUES (?1, ?2, ?3, ?4, ?5)
              ON CONFLICT (location, feed) DO UPDATE SET
-               role = excluded.role, entry = excluded.entry";
-        let row = params![location.as_str(), id, role, entry];
+               role = excluded.role, entry = excluded.entry, seen = excluded.seen";
+        let row = params![location.as_str(), id, role, entry, seen];
         connection.prepare_cached(sql)?.execute(row)?;
     }
     let mut grown = 0;
@@ -169,13 +173,14 @@ pub(super) fn forgotten(connection: &Connection, partition: Partition) -> Result
     Ok(-shrunk)
 }
 
-fn belongings(
-    connection: &Connection,
-    feed: i64,
-) -> Result<BTreeMap<String, (i64, Option<String>)>, StoreError> {
-    let sql = "SELECT location, role, entry FROM belonging WHERE feed = ?1";
+/// Role, entry, and the generation in which it was first seen.
+type Known = (i64, Option<String>, i64);
+
+fn belongings(connection: &Connection, feed: i64) -> Result<BTreeMap<String, Known>, StoreError> {
+    let sql = "SELECT location, role, entry, seen FROM belonging WHERE feed = ?1";
     let mut statement = connection.prepare_cached(sql)?;
-    let rows = statement.query_map([feed], |row| Ok((row.get(0)?, (row.get(1)?, row.get(2)?))))?;
+    let rows = statement
+        .query_map([feed], |row| Ok((row.get(0)?, (row.get(1)?, row.get(2)?, row.get(3)?))))?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 

@@ -9,7 +9,8 @@ CREATE TABLE counters (
   holder INTEGER NOT NULL,
   edit INTEGER NOT NULL,
   error INTEGER NOT NULL,
-  shown INTEGER NOT NULL
+  shown INTEGER NOT NULL,
+  generation INTEGER NOT NULL
 ) STRICT;
 
 -- Subscriptions.
@@ -64,6 +65,7 @@ CREATE TABLE edit (
   body BLOB,
   body_length INTEGER,
   slug TEXT,
+  generation INTEGER NOT NULL,
   key TEXT NOT NULL,
   tries INTEGER NOT NULL,
   progress TEXT NOT NULL,
@@ -101,7 +103,8 @@ CREATE TABLE shown (
   pending TEXT,
   headers BLOB,
   body BLOB,
-  body_length INTEGER
+  body_length INTEGER,
+  generation INTEGER NOT NULL
 ) STRICT;
 
 -- Where members are that had an address of ours.
@@ -126,6 +129,8 @@ CREATE TABLE belonging (
   feed INTEGER NOT NULL,
   role INTEGER NOT NULL,
   entry TEXT,
+  -- The generation in which it was first seen.
+  seen INTEGER NOT NULL,
   PRIMARY KEY (location, feed)
 ) STRICT, WITHOUT ROWID;
 
@@ -201,4 +206,4 @@ CREATE TRIGGER shown_changed AFTER UPDATE OF body ON shown WHEN old.body IS NOT 
   WHERE old.body IS NOT NULL AND old.body NOT IN (SELECT digest FROM loose);
 END;
 
-INSERT INTO counters VALUES (1, 1, 1, 1, 1, 1);
+INSERT INTO counters VALUES (1, 1, 1, 1, 1, 1, 1);

@@ -34,6 +34,7 @@ fn many(store: &Store, from: u64) -> (Vec<Held>, Step) {
             was: None,
             body: Some(Entity { headers: HeaderMap::new(), content: body.content() }),
             slug: None,
+            generation: 1,
             key: String::new(),
         };
         let edit = Edit { id: EditId(number), asked, tries: 0, progress: Progress::Queued };

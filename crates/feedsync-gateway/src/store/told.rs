@@ -72,11 +72,11 @@ pub(super) fn errors(
 }
 
 pub(super) fn put_shown(connection: &Connection, shown: &Shown) -> Result<(), StoreError> {
-    let sql = "INSERT INTO shown VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+    let sql = "INSERT INTO shown VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
          ON CONFLICT (place) DO UPDATE SET
            partition = excluded.partition, feed = excluded.feed, resource = excluded.resource,
            pending = excluded.pending, headers = excluded.headers, body = excluded.body,
-           body_length = excluded.body_length";
+           body_length = excluded.body_length, generation = excluded.generation";
     let content = shown.entity.as_ref().map(|entity| &entity.content);
     connection.prepare_cached(sql)?.execute(params![
         shown.place.cast_signed(),
@@ -87,6 +87,7 @@ pub(super) fn put_shown(connection: &Connection, shown: &Shown) -> Result<(), St
         shown.entity.as_ref().map(|entity| columns::headers_out(&entity.headers)),
         columns::digest(content),
         columns::length(content),
+        shown.generation.cast_signed(),
     ])?;
     Ok(())
 }
@@ -110,6 +111,7 @@ pub(super) fn shown(connection: &Connection) -> Result<Vec<Shown>, StoreError> {
             resource: row.location()?,
             pending: row.optional_location()?,
             entity: row.optional_entity()?,
+            generation: row.number()?,
         });
     }
     Ok(shown)
@@ -146,18 +148,19 @@ pub(super) fn named(
 }
 
 pub(super) fn put_counters(connection: &Connection, next: Counters) -> Result<(), StoreError> {
-    let Counters { keeping, holder, edit, error, shown } = next;
-    let sql = "UPDATE counters SET keeping = ?1, holder = ?2, edit = ?3, error = ?4, shown = ?5";
-    let places = [keeping, holder, edit, error, shown].map(u64::cast_signed);
+    let Counters { keeping, holder, edit, error, shown, generation } = next;
+    let sql = "UPDATE counters SET keeping = ?1, holder = ?2, edit = ?3, error = ?4, shown = ?5,
+         generation = ?6";
+    let places = [keeping, holder, edit, error, shown, generation].map(u64::cast_signed);
     connection.prepare_cached(sql)?.execute(places)?;
     Ok(())
 }
 
 pub(super) fn counters(connection: &Connection) -> Result<Counters, StoreError> {
-    let sql = "SELECT keeping, holder, edit, error, shown FROM counters";
-    let places: [i64; 5] = connection.query_row(sql, [], |row| {
-        Ok([row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?])
+    let sql = "SELECT keeping, holder, edit, error, shown, generation FROM counters";
+    let places: [i64; 6] = connection.query_row(sql, [], |row| {
+        Ok([row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?])
     })?;
-    let [keeping, holder, edit, error, shown] = places.map(i64::cast_unsigned);
-    Ok(Counters { keeping, holder, edit, error, shown })
+    let [keeping, holder, edit, error, shown, generation] = places.map(i64::cast_unsigned);
+    Ok(Counters { keeping, holder, edit, error, shown, generation })
 }

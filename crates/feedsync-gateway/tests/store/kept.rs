@@ -163,6 +163,7 @@ fn edit() -> impl Strategy<Value = Edit<Entity>> {
             was,
             body,
             slug,
+            generation: u64::from(tries) * 3,
             key,
         };
         Edit { id: EditId(id), asked, tries, progress }
@@ -207,6 +208,7 @@ fn shown() -> impl Strategy<Value = Shown> {
         resource,
         pending,
         entity,
+        generation: place * 5,
     })
 }
 
@@ -223,12 +225,12 @@ fn representation() -> impl Strategy<Value = Representation> {
 
 fn belonging() -> impl Strategy<Value = Belonging> {
     let roles = [Role::Feed, Role::Synchronizable, Role::Subscribable];
-    let all = (select(roles.to_vec()), option::of(location()));
-    all.prop_map(|(role, entry)| Belonging { role, entry })
+    let all = (select(roles.to_vec()), option::of(location()), 0..2u64);
+    all.prop_map(|(role, entry, seen)| Belonging { role, entry, seen })
 }
 
 fn change() -> impl Strategy<Value = Change> {
-    let places = [any::<u64>(); 5];
+    let places = [any::<u64>(); 6];
     prop_oneof![
         2 => keeping().prop_map(|it| Change::Keeping(Box::new(it))),
         1 => (0..3u64).prop_map(|id| Change::KeepingGone(KeepingId(id))),
@@ -253,8 +255,8 @@ fn change() -> impl Strategy<Value = Change> {
                 resources,
             }),
         1 => partition().prop_map(Change::Forgotten),
-        1 => places.prop_map(|[keeping, holder, edit, error, shown]| {
-            Change::Counters(Counters { keeping, holder, edit, error, shown })
+        1 => places.prop_map(|[keeping, holder, edit, error, shown, generation]| {
+            Change::Counters(Counters { keeping, holder, edit, error, shown, generation })
         }),
     ]
 }

@@ -49,7 +49,7 @@ fn length(number: u64) -> usize {
 fn what_was_acknowledged_is_there_after_a_kill() {
     let directory = TempDir::new().unwrap();
     let mut acknowledged: Vec<u64> = Vec::new();
-    for round in 1..=3 {
+    for _ in 0..3 {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["killed::child", "--exact", "--ignored", "--nocapture"])
             .env("FEEDSYNC_CHILD_STORE", directory.path())
@@ -57,11 +57,14 @@ fn what_was_acknowledged_is_there_after_a_kill() {
             .spawn()
             .unwrap();
         let output = BufReader::new(child.stdout.take().unwrap());
+        let mut seen = 0;
         for line in output.lines() {
             let line = line.unwrap();
             let Some(number) = line.strip_prefix("acknowledged ") else { continue };
             acknowledged.push(number.parse().unwrap());
-            if acknowledged.len() == 60 * round {
+            seen += 1;
+            // More may have been written by then.
+            if seen == 60 {
                 child.kill().unwrap();
             }
         }

@@ -84,8 +84,8 @@ impl Model {
     /// What an address is, in some order.
     pub(crate) fn resources(&self, location: &Location) -> Vec<Resource> {
         let feeds = self.feeds.iter().filter_map(|((partition, feed), resources)| {
-            let Belonging { role, entry } = resources.get(location)?.clone();
-            Some(Resource { partition: *partition, feed: feed.clone(), role, entry })
+            let Belonging { role, entry, seen } = resources.get(location)?.clone();
+            Some(Resource { partition: *partition, feed: feed.clone(), role, entry, seen })
         });
         feeds.collect()
     }

@@ -50,7 +50,7 @@ pub(crate) fn stored(path: &str, content: Content, fetched: u64) -> Change {
 
 pub(crate) fn generation(feed: &str, resources: &[(&str, Role)]) -> Change {
     let resources = resources.iter().map(|(path, role)| {
-        let belonging = Belonging { role: *role, entry: None };
+        let belonging = Belonging { role: *role, entry: None, seen: 1 };
         (at(path), belonging)
     });
     let resources: BTreeMap<_, _> = resources.collect();
@@ -69,6 +69,7 @@ pub(crate) fn edit(id: u64, path: &str, body: Content) -> Change {
         was: None,
         body: Some(Entity { headers: HeaderMap::new(), content: body }),
         slug: None,
+        generation: 1,
         key: format!("{id:032x}"),
     };
     Change::Edit(Box::new(Edit { id: EditId(id), asked, tries: 0, progress: Progress::Queued }))
