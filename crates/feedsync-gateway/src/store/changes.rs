@@ -20,15 +20,20 @@ pub(super) fn make(connection: &Connection, change: &Change) -> Result<i64, Stor
         Change::Named { partition, pending, member } => {
             told::put_named(connection, *partition, pending, member.as_ref())?;
         }
+        Change::NamedGone { partition, pending } => {
+            told::named_gone(connection, *partition, pending)?;
+        }
         Change::Representation { partition, location, representation: Some(representation) } => {
             return representations::put(connection, *partition, location, representation);
         }
         Change::Representation { partition, location, representation: None } => {
             return representations::gone(connection, *partition, location.as_str());
         }
-        Change::Generation { partition, feed, resources } => {
-            return representations::generation(connection, *partition, feed, resources);
+        Change::Generation { partition, feed, resources, is_whole } => {
+            let whose = (*partition, feed);
+            return representations::generation(connection, whose, resources, *is_whole);
         }
+        Change::Policy(policy) => told::put_policy(connection, *policy)?,
         Change::Forgotten(partition) => return representations::forgotten(connection, *partition),
         Change::Counters(counters) => told::put_counters(connection, *counters)?,
     }

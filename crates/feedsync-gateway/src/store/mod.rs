@@ -221,6 +221,7 @@ fn rows(connection: &Connection) -> Result<Rows, StoreError> {
         shown: told::shown(connection)?,
         named: told::named(connection)?,
         counters: told::counters(connection)?,
+        policy: told::policy(connection)?,
     })
 }
 

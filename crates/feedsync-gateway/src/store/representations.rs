@@ -104,13 +104,13 @@ pub(super) fn resources(
     Ok(resources)
 }
 
-/// Has this belong to a feed instead of what did. What did and does not is forgotten, unless it belongs to
-/// another feed of these people or was edited.
+/// Has this belong to a feed, and if it is all of it, nothing else. What did belong to it and does not is
+/// forgotten, unless it belongs to another feed of these people or was edited.
 pub(super) fn generation(
     connection: &Connection,
-    partition: Partition,
-    feed: &Location,
+    (partition, feed): (Partition, &Location),
     resources: &BTreeMap<Location, Belonging>,
+    is_whole: bool,
 ) -> Result<i64, StoreError> {
     let sql = "SELECT id FROM feed WHERE partition = ?1 AND location = ?2";
     let key = params![partition.bytes(), feed.as_str()];
@@ -139,6 +139,9 @@ pub(super) fn generation(
                role = excluded.role, entry = excluded.entry, seen = excluded.seen";
         let row = params![location.as_str(), id, role, entry, seen];
         connection.prepare_cached(sql)?.execute(row)?;
+    }
+    if !is_whole {
+        return Ok(0);
     }
     let mut grown = 0;
     for location in before.keys() {

@@ -13,6 +13,12 @@ CREATE TABLE counters (
   generation INTEGER NOT NULL
 ) STRICT;
 
+-- Whether the network is used: one row.
+CREATE TABLE policy (
+  one INTEGER PRIMARY KEY CHECK (one = 1),
+  is_offline INTEGER NOT NULL
+) STRICT;
+
 -- Subscriptions.
 CREATE TABLE keeping (
   id INTEGER PRIMARY KEY,
@@ -207,3 +213,4 @@ CREATE TRIGGER shown_changed AFTER UPDATE OF body ON shown WHEN old.body IS NOT 
 END;
 
 INSERT INTO counters VALUES (1, 1, 1, 1, 1, 1, 1);
+INSERT INTO policy VALUES (1, 0);

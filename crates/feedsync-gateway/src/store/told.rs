@@ -1,9 +1,9 @@
-//! Errors that stand, edits that show until their feed does, addresses that members have got, and the next
-//! places.
+//! Errors that stand, edits that show until their feed does, addresses that members have got, whether the
+//! network is used, and the next places.
 
 use feedsync_offline::authentication::Partition;
 use feedsync_offline::event::{ErrorId, Interaction, SyncError};
-use feedsync_offline::interceptor::{Content, Counters, Shown};
+use feedsync_offline::interceptor::{Content, Counters, Policy, Shown};
 use feedsync_offline::location::Location;
 use rusqlite::{Connection, params};
 
@@ -134,6 +134,16 @@ pub(super) fn put_named(
     Ok(())
 }
 
+pub(super) fn named_gone(
+    connection: &Connection,
+    partition: Partition,
+    pending: &Location,
+) -> Result<(), StoreError> {
+    let sql = "DELETE FROM named WHERE partition = ?1 AND pending = ?2";
+    connection.prepare_cached(sql)?.execute(params![partition.bytes(), pending.as_str()])?;
+    Ok(())
+}
+
 pub(super) fn named(
     connection: &Connection,
 ) -> Result<Vec<(Partition, Location, Option<Location>)>, StoreError> {
@@ -145,6 +155,17 @@ pub(super) fn named(
         named.push((row.partition()?, row.location()?, row.optional_location()?));
     }
     Ok(named)
+}
+
+pub(super) fn put_policy(connection: &Connection, policy: Policy) -> Result<(), StoreError> {
+    let is_offline = policy == Policy::Offline;
+    connection.prepare_cached("UPDATE policy SET is_offline = ?1")?.execute([is_offline])?;
+    Ok(())
+}
+
+pub(super) fn policy(connection: &Connection) -> Result<Policy, StoreError> {
+    let is_offline = connection.query_row("SELECT is_offline FROM policy", [], |row| row.get(0))?;
+    Ok(if is_offline { Policy::Offline } else { Policy::Auto })
 }
 
 pub(super) fn put_counters(connection: &Connection, next: Counters) -> Result<(), StoreError> {

@@ -8,8 +8,8 @@ use feedsync_offline::event::{ErrorId, Interaction, SyncError};
 use feedsync_offline::headers::Registered;
 use feedsync_offline::interception::Role;
 use feedsync_offline::interceptor::{
-    Belonging, Change, Content, Counters, Entity, Keeping, KeepingId, Representation, Shown, Step,
-    Stored as _,
+    Belonging, Change, Content, Counters, Entity, Keeping, KeepingId, Policy, Representation,
+    Shown, Step, Stored as _,
 };
 use feedsync_offline::location::Location;
 use feedsync_offline::outbox::{Edit, EditId, NewEdit, Progress};
@@ -248,12 +248,16 @@ fn change() -> impl Strategy<Value = Change> {
                 location,
                 representation,
             }),
-        4 => (partition(), location(), btree_map(location(), belonging(), 0..4))
-            .prop_map(|(partition, feed, resources)| Change::Generation {
+        4 => (partition(), location(), btree_map(location(), belonging(), 0..4), any::<bool>())
+            .prop_map(|(partition, feed, resources, is_whole)| Change::Generation {
                 partition,
                 feed,
                 resources,
+                is_whole,
             }),
+        1 => (partition(), location())
+            .prop_map(|(partition, pending)| Change::NamedGone { partition, pending }),
+        1 => select(vec![Policy::Auto, Policy::Offline]).prop_map(Change::Policy),
         1 => partition().prop_map(Change::Forgotten),
         1 => places.prop_map(|[keeping, holder, edit, error, shown, generation]| {
             Change::Counters(Counters { keeping, holder, edit, error, shown, generation })

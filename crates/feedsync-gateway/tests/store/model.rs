@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use feedsync_offline::authentication::Partition;
 use feedsync_offline::event::{ErrorId, SyncError};
 use feedsync_offline::interceptor::{
-    Belonging, Change, Content, Counters, Digest, Entity, Keeping, KeepingId, Representation,
-    Resource, Rows, Shown,
+    Belonging, Change, Content, Counters, Digest, Entity, Keeping, KeepingId, Policy,
+    Representation, Resource, Rows, Shown,
 };
 use feedsync_offline::location::Location;
 use feedsync_offline::outbox::{Edit, EditId};
@@ -22,6 +22,7 @@ pub(crate) struct Model {
     shown: BTreeMap<u64, Shown>,
     named: BTreeMap<Key, Option<Location>>,
     counters: Counters,
+    policy: Policy,
     pub(crate) representations: BTreeMap<Key, Representation>,
     feeds: BTreeMap<Key, BTreeMap<Location, Belonging>>,
 }
@@ -47,7 +48,15 @@ impl Model {
                     None => drop(self.representations.remove(&key)),
                 }
             }
-            Change::Generation { partition, feed, resources } => {
+            Change::NamedGone { partition, pending } => {
+                self.named.remove(&(partition, pending));
+            }
+            Change::Policy(policy) => self.policy = policy,
+            Change::Generation { partition, feed, mut resources, is_whole } => {
+                let known = self.feeds.get(&(partition, feed.clone()));
+                for (location, belonging) in known.filter(|_| !is_whole).into_iter().flatten() {
+                    resources.entry(location.clone()).or_insert_with(|| belonging.clone());
+                }
                 let before = self.feeds.insert((partition, feed), resources).unwrap_or_default();
                 for location in before.into_keys() {
                     let mut feeds = self.feeds.iter().filter(|((whose, _), _)| *whose == partition);
@@ -78,6 +87,7 @@ impl Model {
             shown: self.shown.values().cloned().collect(),
             named: named.map(|((whose, pending), member)| (whose, pending, member)).collect(),
             counters: self.counters,
+            policy: self.policy,
         }
     }
 

@@ -54,7 +54,7 @@ pub(crate) fn generation(feed: &str, resources: &[(&str, Role)]) -> Change {
         (at(path), belonging)
     });
     let resources: BTreeMap<_, _> = resources.collect();
-    Change::Generation { partition: Partition::public(), feed: at(feed), resources }
+    Change::Generation { partition: Partition::public(), feed: at(feed), resources, is_whole: true }
 }
 
 pub(crate) fn edit(id: u64, path: &str, body: Content) -> Change {
