@@ -3,9 +3,11 @@
 //! [`face`] is the port that applications speak to, [`target`] finds the origin that a request means and
 //! whether it may be reached, [`upstream`] is the one way by which requests leave, and [`spool`] keeps the
 //! body of a request until it can be sent. What is not subscribed passes through as it came. [`store`] keeps
-//! what was decided, and the bytes that belong to it.
+//! what was decided, and the bytes that belong to it. [`control`] is the port that all of this is controlled
+//! by.
 
 pub mod config;
+pub mod control;
 pub mod face;
 pub mod spool;
 pub mod store;

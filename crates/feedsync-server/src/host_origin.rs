@@ -26,8 +26,9 @@ pub(crate) fn check(config: &Config, request: &mut Request) -> Result<(), Proble
     Ok(())
 }
 
-/// The host that a request names, in lower case (RFC 9110 7.2): one, and one of ours.
-fn host(request: &Request, config: &Config) -> Result<Authority, Problem> {
+/// The host that a request names, in lower case (RFC 9110 7.2): one. Whether it is one of ours is another
+/// question.
+pub fn named_host(request: &Request) -> Result<Authority, Problem> {
     let bad = |detail: &str| Problem::bad_request(detail.to_owned());
     let mut named = request.headers().get_all(header::HOST).iter();
     let header = match (named.next(), named.next()) {
@@ -43,6 +44,12 @@ fn host(request: &Request, config: &Config) -> Result<Authority, Problem> {
     if host.as_str().contains('@') || no_port {
         return Err(bad("the Host is not a host"));
     }
+    Ok(host)
+}
+
+/// The host that a request names, if it is one of ours.
+fn host(request: &Request, config: &Config) -> Result<Authority, Problem> {
+    let host = named_host(request)?;
     let configured = |known: &String| {
         known.eq_ignore_ascii_case(host.as_str()) || known.eq_ignore_ascii_case(host.host())
     };

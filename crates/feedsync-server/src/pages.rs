@@ -8,12 +8,12 @@
 //! nothing else run, load or send. A form is carried out for the browser that it was sent to alone.
 
 pub(crate) mod account;
-mod answer;
+pub(crate) mod answer;
 pub(crate) mod assets;
 pub(crate) mod change;
 pub(crate) mod collection;
 mod content;
-mod differences;
+pub(crate) mod differences;
 pub(crate) mod failure;
 mod form;
 mod graph;

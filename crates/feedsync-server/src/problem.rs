@@ -19,7 +19,7 @@ pub(crate) struct Described {
 
 /// An answer that says what was wrong.
 #[derive(Debug)]
-pub(crate) struct Problem {
+pub struct Problem {
     status: StatusCode,
     kind: &'static str,
     title: &'static str,
@@ -29,7 +29,7 @@ pub(crate) struct Problem {
 
 impl Problem {
     /// A problem of a kind, which becomes the last part of its `type`.
-    pub(crate) fn new(
+    pub fn new(
         status: StatusCode,
         kind: &'static str,
         title: &'static str,
@@ -42,53 +42,53 @@ impl Problem {
 
     /// Adds a member, such as the parameter at fault.
     #[must_use]
-    pub(crate) fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.members.insert(name.to_owned(), value.into());
         self
     }
 
     /// Adds a place in the document that came.
     #[must_use]
-    pub(crate) fn at(self, position: Position) -> Self {
+    pub fn at(self, position: Position) -> Self {
         self.with("line", position.line).with("column", position.column)
     }
 
     /// Adds a header.
     #[must_use]
-    pub(crate) fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+    pub fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.push((name, value));
         self
     }
 
     /// Nothing is at this address.
-    pub(crate) fn not_found(detail: impl Into<String>) -> Self {
+    pub fn not_found(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::NOT_FOUND, "not-found", "Not found", detail)
     }
 
     /// A parameter of the address is at fault.
-    pub(crate) fn parameter(name: &str, detail: impl Into<String>) -> Self {
+    pub fn parameter(name: &str, detail: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "bad-parameter", "Bad parameter", detail)
             .with("parameter", name)
     }
 
     /// The request cannot be read.
-    pub(crate) fn bad_request(detail: impl Into<String>) -> Self {
+    pub fn bad_request(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "bad-request", "Bad request", detail)
     }
 
     /// The request is too large.
-    pub(crate) fn too_large(detail: impl Into<String>) -> Self {
+    pub fn too_large(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", "Too large", detail)
     }
 
     /// Not now (AH27).
-    pub(crate) fn unavailable(detail: impl Into<String>) -> Self {
+    pub fn unavailable(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", "Not available now", detail)
             .header(header::RETRY_AFTER, HeaderValue::from_static("5"))
     }
 
     /// A fault of ours.
-    pub(crate) fn internal() -> Self {
+    pub fn internal() -> Self {
         Self::new(
             StatusCode::INTERNAL_SERVER_ERROR,
             "internal",

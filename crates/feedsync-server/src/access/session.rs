@@ -10,7 +10,8 @@ use crate::problem::Problem;
 const SESSION: Cookie = Cookie::new("feedsync-session", "__Host-feedsync-session");
 
 /// A cookie that scripts cannot read and other sites cannot send, by its name over http and over https.
-pub(crate) struct Cookie {
+#[derive(Debug)]
+pub struct Cookie {
     plain: &'static str,
     secure: &'static str,
 }
@@ -31,12 +32,13 @@ pub(crate) fn read(headers: &HeaderMap, secure: bool) -> Option<Secret> {
 }
 
 impl Cookie {
-    pub(crate) const fn new(plain: &'static str, secure: &'static str) -> Self {
+    /// A cookie of these names.
+    pub const fn new(plain: &'static str, secure: &'static str) -> Self {
         Self { plain, secure }
     }
 
     /// The value of `Set-Cookie` for so many seconds; the value is ASCII without marks.
-    pub(crate) fn set(&self, value: &str, seconds: u64, secure: bool) -> HeaderValue {
+    pub fn set(&self, value: &str, seconds: u64, secure: bool) -> HeaderValue {
         let (name, more) = (self.name(secure), if secure { "; Secure" } else { "" });
         let text =
             format!("{name}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{more}");
@@ -48,7 +50,7 @@ impl Cookie {
 
     /// Its value. Over https that without the prefix is not ours: whoever can write into a connection
     /// that is not encrypted, or owns a neighbouring host, could have set it.
-    pub(crate) fn read(&self, headers: &HeaderMap, secure: bool) -> Option<String> {
+    pub fn read(&self, headers: &HeaderMap, secure: bool) -> Option<String> {
         let given = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
         let mut pairs =
             given.flat_map(|text| text.split(';')).filter_map(|pair| pair.trim().split_once('='));

@@ -105,7 +105,7 @@ pub(super) fn rendered(page: &impl Template) -> Result<String, Problem> {
 }
 
 /// The headers of every page.
-pub(super) fn headers() -> HeaderMap {
+pub fn headers() -> HeaderMap {
     let mut headers = HeaderMap::new();
     let fixed = [
         (header::CONTENT_TYPE, KIND),

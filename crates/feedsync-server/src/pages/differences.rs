@@ -6,17 +6,18 @@ use similar::{Algorithm, ChangeTag, TextDiff};
 
 /// A run of words.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Piece {
+pub struct Piece {
     /// Whether the other side lacks it.
-    pub(super) marked: bool,
-    pub(super) text: String,
+    pub marked: bool,
+    /// The words.
+    pub text: String,
 }
 
 /// One side.
-pub(super) type Side = Vec<Piece>;
+pub type Side = Vec<Piece>;
 
 /// Both sides. After the deadline larger pieces than needed may be marked, never smaller ones.
-pub(super) fn sides(left: &str, right: &str, deadline: Instant) -> (Side, Side) {
+pub fn sides(left: &str, right: &str, deadline: Instant) -> (Side, Side) {
     let mut configuration = TextDiff::configure();
     let diff = configuration.algorithm(Algorithm::Myers).deadline(deadline).diff_words(left, right);
     let (mut left, mut right) = (Side::new(), Side::new());

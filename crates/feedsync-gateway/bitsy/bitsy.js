@@ -1,0 +1,602 @@
+// The ECMAScript binding of BITSY 0.3.1 (appendix C, as corrected in bitsy.webidl): defines `bitsy`.
+//
+// The interface of the document is synchronous. What it reads is a mirror in this page, which the gateway
+// keeps up to date by Server-Sent Events; what it changes is changed in the mirror at once and asked of the
+// gateway in the order of the calls. `bitsy.ready` is fulfilled once the mirror is filled.
+"use strict";
+(() => {
+  if (globalThis.bitsy) return;
+
+  // Both are filled in by the gateway that serves this file; a copy finds the gateway by its own address.
+  const CONTROL = /*control*/ null;
+  const PROXIES = /*proxies*/ [];
+  const script = globalThis.document?.currentScript?.src;
+  const control = CONTROL ?? (script ? new URL(script).origin : "http://127.0.0.1:5024");
+
+  const [PAUSED, FETCHING, WAITING, READY, CLOSED] = [0, 1, 2, 3, 4];
+  const DEFAULT_INTERVAL = 30;
+  const KEY = Symbol("made by bitsy");
+
+  // One life of this page: what it subscribes to is its own, whatever other pages subscribe to.
+  const page = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
+    byte.toString(16).padStart(2, "0")).join("");
+
+  // ---- Lists: what they hold does not change any more -------------------------------------------------
+
+  class List {
+    constructor(key, items) {
+      own(key);
+      items.forEach((item, index) => {
+        Object.defineProperty(this, index, { value: item, enumerable: true });
+      });
+      Object.defineProperty(this, "length", { value: items.length });
+      Object.freeze(this);
+    }
+    item(index) {
+      return this[index >>> 0] ?? null;
+    }
+    [Symbol.iterator]() {
+      return Array.prototype[Symbol.iterator].call(this);
+    }
+  }
+  class SubscriptionList extends List {}
+  class ErrorList extends List {}
+  class StringList extends List {
+    contains(text) {
+      return Array.prototype.includes.call(this, String(text));
+    }
+  }
+
+  // ---- Events -----------------------------------------------------------------------------------------
+
+  // What objects have inside, which pages do not see.
+  const inside = new WeakMap();
+  function of(object) {
+    const found = inside.get(object);
+    if (!found) throw new TypeError("Illegal invocation");
+    return found;
+  }
+
+  class Event {
+    constructor(key, told, subscription) {
+      own(key);
+      inside.set(this, { told, subscription });
+    }
+    get status() { return of(this).told.status; }
+    get timeStamp() { return of(this).told.timeStamp; }
+    get location() { return of(this).told.location; }
+    get subscription() { return of(this).subscription; }
+  }
+
+  class StateChangeEvent extends Event {}
+
+  class SyncEvent extends Event {
+    get method() { return of(this).told.method; }
+    get requestHeaders() { return of(this).told.requestHeaders; }
+    get requestText() { return entity(of(this), "request").text; }
+    get requestBody() { return entity(of(this), "request").bytes?.slice() ?? null; }
+    get responseHeaders() { return of(this).told.responseHeaders; }
+    get responseText() { return entity(of(this), "response").text; }
+    get responseBody() { return entity(of(this), "response").bytes?.slice() ?? null; }
+    // As the examples of the document have it.
+    get headers() { return of(this).told.responseHeaders; }
+  }
+
+  class SyncError extends SyncEvent {
+    clear() {
+      const { id } = of(this).told;
+      const cleared = errors.get(id);
+      if (!cleared) return;
+      errors.delete(id);
+      ask("DELETE", () => `/errors/${id}`).catch((failure) => {
+        if (failure.status === 404) return;
+        errors.set(id, cleared);
+        complain(failure);
+      });
+    }
+  }
+  Object.defineProperty(SyncError, "name", { value: "Error" });
+
+  // The bytes of a body, and the text that they are. Of one that is longer than an event carries, and of
+  // none, there is no text.
+  function entity(event, which) {
+    event[which] = event[which] ?? decoded(event.told[which], event.told[`${which}Headers`]);
+    return event[which];
+  }
+
+  function decoded(body, headers) {
+    if (typeof body?.text === "string") {
+      return { text: body.text, bytes: new TextEncoder().encode(body.text) };
+    }
+    if (typeof body?.base64 !== "string") return { text: "", bytes: null };
+    const bytes = Uint8Array.from(atob(body.base64), (character) => character.charCodeAt(0));
+    const charset = /^content-type:.*?;\s*charset="?([^\s;"]+)/im.exec(headers)?.[1];
+    let decoder;
+    try {
+      decoder = new TextDecoder(charset ?? "utf-8");
+    } catch {
+      decoder = new TextDecoder();
+    }
+    return { text: decoder.decode(bytes), bytes };
+  }
+
+  // ---- Subscriptions ----------------------------------------------------------------------------------
+
+  // What the gateway has, as far as it tells this page.
+  const views = new Map();
+  const errors = new Map();
+  // The objects of this page, by what they stand for.
+  const handles = new Map();
+
+  class Subscription {
+    constructor(key, known) {
+      own(key);
+      inside.set(this, known);
+      known.object = this;
+    }
+
+    get feed() { return now(of(this)).feed; }
+    get state() { return now(of(this)).status; }
+    get lastUpdated() { return now(of(this)).lastUpdated ?? 0; }
+    get follows() { return new StringList(KEY, now(of(this)).follows); }
+    get ready() { return of(this).ready; }
+    get errors() {
+      const { id, isClosed } = of(this);
+      const ours = [...errors.values()].filter((error) => error.subscriptions.includes(id));
+      return new ErrorList(KEY, isClosed ? [] : ours.map((error) => error.object(this)));
+    }
+
+    get interval() { return now(of(this)).interval; }
+    set interval(minutes) {
+      const interval = unsignedShort(minutes);
+      open(of(this));
+      const shown = { interval: interval || DEFAULT_INTERVAL };
+      act(of(this), shown, "PATCH", (at) => at, { interval });
+    }
+
+    get proxy() { return now(of(this)).proxy ?? ""; }
+    set proxy(url) {
+      const proxy = url === null || url === "" ? null : address(url);
+      open(of(this));
+      act(of(this), { proxy }, "PATCH", (at) => at, { proxy });
+    }
+
+    getRequestHeader(name) {
+      const wanted = String(name).toLowerCase();
+      const found = headers(of(this)).find((header) => header.name.toLowerCase() === wanted);
+      return found?.value ?? null;
+    }
+    getRequestHeaders() {
+      const line = ({ name, value }) => `${name}: ${value ?? "(not shown)"}`;
+      return new StringList(KEY, headers(of(this)).map(line));
+    }
+
+    addFollow(relation) {
+      const name = relationOf(relation);
+      open(of(this));
+      const follows = [...new Set([...now(of(this)).follows, name])].sort();
+      act(of(this), { follows }, "PUT", (at) => `${at}/follows/${encodeURIComponent(name)}`);
+    }
+    removeFollow(relation) {
+      const name = relationOf(relation);
+      open(of(this));
+      const follows = now(of(this)).follows.filter((other) => other !== name);
+      act(of(this), { follows }, "DELETE", (at) => `${at}/follows/${encodeURIComponent(name)}`);
+    }
+
+    pause() {
+      if (this.state === CLOSED) return;
+      act(of(this), { status: PAUSED }, "POST", (at) => `${at}/pause`);
+    }
+    resume() {
+      const { state } = this;
+      if (state === CLOSED) return;
+      const shown = state === PAUSED || state === WAITING ? { status: READY } : {};
+      act(of(this), shown, "POST", (at) => `${at}/resume`);
+    }
+    unsubscribe() {
+      const known = of(this);
+      if (this.state === CLOSED) return;
+      const feed = this.feed;
+      close(known);
+      ask("DELETE", () => known.id && `/subscriptions/${known.id}`).then(
+        () => tell(known.stateListeners, new StateChangeEvent(KEY, {
+          status: CLOSED, timeStamp: Date.now(), location: feed,
+        }, this)),
+        complain,
+      );
+    }
+
+    addStateChangeEventListener(listener) { of(this).stateListeners.add(listening(listener)); }
+    removeStateChangeEventListener(listener) { of(this).stateListeners.delete(listener); }
+    addSyncEventListener(listener) { of(this).syncListeners.add(listening(listener)); }
+    removeSyncEventListener(listener) { of(this).syncListeners.delete(listener); }
+  }
+  for (const [name, value] of Object.entries({ PAUSED, FETCHING, WAITING, READY, CLOSED })) {
+    Object.defineProperty(Subscription, name, { value, enumerable: true });
+    Object.defineProperty(Subscription.prototype, name, { value, enumerable: true });
+  }
+
+  // What is known of a subscription: its view, and what was asked of it and is not answered yet.
+  function begun(view, ready) {
+    const known = {
+      id: null, view, patches: [], own: null, isClosed: false, ready: null, object: null,
+      stateListeners: new Set(), syncListeners: new Set(),
+    };
+    new Subscription(KEY, known);
+    known.ready = ready ?? Promise.resolve(known.object);
+    return known;
+  }
+
+  function now(known) {
+    const view = Object.assign({}, views.get(known.id) ?? known.view, ...known.patches);
+    if (known.isClosed) view.status = CLOSED;
+    return view;
+  }
+
+  function headers(known) {
+    return known.own ?? now(known).headers;
+  }
+
+  function open(known) {
+    if (now(known).status === CLOSED) {
+      throw new DOMException("the subscription is closed", "InvalidStateError");
+    }
+  }
+
+  // Shows what a call changes, and asks for it.
+  function act(known, shown, method, path, body) {
+    known.patches.push(shown);
+    const asked = ask(method, () => known.id && path(`/subscriptions/${known.id}`), body);
+    asked.then(take, complain).finally(() => {
+      known.patches.splice(known.patches.indexOf(shown), 1);
+    });
+  }
+
+  function bind(known, id) {
+    known.id = id;
+    if (!handles.has(id)) handles.set(id, new Set());
+    handles.get(id).add(known);
+  }
+
+  function close(known) {
+    known.view = { ...now(known), status: CLOSED };
+    known.isClosed = true;
+    handles.get(known.id)?.delete(known);
+  }
+
+  function subscriptions() {
+    const all = [...views.values()].filter((view) => view.status !== CLOSED);
+    const object = (view) => {
+      const [known] = handles.get(view.id) ?? [];
+      if (known) return known.object;
+      const found = begun(view);
+      bind(found, view.id);
+      return found.object;
+    };
+    // What is being built is among them, and what was paused or is ready as well.
+    const listed = all.map(object);
+    for (const { object: built } of building) if (!listed.includes(built)) listed.push(built);
+    return new SubscriptionList(KEY, listed);
+  }
+
+  // ---- Builder ----------------------------------------------------------------------------------------
+
+  const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+  // There is one value of each.
+  const SINGLE = new Set(["authorization", "content-type", "from", "host", "if-modified-since", "if-range",
+    "if-unmodified-since", "max-forwards", "proxy-authorization", "range", "referer", "user-agent"]);
+  // They belong to a connection.
+  const FRAMING = new Set(["connection", "content-length", "trailer", "transfer-encoding", "upgrade",
+    "keep-alive"]);
+  const REGISTRY = "http://www.iana.org/assignments/relation/";
+
+  class SubscriptionBuilder {
+    constructor(key) {
+      own(key);
+      inside.set(this, { feed: null, proxy: null, interval: 0, follows: new Set(), headers: new Map() });
+    }
+    setFeed(url) {
+      of(this).feed = address(url);
+      return this;
+    }
+    setRequestHeader(name, value) {
+      const header = field(name, value);
+      of(this).headers.set(header.name.toLowerCase(), header);
+      return this;
+    }
+    addRequestHeader(name, value) {
+      const header = field(name, value);
+      const lower = header.name.toLowerCase();
+      const { headers } = of(this);
+      const before = headers.get(lower);
+      if (before && SINGLE.has(lower)) {
+        throw new TypeError(`${header.name} has one value; set it instead of adding another`);
+      }
+      const separator = lower === "cookie" ? "; " : ", ";
+      if (before) header.value = before.value + separator + header.value;
+      headers.set(lower, header);
+      return this;
+    }
+    setInterval(minutes) {
+      of(this).interval = unsignedShort(minutes);
+      return this;
+    }
+    addFollow(relation) {
+      of(this).follows.add(relationOf(relation));
+      return this;
+    }
+    setProxy(url) {
+      of(this).proxy = address(url);
+      return this;
+    }
+    build() {
+      const { feed, proxy, interval, follows, headers } = of(this);
+      if (!feed) throw new DOMException("no feed was named", "InvalidStateError");
+      const wanted = {
+        feed,
+        headers: [...headers.values()].map((header) => ({ ...header })),
+        interval,
+        follows: [...follows].sort(),
+        proxy,
+      };
+      const known = begun({
+        feed: wanted.feed, status: READY, lastUpdated: null, headers: wanted.headers,
+        interval: wanted.interval || DEFAULT_INTERVAL, follows: wanted.follows, proxy: wanted.proxy,
+      });
+      known.own = wanted.headers;
+      known.missed = [];
+      building.add(known);
+      known.ready = ask("POST", () => "/subscriptions", wanted).then((view) => {
+        building.delete(known);
+        take(view);
+        if (known.isClosed) {
+          known.id = view.id;
+          return known.object;
+        }
+        bind(known, view.id);
+        // What was told before it was known which subscription this is.
+        for (const told of known.missed.splice(0)) if (told.ids.includes(view.id)) told.to(known);
+        return known.object;
+      }, (failure) => {
+        building.delete(known);
+        close(known);
+        throw failure;
+      });
+      return known.object;
+    }
+  }
+  const building = new Set();
+
+  function address(text) {
+    const base = globalThis.document?.baseURI;
+    let url;
+    try {
+      url = new URL(String(text), base);
+    } catch {
+      throw new DOMException(`${JSON.stringify(String(text))} is not a URL`, "SyntaxError");
+    }
+    if (url.protocol !== "http:" && url.protocol !== "https:") {
+      throw new DOMException(`${url.href} is not an http or https URL`, "SyntaxError");
+    }
+    if (url.username || url.password) {
+      throw new DOMException(
+        "a URL must not carry a user or a password: register an Authorization header", "SyntaxError");
+    }
+    url.hash = "";
+    return url.href;
+  }
+
+  function field(name, value) {
+    const [written, text] = [String(name), String(value).replace(/^[\t ]+|[\t ]+$/g, "")];
+    if (!TOKEN.test(written)) throw new TypeError(`${JSON.stringify(written)} is not the name of a header`);
+    // eslint-disable-next-line no-control-regex
+    if (/[^\t\x20-\x7e\x80-\xff]/.test(text)) {
+      throw new TypeError(`the value of ${written} is not one that a header may have`);
+    }
+    if (FRAMING.has(written.toLowerCase())) {
+      throw new TypeError(`${written} belongs to a connection and cannot be registered`);
+    }
+    return { name: written, value: text };
+  }
+
+  function unsignedShort(value) {
+    const number = Math.trunc(Number(value));
+    if (!(number >= 0 && number <= 65535)) throw new TypeError(`${value} is not 0 to 65535 minutes`);
+    return number;
+  }
+
+  function relationOf(relation) {
+    const lower = String(relation).toLowerCase();
+    const name = lower.startsWith(REGISTRY) ? lower.slice(REGISTRY.length) : lower;
+    // eslint-disable-next-line no-control-regex
+    if (!name || name.length > 1024 || /[\s\x00-\x1f\x7f<>"]/.test(name)) {
+      throw new TypeError(`${JSON.stringify(String(relation))} is not a link relation`);
+    }
+    return name;
+  }
+
+  function listening(listener) {
+    if (typeof listener === "function" || (typeof listener === "object" && listener)) return listener;
+    throw new TypeError("a listener is a function, or an object with handleEvent");
+  }
+
+  // Each listener gets the same event, and none keeps it from another.
+  function tell(listeners, event) {
+    for (const listener of [...listeners]) {
+      try {
+        if (typeof listener === "function") listener.call(undefined, event);
+        else listener.handleEvent(event);
+      } catch (error) {
+        if (globalThis.reportError) reportError(error);
+        else console.error(error);
+      }
+    }
+  }
+
+  function own(key) {
+    if (key !== KEY) throw new TypeError("Illegal constructor");
+  }
+
+  // ---- The gateway ------------------------------------------------------------------------------------
+
+  class GatewayError extends globalThis.Error {
+    constructor(status, message) {
+      super(message);
+      this.name = "GatewayError";
+      this.status = status;
+    }
+  }
+
+  function complain(failure) {
+    console.error(`bitsy: ${failure.message}`);
+  }
+
+  let filled;
+  let refused;
+  const ready = new Promise((resolve, reject) => [filled, refused] = [resolve, reject]);
+  ready.catch(() => {});
+  let last = ready;
+
+  // Asks the gateway once all that was asked before is answered. What has no address any more is not asked.
+  function ask(method, path, body) {
+    const answer = last.then(async () => {
+      const at = path();
+      if (!at) throw new GatewayError(0, "the subscription was not made");
+      const request = { method, credentials: "omit", headers: {}, cache: "no-store" };
+      if (body !== undefined) {
+        request.headers["content-type"] = "application/json";
+        request.body = JSON.stringify(body);
+      }
+      return read(await reach(`${control}${at}?page=${page}`, request));
+    });
+    last = answer.catch(() => {});
+    return answer;
+  }
+
+  async function reach(url, request) {
+    try {
+      return await fetch(url, request);
+    } catch {
+      throw new GatewayError(0, `the gateway at ${control} does not answer, or does not know this page`);
+    }
+  }
+
+  async function read(answer) {
+    if (answer.status === 204) return null;
+    const said = await answer.json().catch(() => null);
+    if (answer.ok) return said;
+    throw new GatewayError(answer.status, said?.detail ?? `the gateway answered ${answer.status}`);
+  }
+
+  // A view that was read earlier than the one that is known tells nothing.
+  function take(view) {
+    if (!view?.id) return;
+    const before = views.get(view.id);
+    if (before && before.stamp > view.stamp) return;
+    views.set(view.id, view);
+    for (const known of handles.get(view.id) ?? []) known.view = view;
+  }
+
+  function gone(id) {
+    for (const known of [...(handles.get(id) ?? [])]) close(known);
+    views.delete(id);
+    handles.delete(id);
+    for (const [key, error] of errors) {
+      if (error.subscriptions.every((other) => !views.has(other))) errors.delete(key);
+    }
+  }
+
+  function takeError(told) {
+    if (errors.has(told.id)) return;
+    const objects = new Map();
+    const object = (subscription) => {
+      if (!objects.has(subscription)) objects.set(subscription, new SyncError(KEY, told, subscription));
+      return objects.get(subscription);
+    };
+    errors.set(told.id, { subscriptions: told.subscriptions, object });
+  }
+
+  const heard = {
+    all(told) {
+      const listed = new Set(told.subscriptions.map((view) => view.id));
+      for (const id of [...views.keys()]) if (!listed.has(id)) gone(id);
+      told.subscriptions.forEach(take);
+      const standing = new Set(told.errors);
+      for (const id of [...errors.keys()]) if (!standing.has(id)) errors.delete(id);
+      proxies = new StringList(KEY, told.proxies);
+    },
+    filled: () => filled(),
+    subscription: take,
+    "subscription-gone": ({ id }) => gone(id),
+    error: takeError,
+    "error-gone": ({ id }) => errors.delete(id),
+    state(told) {
+      deliver([told.subscription], (known) =>
+        tell(known.stateListeners, new StateChangeEvent(KEY, told, known.object)));
+    },
+    sync(told) {
+      deliver(told.subscriptions, (known) =>
+        tell(known.syncListeners, new SyncEvent(KEY, told, known.object)));
+    },
+  };
+
+  function deliver(ids, to) {
+    for (const id of ids) for (const known of [...(handles.get(id) ?? [])]) to(known);
+    for (const { missed } of building) if (missed.length < 1000) missed.push({ ids, to });
+  }
+
+  // Follows what the gateway tells, and comes back when it was away.
+  async function follow() {
+    for (let failures = 0; ; failures += 1) {
+      try {
+        const answer = await fetch(`${control}/events?page=${page}`, {
+          credentials: "omit", cache: "no-store", headers: { accept: "text/event-stream" },
+        });
+        if (answer.status >= 400 && answer.status < 500 && answer.status !== 429) {
+          return refused(await read(answer).catch((failure) => failure));
+        }
+        if (answer.ok) {
+          await listen(answer.body.getReader(), () => { failures = 0; });
+        }
+      } catch {
+        if (failures === 1) console.warn(`bitsy: the gateway at ${control} does not answer`);
+      }
+      const pause = Math.min(200 * 2 ** Math.min(failures, 8), 10_000);
+      await new Promise((resolve) => setTimeout(resolve, pause * (0.5 + Math.random() / 2)));
+    }
+  }
+
+  async function listen(reader, alive) {
+    const decoder = new TextDecoder();
+    let text = "";
+    for (;;) {
+      const { value, done } = await reader.read();
+      if (done) return;
+      text += decoder.decode(value, { stream: true });
+      const blocks = text.split("\n\n");
+      text = blocks.pop();
+      for (const block of blocks) {
+        alive();
+        const line = (name) => block.split("\n").find((one) => one.startsWith(`${name}: `))
+          ?.slice(name.length + 2);
+        const data = line("data");
+        if (data !== undefined) heard[line("event")]?.(JSON.parse(data));
+      }
+    }
+  }
+
+  let proxies = new StringList(KEY, PROXIES);
+
+  const bitsy = {
+    get subscriptions() { return subscriptions(); },
+    get supportedProxies() { return proxies; },
+    get ready() { return ready; },
+    supportsProxy: (style) => proxies.contains(style),
+    subscriptionBuilder: () => new SubscriptionBuilder(KEY),
+    Subscription, SubscriptionBuilder, SubscriptionList, Event, StateChangeEvent, SyncEvent,
+    Error: SyncError, ErrorList, GatewayError,
+  };
+  Object.defineProperty(globalThis, "bitsy", { value: Object.freeze(bitsy), enumerable: true });
+  follow();
+})();

@@ -1,0 +1,220 @@
+//! Who is let in, before anything else is looked at.
+//!
+//! 1. The Host must be ours: a loopback name, or the address that was connected to. A page may point a name
+//!    of its own to this machine (DNS rebinding): 421.
+//! 2. An Origin must be ours or one that was allowed. Browsers that leave it out say where a request comes
+//!    from otherwise: what other sites may do is to link here.
+//! 3. A page of an allowed origin is let in as the application that it is, and as nothing more, whatever it
+//!    brings: a page cannot hold the token.
+//! 4. A program brings the token (RFC 6750), a person's browser a session. A session changes nothing but
+//!    through forms, which carry their proof, and only where the browser says that a page of ours asks.
+//!
+//! What `bitsy.js` is made of is for everybody whose Host is ours.
+
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+use feedsync_offline::location::Location;
+use feedsync_server::{Problem, named_host};
+use http::uri::Authority;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+
+use super::Control;
+use super::caller::{Caller, Page};
+use super::serve::CameTo;
+use super::{answer, binding, pages};
+
+/// What a browser says of the page that asks.
+const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+/// Whether a page of the web may reach into this network, which browsers ask about.
+const PRIVATE_NETWORK: HeaderName = HeaderName::from_static("access-control-allow-private-network");
+
+/// Digits of the name that a page gives its life, at most.
+const LIFE: usize = 64;
+
+/// The Host of a request, known to be ours.
+#[derive(Debug, Clone)]
+pub(crate) struct Host(pub(crate) Authority);
+
+/// Lets a request through, with its [`Caller`] and its [`Host`] among its extensions.
+pub(crate) async fn admit(
+    State(control): State<Control>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let is_page = pages::are_at(request.uri().path());
+    let host = match host(&request) {
+        Ok(host) => host,
+        Err(problem) => return problem.into_response(),
+    };
+    request.extensions_mut().insert(Host(host.clone()));
+    if binding::is_at(request.uri().path()) || pages::is_open(request.uri().path()) {
+        return next.run(request).await;
+    }
+    let origin = match origin(&control, request.method(), request.headers(), &host) {
+        Ok(origin) => origin,
+        Err(problem) => return problem.into_response(),
+    };
+    if let Place::Allowed(origin) = origin {
+        let mut answer = if is_preflight(&request) {
+            preflight()
+        } else {
+            let caller = page(&origin, &request);
+            request.extensions_mut().insert(caller);
+            next.run(request).await
+        };
+        share(answer.headers_mut(), &origin);
+        return answer;
+    }
+    match known(&control, &request, is_page) {
+        Ok(caller) => {
+            let is_person = matches!(caller, Caller::Person(_));
+            request.extensions_mut().insert(caller);
+            let answer = next.run(request).await;
+            if is_page && is_person { pages::readable(answer).await } else { answer }
+        }
+        Err(problem) if is_page => pages::refused(problem),
+        Err(problem) => problem.into_response(),
+    }
+}
+
+/// Where a request comes from, as far as a browser says so.
+enum Place {
+    /// No page of another origin.
+    Here,
+    /// A page of an origin that was allowed.
+    Allowed(Location),
+}
+
+fn host(request: &Request) -> Result<Authority, Problem> {
+    let host = named_host(request)?;
+    let bare = host.host().trim_start_matches('[').trim_end_matches(']');
+    let came_to = request.extensions().get::<CameTo>().map(|CameTo(address)| *address);
+    let reached = came_to.map(|address| address.ip().to_canonical());
+    if feedsync_server::is_loopback(&host)
+        || reached.is_some_and(|reached| bare.parse() == Ok(reached))
+    {
+        return Ok(host);
+    }
+    Err(Problem::new(
+        StatusCode::MISDIRECTED_REQUEST,
+        "foreign-host",
+        "Not a host of this gateway",
+        format!("the gateway is not controlled under the name {host}: use its address"),
+    ))
+}
+
+fn origin(
+    control: &Control,
+    method: &Method,
+    headers: &HeaderMap,
+    host: &Authority,
+) -> Result<Place, Problem> {
+    let mut origins = headers.get_all(header::ORIGIN).iter();
+    let named = match (origins.next(), origins.next()) {
+        (None, _) => None,
+        (Some(origin), None) => Some(origin.to_str().unwrap_or_default()),
+        (Some(_), Some(_)) => return Err(Problem::bad_request("more than one Origin")),
+    };
+    if let Some(named) = named {
+        if named.eq_ignore_ascii_case(&format!("http://{host}")) {
+            return Ok(Place::Here);
+        }
+        let allowed = control.0.origins.iter().find(|allowed| allowed.origin() == named);
+        return allowed.cloned().map(Place::Allowed).ok_or_else(|| foreign(&format!("{named:?}")));
+    }
+    let says = |name: &str| headers.get(name).map(HeaderValue::as_bytes);
+    let is_followed = method.is_safe() && says("sec-fetch-mode") == Some(b"navigate");
+    if matches!(says(SITE.as_str()), Some(b"cross-site" | b"same-site")) && !is_followed {
+        return Err(foreign("other sites"));
+    }
+    Ok(Place::Here)
+}
+
+fn foreign(who: &str) -> Problem {
+    Problem::new(
+        StatusCode::FORBIDDEN,
+        "foreign-origin",
+        "A page of another origin",
+        format!(
+            "pages of {who} may not control this gateway: allow an origin with --allow-origin, as in \
+             --allow-origin https://app.example.org"
+        ),
+    )
+}
+
+/// A program with the token, or a person with a session.
+fn known(control: &Control, request: &Request, is_page: bool) -> Result<Caller, Problem> {
+    let headers = request.headers();
+    if let Some(given) = headers.get(header::AUTHORIZATION) {
+        let token = given.to_str().ok().and_then(|text| {
+            let (scheme, token) = text.split_once(' ')?;
+            scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
+        });
+        return match token {
+            Some(token) if control.0.token.is(token) => Ok(Caller::Program),
+            _ => Err(unknown("this is not the token of this gateway")),
+        };
+    }
+    let Some(session) = control.0.sessions.of(headers) else {
+        return Err(unknown(
+            "programs send the token that stands in control.token in the data directory of the gateway; \
+             a browser is let in by the link that `feedsync gateway open` prints",
+        ));
+    };
+    let is_ours = headers.contains_key(header::ORIGIN)
+        || headers.get(&SITE).is_some_and(|site| site == "same-origin");
+    if request.method().is_safe() || (is_page && is_ours) {
+        return Ok(Caller::Person(session));
+    }
+    Err(Problem::new(
+        StatusCode::FORBIDDEN,
+        "foreign-form",
+        "Not a form of ours",
+        "a browser changes something only by the forms of the gateway's own pages; programs use the token",
+    ))
+}
+
+fn unknown(detail: &str) -> Problem {
+    let challenge = HeaderValue::from_static("Bearer realm=\"feedsync gateway\"");
+    Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", "Not known here", detail)
+        .header(header::WWW_AUTHENTICATE, challenge)
+}
+
+fn page(origin: &Location, request: &Request) -> Caller {
+    let pairs = request.uri().query().unwrap_or_default().split('&');
+    let life = pairs.filter_map(|pair| pair.strip_prefix("page=")).next().unwrap_or_default();
+    let is_name = life.len() <= LIFE && life.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let life = if is_name { life.to_owned() } else { String::new() };
+    Caller::Page(Page { origin: origin.clone(), life, headers: request.headers().clone() })
+}
+
+fn is_preflight(request: &Request) -> bool {
+    request.method() == Method::OPTIONS
+        && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
+}
+
+fn preflight() -> Response {
+    let mut answer = answer::nothing();
+    let fixed = [
+        (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, POST, PUT, PATCH, DELETE"),
+        (header::ACCESS_CONTROL_ALLOW_HEADERS, "authorization, content-type"),
+        (header::ACCESS_CONTROL_MAX_AGE, "600"),
+        (PRIVATE_NETWORK, "true"),
+    ];
+    for (name, value) in fixed {
+        answer.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    answer
+}
+
+/// Lets pages of one origin read an answer.
+fn share(headers: &mut HeaderMap, origin: &Location) {
+    if let Ok(origin) = HeaderValue::from_str(origin.origin()) {
+        headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+    }
+    headers.append(header::VARY, HeaderValue::from_static("Origin"));
+    let exposed = HeaderValue::from_static("Location");
+    headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, exposed);
+}

@@ -1,0 +1,56 @@
+//! `/bitsy.js`, `/bitsy.webidl`, `/bitsy.d.ts`: the binding for pages (appendix C), for everybody whose Host
+//! is ours: it holds nothing that is secret, and gives a page nothing that it is not let in for.
+
+use axum::Extension;
+use axum::response::{IntoResponse as _, Response};
+use http::{HeaderName, HeaderValue, header};
+use serde_json::json;
+
+use super::admission::Host;
+use super::proxies::styles;
+
+const SCRIPT: &str = include_str!("../../bitsy/bitsy.js");
+const WEB_IDL: &str = include_str!("../../bitsy/bitsy.webidl");
+const TYPES: &str = include_str!("../../bitsy/bitsy.d.ts");
+
+/// Whether a path is one of them.
+pub(crate) fn is_at(path: &str) -> bool {
+    matches!(path, "/bitsy.js" | "/bitsy.webidl" | "/bitsy.d.ts")
+}
+
+/// `GET /bitsy.js`: with the address of this port, under the name by which it was asked for, and with the
+/// styles of proxies that are emulated, which pages ask about before anything else.
+pub(crate) async fn script(Extension(Host(host)): Extension<Host>) -> Response {
+    let control = json!(format!("http://{host}")).to_string();
+    let text = SCRIPT.replacen("/*control*/ null", &control, 1).replacen(
+        "/*proxies*/ []",
+        &json!(styles()).to_string(),
+        1,
+    );
+    shared("text/javascript; charset=utf-8", text)
+}
+
+/// `GET /bitsy.webidl`.
+pub(crate) async fn web_idl() -> Response {
+    shared("text/plain; charset=utf-8", WEB_IDL.to_owned())
+}
+
+/// `GET /bitsy.d.ts`.
+pub(crate) async fn types() -> Response {
+    shared("text/plain; charset=utf-8", TYPES.to_owned())
+}
+
+fn shared(kind: &'static str, text: String) -> Response {
+    let fixed: [(HeaderName, &str); 5] = [
+        (header::CONTENT_TYPE, kind),
+        (header::CACHE_CONTROL, "no-cache"),
+        (header::ACCESS_CONTROL_ALLOW_ORIGIN, "*"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (HeaderName::from_static("cross-origin-resource-policy"), "cross-origin"),
+    ];
+    let mut answer = text.into_response();
+    for (name, value) in fixed {
+        answer.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    answer
+}

@@ -1,0 +1,159 @@
+//! `/errors`, `/subscriptions/{id}/errors`, `/errors/{id}` and what is in one (BITSY 2.2.2, 2.2.3).
+//!
+//! Of an edit that was refused, `mine` is what was sent, `base` what it was made on, and `theirs` what the
+//! server answered, which for a conflict is what it has.
+
+use axum::Extension;
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse as _, Response};
+use feedsync_offline::event::{ErrorId, SyncError};
+use feedsync_offline::interceptor::{Content, Interceptor};
+use feedsync_server::Problem;
+use http::{HeaderMap, HeaderName, HeaderValue, header};
+use serde_json::Value;
+
+use super::answer::{self, absent, failed, refused};
+use super::caller::{Caller, Sight};
+use super::subscriptions::named;
+use super::{Control, json, view};
+
+/// An error, and the subscriptions that it is one of.
+pub(crate) type Found = (SyncError<Option<Content>>, Vec<String>);
+
+/// `GET /errors`.
+pub(crate) async fn list(
+    State(control): State<Control>,
+    Extension(caller): Extension<Caller>,
+) -> Response {
+    answer::json(&views(&control.errors(&caller, |_| true).await))
+}
+
+/// `GET /subscriptions/{id}/errors`.
+pub(crate) async fn of_subscription(
+    State(control): State<Control>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+) -> Result<Response, Problem> {
+    let id = named(&id)?;
+    control.told(&caller, id).await?;
+    let id = id.0.to_string();
+    let found = control.errors(&caller, |_| true).await;
+    let of: Vec<Found> = found.into_iter().filter(|(_, ids)| ids.contains(&id)).collect();
+    Ok(answer::json(&views(&of)))
+}
+
+/// `GET /errors/{id}`, with its entities.
+pub(crate) async fn read(
+    State(control): State<Control>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+) -> Result<Response, Problem> {
+    let (error, ids) = control.error(&caller, &id).await?;
+    let view = view::error(&error, &ids);
+    let decisions = &*control.0.decisions;
+    let view = view::with_entities(decisions, &error.interaction, view).await;
+    Ok(answer::json(&view.map_err(|error| failed(&error))?))
+}
+
+/// `DELETE /errors/{id}` (`clear`).
+pub(crate) async fn clear(
+    State(control): State<Control>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+) -> Result<Response, Problem> {
+    let id = control.error(&caller, &id).await?.0.id;
+    control.change(Box::new(move |it, _| it.clear(id))).await.map_err(refused)?;
+    Ok(answer::nothing())
+}
+
+/// `POST /errors/{id}/retry`: the edit is made again, on what its server has now.
+pub(crate) async fn retry(
+    State(control): State<Control>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+) -> Result<Response, Problem> {
+    let id = control.error(&caller, &id).await?.0.id;
+    control.retry(id).await?;
+    Ok(answer::nothing())
+}
+
+/// `GET /errors/{id}/{side}`: the bytes of one side.
+pub(crate) async fn side(
+    State(control): State<Control>,
+    Extension(caller): Extension<Caller>,
+    Path((id, side)): Path<(String, String)>,
+) -> Result<Response, Problem> {
+    let (error, _) = control.error(&caller, &id).await?;
+    let interaction = &error.interaction;
+    let (content, headers) = match &*side {
+        "mine" => (interaction.request_body, &interaction.request_headers),
+        "base" => (error.was, &interaction.request_headers),
+        "theirs" => (interaction.response_body, &interaction.response_headers),
+        _ => return Err(absent("side of an error: there are mine, base and theirs")),
+    };
+    let content = content.ok_or_else(|| Problem::not_found(format!("{side} has no content")))?;
+    let bytes = control.0.decisions.content(content).await.map_err(|error| failed(&error))?;
+    Ok(inert(bytes, headers))
+}
+
+/// Bytes of others, which a browser keeps and does not show.
+fn inert(bytes: Vec<u8>, headers: &HeaderMap) -> Response {
+    let kind = headers.get(header::CONTENT_TYPE).cloned();
+    let fixed: [(HeaderName, &str); 4] = [
+        (header::CACHE_CONTROL, "no-store"),
+        (header::CONTENT_SECURITY_POLICY, "sandbox; default-src 'none'"),
+        (header::CONTENT_DISPOSITION, "attachment"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    ];
+    let mut answer = Body::from(bytes).into_response();
+    let own = answer.headers_mut();
+    let unknown = HeaderValue::from_static("application/octet-stream");
+    own.insert(header::CONTENT_TYPE, kind.unwrap_or(unknown));
+    for (name, value) in fixed {
+        own.insert(name, HeaderValue::from_static(value));
+    }
+    answer
+}
+
+fn views(found: &[Found]) -> Value {
+    found.iter().map(|(error, ids)| view::error(error, ids)).collect()
+}
+
+/// The errors that somebody may see.
+pub(crate) fn seen(interceptor: &Interceptor, sight: &Sight<'_>) -> Vec<Found> {
+    let errors = interceptor.errors().all();
+    let seen = errors.filter(|error| sight.sees(interceptor, error.partition, &error.feed));
+    let with = seen.map(|error| {
+        let ids = sight.into(interceptor, error.partition, &error.feed);
+        (error.clone(), ids.into_iter().map(|id| id.0.to_string()).collect())
+    });
+    with.collect()
+}
+
+impl Control {
+    /// The errors that a caller may see.
+    pub(crate) async fn errors(
+        &self,
+        caller: &Caller,
+        pick: impl Fn(ErrorId) -> bool,
+    ) -> Vec<Found> {
+        let mut found = self.see(caller, |interceptor, sight, _| seen(interceptor, sight)).await;
+        found.retain(|(error, _)| pick(error.id));
+        found
+    }
+
+    /// An error, if a caller may see it.
+    pub(crate) async fn error(&self, caller: &Caller, id: &str) -> Result<Found, Problem> {
+        let id = json::number(id).ok_or_else(|| absent("error"))?;
+        let found = self.errors(caller, |other| other.0 == id).await;
+        found.into_iter().next().ok_or_else(|| absent("error"))
+    }
+
+    /// Makes an edit again that was refused.
+    pub(crate) async fn retry(&self, id: ErrorId) -> Result<(), Problem> {
+        self.0.decisions.retry(id).await.map_err(refused)?;
+        self.0.changed.send_modify(|count| *count += 1);
+        Ok(())
+    }
+}

@@ -1,0 +1,53 @@
+//! `PUT` and `DELETE /subscriptions/{id}/follows/{relation}` (`addFollow`, `removeFollow`).
+
+use axum::Extension;
+use axum::extract::{Path, State};
+use axum::response::Response;
+use feedsync_offline::relation::Relation;
+use feedsync_server::Problem;
+use http::StatusCode;
+
+use super::caller::Caller;
+use super::subscriptions::{each, named};
+use super::{Control, answer};
+
+/// Follows a relation.
+pub(crate) async fn add(
+    State(control): State<Control>,
+    Extension(caller): Extension<Caller>,
+    Path((id, relation)): Path<(String, String)>,
+) -> Result<Response, Problem> {
+    let (id, relation) = (named(&id)?, parsed(&relation)?);
+    let change = control.held(&caller, id, move |it, holders, now| {
+        let last = holders.last().copied();
+        each(last.as_slice(), |holder| it.add_follow(id, holder, relation.clone(), now))
+    });
+    change.await?;
+    Ok(answer::json(&control.one(&caller, id).await?))
+}
+
+/// Follows it no longer, unless somebody else does.
+pub(crate) async fn remove(
+    State(control): State<Control>,
+    Extension(caller): Extension<Caller>,
+    Path((id, relation)): Path<(String, String)>,
+) -> Result<Response, Problem> {
+    let (id, relation) = (named(&id)?, parsed(&relation)?);
+    let change = control.held(&caller, id, move |it, holders, now| {
+        each(holders, |holder| it.remove_follow(id, holder, &relation, now))
+    });
+    change.await?;
+    Ok(answer::json(&control.one(&caller, id).await?))
+}
+
+fn parsed(relation: &str) -> Result<Relation, Problem> {
+    relation.parse().map_err(|error: feedsync_offline::relation::RelationError| {
+        Problem::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "bad-relation",
+            "No relation",
+            error.to_string(),
+        )
+        .with("part", "relation")
+    })
+}

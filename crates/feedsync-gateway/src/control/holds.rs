@@ -1,0 +1,209 @@
+//! Which application holds which subscription (C13).
+//!
+//! Each page holds what it subscribes to for itself, so that one that unsubscribes ends nothing for another.
+//! A page that is gone without a word leaves what it held to its application: it stays subscribed, and goes
+//! with the next page of the application that subscribes to the same or unsubscribes from it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use feedsync_offline::interceptor::KeepingId;
+use feedsync_offline::subscription::Holder;
+use serde::{Deserialize, Serialize};
+
+use super::caller::Caller;
+use super::file;
+
+/// The file, in the data directory.
+const FILE: &str = "control.holds";
+
+/// What one application holds at most.
+const MOST: usize = 1_000;
+
+/// Who holds what. Lives that are open now are counted, and not kept.
+#[derive(Debug, Default)]
+pub(crate) struct Holds {
+    holds: Vec<Hold>,
+    lives: BTreeMap<(String, String), usize>,
+    file: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Hold {
+    application: String,
+    life: String,
+    keeping: u64,
+    holder: u64,
+}
+
+/// Why the file cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum HoldsError {
+    /// It cannot be read or written.
+    #[error("{0}: {1}")]
+    File(String, std::io::Error),
+    /// It is not as it was written.
+    #[error("{0} is damaged: {1}; without it nobody holds anything, and subscriptions stay")]
+    Damaged(String, serde_json::Error),
+}
+
+impl Holds {
+    /// Those of a data directory.
+    pub(crate) fn kept_in(directory: &Path) -> Result<Self, HoldsError> {
+        let path = directory.join(FILE);
+        let name = || path.display().to_string();
+        let holds = match std::fs::read(&path) {
+            Ok(bytes) => serde_json::from_slice(&bytes)
+                .map_err(|error| HoldsError::Damaged(name(), error))?,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+            Err(error) => return Err(HoldsError::File(name(), error)),
+        };
+        Ok(Self { holds, lives: BTreeMap::new(), file: Some(path) })
+    }
+
+    /// The subscriptions that an application holds, in whichever life.
+    pub(crate) fn of(&self, caller: &Caller) -> BTreeSet<KeepingId> {
+        let own = self.holds.iter().filter(|hold| hold.application == caller.application());
+        own.map(|hold| KeepingId(hold.keeping)).collect()
+    }
+
+    /// Whether an application may hold more.
+    pub(crate) fn has_room(&self, caller: &Caller) -> bool {
+        let own = self.holds.iter().filter(|hold| hold.application == caller.application());
+        own.count() < MOST
+    }
+
+    /// The holds of one subscription by this life of an application.
+    pub(crate) fn own(&self, caller: &Caller, keeping: KeepingId) -> Vec<Holder> {
+        self.picked(caller, keeping, |hold| hold.life == caller.life())
+    }
+
+    /// The holds of one subscription that other lives of an application have left behind.
+    pub(crate) fn left(&self, caller: &Caller, keeping: KeepingId) -> Vec<Holder> {
+        let is_open =
+            |hold: &Hold| self.lives.contains_key(&(hold.application.clone(), hold.life.clone()));
+        let is_left = |hold: &Hold| hold.life != caller.life() && !is_open(hold);
+        self.picked(caller, keeping, is_left)
+    }
+
+    fn picked(
+        &self,
+        caller: &Caller,
+        keeping: KeepingId,
+        pick: impl Fn(&Hold) -> bool,
+    ) -> Vec<Holder> {
+        let of = self.holds.iter().filter(|hold| {
+            hold.application == caller.application() && hold.keeping == keeping.0 && pick(hold)
+        });
+        of.map(|hold| Holder(hold.holder)).collect()
+    }
+
+    /// Notes that this life of an application holds a subscription.
+    pub(crate) fn add(&mut self, caller: &Caller, keeping: KeepingId, holder: Holder) {
+        self.holds.push(Hold {
+            application: caller.application().to_owned(),
+            life: caller.life().to_owned(),
+            keeping: keeping.0,
+            holder: holder.0,
+        });
+        self.keep();
+    }
+
+    /// Forgets holds that were taken back.
+    pub(crate) fn remove(&mut self, holders: &[Holder]) {
+        let before = self.holds.len();
+        self.holds.retain(|hold| !holders.contains(&Holder(hold.holder)));
+        if self.holds.len() != before {
+            self.keep();
+        }
+    }
+
+    /// Forgets the holds of subscriptions that are not there any more.
+    pub(crate) fn prune(&mut self, there: &BTreeSet<KeepingId>) {
+        let before = self.holds.len();
+        self.holds.retain(|hold| there.contains(&KeepingId(hold.keeping)));
+        if self.holds.len() != before {
+            self.keep();
+        }
+    }
+
+    /// A life of an application is open.
+    pub(crate) fn begin(&mut self, caller: &Caller) {
+        *self.lives.entry(life(caller)).or_default() += 1;
+    }
+
+    /// A life of an application is open no more, unless it has come back meanwhile.
+    pub(crate) fn end(&mut self, caller: &Caller) {
+        let life = life(caller);
+        if let Some(count) = self.lives.get_mut(&life) {
+            *count -= 1;
+            if *count == 0 {
+                self.lives.remove(&life);
+            }
+        }
+    }
+
+    /// Without the file an application that comes back after the gateway was started again does not end
+    /// what it held before; nothing else is lost.
+    fn keep(&self) {
+        let Some(path) = &self.file else { return };
+        let text = serde_json::to_vec(&self.holds).unwrap_or_else(|_| unreachable!("plain values"));
+        if let Err(error) = file::replace(path, &text) {
+            tracing::warn!(path = %path.display(), %error, "who holds what could not be kept");
+        }
+    }
+}
+
+fn life(caller: &Caller) -> (String, String) {
+    (caller.application().to_owned(), caller.life().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use feedsync_offline::location::Location;
+    use http::HeaderMap;
+
+    use super::super::caller::Page;
+    use super::*;
+
+    fn page(origin: &str, life: &str) -> Caller {
+        let origin: Location = origin.parse().unwrap();
+        Caller::Page(Page { origin, life: life.to_owned(), headers: HeaderMap::new() })
+    }
+
+    #[test]
+    fn a_life_holds_for_itself_and_leaves_what_it_held_to_its_application() {
+        let feed = KeepingId(1);
+        let mut holds = Holds::default();
+        let (first, second) = (page("http://a.test", "1"), page("http://a.test", "2"));
+        let other = page("http://b.test", "3");
+        holds.begin(&first);
+        holds.begin(&second);
+        holds.add(&first, feed, Holder(10));
+        holds.add(&second, feed, Holder(20));
+        holds.add(&other, feed, Holder(30));
+        assert_eq!(holds.own(&second, feed), [Holder(20)]);
+        assert_eq!(holds.left(&second, feed), [], "the other one is open");
+        holds.end(&first);
+        assert_eq!(holds.left(&second, feed), [Holder(10)]);
+        assert_eq!(holds.left(&other, feed), []);
+        holds.remove(&[Holder(10), Holder(20)]);
+        assert!(holds.of(&first).is_empty());
+        assert_eq!(holds.of(&other), BTreeSet::from([feed]));
+        holds.prune(&BTreeSet::new());
+        assert!(holds.of(&other).is_empty());
+    }
+
+    #[test]
+    fn holds_outlive_the_process() {
+        let directory = tempfile::tempdir().unwrap();
+        let first = page("http://a.test", "1");
+        let mut holds = Holds::kept_in(directory.path()).unwrap();
+        holds.begin(&first);
+        holds.add(&first, KeepingId(4), Holder(10));
+        let again = Holds::kept_in(directory.path()).unwrap();
+        assert_eq!(again.left(&page("http://a.test", "2"), KeepingId(4)), [Holder(10)]);
+        std::fs::write(directory.path().join(FILE), "{").unwrap();
+        assert!(matches!(Holds::kept_in(directory.path()), Err(HoldsError::Damaged(..))));
+    }
+}

@@ -1,0 +1,39 @@
+//! What comes as JSON, and the numbers in addresses.
+
+use axum::body::{Body, to_bytes};
+use feedsync_server::Problem;
+use http::{HeaderMap, StatusCode, header};
+use serde::de::DeserializeOwned;
+
+/// Bytes of a request at most.
+const MOST: usize = 256 << 10;
+
+/// Reads a value; what is wrong with it is said with its place.
+pub(crate) async fn read<T: DeserializeOwned>(
+    headers: &HeaderMap,
+    body: Body,
+) -> Result<T, Problem> {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    let essence = kind.unwrap_or_default().split(';').next().unwrap_or_default().trim();
+    if !essence.eq_ignore_ascii_case("application/json") {
+        return Err(Problem::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "media-type",
+            "Not JSON",
+            "what is sent here is application/json",
+        ));
+    }
+    let too_large = || Problem::too_large(format!("more than {MOST} bytes"));
+    let bytes = to_bytes(body, MOST).await.map_err(|_| too_large())?;
+    serde_json::from_slice(&bytes).map_err(|error| {
+        Problem::bad_request(error.to_string())
+            .with("line", error.line())
+            .with("column", error.column())
+    })
+}
+
+/// The number of an address; what is none names nothing.
+pub(crate) fn number(text: &str) -> Option<u64> {
+    let is_plain = !text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit());
+    is_plain.then(|| text.parse().ok()).flatten()
+}

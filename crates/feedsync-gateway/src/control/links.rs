@@ -1,0 +1,28 @@
+//! `POST /links`: a link that lets one browser in, once.
+
+use axum::Extension;
+use axum::extract::State;
+use axum::response::Response;
+use feedsync_server::Problem;
+use http::StatusCode;
+use serde_json::json;
+
+use super::Control;
+use super::admission::Host;
+use super::answer::{self, for_keepers};
+use super::caller::Caller;
+
+/// Where it leads.
+pub(crate) const OPEN: &str = "/pages/open";
+
+pub(crate) async fn create(
+    State(control): State<Control>,
+    Extension(caller): Extension<Caller>,
+    Extension(Host(host)): Extension<Host>,
+) -> Result<Response, Problem> {
+    if !matches!(caller, Caller::Program) {
+        return Err(for_keepers());
+    }
+    let url = format!("http://{host}{OPEN}?ticket={}", control.link().as_str());
+    Ok(answer::with_status(StatusCode::CREATED, &json!({ "url": url })))
+}

@@ -1,0 +1,150 @@
+//! The port that the gateway is controlled by: for programs, for pages of applications (`bitsy.js`), and for
+//! people (BITSY 2, appendix C, 4.4).
+//!
+//! It is another port than the one that applications read and write through, so that no page that came
+//! through the gateway shares an origin with it. Every request is [admitted](admission) first: it must name a
+//! host that is ours, come from no page that was not allowed, and bring the token, a session, or the origin
+//! of an application; what it may see is decided by [who asks](caller).
+
+mod admission;
+mod answer;
+mod binding;
+mod caller;
+mod decisions;
+mod errors;
+mod events;
+mod file;
+mod follows;
+mod holds;
+mod json;
+mod links;
+mod network;
+mod outbox;
+mod pages;
+mod proxies;
+mod refresh;
+mod routes;
+mod secret;
+mod serve;
+mod sessions;
+mod subscriptions;
+mod view;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use feedsync_offline::interceptor::Interceptor;
+use feedsync_offline::location::Location;
+use tokio::sync::{Mutex, Semaphore, watch};
+
+pub use decisions::{Asked, ChangeError, Decisions, StoreFailed};
+pub use holds::HoldsError;
+pub use routes::router;
+pub use secret::{Secret, TOKEN_FILE, TokenError};
+pub use serve::{ControlServing, serve};
+
+use caller::{Caller, Sight};
+use holds::Holds;
+use sessions::Sessions;
+
+/// How many may follow events at once.
+const FOLLOWERS: usize = 128;
+
+/// The control port's state. Cheap to clone.
+#[derive(Clone)]
+pub struct Control(Arc<Inner>);
+
+struct Inner {
+    decisions: Arc<dyn Decisions>,
+    token: Secret,
+    origins: Vec<Location>,
+    sessions: Sessions,
+    holds: Mutex<Holds>,
+    /// Counts looks, so that of two views it is known which was later.
+    looks: AtomicU64,
+    /// Changes that were made here, which not always are told as events.
+    changed: watch::Sender<u64>,
+    followers: Arc<Semaphore>,
+    stopping: watch::Sender<bool>,
+}
+
+/// Why there is no control port.
+#[derive(Debug, thiserror::Error)]
+pub enum ControlStartError {
+    /// There is no token.
+    #[error(transparent)]
+    Token(#[from] TokenError),
+    /// Who holds what cannot be read.
+    #[error(transparent)]
+    Holds(#[from] HoldsError),
+}
+
+impl Control {
+    /// A control port of a gateway whose data directory this is: with a new token in it. Pages of these
+    /// origins are applications.
+    pub fn new(
+        decisions: Arc<dyn Decisions>,
+        directory: &Path,
+        origins: Vec<Location>,
+    ) -> Result<Self, ControlStartError> {
+        Ok(Self(Arc::new(Inner {
+            decisions,
+            token: Secret::kept_in(directory)?,
+            origins,
+            sessions: Sessions::default(),
+            holds: Mutex::new(Holds::kept_in(directory)?),
+            looks: AtomicU64::new(1),
+            changed: watch::Sender::new(0),
+            followers: Arc::new(Semaphore::new(FOLLOWERS)),
+            stopping: watch::Sender::new(false),
+        })))
+    }
+
+    /// What a link carries that lets one browser in, once: see [`routes`].
+    pub fn link(&self) -> Secret {
+        self.0.sessions.link()
+    }
+
+    /// Ends what follows events, so that connections can be closed.
+    pub(crate) fn stop(&self) {
+        self.0.stopping.send_replace(true);
+    }
+
+    /// Looks at how things stand, as somebody may see them. The number is greater with each look.
+    fn look<T>(
+        &self,
+        caller: &Caller,
+        held: BTreeSet<feedsync_offline::interceptor::KeepingId>,
+        look: impl FnOnce(&Interceptor, &Sight<'_>, u64) -> T,
+    ) -> T {
+        let sight = Sight { caller, held };
+        let mut look = Some(look);
+        let mut seen = None;
+        self.0.decisions.look(&mut |interceptor| {
+            if let Some(look) = look.take() {
+                let stamp = self.0.looks.fetch_add(1, Ordering::Relaxed);
+                seen = Some(look(interceptor, &sight, stamp));
+            }
+        });
+        seen.unwrap_or_else(|| unreachable!("who looks is shown something"))
+    }
+
+    /// The same, with what the caller holds now.
+    async fn see<T>(
+        &self,
+        caller: &Caller,
+        look: impl FnOnce(&Interceptor, &Sight<'_>, u64) -> T,
+    ) -> T {
+        let held = self.0.holds.lock().await.of(caller);
+        self.look(caller, held, look)
+    }
+
+    /// Makes a change that was asked for here.
+    async fn change(&self, asked: Asked) -> Result<(), ChangeError> {
+        self.0.decisions.change(asked).await?;
+        self.0.changed.send_modify(|count| *count += 1);
+        Ok(())
+    }
+}

@@ -1,0 +1,97 @@
+//! `/network`: whether the network is used, and which servers are reached (BITSY 1.3).
+
+use std::collections::BTreeMap;
+
+use axum::Extension;
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use feedsync_offline::interceptor::Policy;
+use feedsync_server::Problem;
+use http::HeaderMap;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::answer::{self, for_keepers, refused};
+use super::caller::Caller;
+use super::{Control, json};
+
+/// What may be asked for.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Wish {
+    /// The network is used whenever there is one.
+    Auto,
+    /// It is not used.
+    Offline,
+    /// It is used, and whatever was not reached is tried now.
+    Online,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Network {
+    policy: Wish,
+}
+
+/// `GET /network`.
+pub(crate) async fn read(
+    State(control): State<Control>,
+    Extension(caller): Extension<Caller>,
+) -> Response {
+    answer::json(&control.network(&caller).await)
+}
+
+/// `PUT /network`.
+pub(crate) async fn change(
+    State(control): State<Control>,
+    Extension(caller): Extension<Caller>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
+    if !caller.keeps() {
+        return Err(for_keepers());
+    }
+    let Network { policy } = json::read(&headers, body).await?;
+    control.use_network(policy).await?;
+    Ok(answer::json(&control.network(&caller).await))
+}
+
+impl Control {
+    /// The policy, and which servers of what a caller sees are reached.
+    pub(crate) async fn network(&self, caller: &Caller) -> Value {
+        let seen = self.see(caller, |interceptor, sight, _| {
+            let told = interceptor.keepings().filter(|keeping| sight.lists(keeping));
+            let origins: BTreeMap<String, bool> = told
+                .map(|keeping| {
+                    let feed = keeping.subscription.feed();
+                    (feed.origin().to_owned(), interceptor.is_online(feed))
+                })
+                .collect();
+            (interceptor.policy(), origins)
+        });
+        let (policy, origins) = seen.await;
+        let origin =
+            |(origin, reached): (&String, &bool)| json!({ "origin": origin, "reached": reached });
+        json!({
+            "policy": match policy { Policy::Auto => "auto", Policy::Offline => "offline" },
+            "origins": origins.iter().map(origin).collect::<Vec<_>>(),
+        })
+    }
+
+    /// Sets the policy.
+    pub(crate) async fn use_network(&self, wish: Wish) -> Result<(), Problem> {
+        let asked = self.change(Box::new(move |it, _| {
+            let policy = match wish {
+                Wish::Auto | Wish::Online => Policy::Auto,
+                Wish::Offline => Policy::Offline,
+            };
+            let step = it.set_policy(policy);
+            if matches!(wish, Wish::Online) {
+                it.retry_all();
+            }
+            Ok(step)
+        }));
+        asked.await.map_err(refused)
+    }
+}

@@ -1,0 +1,48 @@
+//! The style sheet and the script, which are the hub's with a little of our own. Their names hold a hash of
+//! their bytes, so that whoever has one never needs to ask for it again.
+
+use std::sync::LazyLock;
+
+use axum::extract::Path;
+use axum::response::{IntoResponse as _, Response};
+use feedsync_server::{Problem, look};
+use feedsync_store::Digest;
+use http::{HeaderValue, header};
+
+/// A file that pages name.
+pub(super) struct Asset {
+    /// The last segment of its address.
+    pub(super) name: String,
+    kind: &'static str,
+    text: String,
+}
+
+const OWN: &str = include_str!("../../../web/gateway.css");
+
+pub(super) static STYLE: LazyLock<Asset> = LazyLock::new(|| {
+    Asset::new("style", "css", "text/css; charset=utf-8", [look::STYLE, OWN].concat())
+});
+
+pub(super) static SCRIPT: LazyLock<Asset> = LazyLock::new(|| {
+    Asset::new("script", "js", "text/javascript; charset=utf-8", look::SCRIPT.to_owned())
+});
+
+impl Asset {
+    fn new(stem: &str, suffix: &str, kind: &'static str, text: String) -> Self {
+        let digest = Digest::of(text.as_bytes()).to_string();
+        Self { name: format!("{stem}-{:.16}.{suffix}", digest), kind, text }
+    }
+}
+
+/// `GET /pages/assets/{name}`.
+pub(super) async fn read(Path(name): Path<String>) -> Result<Response, Problem> {
+    let asset = [&*STYLE, &*SCRIPT].into_iter().find(|asset| asset.name == name);
+    let asset = asset.ok_or_else(|| Problem::not_found("the pages use other files by now"))?;
+    let fixed = [
+        (header::CONTENT_TYPE, asset.kind),
+        (header::CACHE_CONTROL, "public, max-age=31536000, immutable"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    ];
+    Ok((fixed.map(|(name, value)| (name, HeaderValue::from_static(value))), asset.text.clone())
+        .into_response())
+}

@@ -1,0 +1,145 @@
+//! `/pages/errors/{id}`: one error, with what was sent, what it was made on and what the server answered
+//! side by side.
+
+use std::time::{Duration, Instant};
+
+use askama::Template;
+use axum::Extension;
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::response::Response;
+use feedsync_offline::event::headers_text;
+use feedsync_offline::interceptor::Content;
+use feedsync_server::Problem;
+use feedsync_server::look::{Piece, Side, sides};
+use http::{HeaderMap, StatusCode};
+
+use super::super::Control;
+use super::super::answer::failed;
+use super::super::caller::Caller;
+use super::super::view::is_edit;
+use super::errors::settle;
+use super::form::Form;
+use super::{Frame, Moment, person, shown};
+
+/// Bytes of a side that are shown.
+const MOST: u64 = 64 << 10;
+
+/// How long words are compared.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+#[derive(Template)]
+#[template(path = "error.html")]
+struct ErrorPage {
+    frame: Frame,
+    id: u64,
+    status: String,
+    method: String,
+    location: String,
+    feed: String,
+    time: Moment,
+    is_edit: bool,
+    panes: Vec<Pane>,
+    request_headers: String,
+    response_headers: String,
+}
+
+/// One of mine, base and theirs.
+struct Pane {
+    name: &'static str,
+    heading: &'static str,
+    mark: &'static str,
+    text: Side,
+    /// Why there is no text.
+    instead: String,
+    /// Whether there are bytes to keep.
+    has_bytes: bool,
+}
+
+/// `GET /pages/errors/{id}`.
+pub(super) async fn read(
+    State(control): State<Control>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+) -> Result<Response, Problem> {
+    let frame = Frame::of(person(&caller)?, "", String::new());
+    let (error, _) = control.error(&caller, &id).await?;
+    let interaction = &error.interaction;
+    let texts = [interaction.request_body, error.was, interaction.response_body];
+    let mut read = Vec::new();
+    for content in texts {
+        read.push(text(&control, content).await?);
+    }
+    let panes = tokio::task::spawn_blocking(move || panes(&read));
+    let panes = panes.await.map_err(|_| Problem::unavailable("the page could not be made"))?;
+    let page = ErrorPage {
+        frame,
+        id: error.id.0,
+        status: interaction.status.to_string(),
+        method: interaction.method.clone(),
+        location: interaction.location.to_string(),
+        feed: error.feed.to_string(),
+        time: Moment::of(interaction.time),
+        is_edit: is_edit(&error),
+        panes,
+        request_headers: headers_text(&interaction.request_headers),
+        response_headers: headers_text(&interaction.response_headers),
+    };
+    shown(StatusCode::OK, &page)
+}
+
+/// `POST /pages/errors/{id}`.
+pub(super) async fn act(
+    State(control): State<Control>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
+    let form = Form::read(person(&caller)?, &headers, body).await?;
+    settle(&control, &caller, &id, form.text("action")).await
+}
+
+/// What a side shows: its text, or what is said instead.
+struct Read {
+    text: Option<String>,
+    instead: String,
+    has_bytes: bool,
+}
+
+async fn text(control: &Control, content: Option<Content>) -> Result<Read, Problem> {
+    let Some(content) = content.filter(|content| content.length > 0) else {
+        return Ok(Read { text: None, instead: "nothing".to_owned(), has_bytes: false });
+    };
+    let instead = format!("{} bytes", content.length);
+    if content.length > MOST {
+        return Ok(Read { text: None, instead, has_bytes: true });
+    }
+    let bytes = control.0.decisions.content(content).await.map_err(|error| failed(&error))?;
+    Ok(Read { text: String::from_utf8(bytes).ok(), instead, has_bytes: true })
+}
+
+/// The three beside each other; mine and theirs with the words marked that only one of them has.
+fn panes(read: &[Read]) -> Vec<Pane> {
+    let plain = |text: &Option<String>| -> Side {
+        text.iter().map(|text| Piece { marked: false, text: text.clone() }).collect()
+    };
+    let [mine, base, theirs] = read else { return Vec::new() };
+    let (left, right) = match (&mine.text, &theirs.text) {
+        (Some(mine), Some(theirs)) => sides(mine, theirs, Instant::now() + PATIENCE),
+        _ => (plain(&mine.text), plain(&theirs.text)),
+    };
+    let pane = |name, heading, mark, read: &Read, text| Pane {
+        name,
+        heading,
+        mark,
+        text,
+        instead: read.instead.clone(),
+        has_bytes: read.has_bytes,
+    };
+    vec![
+        pane("mine", "Mine: what was sent", "ins", mine, left),
+        pane("base", "Base: what it was made on", "ins", base, plain(&base.text)),
+        pane("theirs", "Theirs: what the server answered", "del", theirs, right),
+    ]
+}

@@ -1,0 +1,54 @@
+//! What a form brings: its fields, and the proof that it was sent to this browser.
+
+use std::collections::BTreeMap;
+
+use axum::body::{Body, to_bytes};
+use feedsync_server::Problem;
+use http::{HeaderMap, StatusCode, header};
+
+use super::super::sessions::Session;
+
+/// Bytes of a form at most.
+const MOST: usize = 64 << 10;
+
+/// The fields of a form.
+#[derive(Debug)]
+pub(super) struct Form(BTreeMap<String, String>);
+
+impl Form {
+    /// Reads the form of a person; refuses one that this browser was not sent.
+    pub(super) async fn read(
+        session: &Session,
+        headers: &HeaderMap,
+        body: Body,
+    ) -> Result<Self, Problem> {
+        let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+        let essence = kind.unwrap_or_default().split(';').next().unwrap_or_default().trim();
+        if !essence.eq_ignore_ascii_case("application/x-www-form-urlencoded") {
+            return Err(Problem::new(
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                "media-type",
+                "Not a form",
+                "what is sent here is a form",
+            ));
+        }
+        let bytes = to_bytes(body, MOST).await;
+        let bytes = bytes.map_err(|_| Problem::too_large(format!("more than {MOST} bytes")))?;
+        let form = Self(url::form_urlencoded::parse(&bytes).into_owned().collect());
+        if session.proof().is(form.text("form")) {
+            return Ok(form);
+        }
+        Err(Problem::new(
+            StatusCode::FORBIDDEN,
+            "foreign-form",
+            "Not a form of yours",
+            "this form was not sent to this browser, or before it was let in: nothing was changed; look \
+             again, and send it once more",
+        ))
+    }
+
+    /// A field as it was typed; empty if it is not there.
+    pub(super) fn text(&self, name: &str) -> &str {
+        self.0.get(name).map_or("", String::as_str).trim()
+    }
+}

@@ -1,0 +1,196 @@
+//! `/`: the subscriptions with their states, whether the network is used, and a new subscription.
+
+use askama::Template;
+use axum::Extension;
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use feedsync_offline::interceptor::{Interceptor, Policy};
+use feedsync_server::Problem;
+use http::{HeaderMap, StatusCode, Uri};
+
+use super::super::Control;
+use super::super::answer::refused;
+use super::super::caller::Caller;
+use super::super::network::Wish;
+use super::super::subscriptions::{self, Header, New};
+use super::form::Form;
+use super::{Frame, Moment, person, see_other, shown};
+
+#[derive(Template)]
+#[template(path = "home.html")]
+struct HomePage {
+    frame: Frame,
+    is_offline: bool,
+    rows: Vec<Row>,
+    edits: usize,
+    errors: usize,
+    /// What was typed, if it could not be carried out.
+    typed: Typed,
+}
+
+#[derive(Default)]
+struct Typed {
+    feed: String,
+    follows: String,
+    interval: String,
+    headers: String,
+}
+
+struct Row {
+    id: u64,
+    feed: String,
+    state: &'static str,
+    updated: Option<Moment>,
+    due: Option<Moment>,
+    interval: u16,
+    follows: Vec<String>,
+    headers: Vec<String>,
+    proxy: Option<String>,
+    edits: usize,
+    errors: usize,
+    is_reached: bool,
+}
+
+/// `GET /`.
+pub(super) async fn read(
+    State(control): State<Control>,
+    Extension(caller): Extension<Caller>,
+    uri: Uri,
+) -> Result<Response, Problem> {
+    let said = match uri.query() {
+        Some("subscribed") => "It is subscribed to.",
+        Some("paused") => "It is paused: nothing is fetched until it is resumed.",
+        Some("resumed") => "It goes on at once.",
+        Some("unsubscribed") => "It has ended. Edits that are on their way still leave.",
+        Some("refreshed") => "Everything that is not paused is fetched now.",
+        Some("network") => "It is done.",
+        _ => "",
+    };
+    home(&control, &caller, said, String::new(), Typed::default()).await
+}
+
+/// `POST /`.
+pub(super) async fn act(
+    State(control): State<Control>,
+    Extension(caller): Extension<Caller>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
+    let form = Form::read(person(&caller)?, &headers, body).await?;
+    let id = || subscriptions::named(form.text("id"));
+    let said = match form.text("action") {
+        "subscribe" => return subscribe(&control, &caller, &form).await,
+        "pause" => {
+            let id = id()?;
+            control.change(Box::new(move |it, now| it.pause(id, now))).await.map_err(refused)?;
+            "paused"
+        }
+        "resume" => {
+            let id = id()?;
+            control.change(Box::new(move |it, now| it.resume(id, now))).await.map_err(refused)?;
+            "resumed"
+        }
+        "unsubscribe" => {
+            control.unsubscribe(&caller, id()?).await?;
+            "unsubscribed"
+        }
+        "refresh" => {
+            control.refresh(&caller).await?;
+            "refreshed"
+        }
+        "offline" => {
+            control.use_network(Wish::Offline).await?;
+            "network"
+        }
+        "online" => {
+            control.use_network(Wish::Online).await?;
+            "network"
+        }
+        _ => return Err(Problem::bad_request("the form has no such action")),
+    };
+    Ok(see_other(&format!("/?{said}")))
+}
+
+async fn subscribe(control: &Control, caller: &Caller, form: &Form) -> Result<Response, Problem> {
+    let typed = || Typed {
+        feed: form.text("feed").to_owned(),
+        follows: form.text("follows").to_owned(),
+        interval: form.text("interval").to_owned(),
+        headers: form.text("headers").to_owned(),
+    };
+    let asked = asked(&typed());
+    match asked.and_then(|new| subscriptions::wanted(&new).map_err(|(_, error)| error)) {
+        Ok(wanted) => {
+            control.subscribe(caller, wanted).await?;
+            Ok(see_other("/?subscribed"))
+        }
+        Err(fault) => home(control, caller, "", fault, typed()).await,
+    }
+}
+
+/// What was typed, as it is asked for.
+fn asked(typed: &Typed) -> Result<New, String> {
+    let interval = match &*typed.interval {
+        "" => 0,
+        text => text.parse().map_err(|_| format!("{text:?} is not a number of minutes"))?,
+    };
+    let headers = typed.headers.lines().filter(|line| !line.trim().is_empty()).map(|line| {
+        let (name, value) =
+            line.split_once(':').ok_or_else(|| "a header is written as Name: value".to_owned())?;
+        Ok(Header { name: name.trim().to_owned(), value: value.trim().to_owned() })
+    });
+    Ok(New {
+        feed: typed.feed.clone(),
+        headers: headers.collect::<Result<_, String>>()?,
+        interval,
+        follows: typed.follows.split_whitespace().map(str::to_owned).collect(),
+        ..New::default()
+    })
+}
+
+async fn home(
+    control: &Control,
+    caller: &Caller,
+    said: &'static str,
+    fault: String,
+    typed: Typed,
+) -> Result<Response, Problem> {
+    let session = person(caller)?;
+    let status = if fault.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
+    let frame = Frame::of(session, said, fault);
+    let page = control.see(caller, |interceptor, sight, _| {
+        let told = interceptor.keepings().filter(|keeping| sight.lists(keeping));
+        HomePage {
+            frame,
+            is_offline: interceptor.policy() == Policy::Offline,
+            rows: told.map(|keeping| row(interceptor, keeping)).collect(),
+            edits: interceptor.edits().count(),
+            errors: interceptor.errors().all().count(),
+            typed,
+        }
+    });
+    shown(status, &page.await)
+}
+
+fn row(interceptor: &Interceptor, keeping: &feedsync_offline::interceptor::Keeping) -> Row {
+    let subscription = &keeping.subscription;
+    let (partition, feed) = (subscription.partition(), subscription.feed());
+    let of = |edit: &&feedsync_offline::outbox::Edit<_>| {
+        (edit.asked.partition, &edit.asked.feed) == (partition, feed)
+    };
+    Row {
+        id: keeping.id.0,
+        feed: feed.to_string(),
+        state: subscription.state().name(),
+        updated: subscription.last_updated().map(Moment::of),
+        due: subscription.due().map(Moment::of),
+        interval: subscription.interval(),
+        follows: subscription.follows().iter().map(ToString::to_string).collect(),
+        headers: subscription.registered().fields().map(|(name, _)| name.to_owned()).collect(),
+        proxy: subscription.proxy().map(ToString::to_string),
+        edits: interceptor.edits().filter(of).count(),
+        errors: interceptor.errors().of(partition, feed).len(),
+        is_reached: interceptor.is_online(feed),
+    }
+}

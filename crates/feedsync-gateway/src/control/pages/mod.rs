@@ -1,0 +1,154 @@
+//! Pages for people: subscriptions, the outbox, and errors with what can be done about them.
+//!
+//! They look as the hub's do, work from the keyboard, and without their script, which only shows how things
+//! stand as that changes. A browser is let in by a link ([`super::links`]); forms post to the page that they
+//! stand on and are answered with 303. Whatever came from outside is text.
+
+mod assets;
+mod entry;
+mod error;
+mod errors;
+mod form;
+mod home;
+mod outbox;
+
+use askama::Template;
+use axum::Router;
+use axum::body::to_bytes;
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::{get, post};
+use feedsync_server::{Problem, look};
+use http::{HeaderValue, StatusCode, header};
+use serde_json::Value;
+
+use super::Control;
+use super::caller::Caller;
+use super::sessions::Session;
+use assets::{SCRIPT, STYLE};
+
+/// What stands around each page.
+pub(crate) struct Frame {
+    style: &'static str,
+    script: &'static str,
+    /// What each form carries.
+    form: String,
+    /// What was done.
+    said: &'static str,
+    /// What was not done.
+    fault: String,
+}
+
+#[derive(Template)]
+#[template(path = "refused.html")]
+struct Refused {
+    style: &'static str,
+    status: u16,
+    is_unknown: bool,
+    detail: String,
+}
+
+/// Where pages are.
+pub(crate) fn routes() -> Router<Control> {
+    Router::new()
+        .route("/", get(home::read).post(home::act))
+        .route("/pages/outbox", get(outbox::read).post(outbox::act))
+        .route("/pages/errors", get(errors::read).post(errors::act))
+        .route("/pages/errors/{id}", get(error::read).post(error::act))
+        .route("/pages/open", get(entry::open))
+        .route("/pages/close", post(entry::close))
+        .route("/pages/assets/{name}", get(assets::read))
+}
+
+/// Whether a path is that of a page.
+pub(crate) fn are_at(path: &str) -> bool {
+    path == "/" || path.starts_with("/pages/")
+}
+
+/// Whether a page is for everybody whose Host is ours: what lets a browser in, and how pages look.
+pub(crate) fn is_open(path: &str) -> bool {
+    path == "/pages/open" || path.starts_with("/pages/assets/")
+}
+
+/// Why a page is not shown, as a page.
+pub(crate) fn refused(problem: Problem) -> Response {
+    let status = problem.into_response().status();
+    let detail = match status {
+        StatusCode::UNAUTHORIZED => "This browser is not let in, or not any more.",
+        _ => "The browser does not say that a page of this gateway asks.",
+    };
+    said(status, detail.to_owned())
+}
+
+/// The problem of a page, as a page.
+pub(crate) async fn readable(answer: Response) -> Response {
+    let kind = answer.headers().get(header::CONTENT_TYPE);
+    if kind.is_none_or(|kind| kind != "application/problem+json") {
+        return answer;
+    }
+    let status = answer.status();
+    let bytes = to_bytes(answer.into_body(), 64 << 10).await.unwrap_or_default();
+    let problem: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+    said(status, problem["detail"].as_str().unwrap_or_default().to_owned())
+}
+
+fn said(status: StatusCode, detail: String) -> Response {
+    let is_unknown = status == StatusCode::UNAUTHORIZED;
+    let page = Refused { style: &STYLE.name, status: status.as_u16(), is_unknown, detail };
+    shown(status, &page).unwrap_or_else(|problem| problem.into_response())
+}
+
+/// A page.
+fn shown(status: StatusCode, page: &impl Template) -> Result<Response, Problem> {
+    let text = page.render().map_err(|error| {
+        tracing::error!(%error, "a page could not be written");
+        Problem::unavailable("the page could not be written; the gateway's log says why")
+    })?;
+    Ok((status, look::headers(), text).into_response())
+}
+
+/// Where a browser goes after its form was carried out.
+fn see_other(path: &str) -> Response {
+    let place = HeaderValue::from_str(path).unwrap_or(HeaderValue::from_static("/"));
+    let fixed =
+        [(header::LOCATION, place), (header::CACHE_CONTROL, HeaderValue::from_static("no-store"))];
+    (StatusCode::SEE_OTHER, fixed).into_response()
+}
+
+/// A page is for a person; a program that asks for one is told so.
+fn person(caller: &Caller) -> Result<&Session, Problem> {
+    match caller {
+        Caller::Person(session) => Ok(session),
+        Caller::Program | Caller::Page(_) => Err(Problem::new(
+            StatusCode::FORBIDDEN,
+            "for-people",
+            "A page for people",
+            "pages are for a browser that was let in by a link: feedsync gateway open",
+        )),
+    }
+}
+
+impl Frame {
+    fn of(session: &Session, said: &'static str, fault: String) -> Self {
+        let form = session.proof().as_str().to_owned();
+        Self { style: &STYLE.name, script: &SCRIPT.name, form, said, fault }
+    }
+}
+
+/// A moment, for programs and for people.
+struct Moment(String);
+
+impl Moment {
+    fn of(time: feedsync_offline::time::Time) -> Self {
+        Self(time.date_time())
+    }
+
+    fn human(&self) -> String {
+        self.0.replacen('T', " ", 1).replacen('Z', " UTC", 1)
+    }
+}
+
+impl std::fmt::Display for Moment {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}

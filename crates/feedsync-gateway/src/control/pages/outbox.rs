@@ -1,0 +1,97 @@
+//! `/pages/outbox`: the edits on their way, in the order in which they came.
+
+use askama::Template;
+use axum::Extension;
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use feedsync_offline::interceptor::Entity;
+use feedsync_offline::outbox::{Edit, Progress};
+use feedsync_server::Problem;
+use http::{HeaderMap, StatusCode, Uri};
+
+use super::super::Control;
+use super::super::caller::Caller;
+use super::super::view;
+use super::form::Form;
+use super::{Frame, Moment, person, see_other, shown};
+
+#[derive(Template)]
+#[template(path = "outbox.html")]
+struct OutboxPage {
+    frame: Frame,
+    rows: Vec<Row>,
+}
+
+struct Row {
+    id: u64,
+    method: &'static str,
+    location: String,
+    feed: String,
+    bytes: Option<u64>,
+    tries: u32,
+    stands: &'static str,
+    until: Option<Moment>,
+}
+
+/// `GET /pages/outbox`.
+pub(super) async fn read(
+    State(control): State<Control>,
+    Extension(caller): Extension<Caller>,
+    uri: Uri,
+) -> Result<Response, Problem> {
+    let said = match uri.query() {
+        Some("dropped") => "It is given up, with what was made on it.",
+        Some("tried") => "It is tried now.",
+        _ => "",
+    };
+    let frame = Frame::of(person(&caller)?, said, String::new());
+    let rows = control.edits(&caller).await.iter().map(row).collect();
+    shown(StatusCode::OK, &OutboxPage { frame, rows })
+}
+
+/// `POST /pages/outbox`.
+pub(super) async fn act(
+    State(control): State<Control>,
+    Extension(caller): Extension<Caller>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
+    let form = Form::read(person(&caller)?, &headers, body).await?;
+    match form.text("action") {
+        "drop" => {
+            control.discard(&caller, form.text("id")).await?;
+            Ok(see_other("/pages/outbox?dropped"))
+        }
+        "retry" => {
+            control.hurry(&caller, form.text("id")).await?;
+            Ok(see_other("/pages/outbox?tried"))
+        }
+        _ => Err(Problem::bad_request("the form has no such action")),
+    }
+}
+
+fn row(edit: &Edit<Entity>) -> Row {
+    let asked = &edit.asked;
+    let until = match edit.progress {
+        Progress::Waiting { until } => Some(Moment::of(until)),
+        _ => None,
+    };
+    Row {
+        id: edit.id.0,
+        method: view::method(asked.method),
+        location: asked.location.to_string(),
+        feed: asked.feed.to_string(),
+        bytes: asked.body.as_ref().map(|entity| entity.content.length),
+        tries: edit.tries,
+        stands: match edit.progress {
+            Progress::Queued => "waits for its turn, or for a network",
+            Progress::Sent => "is being sent",
+            Progress::Doubtful => "was sent; nobody knows whether it arrived, and it is looked for",
+            Progress::Accepted => "has arrived, and is still to be carried out",
+            Progress::Waiting { .. } => "its server wants it later",
+            Progress::Held => "waits for credentials: subscribe again with new ones",
+        },
+        until,
+    }
+}

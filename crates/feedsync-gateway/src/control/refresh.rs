@@ -1,0 +1,48 @@
+//! `POST /refresh`: all that a caller sees is fetched now, but for what is paused; what waits is tried.
+
+use axum::Extension;
+use axum::extract::State;
+use axum::response::Response;
+use feedsync_offline::interceptor::{Interceptor, KeepingId, Step};
+use feedsync_offline::subscription::state::State as Stands;
+use feedsync_offline::time::Time;
+use feedsync_server::Problem;
+
+use super::Control;
+use super::answer::{self, refused};
+use super::caller::Caller;
+
+pub(crate) async fn all(
+    State(control): State<Control>,
+    Extension(caller): Extension<Caller>,
+) -> Result<Response, Problem> {
+    control.refresh(&caller).await?;
+    Ok(answer::nothing())
+}
+
+impl Control {
+    /// Fetches everything now.
+    pub(crate) async fn refresh(&self, caller: &Caller) -> Result<(), Problem> {
+        let told: Vec<KeepingId> = self
+            .see(caller, |interceptor, sight, _| {
+                let told = interceptor.keepings().filter(|keeping| sight.lists(keeping));
+                told.map(|keeping| keeping.id).collect()
+            })
+            .await;
+        let asked = move |it: &mut Interceptor, now: Time| {
+            let mut all = Step::default();
+            it.retry_all();
+            for id in told {
+                let stands = it.keeping(id).map(|keeping| keeping.subscription.state());
+                if matches!(stands, Some(Stands::Waiting | Stands::Ready)) {
+                    let step = it.resume(id, now)?;
+                    all.changes.extend(step.changes);
+                    all.events.extend(step.events);
+                    all.is_durable = true;
+                }
+            }
+            Ok(all)
+        };
+        self.change(Box::new(asked)).await.map_err(refused)
+    }
+}

@@ -1,0 +1,151 @@
+//! Listening, within bounds, until told to stop.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::Request;
+use feedsync_server::Impatient;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, watch};
+use tokio::task::{JoinHandle, JoinSet};
+use tokio::time::{sleep, timeout};
+use tower::ServiceExt as _;
+
+use super::{Control, router};
+
+/// Connections at once; more wait.
+const CONNECTIONS: usize = 512;
+
+/// How long the head of a request may take, and how long a connection may be idle.
+const HEAD: Duration = Duration::from_secs(20);
+
+/// Bytes of the head of a request.
+const HEAD_BYTES: usize = 32 << 10;
+
+/// How long a peer may read nothing of what is sent to it.
+const PAUSE: Duration = Duration::from_secs(60);
+
+/// How long open answers may go on once the gateway stops.
+const DRAIN: Duration = Duration::from_secs(2);
+
+/// The address that a connection came to, among the extensions of its requests.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CameTo(pub(crate) SocketAddr);
+
+/// A control port that is listening.
+#[derive(Debug)]
+pub struct ControlServing {
+    address: SocketAddr,
+    task: JoinHandle<()>,
+}
+
+impl ControlServing {
+    /// Where it listens; the port is the real one.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Waits until it has stopped and its connections are closed.
+    pub async fn finished(self) -> io::Result<()> {
+        self.task.await.map_err(io::Error::other)
+    }
+}
+
+/// Begins to listen; ready once requests are answered. When `shutdown` is ready no more connections are
+/// taken, and what follows events is ended.
+pub async fn serve(
+    listen: SocketAddr,
+    control: Control,
+    shutdown: impl Future<Output = ()> + Send + 'static,
+) -> io::Result<ControlServing> {
+    let listener = TcpListener::bind(listen).await?;
+    let address = listener.local_addr()?;
+    let task = tokio::spawn(run(listener, control, shutdown));
+    Ok(ControlServing { address, task })
+}
+
+async fn run(
+    listener: TcpListener,
+    control: Control,
+    shutdown: impl Future<Output = ()> + Send + 'static,
+) {
+    let stop = watch::Sender::new(false);
+    let room = Arc::new(Semaphore::new(CONNECTIONS));
+    let mut connections = JoinSet::new();
+    let mut shutdown = std::pin::pin!(shutdown);
+    loop {
+        let accepted = async {
+            let place = Arc::clone(&room).acquire_owned().await.ok()?;
+            Some((place, listener.accept().await))
+        };
+        let accepted = tokio::select! {
+            () = &mut shutdown => break,
+            Some(_) = connections.join_next() => continue,
+            accepted = accepted => accepted,
+        };
+        match accepted {
+            Some((place, Ok((stream, _)))) => {
+                let (control, stopping) = (control.clone(), stop.subscribe());
+                connections.spawn(async move {
+                    converse(stream, control, stopping).await;
+                    drop(place);
+                });
+            }
+            Some((_, Err(error))) => {
+                // Mostly too many open files: others must end first.
+                tracing::warn!(%error, "a connection could not be taken");
+                sleep(Duration::from_millis(100)).await;
+            }
+            None => break,
+        }
+    }
+    drop(listener);
+    control.stop();
+    stop.send_replace(true);
+    let ended = async { while connections.join_next().await.is_some() {} };
+    // What is not done by then is cut off.
+    let _ = timeout(DRAIN, ended).await;
+    connections.shutdown().await;
+}
+
+async fn converse(stream: TcpStream, control: Control, mut stopping: watch::Receiver<bool>) {
+    let came_to = stream.local_addr().ok();
+    // Events are small, and are told at once.
+    let _ = stream.set_nodelay(true);
+    let routes = router(control);
+    let service = service_fn(move |request: http::Request<Incoming>| {
+        let mut request: Request = request.map(axum::body::Body::new);
+        if let Some(address) = came_to {
+            request.extensions_mut().insert(CameTo(address));
+        }
+        routes.clone().oneshot(request)
+    });
+    let stream = Impatient::new(stream, PAUSE);
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD)
+        .max_header_size(HEAD_BYTES)
+        .max_buf_size(2 * HEAD_BYTES)
+        .serve_connection(TokioIo::new(stream), service);
+    let mut connection = std::pin::pin!(connection);
+    let stopped = async move {
+        // An error means that the gateway is gone, which is as good.
+        let _ = stopping.wait_for(|stopping| *stopping).await;
+    };
+    let ended = tokio::select! {
+        ended = &mut connection => ended,
+        () = stopped => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, "a connection of the control port ended");
+    }
+}

@@ -1,0 +1,151 @@
+//! How a person's browser comes in: by a link that opens once, and then by a cookie.
+//!
+//! Both are in memory alone: who starts the gateway again opens it again. The cookie is read by no script
+//! and sent from no other site, and each form carries what follows from it.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use feedsync_server::Cookie;
+use feedsync_store::Digest;
+use http::{HeaderMap, HeaderValue};
+use tokio::time::Instant;
+
+use super::secret::Secret;
+
+/// How long a link waits to be opened.
+const LINK: Duration = Duration::from_secs(10 * 60);
+
+/// How long a browser stays in.
+const SESSION: Duration = Duration::from_secs(12 * 60 * 60);
+
+/// Links that wait, and browsers that are in, at most; the oldest make room.
+const MOST: usize = 64;
+
+const COOKIE: Cookie = Cookie::new("feedsync-gateway", "__Host-feedsync-gateway");
+
+/// Links that wait and browsers that are in.
+#[derive(Debug, Default)]
+pub(crate) struct Sessions {
+    links: Mutex<Issued>,
+    open: Mutex<Issued>,
+}
+
+/// Secrets by their digests, with their ends.
+#[derive(Debug, Default)]
+struct Issued(BTreeMap<String, Instant>);
+
+/// A browser that is in.
+#[derive(Debug, Clone)]
+pub(crate) struct Session(Secret);
+
+impl Sessions {
+    /// What a new link carries.
+    pub(crate) fn link(&self) -> Secret {
+        lock(&self.links).issue(LINK)
+    }
+
+    /// Opens a link, once: the value of `Set-Cookie` that lets the browser in.
+    pub(crate) fn open(&self, ticket: &str) -> Option<HeaderValue> {
+        lock(&self.links).end(ticket).then(|| {
+            let secret = lock(&self.open).issue(SESSION);
+            COOKIE.set(secret.as_str(), SESSION.as_secs(), false)
+        })
+    }
+
+    /// The session of a request.
+    pub(crate) fn of(&self, headers: &HeaderMap) -> Option<Session> {
+        let text = COOKIE.read(headers, false)?;
+        let is_open = lock(&self.open).holds(&text);
+        is_open.then(|| Session(Secret::of(text)))
+    }
+
+    /// Ends a session: the value of `Set-Cookie` that takes the cookie away.
+    pub(crate) fn end(&self, session: &Session) -> HeaderValue {
+        lock(&self.open).end(session.0.as_str());
+        COOKIE.set("", 0, false)
+    }
+}
+
+impl Session {
+    /// What each form of this browser carries.
+    pub(crate) fn proof(&self) -> Secret {
+        self.0.derived("form")
+    }
+}
+
+impl Issued {
+    fn issue(&mut self, lasts: Duration) -> Secret {
+        let secret = Secret::random();
+        let now = Instant::now();
+        self.0.retain(|_, end| *end > now);
+        while self.0.len() >= MOST {
+            let oldest =
+                self.0.iter().min_by_key(|(_, end)| **end).map(|(digest, _)| digest.clone());
+            oldest.and_then(|digest| self.0.remove(&digest));
+        }
+        self.0.insert(digest(secret.as_str()), now + lasts);
+        secret
+    }
+
+    fn holds(&self, text: &str) -> bool {
+        self.0.get(&digest(text)).is_some_and(|end| *end > Instant::now())
+    }
+
+    fn end(&mut self, text: &str) -> bool {
+        self.0.remove(&digest(text)).is_some_and(|end| end > Instant::now())
+    }
+}
+
+fn digest(text: &str) -> String {
+    Digest::of(text.as_bytes()).to_string()
+}
+
+fn lock(issued: &Mutex<Issued>) -> std::sync::MutexGuard<'_, Issued> {
+    issued.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sent(set_cookie: &HeaderValue) -> HeaderMap {
+        let text = set_cookie.to_str().unwrap().split(';').next().unwrap();
+        HeaderMap::from_iter([(http::header::COOKIE, text.parse().unwrap())])
+    }
+
+    #[test]
+    fn a_link_opens_once_and_the_cookie_lets_in_until_it_is_ended() {
+        let sessions = Sessions::default();
+        let ticket = sessions.link();
+        assert!(sessions.open("0123").is_none());
+        let cookie = sessions.open(ticket.as_str()).unwrap();
+        assert!(sessions.open(ticket.as_str()).is_none(), "twice");
+        let text = cookie.to_str().unwrap();
+        assert!(text.contains("HttpOnly") && text.contains("SameSite=Strict"), "{text}");
+        let session = sessions.of(&sent(&cookie)).unwrap();
+        assert_ne!(session.proof().as_str(), session.0.as_str());
+        assert!(sessions.of(&HeaderMap::new()).is_none());
+        sessions.end(&session);
+        assert!(sessions.of(&sent(&cookie)).is_none());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn links_and_sessions_end_by_themselves_and_are_bounded() {
+        let sessions = Sessions::default();
+        let late = sessions.link();
+        tokio::time::advance(LINK).await;
+        assert!(sessions.open(late.as_str()).is_none());
+        let first = sessions.open(sessions.link().as_str()).unwrap();
+        assert!(sessions.of(&sent(&first)).is_some());
+        tokio::time::advance(Duration::from_secs(1)).await;
+        for _ in 0..MOST {
+            sessions.open(sessions.link().as_str()).unwrap();
+        }
+        assert!(sessions.of(&sent(&first)).is_none(), "the oldest makes room");
+        let last = sessions.open(sessions.link().as_str()).unwrap();
+        tokio::time::advance(SESSION).await;
+        assert!(sessions.of(&sent(&last)).is_none());
+    }
+}

@@ -1,0 +1,352 @@
+//! `/subscriptions`, `/subscriptions/{id}` and what is done to one (BITSY 2.1).
+//!
+//! An application is told of those that it may know of; one that it may not know of is not there. What an
+//! application asks for is its own hold's: intervals and relations of others stay, and a subscription ends
+//! with the last that holds it, or at once when who keeps the gateway ends it.
+
+use axum::Extension;
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse as _, Response};
+use feedsync_offline::interceptor::{ControlError, Interceptor, KeepingId, Step};
+use feedsync_offline::location::Location;
+use feedsync_offline::subscription::Holder;
+use feedsync_offline::subscription::builder::{BuildError, SubscriptionBuilder, Wanted};
+use feedsync_offline::time::Time;
+use feedsync_server::Problem;
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+use tokio::sync::oneshot;
+
+use super::answer::{self, absent, refused};
+use super::caller::Caller;
+use super::holds::Holds;
+use super::{Control, json, view};
+
+/// What is asked for with `POST /subscriptions`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct New {
+    /// The feed.
+    pub(crate) feed: String,
+    /// The address of the document that subscribes, against which a relative feed is resolved.
+    #[serde(default)]
+    pub(crate) base: Option<String>,
+    /// Headers to register, in the order of the calls.
+    #[serde(default)]
+    pub(crate) headers: Vec<Header>,
+    /// Minutes; 0 leaves it to us.
+    #[serde(default)]
+    pub(crate) interval: u16,
+    #[serde(default)]
+    pub(crate) follows: Vec<String>,
+    #[serde(default)]
+    pub(crate) proxy: Option<String>,
+}
+
+/// A header to register.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Header {
+    pub(crate) name: String,
+    pub(crate) value: String,
+}
+
+/// What `PATCH /subscriptions/{id}` changes.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Patch {
+    #[serde(default)]
+    interval: Option<u16>,
+    /// `null` takes it away; left out, it stays.
+    #[serde(default, deserialize_with = "given")]
+    proxy: Option<Option<String>>,
+}
+
+fn given<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Option<String>>, D::Error> {
+    Option::deserialize(from).map(Some)
+}
+
+/// `GET /subscriptions`.
+pub(crate) async fn list(
+    State(control): State<Control>,
+    Extension(caller): Extension<Caller>,
+) -> Response {
+    let views = control.see(&caller, |interceptor, sight, stamp| {
+        let told = interceptor.keepings().filter(|keeping| sight.lists(keeping));
+        told.map(|keeping| view::subscription(interceptor, sight, keeping, stamp))
+            .collect::<Value>()
+    });
+    answer::json(&views.await)
+}
+
+/// `POST /subscriptions`.
+pub(crate) async fn create(
+    State(control): State<Control>,
+    Extension(caller): Extension<Caller>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
+    let new: New = json::read(&headers, body).await?;
+    let wanted = wanted(&new).map_err(|(part, error)| {
+        Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "bad-subscription", "No subscription", error)
+            .with("part", part)
+    })?;
+    let id = control.subscribe(&caller, wanted).await?;
+    let view = control.one(&caller, id).await?;
+    let mut answer = answer::with_status(StatusCode::CREATED, &view);
+    if let Ok(location) = HeaderValue::from_str(&format!("/subscriptions/{}", id.0)) {
+        answer.headers_mut().insert(header::LOCATION, location);
+    }
+    Ok(answer)
+}
+
+/// What is wanted; if it cannot be, which part is at fault and why.
+pub(crate) fn wanted(new: &New) -> Result<Wanted, (&'static str, String)> {
+    let at = |part: &'static str| move |error: BuildError| (part, error.to_string());
+    let base = new.base.as_deref().map(str::parse::<Location>).transpose();
+    let base = base.map_err(|error| ("base", error.to_string()))?;
+    let mut builder = SubscriptionBuilder::new(base);
+    builder.set_feed(&new.feed).map_err(at("feed"))?.set_interval(new.interval);
+    for Header { name, value } in &new.headers {
+        builder.add_request_header(name, value).map_err(at("headers"))?;
+    }
+    for relation in &new.follows {
+        builder.add_follow(relation).map_err(at("follows"))?;
+    }
+    if let Some(proxy) = &new.proxy {
+        builder.set_proxy(proxy).map_err(at("proxy"))?;
+    }
+    builder.build().map_err(at("feed"))
+}
+
+/// `GET /subscriptions/{id}`.
+pub(crate) async fn read(
+    State(control): State<Control>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+) -> Result<Response, Problem> {
+    Ok(answer::json(&control.one(&caller, named(&id)?).await?))
+}
+
+/// `PATCH /subscriptions/{id}`.
+pub(crate) async fn change(
+    State(control): State<Control>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
+    let patch: Patch = json::read(&headers, body).await?;
+    let id = named(&id)?;
+    let proxy = patch.proxy.map(|proxy| proxy.map(|text| text.parse::<Location>()).transpose());
+    let proxy = proxy.transpose().map_err(|error| {
+        Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "bad-proxy", "No proxy", error.to_string())
+            .with("part", "proxy")
+    })?;
+    if let Some(minutes) = patch.interval {
+        control
+            .held(&caller, id, move |it, holders, now| {
+                each(holders, |holder| it.set_interval(id, holder, minutes, now))
+            })
+            .await?;
+    }
+    if let Some(proxy) = proxy {
+        control.told(&caller, id).await?;
+        control
+            .change(Box::new(move |it, now| it.set_proxy(id, proxy, now)))
+            .await
+            .map_err(refused)?;
+    }
+    Ok(answer::json(&control.one(&caller, id).await?))
+}
+
+/// `DELETE /subscriptions/{id}`: for who keeps the gateway, the end of it; for an application, the end of its
+/// own hold.
+pub(crate) async fn end(
+    State(control): State<Control>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+) -> Result<Response, Problem> {
+    control.unsubscribe(&caller, named(&id)?).await?;
+    Ok(answer::nothing())
+}
+
+/// `POST /subscriptions/{id}/pause`.
+pub(crate) async fn pause(
+    State(control): State<Control>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+) -> Result<Response, Problem> {
+    control.steer(&caller, named(&id)?, Interceptor::pause).await
+}
+
+/// `POST /subscriptions/{id}/resume`.
+pub(crate) async fn resume(
+    State(control): State<Control>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+) -> Result<Response, Problem> {
+    control.steer(&caller, named(&id)?, Interceptor::resume).await
+}
+
+/// The subscription of an address.
+pub(crate) fn named(id: &str) -> Result<KeepingId, Problem> {
+    json::number(id).map(KeepingId).ok_or_else(|| absent("subscription"))
+}
+
+/// One step of the same change for each hold.
+pub(crate) fn each(
+    holders: &[Holder],
+    mut change: impl FnMut(Holder) -> Result<Step, ControlError>,
+) -> Result<Step, ControlError> {
+    let mut all = Step { is_durable: true, ..Step::default() };
+    for holder in holders {
+        let step = change(*holder)?;
+        all.changes.extend(step.changes);
+        all.events.extend(step.events);
+    }
+    Ok(all)
+}
+
+impl Control {
+    /// A subscription, as a caller is told of it.
+    pub(crate) async fn one(&self, caller: &Caller, id: KeepingId) -> Result<Value, Problem> {
+        let seen = self.see(caller, |interceptor, sight, stamp| {
+            let keeping = interceptor.keeping(id).filter(|keeping| sight.lists(keeping))?;
+            Some(view::subscription(interceptor, sight, keeping, stamp))
+        });
+        seen.await.ok_or_else(|| absent("subscription"))
+    }
+
+    /// Whether a caller is told of a subscription.
+    pub(crate) async fn told(&self, caller: &Caller, id: KeepingId) -> Result<(), Problem> {
+        self.one(caller, id).await.map(|_| ())
+    }
+
+    /// Subscribes for a caller. What earlier lives of an application left behind goes.
+    pub(crate) async fn subscribe(
+        &self,
+        caller: &Caller,
+        wanted: Wanted,
+    ) -> Result<KeepingId, Problem> {
+        // Nobody is told of it before it is known who holds it.
+        let mut holds = self.0.holds.lock().await;
+        let there = self.look(caller, Default::default(), |interceptor, _, _| {
+            interceptor.keepings().map(|keeping| keeping.id).collect()
+        });
+        holds.prune(&there);
+        if !holds.has_room(caller) {
+            return Err(Problem::new(
+                StatusCode::INSUFFICIENT_STORAGE,
+                "too-many",
+                "Too many subscriptions",
+                "this application holds as many subscriptions as one may",
+            ));
+        }
+        let (id, holder) = self.join(wanted).await?;
+        let left = holds.left(caller, id);
+        holds.add(caller, id, holder);
+        self.release(&mut holds, id, left).await?;
+        Ok(id)
+    }
+
+    async fn join(&self, wanted: Wanted) -> Result<(KeepingId, Holder), Problem> {
+        let (tell, told) = oneshot::channel();
+        let asked = move |interceptor: &mut Interceptor, now: Time| {
+            let (id, holder, step) = interceptor.subscribe(wanted, now);
+            // Nobody waits for it any more if the request was given up.
+            let _ = tell.send((id, holder));
+            Ok(step)
+        };
+        self.change(Box::new(asked)).await.map_err(refused)?;
+        told.await.map_err(|_| absent("subscription"))
+    }
+
+    /// Takes holds back.
+    async fn release(
+        &self,
+        holds: &mut Holds,
+        id: KeepingId,
+        holders: Vec<Holder>,
+    ) -> Result<(), Problem> {
+        if holders.is_empty() {
+            return Ok(());
+        }
+        let gone = holders.clone();
+        let asked = move |interceptor: &mut Interceptor, now: Time| {
+            each(&holders, |holder| interceptor.unsubscribe(id, holder, now))
+        };
+        self.change(Box::new(asked)).await.map_err(refused)?;
+        holds.remove(&gone);
+        Ok(())
+    }
+
+    /// Changes what a caller's own holds ask for; one that has none takes one.
+    pub(crate) async fn held(
+        &self,
+        caller: &Caller,
+        id: KeepingId,
+        change: impl FnOnce(&mut Interceptor, &[Holder], Time) -> Result<Step, ControlError>
+        + Send
+        + 'static,
+    ) -> Result<(), Problem> {
+        self.told(caller, id).await?;
+        let mut holds = self.0.holds.lock().await;
+        let mut own = holds.own(caller, id);
+        if own.is_empty() {
+            // Who joins is as good as who made it: only who has shown the credentials may.
+            let wanted = self.look(caller, holds.of(caller), |interceptor, sight, _| {
+                let keeping = interceptor.keeping(id).filter(|keeping| sight.knows(keeping))?;
+                let subscription = &keeping.subscription;
+                Some(Wanted {
+                    feed: subscription.feed().clone(),
+                    registered: subscription.registered().clone(),
+                    interval: 0,
+                    follows: Default::default(),
+                    proxy: subscription.proxy().cloned(),
+                })
+            });
+            let wanted = wanted.ok_or_else(|| {
+                Problem::new(
+                    StatusCode::FORBIDDEN,
+                    "credentials",
+                    "Not with these credentials",
+                    "it was subscribed to with credentials that were not shown: subscribe with them",
+                )
+            })?;
+            let (joined, holder) = self.join(wanted).await?;
+            holds.add(caller, joined, holder);
+            if joined != id {
+                return Err(absent("subscription"));
+            }
+            own.push(holder);
+        }
+        let asked = move |it: &mut Interceptor, now: Time| change(it, &own, now);
+        self.change(Box::new(asked)).await.map_err(refused)
+    }
+
+    /// Ends a subscription, as far as a caller may.
+    pub(crate) async fn unsubscribe(&self, caller: &Caller, id: KeepingId) -> Result<(), Problem> {
+        self.told(caller, id).await?;
+        let mut holds = self.0.holds.lock().await;
+        if caller.keeps() {
+            return self.change(Box::new(move |it, now| it.close(id, now))).await.map_err(refused);
+        }
+        let mut holders = holds.own(caller, id);
+        holders.extend(holds.left(caller, id));
+        self.release(&mut holds, id, holders).await
+    }
+
+    async fn steer(
+        &self,
+        caller: &Caller,
+        id: KeepingId,
+        steer: fn(&mut Interceptor, KeepingId, Time) -> Result<Step, ControlError>,
+    ) -> Result<Response, Problem> {
+        self.told(caller, id).await?;
+        self.change(Box::new(move |it, now| steer(it, id, now))).await.map_err(refused)?;
+        Ok(self.one(caller, id).await.map(|view| answer::json(&view)).into_response())
+    }
+}

@@ -1,0 +1,147 @@
+//! How things are told as JSON.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use feedsync_offline::event::{Interaction, SyncError, headers_text};
+use feedsync_offline::interceptor::{Content, Entity, Interceptor, Keeping};
+use feedsync_offline::outbox::{Edit, Progress};
+use feedsync_offline::propagation::Method;
+use serde_json::{Value, json};
+
+use super::caller::Sight;
+use super::decisions::{Decisions, StoreFailed};
+
+/// Bytes of an entity that are told with an event or an error; longer ones are asked for.
+pub(crate) const INLINE: u64 = 1 << 20;
+
+/// A subscription. `stamp` tells which of two views is the later one.
+pub(crate) fn subscription(
+    interceptor: &Interceptor,
+    sight: &Sight<'_>,
+    keeping: &Keeping,
+    stamp: u64,
+) -> Value {
+    let subscription = &keeping.subscription;
+    let (partition, feed) = (subscription.partition(), subscription.feed());
+    // Secrets are told to who has shown them, not to who keeps the gateway.
+    let knows = sight.knows(keeping);
+    let shows = knows && !sight.caller.keeps();
+    let header = |(name, value): (&str, &http::HeaderValue)| {
+        let text = String::from_utf8_lossy(value.as_bytes());
+        let told = shows || !value.is_sensitive();
+        json!({ "name": name, "value": told.then_some(text) })
+    };
+    let is_of =
+        |edit: &&Edit<Entity>| edit.asked.partition == partition && edit.asked.feed == *feed;
+    let mut view = json!({
+        "id": keeping.id.0.to_string(),
+        "feed": feed.as_str(),
+        "state": subscription.state().name(),
+        "status": subscription.state().number(),
+        "lastUpdated": subscription.last_updated().map(|time| time.millis()),
+        "interval": subscription.interval(),
+        "follows": subscription.follows().iter().map(|it| it.as_str().to_owned()).collect::<Vec<_>>(),
+        "proxy": subscription.proxy().map(|proxy| proxy.as_str()),
+        "headers": subscription.registered().fields().map(header).collect::<Vec<_>>(),
+        "due": subscription.due().map(|time| time.millis()),
+        "stamp": stamp,
+    });
+    if knows {
+        view["edits"] = json!(interceptor.edits().filter(is_of).count());
+        view["errors"] = json!(interceptor.errors().of(partition, feed).len());
+    }
+    view
+}
+
+/// An edit on its way.
+pub(crate) fn edit(edit: &Edit<Entity>) -> Value {
+    let asked = &edit.asked;
+    json!({
+        "id": edit.id.0.to_string(),
+        "method": method(asked.method),
+        "location": asked.location.as_str(),
+        "resource": asked.resource.as_str(),
+        "feed": asked.feed.as_str(),
+        "tries": edit.tries,
+        "progress": progress(&edit.progress),
+        "until": until(&edit.progress),
+        "length": asked.body.as_ref().map(|entity| entity.content.length),
+    })
+}
+
+/// The method of an edit.
+pub(crate) const fn method(method: Method) -> &'static str {
+    match method {
+        Method::Post => "POST",
+        Method::Put => "PUT",
+        Method::Delete => "DELETE",
+    }
+}
+
+/// Where an edit stands, in a word.
+pub(crate) fn progress(progress: &Progress) -> &'static str {
+    match progress {
+        Progress::Queued => "queued",
+        Progress::Sent => "sent",
+        Progress::Doubtful => "doubtful",
+        Progress::Accepted => "accepted",
+        Progress::Waiting { .. } => "waiting",
+        Progress::Held => "held",
+    }
+}
+
+fn until(progress: &Progress) -> Option<u64> {
+    match progress {
+        Progress::Waiting { until } => Some(until.millis()),
+        _ => None,
+    }
+}
+
+/// Whether an error is of an edit, which can be made again.
+pub(crate) fn is_edit(error: &SyncError<Option<Content>>) -> bool {
+    matches!(&*error.interaction.method, "POST" | "PUT" | "DELETE")
+}
+
+/// An error, without its entities.
+pub(crate) fn error(error: &SyncError<Option<Content>>, subscriptions: &[String]) -> Value {
+    let mut view = interaction(&error.interaction, subscriptions);
+    view["id"] = json!(error.id.0.to_string());
+    view["feed"] = json!(error.feed.as_str());
+    view["isEdit"] = json!(is_edit(error));
+    view
+}
+
+/// An interaction with a server, without its entities.
+pub(crate) fn interaction(of: &Interaction<Option<Content>>, subscriptions: &[String]) -> Value {
+    let length =
+        |content: &Option<Content>| content.map(|content| json!({ "length": content.length }));
+    json!({
+        "subscriptions": subscriptions,
+        "status": of.status.as_u16(),
+        "timeStamp": of.time.millis(),
+        "location": of.location.as_str(),
+        "method": of.method,
+        "requestHeaders": headers_text(&of.request_headers),
+        "request": length(&of.request_body),
+        "responseHeaders": headers_text(&of.response_headers),
+        "response": length(&of.response_body),
+    })
+}
+
+/// Adds the entities of an interaction to what is told of it: as text if they are UTF-8, or else in Base64;
+/// none that is longer than [`INLINE`].
+pub(crate) async fn with_entities(
+    decisions: &dyn Decisions,
+    of: &Interaction<Option<Content>>,
+    mut view: Value,
+) -> Result<Value, StoreFailed> {
+    for (name, content) in [("request", of.request_body), ("response", of.response_body)] {
+        let Some(content) = content.filter(|content| content.length <= INLINE) else { continue };
+        let bytes = decisions.content(content).await?;
+        match String::from_utf8(bytes) {
+            Ok(text) => view[name]["text"] = json!(text),
+            Err(error) => view[name]["base64"] = json!(STANDARD.encode(error.as_bytes())),
+        }
+    }
+    Ok(view)
+}

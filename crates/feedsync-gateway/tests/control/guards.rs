@@ -1,0 +1,191 @@
+//! Who is let in.
+
+use http::{Method, header};
+use serde_json::{Value, json};
+
+use crate::world::World;
+
+const HOST: (&str, &str) = ("host", "127.0.0.1:5024");
+
+#[tokio::test]
+async fn only_hosts_of_the_gateway_are_answered() {
+    let world = World::new(&[]);
+    let bearer = format!("Bearer {}", world.token);
+    for host in ["127.0.0.1:5024", "localhost:5024", "[::1]:9", "LOCALHOST"] {
+        let headers = [("host", host), ("authorization", &*bearer)];
+        let answer = world.send(Method::GET, "/subscriptions", &headers, "").await;
+        assert_eq!(answer.status, 200, "{host}");
+    }
+    // A page that points its own name here has the token's port, and neither token nor Host.
+    for host in ["rebound.example", "127.0.0.1.example.org", "10.0.0.1:5024", "0.0.0.0:5024"] {
+        for path in ["/subscriptions", "/bitsy.js", "/", "/pages/open?ticket=x", "/events"] {
+            let headers = [("host", host), ("authorization", &*bearer)];
+            let answer = world.send(Method::GET, path, &headers, "").await;
+            answer.problem(421, "foreign-host");
+        }
+    }
+    let twice = [HOST, HOST, ("authorization", &*bearer)];
+    world.send(Method::GET, "/subscriptions", &twice, "").await.problem(400, "bad-request");
+}
+
+#[tokio::test]
+async fn programs_bring_the_token_and_nothing_else_will_do() {
+    let world = World::new(&[]);
+    let path = "/subscriptions";
+    let nothing = world.send(Method::GET, path, &[HOST], "").await;
+    nothing.problem(401, "unauthorized");
+    assert!(nothing.header(header::WWW_AUTHENTICATE).starts_with("Bearer "));
+    let (token, half) = (world.token.clone(), &world.token[..32]);
+    for wrong in [
+        "Bearer x".to_owned(),
+        "Bearer ".to_owned(),
+        format!("Bearer {half}"),
+        format!("Basic {token}"),
+        token.clone(),
+        format!("Bearer {token}0"),
+    ] {
+        let headers = [HOST, ("authorization", &*wrong)];
+        let answer = world.send(Method::GET, path, &headers, "").await;
+        answer.problem(401, "unauthorized");
+        assert!(!answer.text.contains(&token));
+    }
+    let right = format!("bearer {token}");
+    let headers = [HOST, ("authorization", &*right)];
+    assert_eq!(world.send(Method::GET, path, &headers, "").await.status, 200);
+    let other = World::new(&[]);
+    assert_ne!(other.token, token, "each start has a token of its own");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn the_token_is_for_its_owner_to_read() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let world = World::new(&[]);
+    let file = world.directory.path().join("control.token");
+    let mode = std::fs::metadata(file).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    assert_eq!(world.token.len(), 64);
+}
+
+#[tokio::test]
+async fn pages_of_origins_that_were_not_allowed_are_refused_whatever_they_bring() {
+    let world = World::new(&["https://app.example.org"]);
+    let bearer = format!("Bearer {}", world.token);
+    for origin in [
+        "https://evil.example",
+        "http://app.example.org",
+        "https://app.example.org:444",
+        "https://app.example.org.evil.example",
+        "http://127.0.0.1:5023",
+        "http://localhost:5024",
+        "null",
+        "",
+    ] {
+        for method in [Method::GET, Method::POST, Method::OPTIONS] {
+            let headers = [
+                HOST,
+                ("origin", origin),
+                ("authorization", &*bearer),
+                ("access-control-request-method", "POST"),
+            ];
+            let answer = world.send(method, "/subscriptions", &headers, "").await;
+            answer.problem(403, "foreign-origin");
+            assert_eq!(answer.header(header::ACCESS_CONTROL_ALLOW_ORIGIN), "", "{origin}");
+        }
+    }
+    // An image or a script of another site says so otherwise.
+    for site in ["cross-site", "same-site"] {
+        let headers = [HOST, ("sec-fetch-site", site), ("sec-fetch-mode", "no-cors")];
+        let answer = world.send(Method::GET, "/subscriptions", &headers, "").await;
+        answer.problem(403, "foreign-origin");
+    }
+}
+
+#[tokio::test]
+async fn pages_of_allowed_origins_may_ask_and_browsers_are_told_so() {
+    let world = World::new(&["https://app.example.org", "http://localhost:3000"]);
+    let preflight = [
+        HOST,
+        ("origin", "https://app.example.org"),
+        ("access-control-request-method", "PATCH"),
+        ("access-control-request-private-network", "true"),
+    ];
+    let answer = world.send(Method::OPTIONS, "/subscriptions/1", &preflight, "").await;
+    assert_eq!(answer.status, 204);
+    let origin = answer.header(header::ACCESS_CONTROL_ALLOW_ORIGIN);
+    assert_eq!(origin, "https://app.example.org");
+    assert!(answer.header(header::ACCESS_CONTROL_ALLOW_METHODS).contains("PATCH"));
+    assert!(answer.header(header::ACCESS_CONTROL_ALLOW_HEADERS).contains("content-type"));
+    assert_eq!(answer.header("access-control-allow-private-network"), "true");
+    assert_eq!(answer.header(header::ACCESS_CONTROL_ALLOW_CREDENTIALS), "");
+    for origin in ["https://app.example.org", "http://localhost:3000"] {
+        let answer = world.page(origin, Method::GET, "/subscriptions", Value::Null).await;
+        assert_eq!(answer.header(header::ACCESS_CONTROL_ALLOW_ORIGIN), origin);
+        assert_eq!(answer.header(header::VARY), "Origin");
+        assert_eq!(answer.ok(200), json!([]));
+    }
+    // They keep nothing.
+    for (method, path, value) in [
+        (Method::PUT, "/network", json!({ "policy": "offline" })),
+        (Method::POST, "/links", Value::Null),
+    ] {
+        let answer = world.page("https://app.example.org", method, path, value).await;
+        answer.problem(403, "for-keepers");
+    }
+    let page = world.page("https://app.example.org", Method::GET, "/", Value::Null).await;
+    assert_eq!(page.status, 403);
+}
+
+#[tokio::test]
+async fn the_binding_is_for_everybody_and_knows_its_gateway() {
+    let world = World::new(&[]);
+    let headers = [("host", "localhost:5024"), ("sec-fetch-site", "cross-site")];
+    let answer = world.send(Method::GET, "/bitsy.js", &headers, "").await;
+    assert_eq!((answer.status, answer.header(header::ACCESS_CONTROL_ALLOW_ORIGIN)), (200, "*"));
+    assert_eq!(answer.header("cross-origin-resource-policy"), "cross-origin");
+    assert!(answer.text.contains("const CONTROL = \"http://localhost:5024\";"));
+    assert!(answer.text.contains("const PROXIES = [\"{http://purl.org/BITSY/xdp}xd\"];"));
+    assert!(!answer.text.contains(&world.token));
+    for (path, holds) in [
+        ("/bitsy.webidl", "interface SubscriptionBuilder"),
+        ("/bitsy.d.ts", "declare namespace bitsy"),
+    ] {
+        let answer = world.send(Method::GET, path, &headers, "").await;
+        assert_eq!(answer.status, 200);
+        assert!(answer.text.contains(holds));
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_there_or_not_possible_is_said() {
+    let world = World::new(&[]);
+    for path in ["/nothing", "/subscriptions/", "/pages/none"] {
+        world.program(Method::GET, path, Value::Null).await.problem(404, "not-found");
+    }
+    let answer = world.program(Method::PUT, "/subscriptions", json!({})).await;
+    answer.problem(405, "method");
+    for id in ["1", "0", "x", "-1", "01", "99999999999999999999999"] {
+        for (method, path) in [
+            (Method::GET, format!("/subscriptions/{id}")),
+            (Method::DELETE, format!("/subscriptions/{id}")),
+            (Method::POST, format!("/subscriptions/{id}/pause")),
+            (Method::POST, format!("/subscriptions/{id}/resume")),
+            (Method::PUT, format!("/subscriptions/{id}/follows/enclosure")),
+            (Method::DELETE, format!("/subscriptions/{id}/follows/enclosure")),
+            (Method::GET, format!("/subscriptions/{id}/errors")),
+            (Method::GET, format!("/errors/{id}")),
+            (Method::DELETE, format!("/errors/{id}")),
+            (Method::POST, format!("/errors/{id}/retry")),
+            (Method::GET, format!("/errors/{id}/mine")),
+            (Method::DELETE, format!("/outbox/{id}")),
+            (Method::POST, format!("/outbox/{id}/retry")),
+        ] {
+            let answer = world.program(method, &path, Value::Null).await;
+            answer.problem(404, "not-found");
+        }
+    }
+    assert_eq!(
+        world.program(Method::GET, "/proxies", Value::Null).await.ok(200),
+        json!(["{http://purl.org/BITSY/xdp}xd"])
+    );
+}

@@ -1,0 +1,138 @@
+//! What applications of different domains and with different credentials see of each other (BITSY 4.4).
+
+use http::Method;
+use serde_json::{Value, json};
+
+use crate::world::{ATOM, World, feed};
+
+const OWN: &str = "https://example.org";
+const BELOW: &str = "https://app.example.org";
+const OTHER: &str = "https://elsewhere.net";
+const FEED: &str = "https://feeds.example.org/news";
+
+fn origins() -> World {
+    World::new(&[OWN, BELOW, OTHER])
+}
+
+async fn ids(world: &World, headers: &[(&str, &str)], path: &str) -> Vec<String> {
+    let list = world.by(Method::GET, path, headers, Value::Null).await.ok(200);
+    let id = |one: &Value| one["id"].as_str().unwrap().to_owned();
+    list.as_array().unwrap().iter().map(id).collect()
+}
+
+#[tokio::test]
+async fn a_page_is_told_of_subscriptions_of_its_domain_and_of_those_that_it_made() {
+    let world = origins();
+    world.program(Method::POST, "/subscriptions", json!({ "feed": FEED })).await.ok(201);
+    let list = |origin| {
+        let world = &world;
+        async move { ids(world, &[("origin", origin)], "/subscriptions").await }
+    };
+    assert_eq!(list(OWN).await, ["1"], "it contains the domain of the feed");
+    assert_eq!(list(BELOW).await, [""; 0], "it is beside it");
+    assert_eq!(list(OTHER).await, [""; 0]);
+    let made = world.page(OTHER, Method::POST, "/subscriptions", json!({ "feed": FEED })).await;
+    assert_eq!(made.ok(201)["id"], "1");
+    assert_eq!(list(OTHER).await, ["1"]);
+    assert_eq!(list(BELOW).await, [""; 0]);
+    // To those who are not told of it, it is not there.
+    for (method, path, value) in [
+        (Method::GET, "/subscriptions/1", Value::Null),
+        (Method::PATCH, "/subscriptions/1", json!({ "interval": 1 })),
+        (Method::DELETE, "/subscriptions/1", Value::Null),
+        (Method::POST, "/subscriptions/1/pause", Value::Null),
+        (Method::POST, "/subscriptions/1/resume", Value::Null),
+        (Method::PUT, "/subscriptions/1/follows/related", Value::Null),
+        (Method::DELETE, "/subscriptions/1/follows/related", Value::Null),
+        (Method::GET, "/subscriptions/1/errors", Value::Null),
+    ] {
+        world.page(BELOW, method, path, value).await.problem(404, "not-found");
+    }
+    // Names below which anybody may have a name contain nothing.
+    let world = World::new(&["https://github.io", "https://anna.github.io"]);
+    let feed = json!({ "feed": "https://anna.github.io/feed" });
+    world.program(Method::POST, "/subscriptions", feed).await.ok(201);
+    assert_eq!(ids(&world, &[("origin", "https://github.io")], "/subscriptions").await, [""; 0]);
+    assert_eq!(ids(&world, &[("origin", "https://anna.github.io")], "/subscriptions").await, ["1"]);
+}
+
+#[tokio::test]
+async fn who_has_other_credentials_sees_neither_errors_nor_edits_nor_what_is_in_them() {
+    let world = origins();
+    let headers = json!([{ "name": "Authorization", "value": "Bearer anna" }]);
+    let wanted = json!({ "feed": FEED, "headers": headers });
+    let made = world.page(OTHER, Method::POST, "/subscriptions", wanted).await.ok(201);
+    assert_eq!(made["headers"][0]["value"], "Bearer anna", "it has shown it itself");
+    let member = "https://feeds.example.org/one";
+    world.decisions.answers(Method::GET, FEED, 200, &[ATOM], &feed(&["one"]));
+    world.decisions.answers(Method::GET, member, 200, &[ATOM], "<entry/>");
+    world.decisions.run();
+    world.program(Method::PUT, "/network", json!({ "policy": "offline" })).await.ok(200);
+    let entry = "<entry xmlns=\"http://www.w3.org/2005/Atom\"><id>urn:one</id><title>Anna's</title></entry>";
+    let by_anna = [ATOM, ("authorization", "Bearer anna")];
+    assert_eq!(world.decisions.edit(Method::PUT, member, &by_anna, entry), 200);
+
+    let anna = [("origin", OTHER)];
+    let domain = [("origin", OWN)];
+    let stranger = [("origin", BELOW)];
+    let shown = [("origin", BELOW), ("authorization", "Bearer anna")];
+    assert_eq!(ids(&world, &anna, "/outbox").await, ["1"]);
+    assert_eq!(ids(&world, &shown, "/outbox").await, ["1"], "it shows the credentials");
+    for who in [&domain[..], &stranger] {
+        assert_eq!(ids(&world, who, "/outbox").await, [""; 0], "{who:?}");
+        let drop = world.by(Method::DELETE, "/outbox/1", who, Value::Null).await;
+        drop.problem(404, "not-found");
+    }
+    world.program(Method::PUT, "/network", json!({ "policy": "auto" })).await.ok(200);
+    world.decisions.answers(Method::PUT, member, 409, &[], "not so");
+    world.decisions.run();
+    assert_eq!(ids(&world, &anna, "/outbox").await, [""; 0]);
+    assert_eq!(ids(&world, &anna, "/errors").await, ["1"]);
+    assert_eq!(ids(&world, &shown, "/errors").await, ["1"]);
+    for who in [&domain[..], &stranger] {
+        assert_eq!(ids(&world, who, "/errors").await, [""; 0], "{who:?}");
+        for (method, path) in [
+            (Method::GET, "/errors/1"),
+            (Method::GET, "/errors/1/mine"),
+            (Method::DELETE, "/errors/1"),
+            (Method::POST, "/errors/1/retry"),
+        ] {
+            world.by(method, path, who, Value::Null).await.problem(404, "not-found");
+        }
+    }
+    // The domain is told of the subscription, and of nothing in it.
+    let told = world.by(Method::GET, "/subscriptions/1", &domain, Value::Null).await.ok(200);
+    assert_eq!(told["headers"][0], json!({ "name": "Authorization", "value": null }));
+    assert_eq!((told.get("edits"), told.get("errors")), (None, None));
+    assert_eq!(ids(&world, &domain, "/subscriptions/1/errors").await, [""; 0]);
+    // Nor can it take a hold, which would make it as good as who made it.
+    for (method, path, value) in [
+        (Method::PATCH, "/subscriptions/1", json!({ "interval": 1 })),
+        (Method::PUT, "/subscriptions/1/follows/related", Value::Null),
+    ] {
+        world.by(method, path, &domain, value).await.problem(403, "credentials");
+    }
+    assert_eq!(ids(&world, &domain, "/errors").await, [""; 0]);
+}
+
+#[tokio::test]
+async fn who_subscribes_with_other_credentials_has_a_subscription_of_its_own() {
+    let world = World::new(&[OTHER, OWN]);
+    for (origin, who) in [(OTHER, "anna"), (OWN, "bert")] {
+        let headers = json!([{ "name": "Cookie", "value": format!("who={who}") }]);
+        let wanted = json!({ "feed": FEED, "headers": headers });
+        world.page(origin, Method::POST, "/subscriptions", wanted).await.ok(201);
+    }
+    world.decisions.answers(Method::GET, FEED, 404, &[], "gone");
+    world.decisions.run();
+    let all = world.program(Method::GET, "/errors", Value::Null).await.ok(200);
+    assert_eq!(all.as_array().unwrap().len(), 2);
+    assert_eq!(ids(&world, &[("origin", OTHER)], "/subscriptions").await, ["1"]);
+    // Its domain contains that of the feed.
+    assert_eq!(ids(&world, &[("origin", OWN)], "/subscriptions").await, ["1", "2"]);
+    for (origin, id) in [(OTHER, "1"), (OWN, "2")] {
+        let list = world.page(origin, Method::GET, "/errors", Value::Null).await.ok(200);
+        let list = list.as_array().unwrap();
+        assert_eq!((list.len(), &list[0]["subscriptions"]), (1, &json!([id])), "{origin}");
+    }
+}
