@@ -28,7 +28,8 @@ use tokio::net::TcpStream;
 
 use crate::config::Limits;
 use crate::face::Body;
-use crate::target::{Addresses, Authority};
+use crate::target::{self, Access, Addresses, Authority};
+use feedsync_offline::location::Location;
 
 pub use address::{Resolve, SystemResolver};
 pub use error::{NotSent, Refused, UpstreamError};
@@ -86,6 +87,24 @@ impl Upstream {
         let key = Key { authority, access, secure: origin.location.is_secure() };
         let request = prepared(request, origin.host());
         exchange::exchange(self, key, request).await
+    }
+
+    /// Sends a request of the gateway's own. It may go to any public address, since feeds name others, and to
+    /// private ones as others do.
+    pub async fn fetch(
+        &self,
+        location: &Location,
+        request: Request<Body>,
+    ) -> Result<Response<Body>, UpstreamError> {
+        let authority = Authority::of(location);
+        let access = match self.connector.access(&authority) {
+            Err(Refused::NotReachable(_)) => Access::Public,
+            access => access?,
+        };
+        let key = Key { authority, access, secure: location.is_secure() };
+        let (mut request, path) = (request, target::path_of(location));
+        *request.uri_mut() = Uri::from(path);
+        exchange::exchange(self, key, prepared(request, target::host_of(location))).await
     }
 
     /// Connects to an authority for a tunnel.

@@ -86,7 +86,7 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     }
     let bytes = hub.endpoint.store().blob(digest).await?;
     let bytes = bytes.ok_or_else(|| Problem::not_found("the media have not come to this hub"))?;
-    let (status, bytes) = match asked(&call.headers, &tag, bytes.len()) {
+    let (status, bytes) = match asked(&call.headers, Some(&tag.value()), bytes.len()) {
         Asked::Whole => (StatusCode::OK, bytes),
         Asked::Part(range) => {
             let place = format!("bytes {}-{}/{}", range.start, range.end - 1, bytes.len());

@@ -113,13 +113,15 @@ pub(crate) fn packed(tag: &HeaderValue) -> Option<HeaderValue> {
 
 /// One element of a list of tags; without a text it is `*`.
 #[derive(Debug)]
-pub(crate) struct Listed {
-    pub(crate) weak: bool,
-    pub(crate) opaque: Option<String>,
+pub struct Listed {
+    /// Whether it is a weak one.
+    pub weak: bool,
+    /// Its text, without quotes.
+    pub opaque: Option<String>,
 }
 
 /// The tags of a header, up to the first that cannot be read.
-pub(crate) fn listed(
+pub fn listed(
     headers: &HeaderMap,
     name: header::HeaderName,
 ) -> impl Iterator<Item = Listed> {

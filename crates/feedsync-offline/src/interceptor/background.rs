@@ -174,6 +174,16 @@ impl Interceptor {
         Ok(step)
     }
 
+    /// Whether a server was reached, as far as anybody knows.
+    pub fn is_reached(&self, location: &Location) -> bool {
+        self.reach.is_here(location)
+    }
+
+    /// Names its tasks from there on, so that none has the name of one that was begun before it was made again.
+    pub fn name_tasks_from(&mut self, first: u64) {
+        self.next_task = first;
+    }
+
     /// Notes that a request of an application reached its server, or did not.
     pub fn reached(&mut self, location: &Location, did: bool, now: Time, random: u64) {
         match did {

@@ -1,0 +1,180 @@
+//! What is done in the background: rounds of subscriptions, edits on their way (BITSY 2.1.3, 3.5).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use feedsync_offline::interceptor::{Outcome, Task};
+use http::Request;
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+
+use super::{Agent, AgentError};
+use crate::face::Body;
+use crate::upstream::{Upstream, UpstreamError};
+
+/// Requests at once.
+const ROOM: usize = 16;
+
+/// Bytes of an answer at most.
+const ANSWER: u64 = 64 << 20;
+
+/// After what time it is looked for what is due, whatever was said: clocks are set, lids are opened.
+const LONGEST: Duration = Duration::from_secs(30);
+
+/// What is still under way has so long to end, once nothing more is begun.
+const DRAIN: Duration = Duration::from_secs(5);
+
+/// Bytes that nobody needs are looked for so often.
+const SWEEP: Duration = Duration::from_secs(600);
+
+impl Agent {
+    /// Does what is due until it is told to stop; then lets end what has begun.
+    pub async fn run(self: Arc<Self>, upstream: Upstream, stop: impl Future<Output = ()>) {
+        let mut tasks = JoinSet::new();
+        let mut stop = std::pin::pin!(stop);
+        let mut sweep = std::pin::pin!(sleep(Duration::ZERO));
+        loop {
+            let wait = match self.begun(&upstream, &mut tasks) {
+                Ok(wait) => wait,
+                Err(error) => {
+                    tracing::error!(%error, "what is due cannot be begun");
+                    Duration::from_secs(1)
+                }
+            };
+            tokio::select! {
+                () = &mut stop => break,
+                () = self.wake.notified() => {}
+                () = sleep(wait) => {}
+                () = &mut sweep => {
+                    let agent = Arc::clone(&self);
+                    let swept = tokio::task::spawn_blocking(move || agent.sweep());
+                    let has_more = swept.await.unwrap_or_default();
+                    let next = if has_more { Duration::from_millis(50) } else { SWEEP };
+                    sweep.set(sleep(next));
+                }
+                Some(_) = tasks.join_next() => {}
+            }
+        }
+        let ended = async { while tasks.join_next().await.is_some() {} };
+        if tokio::time::timeout(DRAIN, ended).await.is_err() {
+            tasks.shutdown().await;
+        }
+        if let Err(error) = self.sync().await {
+            tracing::error!(%error, "what was done last may be forgotten");
+        }
+    }
+
+    /// Begins what is due; when there will be more.
+    fn begun(
+        self: &Arc<Self>,
+        upstream: &Upstream,
+        tasks: &mut JoinSet<()>,
+    ) -> Result<Duration, AgentError> {
+        let begun = self.change_at_once(|interceptor, reader, now, _| {
+            let (tasks, step) = interceptor.begin(reader, ROOM, now)?;
+            Ok::<_, AgentError>(((tasks, interceptor.wakes(now)), step))
+        });
+        let ((due, wakes), is_durable) = begun?;
+        if !due.is_empty() {
+            let (agent, upstream) = (Arc::clone(self), upstream.clone());
+            tasks.spawn(async move {
+                // What is sent must be known to have been, whatever happens.
+                if is_durable && let Err(error) = agent.syncing.sync().await {
+                    tracing::error!(%error, "nothing is sent");
+                    return;
+                }
+                let mut all = JoinSet::new();
+                for task in due {
+                    let (agent, upstream) = (Arc::clone(&agent), upstream.clone());
+                    all.spawn(async move { agent.carry_out(&upstream, task).await });
+                }
+                while all.join_next().await.is_some() {}
+            });
+        }
+        let now = self.now();
+        Ok(wakes.map_or(LONGEST, |time| time.since(now).max(Duration::from_millis(10)).min(LONGEST)))
+    }
+
+    async fn carry_out(&self, upstream: &Upstream, task: Task) {
+        let id = task.id;
+        let (outcome, held) = self.outcome(upstream, task).await;
+        let finished = self.change_at_once(|interceptor, reader, now, random| {
+            let step = interceptor.finished(reader, id, outcome, now, random as u64)?;
+            Ok::<_, AgentError>(((), step))
+        });
+        drop(held);
+        match finished {
+            Ok(((), true)) => {
+                if let Err(error) = self.syncing.sync().await {
+                    tracing::error!(%error, "what was done may be forgotten");
+                }
+            }
+            Ok(((), false)) => {}
+            Err(error) => tracing::error!(%error, "what was done cannot be stored"),
+        }
+        self.wake.notify_one();
+    }
+
+    /// What becomes of a request; and its answer, as long as nobody has stored it.
+    async fn outcome(
+        &self,
+        upstream: &Upstream,
+        task: Task,
+    ) -> (Outcome, Option<crate::store::Held>) {
+        let Task { partition, method, location, mut headers, body, .. } = task;
+        self.jar.give(partition, &location, &mut headers, self.now());
+        let body = match body.map(|content| self.open(&content)) {
+            None => Body::empty(),
+            Some(Ok(opened)) => Body::from(opened),
+            Some(Err(error)) => {
+                tracing::error!(%error, "an edit cannot be read");
+                return (Outcome::Lost { perhaps_arrived: false }, None);
+            }
+        };
+        let mut request = Request::new(body);
+        *request.method_mut() = method;
+        *request.headers_mut() = headers;
+        let response = match upstream.fetch(&location, request).await {
+            Ok(response) => response,
+            Err(error) => {
+                tracing::debug!(%error, %location, "a request of ours was not answered");
+                let perhaps_arrived = match error {
+                    UpstreamError::Refused(_) => false,
+                    error => error.may_have_arrived(),
+                };
+                return (Outcome::Lost { perhaps_arrived }, None);
+            }
+        };
+        let (parts, body) = response.into_parts();
+        self.jar.take(partition, &location, &parts.headers, self.now());
+        match self.hold(body, ANSWER).await {
+            Ok(held) => {
+                let (status, headers, content) = (parts.status, parts.headers, held.content());
+                (Outcome::Answered { status, headers, content }, Some(held))
+            }
+            Err(AgentError::Body(_) | AgentError::GivenUp(_)) => {
+                (Outcome::Lost { perhaps_arrived: true }, None)
+            }
+            Err(error) => {
+                tracing::warn!(%error, %location, "an answer is not kept");
+                (Outcome::NoRoom, None)
+            }
+        }
+    }
+
+    /// Lets go of bytes that nobody needs; whether there may be more.
+    fn sweep(&self) -> bool {
+        // Nobody decides meanwhile.
+        let decided = self.held.write().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let needed = decided.interceptor.needed().collect();
+        let swept = self.store.sweep(&needed);
+        drop(decided);
+        if let Err(error) = self.store.carry_over() {
+            tracing::warn!(%error, "the log of the database grows on");
+        }
+        swept.unwrap_or_else(|error| {
+            tracing::warn!(%error, "bytes that nobody needs cannot be removed");
+            false
+        })
+    }
+}

@@ -1,0 +1,169 @@
+//! Cookies that servers set in answers to requests of ours (C36): they go back to the same server with later
+//! requests of the same people, and never to an application.
+//!
+//! Nobody looks at their domains: a cookie goes back to the host that set it and to no other (RFC 6265 5.3,
+//! host-only). They are forgotten with the process.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use feedsync_offline::authentication::Partition;
+use feedsync_offline::location::Location;
+use feedsync_offline::time::Time;
+use http::header::{COOKIE, HeaderMap, HeaderValue, SET_COOKIE};
+
+/// Cookies of one server for one partition at most.
+const MOST: usize = 50;
+
+/// Bytes of a cookie at most (RFC 6265 6.1).
+const LONGEST: usize = 4_096;
+
+/// Who was given what.
+#[derive(Debug, Default)]
+pub(super) struct Jar {
+    cookies: Mutex<HashMap<(Partition, String), Vec<Cookie>>>,
+}
+
+#[derive(Debug, Clone)]
+struct Cookie {
+    name: String,
+    value: String,
+    path: String,
+    is_secure: bool,
+    until: Option<Time>,
+}
+
+impl Jar {
+    /// Takes what a server sets.
+    pub(super) fn take(&self, whose: Partition, from: &Location, headers: &HeaderMap, now: Time) {
+        let set = headers.get_all(SET_COOKIE).iter().filter_map(|value| value.to_str().ok());
+        let set: Vec<Cookie> = set.filter_map(|text| parsed(text, from, now)).collect();
+        if set.is_empty() {
+            return;
+        }
+        let mut all = self.cookies.lock().unwrap_or_else(PoisonError::into_inner);
+        let of = all.entry((whose, from.origin().to_owned())).or_default();
+        for cookie in set {
+            of.retain(|other| other.name != cookie.name || other.path != cookie.path);
+            if cookie.until.is_none_or(|until| until > now) && of.len() < MOST {
+                of.push(cookie);
+            }
+        }
+    }
+
+    /// Adds to the header of a request what goes back with it. What was registered stays as it is.
+    pub(super) fn give(&self, whose: Partition, to: &Location, headers: &mut HeaderMap, now: Time) {
+        let all = self.cookies.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(of) = all.get(&(whose, to.origin().to_owned())) else { return };
+        let path = path(to);
+        let registered = headers.get(COOKIE).and_then(|value| value.to_str().ok());
+        let registered = registered.unwrap_or_default().to_owned();
+        let has = |name: &str| {
+            let mut pairs = registered.split(';').map(str::trim);
+            pairs.any(|pair| pair.split('=').next() == Some(name))
+        };
+        let fit = of.iter().filter(|cookie| {
+            let is_now = cookie.until.is_none_or(|until| until > now);
+            is_now && (to.is_secure() || !cookie.is_secure) && is_below(path, &cookie.path)
+        });
+        let fit = fit.filter(|cookie| !has(&cookie.name));
+        let pairs = fit.map(|cookie| format!("{}={}", cookie.name, cookie.value));
+        let known = (!registered.is_empty()).then(|| registered.clone());
+        let joined: Vec<String> = known.into_iter().chain(pairs).collect();
+        if let Ok(mut value) = HeaderValue::from_str(&joined.join("; "))
+            && !joined.is_empty()
+        {
+            value.set_sensitive(true);
+            headers.insert(COOKIE, value);
+        }
+    }
+}
+
+fn parsed(text: &str, from: &Location, now: Time) -> Option<Cookie> {
+    let mut parts = text.split(';').map(str::trim);
+    let (name, value) = parts.next()?.split_once('=')?;
+    if name.is_empty() || text.len() > LONGEST {
+        return None;
+    }
+    let directory = path(from).rsplit_once('/').map_or("/", |(before, _)| before);
+    let mut cookie = Cookie {
+        name: name.trim().to_owned(),
+        value: value.trim().to_owned(),
+        path: if directory.is_empty() { "/".to_owned() } else { directory.to_owned() },
+        is_secure: false,
+        until: None,
+    };
+    let mut age = None;
+    for part in parts {
+        let (name, value) = part.split_once('=').unwrap_or((part, ""));
+        match name.trim().to_ascii_lowercase().as_str() {
+            "path" if value.starts_with('/') => cookie.path = value.to_owned(),
+            "secure" => cookie.is_secure = true,
+            "expires" => cookie.until = Time::of_date(value).or(cookie.until),
+            "max-age" => age = value.parse::<i64>().ok().or(age),
+            _ => {}
+        }
+    }
+    if let Some(age) = age {
+        let span = Duration::from_secs(u64::try_from(age).unwrap_or_default());
+        cookie.until = Some(now.after(span));
+    }
+    Some(cookie)
+}
+
+fn path(location: &Location) -> &str {
+    let rest = &location.as_str()[location.origin().len()..];
+    rest.split('?').next().unwrap_or("/")
+}
+
+fn is_below(path: &str, above: &str) -> bool {
+    let Some(rest) = path.strip_prefix(above) else { return false };
+    rest.is_empty() || above.ends_with('/') || rest.starts_with('/')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn given(jar: &Jar, whose: Partition, to: &str, now: u64) -> String {
+        let mut headers = HeaderMap::new();
+        jar.give(whose, &to.parse().unwrap(), &mut headers, Time::from_millis(now));
+        headers.get(COOKIE).map_or(String::new(), |value| value.to_str().unwrap().to_owned())
+    }
+
+    #[test]
+    fn cookies_go_back_to_who_set_them_for_whom_they_were_set() {
+        let (jar, public) = (Jar::default(), Partition::public());
+        let mut headers = HeaderMap::new();
+        for set in ["a=1; Path=/", "b=2", "c=3; Secure; Path=/", "d=4; Max-Age=10; Path=/", "e=5; Max-Age=0"] {
+            headers.append(SET_COOKIE, set.parse().unwrap());
+        }
+        let from = "http://example.org/notes/feed".parse().unwrap();
+        jar.take(public, &from, &headers, Time::from_millis(0));
+        assert_eq!(given(&jar, public, "http://example.org/notes/1", 1), "a=1; b=2; d=4");
+        assert_eq!(given(&jar, public, "http://example.org/notesandmore", 1), "a=1; d=4");
+        assert_eq!(given(&jar, public, "http://example.org/notes/1", 10_001), "a=1; b=2");
+        for other in ["https://example.org/", "http://www.example.org/", "http://example.org:8080/"] {
+            assert_eq!(given(&jar, public, other, 1), "", "{other}");
+        }
+        assert_eq!(given(&jar, Partition::of_bytes([7; 32]), "http://example.org/", 1), "");
+        headers.clear();
+        headers.append(SET_COOKIE, "a=; Path=/; Expires=Thu, 01 Jan 1970 00:00:00 GMT".parse().unwrap());
+        jar.take(public, &from, &headers, Time::from_millis(2));
+        assert_eq!(given(&jar, public, "http://example.org/notes/1", 3), "b=2; d=4");
+    }
+
+    #[test]
+    fn what_was_registered_is_never_changed() {
+        let (jar, public) = (Jar::default(), Partition::public());
+        let mut set = HeaderMap::new();
+        set.append(SET_COOKIE, "session=theirs; Path=/".parse().unwrap());
+        set.append(SET_COOKIE, "more=1; Path=/".parse().unwrap());
+        let at: Location = "http://example.org/".parse().unwrap();
+        jar.take(public, &at, &set, Time::default());
+        let mut headers = HeaderMap::from_iter([(COOKIE, HeaderValue::from_static("session=mine"))]);
+        jar.give(public, &at, &mut headers, Time::default());
+        assert_eq!(headers[COOKIE], "session=mine; more=1");
+    }
+}

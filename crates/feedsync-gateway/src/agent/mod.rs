@@ -1,0 +1,271 @@
+//! Who holds the decisions and acts on them: the one owner of the interceptor and of its store.
+//!
+//! - What was decided and what is stored change together, under one lock: whoever reads the interceptor finds
+//!   the rows that go with it. Waiting for the disk happens after that, so that an edit may show a moment before
+//!   it is acknowledged, and is never acknowledged before the disk holds it.
+//! - If a step cannot be stored, the interceptor is made again of what is, and whoever asked gets the error.
+//! - Requests of ours leave from here alone, with the credentials that were registered (B31, B152).
+
+mod ambient;
+mod background;
+mod jar;
+mod subscribed;
+mod syncing;
+mod turns;
+
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+
+use feedsync_offline::authentication::Partition;
+use feedsync_offline::interceptor::{Content, Event, Interceptor, Settings, Step, Stored as _};
+use feedsync_offline::location::Location;
+use feedsync_offline::time::Time;
+use http_body_util::BodyExt as _;
+use tokio::sync::{Notify, broadcast};
+
+pub use ambient::Ambient;
+pub use turns::Turn;
+
+use crate::face::{Body, BodyError};
+use crate::store::{Held, Opened, Reader, Store, StoreError};
+use crate::target::Reachable;
+use jar::Jar;
+use subscribed::Subscribed;
+use syncing::Syncing;
+use turns::Turns;
+
+/// Events that somebody may be behind with.
+const EVENTS: usize = 1_024;
+
+/// Bits of the number of a task in one life.
+const TASKS: u32 = 40;
+
+/// Bytes that are read at once without asking whether somebody else wants to go on.
+const SMALL: u64 = 64 << 10;
+
+/// Who holds the decisions and acts on them.
+pub struct Agent {
+    held: RwLock<Decided>,
+    store: Arc<Store>,
+    syncing: Syncing,
+    settings: Settings,
+    ambient: Ambient,
+    events: broadcast::Sender<Arc<Event>>,
+    /// Something may be due.
+    wake: Notify,
+    turns: Turns,
+    jar: Jar,
+    subscribed: Subscribed,
+}
+
+/// The decisions, and how often they were made again of what is stored: what was begun before is not known to
+/// those that came after.
+struct Decided {
+    interceptor: Interceptor,
+    life: u64,
+}
+
+/// Why something was not done.
+#[derive(Debug, thiserror::Error)]
+pub enum AgentError {
+    /// The store is at fault.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A body did not come whole.
+    #[error("the body has broken off: {0}")]
+    Body(#[from] BodyError),
+    /// A body is larger than it may be.
+    #[error("the body is larger than {limit} bytes")]
+    TooLarge {
+        /// What it may be.
+        limit: u64,
+    },
+    /// Work was given up, since the program ends or has a fault.
+    #[error("the work was given up")]
+    GivenUp(#[from] tokio::task::JoinError),
+}
+
+impl Agent {
+    /// One that goes on from what a store has.
+    pub fn new(
+        store: Arc<Store>,
+        settings: Settings,
+        ambient: Ambient,
+        reachable: Reachable,
+    ) -> Result<Arc<Self>, StoreError> {
+        let interceptor = restored(&store, settings)?;
+        let subscribed = Subscribed::new(reachable, &interceptor);
+        Ok(Arc::new(Self {
+            held: RwLock::new(Decided { interceptor, life: 0 }),
+            syncing: Syncing::begin(Arc::clone(&store)),
+            store,
+            settings,
+            ambient,
+            events: broadcast::Sender::new(EVENTS),
+            wake: Notify::new(),
+            turns: Turns::default(),
+            jar: Jar::default(),
+            subscribed,
+        }))
+    }
+
+    /// Reads what was decided, and what is stored with it.
+    pub fn read<R>(
+        &self,
+        read: impl FnOnce(&Interceptor, &Reader, Time) -> Result<R, StoreError>,
+    ) -> Result<R, StoreError> {
+        let decided = self.decided();
+        let reader = self.store.reader()?;
+        read(&decided.interceptor, &reader, self.now())
+    }
+
+    /// Shows what was decided.
+    pub fn look<R>(&self, look: impl FnOnce(&Interceptor) -> R) -> R {
+        look(&self.decided().interceptor)
+    }
+
+    /// Decides something, stores what follows from it, and tells of it. Ready once the disk has what has to
+    /// outlive a power cut.
+    pub async fn change<R, E: From<AgentError>>(
+        &self,
+        change: impl FnOnce(&mut Interceptor, &Reader, Time, u128) -> Result<(R, Step), E>,
+    ) -> Result<R, E> {
+        let (result, is_durable) = self.change_at_once(change)?;
+        if is_durable {
+            self.sync().await?;
+        }
+        Ok(result)
+    }
+
+    /// The same; whether the disk has to be waited for.
+    fn change_at_once<R, E: From<AgentError>>(
+        &self,
+        change: impl FnOnce(&mut Interceptor, &Reader, Time, u128) -> Result<(R, Step), E>,
+    ) -> Result<(R, bool), E> {
+        let (now, random) = (self.now(), (self.ambient.random)());
+        let mut decided = self.held.write().unwrap_or_else(PoisonError::into_inner);
+        let reader = self.store.reader().map_err(AgentError::from)?;
+        let changed = change(&mut decided.interceptor, &reader, now, random);
+        let stored = changed.and_then(|(result, step)| {
+            let committed = self.store.commit(std::slice::from_ref(&step));
+            committed.map_err(AgentError::from)?;
+            Ok((result, step))
+        });
+        let (result, step) = match stored {
+            Ok(stored) => stored,
+            Err(error) => {
+                // What is held may be ahead of what is stored.
+                match restored(&self.store, self.settings) {
+                    Ok(interceptor) => {
+                        decided.life += 1;
+                        decided.interceptor = interceptor;
+                        let first = decided.life << TASKS;
+                        decided.interceptor.name_tasks_from(first);
+                    }
+                    Err(error) => tracing::error!(%error, "what is stored cannot be read again"),
+                }
+                return Err(error);
+            }
+        };
+        drop(decided);
+        self.subscribed.follow(&step);
+        for event in step.events {
+            // Nobody may be listening.
+            drop(self.events.send(Arc::new(event)));
+        }
+        if !step.changes.is_empty() {
+            self.wake.notify_one();
+        }
+        Ok((result, step.is_durable))
+    }
+
+    /// Ready once the disk holds all that was stored so far.
+    pub async fn sync(&self) -> Result<(), AgentError> {
+        let life = self.decided().life;
+        self.syncing.sync().await?;
+        let mut decided = self.held.write().unwrap_or_else(PoisonError::into_inner);
+        if decided.life == life {
+            decided.interceptor.synced();
+        }
+        Ok(())
+    }
+
+    /// Stores bytes for a step that is going to need them; they are there as long as they are held.
+    pub async fn hold(&self, mut body: Body, limit: u64) -> Result<Held, AgentError> {
+        let mut incoming = self.store.incoming();
+        while let Some(frame) = body.frame().await {
+            let Ok(bytes) = frame?.into_data() else { continue };
+            if incoming.length() + bytes.len() as u64 > limit {
+                return Err(AgentError::TooLarge { limit });
+            }
+            incoming.take(&bytes)?;
+        }
+        if incoming.length() <= SMALL {
+            return Ok(incoming.end()?);
+        }
+        Ok(tokio::task::spawn_blocking(move || incoming.end()).await??)
+    }
+
+    /// Bytes that are stored.
+    pub fn open(&self, content: &Content) -> Result<Opened, StoreError> {
+        self.store.reader()?.open(content)
+    }
+
+    /// Bytes that are stored, all of them.
+    pub fn content(&self, content: &Content) -> Result<Vec<u8>, StoreError> {
+        self.store.reader()?.content(content)
+    }
+
+    /// One that reads what is stored.
+    pub fn reader(&self) -> Result<Reader, StoreError> {
+        self.store.reader()
+    }
+
+    /// What happens from now on.
+    pub fn events(&self) -> broadcast::Receiver<Arc<Event>> {
+        self.events.subscribe()
+    }
+
+    /// The turn to edit a resource; others wait until it is dropped.
+    pub async fn turn(&self, partition: Partition, resource: &Location) -> Turn {
+        self.turns.take(partition, resource).await
+    }
+
+    /// Notes that a request reached its server, or did not.
+    pub fn reached(&self, location: &Location, did: bool) {
+        if did && self.decided().interceptor.is_reached(location) {
+            return;
+        }
+        let (now, random) = (self.now(), (self.ambient.random)());
+        let mut decided = self.held.write().unwrap_or_else(PoisonError::into_inner);
+        decided.interceptor.reached(location, did, now, random as u64);
+        drop(decided);
+        self.wake.notify_one();
+    }
+
+    /// Has what is due looked for.
+    pub fn wake(&self) {
+        self.wake.notify_one();
+    }
+
+    /// What time it is.
+    pub fn now(&self) -> Time {
+        (self.ambient.now)()
+    }
+
+    fn decided(&self) -> RwLockReadGuard<'_, Decided> {
+        self.held.read().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl std::fmt::Debug for Agent {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Agent").field("settings", &self.settings).finish_non_exhaustive()
+    }
+}
+
+/// The decisions that a store has.
+fn restored(store: &Store, settings: Settings) -> Result<Interceptor, StoreError> {
+    let mut interceptor = Interceptor::restored(settings, store.rows()?);
+    interceptor.recall(&store.reader()?)?;
+    Ok(interceptor)
+}

@@ -1,0 +1,60 @@
+//! One after the other: edits of one resource that go to its server while their applications wait.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use feedsync_offline::authentication::Partition;
+use feedsync_offline::location::Location;
+use tokio::sync::OwnedMutexGuard;
+
+/// Whose, and what.
+type Key = (Partition, Location);
+
+/// A turn that somebody has.
+pub type Turn = OwnedMutexGuard<()>;
+
+/// Who has which turn.
+#[derive(Debug, Default)]
+pub(super) struct Turns {
+    taken: Mutex<HashMap<Key, Weak<tokio::sync::Mutex<()>>>>,
+}
+
+impl Turns {
+    pub(super) async fn take(&self, partition: Partition, resource: &Location) -> Turn {
+        let turn = {
+            let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+            taken.retain(|_, turn| turn.strong_count() > 0);
+            let key = (partition, resource.clone());
+            match taken.get(&key).and_then(Weak::upgrade) {
+                Some(turn) => turn,
+                None => {
+                    let turn = Arc::new(tokio::sync::Mutex::new(()));
+                    taken.insert(key, Arc::downgrade(&turn));
+                    turn
+                }
+            }
+        };
+        turn.lock_owned().await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_turn_is_one_at_a_time_and_is_forgotten_afterwards() {
+        let turns = Turns::default();
+        let at: Location = "http://example.org/a".parse().unwrap();
+        let first = turns.take(Partition::public(), &at).await;
+        let other: Location = "http://example.org/b".parse().unwrap();
+        let _other = turns.take(Partition::public(), &other).await;
+        let mut second = std::pin::pin!(turns.take(Partition::public(), &at));
+        assert!(futures_util::poll!(&mut second).is_pending());
+        drop(first);
+        drop(second.await);
+        let third = turns.take(Partition::public(), &at).await;
+        assert_eq!(turns.taken.lock().unwrap().len(), 2);
+        drop(third);
+    }
+}

@@ -1,0 +1,168 @@
+//! What is answered from the store: whole, in part, or with the word that the application has it already (RFC
+//! 9110 13, 14, C28).
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use bytes::Bytes;
+use feedsync_offline::interceptor::{Reply, Shows};
+use feedsync_server::{Asked, asked, listed};
+use http::header::{self, HeaderMap, HeaderValue};
+use http::{Method, Response, StatusCode};
+
+use super::body::Body;
+use crate::store::{Opened, Reader, StoreError};
+
+/// What of a representation's header goes with 304 (RFC 9110 15.4.5).
+const WITH_NOT_MODIFIED: [header::HeaderName; 7] = [
+    header::CACHE_CONTROL,
+    header::CONTENT_LOCATION,
+    header::DATE,
+    header::ETAG,
+    header::EXPIRES,
+    header::VARY,
+    header::WARNING,
+];
+
+/// What a request is answered with. Reads the store: not for the threads that others wait for.
+pub(super) fn replied(
+    reply: Reply,
+    method: &Method,
+    request: &HeaderMap,
+    reader: &Reader,
+) -> Result<Response<Body>, StoreError> {
+    let Reply { status, headers, shows } = reply;
+    let is_read = matches!(*method, Method::GET | Method::HEAD);
+    if is_read && status == StatusCode::OK {
+        match condition(request, &headers) {
+            Condition::Proceed => {}
+            Condition::NotModified => return Ok(not_modified(headers)),
+            Condition::Failed => {
+                let mut response = Response::new(Body::empty());
+                *response.status_mut() = StatusCode::PRECONDITION_FAILED;
+                return Ok(response);
+            }
+        }
+    }
+    let entity = match shows {
+        Shows::Nothing => Opened::Bytes(Bytes::new()),
+        Shows::Text(text) => Opened::Bytes(Bytes::from(text)),
+        Shows::Content(content) => reader.open(&content)?,
+        Shows::Composed(composed) => Opened::Bytes(Bytes::from(composed.bytes(reader)?)),
+    };
+    let length = match &entity {
+        Opened::Bytes(bytes) => bytes.len() as u64,
+        Opened::File(file) => file.metadata().map_err(StoreError::read)?.len(),
+    };
+    let is_whole = *method != Method::GET || status != StatusCode::OK;
+    let wanted = match usize::try_from(length) {
+        Ok(length) if !is_whole => asked(request, headers.get(header::ETAG), length),
+        _ => Asked::Whole,
+    };
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = status;
+    *response.headers_mut() = headers;
+    let part = match wanted {
+        Asked::Whole => 0..length,
+        Asked::Part(part) => {
+            *response.status_mut() = StatusCode::PARTIAL_CONTENT;
+            let last = part.end.saturating_sub(1);
+            ranged(response.headers_mut(), &format!("bytes {}-{last}/{length}", part.start));
+            part.start as u64..part.end as u64
+        }
+        Asked::Nothing => {
+            *response.status_mut() = StatusCode::RANGE_NOT_SATISFIABLE;
+            ranged(response.headers_mut(), &format!("bytes */{length}"));
+            0..0
+        }
+    };
+    let has_entity = !matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
+    let headers = response.headers_mut();
+    if is_read && status == StatusCode::OK {
+        headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
+    }
+    if has_entity {
+        headers.insert(header::CONTENT_LENGTH, HeaderValue::from(part.end - part.start));
+    } else {
+        headers.remove(header::CONTENT_LENGTH);
+    }
+    if has_entity && *method != Method::HEAD {
+        *response.body_mut() = body(entity, part);
+    }
+    Ok(response)
+}
+
+fn body(entity: Opened, part: Range<u64>) -> Body {
+    match entity {
+        Opened::Bytes(bytes) => {
+            // It is no longer than what is in memory.
+            let (start, end) = (part.start as usize, part.end as usize);
+            Body::from(bytes.slice(start..end))
+        }
+        Opened::File(file) => Body::file(Arc::new(file), part),
+    }
+}
+
+/// What a request's conditions make of it.
+enum Condition {
+    Proceed,
+    NotModified,
+    Failed,
+}
+
+/// Weighs the conditions of a GET or HEAD in their order (RFC 9110 13.2.2).
+fn condition(request: &HeaderMap, current: &HeaderMap) -> Condition {
+    let tag = current.get(header::ETAG).and_then(|tag| tag.to_str().ok());
+    let opaque = tag.map(|tag| tag.trim_start_matches("W/").trim_matches('"'));
+    let is_weak = tag.is_some_and(|tag| tag.starts_with("W/"));
+    let date = |headers: &HeaderMap, name| {
+        let text = headers.get(name)?.to_str().ok()?;
+        httpdate::parse_http_date(text).ok()
+    };
+    let modified: Option<SystemTime> = date(current, header::LAST_MODIFIED);
+    if request.contains_key(header::IF_MATCH) {
+        let is_met = listed(request, header::IF_MATCH).any(|listed| match &listed.opaque {
+            Some(wanted) => !listed.weak && !is_weak && opaque == Some(wanted),
+            None => true,
+        });
+        if !is_met {
+            return Condition::Failed;
+        }
+    } else if let Some(since) = date(request, header::IF_UNMODIFIED_SINCE)
+        && modified.is_some_and(|modified| modified > since)
+    {
+        return Condition::Failed;
+    }
+    if request.contains_key(header::IF_NONE_MATCH) {
+        let has = listed(request, header::IF_NONE_MATCH).any(|listed| match &listed.opaque {
+            Some(held) => opaque == Some(held),
+            None => true,
+        });
+        return if has { Condition::NotModified } else { Condition::Proceed };
+    }
+    match (date(request, header::IF_MODIFIED_SINCE), modified) {
+        (Some(since), Some(modified)) if modified <= since => Condition::NotModified,
+        _ => Condition::Proceed,
+    }
+}
+
+fn not_modified(mut headers: HeaderMap) -> Response<Body> {
+    let cache_status = header::HeaderName::from_static("cache-status");
+    let names: Vec<_> = headers.keys().cloned().collect();
+    for name in names {
+        if !WITH_NOT_MODIFIED.contains(&name) && name != cache_status {
+            headers.remove(name);
+        }
+    }
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::NOT_MODIFIED;
+    *response.headers_mut() = headers;
+    response
+}
+
+fn ranged(headers: &mut HeaderMap, range: &str) {
+    if let Ok(range) = HeaderValue::from_str(range) {
+        headers.insert(header::CONTENT_RANGE, range);
+    }
+}
