@@ -1,9 +1,14 @@
 //! What a gateway is told when it starts.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 use std::time::Duration;
 
+use feedsync_offline::interceptor::Settings;
+use feedsync_offline::profile::Profile;
+
 use crate::face::PageOrigin;
+use crate::store::Quota;
 use crate::target::{Allowed, Mount};
 
 /// Where a gateway listens, and what it reaches.
@@ -29,6 +34,31 @@ impl Default for Config {
             allow: Vec::new(),
             allow_origins: Vec::new(),
             limits: Limits::default(),
+        }
+    }
+}
+
+/// Where what is subscribed to is kept, and how it is kept in step.
+#[derive(Debug, Clone)]
+pub struct Keep {
+    /// The directory, which is the gateway's alone.
+    pub data: PathBuf,
+    /// How much it may hold.
+    pub quota: Quota,
+    /// How closely the document is followed.
+    pub settings: Settings,
+    /// Where the gateway is controlled; port 0 takes a free one.
+    pub control: SocketAddr,
+}
+
+impl Keep {
+    /// In a directory, with what is usual.
+    pub fn new(data: PathBuf) -> Self {
+        Self {
+            data,
+            quota: Quota::default(),
+            settings: Settings { profile: Profile::Resilient, honours_no_store: true },
+            control: SocketAddr::from((Ipv4Addr::LOCALHOST, 5024)),
         }
     }
 }
@@ -62,6 +92,10 @@ pub struct Limits {
     pub all_connections: usize,
     /// How long a connection to an origin is kept for the next request.
     pub idle_time: Duration,
+    /// Bytes of an edit at most.
+    pub edit_bytes: u64,
+    /// Bytes of the answer to an edit at most.
+    pub answer_bytes: u64,
     /// Tunnels at once; more are refused.
     pub tunnels: usize,
     /// How long nothing may pass through a tunnel.
@@ -85,6 +119,8 @@ impl Default for Limits {
             origin_connections: 32,
             all_connections: 512,
             idle_time: seconds(15),
+            edit_bytes: 1 << 30,
+            answer_bytes: 64 << 20,
             tunnels: 256,
             tunnel_pause: seconds(600),
         }

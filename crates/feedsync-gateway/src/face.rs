@@ -8,10 +8,12 @@
 
 mod body;
 mod hops;
+mod intercepting;
 mod last;
 mod paced;
 mod pages;
 mod problem;
+mod replying;
 mod reverse;
 mod serve;
 mod tunnel;
@@ -24,6 +26,7 @@ use http::{Method, Request, Response, StatusCode, Uri, Version};
 use hyper::body::Incoming;
 use tokio::sync::{Semaphore, watch};
 
+use crate::agent::Agent;
 use crate::config::{Config, Limits};
 use crate::target::{Addresses, Mode, Target};
 use crate::upstream::{Origins, PSEUDONYM, RootsError, Upstream, UpstreamError, append_via};
@@ -32,6 +35,7 @@ pub use body::{Body, BodyError};
 pub(crate) use paced::Paced;
 pub use pages::{PageOrigin, PageOriginError};
 pub use reverse::SetCookies;
+pub(crate) use serve::listen;
 pub use serve::{ServeError, Serving, serve, serve_with};
 
 use problem::Problem;
@@ -44,6 +48,8 @@ pub struct Face {
     allow_origins: Arc<[PageOrigin]>,
     limits: Limits,
     tunnels: Arc<Semaphore>,
+    /// Who knows what is kept; without one all is passed on.
+    agent: Option<Arc<Agent>>,
     cut: watch::Sender<bool>,
 }
 
@@ -71,8 +77,15 @@ impl Face {
             allow_origins: config.allow_origins.clone().into(),
             limits: config.limits,
             tunnels: Arc::new(Semaphore::new(config.limits.tunnels)),
+            agent: None,
             cut: watch::Sender::new(false),
         })
+    }
+
+    /// The same with what is kept: requests for that are answered here.
+    #[must_use]
+    pub fn with(self, agent: Arc<Agent>) -> Self {
+        Self { agent: Some(agent), ..self }
     }
 
     /// What is reached, and who the gateway is.
@@ -93,7 +106,10 @@ impl Face {
         match self.receive(request) {
             Ok(Received::Resource(asked)) => {
                 let (target, request) = *asked;
-                self.pass(&target, request).await
+                match &self.agent {
+                    Some(agent) => self.intercept(agent, target, request).await,
+                    None => self.pass(&target, request).await,
+                }
             }
             Ok(Received::Answered(response)) => response,
             Err(problem) => problem.response(),

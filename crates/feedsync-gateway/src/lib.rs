@@ -3,9 +3,10 @@
 //! [`face`] is the port that applications speak to, [`target`] finds the origin that a request means and
 //! whether it may be reached, [`upstream`] is the one way by which requests leave, and [`spool`] keeps the
 //! body of a request until it can be sent. What is not subscribed passes through as it came. [`store`] keeps
-//! what was decided, and the bytes that belong to it. [`control`] is the port that all of this is controlled
-//! by.
+//! what was decided, and the bytes that belong to it. [`agent`] holds the
+//! decisions and acts on them, [`control`] is the port that all of this is controlled by; [`start`] begins it all.
 
+pub mod agent;
 pub mod config;
 pub mod control;
 pub mod face;
@@ -13,6 +14,8 @@ pub mod spool;
 pub mod store;
 pub mod target;
 pub mod upstream;
+mod whole;
 
-pub use config::{Config, Limits};
+pub use config::{Config, Keep, Limits};
 pub use face::{Face, ServeError, Serving, serve};
+pub use whole::{Running, StartError, start, start_with};

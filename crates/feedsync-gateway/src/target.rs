@@ -264,10 +264,31 @@ fn has_dots(path: &str) -> bool {
     })
 }
 
+/// Path and query of an address, as it is asked for.
+pub(crate) fn path_of(location: &Location) -> PathAndQuery {
+    let text = &location.as_str()[location.origin().len()..];
+    // An address that a location has is one that a request may have.
+    text.parse().unwrap_or_else(|_| PathAndQuery::from_static("/"))
+}
+
+/// What the `Host` of a request to an address says: the port only if it is not the usual one.
+pub(crate) fn host_of(location: &Location) -> &str {
+    location.origin().split_once("://").map_or("", |(_, host)| host)
+}
+
 impl Target {
+    /// The same for another address; for its own in the spelling of the application.
+    pub(crate) fn at(&self, location: &Location) -> Self {
+        if *location == self.location {
+            return self.clone();
+        }
+        let (location, mode) = (location.clone(), self.mode.clone());
+        Self { path: path_of(&location), location, mode }
+    }
+
     /// What the `Host` of the request to the origin says: the port only if it is not the usual one.
     pub fn host(&self) -> &str {
-        self.location.origin().split_once("://").map_or("", |(_, host)| host)
+        host_of(&self.location)
     }
 }
 

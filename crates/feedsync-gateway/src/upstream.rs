@@ -79,7 +79,7 @@ impl Upstream {
     /// the connection.
     pub async fn send(
         &self,
-        origin: &crate::target::Target,
+        origin: &target::Target,
         request: Request<Body>,
     ) -> Result<Response<Body>, UpstreamError> {
         let authority = Authority::of(&origin.location);

@@ -121,10 +121,7 @@ pub struct Listed {
 }
 
 /// The tags of a header, up to the first that cannot be read.
-pub fn listed(
-    headers: &HeaderMap,
-    name: header::HeaderName,
-) -> impl Iterator<Item = Listed> {
+pub fn listed(headers: &HeaderMap, name: header::HeaderName) -> impl Iterator<Item = Listed> {
     let mut tags = Vec::new();
     for value in headers.get_all(name) {
         let mut rest = value.to_str().unwrap_or_default();

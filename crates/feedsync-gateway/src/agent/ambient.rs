@@ -1,14 +1,17 @@
 //! Time and chance, as they come from outside.
 
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use feedsync_offline::time::Time;
+use rand::rngs::SmallRng;
+use rand::{Rng as _, SeedableRng as _};
 
 /// Time and chance.
 pub struct Ambient {
     /// What time it is.
     pub now: Box<dyn Fn() -> Time + Send + Sync>,
-    /// A number that nobody can guess.
+    /// A number that nobody else has.
     pub random: Box<dyn Fn() -> u128 + Send + Sync>,
 }
 
@@ -19,6 +22,8 @@ impl Default for Ambient {
             let since: Duration = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
             Time::default().after(since)
         };
-        Self { now: Box::new(now), random: Box::new(rand::random) }
+        let numbers = Mutex::new(SmallRng::from_os_rng());
+        let random = move || numbers.lock().unwrap_or_else(PoisonError::into_inner).random();
+        Self { now: Box::new(now), random: Box::new(random) }
     }
 }

@@ -10,6 +10,7 @@ use tokio::time::sleep;
 
 use super::{Agent, AgentError};
 use crate::face::Body;
+use crate::store::{Held, StoreError};
 use crate::upstream::{Upstream, UpstreamError};
 
 /// Requests at once.
@@ -69,10 +70,10 @@ impl Agent {
         self: &Arc<Self>,
         upstream: &Upstream,
         tasks: &mut JoinSet<()>,
-    ) -> Result<Duration, AgentError> {
+    ) -> Result<Duration, StoreError> {
         let begun = self.change_at_once(|interceptor, reader, now, _| {
             let (tasks, step) = interceptor.begin(reader, ROOM, now)?;
-            Ok::<_, AgentError>(((tasks, interceptor.wakes(now)), step))
+            Ok(((tasks, interceptor.wakes(now)), step))
         });
         let ((due, wakes), is_durable) = begun?;
         if !due.is_empty() {
@@ -92,7 +93,8 @@ impl Agent {
             });
         }
         let now = self.now();
-        Ok(wakes.map_or(LONGEST, |time| time.since(now).max(Duration::from_millis(10)).min(LONGEST)))
+        Ok(wakes
+            .map_or(LONGEST, |time| time.since(now).max(Duration::from_millis(10)).min(LONGEST)))
     }
 
     async fn carry_out(&self, upstream: &Upstream, task: Task) {
@@ -100,7 +102,7 @@ impl Agent {
         let (outcome, held) = self.outcome(upstream, task).await;
         let finished = self.change_at_once(|interceptor, reader, now, random| {
             let step = interceptor.finished(reader, id, outcome, now, random as u64)?;
-            Ok::<_, AgentError>(((), step))
+            Ok(((), step))
         });
         drop(held);
         match finished {
@@ -116,11 +118,7 @@ impl Agent {
     }
 
     /// What becomes of a request; and its answer, as long as nobody has stored it.
-    async fn outcome(
-        &self,
-        upstream: &Upstream,
-        task: Task,
-    ) -> (Outcome, Option<crate::store::Held>) {
+    async fn outcome(&self, upstream: &Upstream, task: Task) -> (Outcome, Option<Held>) {
         let Task { partition, method, location, mut headers, body, .. } = task;
         self.jar.give(partition, &location, &mut headers, self.now());
         let body = match body.map(|content| self.open(&content)) {

@@ -136,7 +136,13 @@ mod tests {
     fn cookies_go_back_to_who_set_them_for_whom_they_were_set() {
         let (jar, public) = (Jar::default(), Partition::public());
         let mut headers = HeaderMap::new();
-        for set in ["a=1; Path=/", "b=2", "c=3; Secure; Path=/", "d=4; Max-Age=10; Path=/", "e=5; Max-Age=0"] {
+        for set in [
+            "a=1; Path=/",
+            "b=2",
+            "c=3; Secure; Path=/",
+            "d=4; Max-Age=10; Path=/",
+            "e=5; Max-Age=0",
+        ] {
             headers.append(SET_COOKIE, set.parse().unwrap());
         }
         let from = "http://example.org/notes/feed".parse().unwrap();
@@ -144,12 +150,16 @@ mod tests {
         assert_eq!(given(&jar, public, "http://example.org/notes/1", 1), "a=1; b=2; d=4");
         assert_eq!(given(&jar, public, "http://example.org/notesandmore", 1), "a=1; d=4");
         assert_eq!(given(&jar, public, "http://example.org/notes/1", 10_001), "a=1; b=2");
-        for other in ["https://example.org/", "http://www.example.org/", "http://example.org:8080/"] {
+        for other in ["https://example.org/", "http://www.example.org/", "http://example.org:8080/"]
+        {
             assert_eq!(given(&jar, public, other, 1), "", "{other}");
         }
         assert_eq!(given(&jar, Partition::of_bytes([7; 32]), "http://example.org/", 1), "");
         headers.clear();
-        headers.append(SET_COOKIE, "a=; Path=/; Expires=Thu, 01 Jan 1970 00:00:00 GMT".parse().unwrap());
+        headers.append(
+            SET_COOKIE,
+            "a=; Path=/; Expires=Thu, 01 Jan 1970 00:00:00 GMT".parse().unwrap(),
+        );
         jar.take(public, &from, &headers, Time::from_millis(2));
         assert_eq!(given(&jar, public, "http://example.org/notes/1", 3), "b=2; d=4");
     }
@@ -162,7 +172,8 @@ mod tests {
         set.append(SET_COOKIE, "more=1; Path=/".parse().unwrap());
         let at: Location = "http://example.org/".parse().unwrap();
         jar.take(public, &at, &set, Time::default());
-        let mut headers = HeaderMap::from_iter([(COOKIE, HeaderValue::from_static("session=mine"))]);
+        let mut headers =
+            HeaderMap::from_iter([(COOKIE, HeaderValue::from_static("session=mine"))]);
         jar.give(public, &at, &mut headers, Time::default());
         assert_eq!(headers[COOKIE], "session=mine; more=1");
     }

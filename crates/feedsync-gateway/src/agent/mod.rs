@@ -125,10 +125,10 @@ impl Agent {
 
     /// Decides something, stores what follows from it, and tells of it. Ready once the disk has what has to
     /// outlive a power cut.
-    pub async fn change<R, E: From<AgentError>>(
+    pub async fn change<R>(
         &self,
-        change: impl FnOnce(&mut Interceptor, &Reader, Time, u128) -> Result<(R, Step), E>,
-    ) -> Result<R, E> {
+        change: impl FnOnce(&mut Interceptor, &Reader, Time, u128) -> Result<(R, Step), StoreError>,
+    ) -> Result<R, AgentError> {
         let (result, is_durable) = self.change_at_once(change)?;
         if is_durable {
             self.sync().await?;
@@ -137,17 +137,16 @@ impl Agent {
     }
 
     /// The same; whether the disk has to be waited for.
-    fn change_at_once<R, E: From<AgentError>>(
+    fn change_at_once<R>(
         &self,
-        change: impl FnOnce(&mut Interceptor, &Reader, Time, u128) -> Result<(R, Step), E>,
-    ) -> Result<(R, bool), E> {
+        change: impl FnOnce(&mut Interceptor, &Reader, Time, u128) -> Result<(R, Step), StoreError>,
+    ) -> Result<(R, bool), StoreError> {
         let (now, random) = (self.now(), (self.ambient.random)());
         let mut decided = self.held.write().unwrap_or_else(PoisonError::into_inner);
-        let reader = self.store.reader().map_err(AgentError::from)?;
+        let reader = self.store.reader()?;
         let changed = change(&mut decided.interceptor, &reader, now, random);
         let stored = changed.and_then(|(result, step)| {
-            let committed = self.store.commit(std::slice::from_ref(&step));
-            committed.map_err(AgentError::from)?;
+            self.store.commit(std::slice::from_ref(&step))?;
             Ok((result, step))
         });
         let (result, step) = match stored {

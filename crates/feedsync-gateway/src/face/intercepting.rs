@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use feedsync_offline::interceptor::{Carried, Decision, Entity, Proposed, Reply, Request as Asked};
 use feedsync_offline::propagation;
-use http::header::{self, HeaderMap};
-use http::{Method, Request, Response, StatusCode};
-use http_body_util::BodyExt as _;
+use http::header::HeaderMap;
+use http::{Method, Request, Response};
 
 use super::Face;
 use super::body::Body;
@@ -15,7 +14,7 @@ use super::problem::Problem;
 use super::replying::replied;
 use super::reverse;
 use crate::agent::{Agent, AgentError};
-use crate::store::{Held, Opened};
+use crate::store::Held;
 use crate::target::{Mode, Target};
 use crate::upstream::UpstreamError;
 
@@ -48,7 +47,7 @@ impl Face {
             Ok(Decision::Carry(proposed)) => {
                 self.carry(agent, &target, head, *proposed, request).await
             }
-            Err(error) => Err(error.into()),
+            Err(error) => Err(AgentError::from(error).into()),
         };
         answered.unwrap_or_else(Problem::response)
     }
@@ -113,10 +112,10 @@ impl Face {
         let (parts, body) = request.into_parts();
         let held = self.held(agent, &proposed, body).await?;
         let body = match &held {
-            Some(held) => opened(agent.open(&held.content())?)?,
+            Some(held) => Body::from(agent.open(&held.content())?),
             None => Body::empty(),
         };
-        let there = self.addresses.at(target, &proposed.location);
+        let there = target.at(&proposed.location);
         let exchanged = self.exchange(&there, Request::from_parts(parts, body)).await;
         let (carried, answer) = match exchanged {
             Ok(response) => {
@@ -127,21 +126,17 @@ impl Face {
                 (Carried::Answered { status, headers, content }, Some((parts, answer)))
             }
             Err(error @ UpstreamError::Refused(_)) => return Err(Problem::from(&error)),
-            Err(error) => {
-                (Carried::Lost { perhaps_arrived: error.may_have_arrived() }, None)
-            }
+            Err(error) => (Carried::Lost { perhaps_arrived: error.may_have_arrived() }, None),
         };
         let entity = held.as_ref().map(|held| Entity::sent(&head.headers, held.content()));
         let told = agent.change(|interceptor, reader, now, random| {
-            interceptor.carried(
-                reader, &proposed, &head.headers, entity, &carried, random, now,
-            )
+            interceptor.carried(reader, &proposed, &head.headers, entity, &carried, random, now)
         });
         let reply = told.await?;
         match (reply, answer) {
             (Some(reply), _) => self.reply(agent, target, &head, reply).await,
             (None, Some((parts, answer))) => {
-                let body = opened(agent.open(&answer.content())?)?;
+                let body = Body::from(agent.open(&answer.content())?);
                 Ok(Response::from_parts(parts, body))
             }
             (None, None) => Err(Problem::bad_request("the edit was neither answered nor taken")),

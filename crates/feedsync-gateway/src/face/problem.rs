@@ -6,7 +6,9 @@ use http::header::{self, HeaderValue};
 use http::{Response, StatusCode};
 use serde_json::json;
 
+use crate::agent::AgentError;
 use crate::face::body::Body;
+use crate::store::StoreError;
 use crate::target::TargetError;
 use crate::upstream::{NotSent, Refused, UpstreamError};
 
@@ -108,4 +110,36 @@ impl From<&UpstreamError> for Problem {
 
 const fn looping() -> (StatusCode, &'static str, &'static str) {
     (StatusCode::LOOP_DETECTED, "loop", "The gateway would ask itself")
+}
+
+impl From<AgentError> for Problem {
+    fn from(error: AgentError) -> Self {
+        match error {
+            AgentError::Store(error) if error.is_full() => Self::new(
+                StatusCode::INSUFFICIENT_STORAGE,
+                "no-room",
+                "There is no room left",
+                "nothing was changed: make room on the disk of the gateway, and ask again",
+            ),
+            AgentError::TooLarge { limit } => Self::new(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                "too-large",
+                "Too large",
+                format!("a body may have {limit} bytes"),
+            ),
+            AgentError::Body(error) => Self::bad_request(error.to_string()),
+            error @ (AgentError::Store(_) | AgentError::GivenUp(_)) => {
+                tracing::error!(%error, "the gateway failed");
+                let title = "The gateway failed";
+                let detail = "what is kept cannot be used now; the gateway's log says why";
+                Self::new(StatusCode::INTERNAL_SERVER_ERROR, "store", title, detail)
+            }
+        }
+    }
+}
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Self {
+        AgentError::from(error).into()
+    }
 }

@@ -80,10 +80,18 @@ pub async fn serve_with(
     origins: Origins,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> Result<Serving, ServeError> {
+    listen(config, Face::new(config, origins)?, shutdown).await
+}
+
+/// The same with a face that was made before.
+pub(crate) async fn listen(
+    config: &Config,
+    face: Face,
+    shutdown: impl Future<Output = ()> + Send + 'static,
+) -> Result<Serving, ServeError> {
     let refused = |source| ServeError::Listen { address: config.listen, source };
     let listener = TcpListener::bind(config.listen).await.map_err(refused)?;
     let address = listener.local_addr().map_err(refused)?;
-    let face = Face::new(config, origins)?;
     face.addresses().own.add(address);
     let task = tokio::spawn(run(listener, face.clone(), config.limits, shutdown));
     Ok(Serving { address, face, task })

@@ -72,6 +72,11 @@ impl StoreError {
         }
     }
 
+    /// A file of bytes cannot be looked at.
+    pub(crate) fn read(source: io::Error) -> Self {
+        Self::file(Path::new("contents"), source)
+    }
+
     /// Whether it is for want of room, which may pass.
     pub fn is_full(&self) -> bool {
         matches!(self, Self::Full)

@@ -1,0 +1,178 @@
+//! The gateway as a whole: the port of applications, that of control, and what is done in the background.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use feedsync_offline::event::ErrorId;
+use feedsync_offline::interceptor::{Content, ControlError, Event, Interceptor, Step};
+use feedsync_offline::location::Location;
+use tokio::sync::{broadcast, watch};
+use tokio::task::JoinHandle;
+
+use crate::agent::{Agent, AgentError, Ambient};
+use crate::config::{Config, Keep};
+use crate::control::{
+    Asked, ChangeError, Control, ControlServing, ControlStartError, Decisions, StoreFailed,
+};
+use crate::face::{self, Face, ServeError, Serving};
+use crate::store::{Store, StoreError};
+use crate::upstream::Origins;
+
+/// Why a gateway does not begin.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// What is kept cannot be opened.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The port of applications cannot be opened.
+    #[error(transparent)]
+    Serve(#[from] ServeError),
+    /// The control port cannot be made.
+    #[error(transparent)]
+    Control(#[from] ControlStartError),
+    /// The control port cannot be opened.
+    #[error("cannot listen on {address}: {source}")]
+    ControlListen {
+        /// Where.
+        address: SocketAddr,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The control port can be reached from elsewhere.
+    #[error("{0} can be reached from elsewhere: the control port listens on loopback alone")]
+    NotLoopback(SocketAddr),
+}
+
+/// A gateway that runs.
+pub struct Running {
+    face: Serving,
+    control: ControlServing,
+    port: Control,
+    background: JoinHandle<()>,
+}
+
+impl Running {
+    /// Where applications speak to it.
+    pub fn address(&self) -> SocketAddr {
+        self.face.address()
+    }
+
+    /// Where it is controlled.
+    pub fn control(&self) -> SocketAddr {
+        self.control.address()
+    }
+
+    /// The control port.
+    pub fn port(&self) -> &Control {
+        &self.port
+    }
+
+    /// Waits until all of it has ended.
+    pub async fn finished(self) -> Result<(), ServeError> {
+        self.face.finished().await?;
+        self.control.finished().await.map_err(|_| ServeError::Stopped)?;
+        self.background.await.map_err(|_| ServeError::Stopped)
+    }
+}
+
+impl std::fmt::Debug for Running {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (face, control) = (self.address(), self.control());
+        f.debug_struct("Running").field("face", &face).field("control", &control).finish()
+    }
+}
+
+/// Begins all of it; ready once requests are answered.
+pub async fn start(
+    config: &Config,
+    keep: &Keep,
+    shutdown: impl Future<Output = ()> + Send + 'static,
+) -> Result<Running, StartError> {
+    start_with(config, keep, Origins::default(), shutdown).await
+}
+
+/// The same, with other roots and another resolver than the system's.
+pub async fn start_with(
+    config: &Config,
+    keep: &Keep,
+    origins: Origins,
+    shutdown: impl Future<Output = ()> + Send + 'static,
+) -> Result<Running, StartError> {
+    if !keep.control.ip().is_loopback() {
+        return Err(StartError::NotLoopback(keep.control));
+    }
+    let store = Arc::new(opened(&keep.data, keep)?);
+    let face = Face::new(config, origins).map_err(ServeError::from)?;
+    let reachable = face.addresses().reachable.clone();
+    let agent = Agent::new(store, keep.settings, Ambient::default(), reachable)?;
+    let pages = config.allow_origins.iter().filter_map(|page| page.to_string().parse().ok());
+    let pages: Vec<Location> = pages.collect();
+    let decisions: Arc<dyn Decisions> = Arc::clone(&agent) as Arc<dyn Decisions>;
+    let port = Control::new(decisions, &keep.data, pages)?;
+    let stopping = watch::Sender::new(false);
+    let stopped = |mut stopping: watch::Receiver<bool>| async move {
+        // Whoever would tell is gone: that is as good.
+        let _ = stopping.wait_for(|stops| *stops).await;
+    };
+    let control = crate::control::serve(keep.control, port.clone(), stopped(stopping.subscribe()));
+    let control = control
+        .await
+        .map_err(|source| StartError::ControlListen { address: keep.control, source })?;
+    let upstream = face.upstream().clone();
+    let face = face.with(Arc::clone(&agent));
+    face.addresses().own.add(control.address());
+    let face = face::listen(config, face, stopped(stopping.subscribe())).await?;
+    let background = tokio::spawn(agent.run(upstream, stopped(stopping.subscribe())));
+    tokio::spawn(async move {
+        shutdown.await;
+        stopping.send_replace(true);
+    });
+    Ok(Running { face, control, port, background })
+}
+
+fn opened(directory: &Path, keep: &Keep) -> Result<Store, StoreError> {
+    Store::open(directory, keep.quota).map(|(store, _)| store)
+}
+
+#[async_trait]
+impl Decisions for Agent {
+    fn look(&self, look: &mut dyn FnMut(&Interceptor)) {
+        Agent::look(self, |interceptor| look(interceptor));
+    }
+
+    async fn change(&self, asked: Asked) -> Result<(), ChangeError> {
+        let changed =
+            Agent::change(self, |interceptor, _, now, _| Ok(parted(asked(interceptor, now))));
+        Ok(changed.await.map_err(failed)??)
+    }
+
+    async fn retry(&self, error: ErrorId) -> Result<(), ChangeError> {
+        let changed = Agent::change(self, |interceptor, reader, now, random| {
+            Ok(parted(interceptor.retry(reader, error, random, now)?))
+        });
+        Ok(changed.await.map_err(failed)??)
+    }
+
+    async fn content(&self, content: Content) -> Result<Vec<u8>, StoreFailed> {
+        Agent::content(self, &content).map_err(|error| StoreFailed(Box::new(error)))
+    }
+
+    fn events(&self) -> broadcast::Receiver<Arc<Event>> {
+        Agent::events(self)
+    }
+}
+
+/// What was asked for and cannot be changes nothing.
+fn parted(asked: Result<Step, ControlError>) -> (Result<(), ControlError>, Step) {
+    match asked {
+        Ok(step) => (Ok(()), step),
+        Err(error) => (Err(error), Step::default()),
+    }
+}
+
+fn failed(error: AgentError) -> StoreFailed {
+    StoreFailed(Box::new(error))
+}
