@@ -127,6 +127,8 @@
   const errors = new Map();
   // The objects of this page, by what they stand for.
   const handles = new Map();
+  // What this page unsubscribes from at the moment.
+  const leaving = new Set();
 
   class Subscription {
     constructor(key, known) {
@@ -198,13 +200,17 @@
       const known = of(this);
       if (this.state === CLOSED) return;
       const feed = this.feed;
+      const at = () => known.id && `/subscriptions/${known.id}`;
       close(known);
-      ask("DELETE", () => known.id && `/subscriptions/${known.id}`).then(
-        () => tell(known.stateListeners, new StateChangeEvent(KEY, {
-          status: CLOSED, timeStamp: Date.now(), location: feed,
-        }, this)),
-        complain,
-      );
+      leaving.add(known);
+      ask("DELETE", at).then(() => {
+        const told = { status: CLOSED, timeStamp: Date.now(), location: feed };
+        tell(known.stateListeners, new StateChangeEvent(KEY, told, this));
+      }, complain);
+      // Others may hold it.
+      ask("GET", at).then(take, (failure) => {
+        if (failure.status === 404) gone(known.id);
+      }).finally(() => leaving.delete(known));
     }
 
     addStateChangeEventListener(listener) { of(this).stateListeners.add(listening(listener)); }
@@ -266,7 +272,8 @@
   }
 
   function subscriptions() {
-    const all = [...views.values()].filter((view) => view.status !== CLOSED);
+    const left = [...leaving].map((known) => known.id);
+    const all = [...views.values()].filter((view) => view.status !== CLOSED && !left.includes(view.id));
     const object = (view) => {
       const [known] = handles.get(view.id) ?? [];
       if (known) return known.object;

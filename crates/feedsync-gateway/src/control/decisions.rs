@@ -17,7 +17,8 @@ pub trait Decisions: Send + Sync + 'static {
     /// Shows how things stand. What was told by [`events`](Self::events) shows already.
     fn look(&self, look: &mut dyn FnMut(&Interceptor));
 
-    /// Makes a change: what follows from it is stored once this is ready.
+    /// Makes a change: what follows from it is stored once this is ready. One that is refused has changed
+    /// nothing.
     async fn change(&self, asked: Asked) -> Result<(), ChangeError>;
 
     /// Makes an edit again that was refused ([`Interceptor::retry`]).

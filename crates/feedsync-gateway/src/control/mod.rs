@@ -10,6 +10,7 @@ mod admission;
 mod answer;
 mod binding;
 mod caller;
+mod client;
 mod decisions;
 mod errors;
 mod events;
@@ -31,7 +32,7 @@ mod subscriptions;
 mod view;
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -39,6 +40,7 @@ use feedsync_offline::interceptor::Interceptor;
 use feedsync_offline::location::Location;
 use tokio::sync::{Mutex, Semaphore, watch};
 
+pub use client::{ADDRESS_FILE, Client, ClientError, DEFAULT_ADDRESS};
 pub use decisions::{Asked, ChangeError, Decisions, StoreFailed};
 pub use holds::HoldsError;
 pub use routes::router;
@@ -58,6 +60,7 @@ pub struct Control(Arc<Inner>);
 
 struct Inner {
     decisions: Arc<dyn Decisions>,
+    directory: PathBuf,
     token: Secret,
     origins: Vec<Location>,
     sessions: Sessions,
@@ -91,6 +94,7 @@ impl Control {
     ) -> Result<Self, ControlStartError> {
         Ok(Self(Arc::new(Inner {
             decisions,
+            directory: directory.to_owned(),
             token: Secret::kept_in(directory)?,
             origins,
             sessions: Sessions::default(),

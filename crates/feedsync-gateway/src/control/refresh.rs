@@ -35,7 +35,7 @@ impl Control {
             for id in told {
                 let stands = it.keeping(id).map(|keeping| keeping.subscription.state());
                 if matches!(stands, Some(Stands::Waiting | Stands::Ready)) {
-                    let step = it.resume(id, now)?;
+                    let Ok(step) = it.resume(id, now) else { continue };
                     all.changes.extend(step.changes);
                     all.events.extend(step.events);
                     all.is_durable = true;

@@ -17,7 +17,8 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 use tower::ServiceExt as _;
 
-use super::{Control, router};
+use super::client::ADDRESS_FILE;
+use super::{Control, file, router};
 
 /// Connections at once; more wait.
 const CONNECTIONS: usize = 512;
@@ -57,7 +58,7 @@ impl ControlServing {
     }
 }
 
-/// Begins to listen; ready once requests are answered. When `shutdown` is ready no more connections are
+/// Begins to listen; ready once requests are answered, and once the data directory says where. When `shutdown` is ready no more connections are
 /// taken, and what follows events is ended.
 pub async fn serve(
     listen: SocketAddr,
@@ -66,6 +67,8 @@ pub async fn serve(
 ) -> io::Result<ControlServing> {
     let listener = TcpListener::bind(listen).await?;
     let address = listener.local_addr()?;
+    let told = control.0.directory.join(ADDRESS_FILE);
+    file::replace(&told, format!("{address}\n").as_bytes())?;
     let task = tokio::spawn(run(listener, control, shutdown));
     Ok(ControlServing { address, task })
 }

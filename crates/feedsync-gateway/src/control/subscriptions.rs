@@ -196,18 +196,24 @@ pub(crate) fn named(id: &str) -> Result<KeepingId, Problem> {
     json::number(id).map(KeepingId).ok_or_else(|| absent("subscription"))
 }
 
-/// One step of the same change for each hold.
+/// One step of the same change for each hold. A hold that is not there any more changes nothing, unless all
+/// are like that.
 pub(crate) fn each(
     holders: &[Holder],
     mut change: impl FnMut(Holder) -> Result<Step, ControlError>,
 ) -> Result<Step, ControlError> {
     let mut all = Step { is_durable: true, ..Step::default() };
+    let mut refused = None;
     for holder in holders {
-        let step = change(*holder)?;
-        all.changes.extend(step.changes);
-        all.events.extend(step.events);
+        match change(*holder) {
+            Ok(step) => {
+                all.changes.extend(step.changes);
+                all.events.extend(step.events);
+            }
+            Err(error) => refused = Some(error),
+        }
     }
-    Ok(all)
+    refused.filter(|_| all.changes.is_empty()).map_or(Ok(all), Err)
 }
 
 impl Control {

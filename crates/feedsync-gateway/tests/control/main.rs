@@ -5,6 +5,7 @@ mod events;
 mod guards;
 mod network;
 mod pages;
+mod served;
 mod subscriptions;
 mod visibility;
 mod world;

@@ -1,0 +1,133 @@
+//! How a program on this machine controls a gateway: with the token and the address that stand in its data
+//! directory.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Method, Request, StatusCode, header};
+use http_body_util::{BodyExt as _, Full, Limited};
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use serde_json::Value;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use super::secret::TOKEN_FILE;
+
+/// The file in which a gateway says where it is controlled.
+pub const ADDRESS_FILE: &str = "control.address";
+
+/// Where a gateway is controlled unless it is told otherwise.
+pub const DEFAULT_ADDRESS: SocketAddr =
+    SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 5024);
+
+/// How long an answer may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Bytes of an answer at most.
+const MOST: usize = 256 << 20;
+
+/// Who controls a gateway.
+#[derive(Debug)]
+pub struct Client {
+    address: SocketAddr,
+    token: String,
+}
+
+/// Why a gateway did not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// The token cannot be read.
+    #[error("{path}: {source}")]
+    Token {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// No gateway answers.
+    #[error("no gateway answers at {address}: {reason}")]
+    Unreachable {
+        /// Where it was looked for.
+        address: SocketAddr,
+        /// What happened.
+        reason: String,
+    },
+    /// It refused.
+    #[error("{detail}")]
+    Refused {
+        /// The status of its answer.
+        status: StatusCode,
+        /// What it says.
+        detail: String,
+    },
+}
+
+impl Client {
+    /// For the gateway of a data directory; at another address than the one that stands there, if one is
+    /// given.
+    pub fn of(directory: &Path, address: Option<SocketAddr>) -> Result<Self, ClientError> {
+        let path = directory.join(TOKEN_FILE);
+        let token = std::fs::read_to_string(&path);
+        let token = token.map_err(|source| ClientError::Token { path, source })?.trim().to_owned();
+        let told =
+            || std::fs::read_to_string(directory.join(ADDRESS_FILE)).ok()?.trim().parse().ok();
+        let address = address.or_else(told).unwrap_or(DEFAULT_ADDRESS);
+        Ok(Self { address, token })
+    }
+
+    /// Where the gateway is asked.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Asks; gives the value of the answer, null if there is none.
+    pub async fn ask(
+        &self,
+        method: Method,
+        path: &str,
+        value: Option<&Value>,
+    ) -> Result<Value, ClientError> {
+        let unreachable =
+            |reason: String| ClientError::Unreachable { address: self.address, reason };
+        let asked = timeout(PATIENCE, self.send(method, path, value)).await;
+        let (status, bytes) = asked
+            .map_err(|_| unreachable("it takes too long".to_owned()))?
+            .map_err(|error| unreachable(error.to_string()))?;
+        let said: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+        if status.is_success() {
+            return Ok(said);
+        }
+        let detail = said["detail"].as_str().map_or_else(|| status.to_string(), str::to_owned);
+        Err(ClientError::Refused { status, detail })
+    }
+
+    async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        value: Option<&Value>,
+    ) -> Result<(StatusCode, Bytes), Box<dyn std::error::Error + Send + Sync>> {
+        let mut request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header(header::HOST, self.address.to_string())
+            .header(header::AUTHORIZATION, format!("Bearer {}", self.token));
+        if value.is_some() {
+            request = request.header(header::CONTENT_TYPE, "application/json");
+        }
+        let body = value.map(Value::to_string).unwrap_or_default();
+        let request = request.body(Full::new(Bytes::from(body)))?;
+        let stream = TcpStream::connect(self.address).await?;
+        let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
+        let connection = tokio::spawn(connection);
+        let answer = sender.send_request(request).await?;
+        let status = answer.status();
+        let body = Limited::new(answer.into_body(), MOST).collect().await?;
+        connection.abort();
+        Ok((status, body.to_bytes()))
+    }
+}
