@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use feedsync_offline::interceptor::{Outcome, Task};
-use http::Request;
-use tokio::task::JoinSet;
-use tokio::time::sleep;
+use feedsync_offline::interceptor::{Content, Outcome, Task};
+use http::header::{CONTENT_TYPE, HeaderMap};
+use http::{Method, Request};
+use tokio::task::{JoinSet, spawn_blocking};
+use tokio::time::{sleep, timeout};
 
 use super::{Agent, AgentError};
 use crate::face::Body;
@@ -18,6 +19,12 @@ const ROOM: usize = 16;
 
 /// Bytes of an answer at most.
 const ANSWER: u64 = 64 << 20;
+
+/// Of one that is read as a document.
+const DOCUMENT: u64 = 16 << 20;
+
+/// How long a request and its answer may take.
+const PATIENCE: Duration = Duration::from_secs(15 * 60);
 
 /// After what time it is looked for what is due, whatever was said: clocks are set, lids are opened.
 const LONGEST: Duration = Duration::from_secs(30);
@@ -48,7 +55,7 @@ impl Agent {
                 () = sleep(wait) => {}
                 () = &mut sweep => {
                     let agent = Arc::clone(&self);
-                    let swept = tokio::task::spawn_blocking(move || agent.sweep());
+                    let swept = spawn_blocking(move || agent.sweep());
                     let has_more = swept.await.unwrap_or_default();
                     let next = if has_more { Duration::from_millis(50) } else { SWEEP };
                     sweep.set(sleep(next));
@@ -57,7 +64,7 @@ impl Agent {
             }
         }
         let ended = async { while tasks.join_next().await.is_some() {} };
-        if tokio::time::timeout(DRAIN, ended).await.is_err() {
+        if timeout(DRAIN, ended).await.is_err() {
             tasks.shutdown().await;
         }
         if let Err(error) = self.sync().await {
@@ -75,19 +82,21 @@ impl Agent {
             let (tasks, step) = interceptor.begin(reader, ROOM, now)?;
             Ok(((tasks, interceptor.wakes(now)), step))
         });
-        let ((due, wakes), is_durable) = begun?;
+        let ((due, wakes), durable) = begun?;
         if !due.is_empty() {
             let (agent, upstream) = (Arc::clone(self), upstream.clone());
             tasks.spawn(async move {
                 // What is sent must be known to have been, whatever happens.
-                if is_durable && let Err(error) = agent.syncing.sync().await {
+                if let Some(durable) = durable
+                    && let Err(error) = agent.wait(durable).await
+                {
                     tracing::error!(%error, "nothing is sent");
                     return;
                 }
                 let mut all = JoinSet::new();
                 for task in due {
                     let (agent, upstream) = (Arc::clone(&agent), upstream.clone());
-                    all.spawn(async move { agent.carry_out(&upstream, task).await });
+                    all.spawn(agent.carry_out(upstream, task));
                 }
                 while all.join_next().await.is_some() {}
             });
@@ -97,21 +106,44 @@ impl Agent {
             .map_or(LONGEST, |time| time.since(now).max(Duration::from_millis(10)).min(LONGEST)))
     }
 
-    async fn carry_out(&self, upstream: &Upstream, task: Task) {
+    async fn carry_out(self: Arc<Self>, upstream: Upstream, task: Task) {
         let id = task.id;
-        let (outcome, held) = self.outcome(upstream, task).await;
-        let finished = self.change_at_once(|interceptor, reader, now, random| {
-            let step = interceptor.finished(reader, id, outcome, now, random as u64)?;
-            Ok(((), step))
+        let agent = Arc::clone(&self);
+        let lost = || (Outcome::Lost { perhaps_arrived: true }, None);
+        // It ends with this one, and a fault of it is not one of this.
+        let mut asked = JoinSet::new();
+        asked.spawn(async move {
+            timeout(PATIENCE, agent.outcome(&upstream, task)).await.unwrap_or_else(|_| lost())
         });
-        drop(held);
+        let (outcome, held) = match asked.join_next().await {
+            Some(Ok(outcome)) => outcome,
+            Some(Err(error)) => {
+                tracing::error!(%error, "a request of ours has a fault");
+                lost()
+            }
+            None => lost(),
+        };
+        let agent = Arc::clone(&self);
+        // A document may take its time to be read, and no thread that serves others waits for it.
+        let finished = spawn_blocking(move || {
+            let finished = agent.change_at_once(|interceptor, reader, now, random| {
+                let step = interceptor.finished(reader, id, outcome, now, random as u64)?;
+                Ok(((), step))
+            });
+            drop(held);
+            finished
+        });
+        let Ok(finished) = finished.await else {
+            tracing::error!("what was done cannot be taken in");
+            return;
+        };
         match finished {
-            Ok(((), true)) => {
-                if let Err(error) = self.syncing.sync().await {
+            Ok(((), Some(durable))) => {
+                if let Err(error) = self.wait(durable).await {
                     tracing::error!(%error, "what was done may be forgotten");
                 }
             }
-            Ok(((), false)) => {}
+            Ok(((), None)) => {}
             Err(error) => tracing::error!(%error, "what was done cannot be stored"),
         }
         self.wake.notify_one();
@@ -126,16 +158,17 @@ impl Agent {
             Some(Ok(opened)) => Body::from(opened),
             Some(Err(error)) => {
                 tracing::error!(%error, "an edit cannot be read");
-                return (Outcome::Lost { perhaps_arrived: false }, None);
+                // It is not its server that is away: it is tried later, less and less often.
+                return (Outcome::NoRoom, None);
             }
         };
         let mut request = Request::new(body);
-        *request.method_mut() = method;
+        *request.method_mut() = method.clone();
         *request.headers_mut() = headers;
         let response = match upstream.fetch(&location, request).await {
             Ok(response) => response,
             Err(error) => {
-                tracing::debug!(%error, %location, "a request of ours was not answered");
+                tracing::debug!(%error, origin = location.origin(), "a request of ours was not answered");
                 let perhaps_arrived = match error {
                     UpstreamError::Refused(_) => false,
                     error => error.may_have_arrived(),
@@ -145,23 +178,28 @@ impl Agent {
         };
         let (parts, body) = response.into_parts();
         self.jar.take(partition, &location, &parts.headers, self.now());
-        match self.hold(body, ANSWER).await {
+        match self.hold(body, most(&parts.headers)).await {
             Ok(held) => {
                 let (status, headers, content) = (parts.status, parts.headers, held.content());
                 (Outcome::Answered { status, headers, content }, Some(held))
+            }
+            // What became of an edit is known, whatever its server says besides.
+            Err(_) if method != Method::GET => {
+                let (status, headers) = (parts.status, parts.headers);
+                (Outcome::Answered { status, headers, content: Content::of(b"") }, None)
             }
             Err(AgentError::Body(_) | AgentError::GivenUp(_)) => {
                 (Outcome::Lost { perhaps_arrived: true }, None)
             }
             Err(error) => {
-                tracing::warn!(%error, %location, "an answer is not kept");
+                tracing::warn!(%error, origin = location.origin(), "an answer is not kept");
                 (Outcome::NoRoom, None)
             }
         }
     }
 
     /// Lets go of bytes that nobody needs; whether there may be more.
-    fn sweep(&self) -> bool {
+    pub(super) fn sweep(&self) -> bool {
         // Nobody decides meanwhile.
         let decided = self.held.write().unwrap_or_else(std::sync::PoisonError::into_inner);
         let needed = decided.interceptor.needed().collect();
@@ -175,4 +213,12 @@ impl Agent {
             false
         })
     }
+}
+
+/// Bytes of an answer at most: what is read as a document is read whole.
+fn most(headers: &HeaderMap) -> u64 {
+    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    let kind = kind.unwrap_or("xml").to_ascii_lowercase();
+    let is_document = ["xml", "html", "text"].iter().any(|part| kind.contains(part));
+    if is_document { DOCUMENT } else { ANSWER }
 }

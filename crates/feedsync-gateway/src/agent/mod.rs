@@ -3,7 +3,10 @@
 //! - What was decided and what is stored change together, under one lock: whoever reads the interceptor finds
 //!   the rows that go with it. Waiting for the disk happens after that, so that an edit may show a moment before
 //!   it is acknowledged, and is never acknowledged before the disk holds it.
-//! - If a step cannot be stored, the interceptor is made again of what is, and whoever asked gets the error.
+//! - If a step cannot be stored, or a decision breaks off, the interceptor is made again of what is stored, and
+//!   whoever asked gets the error.
+//! - Events are told in the order of the steps, and those of a step that has to outlive a power cut once the
+//!   disk holds it.
 //! - Requests of ours leave from here alone, with the credentials that were registered (B31, B152).
 
 mod ambient;
@@ -11,6 +14,8 @@ mod background;
 mod jar;
 mod subscribed;
 mod syncing;
+#[cfg(test)]
+mod tests;
 mod turns;
 
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
@@ -30,7 +35,7 @@ use crate::store::{Held, Opened, Reader, Store, StoreError};
 use crate::target::Reachable;
 use jar::Jar;
 use subscribed::Subscribed;
-use syncing::Syncing;
+use syncing::{Syncing, Told};
 use turns::Turns;
 
 /// Events that somebody may be behind with.
@@ -62,6 +67,10 @@ pub struct Agent {
 struct Decided {
     interceptor: Interceptor,
     life: u64,
+    /// Whether the interceptor is what is stored.
+    is_current: bool,
+    /// How many steps were stored.
+    steps: u64,
 }
 
 /// Why something was not done.
@@ -94,13 +103,14 @@ impl Agent {
     ) -> Result<Arc<Self>, StoreError> {
         let interceptor = restored(&store, settings)?;
         let subscribed = Subscribed::new(reachable, &interceptor);
+        let events = broadcast::Sender::new(EVENTS);
         Ok(Arc::new(Self {
-            held: RwLock::new(Decided { interceptor, life: 0 }),
-            syncing: Syncing::begin(Arc::clone(&store)),
+            held: RwLock::new(Decided { interceptor, life: 0, is_current: true, steps: 0 }),
+            syncing: Syncing::begin(Arc::clone(&store), events.clone()),
             store,
             settings,
             ambient,
-            events: broadcast::Sender::new(EVENTS),
+            events,
             wake: Notify::new(),
             turns: Turns::default(),
             jar: Jar::default(),
@@ -129,21 +139,26 @@ impl Agent {
         &self,
         change: impl FnOnce(&mut Interceptor, &Reader, Time, u128) -> Result<(R, Step), StoreError>,
     ) -> Result<R, AgentError> {
-        let (result, is_durable) = self.change_at_once(change)?;
-        if is_durable {
-            self.sync().await?;
+        let (result, durable) = self.change_at_once(change)?;
+        if let Some(durable) = durable {
+            self.wait(durable).await?;
         }
         Ok(result)
     }
 
-    /// The same; whether the disk has to be waited for.
+    /// The same; what has to be waited for.
     fn change_at_once<R>(
         &self,
         change: impl FnOnce(&mut Interceptor, &Reader, Time, u128) -> Result<(R, Step), StoreError>,
-    ) -> Result<(R, bool), StoreError> {
-        let (now, random) = (self.now(), (self.ambient.random)());
+    ) -> Result<(R, Option<Durable>), StoreError> {
         let mut decided = self.held.write().unwrap_or_else(PoisonError::into_inner);
+        if !decided.is_current {
+            self.renew(&mut decided)?;
+        }
         let reader = self.store.reader()?;
+        // Also if the change panics.
+        decided.is_current = false;
+        let (now, random) = (self.now(), (self.ambient.random)());
         let changed = change(&mut decided.interceptor, &reader, now, random);
         let stored = changed.and_then(|(result, step)| {
             self.store.commit(std::slice::from_ref(&step))?;
@@ -152,39 +167,55 @@ impl Agent {
         let (result, step) = match stored {
             Ok(stored) => stored,
             Err(error) => {
-                // What is held may be ahead of what is stored.
-                match restored(&self.store, self.settings) {
-                    Ok(interceptor) => {
-                        decided.life += 1;
-                        decided.interceptor = interceptor;
-                        let first = decided.life << TASKS;
-                        decided.interceptor.name_tasks_from(first);
-                    }
-                    Err(error) => tracing::error!(%error, "what is stored cannot be read again"),
-                }
+                // If what is stored cannot be read now, it is when somebody asks.
+                let renewed = self.renew(&mut decided);
+                drop(renewed.inspect_err(|error| tracing::error!(%error, "nothing can be read")));
                 return Err(error);
             }
         };
-        drop(decided);
+        decided.is_current = true;
         self.subscribed.follow(&step);
-        for event in step.events {
-            // Nobody may be listening.
-            drop(self.events.send(Arc::new(event)));
-        }
         if !step.changes.is_empty() {
+            decided.steps += 1;
             self.wake.notify_one();
         }
-        Ok((result, step.is_durable))
+        if !step.is_durable && step.events.is_empty() {
+            return Ok((result, None));
+        }
+        // As long as nobody else can: what is queued first was stored first.
+        let (life, steps) = (decided.life, decided.steps);
+        let told = self.syncing.tell(step.events, step.is_durable);
+        Ok((result, step.is_durable.then_some(Durable { told, life, steps })))
     }
 
     /// Ready once the disk holds all that was stored so far.
     pub async fn sync(&self) -> Result<(), AgentError> {
-        let life = self.decided().life;
-        self.syncing.sync().await?;
+        let durable = {
+            let decided = self.decided();
+            let (life, steps) = (decided.life, decided.steps);
+            Durable { told: self.syncing.tell(Vec::new(), true), life, steps }
+        };
+        Ok(self.wait(durable).await?)
+    }
+
+    async fn wait(&self, durable: Durable) -> Result<(), StoreError> {
+        let Durable { told, life, steps } = durable;
+        told.wait().await?;
         let mut decided = self.held.write().unwrap_or_else(PoisonError::into_inner);
-        if decided.life == life {
+        // What was stored meanwhile the disk may not hold.
+        if (decided.life, decided.steps) == (life, steps) {
             decided.interceptor.synced();
         }
+        Ok(())
+    }
+
+    /// Makes the decisions again of what is stored.
+    fn renew(&self, decided: &mut Decided) -> Result<(), StoreError> {
+        let mut interceptor = restored(&self.store, self.settings)?;
+        decided.life += 1;
+        interceptor.name_tasks_from(decided.life << TASKS);
+        decided.interceptor = interceptor;
+        decided.is_current = true;
         Ok(())
     }
 
@@ -252,8 +283,27 @@ impl Agent {
     }
 
     fn decided(&self) -> RwLockReadGuard<'_, Decided> {
+        let decided = self.held.read().unwrap_or_else(PoisonError::into_inner);
+        if decided.is_current {
+            return decided;
+        }
+        drop(decided);
+        let mut decided = self.held.write().unwrap_or_else(PoisonError::into_inner);
+        if !decided.is_current
+            && let Err(error) = self.renew(&mut decided)
+        {
+            tracing::error!(%error, "what is stored cannot be read again");
+        }
+        drop(decided);
         self.held.read().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// A step that the disk is asked to hold, and how many there were by then.
+struct Durable {
+    told: Told,
+    life: u64,
+    steps: u64,
 }
 
 impl std::fmt::Debug for Agent {

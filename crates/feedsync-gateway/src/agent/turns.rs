@@ -40,6 +40,8 @@ impl Turns {
 
 #[cfg(test)]
 mod tests {
+    use std::task::{Context, Waker};
+
     use super::*;
 
     #[tokio::test]
@@ -50,7 +52,8 @@ mod tests {
         let other: Location = "http://example.org/b".parse().unwrap();
         let _other = turns.take(Partition::public(), &other).await;
         let mut second = std::pin::pin!(turns.take(Partition::public(), &at));
-        assert!(futures_util::poll!(&mut second).is_pending());
+        let mut context = Context::from_waker(Waker::noop());
+        assert!(second.as_mut().poll(&mut context).is_pending());
         drop(first);
         drop(second.await);
         let third = turns.take(Partition::public(), &at).await;

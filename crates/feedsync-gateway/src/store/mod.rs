@@ -195,7 +195,7 @@ impl Store {
 
     /// Bounds the database, as a full disk does.
     #[cfg(test)]
-    fn bound(&self, pages: u32) {
+    pub(crate) fn bound(&self, pages: u32) {
         let writer = self.writer();
         writer.connection.pragma_update(None, "max_page_count", pages).unwrap();
     }

@@ -319,7 +319,11 @@ fn sweep(store: &Store, model: &Model) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 64,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn what_is_stored_is_what_the_steps_made_of_it(acts in vec(act(), 1..12)) {

@@ -1,0 +1,186 @@
+//! What is decided is what is stored, whatever fails.
+
+use std::collections::BTreeSet;
+
+use feedsync_offline::event::ErrorId;
+use feedsync_offline::headers::Registered;
+use feedsync_offline::interceptor::{KeepingId, News};
+use feedsync_offline::location::Location;
+use feedsync_offline::subscription::Holder;
+use feedsync_offline::subscription::builder::Wanted;
+use feedsync_offline::subscription::state::State;
+use tempfile::TempDir;
+
+use super::*;
+use crate::store::Quota;
+use crate::target::Authority;
+
+fn at(path: &str) -> Location {
+    format!("http://example.org/{path}").parse().unwrap()
+}
+
+fn wanted(feed: &str) -> Wanted {
+    Wanted {
+        feed: at(feed),
+        registered: Registered::default(),
+        interval: 0,
+        follows: BTreeSet::new(),
+        proxy: None,
+    }
+}
+
+fn agent(directory: &TempDir, reachable: &Reachable) -> Arc<Agent> {
+    let (store, _) = Store::open(directory.path(), Quota::default()).unwrap();
+    let (settings, ambient) = (Settings::default(), Ambient::default());
+    Agent::new(Arc::new(store), settings, ambient, reachable.clone()).unwrap()
+}
+
+async fn subscribe(agent: &Agent, feed: &str) -> Result<(KeepingId, Holder), AgentError> {
+    let wanted = wanted(feed);
+    agent
+        .change(move |interceptor, _, now, _| {
+            let (id, holder, step) = interceptor.subscribe(wanted, now);
+            Ok(((id, holder), step))
+        })
+        .await
+}
+
+fn feeds(agent: &Agent) -> Vec<String> {
+    let feeds = agent.read(|interceptor, _, _| {
+        let feeds = interceptor.keepings().map(|it| it.subscription.feed().to_string());
+        Ok(feeds.collect())
+    });
+    feeds.unwrap()
+}
+
+#[tokio::test]
+async fn what_was_acknowledged_is_there_for_the_next_agent() {
+    let directory = TempDir::new().unwrap();
+    let reachable = Reachable::default();
+    let authority: Authority = "example.org:80".parse().unwrap();
+    let agent_ = agent(&directory, &reachable);
+    assert_eq!(reachable.access(&authority), None);
+    let (id, holder) = subscribe(&agent_, "a").await.unwrap();
+    assert!(reachable.access(&authority).is_some(), "what is subscribed to is reached");
+    let others = (0..20).map(|number| {
+        let agent = agent_.clone();
+        tokio::spawn(async move { subscribe(&agent, &format!("{number}")).await.unwrap() })
+    });
+    for other in others.collect::<Vec<_>>() {
+        let (id, holder) = other.await.unwrap();
+        let closed = agent_.change(move |interceptor, _, now, _| {
+            let step = interceptor.unsubscribe(id, holder, now);
+            Ok(((), step.unwrap()))
+        });
+        closed.await.unwrap();
+    }
+    drop(agent_);
+    let reachable = Reachable::default();
+    let agent = agent(&directory, &reachable);
+    assert_eq!(feeds(&agent), ["http://example.org/a"]);
+    assert!(reachable.access(&authority).is_some());
+    let ended = agent.change(move |interceptor, _, now, _| {
+        Ok(((), interceptor.unsubscribe(id, holder, now).unwrap()))
+    });
+    ended.await.unwrap();
+    assert_eq!(reachable.access(&authority), None);
+}
+
+#[tokio::test]
+async fn events_are_told_in_the_order_of_the_changes() {
+    let directory = TempDir::new().unwrap();
+    let agent = agent(&directory, &Reachable::default());
+    let mut events = agent.events();
+    let (id, _) = subscribe(&agent, "a").await.unwrap();
+    for _ in 0..10 {
+        let pause = agent
+            .change(move |interceptor, _, now, _| Ok(((), interceptor.pause(id, now).unwrap())));
+        pause.await.unwrap();
+        let resume = agent.change(move |interceptor, _, now, _| {
+            let mut step = interceptor.resume(id, now).unwrap();
+            // As if it need not outlive anything.
+            step.is_durable = false;
+            Ok(((), step))
+        });
+        resume.await.unwrap();
+    }
+    for _ in 0..10 {
+        for expected in [State::Paused, State::Ready] {
+            let event = events.recv().await.unwrap();
+            let News::State(change) = &event.news else { panic!("{event:?}") };
+            assert_eq!(change.state, expected);
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_stored_has_not_happened() {
+    let directory = TempDir::new().unwrap();
+    let reachable = Reachable::default();
+    let agent = agent(&directory, &reachable);
+    subscribe(&agent, "a").await.unwrap();
+    let store = &agent.store;
+    store.bound(1);
+    let mut refused = 0;
+    for number in 0..2_000 {
+        if let Err(error) = subscribe(&agent, &format!("b{number}")).await {
+            let AgentError::Store(error) = error else { panic!("{error}") };
+            assert!(error.is_full(), "{error}");
+            refused += 1;
+            break;
+        }
+    }
+    assert_eq!(refused, 1);
+    let stored = store.rows().unwrap().keepings.len();
+    assert_eq!(feeds(&agent).len(), stored);
+    store.bound(u32::MAX);
+    subscribe(&agent, "c").await.unwrap();
+    assert_eq!(feeds(&agent).len(), stored + 1);
+    drop(agent);
+    let agent = self::agent(&directory, &reachable);
+    assert_eq!(feeds(&agent).len(), stored + 1);
+}
+
+#[tokio::test]
+async fn after_an_error_or_a_fault_in_the_middle_nothing_has_changed() {
+    let directory = TempDir::new().unwrap();
+    let agent = agent(&directory, &Reachable::default());
+    subscribe(&agent, "a").await.unwrap();
+    let failed = agent.change(|interceptor, reader, now, _| {
+        let (_, _, step) = interceptor.subscribe(wanted("half"), now);
+        let nowhere = Content::of(b"nowhere");
+        reader.content(&nowhere)?;
+        Ok(((), step))
+    });
+    assert!(matches!(failed.await, Err(AgentError::Store(StoreError::NoContent(_)))));
+    assert_eq!(feeds(&agent), ["http://example.org/a"]);
+    let faulty = Arc::clone(&agent);
+    let fault = tokio::spawn(async move {
+        let fault = faulty.change(|interceptor, _, now, _| -> Result<((), Step), StoreError> {
+            let _ = interceptor.subscribe(wanted("half"), now);
+            panic!("a fault")
+        });
+        fault.await
+    });
+    assert!(fault.await.unwrap_err().is_panic());
+    assert_eq!(feeds(&agent), ["http://example.org/a"]);
+    subscribe(&agent, "b").await.unwrap();
+    assert_eq!(feeds(&agent).len(), 2);
+    assert_eq!(agent.look(|interceptor| interceptor.errors().next()), ErrorId(1));
+}
+
+#[tokio::test]
+async fn what_is_held_is_read_at_once_and_swept_when_nobody_needs_it() {
+    let directory = TempDir::new().unwrap();
+    let agent = agent(&directory, &Reachable::default());
+    let bytes = Body::from(bytes::Bytes::from_static(b"bytes"));
+    let held = agent.hold(bytes, 5).await.unwrap();
+    let content = held.content();
+    agent.sweep();
+    assert_eq!(agent.content(&content).unwrap(), b"bytes");
+    drop(held);
+    agent.sweep();
+    assert!(matches!(agent.content(&content), Err(StoreError::NoContent(_))));
+    let bytes = Body::from(bytes::Bytes::from_static(b"bytes"));
+    assert!(matches!(agent.hold(bytes, 4).await, Err(AgentError::TooLarge { limit: 4 })));
+}
