@@ -160,7 +160,7 @@ impl Cli {
             Command::Revoke(command) => command.run(&context()?).await,
             Command::Grants(command) => command.run(&context()?).await,
             Command::Log(command) => command.run(&context()?).await,
-            Command::Gateway(command) => command.run(json).await,
+            Command::Gateway(command) => command.run(&context()?).await,
             Command::Merge(command) => command.run(json, &way).await,
             Command::Validate(command) => command.run(json, &way).await,
             Command::Convert(command) => command.run(&way).await,

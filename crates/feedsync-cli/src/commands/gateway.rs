@@ -1,17 +1,25 @@
 //! `feedsync gateway`
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use clap::Args;
 use feedsync_gateway::face::PageOrigin;
+use feedsync_gateway::store::Quota;
 use feedsync_gateway::target::{Allowed, Mount};
-use feedsync_gateway::{Config, Serving, serve};
+use feedsync_gateway::{Config, Keep, Running, start};
+use feedsync_offline::interceptor::Settings;
+use feedsync_offline::profile::Profile;
 use serde_json::json;
 use tracing_subscriber::EnvFilter;
 
+use crate::context::Context;
 use crate::failure::{self, Failure};
 use crate::output::{self, BOLD};
 use crate::signals::asked_to_stop;
+
+/// Where in the data directory the gateway has its own.
+const DIRECTORY: &str = "gateway";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -31,7 +39,12 @@ Examples:
 /// that was mounted. As its proxy (http_proxy, https_proxy) the gateway passes on http, and lets https
 /// through as a tunnel that it does not read.
 ///
-/// Only servers that were mounted or allowed are reached. Private addresses, such as those of other
+/// Feeds that are subscribed to are kept in step, with what they link to as far as that is followed, and are
+/// answered from here, with a network and without one. Edits of their entries are taken while there is no
+/// network, and sent when there is one again, in their order, once. What a server refuses is kept until
+/// somebody has looked at it.
+///
+/// Only servers that were mounted, allowed or subscribed to are reached. Private addresses, such as those of other
 /// machines in the local network, are reached only if that very host was mounted or allowed by name.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -39,6 +52,15 @@ pub(crate) struct Gateway {
     /// Listen here; port 0 takes a free one. Whoever reaches the address may use the gateway
     #[arg(long, value_name = "ADDRESS", default_value_t = Config::default().listen)]
     listen: SocketAddr,
+    /// Control the gateway here; port 0 takes a free one. On this machine alone
+    #[arg(long, value_name = "ADDRESS", default_value_t = Keep::new(PathBuf::new()).control)]
+    control: SocketAddr,
+    /// Keep at most so many bytes of what feeds lead to; edits and errors are not counted
+    #[arg(long, value_name = "BYTES", default_value_t = Quota::default().0)]
+    quota: u64,
+    /// Follow BITSY to the letter where that loses something: every error of a server ends an edit
+    #[arg(long)]
+    strict: bool,
     /// Reach a server: HOST on its usual ports, HOST:PORT, *.example.org for all hosts below a name, or *
     /// for all public ones. Repeatable
     #[arg(long, value_name = "HOST[:PORT]")]
@@ -52,7 +74,7 @@ pub(crate) struct Gateway {
 }
 
 impl Gateway {
-    pub(crate) async fn run(self, as_json: bool) -> Result<(), Failure> {
+    pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
         begin_log()?;
         for (at, mount) in self.mount.iter().enumerate() {
             if self.mount[..at].iter().any(|other| other.name() == mount.name()) {
@@ -66,21 +88,26 @@ impl Gateway {
             allow_origins: self.allow_origin,
             ..Config::default()
         };
-        let serving = serve(&config, asked_to_stop()).await.map_err(Failure::store)?;
-        if !serving.address().ip().is_loopback() {
-            let address = serving.address();
+        let profile = if self.strict { Profile::Strict } else { Profile::Resilient };
+        let keep = Keep::new(context.data.join(DIRECTORY));
+        let settings = Settings { profile, ..keep.settings };
+        let keep = Keep { control: self.control, quota: Quota(self.quota), settings, ..keep };
+        let running = start(&config, &keep, asked_to_stop()).await.map_err(Failure::store)?;
+        if !running.address().ip().is_loopback() {
+            let address = running.address();
             failure::warn(&format!("whoever reaches {address} may use the gateway"));
         }
-        tell(as_json, &config, &serving)?;
-        serving.finished().await.map_err(Failure::store)
+        tell(context.json, &config, &running)?;
+        running.finished().await.map_err(Failure::store)
     }
 }
 
 /// Says where the gateway is, and how to use it.
-fn tell(as_json: bool, config: &Config, serving: &Serving) -> Result<(), Failure> {
-    let url = format!("http://{}", serving.address());
+fn tell(as_json: bool, config: &Config, running: &Running) -> Result<(), Failure> {
+    let url = format!("http://{}", running.address());
+    let control = format!("http://{}", running.control());
     if as_json {
-        return output::json(&json!({ "url": url }));
+        return output::json(&json!({ "url": url, "control": control }));
     }
     let mut ways: String = config
         .mounts
@@ -98,8 +125,8 @@ fn tell(as_json: bool, config: &Config, serving: &Serving) -> Result<(), Failure
         ));
     }
     output::print(&format!(
-        "{BOLD}feedsync{BOLD:#} passes on what applications ask\n{BOLD}listening on {url}/{BOLD:#}\n\n\
-         {ways}\nStop with Ctrl-C.\n"
+        "{BOLD}feedsync{BOLD:#} passes on what applications ask, and keeps what is subscribed to\n\
+         {BOLD}listening on {url}/{BOLD:#}\ncontrolled on {control}/\n\n{ways}\nStop with Ctrl-C.\n"
     ))
 }
 

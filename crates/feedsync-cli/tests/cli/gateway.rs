@@ -27,7 +27,8 @@ fn a_gateway_passes_on_until_it_is_stopped() {
         write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len()).unwrap();
     });
     let place = Place::new();
-    let arguments = ["gateway", "--listen", "127.0.0.1:0", "--mount", &mount];
+    let arguments =
+        ["gateway", "--listen", "127.0.0.1:0", "--control", "127.0.0.1:0", "--mount", &mount];
     let mut gateway = place.command(&arguments).stdout(Stdio::piped()).spawn().unwrap();
     let url = BufReader::new(gateway.stdout.take().unwrap())
         .lines()
