@@ -567,10 +567,22 @@
           await listen(answer.body.getReader(), () => { failures = 0; });
         }
       } catch {
+        // A page that is not let in cannot see that it is refused: what everybody may read tells.
+        if (failures > 0 && await isThere()) {
+          return refused(new GatewayError(403, `the gateway at ${control} does not let this page in`));
+        }
         if (failures === 1) console.warn(`bitsy: the gateway at ${control} does not answer`);
       }
       const pause = Math.min(200 * 2 ** Math.min(failures, 8), 10_000);
       await new Promise((resolve) => setTimeout(resolve, pause * (0.5 + Math.random() / 2)));
+    }
+  }
+
+  async function isThere() {
+    try {
+      return (await fetch(`${control}/bitsy.webidl`, { cache: "no-store" })).ok;
+    } catch {
+      return false;
     }
   }
 

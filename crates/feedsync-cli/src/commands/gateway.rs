@@ -1,9 +1,16 @@
 //! `feedsync gateway`
 
+mod control;
+mod errors;
+mod network;
+mod outbox;
+mod status;
+mod subscriptions;
+
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, Subcommand};
 use feedsync_gateway::face::PageOrigin;
 use feedsync_gateway::store::Quota;
 use feedsync_gateway::target::{Allowed, Mount};
@@ -17,9 +24,6 @@ use crate::context::Context;
 use crate::failure::{self, Failure};
 use crate::output::{self, BOLD};
 use crate::signals::asked_to_stop;
-
-/// Where in the data directory the gateway has its own.
-const DIRECTORY: &str = "gateway";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -47,8 +51,11 @@ Examples:
 /// Only servers that were mounted, allowed or subscribed to are reached. Private addresses, such as those of other
 /// machines in the local network, are reached only if that very host was mounted or allowed by name.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
+#[command(subcommand_help_heading = "Commands for a gateway that runs")]
 pub(crate) struct Gateway {
+    #[command(subcommand)]
+    command: Option<Command>,
     /// Listen here; port 0 takes a free one. Whoever reaches the address may use the gateway
     #[arg(long, value_name = "ADDRESS", default_value_t = Config::default().listen)]
     listen: SocketAddr,
@@ -73,8 +80,59 @@ pub(crate) struct Gateway {
     allow_origin: Vec<PageOrigin>,
 }
 
+/// What is asked of a gateway that runs.
+#[derive(Debug, Subcommand)]
+enum Command {
+    Status(status::Status),
+    Open(status::Open),
+    Subscribe(subscriptions::Subscribe),
+    Unsubscribe(subscriptions::Unsubscribe),
+    Pause(subscriptions::Pause),
+    Resume(subscriptions::Resume),
+    Follow(subscriptions::Follow),
+    Outbox(outbox::Outbox),
+    Drop(outbox::Drop),
+    Errors(errors::Errors),
+    Retry(errors::Retry),
+    Clear(errors::Clear),
+    Refresh(network::Refresh),
+    Offline(network::Offline),
+    Online(network::Online),
+    Auto(network::Auto),
+}
+
+impl Command {
+    async fn run(self, context: &Context) -> Result<(), Failure> {
+        match self {
+            Self::Status(command) => command.run(context).await,
+            Self::Open(command) => command.run(context).await,
+            Self::Subscribe(command) => command.run(context).await,
+            Self::Unsubscribe(command) => command.run(context).await,
+            Self::Pause(command) => command.run(context).await,
+            Self::Resume(command) => command.run(context).await,
+            Self::Follow(command) => command.run(context).await,
+            Self::Outbox(command) => command.run(context).await,
+            Self::Drop(command) => command.run(context).await,
+            Self::Errors(command) => command.run(context).await,
+            Self::Retry(command) => command.run(context).await,
+            Self::Clear(command) => command.run(context).await,
+            Self::Refresh(command) => command.run(context).await,
+            Self::Offline(command) => command.run(context).await,
+            Self::Online(command) => command.run(context).await,
+            Self::Auto(command) => command.run(context).await,
+        }
+    }
+}
+
 impl Gateway {
-    pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
+    pub(crate) async fn run(mut self, context: &Context) -> Result<(), Failure> {
+        match self.command.take() {
+            Some(command) => command.run(context).await,
+            None => self.serve(context).await,
+        }
+    }
+
+    async fn serve(self, context: &Context) -> Result<(), Failure> {
         begin_log()?;
         for (at, mount) in self.mount.iter().enumerate() {
             if self.mount[..at].iter().any(|other| other.name() == mount.name()) {
@@ -89,7 +147,7 @@ impl Gateway {
             ..Config::default()
         };
         let profile = if self.strict { Profile::Strict } else { Profile::Resilient };
-        let keep = Keep::new(context.data.join(DIRECTORY));
+        let keep = Keep::new(control::directory(&context.data));
         let settings = Settings { profile, ..keep.settings };
         let keep = Keep { control: self.control, quota: Quota(self.quota), settings, ..keep };
         let running = start(&config, &keep, asked_to_stop()).await.map_err(Failure::store)?;

@@ -5,6 +5,7 @@
 pub(crate) mod browser;
 #[cfg(unix)]
 pub(crate) mod database;
+pub(crate) mod origin;
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};

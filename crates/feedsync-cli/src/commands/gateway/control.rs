@@ -1,0 +1,120 @@
+//! How the commands reach a gateway that runs, and name what it has.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use feedsync_gateway::control::{Client, ClientError};
+use http::{Method, StatusCode};
+use serde_json::Value;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output;
+
+/// Where in the data directory the gateway has its own.
+const DIRECTORY: &str = "gateway";
+
+/// The data of the gateway in a data directory.
+pub(super) fn directory(data: &Path) -> PathBuf {
+    data.join(DIRECTORY)
+}
+
+/// Which gateway is meant.
+#[derive(Debug, Args)]
+pub(crate) struct Which {
+    /// Where the gateway is controlled [default: as it wrote into its data directory]
+    #[arg(long, value_name = "ADDRESS")]
+    control: Option<SocketAddr>,
+}
+
+/// A gateway that runs.
+pub(super) struct Gateway<'c> {
+    client: Client,
+    context: &'c Context,
+}
+
+impl Which {
+    /// The gateway that is meant.
+    pub(super) fn gateway<'c>(&self, context: &'c Context) -> Result<Gateway<'c>, Failure> {
+        let client = Client::of(&directory(&context.data), self.control);
+        let client = client.map_err(|error| failed(error, context))?;
+        Ok(Gateway { client, context })
+    }
+}
+
+impl Gateway<'_> {
+    /// Asks for something.
+    pub(super) async fn get(&self, path: &str) -> Result<Value, Failure> {
+        self.ask(Method::GET, path, None).await
+    }
+
+    /// Has something done.
+    pub(super) async fn post(&self, path: &str) -> Result<Value, Failure> {
+        self.ask(Method::POST, path, None).await
+    }
+
+    pub(super) async fn ask(
+        &self,
+        method: Method,
+        path: &str,
+        value: Option<&Value>,
+    ) -> Result<Value, Failure> {
+        let asked = self.client.ask(method, path, value).await;
+        asked.map_err(|error| failed(error, self.context))
+    }
+
+    /// The address of a subscription, by its number or by that of its feed.
+    pub(super) async fn subscription(&self, named: &str) -> Result<String, Failure> {
+        if named.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Ok(format!("/subscriptions/{named}"));
+        }
+        let hint = self.context.command("gateway status");
+        let hint = || format!("see them all: {hint}");
+        let list = self.get("/subscriptions").await?;
+        let is_named = |one: &&Value| one["feed"].as_str().is_some_and(|feed| is_same(feed, named));
+        let found: Vec<&Value> = list.as_array().into_iter().flatten().filter(is_named).collect();
+        match &*found {
+            [] => Err(Failure::not_found(format!("nothing subscribes to {named}")).hint(hint())),
+            [one] => Ok(format!("/subscriptions/{}", one["id"].as_str().unwrap_or_default())),
+            more => {
+                let ids: Vec<&str> = more.iter().filter_map(|one| one["id"].as_str()).collect();
+                let message =
+                    format!("{named} is subscribed to more than once: {}", ids.join(", "));
+                Err(Failure::usage(message).hint("give the number instead"))
+            }
+        }
+    }
+
+    /// Says what was done; as JSON the value.
+    pub(super) fn done(&self, value: &Value, text: &str) -> Result<(), Failure> {
+        if self.context.json { output::json(value) } else { output::line(text) }
+    }
+}
+
+/// Whether two texts name one feed; a gateway writes addresses as browsers do.
+fn is_same(feed: &str, named: &str) -> bool {
+    let bare = |text: &str| text.trim_end_matches('/').to_owned();
+    let parsed = feedsync_client::fetch::address(named).map(|url| url.to_string());
+    bare(feed) == bare(named) || parsed.is_ok_and(|named| bare(feed) == bare(&named))
+}
+
+/// Why it was not done, with the exit code that says so.
+fn failed(error: ClientError, context: &Context) -> Failure {
+    let run = context.command("gateway");
+    match error {
+        ClientError::Token { ref source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
+            Failure::not_found("no gateway has run with this data directory")
+                .hint(format!("run one: {run}"))
+        }
+        ClientError::Token { .. } => Failure::store(error),
+        ClientError::Unreachable { .. } => Failure::network(error).hint(format!("run one: {run}")),
+        ClientError::Refused { status, ref detail } => match status {
+            StatusCode::NOT_FOUND => Failure::not_found(detail),
+            StatusCode::UNAUTHORIZED => Failure::refused(detail)
+                .hint("the gateway at this address has another data directory"),
+            status if status.is_server_error() => Failure::store(detail),
+            _ => Failure::refused(detail),
+        },
+    }
+}

@@ -1,0 +1,135 @@
+//! `feedsync gateway errors`, `retry` and `clear`
+
+use clap::Args;
+use http::Method;
+use serde_json::{Value, json};
+
+use super::control::Which;
+use super::status::shown;
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output::{self, table};
+
+const EXAMPLES: &str = "\
+Examples:
+  feedsync gateway errors
+  feedsync gateway errors 4            # one of them, with what was sent and what was answered
+  feedsync gateway errors --json
+";
+
+/// Show what went wrong and nobody has cleared
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Errors {
+    /// Show this one whole
+    error: Option<u64>,
+    #[command(flatten)]
+    which: Which,
+}
+
+const RETRY_EXAMPLES: &str = "\
+Examples:
+  feedsync gateway retry 4             # its number, as `gateway errors` shows it
+  feedsync gateway retry --waiting 3   # an edit that waits, as `gateway outbox` shows it
+";
+
+/// Make an edit again that was refused, on what its server has now
+#[derive(Debug, Args)]
+#[command(after_help = RETRY_EXAMPLES)]
+pub(crate) struct Retry {
+    /// The number of the error
+    #[arg(required_unless_present = "waiting")]
+    error: Option<u64>,
+    /// Try an edit now that waits in the outbox
+    #[arg(long, value_name = "EDIT", conflicts_with = "error")]
+    waiting: Option<u64>,
+    #[command(flatten)]
+    which: Which,
+}
+
+const CLEAR_EXAMPLES: &str = "\
+Examples:
+  feedsync gateway clear 4             # its number, as `gateway errors` shows it
+  feedsync gateway resume https://example.org/feed.atom
+";
+
+/// Clear an error; an edit that was refused is gone then, a subscription that failed may be resumed
+#[derive(Debug, Args)]
+#[command(after_help = CLEAR_EXAMPLES)]
+pub(crate) struct Clear {
+    /// The number of the error
+    error: u64,
+    #[command(flatten)]
+    which: Which,
+}
+
+impl Errors {
+    pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
+        let gateway = self.which.gateway(context)?;
+        if let Some(error) = self.error {
+            let error = gateway.get(&format!("/errors/{error}")).await?;
+            return if context.json { output::json(&error) } else { output::print(&whole(&error)) };
+        }
+        let errors = gateway.get("/errors").await?;
+        if context.json {
+            return output::json(&errors);
+        }
+        let row = |error: &Value| {
+            [
+                shown(&error["id"]),
+                error["status"].to_string(),
+                shown(&error["method"]),
+                shown(&error["location"]),
+            ]
+        };
+        let rows: Vec<_> = errors.as_array().into_iter().flatten().map(row).collect();
+        if rows.is_empty() {
+            return output::line("there are no errors");
+        }
+        output::print(&table::table(["NUMBER", "STATUS", "METHOD", "ADDRESS"], &rows))
+    }
+}
+
+/// An error as two messages.
+fn whole(error: &Value) -> String {
+    let part = |headers: &str, body: &str| {
+        let lines = |value: &Value| output::text::lines(value.as_str().unwrap_or_default());
+        let length = error[body]["length"].as_u64();
+        let bytes = match (error[body]["text"].is_string(), length) {
+            (true, _) => lines(&error[body]["text"]),
+            (false, Some(length)) => format!("({length} bytes)"),
+            (false, None) => String::new(),
+        };
+        format!("{}\n\n{bytes}\n", lines(&error[headers]))
+    };
+    format!(
+        "{} {}\n{}\n{}\n{}",
+        shown(&error["method"]),
+        shown(&error["location"]),
+        part("requestHeaders", "request"),
+        error["status"],
+        part("responseHeaders", "response"),
+    )
+}
+
+impl Retry {
+    pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
+        let gateway = self.which.gateway(context)?;
+        if let Some(edit) = self.waiting {
+            gateway.post(&format!("/outbox/{edit}/retry")).await?;
+            return gateway.done(&json!({ "tried": edit }), &format!("edit {edit} is tried now"));
+        }
+        let error = self.error.unwrap_or_default();
+        gateway.post(&format!("/errors/{error}/retry")).await?;
+        let text = format!("the edit of error {error} is on its way again");
+        gateway.done(&json!({ "retried": error }), &text)
+    }
+}
+
+impl Clear {
+    pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
+        let gateway = self.which.gateway(context)?;
+        gateway.ask(Method::DELETE, &format!("/errors/{}", self.error), None).await?;
+        gateway.done(&json!({ "cleared": self.error }), &format!("error {} is cleared", self.error))
+    }
+}

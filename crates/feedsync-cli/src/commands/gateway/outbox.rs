@@ -1,0 +1,71 @@
+//! `feedsync gateway outbox` and `feedsync gateway drop`
+
+use clap::Args;
+use http::Method;
+use serde_json::{Value, json};
+
+use super::control::Which;
+use super::status::shown;
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output::{self, table};
+
+const EXAMPLES: &str = "\
+Examples:
+  feedsync gateway outbox
+  feedsync gateway outbox --json
+";
+
+/// Show the edits that are on their way to their servers, in their order
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Outbox {
+    #[command(flatten)]
+    which: Which,
+}
+
+const DROP_EXAMPLES: &str = "\
+Examples:
+  feedsync gateway drop 3              # its number, as `gateway outbox` shows it
+";
+
+/// Give up an edit that is on its way, with what was made on it
+#[derive(Debug, Args)]
+#[command(after_help = DROP_EXAMPLES)]
+pub(crate) struct Drop {
+    /// The number of the edit
+    edit: u64,
+    #[command(flatten)]
+    which: Which,
+}
+
+impl Outbox {
+    pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
+        let edits = self.which.gateway(context)?.get("/outbox").await?;
+        if context.json {
+            return output::json(&edits);
+        }
+        let row = |edit: &Value| {
+            [
+                shown(&edit["id"]),
+                shown(&edit["method"]),
+                shown(&edit["progress"]),
+                edit["tries"].to_string(),
+                shown(&edit["location"]),
+            ]
+        };
+        let rows: Vec<_> = edits.as_array().into_iter().flatten().map(row).collect();
+        if rows.is_empty() {
+            return output::line("no edit is on its way");
+        }
+        output::print(&table::table(["NUMBER", "METHOD", "STANDS", "TRIES", "ADDRESS"], &rows))
+    }
+}
+
+impl Drop {
+    pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
+        let gateway = self.which.gateway(context)?;
+        gateway.ask(Method::DELETE, &format!("/outbox/{}", self.edit), None).await?;
+        gateway.done(&json!({ "dropped": self.edit }), &format!("edit {} is given up", self.edit))
+    }
+}
