@@ -64,8 +64,7 @@ impl Status {
                 out.push_str(&format!("  not reached: {}\n", shown(&origin["origin"])));
             }
         }
-        let rows: Vec<_> =
-            subscriptions.as_array().into_iter().flatten().map(row).collect();
+        let rows: Vec<_> = subscriptions.as_array().into_iter().flatten().map(row).collect();
         match rows.is_empty() {
             true => {
                 let subscribe = context.command("gateway subscribe URL");
