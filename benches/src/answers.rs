@@ -20,20 +20,20 @@ use crate::process::{child, processor_time_of};
 use crate::sample;
 
 /// Requests of one round of one candidate.
-const REQUESTS: usize = 19_200;
+pub(crate) const REQUESTS: usize = 19_200;
 
 const CONNECTIONS: usize = 64;
 
 const ITEMS: usize = 1_000;
 
 /// What is asked of whom.
-struct Candidate {
-    name: &'static str,
-    process: u32,
-    address: String,
-    request: Vec<u8>,
-    status: u16,
-    times: Vec<Duration>,
+pub(crate) struct Candidate {
+    pub(crate) name: &'static str,
+    pub(crate) process: u32,
+    pub(crate) address: String,
+    pub(crate) request: Vec<u8>,
+    pub(crate) status: u16,
+    pub(crate) times: Vec<Duration>,
 }
 
 pub(crate) fn run() {
@@ -118,7 +118,7 @@ fn print(candidates: &[Candidate], bytes: usize) {
 
 impl Candidate {
     /// Asks [`REQUESTS`] times; the processor time that the server took.
-    async fn round(&self) -> Duration {
+    pub(crate) async fn round(&self) -> Duration {
         let before = processor_time_of(self.process);
         let mut clients = JoinSet::new();
         for _ in 0..CONNECTIONS {
@@ -137,7 +137,7 @@ impl Candidate {
     }
 }
 
-fn request(address: &str, path: &str, tag: Option<&str>) -> Vec<u8> {
+pub(crate) fn request(address: &str, path: &str, tag: Option<&str>) -> Vec<u8> {
     let condition = tag.map(|tag| format!("If-None-Match: {tag}\r\n")).unwrap_or_default();
     format!("GET {path} HTTP/1.1\r\nHost: {address}\r\n{condition}\r\n").into_bytes()
 }
@@ -164,27 +164,38 @@ pub(crate) fn serve_bare() {
 }
 
 /// The program, where distributions put it.
-fn nginx() -> Option<PathBuf> {
+pub(crate) fn nginx() -> Option<PathBuf> {
+    program("nginx")
+}
+
+/// A program, where distributions put it.
+pub(crate) fn program(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let more = ["/usr/sbin", "/usr/local/sbin"].map(PathBuf::from);
     let mut places = std::env::split_paths(&path).chain(more);
-    places.find_map(|place| Some(place.join("nginx")).filter(|program| program.exists()))
+    places.find_map(|place| Some(place.join(name)).filter(|program| program.exists()))
 }
 
-/// A running nginx with one worker and one file.
-struct Nginx {
+/// A running nginx with one worker.
+pub(crate) struct Nginx {
     master: Child,
-    worker: u32,
-    address: String,
+    pub(crate) worker: u32,
+    pub(crate) address: String,
     _directory: TempDir,
 }
 
 impl Nginx {
-    fn start(program: &Path, file: &[u8]) -> Self {
+    /// One with a file, `/listing.atom`.
+    pub(crate) fn start(program: &Path, file: &[u8]) -> Self {
         let directory = TempDir::new().expect("a directory");
+        fs::write(directory.path().join("listing.atom"), file).expect("a file");
+        Self::with(program, directory, "", "")
+    }
+
+    /// One with more in the parts of its configuration for all servers, and for its server.
+    pub(crate) fn with(program: &Path, directory: TempDir, all: &str, server: &str) -> Self {
         let place = directory.path();
         let port = free_port();
-        fs::write(place.join("listing.atom"), file).expect("a file");
         let user = if rustix::process::getuid().is_root() { "user root;" } else { "" };
         let configuration = format!(
             "daemon off; {user} worker_processes 1; error_log stderr error; pid {0}/pid;
@@ -194,7 +205,8 @@ impl Nginx {
                  client_body_temp_path {0}/body; proxy_temp_path {0}/proxy;
                  fastcgi_temp_path {0}/fastcgi; uwsgi_temp_path {0}/uwsgi;
                  scgi_temp_path {0}/scgi; types {{ application/atom+xml atom; }}
-                 server {{ listen 127.0.0.1:{port}; root {0}; }}
+                 {all}
+                 server {{ listen 127.0.0.1:{port}; root {0}; {server} }}
              }}",
             place.display()
         );
@@ -214,8 +226,10 @@ impl Nginx {
             std::thread::sleep(Duration::from_millis(20));
         }
         let children = format!("/proc/{0}/task/{0}/children", master.id());
-        let worker = fs::read_to_string(children).expect("a Linux system");
-        let worker = worker.trim().parse().expect("one worker");
+        let workers = fs::read_to_string(children).expect("a Linux system");
+        // Of those that keep a cache, some look after it; the worker is the first.
+        let worker = workers.split_whitespace().next().expect("a worker");
+        let worker = worker.parse().expect("one worker");
         Self { master, worker, address, _directory: directory }
     }
 }
@@ -229,7 +243,7 @@ impl Drop for Nginx {
     }
 }
 
-fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).expect("a port");
     listener.local_addr().expect("an address").port()
 }

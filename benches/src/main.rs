@@ -8,6 +8,7 @@ mod backend;
 mod changes;
 mod edits;
 mod events;
+mod gateway;
 mod keepalive;
 mod measure;
 mod memory;
@@ -22,7 +23,7 @@ mod since;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-const BENCHMARKS: [(&str, fn()); 9] = [
+const BENCHMARKS: [(&str, fn()); 10] = [
     ("merge", merge::run),
     ("read", read::run),
     ("changes", changes::run),
@@ -32,6 +33,7 @@ const BENCHMARKS: [(&str, fn()); 9] = [
     ("answers", answers::run),
     ("edits", edits::run),
     ("since", since::run),
+    ("gateway", gateway::run),
 ];
 
 fn main() {

@@ -1,0 +1,322 @@
+//! What the gateway costs: a stored feed against the caches of nginx and squid, in processor time; what it adds
+//! to a request that passes through; and how much memory it holds with many stored resources.
+//!
+//! The origin is nginx with a file of fifty entries. All caches are filled before, and none asks the origin
+//! again while it is measured.
+
+use std::fs;
+use std::io::Read as _;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use feedsync_gateway::{Config, Keep, start};
+use tempfile::TempDir;
+
+use crate::answers::{Candidate, Nginx, REQUESTS, free_port, nginx, program, request};
+use crate::keepalive::Connection;
+use crate::measure::{ROUNDS, Times, ratio};
+use crate::memory::first_line;
+use crate::process::{child, held_memory, peak_memory};
+use crate::sample;
+
+/// Requests that pass through each way, one every hundredth of a second.
+const PASSING: usize = 1_000;
+
+/// Resources that a feed leads to.
+const LINKS: usize = 100_000;
+
+pub(crate) fn run() {
+    let Some(nginx) = nginx() else {
+        println!("## The gateway\n\nNot measured: there is no nginx here.\n");
+        return;
+    };
+    let runtime = sample::runtime();
+    let file = listing(50);
+    let origin = Nginx::start(&nginx, file.as_bytes());
+    let feed = format!("http://{}/listing.atom", origin.address);
+    let cache = cache_of(&nginx, &origin.address);
+    let squid = program("squid").map(|squid| Squid::start(&squid));
+    let directory = TempDir::new().expect("a directory");
+    let gateway = Gateway::start(directory.path(), &origin.address);
+    runtime.block_on(gateway.subscribe(&feed, "related"));
+
+    let mounted = format!("/http/{}/listing.atom", origin.address);
+    let mut candidates = vec![
+        candidate("nginx, proxy_cache", cache.worker, &cache.address, "/listing.atom"),
+        candidate("gateway, a stored feed", gateway.child.id(), &gateway.face, &mounted),
+    ];
+    if let Some(squid) = &squid {
+        candidates.push(candidate("squid, from its memory", squid.worker, &squid.address, &feed));
+    }
+    for round in 0..=ROUNDS {
+        for candidate in &mut candidates {
+            let took = runtime.block_on(candidate.round());
+            if round > 0 {
+                candidate.times.push(took / REQUESTS as u32);
+            }
+        }
+    }
+    println!("## The gateway: a stored feed of {} bytes\n", file.len());
+    println!("| | processor time for one | the gateway against it |\n|---|---|---|");
+    let times: Vec<Times> =
+        candidates.iter().map(|candidate| Times::new(candidate.times.clone())).collect();
+    for (candidate, time) in candidates.iter().zip(&times) {
+        println!("| {} | {time} | {:.2} |", candidate.name, ratio(&times[1], time));
+    }
+    if squid.is_none() {
+        println!("| squid | not measured: there is none here | |");
+    }
+    println!();
+
+    let plain = Nginx::with(
+        &nginx,
+        TempDir::new().expect("a directory"),
+        &upstream(&origin.address),
+        "location / { proxy_pass http://origin; proxy_http_version 1.1; \
+         proxy_set_header Connection \"\"; }",
+    );
+    // Nobody subscribed to this one.
+    let other = format!("/http/{}/listing.atom?other", origin.address);
+    let ways = [
+        ("the origin itself", origin.address.clone(), "/listing.atom?other".to_owned()),
+        ("through nginx", plain.address.clone(), "/listing.atom?other".to_owned()),
+        ("through the gateway", gateway.face.clone(), other),
+    ];
+    let took = runtime.block_on(async {
+        let mut took: Vec<Vec<Duration>> = vec![Vec::new(); ways.len()];
+        let mut connections = Vec::new();
+        for (_, address, _) in &ways {
+            connections.push(Connection::open(address).await);
+        }
+        for _ in 0..PASSING {
+            for (index, (_, address, path)) in ways.iter().enumerate() {
+                let asked = request(address, path, None);
+                let began = Instant::now();
+                let answer = connections[index].exchange(&asked).await;
+                took[index].push(began.elapsed());
+                assert_eq!(answer.status, 200);
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        took
+    });
+    println!("## The gateway: what is not stored passes through, about 100 requests a second\n");
+    println!("| | median | 99 % |\n|---|---|---|");
+    for ((name, ..), mut took) in ways.into_iter().zip(took) {
+        took.sort_unstable();
+        println!("| {name} | {:.0?} | {:.0?} |", took[PASSING / 2], took[PASSING * 99 / 100]);
+    }
+    println!();
+    gateway.end();
+
+    let count = sample::most_items().min(LINKS);
+    let mut links = child(&["links", &count.to_string()]).spawn().expect("a child");
+    let address = first_line(&mut links);
+    let directory = TempDir::new().expect("a directory");
+    let gateway = Gateway::start(directory.path(), &address);
+    let idle = held_memory(gateway.child.id());
+    let began = Instant::now();
+    runtime.block_on(gateway.subscribe(&format!("http://{address}/feed"), "related"));
+    let took = began.elapsed();
+    let (held, peak) = (held_memory(gateway.child.id()), peak_memory(gateway.child.id()));
+    println!("## The gateway with {count} stored resources, fetched in {took:.0?}\n");
+    println!("| | |\n|---|---|");
+    for (what, kibibytes) in [("memory before", idle), ("memory now", held), ("at most", peak)] {
+        println!("| {what} | {:.1} MB |", kibibytes as f64 * 1_024.0 / 1e6);
+    }
+    println!();
+    gateway.end();
+    drop(links.stdin.take());
+    links.wait().expect("a child that ends");
+}
+
+fn candidate(name: &'static str, process: u32, address: &str, path: &str) -> Candidate {
+    let request = request(address, path, None);
+    Candidate {
+        name,
+        process,
+        address: address.to_owned(),
+        request,
+        status: 200,
+        times: Vec::new(),
+    }
+}
+
+/// A feed of so many entries.
+fn listing(entries: usize) -> String {
+    let content = "What a person writes down takes about as much room as this. ".repeat(14);
+    let entry = |number: usize| {
+        format!(
+            "<entry><id>urn:x:{number}</id><title>Note {number}</title>\
+             <updated>2026-11-21T00:00:00Z</updated><content>{content}</content></entry>\n"
+        )
+    };
+    let entries: String = (0..entries).map(entry).collect();
+    format!(
+        "<feed xmlns=\"http://www.w3.org/2005/Atom\"><id>urn:x</id><title>Notes</title>\
+         <updated>2026-11-21T00:00:00Z</updated><author><name>a</name></author>\n{entries}</feed>\n"
+    )
+}
+
+fn upstream(origin: &str) -> String {
+    format!("upstream origin {{ server {origin}; keepalive 16; }}")
+}
+
+fn cache_of(program: &Path, origin: &str) -> Nginx {
+    let directory = TempDir::new().expect("a directory");
+    let place = directory.path().display().to_string();
+    let all = format!(
+        "{} proxy_cache_path {place}/cache keys_zone=one:10m inactive=1d;",
+        upstream(origin)
+    );
+    let server = "location / { proxy_pass http://origin; proxy_http_version 1.1; \
+        proxy_set_header Connection \"\"; proxy_cache one; proxy_cache_valid 200 1d; }";
+    Nginx::with(program, directory, &all, server)
+}
+
+/// A gateway in a process of its own.
+struct Gateway {
+    child: Child,
+    face: String,
+    control: String,
+    token: String,
+}
+
+impl Gateway {
+    fn start(directory: &Path, origin: &str) -> Self {
+        let directory = directory.to_str().expect("UTF-8");
+        let mut child = child(&["gateway", directory, origin]).spawn().expect("a child");
+        let line = first_line(&mut child);
+        let (face, control) = line.split_once(' ').expect("two addresses");
+        let token = fs::read_to_string(Path::new(directory).join("control.token"));
+        let token = token.expect("a token").trim().to_owned();
+        Self { child, face: face.to_owned(), control: control.to_owned(), token }
+    }
+
+    /// Subscribes, and waits until all is stored.
+    async fn subscribe(&self, feed: &str, follows: &str) {
+        let body = format!("{{\"feed\":\"{feed}\",\"follows\":[\"{follows}\"]}}");
+        let answer = self.ask("POST", &body).await;
+        assert!(answer.contains("\"feed\""), "{answer}");
+        let began = Instant::now();
+        loop {
+            let answer = self.ask("GET", "").await;
+            if answer.contains("\"WAITING\"") {
+                return;
+            }
+            assert!(!answer.contains("\"PAUSED\""), "{answer}");
+            assert!(began.elapsed() < Duration::from_secs(600), "{answer}");
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
+
+    async fn ask(&self, method: &str, body: &str) -> String {
+        let request = format!(
+            "{method} /subscriptions HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\n\
+             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            self.control,
+            self.token,
+            body.len()
+        );
+        let answer = Connection::open(&self.control).await.exchange(request.as_bytes()).await;
+        String::from_utf8(answer.body).expect("JSON")
+    }
+
+    fn end(mut self) {
+        // The end of its input tells it to stop.
+        drop(self.child.stdin.take());
+        self.child.wait().expect("a gateway that ends");
+    }
+}
+
+/// Runs a gateway until the standard input ends; prints where it is reached and controlled.
+pub(crate) fn serve(directory: &Path, origin: &str) {
+    sample::runtime().block_on(async {
+        let config = Config {
+            listen: ([127, 0, 0, 1], 0).into(),
+            allow: vec![origin.parse().expect("an authority")],
+            ..Config::default()
+        };
+        let keep = Keep { control: ([127, 0, 0, 1], 0).into(), ..Keep::new(directory.to_owned()) };
+        let running = start(&config, &keep, input_ends()).await.expect("a gateway");
+        println!("{} {}", running.address(), running.control());
+        running.finished().await.expect("a gateway that ends in order");
+    });
+}
+
+async fn input_ends() {
+    let end = tokio::task::spawn_blocking(|| std::io::stdin().read_to_end(&mut Vec::new()));
+    // However it ends, nobody is there any more.
+    let _ = end.await;
+}
+
+/// Serves a feed that leads to so many resources, and those.
+pub(crate) fn serve_links(count: usize) {
+    sample::runtime().block_on(async {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        println!("{}", listener.local_addr().expect("an address"));
+        let links: String = (0..count)
+            .map(|number| format!("<link rel='related' href='/r/{number}'/>\n"))
+            .collect();
+        let feed = format!(
+            "<feed xmlns='http://www.w3.org/2005/Atom'><id>urn:x</id><title>t</title>\
+             <updated>2026-11-21T00:00:00Z</updated>{links}</feed>"
+        );
+        let answer = move |uri: http::Uri| async move {
+            match uri.path() {
+                "/feed" => ([("content-type", "application/atom+xml")], feed),
+                path => ([("content-type", "text/plain")], format!("the resource {path}")),
+            }
+        };
+        let serving = axum::serve(listener, axum::Router::new().fallback(answer));
+        tokio::spawn(serving.into_future());
+        input_ends().await;
+    });
+}
+
+/// A running squid with what it needs in memory.
+struct Squid {
+    master: Child,
+    worker: u32,
+    address: String,
+    _directory: TempDir,
+}
+
+impl Squid {
+    fn start(program: &Path) -> Self {
+        let directory = TempDir::new().expect("a directory");
+        let place = directory.path().display().to_string();
+        let port = free_port();
+        let configuration = format!(
+            "http_port 127.0.0.1:{port}\nhttp_access allow all\ncache_mem 64 MB\n\
+             maximum_object_size_in_memory 1 MB\naccess_log none\ncache_log /dev/null\n\
+             pid_filename {place}/pid\ncoredump_dir {place}\nrefresh_pattern . 1440 100% 1440\n\
+             pinger_enable off\nshutdown_lifetime 1 seconds\nworkers 1\n"
+        );
+        let file = directory.path().join("squid.conf");
+        fs::write(&file, configuration).expect("a file");
+        let master = Command::new(program)
+            .args(["-N", "-f"])
+            .arg(&file)
+            .stdin(Stdio::null())
+            .spawn()
+            .expect("squid");
+        let address = format!("127.0.0.1:{port}");
+        let began = Instant::now();
+        while std::net::TcpStream::connect(&address).is_err() {
+            assert!(began.elapsed() < Duration::from_secs(20), "squid does not listen");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        let worker = master.id();
+        Self { master, worker, address, _directory: directory }
+    }
+}
+
+impl Drop for Squid {
+    fn drop(&mut self) {
+        // One that has ended is as good.
+        let _ = self.master.kill();
+        let _ = self.master.wait();
+    }
+}
