@@ -7,6 +7,7 @@
 //! [`Face::answer`] finds the target; [`Face::exchange`] asks the origin and tells whether it may have been reached.
 
 mod body;
+mod editing;
 mod hops;
 mod intercepting;
 mod last;

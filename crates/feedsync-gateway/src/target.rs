@@ -23,6 +23,7 @@ pub use allowed::Allowed;
 pub use authority::{Authority, AuthorityError};
 pub use mount::{Mount, MountError, MountName};
 pub use own::Own;
+pub(crate) use reachable::is_local;
 pub use reachable::{Access, Reachable};
 
 /// What a request of an application is about.

@@ -19,7 +19,7 @@ mod tls;
 
 use std::sync::Arc;
 
-use http::header::{HOST, HeaderMap, HeaderValue, TRANSFER_ENCODING, VIA};
+use http::header::{CONTENT_LENGTH, HOST, HeaderMap, HeaderValue, TRANSFER_ENCODING, VIA};
 use http::uri::PathAndQuery;
 use http::{Request, Response, Uri, Version};
 use hyper::body::Body as _;
@@ -124,6 +124,10 @@ fn prepared(mut request: Request<Body>, host: &str) -> Request<Body> {
     // An address that a location has is one that a header may have.
     headers.insert(HOST, HeaderValue::from_str(host).unwrap_or(HeaderValue::from_static("")));
     append_via(headers, received);
+    if request.body().size_hint().exact() == Some(0) {
+        // A length that nothing comes of would swallow the next request.
+        request.headers_mut().remove(CONTENT_LENGTH);
+    }
     if request.body().size_hint().exact().is_none() {
         // Said by ourselves: methods that usually have no body would lose it.
         request.headers_mut().insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));

@@ -200,8 +200,8 @@ impl Agent {
 
     /// Lets go of bytes that nobody needs; whether there may be more.
     pub(super) fn sweep(&self) -> bool {
-        // Nobody decides meanwhile.
-        let decided = self.held.write().unwrap_or_else(std::sync::PoisonError::into_inner);
+        // Nobody decides meanwhile; whoever only reads goes on.
+        let decided = self.held.read().unwrap_or_else(std::sync::PoisonError::into_inner);
         let needed = decided.interceptor.needed().collect();
         let swept = self.store.sweep(&needed);
         drop(decided);

@@ -12,9 +12,11 @@ use feedsync_offline::interceptor::{Interceptor, Keeping, KeepingId};
 use feedsync_offline::location::Location;
 use feedsync_offline::subscription::state::State;
 use feedsync_offline::visibility::{Application, is_told};
-use http::HeaderMap;
+use feedsync_server::Problem;
+use http::{HeaderMap, StatusCode};
 
 use super::sessions::Session;
+use crate::target::{Authority, is_local};
 
 /// Who asks.
 #[derive(Debug, Clone)]
@@ -50,6 +52,21 @@ impl Caller {
             Self::Page(page) => page.origin.origin(),
             Self::Program | Self::Person(_) => "",
         }
+    }
+
+    /// Refuses a page of the web a subscription in the local network: what answers there is not for it.
+    pub(crate) fn may_reach(&self, feed: &Location) -> Result<(), Problem> {
+        let Self::Page(page) = self else { return Ok(()) };
+        let is_local = |location: &Location| is_local(Authority::of(location).host());
+        if !is_local(feed) || is_local(&page.origin) {
+            return Ok(());
+        }
+        Err(Problem::new(
+            StatusCode::FORBIDDEN,
+            "local-network",
+            "Not for a page of the web",
+            "only pages of the local network subscribe to what is there",
+        ))
     }
 
     /// One life of the application.

@@ -237,6 +237,7 @@ impl Control {
         caller: &Caller,
         wanted: Wanted,
     ) -> Result<KeepingId, Problem> {
+        caller.may_reach(&wanted.feed)?;
         // Nobody is told of it before it is known who holds it.
         let mut holds = self.0.holds.lock().await;
         let there = self.look(caller, Default::default(), |interceptor, _, _| {

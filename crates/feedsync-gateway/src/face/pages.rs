@@ -10,6 +10,7 @@ use std::str::FromStr;
 use feedsync_offline::location::Location;
 use http::header::{self, HeaderMap, HeaderName};
 
+use crate::face::Face;
 use crate::face::problem::Problem;
 use crate::target::{Addresses, Target};
 
@@ -47,6 +48,22 @@ impl fmt::Display for PageOrigin {
 /// Whether a browser sends a request, as far as it says so.
 pub(crate) fn is_browser(headers: &HeaderMap) -> bool {
     headers.contains_key(SITE)
+}
+
+impl Face {
+    /// Refuses an edit of a page of another origin than the one that it edits: it will be sent later without
+    /// that word, and the server could not refuse it then.
+    pub(super) fn check_page(&self, target: &Target, headers: &HeaderMap) -> Result<(), Problem> {
+        let Some(origin) = headers.get(header::ORIGIN) else { return Ok(()) };
+        let origin = origin.to_str().unwrap_or_default();
+        let is_own = origin == target.location.origin();
+        if is_own || self.allow_origins.iter().any(|allowed| allowed.0 == origin) {
+            return Ok(());
+        }
+        let detail =
+            format!("a page of {origin} may not edit what {} has", target.location.origin());
+        Err(Problem::foreign_origin(detail))
+    }
 }
 
 /// Refuses what a page asks that may not. `host` is the gateway as the request names it.

@@ -38,7 +38,8 @@ pub(crate) fn adopt(
     (!cookies.is_empty()).then_some(SetCookies(cookies))
 }
 
-/// The address at the gateway of what a field names; none if it is not reached, or no address.
+/// The address at the gateway of what a field names; none if it is of another origin, not reached, or no
+/// address.
 fn mapped(
     value: &HeaderValue,
     host: &str,
@@ -51,6 +52,10 @@ fn mapped(
         None => (text, ""),
     };
     let location = Location::resolve(Some(&target.location), reference).ok()?;
+    // Whoever follows it takes credentials along, since the gateway is one host to them.
+    if !location.is_same_origin(&target.location) {
+        return None;
+    }
     let path = addresses.path_of(&location)?;
     format!("http://{host}{path}{fragment}").parse().ok()
 }

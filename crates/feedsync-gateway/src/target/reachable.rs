@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use feedsync_offline::location::Location;
+use url::Host;
 
 use crate::target::allowed::Allowed;
 use crate::target::authority::Authority;
@@ -53,20 +54,25 @@ impl Reachable {
 
     /// How requests may reach an authority, if they may.
     pub fn access(&self, authority: &Authority) -> Option<Access> {
-        if self.is_mounted(authority) || self.is_subscribed(authority) {
+        if self.is_mounted(authority) {
             return Some(Access::Named);
         }
-        self.allowed.iter().filter_map(|allowed| allowed.access(authority)).max()
+        let subscribed = self.is_subscribed(authority).then(|| subscribed(authority));
+        let allowed = self.allowed.iter().filter_map(|allowed| allowed.access(authority));
+        allowed.chain(subscribed).max()
     }
 
     /// How a tunnel may reach an authority, if it may: on port 443, and on others that were named.
     pub fn tunnel(&self, authority: &Authority) -> Option<Access> {
         // What is mounted or subscribed has a port of its own, so that it was named with it; of those
         // 80 is spoken plainly, and needs no tunnel.
-        if authority.port() != 80 && (self.is_mounted(authority) || self.is_subscribed(authority)) {
+        if authority.port() != 80 && self.is_mounted(authority) {
             return Some(Access::Named);
         }
-        self.allowed.iter().filter_map(|allowed| allowed.tunnel(authority)).max()
+        let is_subscribed = authority.port() != 80 && self.is_subscribed(authority);
+        let subscribed = is_subscribed.then(|| subscribed(authority));
+        let allowed = self.allowed.iter().filter_map(|allowed| allowed.tunnel(authority));
+        allowed.chain(subscribed).max()
     }
 
     /// The mount of a name.
@@ -90,6 +96,25 @@ impl Reachable {
     }
 }
 
+/// How what is subscribed to may be reached. A public name may be pointed into the local network by whoever
+/// has it; an address, or a name of the local network, is what it says.
+fn subscribed(authority: &Authority) -> Access {
+    if is_local(authority.host()) { Access::Named } else { Access::Public }
+}
+
+/// Whether a host is an address, or a name that only the local network knows.
+pub(crate) fn is_local<S: AsRef<str>>(host: &Host<S>) -> bool {
+    match host {
+        Host::Ipv4(_) | Host::Ipv6(_) => true,
+        Host::Domain(name) => {
+            let name = name.as_ref().trim_end_matches('.');
+            let below = ["localhost", "local", "lan", "internal", "home.arpa"];
+            let is_below = |top: &&str| name.strip_suffix(*top).is_some_and(|it| it.ends_with('.'));
+            !name.contains('.') || below.iter().any(is_below)
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -102,12 +127,30 @@ mod tests {
         let other = reachable.clone();
         other.subscribe(feed.clone());
         other.subscribe(feed.clone());
-        assert_eq!(reachable.access(&feed), Some(Access::Named));
+        assert_eq!(reachable.access(&feed), Some(Access::Public));
         reachable.unsubscribe(&feed);
-        assert_eq!(reachable.access(&feed), Some(Access::Named));
+        assert_eq!(reachable.access(&feed), Some(Access::Public));
         reachable.unsubscribe(&feed);
         reachable.unsubscribe(&feed);
         assert_eq!(reachable.access(&feed), None);
+    }
+
+    #[test]
+    fn a_public_name_that_is_subscribed_to_leads_to_no_private_address() {
+        let reachable = Reachable::default();
+        for (text, access) in [
+            ("example.org:80", Access::Public),
+            ("notlocal.org:80", Access::Public),
+            ("127.0.0.1:8080", Access::Named),
+            ("[::1]:8080", Access::Named),
+            ("nas:80", Access::Named),
+            ("box.local:80", Access::Named),
+            ("a.localhost:80", Access::Named),
+        ] {
+            let authority: Authority = text.parse().unwrap();
+            reachable.subscribe(authority.clone());
+            assert_eq!(reachable.access(&authority), Some(access), "{text}");
+        }
     }
 
     #[test]

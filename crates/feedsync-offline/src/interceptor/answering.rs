@@ -1,5 +1,7 @@
 //! The answers that need no server.
 
+use std::time::Duration;
+
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, StatusCode};
 
@@ -72,8 +74,8 @@ impl Interceptor {
         let composed = Composed {
             document: content,
             address: location.clone(),
+            updated: stored.fetched.after(Duration::from_secs(edits.len() as u64)).date_time(),
             edits,
-            updated: now.date_time(),
         };
         tagged(&mut headers, &format!("\"{}\"", composed.tag()));
         headers.remove(header::LAST_MODIFIED);

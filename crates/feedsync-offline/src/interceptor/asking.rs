@@ -1,6 +1,6 @@
 //! What a request of an application is about, and what is done with it (BITSY 3).
 
-use http::header::COOKIE;
+use http::header::{COOKIE, IF_MATCH};
 use http::{HeaderMap, Method};
 
 use super::reply::Reply;
@@ -58,6 +58,8 @@ pub struct Proposed {
     /// Whether what was stored before must outlive a power cut before this is carried: else what made a member
     /// could be forgotten, looked for after this has changed it, not be found, and be made again.
     pub needs_sync: bool,
+    /// The entity tag that its server knows, where the request names the one that it had here.
+    pub tag: Option<String>,
 }
 
 /// What an address is to those who ask.
@@ -130,10 +132,10 @@ impl Interceptor {
         let is_online = may_pass && self.reach.is_here(location) && !is_pending(location);
         let action = self.situation(&found, is_edit, is_online).action(method);
         Ok(match action {
-            Action::Edit(how) => Decision::Take(Box::new(self.proposed(found, how, location))),
+            Action::Edit(how) => Decision::Take(Box::new(self.proposed(found, how, request))),
             Action::Forward if is_edit => match edit_of(method) {
                 Some(how) if found.role.takes(how) => {
-                    Decision::Carry(Box::new(self.proposed(found, how, location)))
+                    Decision::Carry(Box::new(self.proposed(found, how, request)))
                 }
                 _ => Decision::Pass,
             },
@@ -308,12 +310,14 @@ impl Interceptor {
         &self,
         found: Found<'_>,
         method: propagation::Method,
-        location: &Location,
+        request: Request<'_>,
     ) -> Proposed {
+        let location = request.location;
         let line = match method {
             propagation::Method::Post => location.clone(),
             _ => self.line_of(&found),
         };
+        let tag = self.known_as(&found, request.headers);
         let Found { partition, feed, .. } = found;
         let generation = self.counters.generation;
         Proposed {
@@ -324,7 +328,16 @@ impl Interceptor {
             location: location.clone(),
             generation,
             needs_sync: self.is_ahead,
+            tag,
         }
+    }
+
+    /// The tag that a server gave to what a request names by the tag that it had here.
+    fn known_as(&self, found: &Found<'_>, headers: &HeaderMap) -> Option<String> {
+        let wanted = headers.get(IF_MATCH)?.to_str().ok()?.trim();
+        let given = self.tag_of(found);
+        let is_ours = wanted.starts_with("\"local-") && given.iter().any(|tag| tag == wanted);
+        given.iter().find(|tag| is_ours && tag.starts_with('"') && *tag != wanted).cloned()
     }
 
     /// Whether what would be shown is what a request accepts (C28).

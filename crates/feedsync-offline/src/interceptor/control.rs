@@ -235,6 +235,7 @@ impl Interceptor {
             location,
             generation: self.counters.generation,
             needs_sync: false,
+            tag: None,
         };
         let mut headers = interaction.request_headers.clone();
         for name in [header::IF_MATCH, header::IF_NONE_MATCH] {

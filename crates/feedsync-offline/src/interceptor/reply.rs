@@ -43,7 +43,7 @@ pub struct Composed {
     pub address: Location,
     /// The edits, in their order.
     pub edits: Vec<Edited>,
-    /// When the last one was made.
+    /// What it says that it was updated: later with each edit, and the same as long as the edits are.
     pub updated: String,
 }
 

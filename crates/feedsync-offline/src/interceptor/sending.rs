@@ -94,7 +94,6 @@ impl Interceptor {
         let edit = self.outbox.sends(id)?.clone();
         step.changes.push(Change::Edit(Box::new(edit.clone())));
         step.is_durable = true;
-        self.is_ahead = false;
         if let Some(trail) = self.trails.get_mut(&id) {
             trail.is_missing = false;
         }

@@ -160,6 +160,9 @@ impl Gateway {
         if !step.changes.is_empty() {
             self.disk.write(step);
         }
+        if step.is_durable {
+            self.interceptor.synced();
+        }
     }
 
     /// All that was written outlives a power cut.

@@ -1,0 +1,176 @@
+//! Edits: taken, or carried to their server while the application waits (BITSY 3.2 to 3.5, C35).
+//!
+//! Once its body is here, an edit is brought to its end, whether the application still waits or not: what its
+//! server carried out is noted, and what follows on the same resource comes after it.
+
+use std::sync::Arc;
+
+use feedsync_offline::interceptor::{Carried, Content, Decision, Entity, Proposed};
+use feedsync_offline::propagation;
+use http::header::{self, HeaderMap};
+use http::response::Parts;
+use http::{Request, Response, request};
+
+use super::Face;
+use super::body::Body;
+use super::intercepting::{Head, decide};
+use super::problem::Problem;
+use crate::agent::{Agent, AgentError};
+use crate::store::Held;
+use crate::target::Target;
+use crate::upstream::{NotSent, UpstreamError};
+
+/// The answer of a server to an edit; without its bytes, if they could not be kept.
+struct Answered {
+    parts: Parts,
+    held: Option<Held>,
+}
+
+impl Face {
+    /// Takes an edit or carries it, whichever it is when its turn comes.
+    pub(super) async fn edit(
+        &self,
+        agent: &Arc<Agent>,
+        target: Target,
+        head: Head,
+        proposed: Proposed,
+        request: Request<Body>,
+    ) -> Result<Response<Body>, Problem> {
+        self.check_page(&target, &head.headers)?;
+        let (parts, body) = request.into_parts();
+        let held = match proposed.method {
+            propagation::Method::Delete => None,
+            _ => Some(agent.hold(body, self.limits.edit_bytes).await?),
+        };
+        let (face, agent) = (self.clone(), Arc::clone(agent));
+        let edited = tokio::spawn(async move {
+            let _turn = agent.turn(proposed.partition, &proposed.location).await;
+            // Meanwhile others may have had theirs.
+            match decide(&agent, &target, &head)? {
+                Decision::Take(proposed) => {
+                    face.take(&agent, &target, &head, &proposed, held).await
+                }
+                Decision::Carry(proposed) => {
+                    face.carry(&agent, &target, &head, &proposed, parts, held).await
+                }
+                Decision::Answer(reply) => face.reply(&agent, &target, &head, *reply).await,
+                Decision::Pass => {
+                    let request = Request::from_parts(parts, replayed(&agent, held.as_ref())?);
+                    Ok(face.pass_or_miss(&agent, &target, request).await)
+                }
+            }
+        });
+        edited.await.map_err(AgentError::from)?
+    }
+
+    /// An edit is acknowledged once it outlives a power cut.
+    async fn take(
+        &self,
+        agent: &Arc<Agent>,
+        target: &Target,
+        head: &Head,
+        proposed: &Proposed,
+        held: Option<Held>,
+    ) -> Result<Response<Body>, Problem> {
+        let entity = held.as_ref().map(|held| Entity::sent(&head.headers, held.content()));
+        let taken = agent.change(|interceptor, reader, now, random| {
+            interceptor.take(reader, proposed, &head.headers, entity, random, now)
+        });
+        let reply = taken.await?;
+        self.reply(agent, target, head, reply).await
+    }
+
+    /// An edit goes to its server. What its server carried out is answered so, whatever becomes of it here.
+    async fn carry(
+        &self,
+        agent: &Arc<Agent>,
+        target: &Target,
+        head: &Head,
+        proposed: &Proposed,
+        mut parts: request::Parts,
+        held: Option<Held>,
+    ) -> Result<Response<Body>, Problem> {
+        if proposed.needs_sync {
+            agent.sync().await?;
+        }
+        let there = target.at(&proposed.location);
+        fit(&mut parts.headers, target, &there, proposed, held.is_some());
+        let body = replayed(agent, held.as_ref())?;
+        let exchanged = self.exchange(&there, Request::from_parts(parts, body)).await;
+        let (carried, answered) = match exchanged {
+            Ok(response) => {
+                let answered = self.answered(agent, response).await;
+                let content = answered.held.as_ref().map(Held::content);
+                let content = content.unwrap_or_else(|| Content::of(b""));
+                let (status, headers) = (answered.parts.status, answered.parts.headers.clone());
+                (Carried::Answered { status, headers, content }, Some(answered))
+            }
+            // Nobody was asked, and that is no fault of the network.
+            Err(error @ (UpstreamError::Refused(_) | UpstreamError::NotSent(NotSent::Busy(_)))) => {
+                return Err(Problem::from(&error));
+            }
+            Err(error) => (Carried::Lost { perhaps_arrived: error.may_have_arrived() }, None),
+        };
+        let entity = held.as_ref().map(|held| Entity::sent(&head.headers, held.content()));
+        let told = agent.change(|interceptor, reader, now, random| {
+            interceptor.carried(reader, proposed, &head.headers, entity, &carried, random, now)
+        });
+        match (told.await, answered) {
+            (Ok(Some(reply)), _) => self.reply(agent, target, head, reply).await,
+            (told, Some(answered)) => {
+                if let Err(error) = told {
+                    tracing::error!(%error, "what a server has done is not known here");
+                }
+                let body = replayed(agent, answered.held.as_ref())?;
+                Ok(Response::from_parts(answered.parts, body))
+            }
+            (Err(error), None) => Err(error.into()),
+            (Ok(None), None) => {
+                Err(Problem::bad_request("the edit was neither answered nor taken"))
+            }
+        }
+    }
+
+    async fn answered(&self, agent: &Arc<Agent>, response: Response<Body>) -> Answered {
+        let (mut parts, body) = response.into_parts();
+        let held = agent.hold(body, self.limits.answer_bytes).await;
+        let held = held.inspect_err(|error| {
+            tracing::warn!(%error, "the answer to an edit cannot be kept");
+            parts.headers.remove(header::CONTENT_LENGTH);
+        });
+        Answered { parts, held: held.ok() }
+    }
+}
+
+/// What was kept of a body, from its beginning.
+fn replayed(agent: &Agent, held: Option<&Held>) -> Result<Body, Problem> {
+    Ok(match held {
+        Some(held) => Body::from(agent.open(&held.content())?),
+        None => Body::empty(),
+    })
+}
+
+/// Fits a request to where it goes: another origin learns nothing of who asks, a body that is not sent has no
+/// length, and the entity tag that something had here is the one that its server gave it.
+fn fit(
+    headers: &mut HeaderMap,
+    target: &Target,
+    there: &Target,
+    proposed: &Proposed,
+    has_body: bool,
+) {
+    if !has_body {
+        for name in [header::CONTENT_LENGTH, header::TRANSFER_ENCODING, header::EXPECT] {
+            headers.remove(name);
+        }
+    }
+    if !there.location.is_same_origin(&target.location) {
+        for name in [header::AUTHORIZATION, header::COOKIE] {
+            headers.remove(name);
+        }
+    }
+    let tag = proposed.tag.as_deref().and_then(|tag| tag.parse().ok());
+    if let Some(tag) = tag {
+        headers.insert(header::IF_MATCH, tag);
+    }
+}
