@@ -38,7 +38,7 @@ pub(crate) fn adopt(
     (!cookies.is_empty()).then_some(SetCookies(cookies))
 }
 
-/// The address at the gateway of what a field names; none if it is of another origin, not reached, or no
+/// The address at the gateway of what a field names, or its own, if it is of another origin; none if it is no
 /// address.
 fn mapped(
     value: &HeaderValue,
@@ -52,9 +52,9 @@ fn mapped(
         None => (text, ""),
     };
     let location = Location::resolve(Some(&target.location), reference).ok()?;
-    // Whoever follows it takes credentials along, since the gateway is one host to them.
+    // Whoever follows it would take credentials along, since the gateway is one host to them.
     if !location.is_same_origin(&target.location) {
-        return None;
+        return format!("{location}{fragment}").parse().ok();
     }
     let path = addresses.path_of(&location)?;
     format!("http://{host}{path}{fragment}").parse().ok()

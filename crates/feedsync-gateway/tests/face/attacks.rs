@@ -49,12 +49,12 @@ async fn a_public_name_leads_to_no_private_address() {
 async fn a_private_address_is_reached_by_who_was_named() {
     let origin = Origin::saying(OK).await;
     let port = origin.address.port();
-    let names = [("box.example", origin.address)];
-    let mount = format!("box=http://box.example:{port}/");
-    let named = format!("box.example:{port}");
+    let names = [("box.lan", origin.address)];
+    let mount = format!("box=http://box.lan:{port}/");
+    let named = format!("box.lan:{port}");
     for (mounts, allow) in [(vec![mount.as_str()], vec![]), (vec![], vec!["*", named.as_str()])] {
         let gateway = Gateway::of(config(&mounts, &allow), knowing(&names)).await;
-        let path = format!("/http/box.example:{port}/");
+        let path = format!("/http/box.lan:{port}/");
         assert_eq!(gateway.get(&path, &[]).await.text(), "ok");
     }
     // While it is subscribed, and no longer; a connection that was kept serves nobody else.
