@@ -2,9 +2,9 @@
 //! people (BITSY 2, appendix C, 4.4).
 //!
 //! It is another port than the one that applications read and write through, so that no page that came
-//! through the gateway shares an origin with it. Every request is [admitted](admission) first: it must name a
+//! through the gateway shares an origin with it. Every request is admitted first: it must name a
 //! host that is ours, come from no page that was not allowed, and bring the token, a session, or the origin
-//! of an application; what it may see is decided by [who asks](caller).
+//! of an application; what it may see is decided by who asks.
 
 mod admission;
 mod answer;
@@ -106,7 +106,7 @@ impl Control {
         })))
     }
 
-    /// What a link carries that lets one browser in, once: see [`routes`].
+    /// What a link carries that lets one browser in, once.
     pub fn link(&self) -> Secret {
         self.0.sessions.link()
     }

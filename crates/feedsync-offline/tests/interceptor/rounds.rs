@@ -2,6 +2,7 @@
 
 use feedsync_offline::interceptor::Policy;
 use feedsync_offline::profile::Profile;
+use feedsync_offline::subscription::builder::SubscriptionBuilder;
 use feedsync_offline::subscription::state::State;
 
 use crate::desk::{Desk, EDITABLE, FEED, answer, feed};
@@ -303,4 +304,49 @@ fn rss_and_json_feed_are_read_and_not_edited() {
     desk.subscribe(&[], &[]);
     desk.run();
     assert_eq!(desk.state(), State::Paused);
+}
+
+/// Subscribes through a proxy whose configuration is this.
+fn with_proxy(kind: &str, configuration: &str) -> Desk {
+    let mut desk = Desk::new();
+    desk.serve("GET", FEED, feed(""));
+    desk.serve("GET", PROXY, answer(200, &[("content-type", kind)], configuration));
+    let mut builder = SubscriptionBuilder::new(None);
+    builder.set_feed(FEED).unwrap().set_proxy(PROXY).unwrap();
+    let wanted = builder.build().unwrap();
+    let (_, _, step) = desk.gateway.interceptor.subscribe(wanted, desk.now);
+    desk.take(&step);
+    desk.run();
+    desk
+}
+
+const PROXY: &str = "http://www.example.com/proxy.xml";
+
+#[test]
+fn the_configuration_of_a_proxy_comes_first_and_is_known_after_a_restart() {
+    let configuration = "<proxy xmlns='http://purl.org/BITSY'>\
+        <namespace urlPrefix='http://www.example.com/xd/'>\
+        <xd xmlns='http://purl.org/BITSY/xdp'/></namespace></proxy>";
+    let mut desk = with_proxy("application/x-bitsy-proxy-config+xml", configuration);
+    assert_eq!(desk.state(), State::Waiting);
+    assert_eq!(desk.lines(), [format!("GET {PROXY}"), format!("GET {FEED}")]);
+    let below = crate::desk::at("http://www.example.com/xd/1");
+    assert!(desk.gateway.interceptor.style_of(&below).is_some());
+    assert!(desk.gateway.interceptor.style_of(&crate::desk::at(FEED)).is_none());
+    desk.restart();
+    desk.gateway.interceptor.recall(&desk.gateway.disk).unwrap();
+    assert!(desk.gateway.interceptor.style_of(&below).is_some());
+}
+
+#[test]
+fn a_configuration_that_is_none_pauses_with_an_error_at_its_address() {
+    for (kind, configuration) in [
+        ("application/x-bitsy-proxy-config+xml", "<proxy"),
+        ("application/x-bitsy-proxy-config+xml", "<proxy xmlns='http://purl.org/BITSY'/>"),
+        ("text/html", "<p>none</p>"),
+    ] {
+        let desk = with_proxy(kind, configuration);
+        assert_eq!(desk.state(), State::Paused, "{configuration}");
+        assert_eq!(desk.errors(), [format!("200 GET {PROXY}")]);
+    }
 }
