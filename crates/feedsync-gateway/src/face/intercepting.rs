@@ -52,13 +52,15 @@ impl Face {
         answered.unwrap_or_else(Problem::response)
     }
 
-    /// Passes a request on; if its server is not to be reached, says so as what is not stored (C6).
+    /// Passes a request on; if its server is not to be reached, it is answered as without a network: who gave
+    /// other credentials is told which are needed (C37), and what is not stored is not here (C6).
     pub(super) async fn pass_or_miss(
         &self,
         agent: &Arc<Agent>,
         target: &Target,
         request: Request<Body>,
     ) -> Response<Body> {
+        let head = Head { method: request.method().clone(), headers: request.headers().clone() };
         match self.exchange(target, request).await {
             Ok(response) => {
                 agent.reached(&target.location, true);
@@ -66,8 +68,10 @@ impl Face {
             }
             Err(UpstreamError::NotSent(error)) if !matches!(error, NotSent::Busy(_)) => {
                 agent.reached(&target.location, false);
-                let head = Head { method: Method::GET, headers: HeaderMap::new() };
-                let reply = Reply::unreachable(&target.location);
+                let reply = match decide(agent, target, &head) {
+                    Ok(Decision::Answer(reply)) => *reply,
+                    _ => Reply::unreachable(&target.location),
+                };
                 self.reply(agent, target, &head, reply).await.unwrap_or_else(Problem::response)
             }
             Err(error) => {

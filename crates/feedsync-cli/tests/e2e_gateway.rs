@@ -1,0 +1,271 @@
+//! The gateway of a real process between applications and servers that know nothing of it, while servers and
+//! gateway are killed: what was written without a network arrives, in its final state, once.
+//!
+//! `FEEDSYNC_SEED` repeats who writes what; when who is killed, too, but what meets what is up to the machine.
+
+mod support;
+
+#[path = "support/gateways/mod.rs"]
+mod gateways;
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use feedsync_store::{Environment as _, SystemEnvironment};
+use rand::rngs::SmallRng;
+use rand::{Rng as _, SeedableRng as _};
+use serde_json::json;
+
+use gateways::application::{Application, ENTRY, Way, entry};
+use gateways::gateway::Gateway;
+use gateways::hub::{AUTHORIZATION, Hub, LOGIN};
+use gateways::listing::titles;
+use gateways::nginx::Nginx;
+use gateways::writer::Writer;
+use support::{Place, has};
+
+/// Works on while the hub is away, as an application whose person has closed a lid.
+fn write_without_a_network(way: fn(String) -> Way) {
+    let place = Place::new();
+    let mut hub = Hub::start(&place);
+    let mut gateway = Gateway::start(&place, hub.authority());
+    let application = Application::new(way(gateway.address.clone()), Some(LOGIN));
+    let notes = hub.notes();
+    let create = |title: &str| {
+        let answer = hub.application().post(&notes, &entry(title));
+        assert_eq!(answer.status, 201, "{}", answer.text());
+        answer.location()
+    };
+    let (bread, butter) = (create("Bread"), create("Butter"));
+    gateway.subscribe(&notes, Some(AUTHORIZATION));
+    assert_eq!(titles(&application.get(&notes)), ["Bread", "Butter"]);
+    hub.kill();
+
+    // Everything goes on.
+    assert_eq!(titles(&application.get(&notes)), ["Bread", "Butter"]);
+    let made = application.post(&notes, &entry("Milk"));
+    assert_eq!(made.status, 201, "{}", made.text());
+    let milk = made.location();
+    assert_eq!(application.put(&milk, &entry("Oat milk")).status, 200);
+    assert_eq!(application.put(&bread, &entry("Rye bread")).status, 200);
+    assert_eq!(application.delete(&butter).status, 204);
+    let picture = b"\x89PNG\r\n\x1a\n and what follows".as_slice();
+    let headers = ["Content-Type: image/png", "Slug: The cat"];
+    let posted = application.ask("POST", &notes, &headers, Some(picture)).unwrap();
+    assert_eq!(posted.status, 201, "{}", posted.text());
+    // One application's secret is its own.
+    let stranger = Application::new(way(gateway.address.clone()), None);
+    assert_eq!(stranger.get(&notes).status, 401);
+    assert_eq!(stranger.put(&bread, &entry("Mine")).status, 401);
+
+    // And is still there when the gateway comes back.
+    for _ in 0..2 {
+        assert_eq!(titles(&application.get(&notes)), ["Oat milk", "Rye bread"]);
+        assert!(application.get(&milk).text().contains("What Oat milk says"));
+        assert!(application.get(&bread).text().contains("What Rye bread says"));
+        assert_eq!(application.get(&butter).status, 410);
+        assert_eq!(gateway.waiting(), 4);
+        gateway.kill();
+        gateway.wake();
+    }
+    let put = application.put(&milk, &entry("Almond milk"));
+    assert_eq!(put.status, 200, "{}", put.text());
+
+    hub.wake();
+    gateway.drained();
+    assert_eq!(gateway.errors(), json!([]));
+    let there = || titles(&hub.application().get(&notes));
+    assert_eq!(there(), ["Almond milk", "Rye bread", "The-cat"]);
+    let moved = application.get(&milk);
+    assert_eq!(moved.status, 308, "{}", moved.text());
+    let member = application.get(&moved.location());
+    assert!(member.text().contains("What Almond milk says"), "{}", member.text());
+    // Nothing was sent more often than it was written. What was never sent gave way; what was under way when
+    // the gateway was killed may have arrived, and what replaces it came after it.
+    let members = hub.members();
+    let updates = |title: &str| members.iter().find(|it| it.title == title).unwrap().updates;
+    assert_eq!(updates("Rye bread"), 2, "{members:?}");
+    assert!(matches!(updates("Almond milk"), 1 | 2), "{members:?}");
+
+    // Nothing comes after.
+    gateway.kill();
+    gateway.wake();
+    gateway.told("POST", "/refresh", None);
+    gateway.drained();
+    assert_eq!(there(), ["Almond milk", "Rye bread", "The-cat"]);
+    assert_eq!(hub.members(), members);
+    assert_eq!(gateway.errors(), json!([]));
+    assert_eq!(titles(&application.get(&notes)), there());
+}
+
+#[test]
+fn an_application_goes_on_without_its_server_in_reverse_mode() {
+    write_without_a_network(Way::Reverse);
+}
+
+#[test]
+fn an_application_goes_on_without_its_server_through_a_proxy() {
+    write_without_a_network(Way::Proxy);
+}
+
+/// How often the gateway is killed: 20 times, 200 with `FEEDSYNC_LONG`.
+fn kills() -> usize {
+    if std::env::var_os("FEEDSYNC_LONG").is_some() { 200 } else { 20 }
+}
+
+#[test]
+fn every_acknowledged_write_arrives_once_while_the_gateway_is_killed() {
+    let given = std::env::var("FEEDSYNC_SEED").ok();
+    let seed =
+        given.map_or_else(|| SystemEnvironment.random(), |text| text.parse().expect("a number"));
+    eprintln!("FEEDSYNC_SEED={seed}");
+    let place = Place::new();
+    let mut hub = Hub::start(&place);
+    let mut gateway = Gateway::start(&place, hub.authority());
+    let notes = hub.notes();
+    gateway.subscribe(&notes, Some(AUTHORIZATION));
+    let ways = [Way::Reverse(gateway.address.clone()), Way::Proxy(gateway.address.clone())];
+    let working = AtomicBool::new(true);
+    let mut random = SmallRng::seed_from_u64(seed);
+    let writers: Vec<Writer> = thread::scope(|scope| {
+        let (working, notes) = (&working, &notes);
+        let writers: Vec<_> = ways
+            .into_iter()
+            .enumerate()
+            .map(|(name, way)| {
+                let writer = Writer::new(name, seed, Application::new(way, Some(LOGIN)), notes);
+                scope.spawn(move || writer.run(working))
+            })
+            .collect();
+        for _ in 0..kills() {
+            thread::sleep(Duration::from_millis(random.random_range(20..500)));
+            gateway.kill();
+            match (random.random_range(0..3), hub.is_here()) {
+                (0, true) => hub.kill(),
+                (1.., false) => hub.wake(),
+                _ => {}
+            }
+            gateway.wake();
+        }
+        working.store(false, Ordering::SeqCst);
+        writers.into_iter().map(|writer| writer.join().expect("a writer")).collect()
+    });
+    if !hub.is_here() {
+        hub.wake();
+    }
+    gateway.told("POST", "/refresh", None);
+    let refused = gateway.left();
+    let members = hub.members();
+    for writer in &writers {
+        eprintln!(
+            "{} acknowledged, {} not answered, {} refused",
+            writer.acknowledged,
+            writer.unanswered,
+            refused.len()
+        );
+        assert!(writer.acknowledged > kills(), "it wrote");
+        writer.judge(&members, &refused);
+    }
+}
+
+/// Debian's `libatompub-perl`, in `gateway.pl`.
+#[test]
+fn a_client_of_atompub_creates_edits_and_deletes_without_its_server() {
+    let asked = || Command::new("perl").args(["-MAtompub::Client", "-e", "1"]).output().unwrap();
+    if !has("perl") || !asked().status.success() {
+        eprintln!("libatompub-perl is not installed: left out");
+        return;
+    }
+    let place = Place::new();
+    let mut hub = Hub::start(&place);
+    let gateway = Gateway::start(&place, hub.authority());
+    let application = Application::new(Way::Reverse(gateway.address.clone()), Some(LOGIN));
+    for title in ["Bread", "Butter"] {
+        let made = hub.application().post(&hub.notes(), &entry(title));
+        assert_eq!(made.status, 201, "{}", made.text());
+    }
+    gateway.subscribe(&hub.notes(), Some(AUTHORIZATION));
+    let (user, password) = LOGIN.split_once(':').unwrap();
+    let mut client = Command::new("perl")
+        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/gateway.pl"))
+        .args([application.at(&format!("http://{}", hub.authority())), hub.notes()])
+        .envs([("ATOMPUB_USER", user), ("ATOMPUB_PASSWORD", password)])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = BufReader::new(client.stdout.take().unwrap());
+    let mut text = String::new();
+    while !text.ends_with("# signed in\n") {
+        assert_ne!(said.read_line(&mut text).unwrap(), 0, "{text}");
+    }
+    hub.kill();
+    client.stdin.take().unwrap().write_all(b"\n").unwrap();
+    said.read_to_string(&mut text).unwrap();
+    assert!(client.wait().unwrap().success(), "{text}");
+    assert!(text.contains("the client finds nothing odd"), "{text}");
+    hub.wake();
+    gateway.drained();
+    assert_eq!(titles(&hub.application().get(&hub.notes())), ["Oat milk", "Rye bread"]);
+}
+
+/// A server that somebody else wrote: files that are put and deleted, and a feed that links to them.
+#[test]
+fn nginx_gets_what_was_put_and_deleted_without_it() {
+    let place = Place::new();
+    let Some(mut nginx) = Nginx::start(&place) else { return };
+    let mut entries = String::new();
+    for (name, title) in [("bread", "Bread"), ("butter", "Butter"), ("milk", "Milk")] {
+        place.write(&format!("www/{name}.entry"), &entry(title));
+        let url = nginx.url(&format!("{name}.entry"));
+        entries.push_str(&format!(
+            "<entry><title>{title}</title><id>urn:example:{name}</id>\
+             <updated>2026-11-21T00:00:00Z</updated><link rel=\"edit\" href=\"{url}\"/></entry>"
+        ));
+    }
+    place.write(
+        "www/feed.atom",
+        &format!(
+            "<feed xmlns=\"http://www.w3.org/2005/Atom\"><title>Shopping</title>\
+             <id>urn:example:shopping</id><updated>2026-11-21T00:00:00Z</updated>\
+             <author><name>Anna</name></author>{entries}</feed>"
+        ),
+    );
+    let mut gateway = Gateway::start(&place, &nginx.authority);
+    gateway.subscribe(&nginx.url("feed.atom"), None);
+    let ways = [Way::Reverse(gateway.address.clone()), Way::Proxy(gateway.address.clone())];
+    let [reverse, proxy] = ways.map(|way| Application::new(way, None));
+    nginx.kill();
+
+    let (bread, butter, milk) =
+        (nginx.url("bread.entry"), nginx.url("butter.entry"), nginx.url("milk.entry"));
+    for (application, url, title) in
+        [(&reverse, &bread, "Rye bread"), (&proxy, &milk, "Oat milk"), (&reverse, &milk, "Soya")]
+    {
+        let put = application.put(url, &entry(title));
+        assert_eq!(put.status, 200, "{}", put.text());
+    }
+    assert_eq!(proxy.delete(&butter).status, 204);
+    gateway.kill();
+    gateway.wake();
+    assert_eq!(titles(&proxy.get(&nginx.url("feed.atom"))), ["Rye bread", "Soya"]);
+    assert_eq!(reverse.get(&milk).text(), entry("Soya"));
+    assert_eq!(reverse.get(&butter).status, 410);
+    assert_eq!(place.read("www/milk.entry"), entry("Milk"));
+
+    nginx.wake();
+    gateway.drained();
+    assert_eq!(place.read("www/bread.entry"), entry("Rye bread"));
+    assert_eq!(place.read("www/milk.entry"), entry("Soya"));
+    assert!(!place.path("www/butter.entry").exists());
+    let kind = nginx_kind(&reverse, &bread);
+    assert!(ENTRY.ends_with(&kind), "{kind}");
+}
+
+/// The media type that an application is told.
+fn nginx_kind(application: &Application, url: &str) -> String {
+    application.get(url).header("content-type").unwrap_or_default().to_owned()
+}

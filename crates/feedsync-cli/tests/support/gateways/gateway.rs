@@ -1,0 +1,133 @@
+//! The process of a gateway: started, killed as by `kill -9`, started again where it was.
+
+use std::fs::File;
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Stdio};
+
+use serde_json::{Value, json};
+
+use super::application::{Answer, Application};
+use super::until;
+use crate::support::Place;
+
+pub(crate) struct Gateway<'p> {
+    place: &'p Place,
+    child: Option<Child>,
+    /// Where applications speak to it, and where it is controlled.
+    pub(crate) address: String,
+    control: String,
+    /// The authority that it may reach.
+    allow: String,
+}
+
+impl<'p> Gateway<'p> {
+    pub(crate) fn start(place: &'p Place, allow: &str) -> Self {
+        let free = || "127.0.0.1:0".to_owned();
+        let allow = allow.to_owned();
+        let mut gateway = Self { place, child: None, address: free(), control: free(), allow };
+        gateway.wake();
+        gateway
+    }
+
+    /// Starts it again, where it was before.
+    pub(crate) fn wake(&mut self) {
+        assert!(self.child.is_none());
+        let arguments = ["--data", "gateway", "gateway", "--listen", &self.address, "--control"];
+        let log = File::options().create(true).append(true).open(self.place.path("gateway.log"));
+        let mut child = self
+            .place
+            .command(&arguments)
+            .args([&self.control, "--allow", &self.allow])
+            .stdout(Stdio::piped())
+            .stderr(log.unwrap())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut told = |before: &str| {
+            let line = lines
+                .by_ref()
+                .map_while(Result::ok)
+                .find_map(|line| Some(line.strip_prefix(before)?.trim_end_matches('/').to_owned()));
+            line.unwrap_or_else(|| panic!("{before}: nothing\n{}", self.place.read("gateway.log")))
+        };
+        self.address = told("listening on http://");
+        self.control = told("controlled on http://");
+        self.child = Some(child);
+    }
+
+    /// Ends it without a word.
+    pub(crate) fn kill(&mut self) {
+        let mut child = self.child.take().expect("a gateway that runs");
+        let ended = child.try_wait().unwrap();
+        assert!(ended.is_none(), "it ended by itself: {ended:?}\n{}", self.log());
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    pub(crate) fn log(&self) -> String {
+        self.place.read("gateway.log")
+    }
+
+    /// Asks the control port; what it tells, and null where it has nothing to tell.
+    pub(crate) fn told(&self, method: &str, path: &str, body: Option<&Value>) -> Value {
+        let token = self.place.read("gateway/gateway/control.token");
+        let token = format!("Authorization: Bearer {}", token.trim());
+        let headers = [&*token, "Content-Type: application/json"];
+        let url = format!("http://{}{path}", self.control);
+        let body = body.map(|body| body.to_string().into_bytes());
+        let asked = Application::direct().ask(method, &url, &headers, body.as_deref());
+        let Answer { status, body, .. } = asked.expect("the control port answers");
+        let text = String::from_utf8(body).unwrap();
+        assert!((200..300).contains(&status), "{method} {path}: {status} {text}");
+        serde_json::from_str(&text).unwrap_or_default()
+    }
+
+    /// Subscribes to a feed and the entries that it links to, and waits until all of it is here.
+    pub(crate) fn subscribe(&self, feed: &str, authorization: Option<&str>) {
+        let header = |value: &str| json!({ "name": "Authorization", "value": value });
+        let headers: Vec<Value> = authorization.map(header).into_iter().collect();
+        let wanted = json!({ "feed": feed, "follows": ["edit"], "headers": headers });
+        self.told("POST", "/subscriptions", Some(&wanted));
+        until("all is fetched", || {
+            let told = self.told("GET", "/subscriptions", None);
+            let stands = |state: &str| told[0]["state"] == state;
+            assert!(!stands("PAUSED"), "{told} {}", self.errors());
+            stands("WAITING").then_some(()).ok_or_else(|| told.to_string())
+        });
+    }
+
+    /// Waits until all edits have left; none may have been refused.
+    pub(crate) fn drained(&self) {
+        assert_eq!(self.left(), [] as [Value; 0], "{}", self.log());
+    }
+
+    /// Waits until all edits have left; the errors of those that were refused.
+    pub(crate) fn left(&self) -> Vec<Value> {
+        until("all edits leave", || {
+            let outbox = self.told("GET", "/outbox", None);
+            (outbox == json!([])).then_some(()).ok_or_else(|| outbox.to_string())
+        });
+        let mut errors = self.errors().as_array().unwrap().clone();
+        errors.retain(|error| error["isEdit"] == true);
+        errors
+    }
+
+    /// What could not be fetched, and what was refused.
+    pub(crate) fn errors(&self) -> Value {
+        self.told("GET", "/errors", None)
+    }
+
+    /// How many edits wait.
+    pub(crate) fn waiting(&self) -> usize {
+        self.told("GET", "/outbox", None).as_array().unwrap().len()
+    }
+}
+
+impl Drop for Gateway<'_> {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
