@@ -39,7 +39,7 @@ Examples:
 /// Run the gateway: applications on this machine speak HTTP to it, and it to their servers
 ///
 /// An application reaches a server through it in one of two ways. In reverse mode it is given an address
-/// of the gateway: http://127.0.0.1:5023/https/example.org/path for https://example.org/path, or a name
+/// of the gateway: http://127.0.0.1:5023/https/HOST/PATH for https://HOST/PATH, or a name
 /// that was mounted. As its proxy (http_proxy, https_proxy) the gateway passes on http, and lets https
 /// through as a tunnel that it does not read.
 ///
@@ -75,7 +75,7 @@ pub(crate) struct Gateway {
     /// Reach URL as /NAME/. Repeatable
     #[arg(long, value_name = "NAME=URL")]
     mount: Vec<Mount>,
-    /// Let pages of ORIGIN, such as https://app.example.org, use the gateway. Repeatable
+    /// Let pages of ORIGIN, such as https://HOST, use the gateway. Repeatable
     #[arg(long, value_name = "ORIGIN")]
     allow_origin: Vec<PageOrigin>,
 }
