@@ -91,7 +91,7 @@ impl Upstream {
 
     /// Sends a request of the gateway's own. It may go to any public address, since feeds name others, and to
     /// private ones as others do.
-    pub async fn fetch(
+    pub async fn send_own(
         &self,
         location: &Location,
         request: Request<Body>,

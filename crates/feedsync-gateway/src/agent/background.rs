@@ -165,7 +165,7 @@ impl Agent {
         let mut request = Request::new(body);
         *request.method_mut() = method.clone();
         *request.headers_mut() = headers;
-        let response = match upstream.fetch(&location, request).await {
+        let response = match upstream.send_own(&location, request).await {
             Ok(response) => response,
             Err(error) => {
                 tracing::debug!(%error, origin = location.origin(), "a request of ours was not answered");

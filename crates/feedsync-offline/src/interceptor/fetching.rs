@@ -52,7 +52,7 @@ impl Interceptor {
             self.begin_round(step, id, now);
             while tasks.len() < room {
                 let Some(fetch) = self.next_fetch(id, now) else { break };
-                let request = self.fetch(stored, id, &fetch)?;
+                let request = self.request_of(stored, id, &fetch)?;
                 let round = self.underway.get(&id).map(|underway| underway.number);
                 let round = round.unwrap_or_default();
                 let what = What::Fetch { keeping: id, round, fetch };
@@ -106,7 +106,7 @@ impl Interceptor {
     }
 
     /// The request: conditional, where what is stored may still be right.
-    fn fetch<S: Stored>(
+    fn request_of<S: Stored>(
         &self,
         stored: &S,
         id: KeepingId,
