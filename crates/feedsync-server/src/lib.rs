@@ -83,5 +83,4 @@ pub use routes::{Right, rights};
 pub use serve::{ServeError, Serving, serve};
 pub use stall::Impatient;
 pub use tls::CertificateError;
-pub use unnamed::Unnamed;
 pub use validators::{Listed, listed};

@@ -14,7 +14,7 @@ const PART: usize = 256 << 10;
 
 /// What has come so far. Dropped, it leaves nothing, not even when the process is killed.
 #[derive(Debug)]
-pub struct Unnamed {
+pub(crate) struct Unnamed {
     file: File,
     digest: Sha256,
     length: u64,
@@ -23,20 +23,20 @@ pub struct Unnamed {
 
 impl Unnamed {
     /// An empty one in a directory.
-    pub async fn begin(directory: PathBuf) -> io::Result<Self> {
+    pub(crate) async fn begin(directory: PathBuf) -> io::Result<Self> {
         let file = done(spawn_blocking(move || tempfile::tempfile_in(directory)).await)?;
         Ok(Self { file, digest: Sha256::new(), length: 0, part: Vec::new() })
     }
 
     /// Appends bytes; they are written when there are enough of them.
-    pub async fn take(&mut self, bytes: &[u8]) -> io::Result<()> {
+    pub(crate) async fn take(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.length += bytes.len() as u64;
         self.part.extend_from_slice(bytes);
         if self.part.len() >= PART { self.write().await } else { Ok(()) }
     }
 
     /// Writes the rest. Returns the file, what it holds and how much.
-    pub async fn end(mut self) -> io::Result<(File, Digest, u64)> {
+    pub(crate) async fn end(mut self) -> io::Result<(File, Digest, u64)> {
         self.write().await?;
         Ok((self.file, Digest::from_bytes(self.digest.finalize().into()), self.length))
     }

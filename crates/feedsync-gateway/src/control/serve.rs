@@ -19,6 +19,7 @@ use tower::ServiceExt as _;
 
 use super::client::ADDRESS_FILE;
 use super::{Control, file, router};
+use crate::connection::until_stopped;
 
 /// Connections at once; more wait.
 const CONNECTIONS: usize = 512;
@@ -117,7 +118,7 @@ async fn run(
     connections.shutdown().await;
 }
 
-async fn converse(stream: TcpStream, control: Control, mut stopping: watch::Receiver<bool>) {
+async fn converse(stream: TcpStream, control: Control, stopping: watch::Receiver<bool>) {
     let came_to = stream.local_addr().ok();
     // Events are small, and are told at once.
     let _ = stream.set_nodelay(true);
@@ -136,19 +137,8 @@ async fn converse(stream: TcpStream, control: Control, mut stopping: watch::Rece
         .max_header_size(HEAD_BYTES)
         .max_buf_size(2 * HEAD_BYTES)
         .serve_connection(TokioIo::new(stream), service);
-    let mut connection = std::pin::pin!(connection);
-    let stopped = async move {
-        // An error means that the gateway is gone, which is as good.
-        let _ = stopping.wait_for(|stopping| *stopping).await;
-    };
-    let ended = tokio::select! {
-        ended = &mut connection => ended,
-        () = stopped => {
-            connection.as_mut().graceful_shutdown();
-            connection.await
-        }
-    };
-    if let Err(error) = ended {
+    let end = http1::Connection::graceful_shutdown;
+    if let Err(error) = until_stopped(connection, stopping, end).await {
         tracing::debug!(%error, "a connection of the control port ended");
     }
 }

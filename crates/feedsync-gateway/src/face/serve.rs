@@ -18,6 +18,7 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
 use crate::config::{Config, Limits};
+use crate::connection::until_stopped;
 use crate::face::{CameTo, Face};
 use crate::upstream::{Origins, RootsError};
 
@@ -135,12 +136,7 @@ async fn run(
 }
 
 /// Answers the requests of one connection; once the gateway stops, of the one that has begun.
-async fn converse(
-    stream: TcpStream,
-    face: Face,
-    limits: &Limits,
-    mut stopping: watch::Receiver<bool>,
-) {
+async fn converse(stream: TcpStream, face: Face, limits: &Limits, stopping: watch::Receiver<bool>) {
     let came_to = stream.local_addr().ok();
     let service = service_fn(move |mut request: Request<Incoming>| {
         if let Some(address) = came_to {
@@ -159,19 +155,8 @@ async fn converse(
         .preserve_header_case(true)
         .serve_connection(TokioIo::new(stream), service)
         .with_upgrades();
-    let mut connection = std::pin::pin!(connection);
-    let stopped = async move {
-        // An error means that the gateway is gone, which is as good.
-        let _ = stopping.wait_for(|stopping| *stopping).await;
-    };
-    let ended = tokio::select! {
-        ended = &mut connection => ended,
-        () = stopped => {
-            connection.as_mut().graceful_shutdown();
-            connection.await
-        }
-    };
-    if let Err(error) = ended {
+    let end = http1::UpgradeableConnection::graceful_shutdown;
+    if let Err(error) = until_stopped(connection, stopping, end).await {
         tracing::debug!(%error, "a connection ended");
     }
 }

@@ -220,11 +220,6 @@ impl Interceptor {
         self.is_ahead = false;
     }
 
-    /// Whether nothing is under way, and nothing waits but for time.
-    pub fn is_idle(&self) -> bool {
-        self.tasks.is_empty()
-    }
-
     /// The bytes that are needed: whatever else is stored without an address may go.
     pub fn needed(&self) -> impl Iterator<Item = Digest> {
         let edits = self.outbox.edits().flat_map(|edit| {

@@ -9,4 +9,5 @@ mod people;
 mod representations;
 mod rounds;
 mod schedule;
+mod truth;
 mod world;
