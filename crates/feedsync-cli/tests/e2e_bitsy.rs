@@ -3,166 +3,16 @@
 
 mod support;
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
-use std::process::{Child, Stdio};
+#[path = "support/bitsy.rs"]
+mod bitsy;
+
 use std::time::{Duration, Instant};
 
+use bitsy::{ATOM, Gateway, PATIENCE, Page, feed};
 use serde_json::{Value, json};
 use support::Place;
 use support::browser::Browser;
 use support::origin::Origin;
-
-const ATOM: &str = "Content-Type: application/atom+xml\r\n";
-
-/// How long anything may take.
-const PATIENCE: Duration = Duration::from_secs(20);
-
-/// A gateway that runs until it is dropped.
-struct Gateway<'p> {
-    place: &'p Place,
-    child: Child,
-    url: String,
-    control: String,
-}
-
-impl<'p> Gateway<'p> {
-    /// One that reaches these authorities, and lets pages of these origins in.
-    fn start(place: &'p Place, allow: &[&str], origins: &[&str]) -> Self {
-        let free = "127.0.0.1:0";
-        let mut arguments = vec!["--data", "gw", "gateway", "--listen", free, "--control", free];
-        allow.iter().for_each(|authority| arguments.extend(["--allow", authority]));
-        origins.iter().for_each(|origin| arguments.extend(["--allow-origin", origin]));
-        let mut child = place.command(&arguments).stdout(Stdio::piped()).spawn().unwrap();
-        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let (mut url, mut control) = (None, None);
-        for line in lines.map_while(Result::ok) {
-            let rest = |start: &str| {
-                line.strip_prefix(start).map(|rest| rest.trim_end_matches('/').to_owned())
-            };
-            url = url.or_else(|| rest("listening on "));
-            control = control.or_else(|| rest("controlled on "));
-            if url.is_some() && control.is_some() {
-                break;
-            }
-        }
-        let said = "the gateway says where it listens";
-        Self { place, child, url: url.expect(said), control: control.expect(said) }
-    }
-
-    /// What `feedsync gateway ...` prints.
-    fn run(&self, arguments: &[&str]) -> Value {
-        let arguments = [&["--data", "gw", "--json", "gateway"], arguments].concat();
-        let run = self.place.run(&arguments);
-        assert_eq!(run.code, 0, "{arguments:?}: {}", run.err);
-        serde_json::from_str(&run.out).unwrap_or_else(|error| panic!("{error}: {}", run.out))
-    }
-
-    /// An application edits, in reverse mode; the status.
-    fn put(&self, address: &str, body: &str) -> u16 {
-        let host = self.url.strip_prefix("http://").unwrap();
-        let path = address.replacen("://", "/", 1);
-        let mut stream = TcpStream::connect(host).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        write!(
-            stream,
-            "PUT /{path} HTTP/1.1\r\nHost: {host}\r\n{ATOM}Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
-            body.len()
-        )
-        .unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        answer.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status")
-    }
-}
-
-impl Drop for Gateway<'_> {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// A page in a browser, on which samples are run.
-struct Page<'b> {
-    browser: &'b Browser,
-    origin: String,
-}
-
-impl<'b> Page<'b> {
-    /// A page of an origin, at `/page`, with `bitsy.js` and a list of what it writes to the console.
-    fn open(browser: &'b Browser, server: &Origin, origin: &str, gateway: &Gateway<'_>) -> Self {
-        let script = "var lines = []; console.log = (text) => { lines.push(text); };\
-                      addEventListener('error', (event) => lines.push('failed: ' + event.message));\
-                      addEventListener('unhandledrejection', (event) =>\
-                      lines.push('rejected: ' + event.reason.message));";
-        let page = format!(
-            "<!DOCTYPE html><html lang=\"en\"><title>Page</title><script>{script}</script>\
-             <script src=\"{}/bitsy.js\"></script><h1>Page</h1>",
-            gateway.control
-        );
-        server.answers("GET", "/page", 200, "Content-Type: text/html\r\n", &page);
-        server.answers("GET", "/favicon.ico", 204, "", "");
-        browser.go(&format!("{origin}/page"));
-        let page = Self { browser, origin: origin.to_owned() };
-        page.settles("bitsy.ready.then(() => { lines.ready = true; })");
-        page.comes("lines.ready === true");
-        page
-    }
-
-    /// Runs a sample of docs/bitsy.md, with this origin for that of the document.
-    fn sample(&self, name: &str) {
-        let text = include_str!("../../../docs/bitsy.md");
-        let (_, rest) = text.split_once(&format!("// sample: {name}\n")).expect("the sample");
-        let (code, _) = rest.split_once("```").unwrap();
-        let code = code.replace("http://www.example.com", &self.origin);
-        // As a script of its own, so that what it declares stays.
-        let node = format!(
-            "(() => {{ const one = document.createElement('script'); one.textContent = {};\
-             document.head.append(one); }})()",
-            json!(format!(
-                "{{ {} }}",
-                code.replace("var subscription ", "globalThis.subscription ")
-            ))
-        );
-        self.browser.ask(&node);
-    }
-
-    /// Runs something whose value does not matter.
-    fn settles(&self, code: &str) {
-        self.browser.ask(&format!("(() => {{ {code}; }})()"));
-    }
-
-    /// Waits until something is so.
-    fn comes(&self, what: &str) {
-        let end = Instant::now() + PATIENCE;
-        while self.browser.ask(what) != true {
-            let told =
-                "[lines, [...bitsy.subscriptions].map((one) => [one.feed, one.state, one.proxy])]";
-            let told = self.browser.ask(told);
-            assert!(Instant::now() < end, "{what} does not come: {told}");
-            std::thread::sleep(Duration::from_millis(20));
-        }
-    }
-
-    /// What was written to the console since it was asked last, once there are so many lines.
-    fn lines(&self, count: usize) -> Vec<String> {
-        self.comes(&format!("lines.length >= {count}"));
-        let lines = self.browser.ask("lines.splice(0)");
-        lines.as_array().unwrap().iter().map(|line| line.as_str().unwrap().to_owned()).collect()
-    }
-}
-
-/// A feed with an entry, and with links of it.
-fn feed(links: &str) -> String {
-    format!(
-        "<feed xmlns=\"http://www.w3.org/2005/Atom\" xmlns:app=\"http://www.w3.org/2007/app\">\
-         <id>urn:f</id><title>F</title><updated>2026-01-01T00:00:00Z</updated>\
-         <app:collection href=\"/feed\"/>\
-         <entry><id>urn:e</id><title>E</title><updated>2026-01-01T00:00:00Z</updated>\
-         <link rel=\"edit\" href=\"/feed/entry\"/>{links}<content>E</content></entry></feed>"
-    )
-}
 
 #[test]
 fn the_samples_of_the_document_print_what_it_prints() {
@@ -226,6 +76,76 @@ fn the_samples_of_the_document_print_what_it_prints() {
 }
 
 #[test]
+fn builders_lists_and_listeners_are_as_the_document_has_them() {
+    let Some(browser) = Browser::start() else { return };
+    let place = Place::new();
+    let server = Origin::start();
+    let origin = format!("http://127.0.0.1:{}", server.port);
+    let gateway = Gateway::start(&place, &[&format!("127.0.0.1:{}", server.port)], &[&origin]);
+    server.answers("GET", "/feed", 200, ATOM, &feed(""));
+    server.answers("GET", "/other", 200, ATOM, &feed(""));
+    let page = Page::open(&browser, &server, &origin, &gateway);
+    let is = |what: &str| assert_eq!(browser.ask(what), true, "{what}");
+
+    // Each call makes a builder, which knows nothing of others.
+    page.settles(
+        "globalThis.first = bitsy.subscriptionBuilder(); globalThis.second = bitsy.subscriptionBuilder();\
+         first.setFeed('/feed').addFollow('related'); second.setFeed('/other')",
+    );
+    is("first !== second");
+    page.settles("globalThis.subscription = first.build(); globalThis.began = subscription.state; globalThis.other = second.build()");
+    is(&format!("subscription.feed === '{origin}/feed' && other.feed === '{origin}/other'"));
+    is("subscription.follows.length === 1 && other.follows.length === 0");
+    is("began === bitsy.Subscription.READY");
+    page.comes("[...bitsy.subscriptions].every((one) => one.state === 2)");
+
+    // A list is what it was, whatever happens.
+    page.settles("globalThis.list = bitsy.subscriptions");
+    is(
+        "list.length === 2 && list[0] === subscription && list.item(1) === other && list[1] === other",
+    );
+    is("list.item(2) === null && list[2] === undefined && Object.isFrozen(list)");
+    page.settles("other.unsubscribe()");
+    page.comes("bitsy.subscriptions.length === 1");
+    is("list.length === 2 && list[1] === other && other.state === bitsy.Subscription.CLOSED");
+    is("bitsy.subscriptions[0] === subscription");
+
+    // Any number of listeners get the same event one after the other, functions and objects alike, until they are
+    // taken away; one that fails keeps it from no other.
+    page.settles(
+        "globalThis.heard = []; globalThis.told = [];\
+         globalThis.plain = (event) => { heard.push('function'); told.push(event); };\
+         globalThis.object = { handleEvent(event) { heard.push(this === object); told.push(event); } };\
+         globalThis.failing = () => { heard.push('failing'); throw new Error('mine'); };\
+         for (const one of [plain, failing, object]) subscription.addStateChangeEventListener(one);\
+         subscription.addStateChangeEventListener(plain);\
+         subscription.pause()",
+    );
+    page.comes("heard.length >= 3");
+    is("heard.splice(0).join() === 'function,failing,true'");
+    is("told[0] === told[1] && told[0] instanceof bitsy.StateChangeEvent");
+    is("told[0].subscription === subscription && told[0].status === bitsy.Subscription.PAUSED");
+    is("Math.abs(Date.now() - told[0].timeStamp) < 60000");
+    assert!(page.lines(1)[0].starts_with("failed: "));
+    page.settles(
+        "subscription.removeStateChangeEventListener(plain);\
+         subscription.removeStateChangeEventListener(failing); subscription.resume()",
+    );
+    page.comes("subscription.state === bitsy.Subscription.WAITING && heard.length >= 3");
+    is("heard.every((one) => one === true)");
+    page.settles("subscription.removeStateChangeEventListener(object); heard.length = 0; subscription.pause()");
+    page.settles("subscription.resume()");
+    page.comes("subscription.state === bitsy.Subscription.WAITING");
+    is("heard.length === 0");
+    for wrong in ["null", "undefined", "'text'", "7"] {
+        let added = format!("subscription.addSyncEventListener({wrong})");
+        is(&format!(
+            "(() => {{ try {{ {added} }} catch (error) {{ return error instanceof TypeError; }} }})()"
+        ));
+    }
+}
+
+#[test]
 fn an_edit_without_a_network_is_told_when_it_was_carried_out_or_refused() {
     let Some(browser) = Browser::start() else { return };
     let place = Place::new();
@@ -285,6 +205,14 @@ fn pages_of_different_origins_see_only_what_they_may() {
         page.comes("subscription.state === 2 && bitsy.subscriptions.length === 2");
         let cookies = "PREF=ID=28face613556316e; S=DkEaab7_F7PtM3ZX";
         assert_eq!(browser.ask("subscription.getRequestHeader('cookie')"), cookies);
+        page.sample("authorization");
+        page.comes("subscription.state === 2 && bitsy.subscriptions.length === 3");
+        let token = "Scheme token=\"secret\"";
+        assert_eq!(browser.ask("subscription.getRequestHeader('Authorization')"), token);
+        let sent = server.headers("GET", "/authenticated-feed/");
+        let sends = |line: &str| sent.iter().any(|head| head.contains(line));
+        assert!(sends(&format!("authorization: {}\r\n", token.to_lowercase())), "{sent:?}");
+        assert!(sends(&format!("cookie: {}\r\n", cookies.to_lowercase())), "{sent:?}");
     }
     {
         let page = Page::open(&browser, &server, &second, &gateway);
@@ -305,11 +233,11 @@ fn pages_of_different_origins_see_only_what_they_may() {
         page.settles("subscription.unsubscribe()");
         page.comes("bitsy.subscriptions.length === 1");
     }
-    assert_eq!(gateway.run(&["status"])["subscriptions"].as_array().unwrap().len(), 3);
+    assert_eq!(gateway.run(&["status"])["subscriptions"].as_array().unwrap().len(), 4);
     {
         // The first still has its own, after it was loaded again.
         let page = Page::open(&browser, &server, &first, &gateway);
-        page.comes("bitsy.subscriptions.length === 3");
+        page.comes("bitsy.subscriptions.length === 4");
         let private =
             "[...bitsy.subscriptions].find((one) => one.getRequestHeader('Cookie') !== null)";
         assert_ne!(browser.ask(&format!("{private}.feed")), Value::Null);

@@ -8,6 +8,7 @@
 
 mod body;
 mod editing;
+mod emulating;
 mod hops;
 mod intercepting;
 mod last;
@@ -107,13 +108,26 @@ impl Face {
         match self.receive(request) {
             Ok(Received::Resource(asked)) => {
                 let (target, request) = *asked;
-                match &self.agent {
-                    Some(agent) => self.intercept(agent, target, request).await,
-                    None => self.pass(&target, request).await,
+                let emulated = self.emulated(&target, request.headers());
+                let response = match emulated.as_ref().and_then(|it| it.answer(&request)) {
+                    Some(answer) => answer,
+                    None => self.resource(target, request).await,
+                };
+                match emulated {
+                    Some(emulated) => emulated.adopt(response),
+                    None => response,
                 }
             }
             Ok(Received::Answered(response)) => response,
             Err(problem) => problem.response(),
+        }
+    }
+
+    /// Answers a request for a resource.
+    async fn resource(&self, target: Target, request: Request<Body>) -> Response<Body> {
+        match &self.agent {
+            Some(agent) => self.intercept(agent, target, request).await,
+            None => self.pass(&target, request).await,
         }
     }
 

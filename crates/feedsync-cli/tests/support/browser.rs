@@ -43,6 +43,17 @@ pub(crate) struct Browser {
 impl Browser {
     /// Starts one; none where the programs are not installed.
     pub(crate) fn start() -> Option<Self> {
+        Self::start_with(&[])
+    }
+
+    /// Starts one that speaks to everybody but one authority through a proxy.
+    pub(crate) fn through(proxy: &str, but: &str) -> Option<Self> {
+        // As a rule it speaks to its own machine itself.
+        let but = format!("--proxy-bypass-list=<-loopback>;{but}");
+        Self::start_with(&[&format!("--proxy-server={proxy}"), &but])
+    }
+
+    fn start_with(arguments: &[&str]) -> Option<Self> {
         if !has("chromedriver") || !has("chromium") {
             return None;
         }
@@ -61,8 +72,15 @@ impl Browser {
             })
             .expect("chromedriver says where it listens");
         let mut browser = Self { driver, port, session: String::new() };
-        let options = json!({ "args": ["--headless=new", "--no-sandbox", "--disable-gpu",
-            "--disable-dev-shm-usage", "--window-size=1280,900"] });
+        let usual = [
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+            "--window-size=1280,900",
+        ];
+        let arguments = [&usual, arguments].concat();
+        let options = json!({ "args": arguments });
         let capabilities = json!({ "capabilities": { "alwaysMatch": {
             "goog:chromeOptions": options,
             "goog:loggingPrefs": { "browser": "ALL" },

@@ -10,7 +10,15 @@ type Answers = HashMap<(String, String), (u16, String, Vec<u8>)>;
 pub(crate) struct Origin {
     pub(crate) port: u16,
     answers: Arc<Mutex<Answers>>,
-    asked: Arc<Mutex<Vec<(String, String, String)>>>,
+    asked: Arc<Mutex<Vec<Asked>>>,
+}
+
+struct Asked {
+    method: String,
+    path: String,
+    /// The head in lower case.
+    head: String,
+    body: String,
 }
 
 impl Origin {
@@ -38,16 +46,24 @@ impl Origin {
 
     /// The bodies of the requests of this method to this path.
     pub(crate) fn asked(&self, method: &str, path: &str) -> Vec<String> {
+        self.each(method, path, |asked| asked.body.clone())
+    }
+
+    /// Their heads, in lower case.
+    pub(crate) fn headers(&self, method: &str, path: &str) -> Vec<String> {
+        self.each(method, path, |asked| asked.head.clone())
+    }
+
+    fn each(&self, method: &str, path: &str, of: impl Fn(&Asked) -> String) -> Vec<String> {
         let asked = self.asked.lock().unwrap();
-        let of = asked.iter().filter(|(was, at, _)| was == method && at == path);
-        of.map(|(_, _, body)| body.clone()).collect()
+        asked.iter().filter(|it| it.method == method && it.path == path).map(of).collect()
     }
 }
 
 fn converse(
     stream: TcpStream,
     answers: &Mutex<Answers>,
-    asked: &Mutex<Vec<(String, String, String)>>,
+    asked: &Mutex<Vec<Asked>>,
 ) -> std::io::Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?);
     let mut head = String::new();
@@ -62,9 +78,10 @@ fn converse(
     reader.read_exact(&mut body)?;
     let mut words = head.split_whitespace();
     let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-    let text = String::from_utf8_lossy(&body).into_owned();
-    asked.lock().unwrap().push((method.to_owned(), path.to_owned(), text));
-    let answer = answers.lock().unwrap().get(&(method.to_owned(), path.to_owned())).cloned();
+    let body = String::from_utf8_lossy(&body).into_owned();
+    let (method, path) = (method.to_owned(), path.to_owned());
+    let answer = answers.lock().unwrap().get(&(method.clone(), path.clone())).cloned();
+    asked.lock().unwrap().push(Asked { method, path, head: lower, body });
     let (status, headers, body) =
         answer.unwrap_or((404, "Content-Type: text/plain\r\n".to_owned(), b"nothing".to_vec()));
     let length = body.len();

@@ -1,14 +1,15 @@
-//! Pages in a browser that use the gateway (reverse mode).
+//! Pages in a browser that use the gateway.
 //!
-//! A browser sends requests for whatever page it shows, and all mounts are one origin to it. So pages of
-//! other origins are refused unless they were allowed, and what a page of one mount asks of another is
-//! refused too. Programs that are no browsers send none of the headers that are looked at here.
+//! A browser sends requests for whatever page it shows, and in reverse mode all mounts are one origin to it.
+//! So there pages of other origins are refused unless they were allowed, and what a page of one mount asks of
+//! another is refused too. Edits are refused to pages of other origins in either mode. Programs that are no
+//! browsers send none of the headers that are looked at here.
 
 use std::fmt;
 use std::str::FromStr;
 
 use feedsync_offline::location::Location;
-use http::header::{self, HeaderMap, HeaderName};
+use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 
 use crate::face::Face;
 use crate::face::problem::Problem;
@@ -54,16 +55,38 @@ impl Face {
     /// Refuses an edit of a page of another origin than the one that it edits: it will be sent later without
     /// that word, and the server could not refuse it then.
     pub(super) fn check_page(&self, target: &Target, headers: &HeaderMap) -> Result<(), Problem> {
-        let Some(origin) = headers.get(header::ORIGIN) else { return Ok(()) };
-        let origin = origin.to_str().unwrap_or_default();
-        let is_own = origin == target.location.origin();
-        if is_own || self.allow_origins.iter().any(|allowed| allowed.0 == origin) {
-            return Ok(());
+        let own = target.location.origin();
+        let may = |origin: &str| origin == own || is_among(origin, &self.allow_origins);
+        let refused =
+            |who: &str| Err(Problem::foreign_origin(format!("{who} may not edit what {own} has")));
+        let mut is_known = false;
+        for origin in headers.get_all(header::ORIGIN) {
+            let origin = origin.to_str().unwrap_or_default();
+            if !may(origin) {
+                return refused(&format!("a page of {origin}"));
+            }
+            is_known = true;
         }
-        let detail =
-            format!("a page of {origin} may not edit what {} has", target.location.origin());
-        Err(Problem::foreign_origin(detail))
+        // Whoever leaves the origin out may say this.
+        let mut sites = headers.get_all(SITE).iter();
+        let is_foreign = sites.any(|site| site == "cross-site" || site == "same-site");
+        let is_known = is_known || referer(headers).is_some_and(|page| may(page.origin()));
+        if is_foreign && !is_known { refused("a page of another site") } else { Ok(()) }
     }
+}
+
+/// The origin of the page that asks, if it is the only one that is named and was allowed.
+pub(super) fn asking<'h>(
+    headers: &'h HeaderMap,
+    allowed: &[PageOrigin],
+) -> Option<&'h HeaderValue> {
+    let mut origins = headers.get_all(header::ORIGIN).iter();
+    let (Some(origin), None) = (origins.next(), origins.next()) else { return None };
+    origin.to_str().is_ok_and(|origin| is_among(origin, allowed)).then_some(origin)
+}
+
+fn is_among(origin: &str, allowed: &[PageOrigin]) -> bool {
+    allowed.iter().any(|allowed| allowed.0 == origin)
 }
 
 /// Refuses what a page asks that may not. `host` is the gateway as the request names it.
@@ -75,7 +98,7 @@ pub(crate) fn check(
     allowed: &[PageOrigin],
 ) -> Result<(), Problem> {
     let own = format!("http://{host}");
-    let is_allowed = |origin: &str| allowed.iter().any(|allowed| allowed.0 == origin);
+    let is_allowed = |origin: &str| is_among(origin, allowed);
     let mut is_ours = false;
     let mut is_known = false;
     for origin in headers.get_all(header::ORIGIN) {
@@ -123,8 +146,7 @@ pub(crate) fn restore(headers: &mut HeaderMap, host: &str, target: &Target, addr
         headers.insert(header::REFERER, page);
     }
     let own = format!("http://{host}");
-    let is_ours =
-        |origin: &http::HeaderValue| origin.as_bytes().eq_ignore_ascii_case(own.as_bytes());
+    let is_ours = |origin: &HeaderValue| origin.as_bytes().eq_ignore_ascii_case(own.as_bytes());
     if headers.get(header::ORIGIN).is_some_and(is_ours)
         && let Ok(origin) = target.location.origin().parse()
     {

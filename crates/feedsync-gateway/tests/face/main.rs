@@ -2,8 +2,10 @@
 
 mod attacks;
 mod bodies;
+mod emulated;
 mod fidelity;
 mod framing;
+mod kept;
 mod pages;
 mod proxy;
 mod random;

@@ -144,9 +144,7 @@ impl Gateway {
 
     /// Sends bytes, and reads until the gateway closes the connection.
     pub(crate) async fn raw(&self, bytes: impl AsRef<[u8]>) -> Answer {
-        let mut stream = TcpStream::connect(self.address).await.unwrap();
-        stream.write_all(bytes.as_ref()).await.unwrap();
-        Answer::rest(&mut stream).await
+        raw(self.address, bytes).await
     }
 
     /// Asks for a path with more header lines; the connection ends with the answer.
@@ -155,13 +153,25 @@ impl Gateway {
     }
 
     pub(crate) async fn ask(&self, method: &str, path: &str, headers: &[&str]) -> Answer {
-        let mut lines = vec![format!("{method} {path} HTTP/1.1"), "Connection: close".to_owned()];
-        if !headers.iter().any(|line| line.to_lowercase().starts_with("host:")) {
-            lines.push(format!("Host: {}", self.address));
-        }
-        lines.extend(headers.iter().map(|&line| line.to_owned()));
-        self.raw(format!("{}\r\n\r\n", lines.join("\r\n"))).await
+        raw(self.address, head(self.address, method, path, headers)).await
     }
+}
+
+/// Sends bytes, and reads until the connection is closed.
+pub(crate) async fn raw(address: SocketAddr, bytes: impl AsRef<[u8]>) -> Answer {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream.write_all(bytes.as_ref()).await.unwrap();
+    Answer::rest(&mut stream).await
+}
+
+/// The head of a request after which the connection ends.
+pub(crate) fn head(address: SocketAddr, method: &str, path: &str, headers: &[&str]) -> String {
+    let mut lines = vec![format!("{method} {path} HTTP/1.1"), "Connection: close".to_owned()];
+    if !headers.iter().any(|line| line.to_lowercase().starts_with("host:")) {
+        lines.push(format!("Host: {address}"));
+    }
+    lines.extend(headers.iter().map(|&line| line.to_owned()));
+    format!("{}\r\n\r\n", lines.join("\r\n"))
 }
 
 pub(crate) fn config(mounts: &[&str], allow: &[&str]) -> Config {

@@ -1,15 +1,20 @@
 //! Client proxy emulation: requests to a proxy are answered here as it would, from what its AtomPub server
 //! has (BITSY 2.3).
+//!
+//! Each style has a file of its own, and an arm of [`Style`] that leads to it.
+
+mod cross_domain;
 
 use feedsync_formats::{ProxyNamespace, ReadError, ReadOptions, read_proxy_configuration};
+use http::header::{HeaderMap, HeaderValue};
+use http::{Method, Response};
 
 use crate::location::{Location, LocationError};
 
 /// A style of proxy that is emulated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Style {
-    /// Requests are taken as if the cross-domain proxy were there, and spoken to the AtomPub server itself:
-    /// neither their addresses nor their entities differ.
+    /// Pages of other origins than the server's ask as if a cross-domain proxy were there.
     CrossDomain,
 }
 
@@ -20,13 +25,29 @@ impl Style {
     /// Its name, `{namespace}local`.
     pub const fn name(self) -> &'static str {
         match self {
-            Self::CrossDomain => "{http://purl.org/BITSY/xdp}xd",
+            Self::CrossDomain => cross_domain::NAME,
         }
     }
 
     /// The style of a name (`supportsProxy`).
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|style| style.name() == name)
+    }
+
+    /// What the proxy itself answers to a page that it serves, before the request is looked at as any other
+    /// (B112). What it does not answer is asked of the server.
+    pub fn answer(self, method: &Method, headers: &HeaderMap) -> Option<Response<()>> {
+        match self {
+            Self::CrossDomain => cross_domain::answer(method, headers),
+        }
+    }
+
+    /// Makes the header of any answer that of the proxy, to the page of this origin that it serves, if it is
+    /// one that asks.
+    pub fn adopt(self, headers: &mut HeaderMap, page: Option<&HeaderValue>) {
+        match self {
+            Self::CrossDomain => cross_domain::adopt(headers, page),
+        }
     }
 }
 

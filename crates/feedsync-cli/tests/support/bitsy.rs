@@ -1,0 +1,180 @@
+//! A gateway and pages that use it, in a real browser.
+
+#![allow(dead_code)] // each test binary uses a part of this
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::support::Place;
+use crate::support::browser::Browser;
+use crate::support::origin::Origin;
+
+pub(crate) const ATOM: &str = "Content-Type: application/atom+xml\r\n";
+
+/// How long anything may take.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A gateway that runs until it is dropped.
+pub(crate) struct Gateway<'p> {
+    place: &'p Place,
+    child: Child,
+    pub(crate) url: String,
+    pub(crate) control: String,
+}
+
+impl<'p> Gateway<'p> {
+    /// One that reaches these authorities, and lets pages of these origins in.
+    pub(crate) fn start(place: &'p Place, allow: &[&str], origins: &[&str]) -> Self {
+        let free = "127.0.0.1:0";
+        let mut arguments = vec!["--data", "gw", "gateway", "--listen", free, "--control", free];
+        allow.iter().for_each(|authority| arguments.extend(["--allow", authority]));
+        origins.iter().for_each(|origin| arguments.extend(["--allow-origin", origin]));
+        let mut child = place.command(&arguments).stdout(Stdio::piped()).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let (mut url, mut control) = (None, None);
+        for line in lines.map_while(Result::ok) {
+            let rest = |start: &str| {
+                line.strip_prefix(start).map(|rest| rest.trim_end_matches('/').to_owned())
+            };
+            url = url.or_else(|| rest("listening on "));
+            control = control.or_else(|| rest("controlled on "));
+            if url.is_some() && control.is_some() {
+                break;
+            }
+        }
+        let said = "the gateway says where it listens";
+        Self { place, child, url: url.expect(said), control: control.expect(said) }
+    }
+
+    /// What `feedsync gateway ...` prints.
+    pub(crate) fn run(&self, arguments: &[&str]) -> Value {
+        let arguments = [&["--data", "gw", "--json", "gateway"], arguments].concat();
+        let run = self.place.run(&arguments);
+        assert_eq!(run.code, 0, "{arguments:?}: {}", run.err);
+        serde_json::from_str(&run.out).unwrap_or_else(|error| panic!("{error}: {}", run.out))
+    }
+
+    /// An application edits, in reverse mode; the status.
+    pub(crate) fn put(&self, address: &str, body: &str) -> u16 {
+        let host = self.url.strip_prefix("http://").unwrap();
+        let path = address.replacen("://", "/", 1);
+        let mut stream = TcpStream::connect(host).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        write!(
+            stream,
+            "PUT /{path} HTTP/1.1\r\nHost: {host}\r\n{ATOM}Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
+            body.len()
+        )
+        .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status")
+    }
+}
+
+impl Drop for Gateway<'_> {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A page in a browser, on which samples are run.
+pub(crate) struct Page<'b> {
+    browser: &'b Browser,
+    origin: String,
+}
+
+impl<'b> Page<'b> {
+    /// A page of an origin, at `/page`, with `bitsy.js` and a list of what it writes to the console.
+    pub(crate) fn open(
+        browser: &'b Browser,
+        server: &Origin,
+        origin: &str,
+        gateway: &Gateway<'_>,
+    ) -> Self {
+        let script = "var lines = []; console.log = (text) => { lines.push(text); };\
+                      addEventListener('error', (event) => lines.push('failed: ' + event.message));\
+                      addEventListener('unhandledrejection', (event) =>\
+                      lines.push('rejected: ' + event.reason.message));";
+        let page = format!(
+            "<!DOCTYPE html><html lang=\"en\"><title>Page</title><script>{script}</script>\
+             <script src=\"{}/bitsy.js\"></script><h1>Page</h1>",
+            gateway.control
+        );
+        server.answers("GET", "/page", 200, "Content-Type: text/html\r\n", &page);
+        server.answers("GET", "/favicon.ico", 204, "", "");
+        browser.go(&format!("{origin}/page"));
+        let page = Self { browser, origin: origin.to_owned() };
+        page.settles("bitsy.ready.then(() => { lines.ready = true; })");
+        page.comes("lines.ready === true");
+        page
+    }
+
+    /// Runs a sample of docs/bitsy.md, with this origin for that of the document.
+    pub(crate) fn sample(&self, name: &str) {
+        let text = include_str!("../../../../docs/bitsy.md");
+        let (_, rest) = text.split_once(&format!("// sample: {name}\n")).expect("the sample");
+        let (code, _) = rest.split_once("```").unwrap();
+        let code = code.replace("http://www.example.com", &self.origin);
+        // As a script of its own, so that what it declares stays.
+        let node = format!(
+            "(() => {{ const one = document.createElement('script'); one.textContent = {};\
+             document.head.append(one); }})()",
+            json!(format!(
+                "{{ {} }}",
+                code.replace("var subscription ", "globalThis.subscription ")
+            ))
+        );
+        self.browser.ask(&node);
+    }
+
+    /// Runs something whose value does not matter.
+    pub(crate) fn settles(&self, code: &str) {
+        self.browser.ask(&format!("(() => {{ {code}; }})()"));
+    }
+
+    /// What a promise comes to; an error as its name.
+    pub(crate) fn promised(&self, code: &str) -> Value {
+        self.settles(&format!(
+            "globalThis.promised = undefined; ({code}).then((told) => {{ promised = told ?? null; }},\
+             (error) => {{ promised = error.name; }})"
+        ));
+        self.comes("promised !== undefined");
+        self.browser.ask("promised")
+    }
+
+    /// Waits until something is so.
+    pub(crate) fn comes(&self, what: &str) {
+        let end = Instant::now() + PATIENCE;
+        while self.browser.ask(what) != true {
+            let told =
+                "[lines, [...bitsy.subscriptions].map((one) => [one.feed, one.state, one.proxy])]";
+            let told = self.browser.ask(told);
+            assert!(Instant::now() < end, "{what} does not come: {told}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// What was written to the console since it was asked last, once there are so many lines.
+    pub(crate) fn lines(&self, count: usize) -> Vec<String> {
+        self.comes(&format!("lines.length >= {count}"));
+        let lines = self.browser.ask("lines.splice(0)");
+        lines.as_array().unwrap().iter().map(|line| line.as_str().unwrap().to_owned()).collect()
+    }
+}
+
+/// A feed with an entry, and with links of it.
+pub(crate) fn feed(links: &str) -> String {
+    format!(
+        "<feed xmlns=\"http://www.w3.org/2005/Atom\" xmlns:app=\"http://www.w3.org/2007/app\">\
+         <id>urn:f</id><title>F</title><updated>2026-01-01T00:00:00Z</updated>\
+         <app:collection href=\"/feed\"/>\
+         <entry><id>urn:e</id><title>E</title><updated>2026-01-01T00:00:00Z</updated>\
+         <link rel=\"edit\" href=\"/feed/entry\"/>{links}<content>E</content></entry></feed>"
+    )
+}

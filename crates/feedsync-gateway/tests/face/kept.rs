@@ -1,0 +1,194 @@
+//! A gateway that keeps what is subscribed to, and a server whose answers change.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use feedsync_gateway::control::Client;
+use feedsync_gateway::upstream::Origins;
+use feedsync_gateway::{Config, Keep, Running, start_with};
+use http::Method;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::TcpListener;
+use tokio::sync::{oneshot, watch};
+use tokio::time::{sleep, timeout};
+
+use crate::support::{Answer, DEADLINE, head, message, raw};
+
+/// A server whose answers change.
+pub(crate) struct Site {
+    pub(crate) address: SocketAddr,
+    state: Arc<Mutex<State>>,
+    /// Whether edits are answered.
+    open: watch::Sender<bool>,
+}
+
+#[derive(Default)]
+struct State {
+    answers: HashMap<String, String>,
+    received: Vec<String>,
+}
+
+impl Site {
+    pub(crate) async fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let state = Arc::new(Mutex::new(State::default()));
+        let open = watch::Sender::new(true);
+        let (kept, gate) = (Arc::clone(&state), open.subscribe());
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                let (state, mut gate) = (Arc::clone(&kept), gate.clone());
+                tokio::spawn(async move {
+                    while let Some(request) = message(&mut stream).await {
+                        let request = String::from_utf8_lossy(&request).into_owned();
+                        let line = request.lines().next().unwrap();
+                        let asked = line.strip_suffix(" HTTP/1.1").unwrap().to_owned();
+                        state.lock().unwrap().received.push(request);
+                        if !asked.starts_with("GET ") {
+                            gate.wait_for(|is_open| *is_open).await.unwrap();
+                        }
+                        let answer = state.lock().unwrap().answers.get(&asked).cloned();
+                        let Some(answer) = answer else { return };
+                        stream.write_all(answer.as_bytes()).await.unwrap();
+                    }
+                });
+            }
+        });
+        Self { address, state, open }
+    }
+
+    /// Sets what is answered to `GET /path`; to what is not set, the connection breaks off.
+    pub(crate) fn answers(&self, asked: &str, status: u16, headers: &str, body: &str) {
+        let length = body.len();
+        let answer =
+            format!("HTTP/1.1 {status} Answer\r\n{headers}Content-Length: {length}\r\n\r\n{body}");
+        self.state.lock().unwrap().answers.insert(asked.to_owned(), answer);
+    }
+
+    /// Answers edits, or lets them wait.
+    pub(crate) fn answers_edits(&self, does: bool) {
+        self.open.send_replace(does);
+    }
+
+    /// What it was asked so, as it came.
+    pub(crate) fn received(&self, asked: &str) -> Vec<String> {
+        let state = self.state.lock().unwrap();
+        let of = state.received.iter().filter(|got| got.starts_with(&format!("{asked} ")));
+        of.cloned().collect()
+    }
+
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+}
+
+/// A gateway with a data directory.
+pub(crate) struct Kept {
+    pub(crate) address: SocketAddr,
+    client: Client,
+    running: Running,
+    stop: oneshot::Sender<()>,
+    directory: TempDir,
+}
+
+impl Kept {
+    pub(crate) async fn of(config: Config) -> Self {
+        Self::begun(&config, TempDir::new().unwrap()).await
+    }
+
+    async fn begun(config: &Config, directory: TempDir) -> Self {
+        let mut keep = Keep::new(directory.path().to_owned());
+        keep.control.set_port(0);
+        let (stop, stopped) = oneshot::channel();
+        let shutdown = async {
+            let _ = stopped.await;
+        };
+        let running = start_with(config, &keep, Origins::default(), shutdown).await.unwrap();
+        let client = Client::of(directory.path(), None).unwrap();
+        let address = running.address();
+        Self { address, client, running, stop, directory }
+    }
+
+    /// Another one with what this one has kept.
+    pub(crate) async fn again(self, config: &Config) -> Self {
+        drop(self.stop);
+        timeout(DEADLINE, self.running.finished()).await.unwrap().unwrap();
+        Self::begun(config, self.directory).await
+    }
+
+    /// What the control port answers.
+    pub(crate) async fn told(&self, method: Method, path: &str, value: Option<Value>) -> Value {
+        self.client.ask(method, path, value.as_ref()).await.unwrap()
+    }
+
+    /// Subscribes, and waits until all is here.
+    pub(crate) async fn subscribe(&self, wanted: Value) {
+        self.told(Method::POST, "/subscriptions", Some(wanted)).await;
+        self.comes("/subscriptions", |all| {
+            all.as_array().unwrap().iter().all(|one| one["state"] == "WAITING")
+        })
+        .await;
+    }
+
+    /// Waits until the control port tells this.
+    pub(crate) async fn comes(&self, path: &str, is_so: impl Fn(&Value) -> bool) -> Value {
+        let waiting = async {
+            loop {
+                let told = self.told(Method::GET, path, None).await;
+                if is_so(&told) {
+                    return told;
+                }
+                sleep(Duration::from_millis(10)).await;
+            }
+        };
+        timeout(DEADLINE, waiting).await.unwrap_or_else(|_| panic!("{path} does not tell it"))
+    }
+
+    pub(crate) async fn network(&self, policy: &str) {
+        self.told(Method::PUT, "/network", Some(json!({ "policy": policy }))).await;
+    }
+
+    /// Asks it as a proxy.
+    pub(crate) async fn ask(&self, method: &str, url: &str, headers: &[&str]) -> Answer {
+        raw(self.address, head(self.address, method, url, headers)).await
+    }
+
+    /// The same with an entry.
+    pub(crate) async fn send(
+        &self,
+        method: &str,
+        url: &str,
+        headers: &[&str],
+        entry: &str,
+    ) -> Answer {
+        raw(self.address, self.request(method, url, headers, entry)).await
+    }
+
+    /// A request with an entry.
+    pub(crate) fn request(&self, method: &str, url: &str, headers: &[&str], entry: &str) -> String {
+        let length = format!("Content-Length: {}", entry.len());
+        let headers = [headers, &[ATOM.trim_end(), &length]].concat();
+        format!("{}{entry}", head(self.address, method, url, &headers))
+    }
+}
+
+pub(crate) const ATOM: &str = "Content-Type: application/atom+xml\r\n";
+
+/// A feed with a collection and an entry that can be edited.
+pub(crate) const FEED: &str = "<feed xmlns=\"http://www.w3.org/2005/Atom\" \
+    xmlns:app=\"http://www.w3.org/2007/app\"><id>urn:f</id><title>F</title>\
+    <updated>2026-01-01T00:00:00Z</updated><app:collection href=\"feed\"/>\
+    <entry><id>urn:e</id><title>E</title><updated>2026-01-01T00:00:00Z</updated>\
+    <link rel=\"edit\" href=\"entry\"/><content>E</content></entry></feed>";
+
+/// An entry of this title.
+pub(crate) fn entry(title: &str) -> String {
+    format!(
+        "<entry xmlns=\"http://www.w3.org/2005/Atom\"><id>urn:e</id><title>{title}</title>\
+         <updated>2026-01-02T00:00:00Z</updated><content>{title}</content></entry>"
+    )
+}

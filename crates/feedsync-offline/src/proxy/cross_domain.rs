@@ -1,0 +1,134 @@
+//! The cross-domain proxy: pages ask a server of another origin than theirs (BITSY 2.3).
+//!
+//! Requests are spoken to the AtomPub server at the same address, and neither addresses nor entities differ.
+//! What differs is what a browser is told: that the page may ask, and read the answer. It is never told so of
+//! what it keeps for that server (cookies, passwords): a page shows what it has been given itself.
+
+use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use http::{Method, Response, StatusCode};
+
+/// Its name, `{namespace}local`.
+pub(super) const NAME: &str = "{http://purl.org/BITSY/xdp}xd";
+
+/// What AtomPub needs.
+const METHODS: &str = "GET, HEAD, POST, PUT, DELETE, OPTIONS";
+
+/// What a page reads of the header of an answer, besides what any page may.
+const EXPOSED: &str = "Accept-Ranges, Age, Allow, Cache-Status, Content-Encoding, Content-Location, \
+    Content-Range, Date, ETag, Link, Location, Retry-After, Vary, Via, Warning, WWW-Authenticate";
+
+/// For how many seconds a browser need not ask again.
+const REMEMBERED: &str = "600";
+
+/// Whether a page may reach into the network of the gateway, which browsers ask about.
+const PRIVATE: [HeaderName; 2] = [
+    HeaderName::from_static("access-control-request-private-network"),
+    HeaderName::from_static("access-control-allow-private-network"),
+];
+
+/// What a browser is told that asks before it sends what a page wants to send. All header fields may be sent:
+/// what was registered with a subscription must be (2.1.1), and that may be any.
+pub(super) fn answer(method: &Method, asked: &HeaderMap) -> Option<Response<()>> {
+    if method != Method::OPTIONS || !asked.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD) {
+        return None;
+    }
+    let mut response = Response::new(());
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    let headers = response.headers_mut();
+    let fixed = [
+        (header::ACCESS_CONTROL_ALLOW_METHODS, METHODS),
+        (header::ACCESS_CONTROL_MAX_AGE, REMEMBERED),
+    ];
+    for (name, value) in fixed {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    for fields in asked.get_all(header::ACCESS_CONTROL_REQUEST_HEADERS) {
+        headers.append(header::ACCESS_CONTROL_ALLOW_HEADERS, fields.clone());
+    }
+    let [asks, told] = PRIVATE;
+    if asked.get(asks).is_some_and(|value| value == "true") {
+        headers.insert(told, HeaderValue::from_static("true"));
+    }
+    Some(response)
+}
+
+/// Lets a page read an answer; to somebody else it is what it was, and another to pages.
+pub(super) fn adopt(headers: &mut HeaderMap, page: Option<&HeaderValue>) {
+    headers.append(header::VARY, HeaderValue::from_static("Origin"));
+    let Some(page) = page else { return };
+    // What the server says of pages it says of those of its own origins.
+    for name in [header::ACCESS_CONTROL_ALLOW_CREDENTIALS, header::ACCESS_CONTROL_EXPOSE_HEADERS] {
+        headers.remove(name);
+    }
+    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, page.clone());
+    headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(EXPOSED));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(headers: &[(&'static str, &'static str)]) -> HeaderMap {
+        let pair = |&(name, value): &(&'static str, &'static str)| {
+            (HeaderName::from_static(name), HeaderValue::from_static(value))
+        };
+        headers.iter().map(pair).collect()
+    }
+
+    #[test]
+    fn only_the_question_of_a_browser_is_answered() {
+        let asked = map(&[
+            ("access-control-request-method", "PUT"),
+            ("access-control-request-headers", "authorization,if-match"),
+        ]);
+        let told = answer(&Method::OPTIONS, &asked).unwrap();
+        assert_eq!(told.status(), StatusCode::NO_CONTENT);
+        for method in ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"] {
+            let methods = told.headers()[header::ACCESS_CONTROL_ALLOW_METHODS].to_str().unwrap();
+            assert!(methods.split(", ").any(|allowed| allowed == method), "{method}: {methods}");
+        }
+        assert_eq!(told.headers()["access-control-allow-headers"], "authorization,if-match");
+        assert_eq!(told.headers().get("access-control-allow-private-network"), None);
+        assert!(answer(&Method::PUT, &asked).is_none());
+        assert!(answer(&Method::OPTIONS, &HeaderMap::new()).is_none(), "it is for the server");
+    }
+
+    #[test]
+    fn who_reaches_into_a_network_is_told_that_it_may() {
+        for (asks, told) in [("true", Some("true")), ("false", None)] {
+            let asked = map(&[
+                ("access-control-request-method", "GET"),
+                ("access-control-request-private-network", asks),
+            ]);
+            let answer = answer(&Method::OPTIONS, &asked).unwrap();
+            let allowed = answer.headers().get("access-control-allow-private-network");
+            assert_eq!(allowed.map(|value| value.to_str().unwrap()), told);
+        }
+    }
+
+    #[test]
+    fn a_page_reads_what_its_server_would_not_let_it_and_never_what_is_somebodys() {
+        let page = HeaderValue::from_static("https://app.example");
+        let theirs = [
+            ("access-control-allow-origin", "https://other.example"),
+            ("access-control-allow-credentials", "true"),
+            ("access-control-expose-headers", "x-theirs"),
+            ("vary", "Accept"),
+            ("etag", "\"1\""),
+        ];
+        let mut headers = map(&theirs);
+        adopt(&mut headers, Some(&page));
+        assert_eq!(headers["access-control-allow-origin"], "https://app.example");
+        assert_eq!(headers.get("access-control-allow-credentials"), None);
+        let exposed = headers["access-control-expose-headers"].to_str().unwrap();
+        assert!(exposed.contains("ETag") && !exposed.contains("x-theirs"), "{exposed}");
+        let varies: Vec<_> = headers.get_all("vary").iter().collect();
+        assert_eq!(varies, ["Accept", "Origin"]);
+        assert_eq!(headers["etag"], "\"1\"");
+
+        let mut headers = map(&theirs);
+        adopt(&mut headers, None);
+        assert_eq!(headers["access-control-allow-origin"], "https://other.example");
+        assert_eq!(headers.get_all("vary").iter().count(), 2, "a cache tells pages from others");
+    }
+}
