@@ -2,9 +2,41 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use crate::support::Place;
+
+/// A gateway that runs until it is dropped.
+struct Gateway {
+    child: Child,
+    /// Where applications speak to it, and where it is controlled.
+    address: String,
+    control: String,
+}
+
+impl Gateway {
+    fn start(place: &Place, data: &str, arguments: &[&str]) -> Self {
+        let free = "127.0.0.1:0";
+        let ports = ["--data", data, "gateway", "--listen", free, "--control", free];
+        let mut command = place.command(&ports);
+        let mut child = command.args(arguments).stdout(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+        let mut told = |before: &str| {
+            let line = lines
+                .find_map(|line| Some(line.strip_prefix(before)?.trim_end_matches('/').to_owned()));
+            line.expect("the gateway says where it listens")
+        };
+        let (address, control) = (told("listening on http://"), told("controlled on http://"));
+        Self { child, address, control }
+    }
+}
+
+impl Drop for Gateway {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
 
 fn get(address: &str, path: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
@@ -27,25 +59,18 @@ fn a_gateway_passes_on_until_it_is_stopped() {
         write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len()).unwrap();
     });
     let place = Place::new();
-    let arguments =
-        ["gateway", "--listen", "127.0.0.1:0", "--control", "127.0.0.1:0", "--mount", &mount];
-    let mut gateway = place.command(&arguments).stdout(Stdio::piped()).spawn().unwrap();
-    let url = BufReader::new(gateway.stdout.take().unwrap())
-        .lines()
-        .map_while(Result::ok)
-        .find_map(|line| Some(line.strip_prefix("listening on ")?.to_owned()))
-        .expect("the gateway says where it listens");
-    let address = url.trim_start_matches("http://").trim_end_matches('/');
-    let answer = get(address, "/notes/1");
+    let mut gateway = Gateway::start(&place, "gw", &["--mount", &mount]);
+    let answer = get(&gateway.address, "/notes/1");
     assert!(answer.ends_with("\r\n\r\nGET /deep/1 HTTP/1.1"), "{answer}");
-    let refused = get(address, "/https/example.org/");
+    let refused = get(&gateway.address, "/https/example.org/");
     assert!(
         refused.starts_with("HTTP/1.1 403 ") && refused.contains("--allow example.org"),
         "{refused}"
     );
-    let told = Command::new("kill").args(["-TERM", &gateway.id().to_string()]).status().unwrap();
+    let told =
+        Command::new("kill").args(["-TERM", &gateway.child.id().to_string()]).status().unwrap();
     assert!(told.success());
-    assert!(gateway.wait().unwrap().success());
+    assert!(gateway.child.wait().unwrap().success());
 }
 
 #[test]
@@ -62,4 +87,78 @@ fn what_cannot_be_reached_by_name_is_told() {
     }
     let twice = ["gateway", "--mount", "a=http://example.org/", "--mount", "a=http://example.com/"];
     place.run(&twice).fails(2, "mounted twice");
+}
+
+#[test]
+fn what_is_asked_of_a_gateway_ends_with_the_code_that_says_what_became_of_it() {
+    let place = Place::new();
+    let run = |data: &str, arguments: &[&str]| {
+        place.run(&[&["--data", data, "gateway"], arguments].concat())
+    };
+    let feed = "http://feeds.example.org/news";
+    let asked: [&[&str]; 18] = [
+        &["status"],
+        &["open"],
+        &["subscribe", feed],
+        &["follow", feed, "edit"],
+        &["follow", feed, "edit", "--stop"],
+        &["pause", feed],
+        &["resume", feed],
+        &["outbox"],
+        &["errors"],
+        &["offline"],
+        &["refresh"],
+        &["auto"],
+        &["online"],
+        &["unsubscribe", feed],
+        &["drop", "7"],
+        &["retry", "7"],
+        &["retry", "--waiting", "7"],
+        &["clear", "7"],
+    ];
+    for arguments in asked {
+        run("gw", arguments).fails(3, "no gateway has run with this data directory");
+    }
+    let gateway = Gateway::start(&place, "gw", &[]);
+    run("gw", &["offline"]);
+    for arguments in &asked[..14] {
+        let run = run("gw", arguments);
+        assert_eq!(run.code, 0, "{arguments:?}: {}", run.err);
+        assert!(!run.out.is_empty(), "{arguments:?} says what it did");
+    }
+    for arguments in &asked[14..] {
+        run("gw", arguments).fails(3, "");
+    }
+    for command in ["pause", "resume", "unsubscribe"] {
+        run("gw", &[command, feed]).fails(3, "nothing subscribes to");
+        run("gw", &[command, "7"]).fails(3, "");
+    }
+    run("gw", &["errors", "7"]).fails(3, "");
+    run("gw", &["subscribe", "urn:example:news"]).fails(1, "");
+    run("gw", &["subscribe", feed, "--header", "a b: c"]).fails(1, "");
+    for wrong in [&["retry"][..], &["pause"], &["drop", "x"], &["subscribe", feed, "--header", "a"]]
+    {
+        run("gw", wrong).fails(2, "");
+    }
+    // Two people who keep one feed are told apart by number.
+    for token in ["a", "b"] {
+        let header = format!("Authorization: Bearer {token}");
+        assert_eq!(run("gw", &["subscribe", feed, "--header", &header]).code, 0);
+    }
+    run("gw", &["pause", feed]).fails(2, "more than once");
+    // A gateway of somebody else.
+    let other = Gateway::start(&place, "other", &[]);
+    let control = other.control.clone();
+    let there = ["status", "--control", &control];
+    run("gw", &there).fails(1, "another data directory");
+    drop(other);
+    run("gw", &there).fails(4, "no gateway answers");
+    drop(gateway);
+    for arguments in asked {
+        run("gw", arguments).fails(4, "no gateway answers");
+    }
+    let token = place.path("gw").join("gateway/control.token");
+    std::fs::remove_file(&token).unwrap();
+    std::fs::create_dir(&token).unwrap();
+    run("gw", &["status"]).fails(5, "control.token");
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use feedsync_offline::interceptor::{Carried, Content, Decision, Entity, Proposed};
 use feedsync_offline::propagation;
-use http::header::{self, HeaderMap};
+use http::header::{self, HeaderMap, HeaderName};
 use http::response::Parts;
 use http::{Request, Response, request};
 
@@ -19,6 +19,14 @@ use crate::agent::{Agent, AgentError};
 use crate::store::Held;
 use crate::target::Target;
 use crate::upstream::{NotSent, UpstreamError};
+
+/// What an answer without its entity says no more.
+const OF_ENTITIES: [HeaderName; 4] = [
+    header::CONTENT_ENCODING,
+    header::CONTENT_LENGTH,
+    header::CONTENT_LOCATION,
+    header::CONTENT_TYPE,
+];
 
 /// The answer of a server to an edit; without its bytes, if they could not be kept.
 struct Answered {
@@ -136,7 +144,9 @@ impl Face {
         let held = agent.hold(body, self.limits.answer_bytes).await;
         let held = held.inspect_err(|error| {
             tracing::warn!(%error, "the answer to an edit cannot be kept");
-            parts.headers.remove(header::CONTENT_LENGTH);
+            for name in OF_ENTITIES {
+                parts.headers.remove(name);
+            }
         });
         Answered { parts, held: held.ok() }
     }

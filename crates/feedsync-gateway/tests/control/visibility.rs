@@ -136,3 +136,44 @@ async fn who_subscribes_with_other_credentials_has_a_subscription_of_its_own() {
         assert_eq!((list.len(), &list[0]["subscriptions"]), (1, &json!([id])), "{origin}");
     }
 }
+
+#[tokio::test]
+async fn a_page_of_the_web_subscribes_to_nothing_in_the_local_network() {
+    let web = "https://app.example.org";
+    let near = ["http://localhost:3000", "http://app.lan", "http://192.168.1.7"];
+    let world = World::new(&[&near[..], &[web]].concat());
+    for feed in [
+        "http://127.0.0.1:8080/feed",
+        "http://2130706433/feed",
+        "http://[::1]/feed",
+        "http://192.168.1.1/feed",
+        "http://8.8.8.8/feed",
+        "http://localhost/feed",
+        "http://nas/feed",
+        "http://nas.local/feed",
+        "http://nas.lan./feed",
+        "http://a.internal/feed",
+        "http://box.home.arpa/feed",
+    ] {
+        let wanted = json!({ "feed": feed });
+        let refused = world.page(web, Method::POST, "/subscriptions", wanted.clone()).await;
+        refused.problem(403, "local-network");
+        assert_eq!(
+            world.program(Method::GET, "/subscriptions", Value::Null).await.ok(200),
+            json!([])
+        );
+        for origin in near {
+            let made = world.page(origin, Method::POST, "/subscriptions", wanted.clone()).await;
+            let id = made.ok(201)["id"].clone();
+            let path = format!("/subscriptions/{}", id.as_str().unwrap());
+            world.page(origin, Method::DELETE, &path, Value::Null).await.ok(204);
+        }
+        let made = world.program(Method::POST, "/subscriptions", wanted).await.ok(201);
+        let path = format!("/subscriptions/{}", made["id"].as_str().unwrap());
+        world.program(Method::DELETE, &path, Value::Null).await.ok(204);
+    }
+    for feed in ["http://lan.example.org/feed", "https://localhost.example/feed"] {
+        let wanted = json!({ "feed": feed });
+        world.page(web, Method::POST, "/subscriptions", wanted).await.ok(201);
+    }
+}

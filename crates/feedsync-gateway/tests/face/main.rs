@@ -2,6 +2,7 @@
 
 mod attacks;
 mod bodies;
+mod editing;
 mod emulated;
 mod fidelity;
 mod framing;
@@ -10,5 +11,6 @@ mod pages;
 mod proxy;
 mod random;
 mod reverse;
+mod signed;
 mod support;
 mod upstream;
