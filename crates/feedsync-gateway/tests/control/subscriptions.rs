@@ -163,6 +163,31 @@ async fn a_page_that_unsubscribes_ends_nothing_for_another() {
 }
 
 #[tokio::test]
+async fn who_subscribes_to_what_is_there_gets_it_in_the_state_that_it_has() {
+    let world = World::new(&["http://a.example.org"]);
+    let subscribe = || {
+        let wanted = json!({ "feed": FEED });
+        let world = &world;
+        async move {
+            let made =
+                world.page("http://a.example.org", Method::POST, "/subscriptions", wanted).await;
+            let made = made.ok(201);
+            (made["id"].clone(), made["state"].clone())
+        }
+    };
+    let one = |state: &str| (json!("1"), json!(state));
+    assert_eq!(subscribe().await, one("READY"));
+    world.decisions.begin();
+    assert_eq!(subscribe().await, one("FETCHING"));
+    world.decisions.answers(Method::GET, FEED, 200, &[ATOM], &feed(&[]));
+    world.program(Method::POST, "/subscriptions/1/pause", Value::Null).await.ok(200);
+    assert_eq!(subscribe().await, one("PAUSED"));
+    world.program(Method::POST, "/subscriptions/1/resume", Value::Null).await.ok(200);
+    world.decisions.run();
+    assert_eq!(subscribe().await, one("WAITING"));
+}
+
+#[tokio::test]
 async fn an_application_changes_what_it_asked_for_and_nothing_of_others() {
     let world = World::new(&["http://a.example.org", "http://b.example.org"]);
     let (a, b) = ("http://a.example.org", "http://b.example.org");

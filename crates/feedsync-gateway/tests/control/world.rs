@@ -13,7 +13,7 @@ use feedsync_offline::authentication::Partition;
 use feedsync_offline::event::ErrorId;
 use feedsync_offline::interceptor::{
     Belonging, Change, Content, Decision, Entity, Event, Interceptor, Outcome, Representation,
-    Request, Resource, Settings, Step, Stored,
+    Request, Resource, Settings, Step, Stored, Task,
 };
 use feedsync_offline::location::Location;
 use feedsync_offline::time::Time;
@@ -130,14 +130,19 @@ impl Memory {
         self.state.lock().unwrap().answers.insert((method, url.to_owned()), answer);
     }
 
+    /// Begins what is due, which nobody answers.
+    pub(crate) fn begin(&self) -> Vec<Task> {
+        self.act(|state| {
+            let now = Time::from_millis(state.now);
+            let Ok((tasks, step)) = state.interceptor.begin(&state.stored, 64, now);
+            (tasks, step)
+        })
+    }
+
     /// Carries out all that is due; servers that were told nothing are away.
     pub(crate) fn run(&self) {
         loop {
-            let tasks = self.act(|state| {
-                let now = Time::from_millis(state.now);
-                let Ok((tasks, step)) = state.interceptor.begin(&state.stored, 64, now);
-                (tasks, step)
-            });
+            let tasks = self.begin();
             if tasks.is_empty() {
                 return;
             }

@@ -3,6 +3,7 @@
 mod desk;
 mod edits;
 mod examples;
+mod following;
 mod gateway;
 mod origin;
 mod people;
