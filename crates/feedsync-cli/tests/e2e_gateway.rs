@@ -169,6 +169,7 @@ fn every_acknowledged_write_arrives_once_while_the_gateway_is_killed() {
         assert!(writer.acknowledged > kills(), "it wrote");
         writer.judge(&members, &refused);
     }
+    assert!(refused.is_empty(), "nobody was in the way of anybody: {refused:?}");
 }
 
 /// Debian's `libatompub-perl`, in `gateway.pl`.

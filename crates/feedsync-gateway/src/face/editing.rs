@@ -103,6 +103,11 @@ impl Face {
         }
         let there = target.at(&proposed.location);
         fit(&mut parts.headers, target, &there, proposed, held.is_some());
+        let entity = held.as_ref().map(|held| Entity::sent(&head.headers, held.content()));
+        let noted = agent.change(|interceptor, _, _, _| {
+            Ok(((), interceptor.carries(proposed, entity.as_ref())))
+        });
+        noted.await?;
         let body = replayed(agent, held.as_ref())?;
         let exchanged = self.exchange(&there, Request::from_parts(parts, body)).await;
         let (carried, answered) = match exchanged {
@@ -119,7 +124,6 @@ impl Face {
             }
             Err(error) => (Carried::Lost { perhaps_arrived: error.may_have_arrived() }, None),
         };
-        let entity = held.as_ref().map(|held| Entity::sent(&head.headers, held.content()));
         let told = agent.change(|interceptor, reader, now, random| {
             interceptor.carried(reader, proposed, &head.headers, entity, &carried, random, now)
         });

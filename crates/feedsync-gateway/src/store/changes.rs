@@ -4,7 +4,7 @@ use feedsync_offline::interceptor::{Change, Content, Entity, Step};
 use rusqlite::Connection;
 
 use super::error::StoreError;
-use super::{edits, keepings, representations, told};
+use super::{attempts, edits, keepings, representations, told};
 
 /// Makes a change. By how much what is stored of addresses has grown.
 pub(super) fn make(connection: &Connection, change: &Change) -> Result<i64, StoreError> {
@@ -23,6 +23,8 @@ pub(super) fn make(connection: &Connection, change: &Change) -> Result<i64, Stor
         Change::NamedGone { partition, pending } => {
             told::named_gone(connection, *partition, pending)?;
         }
+        Change::Attempt(attempt) => attempts::put(connection, attempt)?,
+        Change::AttemptGone(attempt) => attempts::gone(connection, attempt)?,
         Change::Representation { partition, location, representation: Some(representation) } => {
             return representations::put(connection, *partition, location, representation);
         }
@@ -53,6 +55,7 @@ pub(super) fn contents<'s>(steps: &'s [Step]) -> impl Iterator<Item = &'s Conten
             let (request, response) = (&interaction.request_body, &interaction.response_body);
             [request.as_ref(), response.as_ref(), error.was.as_ref()]
         }
+        Change::Attempt(attempt) => [Some(&attempt.content), None, None],
         Change::Shown(shown) => [of(shown.entity.as_ref()), None, None],
         Change::Representation { representation: Some(representation), .. } => {
             [Some(&representation.content), None, None]

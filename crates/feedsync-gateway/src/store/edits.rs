@@ -9,11 +9,11 @@ use super::columns::{self, Columns, damaged};
 use super::error::StoreError;
 
 const PUT: &str = "INSERT INTO edit VALUES
-     (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)
+     (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)
      ON CONFLICT (id) DO UPDATE SET
        partition = excluded.partition, method = excluded.method, location = excluded.location,
        feed = excluded.feed, resource = excluded.resource, line = excluded.line,
-       base = excluded.base, was_headers = excluded.was_headers, was = excluded.was,
+       base = excluded.base, is_conditional = excluded.is_conditional, was_headers = excluded.was_headers, was = excluded.was,
        was_length = excluded.was_length, body_headers = excluded.body_headers,
        body = excluded.body, body_length = excluded.body_length, slug = excluded.slug,
        generation = excluded.generation, key = excluded.key, tries = excluded.tries, progress = excluded.progress,
@@ -36,6 +36,7 @@ pub(super) fn put(connection: &Connection, edit: &Edit<Entity>) -> Result<(), St
         asked.resource.as_str(),
         asked.line.as_str(),
         asked.base,
+        asked.is_conditional,
         headers(was),
         columns::digest(was_content.as_ref()),
         columns::length(was_content.as_ref()),
@@ -72,6 +73,7 @@ pub(super) fn all(connection: &Connection) -> Result<Vec<Edit<Entity>>, StoreErr
             resource: row.location()?,
             line: row.location()?,
             base: row.get()?,
+            is_conditional: row.get()?,
             was: row.optional_entity()?,
             body: row.optional_entity()?,
             slug: row.get()?,

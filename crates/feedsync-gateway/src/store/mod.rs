@@ -8,6 +8,7 @@
 //!   are neither held nor stored is refused.
 //! - One process at a time has the directory, and nobody but its owner reads it (C37, 4.3).
 
+mod attempts;
 mod changes;
 mod columns;
 mod contents;
@@ -220,6 +221,7 @@ fn rows(connection: &Connection) -> Result<Rows, StoreError> {
         errors: told::errors(connection)?,
         shown: told::shown(connection)?,
         named: told::named(connection)?,
+        attempts: attempts::all(connection)?,
         counters: told::counters(connection)?,
         policy: told::policy(connection)?,
     })

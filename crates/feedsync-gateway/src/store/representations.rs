@@ -170,6 +170,7 @@ pub(super) fn forgotten(connection: &Connection, partition: Partition) -> Result
         "DELETE FROM belonging WHERE feed IN (SELECT id FROM feed WHERE partition = ?1)",
         "DELETE FROM feed WHERE partition = ?1",
         "DELETE FROM named WHERE partition = ?1",
+        "DELETE FROM attempt WHERE partition = ?1",
     ] {
         connection.prepare_cached(sql)?.execute([partition.bytes()])?;
     }

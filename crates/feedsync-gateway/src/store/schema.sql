@@ -64,6 +64,7 @@ CREATE TABLE edit (
   resource TEXT NOT NULL,
   line TEXT NOT NULL,
   base TEXT,
+  is_conditional INTEGER NOT NULL,
   was_headers BLOB,
   was BLOB,
   was_length INTEGER,
@@ -120,6 +121,15 @@ CREATE TABLE named (
   member TEXT,
   PRIMARY KEY (partition, pending)
 ) STRICT, WITHOUT ROWID;
+
+-- What was sent to replace a resource while its application waited, and nobody knows whether it did.
+CREATE TABLE attempt (
+  partition BLOB NOT NULL,
+  location TEXT NOT NULL,
+  body BLOB NOT NULL,
+  body_length INTEGER NOT NULL,
+  UNIQUE (partition, location, body)
+) STRICT;
 
 -- Feeds of which something is stored.
 CREATE TABLE feed (
@@ -192,6 +202,11 @@ WHEN old.was IS NOT new.was OR old.body IS NOT new.body BEGIN
   WHERE old.was IS NOT NULL AND old.was NOT IN (SELECT digest FROM loose);
   INSERT INTO loose SELECT old.body
   WHERE old.body IS NOT NULL AND old.body NOT IN (SELECT digest FROM loose);
+END;
+
+CREATE TRIGGER attempt_gone AFTER DELETE ON attempt BEGIN
+  INSERT INTO loose SELECT old.body
+  WHERE old.body NOT IN (SELECT digest FROM loose);
 END;
 
 CREATE TRIGGER error_gone AFTER DELETE ON error BEGIN

@@ -31,6 +31,7 @@ fn many(store: &Store, from: u64) -> (Vec<Held>, Step) {
             resource: at(number),
             line: at(0),
             base: None,
+            is_conditional: false,
             was: None,
             body: Some(Entity { headers: HeaderMap::new(), content: body.content() }),
             slug: None,

@@ -6,4 +6,5 @@ mod model;
 mod opened;
 mod room;
 mod samples;
+mod steps;
 mod swept;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use feedsync_offline::authentication::Partition;
 use feedsync_offline::event::{ErrorId, SyncError};
 use feedsync_offline::interceptor::{
-    Belonging, Change, Content, Counters, Digest, Entity, Keeping, KeepingId, Policy,
+    Attempt, Belonging, Change, Content, Counters, Digest, Entity, Keeping, KeepingId, Policy,
     Representation, Resource, Rows, Shown,
 };
 use feedsync_offline::location::Location;
@@ -21,6 +21,7 @@ pub(crate) struct Model {
     errors: BTreeMap<ErrorId, SyncError<Option<Content>>>,
     shown: BTreeMap<u64, Shown>,
     named: BTreeMap<Key, Option<Location>>,
+    attempts: Vec<Attempt>,
     counters: Counters,
     policy: Policy,
     pub(crate) representations: BTreeMap<Key, Representation>,
@@ -41,6 +42,9 @@ impl Model {
             Change::Named { partition, pending, member } => {
                 self.named.insert((partition, pending), member);
             }
+            Change::Attempt(it) if self.attempts.contains(&it) => {}
+            Change::Attempt(it) => self.attempts.push(*it),
+            Change::AttemptGone(it) => self.attempts.retain(|other| *other != *it),
             Change::Representation { partition, location, representation } => {
                 let key = (partition, location);
                 match representation {
@@ -71,6 +75,7 @@ impl Model {
             }
             Change::Forgotten(partition) => {
                 self.named.retain(|(whose, _), _| *whose != partition);
+                self.attempts.retain(|attempt| attempt.partition != partition);
                 self.representations.retain(|(whose, _), _| *whose != partition);
                 self.feeds.retain(|(whose, _), _| *whose != partition);
             }
@@ -86,6 +91,7 @@ impl Model {
             errors: self.errors.values().cloned().collect(),
             shown: self.shown.values().cloned().collect(),
             named: named.map(|((whose, pending), member)| (whose, pending, member)).collect(),
+            attempts: self.attempts.clone(),
             counters: self.counters,
             policy: self.policy,
         }
@@ -109,6 +115,7 @@ impl Model {
             let interaction = &error.interaction;
             [interaction.request_body, interaction.response_body, error.was]
         });
-        entities.chain(errors.flatten()).map(|content| content.digest).collect()
+        let attempts = self.attempts.iter().map(|attempt| attempt.content);
+        entities.chain(errors.flatten()).chain(attempts).map(|content| content.digest).collect()
     }
 }

@@ -66,6 +66,7 @@ pub(crate) fn edit(id: u64, path: &str, body: Content) -> Change {
         resource: at(path),
         line: at("feed"),
         base: None,
+        is_conditional: false,
         was: None,
         body: Some(Entity { headers: HeaderMap::new(), content: body }),
         slug: None,

@@ -10,7 +10,7 @@ use super::document::is_page;
 use super::reply::Reply;
 use super::step::{Change, Shown, Step};
 use super::stored::{Content, Entity, Representation, Stored};
-use super::{Interceptor, KeepingId};
+use super::{Attempt, Interceptor, KeepingId};
 use crate::answer;
 use crate::authentication::Partition;
 use crate::interception::local_tag;
@@ -77,6 +77,11 @@ impl Interceptor {
         random: u128,
         now: Time,
     ) -> Result<(Option<Reply>, Step), S::Error> {
+        let attempt = entity.as_ref().map(|entity| Attempt {
+            partition: proposed.partition,
+            location: proposed.location.clone(),
+            content: entity.content,
+        });
         let Carried::Answered { status, headers: answer, content } = carried else {
             let perhaps = *carried == Carried::Lost { perhaps_arrived: true };
             self.reach.lost(&proposed.location, now, random as u64);
@@ -88,10 +93,15 @@ impl Interceptor {
                 self.outbox.settle(id, lost, now, random as u64);
                 self.store_edit(&mut step, id);
             }
+            attempt.iter().for_each(|attempt| self.attempted(&mut step, attempt));
             return Ok((Some(reply), step));
         };
         self.reach.answered(&proposed.location);
         let mut step = Step::default();
+        // Who answers for a server, or fails, may not know what it has done.
+        let is_known = !status.is_server_error() && *status != StatusCode::REQUEST_TIMEOUT;
+        let known = attempt.iter().filter(|_| is_known);
+        known.for_each(|attempt| self.attempted(&mut step, attempt));
         let answered = Answered { status: *status, headers: answer, content: *content };
         let verdict = self.verdict(stored, proposed.method, &proposed.location, answered, now)?;
         // A page may be of whoever sits between: the application reads it, and the feed tells.
@@ -218,13 +228,15 @@ impl Interceptor {
         (place, tag.map(str::to_owned))
     }
 
+    /// Stores what a server has at an address.
     pub(super) fn represent(
-        &self,
+        &mut self,
         step: &mut Step,
         partition: Partition,
         location: &Location,
         representation: Option<Representation>,
     ) {
+        self.there(step, partition, location);
         let representation = representation.map(Box::new);
         let location = location.clone();
         step.changes.push(Change::Representation { partition, location, representation });

@@ -323,6 +323,7 @@ impl Interceptor {
         if !others {
             self.credentials.remove(&partition);
             self.named.forget_all(partition);
+            self.attempts.forget_all(partition);
             step.changes.push(Change::Forgotten(partition));
         }
     }

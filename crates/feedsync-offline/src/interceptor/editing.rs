@@ -138,6 +138,7 @@ impl Interceptor {
             location,
             line,
             base,
+            is_conditional: headers.contains_key(header::IF_MATCH),
             was,
             body,
             slug,
@@ -176,6 +177,7 @@ impl Interceptor {
         for edit in ended.edit.iter().chain(&ended.dependents) {
             step.changes.push(Change::EditGone(edit.id));
             self.trails.remove(&edit.id);
+            self.given_up(&mut step, edit);
             if edit.asked.method == Method::Post {
                 self.name(&mut step, edit.asked.partition, &edit.asked.resource, None);
             }

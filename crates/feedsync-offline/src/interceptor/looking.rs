@@ -16,6 +16,7 @@ use super::document::{base, feed_of, is_page};
 use super::sending::Found;
 use super::step::Step;
 use super::stored::{Content, Entity, Stored};
+use crate::answer;
 use crate::likeness::Likeness;
 use crate::location::Location;
 use crate::outbox::{Edit, Progress, Settlement, wait};
@@ -42,6 +43,8 @@ enum Finding {
     Missing,
     /// Somebody else was there, or nothing is there any more.
     Conflict,
+    /// What it was made on was sent from here, and is there with this entity tag.
+    MadeOn(String),
     /// It may be one of these: the member, and its media.
     Perhaps(Vec<Found>),
     /// It is to be looked for there.
@@ -67,7 +70,22 @@ impl Interceptor {
         let is_awaited = edit.progress == Progress::Accepted;
         match finding {
             Finding::Done(done) => self.done(step, edit, done, &exchange, now, random),
-            Finding::Conflict => self.refused(step, edit, &exchange, now),
+            Finding::Conflict => {
+                let is_unmet = self.trails.get(&edit.id).is_some_and(|trail| trail.is_unmet);
+                let status =
+                    if is_unmet { StatusCode::PRECONDITION_FAILED } else { exchange.status };
+                self.refused(step, edit, &Exchange { status, ..exchange }, now);
+                if !is_unmet {
+                    self.given_up(step, edit);
+                }
+            }
+            Finding::MadeOn(tag) => {
+                let trail = self.trails.entry(edit.id).or_default();
+                (trail.is_unmet, trail.is_rebased, trail.is_missing) = (false, true, true);
+                let headers = answer::kept(exchange.headers);
+                self.outbox.rebase(edit.id, tag, Entity { headers, content: exchange.content });
+                self.lost(step, edit, now, random);
+            }
             Finding::Missing if !is_awaited => {
                 self.trails.entry(edit.id).or_default().is_missing = true;
                 let lost = Settlement::Lost { perhaps_arrived: false };
@@ -153,6 +171,9 @@ impl Interceptor {
             let to = headers.get(header::LOCATION).and_then(|to| to.to_str().ok());
             let to = to.and_then(|to| Location::resolve(Some(&task.location), to).ok());
             return Ok(to.map_or(Finding::Unclear, Finding::Elsewhere));
+        }
+        if trail.is_some_and(|trail| trail.is_unmet) {
+            return self.what_it_is_made_on(stored, edit, exchange);
         }
         if let Some(found) = trail.and_then(|trail| trail.perhaps.first()) {
             return Ok(self.among(edit, found, status, content));
@@ -295,8 +316,28 @@ impl Interceptor {
         })
     }
 
+    /// Looks whether what an edit was made on is there, and was sent from here.
+    fn what_it_is_made_on<S: Stored>(
+        &self,
+        stored: &S,
+        edit: &Edit<Entity>,
+        exchange: &Exchange<'_>,
+    ) -> Result<Finding, S::Error> {
+        let Exchange { status, headers, content, task } = *exchange;
+        if matches!(status, StatusCode::NOT_FOUND | StatusCode::GONE) {
+            return Ok(Finding::Conflict);
+        }
+        if !status.is_success() {
+            return Ok(Finding::Unclear);
+        }
+        let is_ours = self.is_attempted(stored, edit, content, &task.location)?;
+        let tag = headers.get(header::ETAG).and_then(|tag| tag.to_str().ok());
+        let tag = tag.filter(|tag| is_ours && tag.starts_with('"'));
+        Ok(tag.map_or(Finding::Conflict, |tag| Finding::MadeOn(tag.to_owned())))
+    }
+
     /// Whether two entries say the same.
-    fn says_same<S: Stored>(
+    pub(super) fn says_same<S: Stored>(
         &self,
         stored: &S,
         one: Content,

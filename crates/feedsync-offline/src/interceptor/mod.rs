@@ -9,13 +9,14 @@
 //!
 //! - A request is first [judged](Interceptor::decide). Most are answered from there; edits are read whole,
 //!   and are either [taken](Interceptor::take) or carried to their server while the application waits, which
-//!   is then [told](Interceptor::carried). Edits of one resource that are carried must not overlap.
+//!   is [noted](Interceptor::carries) before and [told](Interceptor::carried) after. Edits of one resource that are carried must not overlap.
 //! - [`Interceptor::begin`] gives out what is to be done in the background; each task is
 //!   [finished](Interceptor::finished) once.
 
 mod answering;
 mod answers;
 mod asking;
+mod attempts;
 mod background;
 mod carrying;
 mod control;
@@ -37,6 +38,7 @@ mod stored;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 pub use asking::{Decision, Proposed, Request};
+pub use attempts::Attempt;
 pub use carrying::Carried;
 pub use control::{ControlError, Policy};
 pub use reply::{Composed, Reply, Shows};
@@ -53,6 +55,7 @@ use crate::relation::Relation;
 use crate::subscription::Subscription;
 use crate::subscription::state::State;
 use crate::time::Time;
+use attempts::Attempts;
 use background::Errand;
 use fetching::Underway;
 use finding::Finding;
@@ -102,6 +105,8 @@ pub struct Rows {
     pub shown: Vec<Shown>,
     /// Members that have got an address.
     pub named: Vec<(Partition, Location, Option<Location>)>,
+    /// Edits that were carried, and of which nobody knows what became, in their order.
+    pub attempts: Vec<Attempt>,
     /// The next places.
     pub counters: Counters,
     /// Whether the network is used.
@@ -122,6 +127,7 @@ pub struct Interceptor {
     errors: Errors<Option<Content>>,
     shown: Showing,
     named: Naming,
+    attempts: Attempts,
     counters: Counters,
     reach: Reach,
     /// Feeds that are asked where they have what was made in them.
@@ -148,7 +154,7 @@ impl Interceptor {
     /// One that goes on from what was stored. Rounds that were under way begin again; what was being sent is
     /// in doubt.
     pub fn restored(settings: Settings, rows: Rows) -> Self {
-        let Rows { keepings, edits, errors, shown, named, counters, policy } = rows;
+        let Rows { keepings, edits, errors, shown, named, attempts, counters, policy } = rows;
         let mut interceptor = Self {
             settings,
             policy,
@@ -160,6 +166,7 @@ impl Interceptor {
             errors: Errors::restored(errors, ErrorId(counters.error)),
             shown: Showing::restored(shown),
             named: Naming::restored(named),
+            attempts: Attempts::restored(attempts),
             counters,
             reach: Reach::default(),
             finding: BTreeMap::new(),
@@ -233,7 +240,7 @@ impl Interceptor {
         let shown = self.shown.all().filter_map(|shown| shown.entity.as_ref());
         let staged = self.underway.values().flat_map(Underway::contents);
         let contents = edits.chain(errors).chain(shown.map(|entity| entity.content)).chain(staged);
-        contents.map(|content| content.digest)
+        contents.chain(self.attempts.contents()).map(|content| content.digest)
     }
 
     fn keep(&mut self, keeping: Keeping) {

@@ -36,6 +36,10 @@ const SLUG: HeaderName = HeaderName::from_static("slug");
 pub(super) struct Trail {
     /// It is known not to have arrived.
     pub(super) is_missing: bool,
+    /// Its server has not what it was made on: it is looked what that has.
+    pub(super) is_unmet: bool,
+    /// It was made on what was attempted here, and names that now.
+    pub(super) is_rebased: bool,
     /// How often somebody said that it was carried out who may not have been its server.
     pub(super) claims: u32,
     /// Where it goes instead.
@@ -145,7 +149,9 @@ impl Interceptor {
         let asked = &edit.asked;
         let is_claimed = self.trails.get(&edit.id).is_some_and(|trail| trail.claims > 0);
         let is_awaited = edit.progress == Progress::Accepted;
+        let is_unmet = self.trails.get(&edit.id).is_some_and(|trail| trail.is_unmet);
         let at = match asked.method {
+            _ if is_unmet => asked.location.clone(),
             propagation::Method::Post => {
                 let keeping = self.keeping_of(asked.partition, &asked.feed);
                 let moved = keeping.and_then(|keeping| keeping.moved.clone());
@@ -229,6 +235,12 @@ impl Interceptor {
             Verdict::NeedsCredentials => {
                 self.settle(step, edit, Settlement::NeedsCredentials, now, random);
                 self.event(step, edit, exchange.interaction(now));
+            }
+            Verdict::Refused
+                if status == StatusCode::PRECONDITION_FAILED && self.may_rebase(edit) =>
+            {
+                self.trails.entry(edit.id).or_default().is_unmet = true;
+                self.lost(step, edit, now, random);
             }
             Verdict::Refused => self.refused(step, edit, &exchange, now),
         }

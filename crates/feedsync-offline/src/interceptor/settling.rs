@@ -46,6 +46,7 @@ impl Interceptor {
         let member = (place != asked.resource).then_some(place);
         let settlement = Settlement::Done { member, tag };
         let ended = self.outbox.settle(edit.id, settlement, now, random);
+        self.there(step, asked.partition, &asked.location);
         self.trails.remove(&edit.id);
         self.is_ahead |= !step.is_durable;
         step.changes.push(Change::EditGone(edit.id));
@@ -68,6 +69,7 @@ impl Interceptor {
         let ended = self.outbox.settle(edit.id, refused, now, 0);
         self.trails.remove(&edit.id);
         let asked = &edit.asked;
+        self.there(step, asked.partition, &asked.location);
         if asked.method == propagation::Method::Post {
             self.name(step, asked.partition, &asked.resource, None);
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use http::{HeaderMap, Method};
 
 use super::stored::{Content, Entity, Representation};
-use super::{Keeping, KeepingId, Policy};
+use super::{Attempt, Keeping, KeepingId, Policy};
 use crate::authentication::Partition;
 use crate::event::{ErrorId, Interaction, StateChange, SyncError};
 use crate::interception::Role;
@@ -61,6 +61,10 @@ pub enum Change {
         /// Where it was here.
         pending: Location,
     },
+    /// An edit is about to be carried.
+    Attempt(Box<Attempt>),
+    /// What became of it is known.
+    AttemptGone(Box<Attempt>),
     /// What is stored of an address.
     Representation {
         /// Whose it is.

@@ -27,6 +27,8 @@ pub struct NewEdit<B> {
     pub line: Location,
     /// The entity tag of what it is made on, for `If-Match`.
     pub base: Option<String>,
+    /// Whether its application named what it is made on: then nothing else will do.
+    pub is_conditional: bool,
     /// What it is made on, to be shown beside it should the server have another.
     pub was: Option<B>,
     /// What it carries; nothing for DELETE.

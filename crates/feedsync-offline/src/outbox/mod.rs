@@ -323,6 +323,14 @@ impl<B: Clone> Outbox<B> {
         }
     }
 
+    /// Notes that an edit was made on something else than was known.
+    pub fn rebase(&mut self, id: EditId, tag: String, was: B) {
+        if let Some(edit) = self.edits.get_mut(id) {
+            edit.asked.base = Some(tag);
+            edit.asked.was = Some(was);
+        }
+    }
+
     fn dependents(&mut self, refused: &Edit<B>) -> Vec<Edit<B>> {
         let after: Vec<EditId> = self.after(refused).map(|edit| edit.id).collect();
         after.into_iter().filter_map(|id| self.edits.remove(id)).collect()

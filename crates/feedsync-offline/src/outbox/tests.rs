@@ -19,6 +19,7 @@ fn edit(method: Method, resource: &str, body: &str) -> NewEdit<String> {
         line: at("feed"),
         feed: at("feed"),
         was: None,
+        is_conditional: false,
         generation: 1,
         base: (method != Method::Post).then(|| "v1".to_owned()),
         body: (method != Method::Delete).then(|| body.to_owned()),

@@ -38,6 +38,8 @@ pub(crate) struct Desk {
     pub(crate) gateway: Gateway,
     pub(crate) now: Time,
     pub(crate) is_online: bool,
+    /// Whether this process ends once, before it hears what became of an edit that it carries.
+    pub(crate) ends_in_the_middle: bool,
     /// What servers answer to `METHOD URL`.
     answers: BTreeMap<String, Answer>,
     /// What has arrived.
@@ -92,6 +94,7 @@ impl Desk {
             gateway: Gateway::new(settings),
             now: Time::from_millis(1_211_328_000_000),
             is_online: true,
+            ends_in_the_middle: false,
             answers: BTreeMap::new(),
             arrived: Vec::new(),
             told: Vec::new(),
@@ -215,6 +218,9 @@ impl Desk {
                 reply
             }
             Decision::Carry(proposed) => {
+                let entity = entity(&self.gateway);
+                let step = self.gateway.interceptor.carries(&proposed, entity.as_ref());
+                self.take(&step);
                 let place = &proposed.location;
                 let outcome = self.network(&method, place, &headers, body.to_owned());
                 let carried = match outcome.clone() {
@@ -223,7 +229,11 @@ impl Desk {
                     }
                     _ => Carried::Lost { perhaps_arrived: false },
                 };
-                let (entity, number) = (entity(&self.gateway), self.number);
+                if std::mem::take(&mut self.ends_in_the_middle) {
+                    self.restart();
+                    return answer(0, &[], "the connection has ended");
+                }
+                let number = self.number;
                 let of = &mut self.gateway;
                 let told = of
                     .interceptor

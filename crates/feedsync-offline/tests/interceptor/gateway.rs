@@ -56,6 +56,8 @@ impl Written {
                 Change::NamedGone { partition, pending } => {
                     rows.named.retain(|(who, from, _)| (*who, from) != (partition, &pending));
                 }
+                Change::Attempt(it) => rows.attempts.push(*it),
+                Change::AttemptGone(it) => rows.attempts.retain(|other| *other != *it),
                 Change::Representation { partition, location, representation } => {
                     match representation {
                         Some(it) => self.representations.insert((partition, location), *it),
@@ -200,6 +202,7 @@ impl Gateway {
                 Change::Representation { representation: Some(it), .. } => {
                     since.insert(it.content.digest);
                 }
+                Change::Attempt(it) => drop(since.insert(it.content.digest)),
                 Change::Shown(it) => since.extend(it.entity.iter().map(|it| it.content.digest)),
                 _ => {}
             }

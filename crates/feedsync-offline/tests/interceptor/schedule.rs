@@ -53,6 +53,7 @@ pub(crate) struct World {
     /// Whether servers and networks fail.
     is_rough: bool,
     crashes: bool,
+    pub(crate) had_power_cuts: bool,
     profile: Profile,
     is_traced: bool,
 }
@@ -79,6 +80,7 @@ impl World {
             next_words: 0,
             is_rough: true,
             crashes,
+            had_power_cuts: false,
             profile,
             is_traced: std::env::var_os("FEEDSYNC_TRACE").is_some(),
             random,
@@ -133,6 +135,7 @@ impl World {
     fn crash(&mut self, gateway: usize) {
         self.trace(|| format!("{gateway} crashes"));
         let kept = self.random.random_bool(0.3).then(|| self.random.random_range(0..20));
+        self.had_power_cuts |= kept.is_some();
         self.gateways[gateway].crash(kept);
     }
 
@@ -218,10 +221,19 @@ impl World {
         if proposed.needs_sync {
             self.gateways[gateway].sync();
         }
-        let place = proposed.location.clone();
-        let outcome = self.network(gateway, method, &place, headers, body.unwrap_or_default());
         let of = &mut self.gateways[gateway];
         let entity = body.map(|body| Entity::sent(headers, of.disk.hold(body.to_owned())));
+        let step = of.interceptor.carries(proposed, entity.as_ref());
+        if !self.write(gateway, &step) {
+            return;
+        }
+        let place = proposed.location.clone();
+        let outcome = self.network(gateway, method, &place, headers, body.unwrap_or_default());
+        if self.crashes && self.is_rough && self.random.random_bool(0.05) {
+            self.crash(gateway);
+            return;
+        }
+        let of = &mut self.gateways[gateway];
         let carried = match &outcome {
             Outcome::Answered { status, headers, content } => {
                 Carried::Answered { status: *status, headers: headers.clone(), content: *content }

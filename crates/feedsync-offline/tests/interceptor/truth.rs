@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use feedsync_offline::interceptor::Stored;
 use feedsync_offline::subscription::state::State;
-use http::Method;
+use http::{Method, StatusCode};
 
 use crate::origin::{Carried as Logged, FEED, entries, words};
 use crate::schedule::{Acknowledged, World};
@@ -17,6 +17,7 @@ impl World {
         self.check_once();
         self.check_acknowledged();
         self.check_order();
+        self.check_conflicts();
     }
 
     fn check_representations(&self) {
@@ -69,11 +70,39 @@ impl World {
                 })
             };
             assert!(
-                !edit.is_heard || done || is_error() || is_replaced(),
+                !edit.is_heard || done || is_error() || is_replaced() || self.is_unknown(edit),
                 "lost: {edit:?}\n{:#?}\n{:#?}",
                 self.acknowledged,
                 self.origin.log
             );
+        }
+    }
+
+    /// Whether an edit deletes what was made in doubt, and changed by somebody else before it could be found: it
+    /// seems never to have been made.
+    fn is_unknown(&self, edit: &Acknowledged) -> bool {
+        let member = self.member_of(edit);
+        let others = self.acknowledged.iter().filter(|other| other.gateway != edit.gateway);
+        let others: BTreeSet<&str> = others.map(|other| &*other.words).collect();
+        edit.method == Method::DELETE
+            && edit.resource != member
+            && self
+                .origin
+                .log
+                .iter()
+                .filter_map(Logged::says)
+                .any(|(words, path)| path == member && others.contains(words))
+    }
+
+    /// Whoever is alone is in nobody's way.
+    fn check_conflicts(&self) {
+        let [gateway] = &self.gateways[..] else { return };
+        if self.had_power_cuts {
+            return;
+        }
+        for error in gateway.interceptor.errors().all() {
+            let interaction = &error.interaction;
+            assert_ne!(interaction.status, StatusCode::PRECONDITION_FAILED, "{interaction:#?}");
         }
     }
 

@@ -1,0 +1,266 @@
+//! Steps of any changes.
+
+use std::collections::BTreeSet;
+
+use feedsync_offline::authentication::Partition;
+use feedsync_offline::event::{ErrorId, Interaction, SyncError};
+use feedsync_offline::headers::Registered;
+use feedsync_offline::interception::Role;
+use feedsync_offline::interceptor::{
+    Attempt, Belonging, Change, Content, Counters, Entity, Keeping, KeepingId, Policy,
+    Representation, Shown,
+};
+use feedsync_offline::location::Location;
+use feedsync_offline::outbox::{Edit, EditId, NewEdit, Progress};
+use feedsync_offline::propagation::Method;
+use feedsync_offline::relation::Relation;
+use feedsync_offline::subscription::builder::Wanted;
+use feedsync_offline::subscription::state::State;
+use feedsync_offline::subscription::{Hold, Holder, Parts, Subscription};
+use feedsync_offline::time::Time;
+use http::{HeaderMap, HeaderValue, StatusCode};
+use proptest::collection::{btree_map, btree_set, vec};
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use crate::samples::{LARGE, at, bytes};
+
+/// How many different bytes there are.
+pub(crate) const CONTENTS: u64 = 6;
+
+/// The last two are large.
+pub(crate) fn sample(number: u64) -> Vec<u8> {
+    bytes(number, if number < CONTENTS - 2 { 10 } else { LARGE })
+}
+
+fn content() -> impl Strategy<Value = Content> {
+    (0..=CONTENTS).prop_map(|number| match number {
+        CONTENTS => Content::of(b""),
+        number => Content::of(&sample(number)),
+    })
+}
+
+fn partition() -> impl Strategy<Value = Partition> {
+    select(vec![Partition::public(), Partition::of_bytes([7; 32])])
+}
+
+fn location() -> impl Strategy<Value = Location> {
+    (0..5u8).prop_map(|number| at(&format!("{number}?a=%20%C3%A4")))
+}
+
+fn time() -> impl Strategy<Value = Time> {
+    select(vec![Time::default(), Time::from_millis(1_700_000_000_123), Time::from_millis(u64::MAX)])
+}
+
+fn headers() -> impl Strategy<Value = HeaderMap> {
+    let names = ["etag", "link", "x-many", "authorization"];
+    let field = (select(names.to_vec()), "[ -~\t\u{e4}]{0,6}");
+    vec(field, 0..4).prop_map(|fields| {
+        let mut headers = HeaderMap::new();
+        for (name, value) in fields {
+            headers.append(name, HeaderValue::from_bytes(value.as_bytes()).unwrap());
+        }
+        headers
+    })
+}
+
+fn relations() -> impl Strategy<Value = BTreeSet<Relation>> {
+    let relation = select(vec!["alternate", "http://example.org/rel"]);
+    btree_set(relation.prop_map(|relation| relation.parse().unwrap()), 0..3)
+}
+
+fn registered() -> impl Strategy<Value = Registered> {
+    let field = (select(vec!["Accept", "COOKIE", "authorization"]), "[a-z;=\u{e4} ]{0,6}");
+    vec(field, 0..4).prop_map(|fields| {
+        let mut registered = Registered::default();
+        for (name, value) in fields {
+            // A second value of what has one is refused.
+            let _ = registered.add(name, &value);
+        }
+        registered
+    })
+}
+
+fn keeping() -> impl Strategy<Value = Keeping> {
+    let wanted = (location(), registered(), any::<u16>(), relations(), option::of(location()));
+    let wanted = wanted.prop_map(|(feed, registered, interval, follows, proxy)| Wanted {
+        feed,
+        registered,
+        interval,
+        follows,
+        proxy,
+    });
+    let hold =
+        (any::<u16>(), relations()).prop_map(|(interval, follows)| Hold { interval, follows });
+    let parts = (
+        wanted,
+        select(State::ALL.to_vec()),
+        option::of(time()),
+        btree_map(location(), time(), 0..3),
+        any::<bool>(),
+        option::of(time()),
+        btree_map((0..3u64).prop_map(Holder), hold, 0..3),
+    );
+    let parts = parts.prop_map(|(wanted, state, due, retries, again, last_updated, holders)| {
+        Parts { wanted, state, due, retries, again, last_updated, holders }
+    });
+    let optional = || option::of(location());
+    let all = (0..3u64, parts, optional(), optional(), option::of(relations()));
+    all.prop_map(|(id, parts, collection, moved, followed)| Keeping {
+        id: KeepingId(id),
+        subscription: Subscription::restored(parts),
+        collection,
+        moved,
+        followed,
+    })
+}
+
+fn entity() -> impl Strategy<Value = Entity> {
+    (headers(), content()).prop_map(|(headers, content)| Entity { headers, content })
+}
+
+fn text() -> impl Strategy<Value = Option<String>> {
+    option::of("[ -~\u{e4}]{0,6}")
+}
+
+fn edit() -> impl Strategy<Value = Edit<Entity>> {
+    let methods = select(vec![Method::Post, Method::Put, Method::Delete]);
+    let places = (location(), location(), location(), location());
+    let entities = (option::of(entity()), option::of(entity()));
+    let progress = prop_oneof![
+        select(vec![
+            Progress::Queued,
+            Progress::Sent,
+            Progress::Doubtful,
+            Progress::Accepted,
+            Progress::Held,
+        ]),
+        time().prop_map(|until| Progress::Waiting { until }),
+    ];
+    let texts = (text(), text(), any::<bool>());
+    let all = (0..4u64, partition(), methods, places, entities, texts, any::<u32>(), progress);
+    all.prop_map(|(id, partition, method, places, (was, body), texts, tries, progress)| {
+        let (base, slug, is_conditional) = texts;
+        let (location, feed, resource, line) = places;
+        let key = format!("{id:032x}");
+        let asked = NewEdit {
+            partition,
+            method,
+            location,
+            feed,
+            resource,
+            line,
+            base,
+            is_conditional,
+            was,
+            body,
+            slug,
+            generation: u64::from(tries) * 3,
+            key,
+        };
+        Edit { id: EditId(id), asked, tries, progress }
+    })
+}
+
+fn error() -> impl Strategy<Value = SyncError<Option<Content>>> {
+    let body = || option::of(content());
+    let whose = (0..3u64, partition(), location(), body());
+    let what = (100..600u16, time(), location(), headers(), body(), headers(), body());
+    (whose, what).prop_map(|((id, partition, feed, was), what)| {
+        let (
+            status,
+            time,
+            location,
+            request_headers,
+            request_body,
+            response_headers,
+            response_body,
+        ) = what;
+        let interaction = Interaction {
+            status: StatusCode::from_u16(status).unwrap(),
+            time,
+            location,
+            method: "PUT".to_owned(),
+            request_headers,
+            request_body,
+            response_headers,
+            response_body,
+        };
+        SyncError { id: ErrorId(id), partition, feed, interaction, was }
+    })
+}
+
+fn shown() -> impl Strategy<Value = Shown> {
+    let optional = (option::of(location()), option::of(entity()));
+    let all = (0..3u64, partition(), location(), location(), optional);
+    all.prop_map(|(place, partition, feed, resource, (pending, entity))| Shown {
+        place,
+        partition,
+        feed,
+        resource,
+        pending,
+        entity,
+        generation: place * 5,
+    })
+}
+
+fn attempt() -> impl Strategy<Value = Attempt> {
+    let all = (partition(), location(), content());
+    all.prop_map(|(partition, location, content)| Attempt { partition, location, content })
+}
+
+fn representation() -> impl Strategy<Value = Representation> {
+    let all = (100..600u16, headers(), content(), time(), text());
+    all.prop_map(|(status, headers, content, fetched, also)| Representation {
+        status: StatusCode::from_u16(status).unwrap(),
+        headers,
+        content,
+        fetched,
+        also,
+    })
+}
+
+fn belonging() -> impl Strategy<Value = Belonging> {
+    let roles = [Role::Feed, Role::Synchronizable, Role::Subscribable];
+    let all = (select(roles.to_vec()), option::of(location()), 0..2u64);
+    all.prop_map(|(role, entry, seen)| Belonging { role, entry, seen })
+}
+
+pub(crate) fn change() -> impl Strategy<Value = Change> {
+    let places = [any::<u64>(); 6];
+    prop_oneof![
+        2 => keeping().prop_map(|it| Change::Keeping(Box::new(it))),
+        1 => (0..3u64).prop_map(|id| Change::KeepingGone(KeepingId(id))),
+        3 => edit().prop_map(|it| Change::Edit(Box::new(it))),
+        2 => (0..4u64).prop_map(|id| Change::EditGone(EditId(id))),
+        2 => error().prop_map(|it| Change::Error(Box::new(it))),
+        1 => (0..3u64).prop_map(|id| Change::ErrorGone(ErrorId(id))),
+        2 => shown().prop_map(|it| Change::Shown(Box::new(it))),
+        1 => (0..3u64).prop_map(Change::ShownGone),
+        1 => (partition(), location(), option::of(location()))
+            .prop_map(|(partition, pending, member)| Change::Named { partition, pending, member }),
+        4 => (partition(), location(), option::of(representation().prop_map(Box::new)))
+            .prop_map(|(partition, location, representation)| Change::Representation {
+                partition,
+                location,
+                representation,
+            }),
+        4 => (partition(), location(), btree_map(location(), belonging(), 0..4), any::<bool>())
+            .prop_map(|(partition, feed, resources, is_whole)| Change::Generation {
+                partition,
+                feed,
+                resources,
+                is_whole,
+            }),
+        1 => (partition(), location())
+            .prop_map(|(partition, pending)| Change::NamedGone { partition, pending }),
+        2 => attempt().prop_map(|it| Change::Attempt(Box::new(it))),
+        1 => attempt().prop_map(|it| Change::AttemptGone(Box::new(it))),
+        1 => select(vec![Policy::Auto, Policy::Offline]).prop_map(Change::Policy),
+        1 => partition().prop_map(Change::Forgotten),
+        1 => places.prop_map(|[keeping, holder, edit, error, shown, generation]| {
+            Change::Counters(Counters { keeping, holder, edit, error, shown, generation })
+        }),
+    ]
+}

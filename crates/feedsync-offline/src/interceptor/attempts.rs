@@ -1,0 +1,148 @@
+//! Edits that go to their servers while their applications wait: what replaces a resource is noted before it is
+//! sent, so that it is not taken for somebody else's should this process end before the answer is here.
+//!
+//! Nobody acknowledged such an edit, and it is not sent again. If its server has carried it out, an edit that is
+//! made here later names an entity tag that the resource has no more, and is refused (412). Then it is looked
+//! what is there: if that was sent from here, the edit was made on it, unless its application named itself what
+//! it is made on.
+
+use std::collections::BTreeMap;
+
+use super::Interceptor;
+use super::asking::Proposed;
+use super::step::{Change, Step};
+use super::stored::{Content, Entity, Stored};
+use crate::authentication::Partition;
+use crate::location::Location;
+use crate::outbox::Edit;
+use crate::propagation::Method;
+
+/// Of a resource, at most.
+const MOST: usize = 8;
+
+/// What was sent to replace a resource, and nobody knows whether it did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attempt {
+    /// Whose it is.
+    pub partition: Partition,
+    /// What it replaces.
+    pub location: Location,
+    /// What was sent.
+    pub content: Content,
+}
+
+/// Attempts of which nobody knows what became.
+#[derive(Debug, Default)]
+pub(super) struct Attempts(BTreeMap<(Partition, Location), Vec<Content>>);
+
+impl Attempts {
+    pub(super) fn restored(rows: Vec<Attempt>) -> Self {
+        let mut attempts = Self::default();
+        for Attempt { partition, location, content } in rows {
+            attempts.0.entry((partition, location)).or_default().push(content);
+        }
+        attempts
+    }
+
+    /// What was attempted of a resource.
+    pub(super) fn of(&self, partition: Partition, location: &Location) -> &[Content] {
+        self.0.get(&(partition, location.clone())).map_or(&[], Vec::as_slice)
+    }
+
+    pub(super) fn contents(&self) -> impl Iterator<Item = Content> {
+        self.0.values().flatten().copied()
+    }
+
+    pub(super) fn forget_all(&mut self, partition: Partition) {
+        self.0.retain(|(who, _), _| *who != partition);
+    }
+}
+
+impl Interceptor {
+    /// Notes that an edit is about to be carried: to be stored before it is sent, and need not outlive a power
+    /// cut. What became of it is [told](Self::carried).
+    pub fn carries(&mut self, proposed: &Proposed, entity: Option<&Entity>) -> Step {
+        let mut step = Step::default();
+        let Some(entity) = entity.filter(|_| proposed.method == Method::Put) else { return step };
+        let (partition, location) = (proposed.partition, proposed.location.clone());
+        self.attempt(&mut step, Attempt { partition, location, content: entity.content });
+        step
+    }
+
+    /// Notes that an edit which is given up may have been carried out.
+    pub(super) fn given_up(&mut self, step: &mut Step, edit: &Edit<Entity>) {
+        let asked = &edit.asked;
+        let body = asked.body.as_ref().filter(|_| asked.method == Method::Put && edit.tries > 0);
+        let (partition, location) = (asked.partition, asked.location.clone());
+        let attempt = body.map(|body| Attempt { partition, location, content: body.content });
+        attempt.into_iter().for_each(|attempt| self.attempt(step, attempt));
+    }
+
+    fn attempt(&mut self, step: &mut Step, attempt: Attempt) {
+        self.attempted(step, &attempt);
+        let key = (attempt.partition, attempt.location.clone());
+        let of = self.attempts.0.entry(key).or_default();
+        of.push(attempt.content);
+        let oldest = (of.len() > MOST).then(|| of.remove(0));
+        step.changes.extend(
+            oldest.map(|content| {
+                Change::AttemptGone(Box::new(Attempt { content, ..attempt.clone() }))
+            }),
+        );
+        step.changes.push(Change::Attempt(Box::new(attempt)));
+    }
+
+    /// Whether an edit that is refused for what it was made on may have been made on what was sent from here.
+    pub(super) fn may_rebase(&self, edit: &Edit<Entity>) -> bool {
+        let asked = &edit.asked;
+        let is_rebased = self.trails.get(&edit.id).is_some_and(|trail| trail.is_rebased);
+        asked.base.is_some()
+            && !asked.is_conditional
+            && !is_rebased
+            && !self.attempts.of(asked.partition, &asked.location).is_empty()
+    }
+
+    /// Whether what is there now was sent from here.
+    pub(super) fn is_attempted<S: Stored>(
+        &self,
+        stored: &S,
+        edit: &Edit<Entity>,
+        theirs: Content,
+        address: &Location,
+    ) -> Result<bool, S::Error> {
+        for attempt in self.attempts.of(edit.asked.partition, &edit.asked.location) {
+            if *attempt == theirs || self.says_same(stored, *attempt, theirs, address)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// What became of an attempt is known.
+    pub(super) fn attempted(&mut self, step: &mut Step, attempt: &Attempt) {
+        let key = (attempt.partition, attempt.location.clone());
+        let Some(of) = self.attempts.0.get_mut(&key) else { return };
+        let before = of.len();
+        of.retain(|content| *content != attempt.content);
+        if of.len() < before {
+            step.changes.push(Change::AttemptGone(Box::new(attempt.clone())));
+        }
+        if of.is_empty() {
+            self.attempts.0.remove(&key);
+        }
+    }
+
+    /// What its server has of a resource is known. What waits here may still name what it had before.
+    pub(super) fn there(&mut self, step: &mut Step, partition: Partition, location: &Location) {
+        if self.attempts.of(partition, location).is_empty()
+            || self.outbox.last(partition, location).is_some()
+        {
+            return;
+        }
+        let of = self.attempts.0.remove(&(partition, location.clone())).unwrap_or_default();
+        step.changes.extend(of.into_iter().map(|content| {
+            let location = location.clone();
+            Change::AttemptGone(Box::new(Attempt { partition, location, content }))
+        }));
+    }
+}

@@ -1,0 +1,61 @@
+//! Edits that were carried by a process that ended before it heard what became of them (BITSY 3.5, C35).
+
+use crate::desk::{Arrived, Desk, EDITABLE, FEED, answer, entry, feed};
+
+const MEMBER: &str = "http://www.example.com/feed/entry";
+const ATOM: (&str, &str) = ("content-type", "application/atom+xml;type=entry");
+const SERVED: (&str, &str) = ("content-type", "application/atom+xml");
+
+/// A desk whose process has ended while it carried an edit that arrived, and where another was made without a
+/// network, with these headers.
+fn edited_again(headers: &[(&str, &str)]) -> Desk {
+    let mut desk = Desk::new();
+    desk.serve("GET", FEED, feed(EDITABLE));
+    desk.serve("GET", MEMBER, answer(200, &[SERVED, ("etag", "\"e1\"")], &entry("a")));
+    desk.subscribe(&["edit"], &[]);
+    desk.run();
+    desk.serve("PUT", MEMBER, answer(204, &[("etag", "\"e2\"")], ""));
+    desk.ends_in_the_middle = true;
+    assert_eq!(desk.ask("PUT", MEMBER, &[ATOM], &entry("first")).status, 0);
+    desk.is_online = false;
+    assert_eq!(desk.get(MEMBER).body, entry("a"), "nobody acknowledged it");
+    let headers: Vec<_> = [&[ATOM], headers].concat();
+    assert_eq!(desk.ask("PUT", MEMBER, &headers, &entry("second")).status, 200);
+    desk.is_online = true;
+    desk.serve("PUT", MEMBER, answer(412, &[], ""));
+    desk.arrived.clear();
+    desk
+}
+
+fn edits(desk: &Desk) -> Vec<&Arrived> {
+    desk.arrived.iter().filter(|arrived| arrived.line.starts_with("PUT")).collect()
+}
+
+#[test]
+fn an_edit_was_made_on_what_was_sent_before_the_process_ended() {
+    let mut desk = edited_again(&[]);
+    desk.serve("GET", MEMBER, answer(200, &[SERVED, ("etag", "\"e2\"")], &entry("first")));
+    desk.after(5);
+    let conditions: Vec<_> = edits(&desk).iter().map(|edit| &edit.headers["if-match"]).collect();
+    assert_eq!(conditions, ["\"e1\"", "\"e2\""]);
+    assert!(edits(&desk).iter().all(|edit| edit.body == entry("second")));
+    assert_eq!(desk.errors(), [format!("412 PUT {MEMBER}")], "it is refused for good");
+}
+
+#[test]
+fn what_somebody_else_has_put_there_is_in_the_way() {
+    let mut desk = edited_again(&[]);
+    desk.serve("GET", MEMBER, answer(200, &[SERVED, ("etag", "\"e3\"")], &entry("theirs")));
+    desk.after(5);
+    assert_eq!(edits(&desk).len(), 1);
+    assert_eq!(desk.errors(), [format!("412 PUT {MEMBER}")]);
+}
+
+#[test]
+fn who_names_what_an_edit_is_made_on_means_that() {
+    let mut desk = edited_again(&[("if-match", "\"e1\"")]);
+    desk.serve("GET", MEMBER, answer(200, &[SERVED, ("etag", "\"e2\"")], &entry("first")));
+    desk.after(5);
+    assert_eq!(edits(&desk).len(), 1);
+    assert_eq!(desk.errors(), [format!("412 PUT {MEMBER}")]);
+}
