@@ -25,6 +25,8 @@ struct Note {
     may_be: Vec<Option<String>>,
     /// What nobody acknowledged, at any time.
     unanswered: Vec<Option<String>>,
+    /// Whether an edit was acknowledged of what a deletion that nobody acknowledged had deleted.
+    is_overtaken: bool,
     versions: u32,
 }
 
@@ -100,6 +102,7 @@ impl Writer {
             location: None,
             may_be: vec![Some(title.clone())],
             unanswered: vec![],
+            is_overtaken: false,
             versions: 1,
         };
         match answer {
@@ -144,7 +147,10 @@ impl Writer {
                         continue;
                     }
                     // A deletion that nobody acknowledged was one.
-                    404 | 410 if note.may_be.contains(&None) => note.may_be = vec![None],
+                    404 | 410 if note.unanswered.contains(&None) => {
+                        note.is_overtaken |= !note.may_be.contains(&None);
+                        note.may_be = vec![None];
+                    }
                     status => panic!("{method} {url}: {status} {note:?} {}", answer.text()),
                 },
             }
@@ -152,9 +158,8 @@ impl Writer {
         }
     }
 
-    /// Whether what the server has is what this one was told. An edit that was refused is one on a version
-    /// that the gateway did not know of, since it was killed as it carried the edit before, which nobody
-    /// acknowledged; that is what the server has, and what was refused is an error.
+    /// Whether what the server has is what this one was told. An edit that was refused is one of what was
+    /// deleted: the gateway was killed as it carried the deletion, which nobody acknowledged. It is an error.
     pub(crate) fn judge(&self, members: &[Member], refused: &[Value]) {
         let mut found: BTreeMap<&str, Vec<&Member>> = BTreeMap::new();
         for member in members {
@@ -167,16 +172,16 @@ impl Writer {
             let title = there.first().map(|member| member.title.clone());
             let is_refused = || {
                 let location = note.location.as_deref().map(|url| self.member(url));
-                note.unanswered.contains(&title)
-                    && refused.iter().any(|error| {
-                        let at = error["location"].as_str().map(|url| self.application.at(url));
-                        error["status"] == 412 && at == location
-                    })
+                refused.iter().any(|error| {
+                    error["location"].as_str().map(|url| self.application.at(url)) == location
+                })
             };
+            let is_deleted = title.is_none() && note.unanswered.contains(&None);
             assert!(
-                note.may_be.contains(&title) || is_refused(),
+                note.may_be.contains(&title) || (is_deleted && is_refused()),
                 "{title:?} is not {note:?}, refused is {refused:?}"
             );
+            assert!(!note.is_overtaken || is_refused(), "{note:?} is lost: {refused:?}");
             if let Some(member) = there.first() {
                 assert!(member.updates <= note.versions, "{member:?} was sent twice: {note:?}");
             }
