@@ -102,6 +102,10 @@ impl Interceptor {
                 self.reach.lost(&fetch.request, now, random);
                 Ok(Settled::Lost)
             }
+            // The feed that led there is from before.
+            Outcome::Failed if self.was_deleted(stored, id, fetch, status)? => {
+                Ok(Settled::Fetched(Vec::new()))
+            }
             Outcome::Failed => {
                 if let Some(keeping) =
                     self.keepings.get_mut(&id).filter(|_| fetch.part == Part::Feed)
@@ -113,6 +117,26 @@ impl Interceptor {
                 Ok(Settled::Failed)
             }
         }
+    }
+
+    /// Whether something is not there since it was deleted here, itself or with its entry.
+    fn was_deleted<S: Stored>(
+        &self,
+        stored: &S,
+        id: KeepingId,
+        fetch: &Fetch,
+        status: StatusCode,
+    ) -> Result<bool, S::Error> {
+        let is_gone = matches!(status, StatusCode::NOT_FOUND | StatusCode::GONE);
+        let keeping = self.keepings.get(&id);
+        let Some(keeping) = keeping.filter(|_| is_gone && fetch.part == Part::Linked) else {
+            return Ok(false);
+        };
+        let partition = keeping.subscription.partition();
+        let known = stored.resources(&fetch.location)?.into_iter();
+        let entries = known.filter(|it| it.partition == partition).filter_map(|it| it.entry);
+        let mut deletable = entries.chain([fetch.location.clone()]);
+        Ok(deletable.any(|location| self.is_deleted(partition, &location)))
     }
 
     /// What an answer is stored as. What came from elsewhere says so: addresses in it count from there.

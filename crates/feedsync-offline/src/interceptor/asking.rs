@@ -292,8 +292,8 @@ impl Interceptor {
         }
     }
 
-    /// Whether a media link entry was deleted here, and its media with it.
-    fn is_deleted(&self, partition: Partition, entry: &Location) -> bool {
+    /// Whether a member was deleted here; its media are deleted with it.
+    pub(super) fn is_deleted(&self, partition: Partition, entry: &Location) -> bool {
         let last = self.outbox.last(partition, entry).map(|edit| edit.asked.method);
         let shown = || self.shown_at(partition, entry).is_some_and(|shown| shown.entity.is_none());
         last.map_or_else(shown, |method| method == propagation::Method::Delete)

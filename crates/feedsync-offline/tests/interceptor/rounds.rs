@@ -5,7 +5,7 @@ use feedsync_offline::profile::Profile;
 use feedsync_offline::subscription::builder::SubscriptionBuilder;
 use feedsync_offline::subscription::state::State;
 
-use crate::desk::{Desk, EDITABLE, FEED, answer, feed};
+use crate::desk::{Desk, EDITABLE, FEED, answer, entry, feed};
 
 const ONE: &str = "http://www.example.com/1";
 
@@ -224,7 +224,7 @@ fn nothing_leaves_while_the_network_is_not_to_be_used() {
     desk.take(&step);
     desk.restart();
     let url = "http://www.example.com/feed/entry";
-    assert_eq!(desk.ask("PUT", url, &[], &crate::desk::entry("mine")).status, 200);
+    assert_eq!(desk.ask("PUT", url, &[], &entry("mine")).status, 200);
     assert_eq!(desk.ask("GET", "http://www.example.com/else", &[], "").status, 504);
     desk.after(7_200);
     assert!(desk.lines().is_empty());
@@ -233,6 +233,29 @@ fn nothing_leaves_while_the_network_is_not_to_be_used() {
     desk.serve("PUT", url, answer(204, &[], ""));
     desk.run();
     assert_eq!(desk.lines()[0], format!("PUT {url}"));
+}
+
+#[test]
+fn what_was_deleted_here_and_is_in_the_feed_still_stops_nothing() {
+    let mut desk = Desk::new();
+    let member = "http://www.example.com/feed/entry";
+    desk.serve("GET", FEED, feed(EDITABLE));
+    desk.serve(
+        "GET",
+        member,
+        answer(200, &[("content-type", "application/atom+xml")], &entry("a")),
+    );
+    desk.serve("DELETE", member, answer(204, &[], ""));
+    desk.subscribe(&["edit"], &[]);
+    desk.run();
+    assert_eq!(desk.ask("DELETE", member, &[], "").status, 204);
+    desk.serve("GET", member, answer(410, &[], ""));
+    desk.run();
+    assert!(desk.lines().contains(&format!("GET {member}")));
+    assert_eq!((desk.state(), desk.errors()), (State::Waiting, Vec::new()));
+    // Who goes on saying so is wrong.
+    desk.after(24 * 60 * 60);
+    assert_eq!((desk.state(), desk.errors()), (State::Paused, vec![format!("410 GET {member}")]));
 }
 
 #[test]
