@@ -89,16 +89,21 @@ impl Upstream {
         exchange::exchange(self, key, request).await
     }
 
-    /// Sends a request of the gateway's own. It may go to any public address, since feeds name others, and to
-    /// private ones as others do.
+    /// Sends a request of the gateway's own, on the word of what is at `source`. It may go to any public
+    /// address, since feeds name others; to a private one only as others may, and on its own word or that of
+    /// something else in the local network.
     pub async fn send_own(
         &self,
         location: &Location,
+        source: &Location,
         request: Request<Body>,
     ) -> Result<Response<Body>, UpstreamError> {
         let authority = Authority::of(location);
+        let source = Authority::of(source);
+        let is_trusted = source == authority || target::is_local(source.host());
         let access = match self.connector.access(&authority) {
             Err(Refused::NotReachable(_)) => Access::Public,
+            Ok(_) if !is_trusted => Access::Public,
             access => access?,
         };
         let key = Key { authority, access, secure: location.is_secure() };

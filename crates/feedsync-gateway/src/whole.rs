@@ -17,7 +17,7 @@ use crate::config::{Config, Keep};
 use crate::control::{
     Asked, ChangeError, Control, ControlServing, ControlStartError, Decisions, StoreFailed,
 };
-use crate::face::{self, Face, ServeError, Serving};
+use crate::face::{self, Body, Face, ServeError, Serving};
 use crate::store::{Store, StoreError};
 use crate::upstream::Origins;
 
@@ -125,12 +125,26 @@ pub async fn start_with(
     let face = face.with(Arc::clone(&agent));
     face.addresses().own.add(control.address());
     let face = face::listen(config, face, stopped(stopping.subscribe())).await?;
-    let background = tokio::spawn(agent.run(upstream, stopped(stopping.subscribe())));
+    let (stops, stop) = (StopsAll(stopping.clone()), stopped(stopping.subscribe()));
+    let background = tokio::spawn(async move {
+        // Whatever ends it: nobody is to be told that edits will leave when none does.
+        let _stops = stops;
+        agent.run(upstream, stop).await;
+    });
     tokio::spawn(async move {
         shutdown.await;
         stopping.send_replace(true);
     });
     Ok(Running { face, control, port, background })
+}
+
+/// Ends the rest of the gateway when it goes.
+struct StopsAll(watch::Sender<bool>);
+
+impl Drop for StopsAll {
+    fn drop(&mut self) {
+        self.0.send_replace(true);
+    }
 }
 
 fn opened(directory: &Path, keep: &Keep) -> Result<Store, StoreError> {
@@ -158,6 +172,11 @@ impl Decisions for Agent {
 
     async fn content(&self, content: Content) -> Result<Vec<u8>, StoreFailed> {
         Agent::content(self, &content).map_err(|error| StoreFailed(Box::new(error)))
+    }
+
+    async fn stream(&self, content: Content) -> Result<axum::body::Body, StoreFailed> {
+        let opened = self.open(&content).map_err(|error| StoreFailed(Box::new(error)))?;
+        Ok(axum::body::Body::new(Body::from(opened)))
     }
 
     fn events(&self) -> broadcast::Receiver<Arc<Event>> {

@@ -151,7 +151,7 @@ impl Agent {
 
     /// What becomes of a request; and its answer, as long as nobody has stored it.
     async fn outcome(&self, upstream: &Upstream, task: Task) -> (Outcome, Option<Held>) {
-        let Task { partition, method, location, mut headers, body, .. } = task;
+        let Task { partition, method, location, source, mut headers, body, .. } = task;
         self.jar.give(partition, &location, &mut headers, self.now());
         let body = match body.map(|content| self.open(&content)) {
             None => Body::empty(),
@@ -165,7 +165,7 @@ impl Agent {
         let mut request = Request::new(body);
         *request.method_mut() = method.clone();
         *request.headers_mut() = headers;
-        let response = match upstream.send_own(&location, request).await {
+        let response = match upstream.send_own(&location, &source, request).await {
             Ok(response) => response,
             Err(error) => {
                 tracing::debug!(%error, origin = location.origin(), "a request of ours was not answered");

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use axum::body::Body;
 use feedsync_offline::event::ErrorId;
 use feedsync_offline::interceptor::{Content, ControlError, Event, Interceptor, Step};
 use feedsync_offline::time::Time;
@@ -24,8 +25,11 @@ pub trait Decisions: Send + Sync + 'static {
     /// Makes an edit again that was refused ([`Interceptor::retry`]).
     async fn retry(&self, error: ErrorId) -> Result<(), ChangeError>;
 
-    /// Bytes that are stored.
+    /// Bytes that are stored, all of them.
     async fn content(&self, content: Content) -> Result<Vec<u8>, StoreFailed>;
+
+    /// The same, as they are read.
+    async fn stream(&self, content: Content) -> Result<Body, StoreFailed>;
 
     /// What happens from now on.
     fn events(&self) -> broadcast::Receiver<Arc<Event>>;

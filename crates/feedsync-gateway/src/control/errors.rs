@@ -93,12 +93,12 @@ pub(crate) async fn side(
         _ => return Err(absent("side of an error: there are mine, base and theirs")),
     };
     let content = content.ok_or_else(|| Problem::not_found(format!("{side} has no content")))?;
-    let bytes = control.0.decisions.content(content).await.map_err(|error| failed(&error))?;
-    Ok(inert(bytes, headers))
+    let body = control.0.decisions.stream(content).await.map_err(|error| failed(&error))?;
+    Ok(inert(body, headers))
 }
 
 /// Bytes of others, which a browser keeps and does not show.
-fn inert(bytes: Vec<u8>, headers: &HeaderMap) -> Response {
+fn inert(body: Body, headers: &HeaderMap) -> Response {
     let kind = headers.get(header::CONTENT_TYPE).cloned();
     let fixed: [(HeaderName, &str); 4] = [
         (header::CACHE_CONTROL, "no-store"),
@@ -106,7 +106,7 @@ fn inert(bytes: Vec<u8>, headers: &HeaderMap) -> Response {
         (header::CONTENT_DISPOSITION, "attachment"),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     ];
-    let mut answer = Body::from(bytes).into_response();
+    let mut answer = body.into_response();
     let own = answer.headers_mut();
     let unknown = HeaderValue::from_static("application/octet-stream");
     own.insert(header::CONTENT_TYPE, kind.unwrap_or(unknown));
@@ -121,10 +121,22 @@ fn views(found: &[Found]) -> Value {
 }
 
 /// The errors that somebody may see.
-pub(crate) fn seen(interceptor: &Interceptor, sight: &Sight<'_>) -> Vec<Found> {
+pub(crate) fn seen<'i>(
+    interceptor: &'i Interceptor,
+    sight: &Sight<'_>,
+) -> impl Iterator<Item = &'i SyncError<Option<Content>>> {
     let errors = interceptor.errors().all();
-    let seen = errors.filter(|error| sight.sees(interceptor, error.partition, &error.feed));
-    let with = seen.map(|error| {
+    errors.filter(move |error| sight.sees(interceptor, error.partition, &error.feed))
+}
+
+/// Some of the errors that somebody may see.
+pub(crate) fn found(
+    interceptor: &Interceptor,
+    sight: &Sight<'_>,
+    pick: impl Fn(ErrorId) -> bool,
+) -> Vec<Found> {
+    let picked = seen(interceptor, sight).filter(|error| pick(error.id));
+    let with = picked.map(|error| {
         let ids = sight.into(interceptor, error.partition, &error.feed);
         (error.clone(), ids.into_iter().map(|id| id.0.to_string()).collect())
     });
@@ -138,9 +150,7 @@ impl Control {
         caller: &Caller,
         pick: impl Fn(ErrorId) -> bool,
     ) -> Vec<Found> {
-        let mut found = self.see(caller, |interceptor, sight, _| seen(interceptor, sight)).await;
-        found.retain(|(error, _)| pick(error.id));
-        found
+        self.see(caller, |interceptor, sight, _| found(interceptor, sight, pick)).await
     }
 
     /// An error, if a caller may see it.

@@ -16,7 +16,8 @@ use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use feedsync_offline::event::ErrorId;
-use feedsync_offline::interceptor::{Event, KeepingId, News};
+use feedsync_offline::interceptor::{Content, Entity, Event, KeepingId, News};
+use feedsync_offline::outbox::{Edit, EditId, Progress};
 use feedsync_offline::subscription::state::State as Stands;
 use feedsync_server::Problem;
 use futures_util::stream;
@@ -27,7 +28,7 @@ use tokio::sync::{OwnedSemaphorePermit, watch};
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
 use super::caller::Caller;
-use super::errors::{Found, seen};
+use super::errors::{Found, found, seen};
 use super::proxies::styles;
 use super::{Control, view};
 
@@ -103,7 +104,7 @@ struct Following {
 struct Told {
     subscriptions: BTreeMap<KeepingId, Value>,
     errors: BTreeSet<ErrorId>,
-    edits: Vec<Value>,
+    edits: BTreeMap<EditId, (u32, Progress, Option<Content>)>,
 }
 
 /// What is to be told next.
@@ -157,7 +158,8 @@ impl Following {
 
     /// Finds out what changed, and has it told around the event by which it did.
     async fn look(&mut self, event: Option<Arc<Event>>) {
-        let (mut now, views, found, touched) = self.stands(event.as_deref()).await;
+        let (mut now, views, found, touched) =
+            self.stands(&self.told.errors, event.as_deref()).await;
         if matches!(self.life.caller, Caller::Person(_)) {
             if now != self.told || event.is_some() {
                 self.waiting.push_back(Next::Line("message", json!({})));
@@ -186,9 +188,7 @@ impl Following {
             }
         }
         for found in found {
-            if !self.told.errors.contains(&found.0.id) {
-                self.waiting.push_back(Next::Error(Box::new(found)));
-            }
+            self.waiting.push_back(Next::Error(Box::new(found)));
         }
         for id in self.told.errors.difference(&now.errors) {
             self.waiting.push_back(Next::Line("error-gone", json!({ "id": id.0.to_string() })));
@@ -213,10 +213,11 @@ impl Following {
         self.told = now;
     }
 
-    /// How things stand: what is compared, the views and errors themselves, and in which subscriptions the
-    /// event happened.
+    /// How things stand: what is compared, the views, the errors that were not told, and in which
+    /// subscriptions the event happened.
     async fn stands(
         &self,
+        told: &BTreeSet<ErrorId>,
         event: Option<&Event>,
     ) -> (Told, Vec<(KeepingId, Value)>, Vec<Found>, Vec<KeepingId>) {
         let Life { control, caller, .. } = &self.life;
@@ -230,12 +231,16 @@ impl Following {
                 now.subscriptions.insert(keeping.id, same);
                 views.push((keeping.id, view));
             }
-            let found = seen(interceptor, sight);
-            now.errors = found.iter().map(|(error, _)| error.id).collect();
+            now.errors = seen(interceptor, sight).map(|error| error.id).collect();
+            let found = found(interceptor, sight, |id| !told.contains(&id));
             let edits = interceptor.edits();
             let of = edits
                 .filter(|edit| sight.sees(interceptor, edit.asked.partition, &edit.asked.feed));
-            now.edits = of.map(view::edit).collect();
+            let stands = |edit: &Edit<Entity>| {
+                let body = edit.asked.body.as_ref().map(|body| body.content);
+                (edit.id, (edit.tries, edit.progress.clone(), body))
+            };
+            now.edits = of.map(stands).collect();
             let touched = event.map(|event| {
                 let ids = interceptor.keepings().filter(|keeping| {
                     let subscription = &keeping.subscription;
@@ -260,7 +265,7 @@ impl Following {
         let decisions = &*self.life.control.0.decisions;
         Ok(match next {
             Next::All => {
-                let (now, views, found, _) = self.stands(None).await;
+                let (now, views, found, _) = self.stands(&BTreeSet::new(), None).await;
                 let is_person = matches!(self.life.caller, Caller::Person(_));
                 let all = json!({
                     "subscriptions": views.into_iter().map(|(_, view)| view).collect::<Vec<_>>(),

@@ -153,7 +153,8 @@ pub(crate) async fn change(
             .await?;
     }
     if let Some(proxy) = proxy {
-        control.told(&caller, id).await?;
+        proxy.iter().try_for_each(|proxy| caller.may_reach(proxy))?;
+        control.known(&caller, id).await?;
         control
             .change(Box::new(move |it, now| it.set_proxy(id, proxy, now)))
             .await
@@ -216,6 +217,23 @@ pub(crate) fn each(
     refused.filter(|_| all.changes.is_empty()).map_or(Ok(all), Err)
 }
 
+/// Goes on whether the caller still waits or not, so that it is known who holds what.
+async fn to_the_end<T: Send + 'static>(
+    work: impl Future<Output = Result<T, Problem>> + Send + 'static,
+) -> Result<T, Problem> {
+    let given_up = |_| Problem::unavailable("it was given up: ask again");
+    tokio::spawn(work).await.map_err(given_up)?
+}
+
+fn other_credentials() -> Problem {
+    Problem::new(
+        StatusCode::FORBIDDEN,
+        "credentials",
+        "Not with these credentials",
+        "it was subscribed to with credentials that were not shown: subscribe with them",
+    )
+}
+
 impl Control {
     /// A subscription, as a caller is told of it.
     pub(crate) async fn one(&self, caller: &Caller, id: KeepingId) -> Result<Value, Problem> {
@@ -231,13 +249,29 @@ impl Control {
         self.one(caller, id).await.map(|_| ())
     }
 
-    /// Subscribes for a caller. What earlier lives of an application left behind goes.
+    /// Whether a caller may see into a subscription that it is told of.
+    async fn known(&self, caller: &Caller, id: KeepingId) -> Result<(), Problem> {
+        self.told(caller, id).await?;
+        let knows = self.see(caller, |interceptor, sight, _| {
+            interceptor.keeping(id).is_some_and(|keeping| sight.knows(keeping))
+        });
+        if knows.await { Ok(()) } else { Err(other_credentials()) }
+    }
+
+    /// Subscribes for a caller.
     pub(crate) async fn subscribe(
         &self,
         caller: &Caller,
         wanted: Wanted,
     ) -> Result<KeepingId, Problem> {
         caller.may_reach(&wanted.feed)?;
+        wanted.proxy.iter().try_for_each(|proxy| caller.may_reach(proxy))?;
+        let (control, caller) = (self.clone(), caller.clone());
+        to_the_end(async move { control.hold(&caller, wanted).await }).await
+    }
+
+    /// Subscribes for a caller. What earlier lives of an application left behind goes.
+    async fn hold(&self, caller: &Caller, wanted: Wanted) -> Result<KeepingId, Problem> {
         // Nobody is told of it before it is known who holds it.
         let mut holds = self.0.holds.lock().await;
         let there = self.look(caller, Default::default(), |interceptor, _, _| {
@@ -299,6 +333,18 @@ impl Control {
         + Send
         + 'static,
     ) -> Result<(), Problem> {
+        let (control, caller) = (self.clone(), caller.clone());
+        to_the_end(async move { control.change_held(&caller, id, change).await }).await
+    }
+
+    async fn change_held(
+        &self,
+        caller: &Caller,
+        id: KeepingId,
+        change: impl FnOnce(&mut Interceptor, &[Holder], Time) -> Result<Step, ControlError>
+        + Send
+        + 'static,
+    ) -> Result<(), Problem> {
         self.told(caller, id).await?;
         let mut holds = self.0.holds.lock().await;
         let mut own = holds.own(caller, id);
@@ -315,14 +361,7 @@ impl Control {
                     proxy: subscription.proxy().cloned(),
                 })
             });
-            let wanted = wanted.ok_or_else(|| {
-                Problem::new(
-                    StatusCode::FORBIDDEN,
-                    "credentials",
-                    "Not with these credentials",
-                    "it was subscribed to with credentials that were not shown: subscribe with them",
-                )
-            })?;
+            let wanted = wanted.ok_or_else(other_credentials)?;
             let (joined, holder) = self.join(wanted).await?;
             holds.add(caller, joined, holder);
             if joined != id {

@@ -108,6 +108,7 @@ async fn who_has_other_credentials_sees_neither_errors_nor_edits_nor_what_is_in_
     // Nor can it take a hold, which would make it as good as who made it.
     for (method, path, value) in [
         (Method::PATCH, "/subscriptions/1", json!({ "interval": 1 })),
+        (Method::PATCH, "/subscriptions/1", json!({ "proxy": "http://app.example.org/proxy.xml" })),
         (Method::PUT, "/subscriptions/1/follows/related", Value::Null),
     ] {
         world.by(method, path, &domain, value).await.problem(403, "credentials");
@@ -157,6 +158,9 @@ async fn a_page_of_the_web_subscribes_to_nothing_in_the_local_network() {
     ] {
         let wanted = json!({ "feed": feed });
         let refused = world.page(web, Method::POST, "/subscriptions", wanted.clone()).await;
+        refused.problem(403, "local-network");
+        let with_proxy = json!({ "feed": FEED, "proxy": feed });
+        let refused = world.page(web, Method::POST, "/subscriptions", with_proxy).await;
         refused.problem(403, "local-network");
         assert_eq!(
             world.program(Method::GET, "/subscriptions", Value::Null).await.ok(200),

@@ -233,6 +233,10 @@ impl Decisions for Memory {
         Ok(bytes)
     }
 
+    async fn stream(&self, content: Content) -> Result<Body, StoreFailed> {
+        self.content(content).await.map(Body::from)
+    }
+
     fn events(&self) -> broadcast::Receiver<Arc<Event>> {
         self.events.subscribe()
     }

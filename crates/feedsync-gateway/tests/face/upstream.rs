@@ -196,3 +196,20 @@ async fn an_encrypted_origin_is_who_it_says_it_is() {
     let answer = gateway.get(&format!("/https/secure.example:{port}/"), &[]).await;
     assert_eq!(answer.status(), 502, "{answer:?}");
 }
+
+#[tokio::test]
+async fn what_is_private_is_reached_on_the_word_of_its_own_network_alone() {
+    let origin = Origin::saying(OK).await;
+    let gateway = Gateway::before(&origin).await;
+    let own = async |source: &str| {
+        let request = Request::new(Body::empty());
+        let (location, source) = (origin.url().parse().unwrap(), source.parse().unwrap());
+        gateway.serving().face().upstream().send_own(&location, &source, request).await
+    };
+    let error = own("http://feeds.example/feed").await.unwrap_err();
+    assert!(matches!(error, UpstreamError::Refused(Refused::Private { .. })), "{error:?}");
+    assert!(origin.received().is_empty());
+    for source in [&*format!("{}feed", origin.url()), "http://192.168.0.7/feed"] {
+        assert_eq!(own(source).await.unwrap().status(), 200, "{source}");
+    }
+}

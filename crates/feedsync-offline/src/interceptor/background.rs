@@ -43,6 +43,8 @@ pub(super) struct Request {
     pub(super) partition: Partition,
     pub(super) method: Method,
     pub(super) location: Location,
+    /// The feed that leads there, or what an application named.
+    pub(super) source: Location,
     pub(super) headers: HeaderMap,
     pub(super) body: Option<Content>,
 }
@@ -210,8 +212,8 @@ impl Interceptor {
     pub(super) fn under_way(&mut self, request: Request, what: What) -> Task {
         let id = TaskId(self.next_task);
         self.next_task += 1;
-        let Request { partition, method, location, headers, body } = request;
-        let task = Task { id, partition, method, location, headers, body };
+        let Request { partition, method, location, source, headers, body } = request;
+        let task = Task { id, partition, method, location, source, headers, body };
         self.tasks.insert(id, Errand { task: task.clone(), what });
         task
     }
@@ -221,14 +223,16 @@ impl Interceptor {
         let mut headers = HeaderMap::new();
         headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         let mut partition = Partition::public();
+        let mut source = location.clone();
         if let Some(keeping) = self.keepings.get(&id) {
             let subscription = &keeping.subscription;
             partition = subscription.partition();
+            source = subscription.feed().clone();
             for (name, value) in subscription.registered().sent(subscription.feed(), &location) {
                 headers.insert(name.clone(), value.clone());
             }
         }
-        Request { partition, method: Method::GET, location, headers, body: None }
+        Request { partition, method: Method::GET, location, source, headers, body: None }
     }
 
     fn learned(

@@ -113,17 +113,19 @@ impl Interceptor {
         fetch: &Fetch,
     ) -> Result<Request, S::Error> {
         let mut headers = HeaderMap::new();
-        let request = fetch.request.clone();
+        let (location, method) = (fetch.request.clone(), Method::GET);
         let Some(keeping) = self.keepings.get(&id) else {
-            let (partition, method) = (Partition::public(), Method::GET);
-            return Ok(Request { partition, method, location: request, headers, body: None });
+            let (partition, source) = (Partition::public(), fetch.location.clone());
+            return Ok(Request { partition, method, location, source, headers, body: None });
         };
         let subscription = &keeping.subscription;
+        let is_named = fetch.part == Part::Proxy;
+        let source = if is_named { &fetch.location } else { subscription.feed() }.clone();
         headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         if matches!(fetch.part, Part::Feed | Part::Page) {
             headers.insert(header::ACCEPT, ACCEPT);
         }
-        for (name, value) in subscription.registered().sent(subscription.feed(), &request) {
+        for (name, value) in subscription.registered().sent(subscription.feed(), &location) {
             headers.insert(name.clone(), value.clone());
         }
         let known = stored.representation(subscription.partition(), &fetch.location)?;
@@ -145,7 +147,7 @@ impl Interceptor {
             }
         }
         let partition = subscription.partition();
-        Ok(Request { partition, method: Method::GET, location: request, headers, body: None })
+        Ok(Request { partition, method, location, source, headers, body: None })
     }
 
     /// Takes in what became of a request of a round. `random` spreads what would come together.

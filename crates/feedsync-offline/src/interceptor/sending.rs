@@ -140,7 +140,8 @@ impl Interceptor {
             }
         }
         headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-        Request { partition, method, location, headers, body: None }
+        let source = edit.asked.location.clone();
+        Request { partition, method, location, source, headers, body: None }
     }
 
     /// Where to look for an edit that may have been carried out; none if it is as well sent again: what is

@@ -182,6 +182,8 @@ pub struct Task {
     pub method: Method,
     /// Where it goes.
     pub location: Location,
+    /// On whose word: the feed that leads there, or what an application named.
+    pub source: Location,
     /// All of its headers, but for those of the connection.
     pub headers: HeaderMap,
     /// What it carries.
