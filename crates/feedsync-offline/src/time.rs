@@ -36,6 +36,12 @@ impl Time {
         date.map(|date| date.to_string()).unwrap_or_default()
     }
 
+    /// What Atom says (RFC 4287 3.3); what was before 1970 is its beginning.
+    pub fn of_date_time(text: &str) -> Option<Self> {
+        let seconds = feedsync::Timestamp::parse(text).ok()?.unix_seconds();
+        Some(Self::default().after(Duration::from_secs(u64::try_from(seconds).unwrap_or_default())))
+    }
+
     /// What a header says that has a date (RFC 9110 5.6.7).
     pub fn of_date(text: &str) -> Option<Self> {
         let date = httpdate::parse_http_date(text).ok()?;
@@ -47,5 +53,26 @@ impl Time {
 impl fmt::Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.0, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_is_written_and_read() {
+        for seconds in [0, 784_111_777, 951_782_400] {
+            let time = Time::from_millis(seconds * 1_000);
+            assert_eq!(Time::of_date_time(&time.date_time()), Some(time));
+        }
+        assert_eq!(
+            Time::of_date_time("1994-11-06T09:49:37+01:00"),
+            Time::of_date_time("1994-11-06T08:49:37Z")
+        );
+        assert_eq!(Time::of_date_time("1969-12-31T23:59:59Z"), Some(Time::default()));
+        for text in ["", "1994-11-06", "1994-02-30T00:00:00Z"] {
+            assert_eq!(Time::of_date_time(text), None, "{text}");
+        }
     }
 }

@@ -13,8 +13,13 @@ use feedsync_offline::location::Location;
 use feedsync_offline::time::Time;
 use http::header::{COOKIE, HeaderMap, HeaderValue, SET_COOKIE};
 
-/// Cookies of one server for one partition at most.
+use super::cookie_date;
+
+/// Cookies of one server for one partition at most; of those and of servers that which was used least lately goes.
 const MOST: usize = 50;
+
+/// Servers of which cookies are kept, for each partition by itself, at most.
+const SERVERS: usize = 256;
 
 /// Bytes of a cookie at most (RFC 6265 6.1).
 const LONGEST: usize = 4_096;
@@ -22,7 +27,15 @@ const LONGEST: usize = 4_096;
 /// Who was given what.
 #[derive(Debug, Default)]
 pub(super) struct Jar {
-    cookies: Mutex<HashMap<(Partition, String), Vec<Cookie>>>,
+    servers: Mutex<HashMap<(Partition, String), Server>>,
+}
+
+#[derive(Debug, Default)]
+struct Server {
+    /// Those that were set last come last.
+    cookies: Vec<Cookie>,
+    /// When it was asked or answered last.
+    used: Time,
 }
 
 #[derive(Debug, Clone)]
@@ -42,20 +55,31 @@ impl Jar {
         if set.is_empty() {
             return;
         }
-        let mut all = self.cookies.lock().unwrap_or_else(PoisonError::into_inner);
-        let of = all.entry((whose, from.origin().to_owned())).or_default();
+        let mut servers = self.servers.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (whose, from.origin().to_owned());
+        let server = servers.entry(key).or_default();
+        server.used = now;
         for cookie in set {
-            of.retain(|other| other.name != cookie.name || other.path != cookie.path);
-            if cookie.until.is_none_or(|until| until > now) && of.len() < MOST {
-                of.push(cookie);
-            }
+            server.cookies.retain(|other| other.name != cookie.name || other.path != cookie.path);
+            server.cookies.push(cookie);
+        }
+        server.cookies.retain(|cookie| cookie.is_alive(now));
+        let excess = server.cookies.len().saturating_sub(MOST);
+        server.cookies.drain(..excess);
+        servers.retain(|_, server| !server.cookies.is_empty());
+        if servers.len() > SERVERS
+            && let Some((key, _)) = servers.iter().min_by_key(|(_, server)| server.used)
+        {
+            let key = key.clone();
+            servers.remove(&key);
         }
     }
 
     /// Adds to the header of a request what goes back with it. What was registered stays as it is.
     pub(super) fn give(&self, whose: Partition, to: &Location, headers: &mut HeaderMap, now: Time) {
-        let all = self.cookies.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(of) = all.get(&(whose, to.origin().to_owned())) else { return };
+        let mut servers = self.servers.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(server) = servers.get_mut(&(whose, to.origin().to_owned())) else { return };
+        server.used = now;
         let path = path(to);
         let registered = headers.get(COOKIE).and_then(|value| value.to_str().ok());
         let registered = registered.unwrap_or_default().to_owned();
@@ -63,9 +87,10 @@ impl Jar {
             let mut pairs = registered.split(';').map(str::trim);
             pairs.any(|pair| pair.split('=').next() == Some(name))
         };
-        let fit = of.iter().filter(|cookie| {
-            let is_now = cookie.until.is_none_or(|until| until > now);
-            is_now && (to.is_secure() || !cookie.is_secure) && is_below(path, &cookie.path)
+        let fit = server.cookies.iter().filter(|cookie| {
+            cookie.is_alive(now)
+                && (to.is_secure() || !cookie.is_secure)
+                && is_below(path, &cookie.path)
         });
         let fit = fit.filter(|cookie| !has(&cookie.name));
         let pairs = fit.map(|cookie| format!("{}={}", cookie.name, cookie.value));
@@ -77,6 +102,12 @@ impl Jar {
             value.set_sensitive(true);
             headers.insert(COOKIE, value);
         }
+    }
+}
+
+impl Cookie {
+    fn is_alive(&self, now: Time) -> bool {
+        self.until.is_none_or(|until| until > now)
     }
 }
 
@@ -100,7 +131,7 @@ fn parsed(text: &str, from: &Location, now: Time) -> Option<Cookie> {
         match name.trim().to_ascii_lowercase().as_str() {
             "path" if value.starts_with('/') => cookie.path = value.to_owned(),
             "secure" => cookie.is_secure = true,
-            "expires" => cookie.until = Time::of_date(value).or(cookie.until),
+            "expires" => cookie.until = cookie_date::parsed(value).or(cookie.until),
             "max-age" => age = value.parse::<i64>().ok().or(age),
             _ => {}
         }
@@ -162,6 +193,35 @@ mod tests {
         );
         jar.take(public, &from, &headers, Time::from_millis(2));
         assert_eq!(given(&jar, public, "http://example.org/notes/1", 3), "b=2; d=4");
+    }
+
+    #[test]
+    fn the_jar_is_bounded_and_the_oldest_goes_first() {
+        let (jar, public) = (Jar::default(), Partition::public());
+        let set = |number: usize, cookie: String, now: u64| {
+            let set = HeaderMap::from_iter([(SET_COOKIE, cookie.parse().unwrap())]);
+            let from = format!("http://{number}.example.org/").parse().unwrap();
+            jar.take(public, &from, &set, Time::from_millis(now));
+        };
+        let at = |number: usize| format!("http://{number}.example.org/");
+        for number in 0..=MOST {
+            set(0, format!("c{number}=1"), 1);
+        }
+        let all = given(&jar, public, &at(0), 2);
+        assert_eq!(all.split("; ").count(), MOST);
+        assert!(all.starts_with("c1=1; ") && all.ends_with(&format!("; c{MOST}=1")));
+        for number in 1..SERVERS {
+            set(number, "a=1".to_owned(), 10 + number as u64);
+        }
+        assert_ne!(given(&jar, public, &at(0), 1_000), "", "there is room for so many");
+        set(SERVERS, "a=1".to_owned(), 1_001);
+        assert_eq!(given(&jar, public, &at(1), 1_002), "", "it was used before all others");
+        for number in [0, 2, SERVERS] {
+            assert_ne!(given(&jar, public, &at(number), 1_003), "", "{number}");
+        }
+        // What expires makes room.
+        set(2, "a=; Expires=Thu, 01-Jan-1970 00:00:00 GMT".to_owned(), 1_004);
+        assert_eq!(jar.servers.lock().unwrap().len(), SERVERS - 1);
     }
 
     #[test]

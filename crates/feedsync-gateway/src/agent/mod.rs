@@ -11,6 +11,7 @@
 
 mod ambient;
 mod background;
+mod cookie_date;
 mod jar;
 mod subscribed;
 mod syncing;
