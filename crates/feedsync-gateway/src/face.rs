@@ -15,6 +15,8 @@ mod last;
 mod paced;
 mod pages;
 mod problem;
+mod realms;
+mod references;
 mod replying;
 mod reverse;
 mod serve;
@@ -30,7 +32,7 @@ use tokio::sync::{Semaphore, watch};
 
 use crate::agent::Agent;
 use crate::config::{Config, Limits};
-use crate::target::{Addresses, Mode, Target};
+use crate::target::{Addresses, Mode, Target, TargetError};
 use crate::upstream::{Origins, PSEUDONYM, RootsError, Upstream, UpstreamError, append_via};
 
 pub use body::{Body, BodyError};
@@ -125,10 +127,17 @@ impl Face {
 
     /// Answers a request for a resource.
     async fn resource(&self, target: Target, request: Request<Body>) -> Response<Body> {
-        match &self.agent {
+        let is_shown = matches!(target.mode, Mode::Reverse { .. });
+        let realms_of = (is_shown && pages::is_browser(request.headers()))
+            .then(|| target.location.origin().to_owned());
+        let mut response = match &self.agent {
             Some(agent) => self.intercept(agent, target, request).await,
             None => self.pass(&target, request).await,
+        };
+        if let Some(origin) = realms_of {
+            realms::tell(response.headers_mut(), &origin);
         }
+        response
     }
 
     /// Passes a request on, as [`Face::answer`] found it; gives the origin's answer, or what is said of
@@ -174,7 +183,11 @@ impl Face {
             return Ok(Received::Answered(answer));
         }
         let came_to = request.extensions().get().map(|CameTo(address)| *address);
-        let target = self.addresses.target(request.uri(), request.headers(), came_to)?;
+        let target = match self.addresses.target(request.uri(), request.headers(), came_to) {
+            // What it names relative to itself must be below it.
+            Err(TargetError::Unslashed(at)) => return Ok(Received::Answered(last::moved(&at))),
+            target => target?,
+        };
         let headers = request.headers_mut();
         if let Mode::Reverse { host, .. } = &target.mode {
             let (host, allowed) = (host.as_str(), &self.allow_origins);

@@ -59,6 +59,9 @@ pub enum TargetError {
         "{0:?} names no origin: ask for /https/example.org/path, or for /NAME/path where NAME is mounted"
     )]
     NoOrigin(String),
+    /// It names a mount without the slash with which its addresses begin, as this one does.
+    #[error("it is mounted at {0}")]
+    Unslashed(String),
     /// It names something that is no authority.
     #[error(transparent)]
     Authority(#[from] AuthorityError),
@@ -166,8 +169,15 @@ impl Addresses {
         if has_dots(rest.split(['?', '#']).next().unwrap_or(rest)) {
             return Err(TargetError::Segments);
         }
-        let (first, rest) = rest.split_once('/').ok_or_else(no_origin)?;
-        if let Some(mount) = self.reachable.mount(first) {
+        let (first, rest) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+        let mount = self.reachable.mount(first);
+        let Some(rest) = rest.strip_prefix('/') else {
+            return Err(match mount {
+                Some(_) => TargetError::Unslashed(format!("/{first}/{rest}")),
+                None => no_origin(),
+            });
+        };
+        if let Some(mount) = mount {
             let location: Location = format!("{}{rest}", mount.base()).parse()?;
             return Ok((location, format!("/{first}")));
         }

@@ -1,5 +1,5 @@
 //! Requests of which the gateway itself is the last recipient: `OPTIONS` and `TRACE` that may go no
-//! further (RFC 9110 7.6.2), and `OPTIONS *`.
+//! further (RFC 9110 7.6.2), `OPTIONS *`, and what is somewhere else at the gateway.
 
 use bytes::Bytes;
 use http::header::{self, HeaderMap, HeaderValue};
@@ -25,6 +25,16 @@ pub(crate) fn answer<B>(request: &mut Request<B>) -> Option<Response<Body>> {
         None if request.method() == Method::OPTIONS => Some(options()),
         None => Some(trace(request)),
     }
+}
+
+/// The answer where something has another path, method and entity being the same there (RFC 9110 15.4.9).
+pub(crate) fn moved(path: &str) -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::PERMANENT_REDIRECT;
+    // What a request may ask for a header may have.
+    let location = HeaderValue::from_str(path).ok();
+    response.headers_mut().extend(location.map(|location| (header::LOCATION, location)));
+    response
 }
 
 fn options() -> Response<Body> {

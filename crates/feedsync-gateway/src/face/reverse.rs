@@ -2,12 +2,12 @@
 //!
 //! All origins share one here. So a page that came from one gets no origin at all
 //! (`Content-Security-Policy: sandbox`) and nothing is taken for a page that does not say it is one; cookies,
-//! which a browser would send to all mounts, are kept from it. Addresses of origins that are reached become
-//! the gateway's.
+//! which a browser would send to all mounts, are kept from it. Addresses of the origin become the gateway's.
 
 use feedsync_offline::location::Location;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 
+use super::references;
 use crate::target::{Addresses, Target};
 
 /// The `Set-Cookie` fields of an answer, in their order, among the extensions of the response that lacks
@@ -27,9 +27,23 @@ pub(crate) fn adopt(
 ) -> Option<SetCookies> {
     for name in ADDRESSES {
         let Some(value) = headers.get_mut(&name) else { continue };
-        if let Some(mapped) = mapped(value, host, target, addresses) {
-            *value = mapped;
+        let shown = value.to_str().ok().and_then(|text| mapped(text, host, target, addresses));
+        if let Some(shown) = shown.and_then(|text| text.parse().ok()) {
+            *value = shown;
         }
+    }
+    let shown = |reference: &str| mapped(reference, host, target, addresses);
+    let links: Vec<_> = headers.get_all(header::LINK).iter().cloned().collect();
+    headers.remove(header::LINK);
+    for link in links {
+        let changed = link.to_str().ok().map(|text| references::in_link(text, shown));
+        let changed = changed.and_then(|text| text.parse().ok());
+        headers.append(header::LINK, changed.unwrap_or(link));
+    }
+    let refresh = headers.get(header::REFRESH).and_then(|value| value.to_str().ok());
+    let refresh = refresh.and_then(|text| references::in_refresh(text, shown)?.parse().ok());
+    if let Some(refresh) = refresh {
+        headers.insert(header::REFRESH, refresh);
     }
     headers.append(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static("sandbox"));
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
@@ -38,15 +52,9 @@ pub(crate) fn adopt(
     (!cookies.is_empty()).then_some(SetCookies(cookies))
 }
 
-/// The address at the gateway of what a field names, or its own, if it is of another origin; none if it is no
-/// address.
-fn mapped(
-    value: &HeaderValue,
-    host: &str,
-    target: &Target,
-    addresses: &Addresses,
-) -> Option<HeaderValue> {
-    let text = value.to_str().ok()?;
+/// The address at the gateway of what a reference names, or its own, if it is of another origin; none if it
+/// is no address.
+fn mapped(text: &str, host: &str, target: &Target, addresses: &Addresses) -> Option<String> {
     let (reference, fragment) = match text.find('#') {
         Some(at) => text.split_at(at),
         None => (text, ""),
@@ -54,8 +62,8 @@ fn mapped(
     let location = Location::resolve(Some(&target.location), reference).ok()?;
     // Whoever follows it would take credentials along, since the gateway is one host to them.
     if !location.is_same_origin(&target.location) {
-        return format!("{location}{fragment}").parse().ok();
+        return Some(format!("{location}{fragment}"));
     }
     let path = addresses.path_of(&location)?;
-    format!("http://{host}{path}{fragment}").parse().ok()
+    Some(format!("http://{host}{path}{fragment}"))
 }

@@ -44,6 +44,18 @@ fn a_path_names_an_origin_or_a_mount() {
 }
 
 #[test]
+fn a_mount_is_found_without_the_slash_that_its_addresses_begin_with() {
+    for (asked, at) in [("/notes", "/notes/"), ("/notes?x=/1", "/notes/?x=/1")] {
+        assert_eq!(reverse(asked).unwrap_err(), TargetError::Unslashed(at.to_owned()));
+    }
+    for other in ["/", "/https", "/note", "/notes2", "/?notes/", "/Notes"] {
+        assert_eq!(reverse(other).unwrap_err(), TargetError::NoOrigin(other.to_owned()));
+    }
+    let rebound = asked("/notes", "evil.example").unwrap_err();
+    assert!(matches!(rebound, TargetError::ForeignHost(_)), "{rebound}");
+}
+
+#[test]
 fn a_proxy_is_asked_by_the_whole_address() {
     let target = asked("http://Example.com/a%7e/../b?q", "else.example").unwrap();
     assert_eq!(target.mode, Mode::Forward);
@@ -88,7 +100,6 @@ fn a_path_that_could_be_read_in_two_ways_is_refused() {
         "/https/example.org:/",
         "/https/example%2eorg/",
         "/ftp/example.org/",
-        "/notes",
         "/",
         "/unknown/",
         "/.well-known/x",

@@ -59,6 +59,52 @@ async fn addresses_lead_back_through_the_gateway() {
 }
 
 #[tokio::test]
+async fn links_and_what_a_page_goes_on_with_lead_back_through_the_gateway() {
+    let lines = "Link: </notes/2>; rel=next, <//ORIGIN/x>; rel=\"a\"; title=\"</b>\"\r\n\
+        Link: <b>; rel=edit\r\nRefresh: 5; url=/notes/1#end\r\n";
+    let answer = answered(lines, "/o/a/b").await;
+    assert_eq!(
+        answer.values("link"),
+        [
+            "<http://localhost:99/o/notes/2>; rel=next, <http://127.0.0.1:1/x>; rel=\"a\"; title=\"</b>\"",
+            "<http://localhost:99/o/a/b>; rel=edit"
+        ]
+    );
+    assert_eq!(answer.values("refresh"), ["5; url=http://localhost:99/o/notes/1#end"]);
+}
+
+#[tokio::test]
+async fn a_browser_keeps_the_passwords_of_two_mounts_apart() {
+    let refusal = "HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Basic realm=\"notes\"\r\n\
+        Content-Length: 0\r\n\r\n";
+    let (one, other) = (Origin::saying(refusal).await, Origin::saying(refusal).await);
+    let mounts = [format!("one={}", one.url()), format!("other={}", other.url())];
+    let mounts: Vec<_> = mounts.iter().map(String::as_str).collect();
+    let gateway = Gateway::with(&mounts, &[]).await;
+    for (path, origin) in [("/one/", &one), ("/other/", &other)] {
+        let answer = gateway.get(path, &["Sec-Fetch-Site: none"]).await;
+        let expected = format!("Basic realm=\"http://{} notes\"", origin.address);
+        assert_eq!(answer.values("www-authenticate"), [expected.as_str()]);
+        // A program is told what its server says.
+        let answer = gateway.get(path, &[]).await;
+        assert_eq!(answer.values("www-authenticate"), ["Basic realm=\"notes\""]);
+    }
+}
+
+#[tokio::test]
+async fn a_mount_without_its_slash_is_at_its_slash() {
+    for method in ["GET", "POST"] {
+        let origin = Origin::saying("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
+        let gateway = Gateway::before(&origin).await;
+        let answer = gateway.ask(method, "/o?x=1", &[]).await;
+        assert_eq!((answer.status(), answer.values("location")), (308, vec!["/o/?x=1"]));
+        assert!(origin.received().is_empty());
+        assert_eq!(gateway.ask(method, "/o/?x=1", &[]).await.status(), 200);
+        assert_eq!(gateway.ask(method, "/other", &[]).await.status(), 404);
+    }
+}
+
+#[tokio::test]
 async fn only_the_gateways_own_names_are_answered_for() {
     let origin = Origin::saying("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
     let gateway = Gateway::before(&origin).await;
