@@ -38,7 +38,6 @@ use crate::upstream::{Origins, PSEUDONYM, RootsError, Upstream, UpstreamError, a
 pub use body::{Body, BodyError};
 pub(crate) use paced::Paced;
 pub use pages::{PageOrigin, PageOriginError};
-pub use reverse::SetCookies;
 pub(crate) use serve::listen;
 pub use serve::{ServeError, Serving, serve, serve_with};
 
@@ -152,9 +151,19 @@ impl Face {
         }
     }
 
-    /// Asks the origin; gives its answer as the application gets it. Cookies that are kept from a browser
-    /// are among its extensions ([`SetCookies`]).
+    /// Asks the origin; gives its answer as the application gets it.
     pub async fn exchange(
+        &self,
+        target: &Target,
+        request: Request<Body>,
+    ) -> Result<Response<Body>, UpstreamError> {
+        let mut response = self.ask(target, request).await?;
+        self.show(target, response.headers_mut());
+        Ok(response)
+    }
+
+    /// Asks the origin; gives its answer, in which addresses are those that it told.
+    async fn ask(
         &self,
         target: &Target,
         mut request: Request<Body>,
@@ -166,12 +175,14 @@ impl Face {
         let headers = response.headers_mut();
         hops::strip(headers);
         append_via(headers, received);
-        if let Mode::Reverse { host, .. } = &target.mode
-            && let Some(cookies) = reverse::adopt(headers, host.as_str(), target, &self.addresses)
-        {
-            response.extensions_mut().insert(cookies);
-        }
         Ok(response)
+    }
+
+    /// Makes the header of an answer what the application gets.
+    fn show(&self, target: &Target, headers: &mut HeaderMap) {
+        if let Mode::Reverse { host, .. } = &target.mode {
+            reverse::adopt(headers, host.as_str(), target, &self.addresses);
+        }
     }
 
     /// Finds out what a request is about and whether it may be asked, and leaves out of it what is not for

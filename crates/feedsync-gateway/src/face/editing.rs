@@ -109,7 +109,7 @@ impl Face {
         });
         noted.await?;
         let body = replayed(agent, held.as_ref())?;
-        let exchanged = self.exchange(&there, Request::from_parts(parts, body)).await;
+        let exchanged = self.ask(&there, Request::from_parts(parts, body)).await;
         let (carried, answered) = match exchanged {
             Ok(response) => {
                 let answered = self.answered(agent, response).await;
@@ -129,7 +129,8 @@ impl Face {
         });
         match (told.await, answered) {
             (Ok(Some(reply)), _) => self.reply(agent, target, head, reply).await,
-            (told, Some(answered)) => {
+            (told, Some(mut answered)) => {
+                self.show(&there, &mut answered.parts.headers);
                 if let Err(error) = told {
                     tracing::error!(%error, "what a server has done is not known here");
                 }

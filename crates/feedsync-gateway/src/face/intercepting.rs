@@ -10,9 +10,8 @@ use super::Face;
 use super::body::Body;
 use super::problem::Problem;
 use super::replying::replied;
-use super::reverse;
 use crate::agent::{Agent, AgentError};
-use crate::target::{Mode, Target};
+use crate::target::Target;
 use crate::upstream::{NotSent, UpstreamError};
 
 /// A request without its body.
@@ -100,9 +99,7 @@ impl Face {
             _ => replied(reply, &head.method, &head.headers, &reader),
         }
         .map_err(AgentError::from)?;
-        if let Mode::Reverse { host, .. } = &target.mode {
-            reverse::adopt(response.headers_mut(), host.as_str(), target, &self.addresses);
-        }
+        self.show(target, response.headers_mut());
         Ok(response)
     }
 }

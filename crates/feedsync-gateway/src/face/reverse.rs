@@ -10,21 +10,11 @@ use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use super::references;
 use crate::target::{Addresses, Target};
 
-/// The `Set-Cookie` fields of an answer, in their order, among the extensions of the response that lacks
-/// them.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SetCookies(pub Vec<HeaderValue>);
-
 /// The fields that say where something is.
 const ADDRESSES: [HeaderName; 2] = [header::LOCATION, header::CONTENT_LOCATION];
 
-/// Makes the header of an origin's answer that of the gateway; gives the cookies that it set.
-pub(crate) fn adopt(
-    headers: &mut HeaderMap,
-    host: &str,
-    target: &Target,
-    addresses: &Addresses,
-) -> Option<SetCookies> {
+/// Makes the header of an origin's answer that of the gateway.
+pub(crate) fn adopt(headers: &mut HeaderMap, host: &str, target: &Target, addresses: &Addresses) {
     for name in ADDRESSES {
         let Some(value) = headers.get_mut(&name) else { continue };
         let shown = value.to_str().ok().and_then(|text| mapped(text, host, target, addresses));
@@ -47,9 +37,7 @@ pub(crate) fn adopt(
     }
     headers.append(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static("sandbox"));
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    let cookies: Vec<_> = headers.get_all(header::SET_COOKIE).iter().cloned().collect();
     headers.remove(header::SET_COOKIE);
-    (!cookies.is_empty()).then_some(SetCookies(cookies))
 }
 
 /// The address at the gateway of what a reference names, or its own, if it is of another origin; none if it

@@ -183,3 +183,24 @@ async fn pages_of_other_origins_edit_nothing() {
         assert_eq!(answer.status(), 200, "{headers:?}");
     }
 }
+
+#[tokio::test]
+async fn what_is_made_in_reverse_mode_is_known_by_its_own_address() {
+    let (site, kept) = keeping(|_| {}).await;
+    site.answers("POST /feed", 201, &format!("{ATOM}Location: /made\r\n"), "");
+    // The feed tells nothing of it yet.
+    site.answers("GET /feed", 503, "Retry-After: 600\r\n", "");
+    let below = |path: &str| format!("/http/{}{path}", site.address);
+    let made = kept.send("POST", &below("/feed"), &[], &entry("Made")).await;
+    assert_eq!(made.status(), 201);
+    let shown = format!("http://{}{}", kept.address, below("/made"));
+    assert_eq!(made.values("location"), [shown.as_str()]);
+    kept.network("offline").await;
+    for address in [below("/made"), site.url("/made")] {
+        assert_eq!(kept.ask("GET", &address, &[]).await.text(), entry("Made"), "{address}");
+    }
+    let put = kept.send("PUT", &below("/made"), &[], &entry("Made again")).await;
+    assert_eq!(put.status(), 200);
+    let edits = kept.told(Method::GET, "/outbox", None).await;
+    assert_eq!(edits[0]["location"], site.url("/made"));
+}
