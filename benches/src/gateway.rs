@@ -5,15 +5,14 @@
 //! again while it is measured.
 
 use std::fs;
-use std::io::Read as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use feedsync_gateway::{Config, Keep, start};
 use tempfile::TempDir;
 
 use crate::answers::{Candidate, Nginx, REQUESTS, free_port, nginx, program, request};
+use crate::gateways::{Gateway, input_ends};
 use crate::keepalive::Connection;
 use crate::measure::{ROUNDS, Times, ratio};
 use crate::memory::first_line;
@@ -39,7 +38,7 @@ pub(crate) fn run() {
     let squid = program("squid").map(|squid| Squid::start(&squid));
     let directory = TempDir::new().expect("a directory");
     let gateway = Gateway::start(directory.path(), &origin.address);
-    runtime.block_on(gateway.subscribe(&feed, "related"));
+    runtime.block_on(gateway.subscribe(&feed, None));
 
     let mounted = format!("/http/{}/listing.atom", origin.address);
     let mut candidates = vec![
@@ -117,7 +116,7 @@ pub(crate) fn run() {
     let gateway = Gateway::start(directory.path(), &address);
     let idle = held_memory(gateway.child.id());
     let began = Instant::now();
-    runtime.block_on(gateway.subscribe(&format!("http://{address}/feed"), "related"));
+    runtime.block_on(gateway.subscribe(&format!("http://{address}/feed"), None));
     let took = began.elapsed();
     let (held, peak) = (held_memory(gateway.child.id()), peak_memory(gateway.child.id()));
     println!("## The gateway with {count} stored resources, fetched in {took:.0?}\n");
@@ -173,82 +172,6 @@ fn cache_of(program: &Path, origin: &str) -> Nginx {
     let server = "location / { proxy_pass http://origin; proxy_http_version 1.1; \
         proxy_set_header Connection \"\"; proxy_cache one; proxy_cache_valid 200 1d; }";
     Nginx::with(program, directory, &all, server)
-}
-
-/// A gateway in a process of its own.
-struct Gateway {
-    child: Child,
-    face: String,
-    control: String,
-    token: String,
-}
-
-impl Gateway {
-    fn start(directory: &Path, origin: &str) -> Self {
-        let directory = directory.to_str().expect("UTF-8");
-        let mut child = child(&["gateway", directory, origin]).spawn().expect("a child");
-        let line = first_line(&mut child);
-        let (face, control) = line.split_once(' ').expect("two addresses");
-        let token = fs::read_to_string(Path::new(directory).join("control.token"));
-        let token = token.expect("a token").trim().to_owned();
-        Self { child, face: face.to_owned(), control: control.to_owned(), token }
-    }
-
-    /// Subscribes, and waits until all is stored.
-    async fn subscribe(&self, feed: &str, follows: &str) {
-        let body = format!("{{\"feed\":\"{feed}\",\"follows\":[\"{follows}\"]}}");
-        let answer = self.ask("POST", &body).await;
-        assert!(answer.contains("\"feed\""), "{answer}");
-        let began = Instant::now();
-        loop {
-            let answer = self.ask("GET", "").await;
-            if answer.contains("\"WAITING\"") {
-                return;
-            }
-            assert!(!answer.contains("\"PAUSED\""), "{answer}");
-            assert!(began.elapsed() < Duration::from_secs(600), "{answer}");
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
-    }
-
-    async fn ask(&self, method: &str, body: &str) -> String {
-        let request = format!(
-            "{method} /subscriptions HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\n\
-             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
-            self.control,
-            self.token,
-            body.len()
-        );
-        let answer = Connection::open(&self.control).await.exchange(request.as_bytes()).await;
-        String::from_utf8(answer.body).expect("JSON")
-    }
-
-    fn end(mut self) {
-        // The end of its input tells it to stop.
-        drop(self.child.stdin.take());
-        self.child.wait().expect("a gateway that ends");
-    }
-}
-
-/// Runs a gateway until the standard input ends; prints where it is reached and controlled.
-pub(crate) fn serve(directory: &Path, origin: &str) {
-    sample::runtime().block_on(async {
-        let config = Config {
-            listen: ([127, 0, 0, 1], 0).into(),
-            allow: vec![origin.parse().expect("an authority")],
-            ..Config::default()
-        };
-        let keep = Keep { control: ([127, 0, 0, 1], 0).into(), ..Keep::new(directory.to_owned()) };
-        let running = start(&config, &keep, input_ends()).await.expect("a gateway");
-        println!("{} {}", running.address(), running.control());
-        running.finished().await.expect("a gateway that ends in order");
-    });
-}
-
-async fn input_ends() {
-    let end = tokio::task::spawn_blocking(|| std::io::stdin().read_to_end(&mut Vec::new()));
-    // However it ends, nobody is there any more.
-    let _ = end.await;
 }
 
 /// Serves a feed that leads to so many resources, and those.

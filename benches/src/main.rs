@@ -6,9 +6,11 @@
 mod answers;
 mod backend;
 mod changes;
+mod drain;
 mod edits;
 mod events;
 mod gateway;
+mod gateways;
 mod keepalive;
 mod measure;
 mod memory;
@@ -23,7 +25,7 @@ mod since;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-const BENCHMARKS: [(&str, fn()); 10] = [
+const BENCHMARKS: [(&str, fn()); 11] = [
     ("merge", merge::run),
     ("read", read::run),
     ("changes", changes::run),
@@ -34,6 +36,7 @@ const BENCHMARKS: [(&str, fn()); 10] = [
     ("edits", edits::run),
     ("since", since::run),
     ("gateway", gateway::run),
+    ("drain", drain::run),
 ];
 
 fn main() {

@@ -109,7 +109,13 @@ pub(crate) fn serve(place: Place<'_>) {
             let _ = end.await;
         };
         let endpoint = open(place).await;
-        let limits = Limits { followers: 4_096, connections: 8_192, ..config.limits };
+        let limits = Limits {
+            followers: 4_096,
+            connections: 8_192,
+            // A user may ask as fast as nobody is.
+            client_requests: 0,
+            ..config.limits
+        };
         let config = Config { limits, ..config };
         let serving = feedsync_server::serve(endpoint, config, stop).await.expect("a port");
         println!("{}", serving.address());

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use crate::backend::Place;
-use crate::{answers, changes, gateway, memory};
+use crate::{answers, changes, gateway, gateways, memory};
 
 /// The first argument of a child.
 pub(crate) const CHILD: &str = "child";
@@ -22,7 +22,7 @@ pub(crate) fn play(arguments: &[String]) {
         }
         ["hub", directory] => memory::serve(Place::Directory(Path::new(directory))),
         ["hub-postgres", url] => memory::serve(Place::Database(url)),
-        ["gateway", directory, origin] => gateway::serve(Path::new(directory), origin),
+        ["gateway", directory, origin] => gateways::serve(Path::new(directory), origin),
         ["links", count] => gateway::serve_links(count.parse().expect("a number")),
         ["pull", directory, url] => memory::pull(Path::new(directory), url),
         _ => panic!("no such part: {arguments:?}"),

@@ -1,0 +1,212 @@
+//! How fast edits leave that waited in the gateway while there was no network, against one client that sends the
+//! same to the same hub.
+//!
+//! Edits of one collection leave in the order in which they came, one after the other over one connection, and
+//! so the client sends them; those of several collections leave side by side. Hub, gateway and clients share the
+//! processors and the disk, and each edit is on the disk when it is answered, here and there.
+
+use std::time::{Duration, Instant};
+
+use feedsync::Format;
+use feedsync_endpoint::{NewToken, NewUser};
+use feedsync_store::{CollectionName, NewCollection, Scope, TokenKind, UserName};
+use tempfile::TempDir;
+use tokio::task::JoinSet;
+
+use crate::gateways::Gateway;
+use crate::keepalive::Connection;
+use crate::measure::{ROUNDS, Times, ratio};
+use crate::memory::first_line;
+use crate::process::child;
+use crate::sample::{self, Random, payload};
+
+/// Edits that wait.
+const EDITS: usize = 10_000;
+
+/// Applications that write while there is no network.
+const WRITERS: usize = 16;
+
+/// In how many collections they write.
+const COLLECTIONS: [usize; 2] = [1, 4];
+
+/// Between two looks at what has arrived.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// How the edits get to the hub.
+const WAYS: [&str; 2] = ["sent", "queued"];
+
+pub(crate) fn run() {
+    let count = sample::most_items().min(EDITS);
+    let runtime = sample::runtime();
+    let [hub, kept] = [(); 2].map(|()| TempDir::new().expect("a directory"));
+    let authorization = runtime.block_on(furnish(&hub));
+    let mut serving =
+        child(&["hub", hub.path().to_str().expect("UTF-8")]).spawn().expect("a child");
+    let address = first_line(&mut serving);
+    let gateway = Gateway::start(kept.path(), &address);
+    let drain = Drain { count, address, authorization, gateway };
+    let mut times = vec![[Vec::new(), Vec::new()]; COLLECTIONS.len()];
+    for round in 0..=ROUNDS {
+        for (collections, times) in COLLECTIONS.into_iter().zip(&mut times) {
+            let took = runtime.block_on(async {
+                let names = |way| names(round, collections, way);
+                [drain.sent(&names(WAYS[0])).await, drain.queued(&names(WAYS[1])).await]
+            });
+            if round > 0 {
+                took.into_iter().zip(times).for_each(|(took, times)| times.push(took));
+            }
+        }
+    }
+    drain.gateway.end();
+    drop(serving.stdin.take());
+    serving.wait().expect("a hub that ends");
+    println!("## {count} edits that waited in the gateway, against as many sent to the hub\n");
+    println!("| | all of them | a second | rate against the client |\n|---|---|---|---|");
+    for (collections, times) in COLLECTIONS.into_iter().zip(times) {
+        let [sent, queued] = times.map(Times::new);
+        let plural = if collections == 1 { "" } else { "s" };
+        for (how, times) in [("sent by one client", &sent), ("queued, then sent", &queued)] {
+            println!(
+                "| {collections} collection{plural}, {how} | {times} | {:.0} | {:.2} |",
+                times.rate(count),
+                ratio(&sent, times)
+            );
+        }
+    }
+    println!();
+}
+
+/// A hub and a gateway before it.
+struct Drain {
+    count: usize,
+    address: String,
+    authorization: String,
+    gateway: Gateway,
+}
+
+impl Drain {
+    /// The edits of one collection, as they are posted there.
+    fn edits(&self, host: &str, path: &str, seed: u64, count: usize) -> Vec<Vec<u8>> {
+        let mut random = Random(seed);
+        let edit = |_| {
+            let body = payload(&mut random).text;
+            let head = format!(
+                "POST {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: {}\r\n\
+                 Content-Type: application/atom+xml;type=entry\r\nContent-Length: {}\r\n\r\n",
+                self.authorization,
+                body.len()
+            );
+            [head.as_bytes(), body.as_bytes()].concat()
+        };
+        (0..count).map(edit).collect()
+    }
+
+    /// One client sends all edits to the hub, over one connection for each collection.
+    async fn sent(&self, names: &[CollectionName]) -> Duration {
+        let mut clients = JoinSet::new();
+        let mut all = Vec::new();
+        for (number, name) in names.iter().enumerate() {
+            let path = format!("/collections/{}", name.as_str());
+            let count = self.count / names.len();
+            all.push((
+                Connection::open(&self.address).await,
+                self.edits(&self.address, &path, number as u64, count),
+            ));
+        }
+        let began = Instant::now();
+        for (connection, edits) in all {
+            clients.spawn(send(connection, edits));
+        }
+        clients.join_all().await;
+        began.elapsed()
+    }
+
+    /// All edits wait in the gateway; how long it takes until all have left.
+    async fn queued(&self, names: &[CollectionName]) -> Duration {
+        for name in names {
+            let feed = format!("http://{}/collections/{}", self.address, name.as_str());
+            self.gateway.subscribe(&feed, Some(&self.authorization)).await;
+        }
+        self.gateway.ask("PUT", "/network", "{\"policy\":\"offline\"}").await;
+        let mut writers = JoinSet::new();
+        for (number, name) in names.iter().enumerate() {
+            let path = format!("/http/{}/collections/{}", self.address, name.as_str());
+            let count = self.count / names.len();
+            let edits = self.edits(&self.gateway.face, &path, number as u64, count);
+            for some in edits.chunks(count.div_ceil(WRITERS / names.len())) {
+                let connection = Connection::open(&self.gateway.face).await;
+                writers.spawn(send(connection, some.to_vec()));
+            }
+        }
+        writers.join_all().await;
+        let began = Instant::now();
+        self.gateway.ask("PUT", "/network", "{\"policy\":\"online\"}").await;
+        while self.arrived(names).await < self.count {
+            tokio::time::sleep(PAUSE).await;
+        }
+        while self.gateway.ask("GET", "/outbox", "").await != "[]" {
+            tokio::time::sleep(PAUSE).await;
+        }
+        let took = began.elapsed();
+        self.gateway.settled().await;
+        took
+    }
+
+    /// How many items the hub has in collections.
+    async fn arrived(&self, names: &[CollectionName]) -> usize {
+        let request = format!(
+            "GET /collections HTTP/1.1\r\nHost: {}\r\nAuthorization: {}\r\n\r\n",
+            self.address, self.authorization
+        );
+        let answer = Connection::open(&self.address).await.exchange(request.as_bytes()).await;
+        let text = String::from_utf8(answer.body).expect("JSON");
+        let has = |name: &CollectionName| -> usize {
+            // The fields of an object stand in the order of their names.
+            let rest = text.split("{").find(|one| one.contains(&format!("\"{}\"", name.as_str())));
+            let rest = rest.and_then(|rest| rest.split_once("\"items\":")).expect("a collection").1;
+            let end = rest.find([',', '}']).expect("an end");
+            rest[..end].trim().parse().expect("a number")
+        };
+        names.iter().map(has).sum()
+    }
+}
+
+/// Sends requests one after the other, each of which makes something.
+async fn send(mut connection: Connection, requests: Vec<Vec<u8>>) {
+    for request in requests {
+        let answer = connection.exchange(&request).await;
+        assert_eq!(answer.status, 201, "{}", String::from_utf8_lossy(&answer.body));
+    }
+}
+
+/// The collections of a round that are written to in one way.
+fn names(round: usize, collections: usize, way: &str) -> Vec<CollectionName> {
+    let name = |number| CollectionName::new(&format!("{way}{round}-{collections}-{number}"));
+    (0..collections).map(|number| name(number).expect("a valid name")).collect()
+}
+
+/// Makes a hub with a user and all collections; what the user signs in with.
+async fn furnish(directory: &TempDir) -> String {
+    let endpoint = sample::create(directory.path(), "hub").await;
+    for round in 0..=ROUNDS {
+        let all =
+            COLLECTIONS.into_iter().flat_map(|count| WAYS.map(|way| names(round, count, way)));
+        for name in all.flatten() {
+            let (title, format) = (name.to_string(), Format::Atom);
+            let new = NewCollection { name, title, format, settings: Default::default() };
+            endpoint.store().create_collection(new).await.expect("a new collection");
+        }
+    }
+    let user = UserName::new("anna").expect("a valid name");
+    let new = NewUser { name: user.clone(), password: None, administrator: true };
+    endpoint.add_user(new).await.expect("a new user");
+    let new = NewToken {
+        user,
+        kind: TokenKind::Access,
+        label: "bench".to_owned(),
+        scope: Scope::default(),
+        expires: None,
+    };
+    let (secret, _) = endpoint.issue_token(new).await.expect("a token");
+    format!("Bearer {}", secret.as_str())
+}
