@@ -7,6 +7,7 @@
 //! [`Face::answer`] finds the target; [`Face::exchange`] asks the origin and tells whether it may have been reached.
 
 mod body;
+mod composing;
 mod editing;
 mod emulating;
 mod hops;
@@ -41,6 +42,7 @@ pub use pages::{PageOrigin, PageOriginError};
 pub(crate) use serve::listen;
 pub use serve::{ServeError, Serving, serve, serve_with};
 
+use composing::Feeds;
 use problem::Problem;
 
 /// What answers applications. Cheap to clone.
@@ -53,6 +55,7 @@ pub struct Face {
     tunnels: Arc<Semaphore>,
     /// Who knows what is kept; without one all is passed on.
     agent: Option<Arc<Agent>>,
+    feeds: Arc<Feeds>,
     cut: watch::Sender<bool>,
 }
 
@@ -81,6 +84,7 @@ impl Face {
             limits: config.limits,
             tunnels: Arc::new(Semaphore::new(config.limits.tunnels)),
             agent: None,
+            feeds: Arc::default(),
             cut: watch::Sender::new(false),
         })
     }

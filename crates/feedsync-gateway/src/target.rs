@@ -269,7 +269,7 @@ fn host(headers: &HeaderMap) -> Result<Option<uri::Authority>, TargetError> {
 /// Whether a path has segments that go up, as anybody may understand them: `%2e` is a dot, and `\` a
 /// slash to some (WHATWG URL).
 fn has_dots(path: &str) -> bool {
-    path.split(['/', '\\']).any(|segment| {
+    path.split(['/', '\\']).filter(|segment| segment.len() <= "%2e%2e".len()).any(|segment| {
         let plain = segment.replace("%2e", ".").replace("%2E", ".");
         plain == "." || plain == ".."
     })

@@ -73,8 +73,8 @@ pub struct Hit {
 
 /// The headers of an answer from the store. That there is no network is said as long as that is true; to the
 /// letter, always (C27).
-pub fn answered(kept: &HeaderMap, hit: Hit, profile: Profile, now: Time) -> HeaderMap {
-    let mut headers = kept.clone();
+pub fn answered(kept: HeaderMap, hit: Hit, profile: Profile, now: Time) -> HeaderMap {
+    let mut headers = kept;
     headers.insert(header::AGE, HeaderValue::from(now.since(hit.fetched).as_secs()));
     let ttl = hit.due.map(|due| match due >= now {
         true => format!("; ttl={}", due.since(now).as_secs()),
@@ -151,16 +151,16 @@ mod tests {
     #[test]
     fn an_answer_says_how_old_it_is_and_that_there_is_no_network() {
         let kept = headers(&[("etag", "\"1\"")]);
-        let headers = answered(&kept, HIT, Profile::Resilient, NOW);
+        let headers = answered(kept.clone(), HIT, Profile::Resilient, NOW);
         assert_eq!(headers["age"], "60");
         assert_eq!(headers["cache-status"], "bitsy; hit; ttl=29");
         assert_eq!(headers["warning"], "112 bitsy \"Disconnected operation\"");
         let late = Time::from_millis(101_500);
         let online = Hit { is_online: true, is_pending: true, ..HIT };
-        let headers = answered(&kept, online, Profile::Resilient, late);
+        let headers = answered(kept.clone(), online, Profile::Resilient, late);
         assert_eq!(headers["cache-status"], "bitsy; hit; ttl=-1; detail=pending");
         assert!(!headers.contains_key("warning"), "it would be untrue");
-        assert!(answered(&kept, online, Profile::Strict, late).contains_key("warning"));
+        assert!(answered(kept, online, Profile::Strict, late).contains_key("warning"));
     }
 
     #[test]

@@ -12,6 +12,8 @@
 //!
 //! How long a comparison takes tells nothing of what was registered.
 
+use std::sync::LazyLock;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
@@ -114,7 +116,8 @@ impl Credentials {
 impl Partition {
     /// That of the public.
     pub fn public() -> Self {
-        Credentials::default().partition()
+        static PUBLIC: LazyLock<Partition> = LazyLock::new(|| Credentials::default().partition());
+        *PUBLIC
     }
 
     /// Its bytes, for storage.

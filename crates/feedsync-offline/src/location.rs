@@ -2,13 +2,15 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
-use url::{Position, Url};
+use url::{Host, Position, Url};
 
 /// An absolute `http` or `https` URL, normalised by its scheme (RFC 3987 5.3.3): two spellings of one
-/// address are one location. Without fragment, which no request carries.
+/// address are one location. Without fragment, which no request carries. A clone takes no memory: the address of
+/// something is noted in several places.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Location(Url);
+pub struct Location(Arc<Url>);
 
 /// A text that is no location.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -57,7 +59,7 @@ impl Location {
             return Err(LocationError::Credentials);
         }
         // Escapes and a long base make it longer than it was written; what is kept can be read again.
-        let location = Self(normalised(url));
+        let location = Self(Arc::new(normalised(url)));
         match location.as_str().len() {
             length if length > MOST => Err(LocationError::TooLong(length)),
             _ => Ok(location),
@@ -72,6 +74,11 @@ impl Location {
     /// Its host, as a name or a number.
     pub fn host(&self) -> &str {
         self.0.host_str().unwrap_or_default()
+    }
+
+    /// Its host and its port, also where that is the usual one.
+    pub fn host_and_port(&self) -> Option<(Host<&str>, u16)> {
+        self.0.host().zip(self.0.port_or_known_default())
     }
 
     /// Scheme, host and port, as an `Origin` header has them.

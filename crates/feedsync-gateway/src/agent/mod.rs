@@ -125,7 +125,7 @@ impl Agent {
         read: impl FnOnce(&Interceptor, &Reader, Time) -> Result<R, StoreError>,
     ) -> Result<R, StoreError> {
         let decided = self.decided();
-        let reader = self.store.reader()?;
+        let reader = self.store.reader();
         read(&decided.interceptor, &reader, self.now())
     }
 
@@ -156,7 +156,7 @@ impl Agent {
         if !decided.is_current {
             self.renew(&mut decided)?;
         }
-        let reader = self.store.reader()?;
+        let reader = self.store.reader();
         // Also if the change panics.
         decided.is_current = false;
         let (now, random) = (self.now(), (self.ambient.random)());
@@ -238,16 +238,16 @@ impl Agent {
 
     /// Bytes that are stored.
     pub fn open(&self, content: &Content) -> Result<Opened, StoreError> {
-        self.store.reader()?.open(content)
+        self.store.reader().open(content)
     }
 
     /// Bytes that are stored, all of them.
     pub fn content(&self, content: &Content) -> Result<Vec<u8>, StoreError> {
-        self.store.reader()?.content(content)
+        self.store.reader().content(content)
     }
 
     /// One that reads what is stored.
-    pub fn reader(&self) -> Result<Reader, StoreError> {
+    pub fn reader(&self) -> Reader {
         self.store.reader()
     }
 
@@ -316,6 +316,6 @@ impl std::fmt::Debug for Agent {
 /// The decisions that a store has.
 fn restored(store: &Store, settings: Settings) -> Result<Interceptor, StoreError> {
     let mut interceptor = Interceptor::restored(settings, store.rows()?);
-    interceptor.recall(&store.reader()?)?;
+    interceptor.recall(&store.reader())?;
     Ok(interceptor)
 }

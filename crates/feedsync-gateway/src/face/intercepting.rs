@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use feedsync_offline::interceptor::{Decision, Reply, Request as Asked, Shows};
+use feedsync_offline::interceptor::{Decision, Proposed, Reply, Request as Asked};
 use http::header::HeaderMap;
 use http::{Method, Request, Response};
 
 use super::Face;
 use super::body::Body;
 use super::problem::Problem;
-use super::replying::replied;
+use super::replying::{Begun, begun};
 use crate::agent::{Agent, AgentError};
 use crate::target::Target;
 use crate::upstream::{NotSent, UpstreamError};
@@ -23,12 +23,35 @@ pub(super) struct Head {
 
 /// What is done with a request.
 pub(super) fn decide(agent: &Agent, target: &Target, head: &Head) -> Result<Decision, AgentError> {
-    let decided = agent.read(|interceptor, reader, now| {
-        let asked =
-            Asked { method: &head.method, location: &target.location, headers: &head.headers };
-        interceptor.decide(reader, asked, now)
-    });
+    let asked = Asked { method: &head.method, location: &target.location, headers: &head.headers };
+    let decided = agent.read(|interceptor, reader, now| interceptor.decide(reader, asked, now));
     decided.map_err(AgentError::from)
+}
+
+/// What is done with a request; its answer is begun with what is stored when that is decided.
+enum Judged {
+    Pass,
+    Edit(Box<Proposed>),
+    Begun(Begun),
+}
+
+fn judge(agent: &Agent, target: &Target, request: &Request<Body>) -> Result<Judged, AgentError> {
+    let (method, headers) = (request.method(), request.headers());
+    let asked = Asked { method, location: &target.location, headers };
+    let judged = agent.read(|interceptor, reader, now| {
+        Ok(match interceptor.decide(reader, asked, now)? {
+            Decision::Pass => Judged::Pass,
+            Decision::Take(proposed) | Decision::Carry(proposed) => Judged::Edit(proposed),
+            Decision::Answer(reply) => Judged::Begun(begun(*reply, method, headers, reader)?),
+        })
+    });
+    judged.map_err(AgentError::from)
+}
+
+impl Head {
+    fn of(request: &Request<Body>) -> Self {
+        Self { method: request.method().clone(), headers: request.headers().clone() }
+    }
 }
 
 impl Face {
@@ -39,11 +62,14 @@ impl Face {
         target: Target,
         request: Request<Body>,
     ) -> Response<Body> {
-        let head = Head { method: request.method().clone(), headers: request.headers().clone() };
-        let answered = match decide(agent, &target, &head) {
-            Ok(Decision::Pass) => return self.pass_or_miss(agent, &target, request).await,
-            Ok(Decision::Answer(reply)) => self.reply(agent, &target, &head, *reply).await,
-            Ok(Decision::Take(proposed) | Decision::Carry(proposed)) => {
+        let answered = match judge(agent, &target, &request) {
+            Ok(Judged::Pass) => return self.pass_or_miss(agent, &target, request).await,
+            Ok(Judged::Begun(begun)) => {
+                let (parts, _) = request.into_parts();
+                self.finish(agent, &target, begun, &parts.method, &parts.headers).await
+            }
+            Ok(Judged::Edit(proposed)) => {
+                let head = Head::of(&request);
                 self.edit(agent, target, head, *proposed, request).await
             }
             Err(error) => Err(error.into()),
@@ -59,7 +85,7 @@ impl Face {
         target: &Target,
         request: Request<Body>,
     ) -> Response<Body> {
-        let head = Head { method: request.method().clone(), headers: request.headers().clone() };
+        let head = Head::of(&request);
         match self.exchange(target, request).await {
             Ok(response) => {
                 agent.reached(&target.location, true);
@@ -88,17 +114,25 @@ impl Face {
         head: &Head,
         reply: Reply,
     ) -> Result<Response<Body>, Problem> {
-        let reader = agent.reader()?;
-        let mut response = match reply.shows {
-            Shows::Composed(_) => {
-                // Takes as long as the feed is large.
-                let (method, headers) = (head.method.clone(), head.headers.clone());
-                let work = move || replied(reply, &method, &headers, &reader);
-                tokio::task::spawn_blocking(work).await.map_err(AgentError::from)?
+        let begun = begun(reply, &head.method, &head.headers, &agent.reader())?;
+        self.finish(agent, target, begun, &head.method, &head.headers).await
+    }
+
+    async fn finish(
+        &self,
+        agent: &Arc<Agent>,
+        target: &Target,
+        begun: Begun,
+        method: &Method,
+        headers: &HeaderMap,
+    ) -> Result<Response<Body>, Problem> {
+        let mut response = match begun {
+            Begun::Whole(response) => response,
+            Begun::Composes(composing) => {
+                let feed = self.feeds.bytes(agent, &composing.composed).await?;
+                composing.with(feed, method, headers)?
             }
-            _ => replied(reply, &head.method, &head.headers, &reader),
-        }
-        .map_err(AgentError::from)?;
+        };
         self.show(target, response.headers_mut());
         Ok(response)
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use bytes::Bytes;
-use feedsync_offline::interceptor::{Reply, Shows};
+use feedsync_offline::interceptor::{Composed, Reply, Shows};
 use feedsync_server::{Asked, asked, listed};
 use http::header::{self, HeaderMap, HeaderValue};
 use http::{Method, Response, StatusCode};
@@ -25,23 +25,37 @@ const WITH_NOT_MODIFIED: [header::HeaderName; 7] = [
     header::WARNING,
 ];
 
-/// What a request is answered with. Reads the store: not for the threads that others wait for.
-pub(super) fn replied(
+/// An answer, as far as it can be made at once.
+pub(super) enum Begun {
+    /// All of it.
+    Whole(Response<Body>),
+    /// One that shows a feed which is still to be made.
+    Composes(Composing),
+}
+
+/// An answer that shows a feed with edits that it does not show yet.
+pub(super) struct Composing {
+    pub(super) composed: Box<Composed>,
+    headers: HeaderMap,
+    status: StatusCode,
+}
+
+/// What a request is answered with.
+pub(super) fn begun(
     reply: Reply,
     method: &Method,
     request: &HeaderMap,
     reader: &Reader,
-) -> Result<Response<Body>, StoreError> {
+) -> Result<Begun, StoreError> {
     let Reply { status, headers, shows } = reply;
-    let is_read = matches!(*method, Method::GET | Method::HEAD);
-    if is_read && status == StatusCode::OK {
+    if is_read(method) && status == StatusCode::OK {
         match condition(request, &headers) {
             Condition::Proceed => {}
-            Condition::NotModified => return Ok(not_modified(headers)),
+            Condition::NotModified => return Ok(Begun::Whole(not_modified(headers))),
             Condition::Failed => {
                 let mut response = Response::new(Body::empty());
                 *response.status_mut() = StatusCode::PRECONDITION_FAILED;
-                return Ok(response);
+                return Ok(Begun::Whole(response));
             }
         }
     }
@@ -49,8 +63,33 @@ pub(super) fn replied(
         Shows::Nothing => Opened::Bytes(Bytes::new()),
         Shows::Text(text) => Opened::Bytes(Bytes::from(text)),
         Shows::Content(content) => reader.open(&content)?,
-        Shows::Composed(composed) => Opened::Bytes(Bytes::from(composed.bytes(reader)?)),
+        Shows::Composed(composed) => {
+            return Ok(Begun::Composes(Composing { composed, headers, status }));
+        }
     };
+    Ok(Begun::Whole(replied(status, headers, entity, method, request)?))
+}
+
+impl Composing {
+    /// The answer with the feed.
+    pub(super) fn with(
+        self,
+        feed: Bytes,
+        method: &Method,
+        request: &HeaderMap,
+    ) -> Result<Response<Body>, StoreError> {
+        replied(self.status, self.headers, Opened::Bytes(feed), method, request)
+    }
+}
+
+/// An answer with an entity, or with the part of it that was asked for.
+fn replied(
+    status: StatusCode,
+    headers: HeaderMap,
+    entity: Opened,
+    method: &Method,
+    request: &HeaderMap,
+) -> Result<Response<Body>, StoreError> {
     let length = match &entity {
         Opened::Bytes(bytes) => bytes.len() as u64,
         Opened::File(file) => file.metadata().map_err(StoreError::read)?.len(),
@@ -79,7 +118,7 @@ pub(super) fn replied(
     };
     let has_entity = !matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
     let headers = response.headers_mut();
-    if is_read && status == StatusCode::OK {
+    if is_read(method) && status == StatusCode::OK {
         headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
     }
     if has_entity {
@@ -91,6 +130,10 @@ pub(super) fn replied(
         *response.body_mut() = body(entity, part);
     }
     Ok(response)
+}
+
+fn is_read(method: &Method) -> bool {
+    matches!(*method, Method::GET | Method::HEAD)
 }
 
 fn body(entity: Opened, part: Range<u64>) -> Body {

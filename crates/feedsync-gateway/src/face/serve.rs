@@ -138,11 +138,12 @@ async fn run(
 /// Answers the requests of one connection; once the gateway stops, of the one that has begun.
 async fn converse(stream: TcpStream, face: Face, limits: &Limits, stopping: watch::Receiver<bool>) {
     let came_to = stream.local_addr().ok();
+    let face = Arc::new(face);
     let service = service_fn(move |mut request: Request<Incoming>| {
         if let Some(address) = came_to {
             request.extensions_mut().insert(CameTo(address));
         }
-        let face = face.clone();
+        let face = Arc::clone(&face);
         async move { Ok::<_, Infallible>(face.answer(request).await) }
     });
     let stream = Impatient::new(stream, limits.answer_pause);

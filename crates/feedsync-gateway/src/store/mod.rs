@@ -19,6 +19,7 @@ mod keepings;
 mod place;
 mod quota;
 mod readers;
+mod recent;
 mod representations;
 mod schema;
 mod sweep;
@@ -44,6 +45,7 @@ pub use readers::Reader;
 use contents::Contents;
 use place::Place;
 use readers::Readers;
+use recent::Recent;
 use sweep::{Portion, Sweep};
 
 /// What a gateway keeps.
@@ -52,6 +54,7 @@ pub struct Store {
     writer: Mutex<Writer>,
     readers: Arc<Readers>,
     contents: Arc<Contents>,
+    recent: Arc<Recent>,
     quota: Quota,
     /// Where commits are until they are carried over. SQLite keeps the file as long as it is open.
     log: File,
@@ -85,10 +88,12 @@ impl Store {
             .write(true)
             .open(&log)
             .map_err(|source| StoreError::file(&log, source))?;
+        let recent = Arc::new(Recent::new());
         let store = Self {
             writer: Mutex::new(Writer { connection, total, sweep: Sweep::default() }),
-            readers: Readers::new(file, Arc::clone(&contents)),
+            readers: Readers::new(file, Arc::clone(&contents), Arc::clone(&recent)),
             contents,
+            recent,
             quota,
             log,
             is_unsure: AtomicBool::new(false),
@@ -103,7 +108,7 @@ impl Store {
     }
 
     /// One that reads what was committed last, also while others write.
-    pub fn reader(&self) -> Result<Reader, StoreError> {
+    pub fn reader(&self) -> Reader {
         self.readers.reader()
     }
 
@@ -143,8 +148,15 @@ impl Store {
         for change in steps.iter().flat_map(|step| &step.changes) {
             now += changes::make(&transaction, change)?;
         }
-        now += quota::keep(&transaction, now, self.quota)?;
-        transaction.commit()?;
+        let kept = quota::keep(&transaction, now, self.quota)?;
+        now += kept;
+        let committed = transaction.commit();
+        // Whatever became of it.
+        self.recent.follow(steps);
+        if kept != 0 {
+            self.recent.forget_representations();
+        }
+        committed?;
         *total = now;
         // While nobody else can sweep.
         self.contents.stored(changes::contents(steps));
@@ -172,6 +184,7 @@ impl Store {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let Portion { files, has_more } = sweep.portion(&transaction, &self.contents, needed)?;
         transaction.commit()?;
+        self.recent.forget_contents();
         drop(writer);
         if !files.is_empty() {
             self.sync()?;

@@ -1,5 +1,6 @@
-//! Connections that read, for as many as want to.
+//! Connections that read, for as many as want to. Who finds what is wanted in memory needs none.
 
+use std::cell::RefCell;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,6 +11,7 @@ use rusqlite::Connection;
 
 use super::contents::{Contents, Opened};
 use super::error::StoreError;
+use super::recent::Recent;
 use super::{representations, schema};
 
 /// Connections that are kept for later.
@@ -21,45 +23,60 @@ pub(super) struct Readers {
     pub(super) database: PathBuf,
     idle: Mutex<Vec<Connection>>,
     contents: Arc<Contents>,
+    recent: Arc<Recent>,
 }
 
 /// Reads a store: what was committed last.
 #[derive(Debug)]
 pub struct Reader {
     readers: Arc<Readers>,
-    /// There until it is given back.
-    connection: Option<Connection>,
+    /// There from the first time on that it is needed until it is given back.
+    connection: RefCell<Option<Connection>>,
 }
 
 impl Readers {
-    pub(super) fn new(database: PathBuf, contents: Arc<Contents>) -> Arc<Self> {
-        Arc::new(Self { database, idle: Mutex::default(), contents })
+    pub(super) fn new(
+        database: PathBuf,
+        contents: Arc<Contents>,
+        recent: Arc<Recent>,
+    ) -> Arc<Self> {
+        Arc::new(Self { database, idle: Mutex::default(), contents, recent })
     }
 
-    pub(super) fn reader(self: &Arc<Self>) -> Result<Reader, StoreError> {
+    pub(super) fn reader(self: &Arc<Self>) -> Reader {
+        Reader { readers: Arc::clone(self), connection: RefCell::default() }
+    }
+
+    fn connection(&self) -> Result<Connection, StoreError> {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let connection = match idle {
-            Some(connection) => connection,
-            None => schema::connect_reader(&self.database)?,
-        };
-        Ok(Reader { readers: Arc::clone(self), connection: Some(connection) })
+        idle.map_or_else(|| schema::connect_reader(&self.database), Ok)
     }
 }
 
 impl Reader {
     /// Bytes, to be read piece by piece where they are many.
     pub fn open(&self, content: &Content) -> Result<Opened, StoreError> {
-        self.with(|connection| self.readers.contents.open_content(connection, content))
+        let recent = &self.readers.recent;
+        if let Some(bytes) = recent.content(&content.digest) {
+            return Ok(Opened::Bytes(bytes));
+        }
+        let opened =
+            self.with(|connection| self.readers.contents.open_content(connection, content))?;
+        if let Opened::Bytes(bytes) = &opened {
+            recent.keep(content.digest, bytes.clone());
+        }
+        Ok(opened)
     }
 
     fn with<T>(
         &self,
         read: impl FnOnce(&Connection) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        match &self.connection {
-            Some(connection) => read(connection),
-            None => read(&schema::connect_reader(&self.readers.database)?),
-        }
+        let taken = self.connection.take();
+        let connection = taken.map_or_else(|| self.readers.connection(), Ok)?;
+        let result = read(&connection);
+        self.connection.replace(Some(connection));
+        result
     }
 }
 
@@ -67,7 +84,8 @@ impl Stored for Reader {
     type Error = StoreError;
 
     fn resources(&self, location: &Location) -> Result<Vec<Resource>, StoreError> {
-        self.with(|connection| representations::resources(connection, location))
+        let read = || self.with(|connection| representations::resources(connection, location));
+        self.readers.recent.resources(location, read)
     }
 
     fn representation(
@@ -75,7 +93,8 @@ impl Stored for Reader {
         partition: Partition,
         location: &Location,
     ) -> Result<Option<Representation>, StoreError> {
-        self.with(|connection| representations::get(connection, partition, location))
+        let read = || self.with(|connection| representations::get(connection, partition, location));
+        self.readers.recent.representation(partition, location, read)
     }
 
     fn content(&self, content: &Content) -> Result<Vec<u8>, StoreError> {

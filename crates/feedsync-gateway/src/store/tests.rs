@@ -87,7 +87,7 @@ fn on_a_full_disk_a_step_is_there_whole_or_not_at_all_and_the_store_goes_on() {
                 refused += 1;
                 assert_eq!(store.rows().unwrap(), before);
                 assert_eq!(store.writer().total, total);
-                let reader = store.reader().unwrap();
+                let reader = store.reader();
                 let stored = reader.representation(Partition::public(), &at(from)).unwrap();
                 assert_eq!(stored, None);
                 assert_eq!(reader.content(&held[0].content()).unwrap().len(), 3_008);
@@ -107,7 +107,7 @@ fn on_a_full_disk_a_step_is_there_whole_or_not_at_all_and_the_store_goes_on() {
     drop(store);
     let (store, rows) = Store::open(directory.path(), Quota::default()).unwrap();
     assert_eq!(rows.edits.len() as u64, from + 19);
-    let reader = store.reader().unwrap();
+    let reader = store.reader();
     assert!(reader.representation(Partition::public(), &at(from)).unwrap().is_some());
 }
 

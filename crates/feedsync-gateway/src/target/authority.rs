@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::str::FromStr;
 
 use feedsync_offline::location::Location;
-use url::{Host, Url};
+use url::Host;
 
 /// A host and a port: what a connection is made to. Names are in lower case and in ASCII, so that two
 /// spellings of one authority are one.
@@ -24,10 +24,8 @@ impl Authority {
     /// The authority of an address.
     pub fn of(location: &Location) -> Self {
         // A location is an http or https URL, which has a host and a port; without one nothing is reached.
-        let url = Url::parse(location.as_str()).ok();
-        let host = url.as_ref().and_then(|url| Some(url.host()?.to_owned()));
-        let port = url.and_then(|url| url.port_or_known_default());
-        Self { host: host.unwrap_or(Host::Domain(String::new())), port: port.unwrap_or_default() }
+        let (host, port) = location.host_and_port().unwrap_or((Host::Domain(""), 0));
+        Self { host: host.to_owned(), port }
     }
 
     /// A host with the port, or else with the one given here.

@@ -48,9 +48,15 @@ impl Own {
     pub(crate) fn is_host(host: &uri::Authority, came_to: Option<SocketAddr>) -> bool {
         let bare = host.host().trim_start_matches('[').trim_end_matches(']');
         let reached = came_to.map(|address| address.ip().to_canonical());
-        let lower = host.as_str().to_ascii_lowercase().parse();
-        lower.is_ok_and(|host| feedsync_server::is_loopback(&host))
-            || reached.is_some_and(|reached| bare.parse() == Ok(reached))
+        let is_lower = !host.as_str().bytes().any(|byte| byte.is_ascii_uppercase());
+        let is_loopback = match is_lower {
+            true => feedsync_server::is_loopback(host),
+            false => {
+                let lower = host.as_str().to_ascii_lowercase().parse();
+                lower.is_ok_and(|host| feedsync_server::is_loopback(&host))
+            }
+        };
+        is_loopback || reached.is_some_and(|reached| bare.parse() == Ok(reached))
     }
 
     fn any(&self, holds: impl FnMut(&SocketAddr) -> bool) -> bool {

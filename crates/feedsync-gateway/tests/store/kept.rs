@@ -40,7 +40,7 @@ fn held(store: &Store) -> Vec<Held> {
 
 fn check(store: &Store, model: &Model) {
     assert_eq!(store.rows().unwrap(), model.rows());
-    let reader = store.reader().unwrap();
+    let reader = store.reader();
     for number in 0..5u8 {
         let location = at(&format!("{number}?a=%20%C3%A4"));
         let mut resources = reader.resources(&location).unwrap();
@@ -56,7 +56,7 @@ fn check(store: &Store, model: &Model) {
 
 /// Which bytes can be read: those that are needed, and after a sweep no others.
 fn check_contents(store: &Store, model: &Model, is_swept: bool) {
-    let reader = store.reader().unwrap();
+    let reader = store.reader();
     let addresses = model.representations.values().map(|stored| stored.content.digest);
     let needed: BTreeSet<_> = model.needed().into_iter().chain(addresses).collect();
     for number in 0..CONTENTS {
@@ -160,7 +160,7 @@ fn headers_of_one_name_and_secrets_come_back_as_they_were() {
     store.apply(&[crate::samples::durable(changes)]).unwrap();
     drop(store);
     let (store, rows) = open(&directory);
-    let again = store.reader().unwrap().representation(Partition::public(), &at("a")).unwrap();
+    let again = store.reader().representation(Partition::public(), &at("a")).unwrap();
     let links: Vec<_> = again.as_ref().unwrap().headers.get_all("link").iter().collect();
     assert_eq!(links, ["<a>", "<c>"]);
     let registered = rows.keepings[0].subscription.registered();

@@ -70,7 +70,7 @@ fn what_was_acknowledged_is_there_after_a_kill() {
         }
         child.wait().unwrap();
         let (store, rows) = open(&directory);
-        let reader = store.reader().unwrap();
+        let reader = store.reader();
         let there: Vec<u64> = rows.edits.iter().map(|edit| edit.id.0).collect();
         for number in &acknowledged {
             assert!(there.contains(number), "{number} was acknowledged");

@@ -76,7 +76,7 @@ fn nobody_else_may_read_it() {
 fn bytes_are_read_at_once_and_large_ones_from_a_file() {
     let directory = TempDir::new().unwrap();
     let (store, _) = open(&directory);
-    let reader = store.reader().unwrap();
+    let reader = store.reader();
     for (number, length) in [(1, 100), (2, LARGE)] {
         let held = hold(&store, number, length);
         let content = held.content();
@@ -100,7 +100,7 @@ fn a_step_whose_bytes_nobody_has_is_refused_whole() {
     let changes = vec![stored("a", held.content(), 1), stored("b", nowhere, 1)];
     let error = store.apply(&[durable(changes)]).unwrap_err();
     assert!(matches!(error, StoreError::NoContent(digest) if digest == nowhere.digest));
-    let reader = store.reader().unwrap();
+    let reader = store.reader();
     assert_eq!(reader.representation(Partition::public(), &at("a")).unwrap(), None);
     store.apply(&[durable(vec![stored("a", held.content(), 1)])]).unwrap();
 }
@@ -117,7 +117,7 @@ fn an_address_whose_file_was_taken_away_is_fetched_again() {
     let file = directory.path().join("contents").join(&name[..2]).join(&name);
     std::fs::remove_file(file).unwrap();
     let (store, _) = open(&directory);
-    let reader = store.reader().unwrap();
+    let reader = store.reader();
     let stored = |path| reader.representation(Partition::public(), &at(path)).unwrap();
     assert!(stored("lost").is_none() && stored("kept").is_some());
 }

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use crate::samples::{at, durable, edit, generation, hold, step, stored};
 
 fn there(store: &Store, paths: &[&str]) -> Vec<bool> {
-    let reader = store.reader().unwrap();
+    let reader = store.reader();
     let is_there =
         |path: &&str| reader.representation(Partition::public(), &at(path)).unwrap().is_some();
     paths.iter().map(is_there).collect()
@@ -54,7 +54,7 @@ fn what_was_fetched_longest_ago_goes_first_then_members_then_feeds_and_edits_nev
     drop(store);
     let (store, rows) = Store::open(directory.path(), Quota(10_000)).unwrap();
     let body = rows.edits[0].asked.body.clone().unwrap().content;
-    assert_eq!(store.reader().unwrap().content(&body).unwrap().len(), 1_000);
+    assert_eq!(store.reader().content(&body).unwrap().len(), 1_000);
 }
 
 #[test]

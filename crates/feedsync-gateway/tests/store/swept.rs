@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use crate::samples::{LARGE, bytes, durable, edit, hold, open, step, stored};
 
 fn is_there(store: &Store, content: &Content) -> bool {
-    match store.reader().unwrap().content(content) {
+    match store.reader().content(content) {
         Ok(_) => true,
         Err(StoreError::NoContent(_)) => false,
         Err(error) => panic!("{error}"),
@@ -99,7 +99,7 @@ fn what_goes_and_comes_again_is_there() {
             store.apply(&[step(vec![stored("b", held.content(), 1)])]).unwrap();
             drop(held);
             store.sweep(&HashSet::new()).unwrap();
-            assert_eq!(store.reader().unwrap().content(&content).unwrap(), bytes(1, length));
+            assert_eq!(store.reader().content(&content).unwrap(), bytes(1, length));
         }
     }
 }

@@ -7,7 +7,7 @@ use http::{Method, StatusCode};
 
 use super::asking::Found;
 use super::reply::{Composed, Edited, Reply, Shows};
-use super::stored::Content;
+use super::stored::{Content, Representation};
 use super::{Interceptor, Keeping};
 use crate::answer::{self, Hit};
 use crate::authentication::Unknown;
@@ -34,7 +34,7 @@ impl Interceptor {
     /// What an address shows: what an application put there last, else what is stored (3.1).
     pub(super) fn shows(
         &self,
-        found: &Found<'_>,
+        found: Found<'_>,
         location: &Location,
         is_online: bool,
         now: Time,
@@ -51,22 +51,22 @@ impl Interceptor {
         let edited = waiting.or(found.shown.and_then(|shown| shown.entity.as_ref()));
         if let Some(entity) = edited {
             let hit = hit(now, found.edit.is_some());
-            let mut headers = answer::answered(&entity.told(), hit, profile, now);
+            let mut headers = answer::answered(entity.told(), hit, profile, now);
             if found.edit.is_some() || !headers.contains_key(header::ETAG) {
                 tagged(&mut headers, &local_tag(entity.content));
             }
             let shows = Shows::Content(entity.content);
             return Reply { status: StatusCode::OK, headers, shows };
         }
-        let Some(stored) = &found.representation else { return Reply::unreachable(location) };
-        let edits = match found.role {
-            Role::Feed | Role::FeedAndCollection if stored.is_good() => {
-                self.edits_of(found, keeping, location)
-            }
-            _ => Vec::new(),
+        let is_feed = matches!(found.role, Role::Feed | Role::FeedAndCollection);
+        let is_good = found.representation.as_ref().is_some_and(Representation::is_good);
+        let edits = match is_feed && is_good {
+            true => self.edits_of(&found, keeping, location),
+            false => Vec::new(),
         };
+        let Some(stored) = found.representation else { return Reply::unreachable(location) };
         let hit = hit(stored.fetched, !edits.is_empty());
-        let mut headers = answer::answered(&stored.headers, hit, profile, now);
+        let mut headers = answer::answered(stored.headers, hit, profile, now);
         let (status, content) = (stored.status, stored.content);
         if edits.is_empty() {
             return Reply { status, headers, shows: Shows::Content(content) };
@@ -122,7 +122,7 @@ impl Interceptor {
             return Reply { status, headers: HeaderMap::new(), shows: Shows::Nothing };
         };
         let hit = Hit { fetched: now, due: None, is_pending: true, is_online: false };
-        let mut headers = answer::answered(&entity.told(), hit, self.settings.profile, now);
+        let mut headers = answer::answered(entity.told(), hit, self.settings.profile, now);
         headers.remove(header::AGE);
         tagged(&mut headers, &local_tag(entity.content));
         let is_told = crate::interception::tells_location(self.settings.profile);

@@ -152,7 +152,7 @@ impl Interceptor {
                         false => self.answer(Reply::not_acceptable()),
                     });
                 }
-                self.answer(self.shows(&found, location, is_online, now))
+                self.answer(self.shows(found, location, is_online, now))
             }
         })
     }

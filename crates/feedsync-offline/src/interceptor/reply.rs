@@ -34,8 +34,8 @@ pub enum Shows {
     Composed(Box<Composed>),
 }
 
-/// A feed with edits that it does not show yet.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A feed with edits that it does not show yet. Two that are equal have the same bytes.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Composed {
     /// Its document.
     pub document: Content,

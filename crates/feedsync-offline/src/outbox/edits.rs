@@ -57,8 +57,7 @@ impl<B> Edits<B> {
 
     /// Each line with its edits in their order.
     pub(super) fn lines(&self) -> impl Iterator<Item = impl Iterator<Item = &Edit<B>>> {
-        let line = |ids: &'_ BTreeSet<EditId>| ids.clone();
-        self.lines.values().map(line).map(|ids| ids.into_iter().filter_map(|id| self.all.get(&id)))
+        self.lines.values().map(|ids| ids.iter().filter_map(|id| self.all.get(id)))
     }
 
     /// Those of a line, in their order.
