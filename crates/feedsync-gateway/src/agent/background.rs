@@ -9,7 +9,7 @@ use http::{Method, Request};
 use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::{sleep, timeout};
 
-use super::{Agent, AgentError};
+use super::{Agent, AgentError, SMALL};
 use crate::face::Body;
 use crate::store::{Held, StoreError};
 use crate::upstream::{Upstream, UpstreamError};
@@ -67,6 +67,10 @@ impl Agent {
         if timeout(DRAIN, ended).await.is_err() {
             tasks.shutdown().await;
         }
+        let rested = self.change_at_once(|interceptor, _, _, _| Ok(((), interceptor.rest())));
+        if let Err(error) = rested {
+            tracing::warn!(%error, "what was not sent is asked for first");
+        }
         if let Err(error) = self.sync().await {
             tracing::error!(%error, "what was done last may be forgotten");
         }
@@ -108,6 +112,7 @@ impl Agent {
 
     async fn carry_out(self: Arc<Self>, upstream: Upstream, task: Task) {
         let id = task.id;
+        let is_edit = task.method != Method::GET;
         let agent = Arc::clone(&self);
         let lost = || (Outcome::Lost { perhaps_arrived: true }, None);
         // It ends with this one, and a fault of it is not one of this.
@@ -123,19 +128,27 @@ impl Agent {
             }
             None => lost(),
         };
+        // The next edit of a line waits for what became of this one.
+        let is_small = is_edit && held.as_ref().is_none_or(|held| held.content().length <= SMALL);
         let agent = Arc::clone(&self);
-        // A document may take its time to be read, and no thread that serves others waits for it.
-        let finished = spawn_blocking(move || {
+        let finish = move || {
             let finished = agent.change_at_once(|interceptor, reader, now, random| {
                 let step = interceptor.finished(reader, id, outcome, now, random as u64)?;
                 Ok(((), step))
             });
             drop(held);
             finished
-        });
-        let Ok(finished) = finished.await else {
-            tracing::error!("what was done cannot be taken in");
-            return;
+        };
+        let finished = match is_small {
+            true => finish(),
+            // A document may take its time to be read, and no thread that serves others waits for it.
+            false => match spawn_blocking(finish).await {
+                Ok(finished) => finished,
+                Err(error) => {
+                    tracing::error!(%error, "what was done cannot be taken in");
+                    return;
+                }
+            },
         };
         match finished {
             Ok(((), Some(durable))) => {

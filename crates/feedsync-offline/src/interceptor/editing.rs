@@ -200,7 +200,8 @@ impl Interceptor {
         step
     }
 
-    pub(super) fn store_edit(&self, step: &mut Step, id: EditId) {
+    pub(super) fn store_edit(&mut self, step: &mut Step, id: EditId) {
+        self.ahead.remove(&id);
         if let Some(edit) = self.outbox.edit(id) {
             step.changes.push(Change::Edit(Box::new(edit.clone())));
         }

@@ -13,6 +13,7 @@
 //! - [`Interceptor::begin`] gives out what is to be done in the background; each task is
 //!   [finished](Interceptor::finished) once.
 
+mod ahead;
 mod answering;
 mod answers;
 mod asking;
@@ -137,6 +138,8 @@ pub struct Interceptor {
     next_task: u64,
     /// What is known of edits that are being sent.
     trails: BTreeMap<EditId, Trail>,
+    /// Edits that are noted as sent and wait for their turn.
+    ahead: BTreeSet<EditId>,
     /// Accepted edits that are looked for.
     awaited: BTreeSet<EditId>,
     /// Whether edits were carried out that a power cut would put in doubt again.
@@ -174,6 +177,7 @@ impl Interceptor {
             tasks: BTreeMap::new(),
             next_task: 1,
             trails: BTreeMap::new(),
+            ahead: BTreeSet::new(),
             awaited: BTreeSet::new(),
             // What the process before wrote may not be synchronised.
             is_ahead: true,

@@ -14,7 +14,7 @@ use super::carrying::Answered;
 use super::document::{can_be, is_page};
 use super::fetching::ACCEPT;
 use super::settling::method;
-use super::step::{Change, Step, Task};
+use super::step::{Step, Task};
 use super::stored::{Entity, Stored};
 use crate::likeness::Likeness;
 use crate::location::Location;
@@ -96,8 +96,7 @@ impl Interceptor {
             }
         }
         let edit = self.outbox.sends(id)?.clone();
-        step.changes.push(Change::Edit(Box::new(edit.clone())));
-        step.is_durable = true;
+        self.noted(step, &edit);
         if let Some(trail) = self.trails.get_mut(&id) {
             trail.is_missing = false;
         }

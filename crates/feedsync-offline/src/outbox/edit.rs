@@ -79,6 +79,12 @@ impl<B> Edit<B> {
         Self { id, asked, tries: 0, progress: Progress::Queued }
     }
 
+    /// It is sent once more.
+    pub(crate) fn sends(&mut self) {
+        self.tries = self.tries.saturating_add(1);
+        self.progress = Progress::Sent;
+    }
+
     /// Where it stands once it is known not to have arrived this time: what arrived and was refused for a
     /// while before may be known to its server, so that nothing is folded into it any more.
     pub(super) fn unsent(&self) -> Progress {

@@ -233,7 +233,7 @@ impl<B: Clone> Outbox<B> {
     }
 
     /// Whether nothing comes before an edit of the same resource.
-    fn is_first(&self, edit: &Edit<B>) -> bool {
+    pub fn is_first(&self, edit: &Edit<B>) -> bool {
         let mut of = self.edits.of(edit.asked.partition, &edit.asked.resource);
         of.next().is_some_and(|first| first.id == edit.id)
     }
@@ -242,8 +242,7 @@ impl<B: Clone> Outbox<B> {
     /// have arrived.
     pub fn sends(&mut self, id: EditId) -> Option<&Edit<B>> {
         let edit = self.edits.get_mut(id)?;
-        edit.tries = edit.tries.saturating_add(1);
-        edit.progress = Progress::Sent;
+        edit.sends();
         Some(edit)
     }
 
