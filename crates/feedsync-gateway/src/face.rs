@@ -105,10 +105,11 @@ impl Face {
         &self.upstream
     }
 
-    /// Answers a request.
+    /// Answers a request. What takes long in any case is in a box of its own, so that what does not is small.
     pub async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
         if request.method() == Method::CONNECT {
-            return self.tunnel(request).await.unwrap_or_else(Problem::response);
+            let tunnel = Box::pin(self.tunnel(request));
+            return tunnel.await.unwrap_or_else(Problem::response);
         }
         match self.receive(request) {
             Ok(Received::Resource(asked)) => {
@@ -135,7 +136,7 @@ impl Face {
             .then(|| target.location.origin().to_owned());
         let mut response = match &self.agent {
             Some(agent) => self.intercept(agent, target, request).await,
-            None => self.pass(&target, request).await,
+            None => Box::pin(self.pass(&target, request)).await,
         };
         if let Some(origin) = realms_of {
             realms::tell(response.headers_mut(), &origin);

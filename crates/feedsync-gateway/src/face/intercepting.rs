@@ -63,14 +63,14 @@ impl Face {
         request: Request<Body>,
     ) -> Response<Body> {
         let answered = match judge(agent, &target, &request) {
-            Ok(Judged::Pass) => return self.pass_or_miss(agent, &target, request).await,
+            Ok(Judged::Pass) => return Box::pin(self.pass_or_miss(agent, &target, request)).await,
             Ok(Judged::Begun(begun)) => {
                 let (parts, _) = request.into_parts();
                 self.finish(agent, &target, begun, &parts.method, &parts.headers).await
             }
             Ok(Judged::Edit(proposed)) => {
                 let head = Head::of(&request);
-                self.edit(agent, target, head, *proposed, request).await
+                Box::pin(self.edit(agent, target, head, *proposed, request)).await
             }
             Err(error) => Err(error.into()),
         };
@@ -129,7 +129,7 @@ impl Face {
         let mut response = match begun {
             Begun::Whole(response) => response,
             Begun::Composes(composing) => {
-                let feed = self.feeds.bytes(agent, &composing.composed).await?;
+                let feed = Box::pin(self.feeds.bytes(agent, &composing.composed)).await?;
                 composing.with(feed, method, headers)?
             }
         };

@@ -1,7 +1,7 @@
 //! A host and a port, in one spelling.
 
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::str::FromStr;
 
 use feedsync_offline::location::Location;
@@ -88,6 +88,10 @@ pub(crate) fn host_and_port(text: &str) -> Result<(Host, Option<u16>), Authority
         |byte: u8| !byte.is_ascii() || byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
     if host.is_empty() || (!in_brackets && !host.bytes().all(plain)) {
         return Err(error());
+    }
+    // As most hosts of local gateways are, and quickly told.
+    if let Ok(address) = host.parse::<Ipv4Addr>() {
+        return Ok((Host::Ipv4(address), port));
     }
     Ok((Host::parse(host).map_err(|_| error())?, port))
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use feedsync_offline::interceptor::{
-    Carried, Decision, Entity, KeepingId, News, Outcome, Policy, Request, Settings, Step,
+    Carried, Decision, Entity, KeepingId, News, Outcome, Policy, Request, Settings, Step, Task,
 };
 use feedsync_offline::location::Location;
 use feedsync_offline::profile::Profile;
@@ -155,21 +155,32 @@ impl Desk {
     /// Carries out what is due until nothing is.
     pub(crate) fn run(&mut self) {
         for _ in 0..200 {
-            let of = &mut self.gateway;
-            let (tasks, step) = of.interceptor.begin(&of.disk, 4, self.now).unwrap();
-            self.take(&step);
-            if tasks.is_empty() {
+            let begun = self.begin();
+            let is_over = begun.0.is_empty();
+            self.carry_out(begun);
+            if is_over {
                 return;
-            }
-            for task in tasks {
-                let body = task.body.map(|it| self.text(&it)).unwrap_or_default();
-                let outcome = self.network(&task.method, &task.location, &task.headers, body);
-                let of = &mut self.gateway;
-                let step = of.interceptor.finished(&of.disk, task.id, outcome, self.now, 0);
-                self.take(&step.unwrap());
             }
         }
         panic!("it never rests");
+    }
+
+    /// What is due, and the step that begins it.
+    pub(crate) fn begin(&mut self) -> (Vec<Task>, Step) {
+        let of = &mut self.gateway;
+        of.interceptor.begin(&of.disk, 4, self.now).unwrap()
+    }
+
+    /// Stores a step and carries out what it begins.
+    pub(crate) fn carry_out(&mut self, (tasks, step): (Vec<Task>, Step)) {
+        self.take(&step);
+        for task in tasks {
+            let body = task.body.map(|it| self.text(&it)).unwrap_or_default();
+            let outcome = self.network(&task.method, &task.location, &task.headers, body);
+            let of = &mut self.gateway;
+            let step = of.interceptor.finished(&of.disk, task.id, outcome, self.now, 0);
+            self.take(&step.unwrap());
+        }
     }
 
     /// Time goes on, and what is due then is carried out.
