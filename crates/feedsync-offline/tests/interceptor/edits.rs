@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use feedsync_offline::interceptor::{Change, Step};
 use feedsync_offline::outbox::Progress;
 use feedsync_offline::profile::Profile;
 
@@ -42,72 +41,6 @@ fn with_post() -> (Desk, String) {
     desk.is_online = true;
     desk.lines();
     (desk, made.headers["location"].to_str().unwrap().to_owned())
-}
-
-/// A desk where an application has posted three members while there was no network.
-fn with_posts() -> Desk {
-    let mut desk = Desk::with_member();
-    desk.is_online = false;
-    for title in ["one", "two", "three"] {
-        assert_eq!(desk.ask("POST", MEMBERS, &ATOM, &entry(title)).status, 201);
-    }
-    desk.is_online = true;
-    desk.now = desk.now.after(Duration::from_secs(10));
-    desk.serve("POST", MEMBERS, answer(201, &[("location", "/feed/new")], ""));
-    desk.lines();
-    desk
-}
-
-/// How many edits a step notes as sent.
-fn noted(step: &Step) -> usize {
-    let is_sent =
-        |change: &&Change| matches!(change, Change::Edit(it) if it.progress == Progress::Sent);
-    step.changes.iter().filter(is_sent).count()
-}
-
-#[test]
-fn edits_of_a_line_wait_for_the_disk_together() {
-    let mut desk = with_posts();
-    let begun = desk.begin();
-    assert_eq!((begun.0.len(), noted(&begun.1), begun.1.is_durable), (1, 3, true));
-    desk.carry_out(begun);
-    let next = desk.begin();
-    assert_eq!(next.1, Step::default(), "it is noted");
-    assert!(!next.0.is_empty());
-    desk.carry_out(next);
-    desk.run();
-    let lines = desk.lines();
-    let posts = lines.iter().filter(|line| line.starts_with("POST"));
-    assert_eq!((posts.count(), &*lines[0]), (3, &*format!("POST {MEMBERS}")), "{lines:?}");
-}
-
-#[test]
-fn what_was_noted_as_sent_and_never_left_is_looked_for_and_sent() {
-    let mut desk = with_posts();
-    let (_, step) = desk.begin();
-    desk.take(&step);
-    desk.restart();
-    desk.run();
-    let lines = desk.lines();
-    let (look, post) = (format!("GET {FEED}"), format!("POST {MEMBERS}"));
-    assert_eq!(lines.iter().filter(|line| **line == post).count(), 3, "{lines:?}");
-    assert_eq!(lines[0], look);
-    assert!(desk.errors().is_empty());
-}
-
-#[test]
-fn what_is_not_going_to_be_sent_now_is_not_in_doubt() {
-    let mut desk = with_posts();
-    let begun = desk.begin();
-    desk.carry_out(begun);
-    let step = desk.gateway.interceptor.rest();
-    assert_eq!((step.changes.len(), noted(&step)), (2, 0));
-    desk.take(&step);
-    desk.restart();
-    desk.run();
-    let lines = desk.lines();
-    let posts = lines.iter().filter(|line| line.starts_with("POST"));
-    assert_eq!((posts.count(), &*lines[0]), (3, &*format!("POST {MEMBERS}")), "{lines:?}");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The whole of the decisions, without sockets: by example, and in a seeded world.
 
+mod ahead;
 mod attempts;
 mod desk;
 mod edits;
