@@ -174,6 +174,54 @@ fn every_acknowledged_write_arrives_once_while_the_gateway_is_killed() {
     assert!(refused.iter().all(is_of_a_deletion), "nobody was in the way of anybody: {refused:?}");
 }
 
+#[test]
+fn a_full_disk_refuses_what_it_cannot_keep_and_loses_nothing() {
+    let place = Place::new();
+    let mut hub = Hub::start(&place);
+    let Some(gateway) = Gateway::on_a_small_disk(&place, hub.authority()) else { return };
+    let application = Application::new(Way::Proxy(gateway.address.clone()), Some(LOGIN));
+    let notes = hub.notes();
+    gateway.subscribe(&notes, Some(AUTHORIZATION));
+    hub.kill();
+    // Small ones are in the database, large ones in files.
+    let lengths = [500, 20_000, 90_000, 200_000];
+    let mut written = Vec::new();
+    let mut refused = [0; 4];
+    let write = |number: usize| {
+        let title = format!("Note {number:03}");
+        let entry = entry(&title).replace(" says", &"x".repeat(lengths[number % lengths.len()]));
+        let answer = application.post(&notes, &entry);
+        (title, answer)
+    };
+    for number in 0..200 {
+        let (title, answer) = write(number);
+        match answer.status {
+            201 => written.push(title),
+            507 => {
+                assert_eq!(answer.header("content-type"), Some("application/problem+json"));
+                refused[number % lengths.len()] += 1;
+            }
+            status => panic!("{status} {}\n{}", answer.text(), gateway.log()),
+        }
+        if refused.iter().all(|count| *count > 2) {
+            break;
+        }
+    }
+    assert!(written.len() > 4 && refused.iter().all(|count| *count > 2), "{refused:?}");
+    assert_eq!(gateway.waiting(), written.len());
+    let shown = titles(&application.get(&notes));
+    assert_eq!(shown, written, "what was taken can be read");
+
+    // There is room again, and all goes on as if nothing had been.
+    std::fs::remove_file(gateway.path("ballast")).unwrap();
+    let (title, answer) = write(200);
+    assert_eq!(answer.status, 201, "{}\n{}", answer.text(), gateway.log());
+    written.push(title);
+    hub.wake();
+    gateway.drained();
+    assert_eq!(titles(&hub.application().get(&notes)), written);
+}
+
 /// Debian's `libatompub-perl`, in `gateway.pl`.
 #[test]
 fn a_client_of_atompub_creates_edits_and_deletes_without_its_server() {

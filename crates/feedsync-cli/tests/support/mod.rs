@@ -28,9 +28,15 @@ impl Place {
 
     /// A command line of the program, run here, away from the person's own data.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_feedsync"));
+        self.within(&[], arguments)
+    }
+
+    /// The same, run by another command.
+    pub(crate) fn within(&self, other: &[&str], arguments: &[&str]) -> Command {
+        let words = [other, &[env!("CARGO_BIN_EXE_feedsync")], arguments].concat();
+        let mut command = Command::new(words[0]);
         command
-            .args(arguments)
+            .args(&words[1..])
             .current_dir(self.0.path())
             .env("HOME", self.0.path())
             .env_remove("XDG_DATA_HOME")

@@ -1,13 +1,14 @@
 //! What is done in the background: rounds of subscriptions, edits on their way (BITSY 2.1.3, 3.5).
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use feedsync_offline::interceptor::{Content, Outcome, Task};
 use http::header::{CONTENT_TYPE, HeaderMap};
 use http::{Method, Request};
 use tokio::task::{JoinSet, spawn_blocking};
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::{Agent, AgentError, SMALL};
 use crate::face::Body;
@@ -35,6 +36,9 @@ const DRAIN: Duration = Duration::from_secs(5);
 /// Bytes that nobody needs are looked for so often.
 const SWEEP: Duration = Duration::from_secs(600);
 
+/// And so often, while the disk is full.
+const SWEEP_FULL: Duration = Duration::from_secs(1);
+
 impl Agent {
     /// Does what is due until it is told to stop; then lets end what has begun.
     pub async fn run(self: Arc<Self>, upstream: Upstream, stop: impl Future<Output = ()>) {
@@ -42,6 +46,10 @@ impl Agent {
         let mut stop = std::pin::pin!(stop);
         let mut sweep = std::pin::pin!(sleep(Duration::ZERO));
         loop {
+            if self.is_full.load(Ordering::Relaxed) {
+                let soon = sweep.deadline().min(Instant::now() + SWEEP_FULL);
+                sweep.as_mut().reset(soon);
+            }
             let wait = match self.begun(&upstream, &mut tasks) {
                 Ok(wait) => wait,
                 Err(error) => {
@@ -214,6 +222,11 @@ impl Agent {
     /// Lets go of bytes that nobody needs; whether there may be more.
     pub(super) fn sweep(&self) -> bool {
         // Nobody decides meanwhile; whoever only reads goes on.
+        if self.is_full.swap(false, Ordering::Relaxed)
+            && let Err(error) = self.store.make_room()
+        {
+            tracing::warn!(%error, "the disk is full, and no room can be made");
+        }
         let decided = self.held.read().unwrap_or_else(std::sync::PoisonError::into_inner);
         let needed = decided.interceptor.needed().collect();
         let swept = self.store.sweep(&needed);
@@ -221,10 +234,14 @@ impl Agent {
         if let Err(error) = self.store.carry_over() {
             tracing::warn!(%error, "the log of the database grows on");
         }
-        swept.unwrap_or_else(|error| {
+        let has_more = swept.unwrap_or_else(|error| {
             tracing::warn!(%error, "bytes that nobody needs cannot be removed");
             false
-        })
+        });
+        if !has_more {
+            self.store.keep_room();
+        }
+        has_more
     }
 }
 

@@ -19,6 +19,7 @@ mod syncing;
 mod tests;
 mod turns;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 use feedsync_offline::authentication::Partition;
@@ -58,6 +59,8 @@ pub struct Agent {
     events: broadcast::Sender<Arc<Event>>,
     /// Something may be due.
     wake: Notify,
+    /// The disk has no room.
+    is_full: AtomicBool,
     turns: Turns,
     jar: Jar,
     subscribed: Subscribed,
@@ -113,6 +116,7 @@ impl Agent {
             ambient,
             events,
             wake: Notify::new(),
+            is_full: AtomicBool::new(false),
             turns: Turns::default(),
             jar: Jar::default(),
             subscribed,
@@ -168,6 +172,7 @@ impl Agent {
         let (result, step) = match stored {
             Ok(stored) => stored,
             Err(error) => {
+                self.noticed(&error);
                 // If what is stored cannot be read now, it is when somebody asks.
                 let renewed = self.renew(&mut decided);
                 drop(renewed.inspect_err(|error| tracing::error!(%error, "nothing can be read")));
@@ -228,12 +233,20 @@ impl Agent {
             if incoming.length() + bytes.len() as u64 > limit {
                 return Err(AgentError::TooLarge { limit });
             }
-            incoming.take(&bytes)?;
+            incoming.take(&bytes).inspect_err(|error| self.noticed(error))?;
         }
-        if incoming.length() <= SMALL {
-            return Ok(incoming.end()?);
+        let held = match incoming.length() <= SMALL {
+            true => incoming.end(),
+            false => tokio::task::spawn_blocking(move || incoming.end()).await?,
+        };
+        Ok(held.inspect_err(|error| self.noticed(error))?)
+    }
+
+    /// Has room made, if there is none.
+    fn noticed(&self, error: &StoreError) {
+        if error.is_full() && !self.is_full.swap(true, Ordering::Relaxed) {
+            self.wake.notify_one();
         }
-        Ok(tokio::task::spawn_blocking(move || incoming.end()).await??)
     }
 
     /// Bytes that are stored.

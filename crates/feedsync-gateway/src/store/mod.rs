@@ -21,6 +21,7 @@ mod quota;
 mod readers;
 mod recent;
 mod representations;
+mod reserve;
 mod schema;
 mod sweep;
 #[cfg(test)]
@@ -46,6 +47,7 @@ use contents::Contents;
 use place::Place;
 use readers::Readers;
 use recent::Recent;
+use reserve::Reserve;
 use sweep::{Portion, Sweep};
 
 /// What a gateway keeps.
@@ -58,6 +60,7 @@ pub struct Store {
     quota: Quota,
     /// Where commits are until they are carried over. SQLite keeps the file as long as it is open.
     log: File,
+    reserve: Reserve,
     /// The disk would not say that it holds what was committed.
     is_unsure: AtomicBool,
     _place: Place,
@@ -96,9 +99,11 @@ impl Store {
             recent,
             quota,
             log,
+            reserve: Reserve::new(place.reserve()),
             is_unsure: AtomicBool::new(false),
             _place: place,
         };
+        store.reserve.keep();
         Ok((store, rows))
     }
 
@@ -205,6 +210,20 @@ impl Store {
         let connection = schema::connect(&self.readers.database)?;
         connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?;
         Ok(())
+    }
+
+    /// Makes room on a full disk: carries over what was committed, and gives the log's room back. What is
+    /// [swept](Self::sweep) then gives back more.
+    pub fn make_room(&self) -> Result<(), StoreError> {
+        self.reserve.release();
+        let connection = schema::connect(&self.readers.database)?;
+        connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+        Ok(())
+    }
+
+    /// Keeps some room back for the next time, if there is any.
+    pub fn keep_room(&self) {
+        self.reserve.keep();
     }
 
     /// Bounds the database, as a full disk does.

@@ -16,6 +16,9 @@ const LOCK: &str = "gateway.lock";
 /// Where large contents are.
 const CONTENTS: &str = "contents";
 
+/// What is kept back for a full disk.
+const RESERVE: &str = "reserve";
+
 /// A directory that is ours as long as this lives.
 #[derive(Debug)]
 pub(super) struct Place {
@@ -54,6 +57,10 @@ impl Place {
     /// Where the database writes first.
     pub(super) fn log(&self) -> PathBuf {
         self.directory.join(format!("{DATABASE}-wal"))
+    }
+
+    pub(super) fn reserve(&self) -> PathBuf {
+        self.directory.join(RESERVE)
     }
 
     pub(super) fn contents(&self) -> PathBuf {

@@ -2,7 +2,8 @@
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};
-use std::process::{Child, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
@@ -18,15 +19,45 @@ pub(crate) struct Gateway<'p> {
     control: String,
     /// The authority that it may reach.
     allow: String,
+    is_on_a_small_disk: bool,
 }
+
+/// A small disk for the data directory, seen by this process alone, with something on it that can be removed.
+const SMALL_DISK: &str = "mkdir -p gateway && mount -t tmpfs -o size=6m tmpfs gateway \
+     && head -c 3000000 /dev/zero >gateway/ballast && exec \"$0\" \"$@\"";
 
 impl<'p> Gateway<'p> {
     pub(crate) fn start(place: &'p Place, allow: &str) -> Self {
         let free = || "127.0.0.1:0".to_owned();
         let allow = allow.to_owned();
-        let mut gateway = Self { place, child: None, address: free(), control: free(), allow };
+        let (address, control) = (free(), free());
+        let mut gateway =
+            Self { place, child: None, address, control, allow, is_on_a_small_disk: false };
         gateway.wake();
         gateway
+    }
+
+    /// One that has room for little; none where nobody but root may make a disk.
+    pub(crate) fn on_a_small_disk(place: &'p Place, allow: &str) -> Option<Self> {
+        let arguments = ["-rm", "mount", "-t", "tmpfs", "tmpfs", "/mnt"];
+        let mounted = Command::new("unshare").args(arguments).output();
+        if !mounted.is_ok_and(|output| output.status.success()) {
+            eprintln!("no disk can be made here: left out");
+            return None;
+        }
+        let free = || "127.0.0.1:0".to_owned();
+        let (address, control, allow) = (free(), free(), allow.to_owned());
+        let mut gateway =
+            Self { place, child: None, address, control, allow, is_on_a_small_disk: true };
+        gateway.wake();
+        Some(gateway)
+    }
+
+    /// Where a file of the data directory is, whoever else sees the disk that it is on.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        let process = self.child.as_ref().expect("a gateway that runs").id();
+        let path = self.place.path("gateway").join(name);
+        Path::new(&format!("/proc/{process}/root")).join(path.strip_prefix("/").unwrap())
     }
 
     /// Starts it again, where it was before.
@@ -34,9 +65,11 @@ impl<'p> Gateway<'p> {
         assert!(self.child.is_none());
         let arguments = ["--data", "gateway", "gateway", "--listen", &self.address, "--control"];
         let log = File::options().create(true).append(true).open(self.place.path("gateway.log"));
-        let mut child = self
-            .place
-            .command(&arguments)
+        let mut command = match self.is_on_a_small_disk {
+            false => self.place.command(&arguments),
+            true => self.place.within(&["unshare", "-rm", "sh", "-c", SMALL_DISK], &arguments),
+        };
+        let mut child = command
             .args([&self.control, "--allow", &self.allow])
             .stdout(Stdio::piped())
             .stderr(log.unwrap())
@@ -70,7 +103,7 @@ impl<'p> Gateway<'p> {
 
     /// Asks the control port; what it tells, and null where it has nothing to tell.
     pub(crate) fn told(&self, method: &str, path: &str, body: Option<&Value>) -> Value {
-        let token = self.place.read("gateway/gateway/control.token");
+        let token = std::fs::read_to_string(self.path("gateway/control.token")).unwrap();
         let token = format!("Authorization: Bearer {}", token.trim());
         let headers = [&*token, "Content-Type: application/json"];
         let url = format!("http://{}{path}", self.control);
