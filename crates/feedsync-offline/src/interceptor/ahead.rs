@@ -34,9 +34,11 @@ impl Interceptor {
         step.is_durable = true;
         let after = self.outbox.on(edit.asked.partition, &edit.asked.line);
         let after = after.filter(|other| other.id > edit.id).take(AT_ONCE - 1);
-        let after: Vec<_> = after.take_while(|other| self.may_be_noted(other)).cloned().collect();
-        for mut other in after {
-            self.ahead.insert(other.id);
+        let after = after.take_while(|other| self.may_be_noted(other)).map(|other| other.id);
+        for id in after.collect::<Vec<_>>() {
+            self.outbox.renew(id, self.counters.generation);
+            let Some(mut other) = self.outbox.edit(id).cloned() else { continue };
+            self.ahead.insert(id);
             other.sends();
             step.changes.push(Change::Edit(Box::new(other)));
         }

@@ -20,6 +20,9 @@ use crate::time::Time;
 /// What is seen for the first time, until the generation has a number.
 const NOW: u64 = u64::MAX;
 
+/// What was seen before anything that is going to be looked for.
+const LONG_AGO: u64 = 0;
+
 /// What a round has found so far.
 #[derive(Debug, Default)]
 pub(super) struct Gathered {
@@ -215,8 +218,12 @@ impl Interceptor {
             let (feed, mut resources) = (feed.clone(), gathered.belongings);
             let number = self.counters.generation;
             self.counters.generation += 1;
-            let new = resources.values_mut().filter(|it| it.seen == NOW);
-            new.for_each(|belonging| belonging.seen = number);
+            for (location, belonging) in resources.iter_mut().filter(|(_, it)| it.seen == NOW) {
+                // What one edit has made here, no other has.
+                let is_ours = self.shown_at(partition, location).is_some()
+                    || gathered.found.iter().any(|(_, member)| member == location);
+                belonging.seen = if is_ours { LONG_AGO } else { number };
+            }
             let is_whole = !gathered.is_partial;
             step.changes.push(Change::Generation { partition, feed, resources, is_whole });
         }

@@ -95,6 +95,7 @@ impl Interceptor {
                 return Some(self.under_way(look, What::Look { edit: id }));
             }
         }
+        self.outbox.renew(id, self.counters.generation);
         let edit = self.outbox.sends(id)?.clone();
         self.noted(step, &edit);
         if let Some(trail) = self.trails.get_mut(&id) {

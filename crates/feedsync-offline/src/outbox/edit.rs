@@ -35,7 +35,8 @@ pub struct NewEdit<B> {
     pub body: Option<B>,
     /// What the member is to be called (RFC 5023 9.7); of a POST alone.
     pub slug: Option<String>,
-    /// The generation of the feed that was next when it was made: what was seen before is not what it makes.
+    /// The generation of the feed that was next when it was made, and then when it was sent first: what was
+    /// seen before is not what it makes.
     pub generation: u64,
     /// Its name to a server that knows `Idempotency-Key`.
     pub key: String,

@@ -238,6 +238,13 @@ impl<B: Clone> Outbox<B> {
         of.next().is_some_and(|first| first.id == edit.id)
     }
 
+    /// Notes what was seen before an edit is sent for the first time: none of it is what it makes.
+    pub fn renew(&mut self, id: EditId, generation: u64) {
+        if let Some(edit) = self.edits.get_mut(id).filter(|edit| edit.tries == 0) {
+            edit.asked.generation = generation;
+        }
+    }
+
     /// Notes that an edit is being sent: to be made durable first, so that nobody forgets that it may
     /// have arrived.
     pub fn sends(&mut self, id: EditId) -> Option<&Edit<B>> {

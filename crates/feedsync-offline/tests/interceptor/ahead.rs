@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use feedsync_offline::interceptor::{Change, Step};
+use feedsync_offline::interceptor::{Change, Step, Task};
 use feedsync_offline::outbox::Progress;
+use http::Method;
 
-use crate::desk::{Desk, FEED, answer, entry};
+use crate::desk::{Desk, FEED, answer, entry, feed};
 
 const MEMBERS: &str = "http://www.example.com/members";
 const ATOM: [(&str, &str); 1] = [("content-type", "application/atom+xml;type=entry")];
@@ -74,4 +75,35 @@ fn what_is_not_going_to_be_sent_now_is_not_in_doubt() {
     let lines = desk.lines();
     let posts = lines.iter().filter(|line| line.starts_with("POST"));
     assert_eq!((posts.count(), &*lines[0]), (3, &*format!("POST {MEMBERS}")), "{lines:?}");
+}
+
+#[test]
+fn what_one_edit_has_made_is_not_taken_for_what_another_like_it_makes() {
+    let mut desk = Desk::with_member();
+    desk.is_online = false;
+    let (first, second) = (entry("one"), entry("one").replace("urn:one", "urn:other"));
+    for entry in [&first, &second] {
+        assert_eq!(desk.ask("POST", MEMBERS, &ATOM, entry).status, 201);
+    }
+    desk.is_online = true;
+    desk.now = desk.now.after(Duration::from_secs(24 * 60 * 60));
+    desk.serve("POST", MEMBERS, answer(201, &[("location", "/feed/new")], ""));
+    let made = entry("one")
+        .replace("urn:one", "urn:theirs")
+        .replace("</entry>", "<link rel='edit' href='/feed/new'/></entry>");
+    desk.serve("GET", FEED, feed(&format!("<app:collection href='/members'/>{made}")));
+    let posts_alone = |task: &Task| task.method == Method::POST;
+    let mut begun = desk.begin();
+    begun.0.retain(posts_alone);
+    desk.carry_out(begun);
+    // The feed comes while the second is not sent yet, and then the process ends.
+    let mut begun = desk.begin();
+    begun.0.retain(|task| !posts_alone(task));
+    assert!(!begun.0.is_empty());
+    desk.carry_out(begun);
+    desk.restart();
+    desk.run();
+    let bodies = desk.arrived.iter().filter(|arrived| arrived.line.starts_with("POST"));
+    let bodies: Vec<_> = bodies.map(|arrived| &arrived.body).collect();
+    assert_eq!(bodies, [&first, &second]);
 }
