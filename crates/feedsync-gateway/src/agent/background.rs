@@ -36,8 +36,8 @@ const DRAIN: Duration = Duration::from_secs(5);
 /// Bytes that nobody needs are looked for so often.
 const SWEEP: Duration = Duration::from_secs(600);
 
-/// And so often, while the disk is full.
-const SWEEP_FULL: Duration = Duration::from_secs(1);
+/// And so often, while the disk is full or many of them wait.
+const SWEEP_SOON: Duration = Duration::from_secs(1);
 
 impl Agent {
     /// Does what is due until it is told to stop; then lets end what has begun.
@@ -46,8 +46,8 @@ impl Agent {
         let mut stop = std::pin::pin!(stop);
         let mut sweep = std::pin::pin!(sleep(Duration::ZERO));
         loop {
-            if self.is_full.load(Ordering::Relaxed) {
-                let soon = sweep.deadline().min(Instant::now() + SWEEP_FULL);
+            if self.is_full.load(Ordering::Relaxed) || self.store.is_crowded() {
+                let soon = sweep.deadline().min(Instant::now() + SWEEP_SOON);
                 sweep.as_mut().reset(soon);
             }
             let wait = match self.begun(&upstream, &mut tasks) {

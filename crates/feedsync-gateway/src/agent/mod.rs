@@ -235,7 +235,7 @@ impl Agent {
             }
             incoming.take(&bytes).inspect_err(|error| self.noticed(error))?;
         }
-        let held = match incoming.length() <= SMALL {
+        let held = match incoming.is_in_memory() {
             true => incoming.end(),
             false => tokio::task::spawn_blocking(move || incoming.end()).await?,
         };

@@ -84,6 +84,11 @@ impl Contents {
         length <= SMALL && self.waiting().in_memory + length <= WAITING
     }
 
+    /// Whether so many wait that soon others will have to be files.
+    pub(super) fn is_crowded(&self) -> bool {
+        self.waiting().in_memory > WAITING / 2
+    }
+
     /// Holds bytes in memory.
     pub(super) fn hold_bytes(self: &Arc<Self>, content: Content, bytes: Bytes) -> Held {
         let mut waiting = self.waiting();

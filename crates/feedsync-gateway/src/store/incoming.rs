@@ -40,6 +40,11 @@ impl Incoming {
         self.length
     }
 
+    /// Whether they are in memory so far: then their end waits for no disk.
+    pub fn is_in_memory(&self) -> bool {
+        self.file.is_none()
+    }
+
     /// Takes more.
     pub fn take(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
         self.digest.update(bytes);

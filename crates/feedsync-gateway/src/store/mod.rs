@@ -204,6 +204,11 @@ impl Store {
         Ok(has_more)
     }
 
+    /// Whether so many bytes are held, or were and nobody has let go of them, that a sweep is due.
+    pub fn is_crowded(&self) -> bool {
+        self.contents.is_crowded()
+    }
+
     /// Carries what was committed over into the database itself, so that the log does not grow on. Takes its
     /// time, and nobody waits for it.
     pub fn carry_over(&self) -> Result<(), StoreError> {

@@ -44,6 +44,17 @@ fn what_no_step_needed_goes_once_nobody_holds_it() {
 }
 
 #[test]
+fn what_waits_in_vain_makes_a_sweep_due() {
+    let directory = TempDir::new().unwrap();
+    let (store, _) = open(&directory);
+    assert!(!store.is_crowded());
+    (0..100).for_each(|number| drop(hold(&store, number, 50_000)));
+    assert!(store.is_crowded());
+    store.sweep(&HashSet::new()).unwrap();
+    assert!(!store.is_crowded());
+}
+
+#[test]
 fn what_was_replaced_goes_in_portions_and_what_is_needed_elsewhere_stays() {
     let directory = TempDir::new().unwrap();
     let (store, _) = open(&directory);
