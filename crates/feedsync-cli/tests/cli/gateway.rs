@@ -140,6 +140,11 @@ fn what_is_asked_of_a_gateway_ends_with_the_code_that_says_what_became_of_it() {
     {
         run("gw", wrong).fails(2, "");
     }
+    let proxied = "http://feeds.example.org/proxied";
+    let proxy = "http://feeds.example.org/proxy.xml";
+    assert_eq!(run("gw", &["subscribe", proxied, "--proxy", proxy]).code, 0);
+    assert!(run("gw", &["status", "--json"]).out.contains(proxy));
+    run("gw", &["subscribe", proxied, "--proxy", "urn:x"]).fails(1, "");
     // Two people who keep one feed are told apart by number.
     for token in ["a", "b"] {
         let header = format!("Authorization: Bearer {token}");

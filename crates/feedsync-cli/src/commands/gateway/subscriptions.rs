@@ -32,6 +32,10 @@ pub(crate) struct Subscribe {
     /// Authorization and Cookie. Repeatable. Others on this machine can see what stands on a command line
     #[arg(long, value_name = "NAME: VALUE", value_parser = header)]
     header: Vec<(String, String)>,
+    /// The address of a document that names what a proxy of the feed's applications answers below: the gateway
+    /// answers in its place
+    #[arg(long, value_name = "URL")]
+    proxy: Option<String>,
     #[command(flatten)]
     which: Which,
 }
@@ -119,6 +123,7 @@ impl Subscribe {
             "feed": self.url,
             "follows": self.follow,
             "interval": self.interval.unwrap_or(0),
+            "proxy": self.proxy,
             "headers": self.header.iter().map(pair).collect::<Vec<_>>(),
         });
         let made = gateway.ask(Method::POST, "/subscriptions", Some(&wanted)).await?;
