@@ -1,18 +1,18 @@
 //! What a request of an application is about, and what is done with it (BITSY 3).
 
-use http::header::{COOKIE, IF_MATCH};
+use http::header::IF_MATCH;
 use http::{HeaderMap, Method};
 
 use super::reply::Reply;
 use super::stored::{Representation, Resource, Stored};
+use super::who::Who;
 use super::{Interceptor, KeepingId, Policy};
-use crate::authentication::{Partition, Unknown};
+use crate::authentication::Partition;
 use crate::interception::{Action, Role, Situation, local_tag};
 use crate::location::Location;
 use crate::outbox::Edit;
 use crate::profile::Profile;
 use crate::propagation;
-use crate::subscription::state::State;
 use crate::time::Time;
 
 /// A request of an application, without its body.
@@ -74,16 +74,6 @@ pub(super) struct Found<'i> {
     /// What shows of an edit that was carried out.
     pub(super) shown: Option<&'i super::Shown>,
     entry: Option<Location>,
-}
-
-/// Who asks, as far as an address is concerned.
-enum Who {
-    /// Somebody who subscribed.
-    Known(Resource),
-    /// Somebody else than those who did.
-    Stranger(Unknown, Location),
-    /// It is nobody's.
-    Anybody,
 }
 
 /// Where members are that no server knows of yet.
@@ -159,86 +149,6 @@ impl Interceptor {
 
     fn answer(&self, reply: Reply) -> Decision {
         Decision::Answer(Box::new(reply))
-    }
-
-    /// Where a member is that had an address of ours, for who may know; none if it is nowhere.
-    fn named(&self, headers: &HeaderMap, location: &Location) -> Option<Option<&Location>> {
-        if !is_pending(location) {
-            return None;
-        }
-        let of = self.named.of(location);
-        of.filter(|(partition, _)| self.is_known(*partition, headers))
-            .map(|(_, member)| member)
-            .next()
-    }
-
-    /// Whether a request comes from one of a partition; that of the public is everybody's (C37).
-    fn is_known(&self, partition: Partition, headers: &HeaderMap) -> bool {
-        let credentials = self.credentials.get(&partition);
-        credentials.is_some_and(|known| known.is_public() || known.check(headers).is_ok())
-    }
-
-    /// Who asks. Private data comes before public data; an edit that brings credentials of its own is not
-    /// made in the name of the public, whose edits are sent without any.
-    fn who<S: Stored>(
-        &self,
-        stored: &S,
-        location: &Location,
-        headers: &HeaderMap,
-        is_edit: bool,
-    ) -> Result<Who, S::Error> {
-        let mut candidates = self.candidates(stored, location)?;
-        let public = Partition::public();
-        candidates.sort_by_key(|resource| (resource.partition == public, rank(resource.role)));
-        let mut stranger = None;
-        for resource in candidates {
-            let Some(credentials) = self.credentials.get(&resource.partition) else { continue };
-            let check = credentials.check(headers);
-            let is_read_of_public = credentials.is_public() && !is_edit;
-            match check {
-                Ok(()) if credentials.is_public() && is_edit && headers.contains_key(COOKIE) => {
-                    stranger = Some((Unknown::cookie(), resource.feed));
-                }
-                Ok(()) => return Ok(Who::Known(resource)),
-                Err(_) if is_read_of_public => return Ok(Who::Known(resource)),
-                Err(unknown) => stranger = Some((unknown, resource.feed)),
-            }
-        }
-        Ok(stranger.map_or(Who::Anybody, |(unknown, feed)| Who::Stranger(unknown, feed)))
-    }
-
-    /// What an address is, to all who subscribed.
-    fn candidates<S: Stored>(
-        &self,
-        stored: &S,
-        location: &Location,
-    ) -> Result<Vec<Resource>, S::Error> {
-        let mut candidates = stored.resources(location)?;
-        let kept = self.addresses.get(location).into_iter().flatten();
-        for keeping in kept.filter_map(|id| self.keepings.get(id)) {
-            let subscription = &keeping.subscription;
-            let is_feed = subscription.feed() == location;
-            let is_collection = keeping.collection.as_ref() == Some(location);
-            let role = match (is_feed, is_collection) {
-                (true, true) => Role::FeedAndCollection,
-                (true, false) => Role::Feed,
-                _ => Role::Collection,
-            };
-            let (partition, feed) = (subscription.partition(), subscription.feed().clone());
-            candidates.push(Resource { partition, feed, role, entry: None, seen: 0 });
-        }
-        let edits = self.outbox.at(location).map(|edit| (edit.asked.partition, &edit.asked.feed));
-        let shown = self.shown.at(location).filter(|shown| shown.resource == *location);
-        let edited = edits.chain(shown.map(|shown| (shown.partition, &shown.feed)));
-        candidates.extend(edited.map(|(partition, feed)| {
-            let role = Role::Synchronizable;
-            Resource { partition, feed: feed.clone(), role, entry: None, seen: 0 }
-        }));
-        candidates.retain(|resource| {
-            let keeping = self.keeping_of(resource.partition, &resource.feed);
-            keeping.is_some_and(|keeping| keeping.subscription.state() != State::Closed)
-        });
-        Ok(candidates)
     }
 
     /// All that is known of an address.
@@ -402,17 +312,5 @@ fn edit_of(method: &Method) -> Option<propagation::Method> {
         Method::PUT => Some(propagation::Method::Put),
         Method::DELETE => Some(propagation::Method::Delete),
         _ => None,
-    }
-}
-
-/// Where an address is several things, what may be done most with it comes first.
-fn rank(role: Role) -> u8 {
-    match role {
-        Role::FeedAndCollection => 0,
-        Role::Feed => 1,
-        Role::Collection => 2,
-        Role::Synchronizable => 3,
-        Role::Subscribable => 4,
-        Role::Unknown => 5,
     }
 }

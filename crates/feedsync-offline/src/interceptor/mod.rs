@@ -35,6 +35,7 @@ mod settling;
 mod showing;
 mod step;
 mod stored;
+mod who;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
