@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use feedsync_offline::interceptor::{Content, Outcome, Task};
+use feedsync_offline::interceptor::{Content, Outcome, Task, TaskId};
 use http::header::{CONTENT_TYPE, HeaderMap};
 use http::{Method, Request};
 use tokio::task::{JoinSet, spawn_blocking};
@@ -118,27 +118,59 @@ impl Agent {
             .map_or(LONGEST, |time| time.since(now).max(Duration::from_millis(10)).min(LONGEST)))
     }
 
+    /// Carries a task out, and what may leave after it before what became of it is taken in.
     async fn carry_out(self: Arc<Self>, upstream: Upstream, task: Task) {
-        let id = task.id;
-        let is_edit = task.method != Method::GET;
-        let agent = Arc::clone(&self);
+        let mut finishing = JoinSet::new();
+        let mut next = Some(task);
+        while let Some(task) = next.take() {
+            let (id, is_edit) = (task.id, task.method != Method::GET);
+            let (outcome, held) = Arc::clone(&self).asked(upstream.clone(), task).await;
+            if let (true, Outcome::Answered { status, headers, .. }) = (is_edit, &outcome) {
+                next = self.next_of_line(id, *status, headers);
+            }
+            match next {
+                // While its server is busy with the next one.
+                Some(_) => {
+                    let agent = Arc::clone(&self);
+                    finishing.spawn(async move { agent.finish(id, outcome, held, false).await });
+                }
+                None => self.finish(id, outcome, held, is_edit).await,
+            }
+        }
+        while finishing.join_next().await.is_some() {}
+        self.wake.notify_one();
+    }
+
+    /// What becomes of a request, however long its server takes.
+    async fn asked(self: Arc<Self>, upstream: Upstream, task: Task) -> (Outcome, Option<Held>) {
         let lost = || (Outcome::Lost { perhaps_arrived: true }, None);
         // It ends with this one, and a fault of it is not one of this.
         let mut asked = JoinSet::new();
         asked.spawn(async move {
-            timeout(PATIENCE, agent.outcome(&upstream, task)).await.unwrap_or_else(|_| lost())
+            timeout(PATIENCE, self.outcome(&upstream, task)).await.unwrap_or_else(|_| lost())
         });
-        let (outcome, held) = match asked.join_next().await {
+        match asked.join_next().await {
             Some(Ok(outcome)) => outcome,
             Some(Err(error)) => {
                 tracing::error!(%error, "a request of ours has a fault");
                 lost()
             }
             None => lost(),
-        };
+        }
+    }
+
+    /// Takes in what became of a task.
+    async fn finish(
+        self: &Arc<Self>,
+        id: TaskId,
+        outcome: Outcome,
+        held: Option<Held>,
+        is_awaited: bool,
+    ) {
         // The next edit of a line waits for what became of this one.
-        let is_small = is_edit && held.as_ref().is_none_or(|held| held.content().length <= SMALL);
-        let agent = Arc::clone(&self);
+        let is_small =
+            is_awaited && held.as_ref().is_none_or(|held| held.content().length <= SMALL);
+        let agent = Arc::clone(self);
         let finish = move || {
             let finished = agent.change_at_once(|interceptor, reader, now, random| {
                 let step = interceptor.finished(reader, id, outcome, now, random as u64)?;
@@ -167,7 +199,6 @@ impl Agent {
             Ok(((), None)) => {}
             Err(error) => tracing::error!(%error, "what was done cannot be stored"),
         }
-        self.wake.notify_one();
     }
 
     /// What becomes of a request; and its answer, as long as nobody has stored it.

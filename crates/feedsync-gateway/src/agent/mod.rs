@@ -23,9 +23,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 use feedsync_offline::authentication::Partition;
-use feedsync_offline::interceptor::{Content, Event, Interceptor, Settings, Step, Stored as _};
+use feedsync_offline::interceptor::{
+    Content, Event, Interceptor, Settings, Step, Stored as _, Task, TaskId,
+};
 use feedsync_offline::location::Location;
 use feedsync_offline::time::Time;
+use http::{HeaderMap, StatusCode};
 use http_body_util::BodyExt as _;
 use tokio::sync::{Notify, broadcast};
 
@@ -284,6 +287,13 @@ impl Agent {
         decided.interceptor.reached(location, did, now, random as u64);
         drop(decided);
         self.wake.notify_one();
+    }
+
+    /// The edit that may leave before what became of another is taken in.
+    fn next_of_line(&self, id: TaskId, status: StatusCode, headers: &HeaderMap) -> Option<Task> {
+        let mut decided = self.held.write().unwrap_or_else(PoisonError::into_inner);
+        let is_current = decided.is_current;
+        is_current.then(|| decided.interceptor.next_of_line(id, status, headers)).flatten()
     }
 
     /// Has what is due looked for.

@@ -6,9 +6,13 @@
 //! question tells as much as their server would. Until its turn comes such an edit waits as any other: it may be
 //! changed, and whatever is stored of it takes the note back.
 
-use super::Interceptor;
-use super::step::{Change, Step};
+use http::{HeaderMap, StatusCode};
+
+use super::background::What;
+use super::document::is_page;
+use super::step::{Change, Step, Task, TaskId};
 use super::stored::Entity;
+use super::{Interceptor, Policy};
 use crate::outbox::{Edit, Progress};
 use crate::propagation::Method;
 
@@ -23,6 +27,29 @@ impl Interceptor {
             self.store_edit(&mut step, id);
         }
         step
+    }
+
+    /// What may leave now that a server has answered an edit, before that is taken in: the next of its line, if
+    /// it is noted as sent and the answer says plainly that the one before was carried out.
+    pub fn next_of_line(
+        &mut self,
+        answered: TaskId,
+        status: StatusCode,
+        headers: &HeaderMap,
+    ) -> Option<Task> {
+        let is_plain = matches!(status.as_u16(), 200 | 201 | 204) && !is_page(headers);
+        let id = self.edit_of(answered).filter(|id| is_plain && !self.trails.contains_key(id))?;
+        let asked = &self.outbox.edit(id)?.asked;
+        let next = self.outbox.on(asked.partition, &asked.line).find(|other| other.id > id)?;
+        let may_leave = self.ahead.contains(&next.id)
+            && self.may_be_noted(next)
+            && self.policy == Policy::Auto
+            && next.asked.location.is_same_origin(&asked.location);
+        let next = Some(next.id).filter(|_| may_leave)?;
+        self.ahead.remove(&next);
+        let edit = self.outbox.sends(next)?.clone();
+        let request = self.sending(&edit, edit.asked.location.clone());
+        Some(self.under_way(request, What::Send { edit: next }))
     }
 
     /// Notes that an edit is being sent, and that those after it on its line are going to be.

@@ -202,6 +202,14 @@ impl Interceptor {
         })
     }
 
+    /// The edit that is being sent by a task.
+    pub(super) fn edit_of(&self, task: TaskId) -> Option<EditId> {
+        match self.tasks.get(&task)?.what {
+            What::Send { edit } => Some(edit),
+            _ => None,
+        }
+    }
+
     fn has_work(&self) -> bool {
         self.outbox.edits().next().is_some()
             || !self.underway.is_empty()

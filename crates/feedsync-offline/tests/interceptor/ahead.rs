@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use feedsync_offline::interceptor::{Change, Step};
+use feedsync_offline::interceptor::{Change, Interceptor, Step, Task};
 use feedsync_offline::outbox::Progress;
-use http::Method;
+use http::{Method, StatusCode};
 
-use crate::desk::{Desk, FEED, answer, entry, feed};
+use crate::desk::{Desk, FEED, answer, entry, feed, fields};
 
 const MEMBERS: &str = "http://www.example.com/members";
+const HTML: (&str, &str) = ("content-type", "text/html");
 const ATOM: [(&str, &str); 1] = [("content-type", "application/atom+xml;type=entry")];
 
 /// A desk where an application has posted three members while there was no network.
@@ -108,4 +109,31 @@ fn what_one_edit_has_made_is_not_taken_for_what_another_like_it_makes() {
     let bodies = desk.arrived.iter().filter(|arrived| arrived.line.starts_with("POST"));
     let bodies: Vec<_> = bodies.map(|arrived| &arrived.body).collect();
     assert_eq!(bodies, [&first, &second]);
+}
+
+#[test]
+fn the_next_of_a_line_leaves_once_the_one_before_it_is_answered() {
+    let mut desk = with_posts();
+    let (tasks, step) = desk.begin();
+    desk.take(&step);
+    let of = &mut desk.gateway.interceptor;
+    let next = |of: &mut Interceptor, after: &Task, status: u16, headers: &[(&str, &str)]| {
+        of.next_of_line(after.id, StatusCode::from_u16(status).unwrap(), &fields(headers))
+    };
+    // Who says anything else may want it again, or not be its server.
+    for (status, kind) in [(202, ATOM[0]), (503, ATOM[0]), (409, ATOM[0]), (201, HTML)] {
+        assert_eq!(next(of, &tasks[0], status, &[kind]), None, "{status} {kind:?}");
+    }
+    let second = next(of, &tasks[0], 201, &ATOM).expect("the second leaves");
+    assert_eq!(next(of, &tasks[0], 201, &ATOM), None, "and nothing else");
+    let third = next(of, &second, 201, &ATOM).expect("the third leaves");
+    assert_eq!(next(of, &third, 201, &ATOM), None);
+    // In whatever order that is taken in.
+    desk.carry_out((vec![second, third], Step::default()));
+    desk.carry_out((tasks, Step::default()));
+    desk.run();
+    let posts = desk.arrived.iter().filter(|arrived| arrived.line.starts_with("POST"));
+    let bodies: Vec<_> = posts.map(|arrived| &arrived.body).collect();
+    assert_eq!(bodies, [&entry("two"), &entry("three"), &entry("one")]);
+    assert_eq!(desk.gateway.interceptor.edits().count(), 0);
 }

@@ -366,6 +366,17 @@ impl World {
         let outcome = self.network(gateway, &task.method, &task.location, &task.headers, &body);
         let random = self.random.random();
         let of = &mut self.gateways[gateway];
+        if let Outcome::Answered { status, headers, .. } = &outcome {
+            let next = of.interceptor.next_of_line(task.id, *status, headers);
+            if let Some(next) = next {
+                // It may be answered before the one before it is taken in, or after.
+                match self.random.random() {
+                    true => self.finish(gateway, &next),
+                    false => of.underway.push(next),
+                }
+            }
+        }
+        let of = &mut self.gateways[gateway];
         let step = of.interceptor.finished(&of.disk, task.id, outcome, self.now, random).unwrap();
         self.write(gateway, &step);
     }
