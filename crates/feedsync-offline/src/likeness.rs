@@ -28,31 +28,23 @@ impl Likeness {
         Self { id: member.id.clone(), wording: member.wording.clone() }
     }
 
+    /// Whether either may be the other.
+    pub fn is_like(&self, other: &Self) -> bool {
+        self.says(other) || (self.id.is_some() && self.id == other.id)
+    }
+
     /// Whether both say the same, whatever they are called.
     pub fn says(&self, other: &Self) -> bool {
         self.wording == other.wording
     }
 
-    /// Where in a feed the entry may be.
-    pub fn places(&self, document: &MemberFeed, address: &Location) -> Places {
-        let mut places = Places::default();
-        for member in document.members() {
-            let Some(place) = edit_links(member, address).next() else { continue };
-            if self.id.is_some() && member.id == self.id {
-                places.same.get_or_insert(place);
-            } else if self.wording == member.wording {
-                places.says.push(place);
-            }
-        }
-        places
+    /// Where in a feed the entry may be: where one of its id is, then where others say the same, in document
+    /// order.
+    pub fn places(&self, document: &MemberFeed, address: &Location) -> Vec<Location> {
+        let is_named = |member: &Member| self.id.is_some() && member.id == self.id;
+        let named = document.members().iter().filter(|member| is_named(member));
+        let says = |member: &&Member| !is_named(member) && self.wording == member.wording;
+        let alike = named.chain(document.members().iter().filter(says));
+        alike.filter_map(|member| edit_links(member, address).next()).collect()
     }
-}
-
-/// Where in a feed an entry may be.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Places {
-    /// The member of its id.
-    pub same: Option<Location>,
-    /// Others that say the same, in document order.
-    pub says: Vec<Location>,
 }

@@ -36,7 +36,7 @@ const DRAIN: Duration = Duration::from_secs(5);
 /// Bytes that nobody needs are looked for so often.
 const SWEEP: Duration = Duration::from_secs(600);
 
-/// And so often, while the disk is full or many of them wait.
+/// And so often, while the disk is full or many of them wait; nothing that could not be stored is tried before.
 const SWEEP_SOON: Duration = Duration::from_secs(1);
 
 impl Agent {
@@ -197,7 +197,11 @@ impl Agent {
                 }
             }
             Ok(((), None)) => {}
-            Err(error) => tracing::error!(%error, "what was done cannot be stored"),
+            Err(error) => {
+                tracing::error!(%error, "what was done cannot be stored");
+                // What is looked for then cannot be stored either.
+                sleep(SWEEP_SOON).await;
+            }
         }
     }
 
@@ -262,6 +266,7 @@ impl Agent {
         let needed = decided.interceptor.needed().collect();
         let swept = self.store.sweep(&needed);
         drop(decided);
+        let swept = swept.and_then(|swept| self.store.remove(swept));
         if let Err(error) = self.store.carry_over() {
             tracing::warn!(%error, "the log of the database grows on");
         }

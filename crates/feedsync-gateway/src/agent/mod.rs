@@ -223,7 +223,8 @@ impl Agent {
         let mut interceptor = restored(&self.store, self.settings)?;
         decided.life += 1;
         interceptor.name_tasks_from(decided.life << TASKS);
-        decided.interceptor = interceptor;
+        let before = std::mem::replace(&mut decided.interceptor, interceptor);
+        decided.interceptor.take_over(before);
         decided.is_current = true;
         Ok(())
     }

@@ -40,9 +40,9 @@ pub(crate) fn refused(error: ChangeError) -> Problem {
     match error {
         ChangeError::Refused(ControlError::NoSubscription) => absent("subscription"),
         ChangeError::Refused(ControlError::NoError) => absent("error"),
-        ChangeError::Refused(error @ (ControlError::Closed(_) | ControlError::NoEdit)) => {
-            Problem::new(StatusCode::CONFLICT, "conflict", "Not possible", error.to_string())
-        }
+        ChangeError::Refused(
+            error @ (ControlError::Closed(_) | ControlError::NoEdit | ControlError::Waits),
+        ) => Problem::new(StatusCode::CONFLICT, "conflict", "Not possible", error.to_string()),
         ChangeError::Store(error) => failed(&error),
     }
 }

@@ -42,13 +42,14 @@ pub use error::StoreError;
 pub use incoming::Incoming;
 pub use quota::Quota;
 pub use readers::Reader;
+pub use sweep::Swept;
 
 use contents::Contents;
 use place::Place;
 use readers::Readers;
 use recent::Recent;
 use reserve::Reserve;
-use sweep::{Portion, Sweep};
+use sweep::Sweep;
 
 /// What a gateway keeps.
 #[derive(Debug)]
@@ -178,19 +179,25 @@ impl Store {
         })
     }
 
-    /// Removes bytes that nothing needs, some at a time: whether there may be more. `needed` are those that
-    /// are needed though no address has them; nobody may commit between asking for them and this.
-    pub fn sweep(&self, needed: &HashSet<Digest>) -> Result<bool, StoreError> {
+    /// Lets go of bytes that nothing needs, some at a time; their files are then to be [removed](Self::remove).
+    /// `needed` are those that are needed though no address has them; nobody may commit between asking for them
+    /// and this.
+    pub fn sweep(&self, needed: &HashSet<Digest>) -> Result<Swept, StoreError> {
         self.sure()?;
         let mut writer = self.writer();
         let Writer { connection, sweep, .. } = &mut *writer;
         let is_needed = |digest: &Digest| needed.contains(digest);
         self.contents.forget_dropped(is_needed, |digest| is_in_file(connection, digest))?;
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let Portion { files, has_more } = sweep.portion(&transaction, &self.contents, needed)?;
+        let swept = sweep.portion(&transaction, &self.contents, needed)?;
         transaction.commit()?;
         self.recent.forget_contents();
-        drop(writer);
+        Ok(swept)
+    }
+
+    /// Removes the files of what was swept, once the disk holds that nothing needs them; whether there is more
+    /// to sweep.
+    pub fn remove(&self, Swept { files, has_more }: Swept) -> Result<bool, StoreError> {
         if !files.is_empty() {
             self.sync()?;
             let writer = self.writer();

@@ -22,7 +22,8 @@ pub(super) struct Sweep {
 
 /// What a portion came to.
 #[derive(Debug)]
-pub(super) struct Portion {
+#[must_use]
+pub struct Swept {
     /// Files that are removed once the disk holds the transaction.
     pub(super) files: Vec<Digest>,
     /// Whether there is more to look at.
@@ -36,7 +37,7 @@ impl Sweep {
         connection: &Connection,
         contents: &Contents,
         needed: &HashSet<Digest>,
-    ) -> Result<Portion, StoreError> {
+    ) -> Result<Swept, StoreError> {
         let sql = "SELECT digest FROM loose WHERE digest > ?1 ORDER BY digest LIMIT ?2";
         let mut statement = connection.prepare_cached(sql)?;
         let loose = statement.query_map((&self.after, PORTION), |row| row.get(0).map(Digest))?;
@@ -63,6 +64,6 @@ impl Sweep {
         let has_more = loose.len() as i64 == PORTION;
         self.after =
             loose.last().filter(|_| has_more).map(|last| last.0.to_vec()).unwrap_or_default();
-        Ok(Portion { files, has_more })
+        Ok(Swept { files, has_more })
     }
 }

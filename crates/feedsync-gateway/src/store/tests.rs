@@ -103,7 +103,7 @@ fn on_a_full_disk_a_step_is_there_whole_or_not_at_all_and_the_store_goes_on() {
     let writer = store.writer();
     assert_eq!(writer.total, quota::total(&writer.connection).unwrap());
     drop(writer);
-    store.sweep(&HashSet::new()).unwrap();
+    store.remove(store.sweep(&HashSet::new()).unwrap()).unwrap();
     drop(store);
     let (store, rows) = Store::open(directory.path(), Quota::default()).unwrap();
     assert_eq!(rows.edits.len() as u64, from + 19);

@@ -1,12 +1,12 @@
 //! What the tests store.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use feedsync_gateway::store::{Held, Quota, Store};
 use feedsync_offline::authentication::Partition;
 use feedsync_offline::interception::Role;
 use feedsync_offline::interceptor::{
-    Belonging, Change, Content, Entity, Representation, Rows, Step,
+    Belonging, Change, Content, Digest, Entity, Representation, Rows, Step,
 };
 use feedsync_offline::location::Location;
 use feedsync_offline::outbox::{Edit, EditId, NewEdit, Progress};
@@ -74,6 +74,11 @@ pub(crate) fn edit(id: u64, path: &str, body: Content) -> Change {
         key: format!("{id:032x}"),
     };
     Change::Edit(Box::new(Edit { id: EditId(id), asked, tries: 0, progress: Progress::Queued }))
+}
+
+/// Lets go of some bytes that nothing needs; whether there are more.
+pub(crate) fn sweep_once(store: &Store, needed: &HashSet<Digest>) -> bool {
+    store.remove(store.sweep(needed).unwrap()).unwrap()
 }
 
 /// Bytes that no other number has.

@@ -209,8 +209,8 @@ impl Interceptor {
                     let Some(document) = &document else { break };
                     let whose = (partition, feed);
                     let posted = (&posted, generation);
-                    let place = self.place_of(stored, whose, posted, document, &address)?;
-                    let place = place.filter(|place| !underway.gathered.has(place));
+                    let places = self.places_of(stored, whose, posted, document, &address)?;
+                    let place = places.into_iter().find(|place| !underway.gathered.has(place));
                     place.into_iter().for_each(|place| underway.gathered.find(&pending, place));
                 }
                 underway.gathered.is_new |= is_new;

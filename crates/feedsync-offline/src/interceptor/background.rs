@@ -181,6 +181,17 @@ impl Interceptor {
         self.reach.is_here(location)
     }
 
+    /// Goes on with the edits that one before it is sending or looking for: they are busy until that has ended.
+    pub fn take_over(&mut self, before: Self) {
+        let of_edits = before.tasks.into_iter().filter(|(_, errand)| match errand.what {
+            What::Send { edit } | What::Look { edit } | What::Ask { edit } => {
+                self.outbox.edit(edit).is_some()
+            }
+            What::Fetch { .. } | What::Find { .. } | What::Learn { .. } => false,
+        });
+        self.tasks = of_edits.collect();
+    }
+
     /// Names its tasks from there on, so that none has the name of one that was begun before it was made again.
     pub fn name_tasks_from(&mut self, first: u64) {
         self.next_task = first;

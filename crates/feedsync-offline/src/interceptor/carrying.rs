@@ -106,7 +106,10 @@ impl Interceptor {
         let verdict = self.verdict(stored, proposed.method, &proposed.location, answered, now)?;
         // A page may be of whoever sits between: the application reads it, and the feed tells.
         let is_page = status.is_success() && is_page(answer);
-        if is_page && self.settings.profile == Profile::Resilient {
+        let is_kept = self.keeping_of(proposed.partition, &proposed.feed).is_some();
+        if !is_kept {
+            // It was unsubscribed from meanwhile: nothing is kept of it.
+        } else if is_page && self.settings.profile == Profile::Resilient {
             self.refresh(&mut step, proposed.partition, &proposed.feed, &proposed.line, now);
         } else if let Verdict::Done(done) = verdict {
             let resource = match proposed.method {

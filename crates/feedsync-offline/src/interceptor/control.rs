@@ -42,6 +42,9 @@ pub enum ControlError {
     /// The error is not of an edit that could be made again.
     #[error("the error is not of an edit: resume the subscription instead")]
     NoEdit,
+    /// The edit would take the place of one that was made after it.
+    #[error("an edit of the same resource waits: give that up first, or clear the error")]
+    Waits,
 }
 
 impl Interceptor {
@@ -224,6 +227,9 @@ impl Interceptor {
                 (None, Some(line)) if method == Method::Put => (Method::Post, line.clone()),
                 _ => return Ok(Err(ControlError::NoEdit)),
             };
+        }
+        if self.outbox.last(error.partition, &location).is_some() {
+            return Ok(Err(ControlError::Waits));
         }
         let line = line.unwrap_or_else(|| location.clone());
         let (partition, feed) = (error.partition, error.feed.clone());

@@ -99,6 +99,10 @@ impl Interceptor {
         let Proposed { partition, feed, line, method, location, generation, .. } = proposed.clone();
         let mut step = Step { is_durable: true, ..Step::default() };
         let key = format!("{random:032x}");
+        if self.keeping_of(partition, &feed).is_none() {
+            // It was unsubscribed from meanwhile, and nobody would know by what to send it.
+            return Ok((Reply::unreachable(&location), Step::default(), None));
+        }
         // Its address may have become known since it was asked for.
         let location = match self.named.get(partition, &location) {
             Some(Some(member)) => member.clone(),
@@ -189,8 +193,9 @@ impl Interceptor {
     /// Tries an edit again that waits, now.
     pub fn hurry(&mut self, id: EditId) -> Step {
         let mut step = Step::default();
-        // What was accepted is its server's to carry out.
-        let waits = |edit: &Edit<Entity>| edit.progress != Progress::Accepted;
+        // What was never sent leaves with its turn; what was accepted is its server's to carry out.
+        let waits =
+            |edit: &Edit<Entity>| !matches!(edit.progress, Progress::Queued | Progress::Accepted);
         if !self.is_busy(id) && self.outbox.edit(id).is_some_and(waits) {
             self.trails.remove(&id);
             let lost = Settlement::Lost { perhaps_arrived: true };

@@ -79,16 +79,17 @@ impl Interceptor {
                 let address = base(&headers, &task.location);
                 let bytes =
                     if status.is_success() { stored.content(&content)? } else { Vec::new() };
+                let document = feed_of(&bytes, &address);
                 for (pending, posted, generation) in self.unnamed(partition, feed) {
-                    let document = feed_of(&bytes, &address);
-                    let posted = (&posted, generation);
-                    let place = match document {
+                    let (whose, posted) = ((partition, feed), (&posted, generation));
+                    let places = match &document {
                         Some(document) => {
-                            self.place_of(stored, (partition, feed), posted, &document, &address)?
+                            self.places_of(stored, whose, posted, document, &address)?
                         }
-                        None => None,
+                        None => Vec::new(),
                     };
-                    match place {
+                    // What was found a moment ago shows where it is, and is no other's.
+                    match places.into_iter().next() {
                         Some(member) => self.is_at(step, partition, &pending, &member),
                         None if finding.tries >= TRIES => {
                             self.is_nowhere(step, partition, &pending, now)

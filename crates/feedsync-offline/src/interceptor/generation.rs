@@ -101,29 +101,26 @@ impl Gathered {
 }
 
 impl Interceptor {
-    /// Where in a document of the feed an entry is that was posted: the one of its id, else one that says the
-    /// same, was not there before and is no other's.
-    pub(super) fn place_of<S: Stored>(
+    /// Where in a document of the feed an entry may be that was posted, the likeliest first: where one of its id
+    /// is, and where others say the same; none that was there before or is another's that was made here.
+    pub(super) fn places_of<S: Stored>(
         &self,
         stored: &S,
-        (partition, feed): (Partition, &Location),
+        whose: (Partition, &Location),
         (posted, generation): (&Content, u64),
         document: &MemberFeed,
         address: &Location,
-    ) -> Result<Option<Location>, S::Error> {
+    ) -> Result<Vec<Location>, S::Error> {
         let Some(ours) = Likeness::of_entry(&stored.content(posted)?, address) else {
-            return Ok(None);
+            return Ok(Vec::new());
         };
-        let alike = ours.places(document, address);
-        if alike.same.is_some() {
-            return Ok(alike.same);
-        }
-        for place in alike.says {
-            if self.is_new(stored, (partition, feed), generation, &place)? {
-                return Ok(Some(place));
+        let mut places = Vec::new();
+        for place in ours.places(document, address) {
+            if self.is_new(stored, whose, generation, &place)? {
+                places.push(place);
             }
         }
-        Ok(None)
+        Ok(places)
     }
 
     /// Whether a member was not seen before a generation, and is none that was made here.

@@ -17,9 +17,10 @@ use super::sending::Found;
 use super::step::Step;
 use super::stored::{Content, Entity, Stored};
 use crate::answer;
+use crate::authentication::Partition;
 use crate::likeness::Likeness;
 use crate::location::Location;
-use crate::outbox::{Edit, Progress, Settlement, wait};
+use crate::outbox::{Edit, Progress, wait};
 use crate::overlay::{edit_links, edit_media_links};
 use crate::profile::Profile;
 use crate::propagation::{Done, Method};
@@ -32,8 +33,8 @@ const LOOKS: u32 = 12;
 /// How often a server that accepted an edit is asked whether it has carried it out.
 const AWAITS: u32 = 48;
 
-/// Between two such questions, at least.
-const AWAIT: Duration = Duration::from_secs(30);
+/// Between two such questions, at least; and until something is looked for that a server took too long for.
+pub(super) const AWAIT: Duration = Duration::from_secs(30);
 
 /// What a look finds.
 enum Finding {
@@ -87,9 +88,11 @@ impl Interceptor {
                 self.lost(step, edit, now, random);
             }
             Finding::Missing if !is_awaited => {
-                self.trails.entry(edit.id).or_default().is_missing = true;
-                let lost = Settlement::Lost { perhaps_arrived: false };
-                self.settle(step, edit, lost, now, random);
+                // What was sent stays as it was sent: somebody may still have it.
+                let trail = self.trails.entry(edit.id).or_default();
+                trail.is_missing = true;
+                trail.perhaps.clear();
+                self.lost(step, edit, now, random);
             }
             Finding::Perhaps(found) => {
                 self.trails.entry(edit.id).or_default().perhaps = found;
@@ -218,7 +221,10 @@ impl Interceptor {
         }
         let Some(body) = &asked.body else { return Ok(Finding::Missing) };
         let posted = (&body.content, asked.generation);
-        if let Some(member) = self.place_of(stored, whose, posted, &document, &address)? {
+        let places = self.places_of(stored, whose, posted, &document, &address)?;
+        // As many belong to what was made before it, and is like it.
+        let before = self.unnamed_like(stored, whose, &body.content, &address)?;
+        if let Some(member) = places.into_iter().nth(before) {
             let member = Some(member);
             return Ok(Finding::Done(Done { member, asks: true, ..Done::default() }));
         }
@@ -230,6 +236,25 @@ impl Interceptor {
         let media =
             if is_entry { Vec::new() } else { self.media(stored, edit, &document, &address)? };
         Ok(if media.is_empty() { Finding::Missing } else { Finding::Perhaps(media) })
+    }
+
+    /// How many were made in a feed that are like an entry, and nobody knows where.
+    fn unnamed_like<S: Stored>(
+        &self,
+        stored: &S,
+        (partition, feed): (Partition, &Location),
+        posted: &Content,
+        address: &Location,
+    ) -> Result<usize, S::Error> {
+        let Some(ours) = Likeness::of_entry(&stored.content(posted)?, address) else {
+            return Ok(0);
+        };
+        let mut count = 0;
+        for (_, other, _) in self.unnamed(partition, feed) {
+            let other = Likeness::of_entry(&stored.content(&other)?, address);
+            count += usize::from(other.is_some_and(|other| other.is_like(&ours)));
+        }
+        Ok(count)
     }
 
     /// The media of a feed that were not there before an edit was made.
@@ -268,6 +293,9 @@ impl Interceptor {
         if status.is_success() && ours == Some(content) {
             let member = Some(found.member.clone());
             return Finding::Done(Done { member, asks: true, ..Done::default() });
+        }
+        if !status.is_success() && !matches!(status, StatusCode::NOT_FOUND | StatusCode::GONE) {
+            return Finding::Unclear;
         }
         let others = self.trails.get(&edit.id).map(|trail| trail.perhaps[1..].to_vec());
         let others = others.unwrap_or_default();

@@ -13,6 +13,7 @@ use super::background::{Request, What};
 use super::carrying::Answered;
 use super::document::{can_be, is_page};
 use super::fetching::ACCEPT;
+use super::looking::AWAIT;
 use super::settling::method;
 use super::step::{Step, Task};
 use super::stored::{Entity, Stored};
@@ -69,6 +70,7 @@ impl Trail {
     /// Whoever sent it elsewhere may not have been its server.
     pub(super) fn forget_ways(&mut self) {
         (self.to, self.told_at, self.look_at, self.hops) = (None, None, None, 0);
+        self.perhaps.clear();
     }
 }
 
@@ -229,6 +231,10 @@ impl Interceptor {
                 // Who answers for a server does not know whether it has done it.
                 if matches!(status.as_u16(), 408 | 502 | 504) {
                     self.look_later(step, edit, now, random);
+                    // The server itself may be at it still.
+                    let least = (method == propagation::Method::Post).then(|| now.after(AWAIT));
+                    let trail = self.trails.entry(edit.id).or_default();
+                    trail.not_before = trail.not_before.max(least);
                 } else {
                     self.settle(step, edit, Settlement::Later(until), now, random);
                 }

@@ -3,6 +3,7 @@
 mod ahead;
 mod attempts;
 mod desk;
+mod doubts;
 mod edits;
 mod examples;
 mod following;
