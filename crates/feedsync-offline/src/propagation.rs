@@ -14,6 +14,8 @@
 //! | 408, 425, 429, 502, 503, 504 | an error | it waits, as `Retry-After` says or longer each time |
 //! | what else is 4xx or 5xx | an error | an error |
 //!
+//! A server speaks for its own origin alone: what a 201 names elsewhere is asked for, never believed.
+//!
 //! An error never loses what was sent: it stands in the list of errors with its body.
 
 use http::header::{self, HeaderMap};
@@ -120,10 +122,15 @@ impl Verdict {
     }
 }
 
-/// What a 201 says of the member that was made.
+/// What a 201 says of the member that was made. Bytes of this server are not those of an address of another,
+/// and where it says that the member is elsewhere, the feed is asked.
 fn created(collection: &Location, answer: Answer<'_>, profile: Profile) -> Done {
+    let is_own = |location: &Location| location.is_same_origin(collection);
     let member = named(answer.headers, header::LOCATION, collection);
-    let content = named(answer.headers, header::CONTENT_LOCATION, collection);
+    if member.as_ref().is_some_and(|member| !is_own(member)) {
+        return Done { asks: true, ..Done::default() };
+    }
+    let content = named(answer.headers, header::CONTENT_LOCATION, collection).filter(is_own);
     let stored = match profile {
         Profile::Strict => content.iter().chain(&member).cloned().collect(),
         Profile::Resilient if !answer.is_representation => Vec::new(),
@@ -234,6 +241,28 @@ mod tests {
         for status in [200, 201, 204] {
             assert_eq!(verdict(Post, status, &[], Resilient), done(&[], None, true), "{status}");
         }
+    }
+
+    #[test]
+    fn a_server_says_nothing_of_what_another_has() {
+        let elsewhere = "http://bank.example/account";
+        let own = "/feed/2";
+        for profile in [Strict, Resilient] {
+            for (member, content) in [(elsewhere, elsewhere), (elsewhere, own)] {
+                let headers = [("location", member), ("content-location", content)];
+                assert_eq!(verdict(Post, 201, &headers, profile), done(&[], None, true));
+            }
+            let content = verdict(Post, 201, &[("content-location", elsewhere)], profile);
+            assert_eq!(content, done(&[], None, true));
+            for origin in ["https://example.org/feed/2", "http://example.org:8080/feed/2"] {
+                let member = verdict(Post, 201, &[("location", origin)], profile);
+                assert_eq!(member, done(&[], None, true), "{origin}");
+            }
+        }
+        let apart = [("location", own), ("content-location", elsewhere)];
+        assert_eq!(verdict(Post, 201, &apart, Strict), done(&["feed/2"], Some("feed/2"), false));
+        // The entity is not said to be the member.
+        assert_eq!(verdict(Post, 201, &apart, Resilient), done(&[], Some("feed/2"), true));
     }
 
     #[test]
