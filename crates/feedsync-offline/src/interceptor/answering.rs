@@ -30,6 +30,19 @@ const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
 /// What programs are told (RFC 9457).
 const PROBLEM: HeaderValue = HeaderValue::from_static("application/problem+json");
 
+/// What is so now, and need not be when it is asked for again: a browser would keep what is gone or moved for
+/// good (RFC 9111 4.2.2).
+const NOT_STORED: (HeaderName, HeaderValue) =
+    (header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+
+/// What is said of the very bytes of a document, and is untrue of another that is made of it (RFC 9530).
+const DIGESTS: [HeaderName; 4] = [
+    HeaderName::from_static("content-digest"),
+    HeaderName::from_static("content-md5"),
+    HeaderName::from_static("digest"),
+    HeaderName::from_static("repr-digest"),
+];
+
 impl Interceptor {
     /// What an address shows: what an application put there last, else what is stored (3.1).
     pub(super) fn shows(
@@ -78,7 +91,9 @@ impl Interceptor {
             edits,
         };
         tagged(&mut headers, &format!("\"{}\"", composed.tag()));
-        headers.remove(header::LAST_MODIFIED);
+        for name in DIGESTS.into_iter().chain([header::LAST_MODIFIED]) {
+            headers.remove(name);
+        }
         Reply { status, headers, shows: Shows::Composed(Box::new(composed)) }
     }
 
@@ -137,22 +152,22 @@ impl Interceptor {
 impl Reply {
     /// 410, and nothing else (3.1.2).
     pub(super) fn gone() -> Self {
-        Self { status: StatusCode::GONE, headers: HeaderMap::new(), shows: Shows::Nothing }
+        let headers = HeaderMap::from_iter([NOT_STORED]);
+        Self { status: StatusCode::GONE, headers, shows: Shows::Nothing }
     }
 
     /// What was here is there.
     pub(super) fn moved(member: &Location) -> Self {
         let location = HeaderValue::from_str(member.as_str());
-        let headers = location.ok().map(|location| (header::LOCATION, location));
-        let headers = headers.into_iter().collect();
+        let mut headers = HeaderMap::from_iter([NOT_STORED]);
+        headers.extend(location.ok().map(|location| (header::LOCATION, location)));
         Self { status: StatusCode::PERMANENT_REDIRECT, headers, shows: Shows::Nothing }
     }
 
     /// 504: there is no network, and nothing is stored (C6).
     pub fn unreachable(location: &Location) -> Self {
-        let mut headers = HeaderMap::from_iter([(header::CONTENT_TYPE, PROBLEM)]);
+        let mut headers = HeaderMap::from_iter([(header::CONTENT_TYPE, PROBLEM), NOT_STORED]);
         answer::missed(&mut headers);
-        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
         let text = format!(
             "{{\"type\":\"urn:feedsync:1:offline\",\"title\":\"Not stored, and not to be reached\",\
              \"status\":504,\"detail\":\"{}\"}}",
@@ -169,7 +184,7 @@ impl Reply {
         let headers = HeaderMap::from_iter([
             (header::CONTENT_TYPE, TEXT),
             (header::WWW_AUTHENTICATE, unknown.challenge(feed)),
-            (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
+            NOT_STORED,
         ]);
         let shows = Shows::Text(unknown.explanation().to_owned());
         Self { status: StatusCode::UNAUTHORIZED, headers, shows }
@@ -188,7 +203,7 @@ impl Reply {
 
     /// 406: what is stored is in another form than was asked for (3).
     pub(super) fn not_acceptable() -> Self {
-        let headers = HeaderMap::from_iter([(header::CONTENT_TYPE, TEXT)]);
+        let headers = HeaderMap::from_iter([(header::CONTENT_TYPE, TEXT), NOT_STORED]);
         let text = "What is stored here is in another form than the request accepts.\n";
         let shows = Shows::Text(text.to_owned());
         Self { status: StatusCode::NOT_ACCEPTABLE, headers, shows }
@@ -196,7 +211,7 @@ impl Reply {
 
     /// 412: it is not what the application has seen.
     pub(super) fn stale(tag: Option<&str>) -> Self {
-        let mut headers = HeaderMap::from_iter([(header::CONTENT_TYPE, TEXT)]);
+        let mut headers = HeaderMap::from_iter([(header::CONTENT_TYPE, TEXT), NOT_STORED]);
         tag.into_iter().for_each(|tag| tagged(&mut headers, tag));
         let text = "What is to be edited is not what the request says it is.\n";
         let shows = Shows::Text(text.to_owned());

@@ -62,7 +62,7 @@ impl Composed {
     /// What tells one such document from another.
     pub fn tag(&self) -> String {
         let mut hasher = DefaultHasher::new();
-        self.edits.hash(&mut hasher);
+        (&self.edits, &self.updated).hash(&mut hasher);
         format!("local-{:.16}-{:016x}", self.document.digest.to_string(), hasher.finish())
     }
 

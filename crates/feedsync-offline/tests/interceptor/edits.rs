@@ -154,6 +154,7 @@ fn what_was_made_is_found_under_both_addresses() {
     assert!(post.headers.contains_key("idempotency-key"));
     let moved = desk.get(&pending);
     assert_eq!(moved.status, 308);
+    assert_eq!(moved.headers["cache-control"], "no-store");
     assert_eq!(moved.headers["location"], "http://www.example.com/feed/new");
     assert_eq!(desk.get("http://www.example.com/feed/new").body, entry("new"));
     // An edit of what it was called here is one of what it is.

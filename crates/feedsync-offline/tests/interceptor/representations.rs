@@ -54,7 +54,9 @@ fn a_variant_that_is_not_stored_is_refused_without_a_network() {
     desk.ask("GET", FEED, &wants, "");
     assert_eq!(desk.lines(), [format!("GET {FEED}")], "its server may have it");
     desk.go_offline();
-    assert_eq!(desk.ask("GET", FEED, &wants, "").status, 406);
+    let refused = desk.ask("GET", FEED, &wants, "");
+    assert_eq!(refused.status, 406);
+    assert_eq!(refused.headers["cache-control"], "no-store", "another one may come");
 }
 
 #[test]
@@ -77,7 +79,9 @@ fn edits_show_in_the_feed_from_their_acknowledgement() {
     assert!(second.body.contains("urn:mine") && !second.body.contains("urn:a<"));
     assert_eq!(desk.get(MEMBER).body, entry("mine"));
     assert_eq!(desk.ask("DELETE", MEMBER, &[], "").status, 204);
-    assert_eq!(desk.get(MEMBER).status, 410);
+    let gone = desk.get(MEMBER);
+    assert_eq!(gone.status, 410);
+    assert_eq!(gone.headers["cache-control"], "no-store", "it may be there again");
     assert_eq!(desk.ask("DELETE", MEMBER, &[], "").status, 204, "again");
     assert_eq!(desk.ask("PUT", MEMBER, &atom, &entry("late")).status, 410);
     assert!(!desk.get(FEED).body.contains("urn:mine"));
@@ -127,5 +131,34 @@ fn conditions_of_applications_are_about_what_they_were_shown() {
     let tag = desk.get(MEMBER).headers["etag"].to_str().unwrap().to_owned();
     let stale = desk.ask("PUT", MEMBER, &[atom, ("if-match", "\"other\"")], &entry("lost"));
     assert_eq!((stale.status, stale.headers["etag"].to_str().unwrap()), (412, &*tag));
+    assert_eq!(stale.headers["cache-control"], "no-store");
     assert_eq!(desk.ask("PUT", MEMBER, &[atom, ("if-match", &tag)], &entry("two")).status, 200);
+}
+
+#[test]
+fn a_feed_with_edits_says_of_its_bytes_what_is_true_of_them() {
+    let mut desk = Desk::new();
+    let mut served = feed(EDITABLE);
+    let digests = ["content-digest", "content-md5", "digest", "repr-digest"];
+    for name in digests {
+        served.headers.insert(name, "sha-256=:AAAA:".parse().unwrap());
+    }
+    desk.serve("GET", FEED, served);
+    desk.subscribe(&[], &[]);
+    desk.run();
+    assert!(digests.iter().all(|name| desk.get(FEED).headers.contains_key(*name)));
+    desk.is_online = false;
+    let atom = [("content-type", "application/atom+xml;type=entry")];
+    assert_eq!(desk.ask("PUT", MEMBER, &atom, &entry("mine")).status, 200);
+    let before = desk.get(FEED);
+    assert!(!digests.iter().any(|name| before.headers.contains_key(*name)));
+    assert_eq!(desk.get(FEED).headers["etag"], before.headers["etag"]);
+    // The edit waits on, and the feed is found to be as it was, later.
+    desk.serve("PUT", MEMBER, answer(503, &[], ""));
+    desk.serve("GET", FEED, answer(304, &[], ""));
+    desk.is_online = true;
+    desk.after(3_600);
+    let after = desk.get(FEED);
+    assert_ne!(after.body, before.body, "it says when it was updated");
+    assert_ne!(after.headers["etag"], before.headers["etag"]);
 }
