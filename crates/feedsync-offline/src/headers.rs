@@ -79,6 +79,16 @@ const FRAMING: [HeaderName; 6] = [
     HeaderName::from_static("keep-alive"),
 ];
 
+/// What else is said of any message.
+const PLAIN: [HeaderName; 6] = [
+    header::CACHE_CONTROL,
+    header::DATE,
+    HeaderName::from_static("idempotency-key"),
+    header::PRAGMA,
+    HeaderName::from_static("slug"),
+    header::VIA,
+];
+
 /// Headers whose values are no lists.
 const SINGLE: [HeaderName; 12] = [
     header::AUTHORIZATION,
@@ -186,6 +196,14 @@ impl Registered {
         self.0.push(field);
         Ok(())
     }
+}
+
+/// Whether a header of an edit may reach another origin than the one that it was made for: it is about the
+/// bytes or the message, and no secret (C8).
+pub fn may_go_elsewhere(name: &HeaderName) -> bool {
+    let is_of_message = FRAMING.contains(name) || OURS.contains(name) || PLAIN.contains(name);
+    let may = is_of_message || tells_nothing(name) || name.as_str().starts_with("content-");
+    may && !is_secret(name)
 }
 
 /// Whether a header tells nothing of who somebody is and what they may.

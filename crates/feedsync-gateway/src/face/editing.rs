@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use feedsync_offline::headers::may_go_elsewhere;
 use feedsync_offline::interceptor::{Carried, Content, Decision, Entity, Proposed};
 use feedsync_offline::propagation;
 use http::header::{self, HeaderMap, HeaderName};
@@ -180,12 +181,57 @@ fn fit(
         }
     }
     if !there.location.is_same_origin(&target.location) {
-        for name in [header::AUTHORIZATION, header::COOKIE] {
+        let names: Vec<_> =
+            headers.keys().filter(|name| !may_go_elsewhere(name)).cloned().collect();
+        for name in names {
             headers.remove(name);
         }
     }
     let tag = proposed.tag.as_deref().and_then(|tag| tag.parse().ok());
     if let Some(tag) = tag {
         headers.insert(header::IF_MATCH, tag);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use feedsync_offline::authentication::Partition;
+
+    use super::*;
+    use crate::target::{Mode, path_of};
+
+    fn at(url: &str) -> Target {
+        let location = url.parse().unwrap();
+        Target { path: path_of(&location), location, mode: Mode::Forward }
+    }
+
+    #[test]
+    fn a_member_of_another_origin_gets_the_edit_and_no_secret() {
+        let about = ["content-type", "content-length", "slug", "user-agent"];
+        let secret = ["authorization", "cookie", "x-api-key", "proxy-authorization"];
+        let asked = at("https://example.org/members");
+        for (there, is_told) in
+            [("https://other.example/1", false), ("https://example.org/1", true)]
+        {
+            let there = at(there);
+            let proposed = Proposed {
+                partition: Partition::public(),
+                feed: asked.location.clone(),
+                line: asked.location.clone(),
+                method: propagation::Method::Put,
+                location: there.location.clone(),
+                generation: 0,
+                needs_sync: false,
+                tag: None,
+            };
+            let names = about.iter().chain(&secret);
+            let mut headers: HeaderMap = names
+                .map(|name| (HeaderName::from_static(name), header::HeaderValue::from_static("x")))
+                .collect();
+            fit(&mut headers, &asked, &there, &proposed, true);
+            assert!(about.iter().all(|name| headers.contains_key(*name)), "{headers:?}");
+            let told = secret.map(|name| headers.contains_key(name));
+            assert_eq!(told, [is_told; 4], "{headers:?}");
+        }
     }
 }

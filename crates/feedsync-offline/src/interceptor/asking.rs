@@ -5,7 +5,7 @@ use http::{HeaderMap, Method};
 
 use super::reply::Reply;
 use super::stored::{Representation, Resource, Stored};
-use super::who::Who;
+use super::who::{Who, brings_credentials};
 use super::{Interceptor, KeepingId, Policy};
 use crate::authentication::Partition;
 use crate::interception::{Action, Role, Situation, local_tag};
@@ -120,7 +120,7 @@ impl Interceptor {
             return Ok(Decision::Pass);
         };
         let is_online = may_pass && self.reach.is_here(location) && !is_pending(location);
-        let action = self.situation(&found, is_edit, is_online).action(method);
+        let action = self.situation(&found, headers, is_edit, is_online).action(method);
         Ok(match action {
             Action::Edit(how) => Decision::Take(Box::new(self.proposed(found, how, request))),
             Action::Forward if is_edit => match edit_of(method) {
@@ -176,7 +176,13 @@ impl Interceptor {
         self.shown.at(location).find(|shown| shown.partition == partition)
     }
 
-    fn situation(&self, found: &Found<'_>, is_edit: bool, is_online: bool) -> Situation {
+    fn situation(
+        &self,
+        found: &Found<'_>,
+        headers: &HeaderMap,
+        is_edit: bool,
+        is_online: bool,
+    ) -> Situation {
         let edited = found.edit.map(|edit| edit.asked.method);
         let shown = found.shown.map(|shown| match shown.entity {
             Some(_) => propagation::Method::Put,
@@ -190,7 +196,9 @@ impl Interceptor {
         let line = self.line_of(found);
         let is_stored = found.representation.as_ref().is_some_and(|representation| {
             let is_refusal = representation.status == http::StatusCode::UNAUTHORIZED;
-            representation.is_good() || is_refusal || !is_online
+            // Who brings nothing was refused, not who brings something.
+            let is_theirs = found.partition != Partition::public() || !brings_credentials(headers);
+            representation.is_good() || (is_refusal && is_theirs) || !is_online
         });
         Situation {
             role: found.role,

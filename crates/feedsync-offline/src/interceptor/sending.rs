@@ -17,6 +17,7 @@ use super::looking::AWAIT;
 use super::settling::method;
 use super::step::{Step, Task};
 use super::stored::{Entity, Stored};
+use crate::headers::may_go_elsewhere;
 use crate::likeness::Likeness;
 use crate::location::Location;
 use crate::outbox::{Edit, EditId, Ended, Progress, Settlement};
@@ -111,6 +112,7 @@ impl Interceptor {
     pub(super) fn sending(&self, edit: &Edit<Entity>, to: Location) -> Request {
         let asked = &edit.asked;
         let mut headers = asked.body.as_ref().map(|body| body.headers.clone()).unwrap_or_default();
+        self.keep_secrets(&mut headers, edit, &to);
         let key = format!("\"{}\"", asked.key);
         let fields = [
             (SLUG, asked.slug.as_deref()),
@@ -124,6 +126,24 @@ impl Interceptor {
         }
         let body = asked.body.as_ref().map(|body| body.content);
         Request { body, ..self.request(edit, method(asked.method), to, headers) }
+    }
+
+    /// Leaves out of the headers of an edit what is not for where it goes (C8): what was registered is added
+    /// where it may go, and where its server sends it to is none of whom the application spoke to.
+    fn keep_secrets(&self, headers: &mut HeaderMap, edit: &Edit<Entity>, to: &Location) {
+        let asked = &edit.asked;
+        let keeping = self.keeping_of(asked.partition, &asked.feed);
+        let is_elsewhere = !to.is_same_origin(&asked.location);
+        let is_registered = |name: &HeaderName| {
+            keeping.is_some_and(|it| it.subscription.registered().get(name).is_some())
+        };
+        let names: Vec<_> =
+            headers.keys().filter(|name| !may_go_elsewhere(name)).cloned().collect();
+        for name in names {
+            if is_elsewhere || is_registered(&name) {
+                headers.remove(name);
+            }
+        }
     }
 
     /// A request for an edit, with what was registered for its feed.

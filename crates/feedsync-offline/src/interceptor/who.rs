@@ -7,6 +7,7 @@ use super::Interceptor;
 use super::asking::is_pending;
 use super::stored::{Resource, Stored};
 use crate::authentication::{Partition, Unknown};
+use crate::headers::AUTHORIZATION;
 use crate::interception::Role;
 use crate::location::Location;
 use crate::subscription::state::State;
@@ -105,6 +106,11 @@ impl Interceptor {
         });
         Ok(candidates)
     }
+}
+
+/// Whether a request says who asks.
+pub(super) fn brings_credentials(headers: &HeaderMap) -> bool {
+    AUTHORIZATION.iter().any(|name| headers.contains_key(name))
 }
 
 /// Where an address is several things, what may be done most with it comes first.

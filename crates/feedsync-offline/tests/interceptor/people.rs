@@ -1,5 +1,7 @@
 //! Who may have what (BITSY 4.3, 4.4).
 
+use feedsync_offline::profile::Profile;
+
 use crate::desk::{Desk, EDITABLE, FEED, answer, entry, feed};
 
 const MEMBER: &str = "http://www.example.com/feed/entry";
@@ -120,4 +122,58 @@ fn what_a_server_forbids_to_one_is_forbidden_to_that_one() {
     let refused = desk.ask("GET", FEED, &[ANNA], "");
     assert_eq!((refused.status, &*refused.body), (401, "ask again"));
     assert_eq!(refused.headers["www-authenticate"], "Basic realm=\"gone\"");
+}
+
+#[test]
+fn what_a_server_forbids_to_nobody_in_particular_is_for_who_has_credentials() {
+    let mut desk = Desk::with_member();
+    desk.serve("GET", FEED, answer(401, &[("www-authenticate", "Basic realm=\"now\"")], "who?"));
+    desk.after(3_600);
+    desk.lines();
+    assert_eq!(desk.get(FEED).status, 401);
+    assert!(desk.lines().is_empty(), "it is known here");
+    desk.serve("GET", FEED, feed(EDITABLE));
+    for mine in [ANNA, ("cookie", "session=1")] {
+        assert_eq!(desk.ask("GET", FEED, &[mine], "").status, 200, "{mine:?}");
+        assert_eq!(desk.lines(), [format!("GET {FEED}")]);
+    }
+    assert_eq!(desk.get(FEED).status, 401, "nothing of it is for others");
+    desk.go_offline();
+    assert_eq!(desk.ask("GET", FEED, &[ANNA], "").status, 401);
+}
+
+#[test]
+fn a_secret_of_an_edit_goes_to_no_other_host() {
+    const ELSEWHERE: &str = "http://other.example/entry";
+    const KEY: (&str, &str) = ("x-api-key", "k");
+    // To the letter an edit is sent wherever its server sends it.
+    let mut desk = Desk::of(Profile::Strict);
+    let entries = "<entry><id>urn:a</id><title>a</title><link rel='edit' href='/feed/entry'/></entry>\
+        <entry><id>urn:b</id><title>b</title><link rel='edit' href='http://other.example/entry'/></entry>";
+    desk.serve("GET", FEED, feed(&format!("<app:collection href='/members'/>{entries}")));
+    desk.serve("PUT", ELSEWHERE, answer(204, &[], ""));
+    desk.serve("PUT", MEMBER, answer(307, &[("location", "http://third.example/entry")], ""));
+    desk.serve("PUT", "http://third.example/entry", answer(204, &[], ""));
+    desk.subscribe(&[], &[("X-Api-Key", "k")]);
+    desk.run();
+    desk.is_online = false;
+    let mine = [KEY, ("x-token", "t"), ("content-type", "application/atom+xml;type=entry")];
+    for member in [MEMBER, ELSEWHERE] {
+        assert_eq!(desk.ask("PUT", member, &mine, &entry("mine")).status, 200);
+    }
+    desk.is_online = true;
+    desk.arrived.clear();
+    desk.after(3_600);
+    let put = |line: &str| {
+        let sent = desk.arrived.iter().find(|it| it.line == format!("PUT {line}")).unwrap();
+        assert_eq!(sent.headers["content-type"], "application/atom+xml;type=entry", "{line}");
+        (sent.headers.contains_key("x-api-key"), sent.headers.contains_key("x-token"))
+    };
+    assert_eq!(put(MEMBER), (true, true));
+    assert_eq!(
+        put("http://third.example/entry"),
+        (false, false),
+        "it was sent there by its server"
+    );
+    assert_eq!(put(ELSEWHERE), (false, true), "what is registered is for the server of the feed");
 }
