@@ -7,6 +7,7 @@
 //! all.
 
 pub mod agent;
+mod challenge;
 pub mod config;
 mod connection;
 pub mod control;

@@ -15,6 +15,7 @@ mod exchange;
 mod expect;
 mod pool;
 mod sent;
+mod signed;
 mod tls;
 
 use std::sync::Arc;

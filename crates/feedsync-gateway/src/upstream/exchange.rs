@@ -21,6 +21,7 @@ use crate::upstream::error::{NotSent, UpstreamError};
 use crate::upstream::expect::expecting;
 use crate::upstream::pool::{Connection, Key, Place, Pool};
 use crate::upstream::sent::watched;
+use crate::upstream::signed;
 
 /// How long a connection may take to be ready again, once its answer was read.
 const SETTLING: Duration = Duration::from_secs(1);
@@ -32,6 +33,7 @@ pub(crate) async fn exchange(
     request: Request<Body>,
 ) -> Result<Response<Body>, UpstreamError> {
     let place = upstream.pool.place(&key.authority).await?;
+    let asks_as_somebody = signed::is_signed(request.headers());
     let (request, wanted) = expecting(request);
     let (parts, body) = request.into_parts();
     // A connection that was idle may be closed while it is written to. What means the same if it
@@ -49,10 +51,11 @@ pub(crate) async fn exchange(
         let asked = connection.sender.try_send_request(request);
         match in_time(asked, &mut sent, upstream.limits.answer_time).await {
             None => return Err(UpstreamError::NoAnswer(key.authority)),
-            Some(Ok(answer)) => {
+            Some(Ok(mut answer)) => {
                 checked(&answer, &key.authority)?;
+                let is_somebodys = asks_as_somebody | signed::strip(answer.headers_mut());
                 // A body that is never wanted waits on; the connection serves nothing else.
-                let reusable = !wanted.answered();
+                let reusable = !wanted.answered() && !is_somebodys;
                 let pool = Arc::clone(&upstream.pool);
                 let lease = Lease { connection, key, pool, place, reusable };
                 return Ok(leased(answer, lease, upstream.limits.origin_pause));

@@ -70,6 +70,14 @@ async fn an_error_tells_whether_something_may_have_arrived() {
 
 /// An origin that counts its connections, and closes each after some requests without saying so.
 async fn counting(requests: usize) -> (String, Arc<std::sync::atomic::AtomicUsize>) {
+    counting_and_saying(requests, OK).await
+}
+
+/// The same with another answer.
+async fn counting_and_saying(
+    requests: usize,
+    answer: &'static str,
+) -> (String, Arc<std::sync::atomic::AtomicUsize>) {
     use std::sync::atomic::{AtomicUsize, Ordering};
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
@@ -83,7 +91,7 @@ async fn counting(requests: usize) -> (String, Arc<std::sync::atomic::AtomicUsiz
                     if message(&mut stream).await.is_none() {
                         return;
                     }
-                    stream.write_all(OK.as_bytes()).await.unwrap();
+                    stream.write_all(answer.as_bytes()).await.unwrap();
                 }
                 // The next request is taken, and not answered.
                 message(&mut stream).await;
@@ -101,6 +109,33 @@ async fn connections_are_used_again() {
         assert_eq!(gateway.get("/o/", &[]).await.text(), "ok");
     }
     assert_eq!(connections.load(std::sync::atomic::Ordering::Relaxed), 1);
+}
+
+#[tokio::test]
+async fn a_connection_that_may_be_somebodys_serves_nobody_else() {
+    use std::sync::atomic::Ordering;
+    let (url, connections) = counting(usize::MAX).await;
+    let gateway = Gateway::with(&[&format!("o={url}")], &[]).await;
+    for (asked, opened) in [
+        (&["Authorization: Basic YTpi"][..], 1),
+        (&["Authorization: NTLM TlRMTVNTUAAD"], 1),
+        (&[], 2),
+        (&["Authorization: negotiate YQ=="], 2),
+        (&[], 3),
+        (&[], 3),
+    ] {
+        assert_eq!(gateway.get("/o/", asked).await.text(), "ok");
+        assert_eq!(connections.load(Ordering::Relaxed), opened, "{asked:?}");
+    }
+    let answer = "HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Negotiate\r\n\
+        WWW-Authenticate: NTLM, Digest realm=\"x\"\r\nContent-Length: 2\r\n\r\nno";
+    let (url, connections) = counting_and_saying(usize::MAX, answer).await;
+    let gateway = Gateway::with(&[&format!("o={url}")], &[]).await;
+    for opened in 1..4 {
+        let answer = gateway.get("/o/", &[]).await;
+        assert_eq!(answer.values("www-authenticate"), ["Digest realm=\"x\""]);
+        assert_eq!(connections.load(Ordering::Relaxed), opened);
+    }
 }
 
 #[tokio::test]
