@@ -8,14 +8,14 @@ use std::time::SystemTime;
 use bytes::Bytes;
 use feedsync_offline::interceptor::{Composed, Reply, Shows};
 use feedsync_server::{Asked, asked, listed};
-use http::header::{self, HeaderMap, HeaderValue};
+use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, Response, StatusCode};
 
 use super::body::Body;
 use crate::store::{Opened, Reader, StoreError};
 
 /// What of a representation's header goes with 304 (RFC 9110 15.4.5).
-const WITH_NOT_MODIFIED: [header::HeaderName; 7] = [
+const WITH_NOT_MODIFIED: [HeaderName; 7] = [
     header::CACHE_CONTROL,
     header::CONTENT_LOCATION,
     header::DATE,
@@ -24,6 +24,10 @@ const WITH_NOT_MODIFIED: [header::HeaderName; 7] = [
     header::VARY,
     header::WARNING,
 ];
+
+/// What is said of the bytes of an answer, and so not of a part of them (RFC 9530 2).
+const OF_WHOLE: [HeaderName; 2] =
+    [HeaderName::from_static("content-digest"), HeaderName::from_static("content-md5")];
 
 /// An answer, as far as it can be made at once.
 pub(super) enum Begun {
@@ -191,7 +195,7 @@ fn condition(request: &HeaderMap, current: &HeaderMap) -> Condition {
 }
 
 fn not_modified(mut headers: HeaderMap) -> Response<Body> {
-    let cache_status = header::HeaderName::from_static("cache-status");
+    let cache_status = HeaderName::from_static("cache-status");
     let names: Vec<_> = headers.keys().cloned().collect();
     for name in names {
         if !WITH_NOT_MODIFIED.contains(&name) && name != cache_status {
@@ -205,7 +209,35 @@ fn not_modified(mut headers: HeaderMap) -> Response<Body> {
 }
 
 fn ranged(headers: &mut HeaderMap, range: &str) {
+    for name in OF_WHOLE {
+        headers.remove(name);
+    }
     if let Ok(range) = HeaderValue::from_str(range) {
         headers.insert(header::CONTENT_RANGE, range);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_says_nothing_of_the_bytes_of_the_whole() {
+        let digests = ["content-digest", "content-md5", "repr-digest"];
+        let stored: HeaderMap = digests
+            .map(|name| (HeaderName::from_static(name), HeaderValue::from_static("x")))
+            .into_iter()
+            .collect();
+        let has = |range: &'static str| {
+            let range = (header::RANGE, HeaderValue::from_static(range));
+            let bytes = Opened::Bytes(Bytes::from_static(b"0123"));
+            let request = HeaderMap::from_iter([range]);
+            let reply = replied(StatusCode::OK, stored.clone(), bytes, &Method::GET, &request);
+            let reply = reply.unwrap();
+            (reply.status().as_u16(), digests.map(|name| reply.headers().contains_key(name)))
+        };
+        assert_eq!(has("bytes=0-1"), (206, [false, false, true]));
+        assert_eq!(has("bytes=9-"), (416, [false, false, true]));
+        assert_eq!(has("lines=1"), (200, [true; 3]));
     }
 }

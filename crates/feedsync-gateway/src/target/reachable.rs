@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use feedsync_client::fetch::is_public;
 use feedsync_offline::location::Location;
 use url::Host;
 
@@ -97,15 +98,16 @@ impl Reachable {
 }
 
 /// How what is subscribed to may be reached. A public name may be pointed into the local network by whoever
-/// has it; an address, or a name of the local network, is what it says.
+/// has it; what is in the local network is what it says.
 fn subscribed(authority: &Authority) -> Access {
     if is_local(authority.host()) { Access::Named } else { Access::Public }
 }
 
-/// Whether a host is an address, or a name that only the local network knows.
+/// Whether a host is in the local network: an address that is not public, or a name that is known there alone.
 pub(crate) fn is_local<S: AsRef<str>>(host: &Host<S>) -> bool {
     match host {
-        Host::Ipv4(_) | Host::Ipv6(_) => true,
+        Host::Ipv4(ip) => !is_public((*ip).into()),
+        Host::Ipv6(ip) => !is_public((*ip).into()),
         Host::Domain(name) => {
             let name = name.as_ref().trim_end_matches('.');
             let below = ["localhost", "local", "lan", "internal", "home.arpa"];
@@ -141,6 +143,8 @@ mod tests {
         for (text, access) in [
             ("example.org:80", Access::Public),
             ("notlocal.org:80", Access::Public),
+            ("93.184.215.14:80", Access::Public),
+            ("[2606:2800:21f:cb07::1]:80", Access::Public),
             ("127.0.0.1:8080", Access::Named),
             ("[::1]:8080", Access::Named),
             ("nas:80", Access::Named),
