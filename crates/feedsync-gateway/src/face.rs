@@ -111,7 +111,9 @@ impl Face {
             let tunnel = Box::pin(self.tunnel(request));
             return tunnel.await.unwrap_or_else(Problem::response);
         }
-        match self.receive(request) {
+        let early = self.emulated_early(&request);
+        let preflight = early.as_ref().and_then(|it| it.answer(&request));
+        let response = match self.receive(request) {
             Ok(Received::Resource(asked)) => {
                 let (target, request) = *asked;
                 let emulated = self.emulated(&target, request.headers());
@@ -119,20 +121,24 @@ impl Face {
                     Some(answer) => answer,
                     None => self.resource(target, request).await,
                 };
-                match emulated {
+                return match emulated {
                     Some(emulated) => emulated.adopt(response),
                     None => response,
-                }
+                };
             }
-            Ok(Received::Answered(response)) => response,
-            Err(problem) => problem.response(),
+            Ok(Received::Answered(response)) => preflight.unwrap_or(response),
+            Err(problem) => preflight.unwrap_or_else(|| problem.response()),
+        };
+        match early {
+            Some(emulated) => emulated.adopt(response),
+            None => response,
         }
     }
 
     /// Answers a request for a resource.
     async fn resource(&self, target: Target, request: Request<Body>) -> Response<Body> {
-        let is_shown = matches!(target.mode, Mode::Reverse { .. });
-        let realms_of = (is_shown && pages::is_browser(request.headers()))
+        // A browser may not be known to be one.
+        let realms_of = matches!(target.mode, Mode::Reverse { .. })
             .then(|| target.location.origin().to_owned());
         let mut response = match &self.agent {
             Some(agent) => self.intercept(agent, target, request).await,

@@ -59,8 +59,8 @@ pub enum TargetError {
         "{0:?} names no origin: ask for /https/example.org/path, or for /NAME/path where NAME is mounted"
     )]
     NoOrigin(String),
-    /// It names a mount without the slash with which its addresses begin, as this one does.
-    #[error("it is mounted at {0}")]
+    /// It names a mount or an origin without the slash with which its addresses begin, as this one does.
+    #[error("it is at {0}")]
     Unslashed(String),
     /// It names something that is no authority.
     #[error(transparent)]
@@ -187,8 +187,11 @@ impl Addresses {
         let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
         let (written, rest) = rest.split_at(end);
         let authority = Authority::parse(written, if first == "https" { 443 } else { 80 })?;
-        let slash = if rest.starts_with('/') { "" } else { "/" };
-        let location = self.location(first, &authority, &format!("{slash}{rest}"))?;
+        if !rest.starts_with('/') {
+            self.location(first, &authority, "/")?;
+            return Err(TargetError::Unslashed(format!("/{first}/{written}/{rest}")));
+        }
+        let location = self.location(first, &authority, rest)?;
         Ok((location, format!("/{first}/{written}")))
     }
 
@@ -219,8 +222,7 @@ impl Addresses {
                 let base = mount.base().as_str().strip_prefix(mount.base().origin());
                 format!("{}{}", base.unwrap_or("/"), below.strip_prefix('/').unwrap_or(below))
             }
-            None if below.starts_with('/') => below.to_owned(),
-            None => format!("/{below}"),
+            None => below.to_owned(),
         };
         let path = path.parse().map_err(|_| TargetError::NoOrigin(written.to_owned()))?;
         Ok(Target { location, mode: Mode::Reverse { prefix, host }, path })
@@ -251,6 +253,12 @@ fn not_reachable(authority: Authority) -> TargetError {
     let usual = matches!(authority.port(), 80 | 443);
     let hint = if usual { authority.host().to_string() } else { authority.to_string() };
     TargetError::NotReachable { authority, hint }
+}
+
+/// Whether a request is for an address of the gateway, whatever that stands for.
+pub(crate) fn is_reverse(uri: &Uri, headers: &HeaderMap, came_to: Option<SocketAddr>) -> bool {
+    let named = host(headers).ok().flatten();
+    uri.authority().is_none() && named.is_some_and(|host| Own::is_host(&host, came_to))
 }
 
 /// The one `Host` of a request (RFC 9112 3.2), in lower case; HTTP/1.0 may have none.

@@ -6,10 +6,10 @@ use feedsync_offline::proxy::Style;
 use http::header::{HeaderMap, HeaderValue};
 use http::{Request, Response};
 
-use super::Face;
 use super::body::Body;
 use super::pages::asking;
-use crate::target::{Mode, Target};
+use super::{CameTo, Face};
+use crate::target::{self, Mode, Target};
 
 /// A request that is answered as a proxy would.
 pub(super) struct Emulated {
@@ -34,11 +34,20 @@ impl Face {
         let page = asking(headers, &self.allow_origins).cloned();
         style.map(|style| Emulated { style, page })
     }
+
+    /// How a request at an address of the gateway is emulated for a page that may ask, whatever it is about: what
+    /// is said before a target is known it reads, too.
+    pub(super) fn emulated_early<B>(&self, request: &Request<B>) -> Option<Emulated> {
+        let page = asking(request.headers(), &self.allow_origins)?.clone();
+        let came_to = request.extensions().get().map(|CameTo(address)| *address);
+        let is_ours = target::is_reverse(request.uri(), request.headers(), came_to);
+        is_ours.then_some(Emulated { style: Style::CrossDomain, page: Some(page) })
+    }
 }
 
 impl Emulated {
     /// What the proxy itself answers.
-    pub(super) fn answer(&self, request: &Request<Body>) -> Option<Response<Body>> {
+    pub(super) fn answer<B>(&self, request: &Request<B>) -> Option<Response<Body>> {
         self.page.as_ref()?;
         let answer = self.style.answer(request.method(), request.headers())?;
         Some(answer.map(|()| Body::empty()))

@@ -34,6 +34,9 @@ pub(crate) fn moved(path: &str) -> Response<Body> {
     // What a request may ask for a header may have.
     let location = HeaderValue::from_str(path).ok();
     response.headers_mut().extend(location.map(|location| (header::LOCATION, location)));
+    // Another gateway may have something else there.
+    let not_stored = HeaderValue::from_static("no-store");
+    response.headers_mut().insert(header::CACHE_CONTROL, not_stored);
     response
 }
 

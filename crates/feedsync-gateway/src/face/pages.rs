@@ -46,9 +46,17 @@ impl fmt::Display for PageOrigin {
     }
 }
 
-/// Whether a browser sends a request, as far as it says so.
+/// Whether a browser sends a request, as far as can be known. It says so itself where it trusts the address; over
+/// plain HTTP to another machine it is known by its name, and by what it says besides.
 pub(crate) fn is_browser(headers: &HeaderMap) -> bool {
-    headers.contains_key(SITE)
+    let starts = |name, with: &str| {
+        let value = headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
+        value.is_some_and(|value| value.starts_with(with))
+    };
+    let is_named = || starts(header::USER_AGENT, "Mozilla/");
+    let is_shown = || headers.contains_key(header::REFERER) || starts(header::ACCEPT, "text/html");
+    let says = || headers.keys().any(|name| name.as_str().starts_with("sec-"));
+    headers.contains_key(SITE) || (is_named() && (is_shown() || says()))
 }
 
 impl Face {

@@ -13,6 +13,9 @@ use crate::target::{Addresses, Target};
 /// The fields that say where something is.
 const ADDRESSES: [HeaderName; 2] = [header::LOCATION, header::CONTENT_LOCATION];
 
+/// What one origin has a browser forget, which would be of all.
+const CLEAR_SITE_DATA: HeaderName = HeaderName::from_static("clear-site-data");
+
 /// Makes the header of an origin's answer that of the gateway.
 pub(crate) fn adopt(headers: &mut HeaderMap, host: &str, target: &Target, addresses: &Addresses) {
     for name in ADDRESSES {
@@ -38,6 +41,7 @@ pub(crate) fn adopt(headers: &mut HeaderMap, host: &str, target: &Target, addres
     headers.append(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static("sandbox"));
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.remove(header::SET_COOKIE);
+    headers.remove(CLEAR_SITE_DATA);
 }
 
 /// The address at the gateway of what a reference names, or its own, if it is of another origin; none if it

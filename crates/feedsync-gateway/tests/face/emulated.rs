@@ -183,3 +183,25 @@ async fn in_reverse_mode_pages_of_other_origins_are_told_nothing() {
     }
     assert!(origin.received().is_empty());
 }
+
+#[tokio::test]
+async fn a_page_reads_what_is_said_before_its_target_is_known() {
+    let origin = Origin::saying("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
+    let config = allowing(config(&[&format!("o={}", origin.url())], &[]));
+    let gateway = Gateway::of(config, knowing(&[])).await;
+    for (path, status) in [("/o", 308), ("/unknown/", 404), ("/o/../x", 400)] {
+        let answer = gateway.ask("GET", path, &[ALLOWED]).await;
+        assert_eq!(answer.status(), status, "{path}");
+        is_shared(&answer);
+        let [method, fields] = asks("PUT");
+        let asked = gateway.ask("OPTIONS", path, &[ALLOWED, &method, &fields]).await;
+        assert_eq!(asked.status(), 204, "{path}: a browser follows no other answer to it");
+        is_shared(&asked);
+        let other = gateway.ask("GET", path, &[OTHER]).await;
+        assert_eq!(other.values("access-control-allow-origin"), [""; 0], "{path}");
+    }
+    let rebound = gateway.ask("GET", "/o/", &[ALLOWED, "Host: evil.example"]).await;
+    assert_eq!(rebound.status(), 421);
+    assert_eq!(rebound.values("access-control-allow-origin"), [""; 0], "it is no host of ours");
+    assert!(origin.received().is_empty());
+}

@@ -35,8 +35,22 @@ async fn cookies_are_kept_from_a_browser() {
     let gateway = Gateway::before(&origin).await;
     gateway.get("/o/", &["Cookie: a=b", "Sec-Fetch-Site: none"]).await;
     gateway.get("/o/", &["Cookie: a=b"]).await;
+    // To another machine it says so only by its name, and by what it shows.
+    let browser = "User-Agent: Mozilla/5.0 (X11; Linux x86_64)";
+    for says in ["Accept: text/html,*/*;q=0.8", "Referer: http://a.example/", "Sec-GPC: 1"] {
+        gateway.get("/o/", &["Cookie: a=b", browser, says]).await;
+    }
+    // Programs borrow the name.
+    gateway.get("/o/", &["Cookie: a=b", browser, "Accept: application/atom+xml"]).await;
+    gateway.get("/o/", &["Cookie: a=b", "Accept: text/html", "User-Agent: curl/8"]).await;
     let cookies: Vec<_> = origin.received().iter().map(|got| got.contains("Cookie: a=b")).collect();
-    assert_eq!(cookies, [false, true]);
+    assert_eq!(cookies, [false, true, false, false, false, true, true]);
+}
+
+#[tokio::test]
+async fn one_origin_has_a_browser_forget_nothing_of_the_others() {
+    let answer = answered("Clear-Site-Data: \"*\"\r\n", "/o/").await;
+    assert_eq!(answer.values("clear-site-data"), [""; 0]);
 }
 
 #[tokio::test]
@@ -82,22 +96,29 @@ async fn a_browser_keeps_the_passwords_of_two_mounts_apart() {
     let mounts: Vec<_> = mounts.iter().map(String::as_str).collect();
     let gateway = Gateway::with(&mounts, &[]).await;
     for (path, origin) in [("/one/", &one), ("/other/", &other)] {
-        let answer = gateway.get(path, &["Sec-Fetch-Site: none"]).await;
         let expected = format!("Basic realm=\"http://{} notes\"", origin.address);
-        assert_eq!(answer.values("www-authenticate"), [expected.as_str()]);
-        // A program is told what its server says.
-        let answer = gateway.get(path, &[]).await;
-        assert_eq!(answer.values("www-authenticate"), ["Basic realm=\"notes\""]);
+        // It does not always say that it is one.
+        for headers in [&["Sec-Fetch-Site: none"][..], &[]] {
+            let answer = gateway.get(path, headers).await;
+            assert_eq!(answer.values("www-authenticate"), [expected.as_str()]);
+        }
     }
+    // Who has the gateway as a proxy is told what the server says.
+    let answer = gateway.get(&one.url(), &[&format!("Host: {}", one.address)]).await;
+    assert_eq!(answer.values("www-authenticate"), ["Basic realm=\"notes\""]);
 }
 
 #[tokio::test]
-async fn a_mount_without_its_slash_is_at_its_slash() {
+async fn a_mount_or_an_origin_without_its_slash_is_at_its_slash() {
     for method in ["GET", "POST"] {
         let origin = Origin::saying("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
         let gateway = Gateway::before(&origin).await;
         let answer = gateway.ask(method, "/o?x=1", &[]).await;
         assert_eq!((answer.status(), answer.values("location")), (308, vec!["/o/?x=1"]));
+        assert_eq!(answer.values("cache-control"), ["no-store"]);
+        let bare = format!("/http/{}", origin.address);
+        let answer = gateway.ask(method, &bare, &[]).await;
+        assert_eq!((answer.status(), answer.values("location")), (308, vec![&*format!("{bare}/")]));
         assert!(origin.received().is_empty());
         assert_eq!(gateway.ask(method, "/o/?x=1", &[]).await.status(), 200);
         assert_eq!(gateway.ask(method, "/other", &[]).await.status(), 404);
