@@ -23,8 +23,8 @@ pub use allowed::Allowed;
 pub use authority::{Authority, AuthorityError};
 pub use mount::{Mount, MountError, MountName};
 pub use own::Own;
-pub(crate) use reachable::is_local;
 pub use reachable::{Access, Reachable};
+pub(crate) use reachable::{is_local, is_near};
 
 /// What a request of an application is about.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -98,22 +98,30 @@ impl Reachable {
 }
 
 /// How what is subscribed to may be reached. A public name may be pointed into the local network by whoever
-/// has it; what is in the local network is what it says.
+/// has it; an address, or a name of the local network, is what it says.
 fn subscribed(authority: &Authority) -> Access {
     if is_local(authority.host()) { Access::Named } else { Access::Public }
 }
 
-/// Whether a host is in the local network: an address that is not public, or a name that is known there alone.
+/// Whether a host is an address, or a name that only the local network knows.
 pub(crate) fn is_local<S: AsRef<str>>(host: &Host<S>) -> bool {
     match host {
-        Host::Ipv4(ip) => !is_public((*ip).into()),
-        Host::Ipv6(ip) => !is_public((*ip).into()),
+        Host::Ipv4(_) | Host::Ipv6(_) => true,
         Host::Domain(name) => {
             let name = name.as_ref().trim_end_matches('.');
             let below = ["localhost", "local", "lan", "internal", "home.arpa"];
             let is_below = |top: &&str| name.strip_suffix(*top).is_some_and(|it| it.ends_with('.'));
             !name.contains('.') || below.iter().any(is_below)
         }
+    }
+}
+
+/// Whether a host is in the local network itself: its word counts there.
+pub(crate) fn is_near<S: AsRef<str>>(host: &Host<S>) -> bool {
+    match host {
+        Host::Ipv4(ip) => !is_public((*ip).into()),
+        Host::Ipv6(ip) => !is_public((*ip).into()),
+        Host::Domain(_) => is_local(host),
     }
 }
 
@@ -143,8 +151,6 @@ mod tests {
         for (text, access) in [
             ("example.org:80", Access::Public),
             ("notlocal.org:80", Access::Public),
-            ("93.184.215.14:80", Access::Public),
-            ("[2606:2800:21f:cb07::1]:80", Access::Public),
             ("127.0.0.1:8080", Access::Named),
             ("[::1]:8080", Access::Named),
             ("nas:80", Access::Named),
@@ -154,6 +160,23 @@ mod tests {
             let authority: Authority = text.parse().unwrap();
             reachable.subscribe(authority.clone());
             assert_eq!(reachable.access(&authority), Some(access), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_public_address_is_not_in_the_local_network() {
+        for (text, is) in [
+            ("93.184.215.14:80", false),
+            ("[2606:2800:21f:cb07::1]:80", false),
+            ("example.org:80", false),
+            ("127.0.0.1:80", true),
+            ("192.168.1.1:80", true),
+            ("[fd00::1]:80", true),
+            ("nas:80", true),
+            ("box.local:80", true),
+        ] {
+            let authority: Authority = text.parse().unwrap();
+            assert_eq!(is_near(authority.host()), is, "{text}");
         }
     }
 
