@@ -78,6 +78,8 @@ struct Decided {
     is_current: bool,
     /// How many steps were stored.
     steps: u64,
+    /// The tasks before this one were begun: steps that began others may not have been stored.
+    begun: TaskId,
 }
 
 /// Why something was not done.
@@ -112,7 +114,13 @@ impl Agent {
         let subscribed = Subscribed::new(reachable, &interceptor);
         let events = broadcast::Sender::new(EVENTS);
         Ok(Arc::new(Self {
-            held: RwLock::new(Decided { interceptor, life: 0, is_current: true, steps: 0 }),
+            held: RwLock::new(Decided {
+                begun: interceptor.next_task(),
+                interceptor,
+                life: 0,
+                is_current: true,
+                steps: 0,
+            }),
             syncing: Syncing::begin(Arc::clone(&store), events.clone()),
             store,
             settings,
@@ -183,6 +191,7 @@ impl Agent {
             }
         };
         decided.is_current = true;
+        decided.begun = decided.interceptor.next_task();
         self.subscribed.follow(&step);
         if !step.changes.is_empty() {
             decided.steps += 1;
@@ -224,7 +233,8 @@ impl Agent {
         decided.life += 1;
         interceptor.name_tasks_from(decided.life << TASKS);
         let before = std::mem::replace(&mut decided.interceptor, interceptor);
-        decided.interceptor.take_over(before);
+        decided.interceptor.take_over(before, decided.begun);
+        decided.begun = decided.interceptor.next_task();
         decided.is_current = true;
         Ok(())
     }
@@ -293,8 +303,12 @@ impl Agent {
     /// The edit that may leave before what became of another is taken in.
     fn next_of_line(&self, id: TaskId, status: StatusCode, headers: &HeaderMap) -> Option<Task> {
         let mut decided = self.held.write().unwrap_or_else(PoisonError::into_inner);
-        let is_current = decided.is_current;
-        is_current.then(|| decided.interceptor.next_of_line(id, status, headers)).flatten()
+        if !decided.is_current {
+            return None;
+        }
+        let next = decided.interceptor.next_of_line(id, status, headers);
+        decided.begun = decided.interceptor.next_task();
+        next
     }
 
     /// Has what is due looked for.

@@ -182,14 +182,20 @@ impl Interceptor {
     }
 
     /// Goes on with the edits that one before it is sending or looking for: they are busy until that has ended.
-    pub fn take_over(&mut self, before: Self) {
-        let of_edits = before.tasks.into_iter().filter(|(_, errand)| match errand.what {
+    /// Of its tasks those before `until` were begun.
+    pub fn take_over(&mut self, before: Self, until: TaskId) {
+        let of_edits = before.tasks.into_iter().filter(|(id, errand)| match errand.what {
             What::Send { edit } | What::Look { edit } | What::Ask { edit } => {
-                self.outbox.edit(edit).is_some()
+                *id < until && self.outbox.edit(edit).is_some()
             }
             What::Fetch { .. } | What::Find { .. } | What::Learn { .. } => false,
         });
         self.tasks = of_edits.collect();
+    }
+
+    /// The name of the next task.
+    pub fn next_task(&self) -> TaskId {
+        TaskId(self.next_task)
     }
 
     /// Names its tasks from there on, so that none has the name of one that was begun before it was made again.

@@ -203,22 +203,39 @@ fn what_is_carried_for_a_subscription_that_ended_is_neither_kept_nor_acknowledge
     }
 }
 
-#[test]
-fn what_is_being_sent_is_not_looked_for_by_who_takes_over() {
+/// A desk that somebody else has taken over, with what was begun before as it may be; and what it was to send.
+fn taken_over(is_begun: bool) -> (Desk, Task) {
     let (mut desk, _) = posted(&ATOM, &[&entry("one")]);
-    let (tasks, step) = desk.begin();
-    desk.take(&step);
-    let send: &Task = &tasks[0];
+    let until = desk.gateway.interceptor.next_task();
+    let (mut tasks, step) = desk.begin();
+    // A step that cannot be stored begins nothing.
+    if is_begun {
+        desk.take(&step);
+    }
     let after = Interceptor::restored(Settings::default(), desk.gateway.disk.now.rows.clone());
     let before = std::mem::replace(&mut desk.gateway.interceptor, after);
+    let until = if is_begun { before.next_task() } else { until };
     desk.gateway.interceptor.name_tasks_from(1 << 40);
-    desk.gateway.interceptor.take_over(before);
+    desk.gateway.interceptor.take_over(before, until);
+    (desk, tasks.remove(0))
+}
+
+#[test]
+fn what_is_being_sent_is_not_looked_for_by_who_takes_over() {
+    let (mut desk, send) = taken_over(true);
     assert!(desk.begin().0.iter().all(|task| task.location.as_str() != FEED));
     let content = desk.gateway.disk.hold(Vec::new());
-    let answered =
-        Outcome::Answered { status: StatusCode::CREATED, headers: HeaderMap::new(), content };
+    let (status, headers) = (StatusCode::CREATED, HeaderMap::new());
+    let answered = Outcome::Answered { status, headers, content };
     let of = &mut desk.gateway;
     let Ok(step) = of.interceptor.finished(&of.disk, send.id, answered, desk.now, 0);
     desk.take(&step);
     assert_eq!(desk.gateway.interceptor.edits().count(), 0, "its answer counts");
+}
+
+#[test]
+fn what_was_not_begun_is_begun_by_who_takes_over() {
+    let (mut desk, send) = taken_over(false);
+    let again = desk.begin().0.remove(0);
+    assert_eq!((again.method, again.location), (send.method, send.location));
 }
