@@ -16,7 +16,7 @@ use feedsync_server::Problem;
 use http::{HeaderMap, StatusCode};
 
 use super::sessions::Session;
-use crate::target::{Authority, is_local};
+use crate::target::{Authority, is_local, is_near};
 
 /// Who asks.
 #[derive(Debug, Clone)]
@@ -57,8 +57,9 @@ impl Caller {
     /// Refuses a page of the web a subscription in the local network: what answers there is not for it.
     pub(crate) fn may_reach(&self, feed: &Location) -> Result<(), Problem> {
         let Self::Page(page) = self else { return Ok(()) };
-        let is_local = |location: &Location| is_local(Authority::of(location).host());
-        if !is_local(feed) || is_local(&page.origin) {
+        let is_near = is_near(Authority::of(&page.origin).host());
+        let may = is_near || feed.is_same_origin(&page.origin);
+        if may || !is_local(Authority::of(feed).host()) {
             return Ok(());
         }
         Err(Problem::new(

@@ -140,9 +140,9 @@ async fn who_subscribes_with_other_credentials_has_a_subscription_of_its_own() {
 
 #[tokio::test]
 async fn a_page_of_the_web_subscribes_to_nothing_in_the_local_network() {
-    let web = "https://app.example.org";
+    let (web, number) = ("https://app.example.org", "http://93.184.215.14");
     let near = ["http://localhost:3000", "http://app.lan", "http://192.168.1.7"];
-    let world = World::new(&[&near[..], &[web]].concat());
+    let world = World::new(&[&near[..], &[web, number]].concat());
     for feed in [
         "http://127.0.0.1:8080/feed",
         "http://2130706433/feed",
@@ -157,8 +157,10 @@ async fn a_page_of_the_web_subscribes_to_nothing_in_the_local_network() {
         "http://box.home.arpa/feed",
     ] {
         let wanted = json!({ "feed": feed });
-        let refused = world.page(web, Method::POST, "/subscriptions", wanted.clone()).await;
-        refused.problem(403, "local-network");
+        for page in [web, number] {
+            let refused = world.page(page, Method::POST, "/subscriptions", wanted.clone()).await;
+            refused.problem(403, "local-network");
+        }
         let with_proxy = json!({ "feed": FEED, "proxy": feed });
         let refused = world.page(web, Method::POST, "/subscriptions", with_proxy).await;
         refused.problem(403, "local-network");
@@ -176,6 +178,8 @@ async fn a_page_of_the_web_subscribes_to_nothing_in_the_local_network() {
         let path = format!("/subscriptions/{}", made["id"].as_str().unwrap());
         world.program(Method::DELETE, &path, Value::Null).await.ok(204);
     }
+    let own = json!({ "feed": format!("{number}/feed") });
+    world.page(number, Method::POST, "/subscriptions", own).await.ok(201);
     for feed in ["http://lan.example.org/feed", "https://localhost.example/feed"] {
         let wanted = json!({ "feed": feed });
         world.page(web, Method::POST, "/subscriptions", wanted).await.ok(201);
