@@ -42,6 +42,8 @@ pub struct Member {
     pub content: Option<String>,
     /// The text of its title, its summary and its content, without the space around.
     pub wording: [Option<String>; 3],
+    /// Its categories, people and rights, each in a line, in document order.
+    pub labels: Vec<String>,
     span: Range<usize>,
 }
 
@@ -223,11 +225,22 @@ fn member(entry: Element<'_, '_>, context: &Context<'_>) -> Member {
         let inside = inside.enter(content.document(), content.attributes());
         Some(inside.absolute(content.value("src")?.trim()))
     });
+    let labels = entry.children().filter(|child| {
+        ["category", "author", "contributor", "rights"]
+            .iter()
+            .any(|name| child.is(Namespace::ATOM, name))
+    });
+    let label = |child: Element<'_, '_>| {
+        let value = |name| child.value(name).unwrap_or_default().into_owned();
+        let words = [value("scheme"), value("term"), value("label"), child.text().into_owned()];
+        format!("{} {}", child.local(), words.join(" ")).trim_end().to_owned()
+    };
     Member {
         id: id.filter(|id| !id.is_empty()),
         links: links(entry, &inside),
         content,
         wording,
+        labels: labels.map(label).collect(),
         span: entry.span(),
     }
 }

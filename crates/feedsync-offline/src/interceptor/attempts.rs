@@ -13,6 +13,7 @@ use super::asking::Proposed;
 use super::step::{Change, Step};
 use super::stored::{Content, Entity, Stored};
 use crate::authentication::Partition;
+use crate::likeness::Likeness;
 use crate::location::Location;
 use crate::outbox::Edit;
 use crate::propagation::Method;
@@ -110,8 +111,12 @@ impl Interceptor {
         theirs: Content,
         address: &Location,
     ) -> Result<bool, S::Error> {
+        let likeness = |content| Ok(Likeness::of_entry(&stored.content(&content)?, address));
+        let there = likeness(theirs)?;
         for attempt in self.attempts.of(edit.asked.partition, &edit.asked.location) {
-            if *attempt == theirs || self.says_same(stored, *attempt, theirs, address)? {
+            let ours = likeness(*attempt)?;
+            let kept = ours.zip(there.as_ref()).is_some_and(|(ours, there)| ours.is_kept_as(there));
+            if *attempt == theirs || kept {
                 return Ok(true);
             }
         }

@@ -365,7 +365,7 @@ impl Interceptor {
     }
 
     /// Whether two entries say the same.
-    pub(super) fn says_same<S: Stored>(
+    fn says_same<S: Stored>(
         &self,
         stored: &S,
         one: Content,
