@@ -147,7 +147,7 @@ fn created(collection: &Location, answer: Answer<'_>, profile: Profile) -> Done 
     Done { asks: !known, stored, member }
 }
 
-fn named(headers: &HeaderMap, name: HeaderName, base: &Location) -> Option<Location> {
+pub(crate) fn named(headers: &HeaderMap, name: HeaderName, base: &Location) -> Option<Location> {
     let text = headers.get(name)?.to_str().ok()?;
     Location::resolve(Some(base), text).ok()
 }

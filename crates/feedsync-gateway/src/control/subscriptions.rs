@@ -334,43 +334,35 @@ impl Control {
         + 'static,
     ) -> Result<(), Problem> {
         let (control, caller) = (self.clone(), caller.clone());
-        to_the_end(async move { control.change_held(&caller, id, change).await }).await
-    }
-
-    async fn change_held(
-        &self,
-        caller: &Caller,
-        id: KeepingId,
-        change: impl FnOnce(&mut Interceptor, &[Holder], Time) -> Result<Step, ControlError>
-        + Send
-        + 'static,
-    ) -> Result<(), Problem> {
-        self.told(caller, id).await?;
-        let mut holds = self.0.holds.lock().await;
-        let mut own = holds.own(caller, id);
-        if own.is_empty() {
-            // Who joins is as good as who made it: only who has shown the credentials may.
-            let wanted = self.look(caller, holds.of(caller), |interceptor, sight, _| {
-                let keeping = interceptor.keeping(id).filter(|keeping| sight.knows(keeping))?;
-                let subscription = &keeping.subscription;
-                Some(Wanted {
-                    feed: subscription.feed().clone(),
-                    registered: subscription.registered().clone(),
-                    interval: 0,
-                    follows: Default::default(),
-                    proxy: subscription.proxy().cloned(),
-                })
-            });
-            let wanted = wanted.ok_or_else(other_credentials)?;
-            let (joined, holder) = self.join(wanted).await?;
-            holds.add(caller, joined, holder);
-            if joined != id {
-                return Err(absent("subscription"));
+        to_the_end(async move {
+            control.told(&caller, id).await?;
+            let mut holds = control.0.holds.lock().await;
+            let mut own = holds.own(&caller, id);
+            if own.is_empty() {
+                // Who joins is as good as who made it: only who has shown the credentials may.
+                let wanted = control.look(&caller, holds.of(&caller), |interceptor, sight, _| {
+                    let keeping = interceptor.keeping(id).filter(|keeping| sight.knows(keeping))?;
+                    let subscription = &keeping.subscription;
+                    Some(Wanted {
+                        feed: subscription.feed().clone(),
+                        registered: subscription.registered().clone(),
+                        interval: 0,
+                        follows: Default::default(),
+                        proxy: subscription.proxy().cloned(),
+                    })
+                });
+                let wanted = wanted.ok_or_else(other_credentials)?;
+                let (joined, holder) = control.join(wanted).await?;
+                holds.add(&caller, joined, holder);
+                if joined != id {
+                    return Err(absent("subscription"));
+                }
+                own.push(holder);
             }
-            own.push(holder);
-        }
-        let asked = move |it: &mut Interceptor, now: Time| change(it, &own, now);
-        self.change(Box::new(asked)).await.map_err(refused)
+            let asked = move |it: &mut Interceptor, now: Time| change(it, &own, now);
+            control.change(Box::new(asked)).await.map_err(refused)
+        })
+        .await
     }
 
     /// Ends a subscription, as far as a caller may.

@@ -23,7 +23,7 @@ use crate::location::Location;
 use crate::outbox::{Edit, Progress, wait};
 use crate::overlay::{edit_links, edit_media_links};
 use crate::profile::Profile;
-use crate::propagation::{Done, Method};
+use crate::propagation::{Done, Method, named};
 use crate::subscription::outcome::HOPS;
 use crate::time::Time;
 
@@ -171,8 +171,7 @@ impl Interceptor {
         let Exchange { status, headers, content, task } = *exchange;
         let trail = self.trails.get(&edit.id);
         if status.is_redirection() {
-            let to = headers.get(header::LOCATION).and_then(|to| to.to_str().ok());
-            let to = to.and_then(|to| Location::resolve(Some(&task.location), to).ok());
+            let to = named(headers, header::LOCATION, &task.location);
             return Ok(to.map_or(Finding::Unclear, Finding::Elsewhere));
         }
         if trail.is_some_and(|trail| trail.is_unmet) {

@@ -286,8 +286,7 @@ impl Interceptor {
     ) -> Result<(), S::Error> {
         let Exchange { status, headers, content, task } = exchange;
         if status.is_redirection() {
-            let to = headers.get(header::LOCATION).and_then(|to| to.to_str().ok());
-            let to = to.and_then(|to| Location::resolve(Some(&task.location), to).ok());
+            let to = propagation::named(headers, header::LOCATION, &task.location);
             let trail = self.trails.entry(edit.id).or_default();
             trail.hops += 1;
             trail.told_at = to.filter(|_| trail.hops <= HOPS);

@@ -26,6 +26,13 @@ fn with_posts() -> Desk {
     desk
 }
 
+/// Three members were posted, and nothing was asked before.
+fn all_are_posted(desk: &mut Desk) {
+    let lines = desk.lines();
+    let posts = lines.iter().filter(|line| line.starts_with("POST"));
+    assert_eq!((posts.count(), &*lines[0]), (3, &*format!("POST {MEMBERS}")), "{lines:?}");
+}
+
 /// How many edits a step notes as sent.
 fn noted(step: &Step) -> usize {
     let is_sent =
@@ -44,9 +51,7 @@ fn edits_of_a_line_wait_for_the_disk_together() {
     assert!(!next.0.is_empty());
     desk.carry_out(next);
     desk.run();
-    let lines = desk.lines();
-    let posts = lines.iter().filter(|line| line.starts_with("POST"));
-    assert_eq!((posts.count(), &*lines[0]), (3, &*format!("POST {MEMBERS}")), "{lines:?}");
+    all_are_posted(&mut desk);
 }
 
 #[test]
@@ -73,9 +78,7 @@ fn what_is_not_going_to_be_sent_now_is_not_in_doubt() {
     desk.take(&step);
     desk.restart();
     desk.run();
-    let lines = desk.lines();
-    let posts = lines.iter().filter(|line| line.starts_with("POST"));
-    assert_eq!((posts.count(), &*lines[0]), (3, &*format!("POST {MEMBERS}")), "{lines:?}");
+    all_are_posted(&mut desk);
 }
 
 #[test]

@@ -40,6 +40,15 @@ fn in_doubt(kind: &[(&str, &str)], bodies: &[&str]) -> (Desk, Vec<String>) {
     (desk, places)
 }
 
+/// A desk where a picture is in doubt, and whose feed has one that may be it.
+fn with_a_picture() -> Desk {
+    let (mut desk, _) = in_doubt(&[("content-type", "image/png")], &["picture"]);
+    let content = "<content type='image/png' src='/m.png'/></entry>";
+    let made = member("m", "").replace("</entry>", content);
+    desk.serve("GET", FEED, feed(&format!("{EDITABLE}{made}")));
+    desk
+}
+
 fn posts(desk: &Desk) -> usize {
     desk.arrived.iter().filter(|arrived| arrived.line.starts_with("POST")).count()
 }
@@ -53,10 +62,7 @@ fn member(id: &str, title: &str) -> String {
 
 #[test]
 fn a_picture_is_not_sent_again_while_its_server_cannot_say_what_it_has() {
-    let (mut desk, _) = in_doubt(&[("content-type", "image/png")], &["picture"]);
-    let made =
-        member("m", "").replace("</entry>", "<content type='image/png' src='/m.png'/></entry>");
-    desk.serve("GET", FEED, feed(&format!("{EDITABLE}{made}")));
+    let mut desk = with_a_picture();
     let media = "http://www.example.com/m.png";
     for status in [503, 401, 500] {
         desk.serve("GET", media, answer(status, &[], ""));
@@ -70,10 +76,7 @@ fn a_picture_is_not_sent_again_while_its_server_cannot_say_what_it_has() {
 
 #[test]
 fn a_picture_that_is_not_there_is_looked_for_in_the_feed_again_when_it_was_sent_again() {
-    let (mut desk, _) = in_doubt(&[("content-type", "image/png")], &["picture"]);
-    let other =
-        member("m", "").replace("</entry>", "<content type='image/png' src='/m.png'/></entry>");
-    desk.serve("GET", FEED, feed(&format!("{EDITABLE}{other}")));
+    let mut desk = with_a_picture();
     desk.serve("GET", "http://www.example.com/m.png", answer(200, &[], "another"));
     desk.serve("POST", MEMBERS, answer(504, &[], ""));
     desk.run();
