@@ -1,0 +1,114 @@
+//! Who writes into a log: devices, and the names of their records.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use crate::stamp::decimal;
+
+/// One life of one replica: it names its records in one sequence, so no two replicas may share a device. Of
+/// letters, digits, `_` and `-`, at most 64.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Device(Arc<str>);
+
+/// A text that names no device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not a device: 1 to 64 letters, digits, '_' or '-'")]
+pub struct DeviceError;
+
+impl Device {
+    /// A device of its own, named by 64 random bits.
+    pub fn minted(random: u64) -> Self {
+        Self(format!("{random:016x}").into())
+    }
+
+    /// The text of the name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for Device {
+    type Err = DeviceError;
+    fn from_str(text: &str) -> Result<Self, DeviceError> {
+        let legal = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+        if (1..=64).contains(&text.len()) && text.bytes().all(legal) {
+            Ok(Self(text.into()))
+        } else {
+            Err(DeviceError)
+        }
+    }
+}
+
+impl fmt::Display for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&*self.0, f)
+    }
+}
+
+/// What a record is known by: its device, and its place among the records of that device, from 1. Nothing
+/// else is ever recorded under it (R7, R14).
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RecordId {
+    /// Who made it.
+    pub device: Device,
+    /// Its place among what that device made.
+    pub sequence: u64,
+}
+
+/// A text that names no record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not a record's id: a device, ':', a number from 1")]
+pub struct RecordIdError;
+
+impl fmt::Display for RecordId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.device, self.sequence)
+    }
+}
+
+impl FromStr for RecordId {
+    type Err = RecordIdError;
+    fn from_str(text: &str) -> Result<Self, RecordIdError> {
+        let (device, sequence) = text.split_once(':').ok_or(RecordIdError)?;
+        let device = device.parse().map_err(|_| RecordIdError)?;
+        match decimal(sequence) {
+            Ok(sequence @ 1..) => Ok(Self { device, sequence }),
+            _ => Err(RecordIdError),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_parse_or_are_refused() {
+        for legal in ["a", "9", "Anna_laptop-2", &"x".repeat(64)] {
+            assert_eq!(legal.parse::<Device>().unwrap().as_str(), legal);
+        }
+        for illegal in ["", "a.b", "a b", "é", "a@b", "a:b", &"x".repeat(65)] {
+            assert_eq!(illegal.parse::<Device>(), Err(DeviceError), "{illegal}");
+        }
+        let id: RecordId = "laptop:18446744073709551615".parse().unwrap();
+        assert_eq!(id.to_string(), "laptop:18446744073709551615");
+        for illegal in ["laptop", "laptop:", "laptop:0", "laptop:01", ":1", "a:b:1", "a:-1"] {
+            assert_eq!(illegal.parse::<RecordId>(), Err(RecordIdError), "{illegal}");
+        }
+    }
+
+    #[test]
+    fn a_minted_device_is_a_device() {
+        for random in [0, u64::MAX] {
+            let minted = Device::minted(random);
+            assert_eq!(minted.as_str().parse(), Ok(minted.clone()));
+        }
+    }
+}

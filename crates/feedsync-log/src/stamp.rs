@@ -1,0 +1,245 @@
+//! When something was done: hybrid logical clocks (R7, R15).
+//!
+//! A [`Stamp`] is later than every stamp that its maker had seen, whatever the clocks say, and close to the
+//! time of the clock as long as clocks are right. So what follows another thing is later than it; of two
+//! things that were done without knowledge of each other, the one is later whose clock said so. No two
+//! devices make equal stamps, so that the later of two is the same one wherever it is asked.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::device::Device;
+
+/// Milliseconds since 1970-01-01T00:00:00Z, as a clock says them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Millis(u64);
+
+impl Millis {
+    /// The last millisecond of the year 9999; nobody means a later one.
+    pub const MAX: Self = Self(253_402_300_799_999);
+
+    /// So many milliseconds after 1970; at most [`Millis::MAX`].
+    pub const fn new(millis: u64) -> Self {
+        if millis > Self::MAX.0 { Self::MAX } else { Self(millis) }
+    }
+
+    /// How many.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+
+    /// So many milliseconds later.
+    #[must_use]
+    pub const fn after(self, millis: u64) -> Self {
+        Self::new(self.0.saturating_add(millis))
+    }
+}
+
+impl fmt::Display for Millis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+/// The time of a stamp without its maker: `{milliseconds}.{count}`, where the count tells apart what
+/// was done within one millisecond, or before the clock had caught up with somebody else's.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Tick {
+    millis: Millis,
+    count: u32,
+}
+
+/// When something was done, and on which device. Ordered by time, then by device.
+///
+/// ```
+/// # use feedsync_log::Stamp;
+/// let earlier: Stamp = "1795330800000.7@laptop".parse()?;
+/// let later: Stamp = "1795330800001.0@kindle".parse()?;
+/// assert!(earlier < later);
+/// assert_eq!(earlier.to_string(), "1795330800000.7@laptop");
+/// # Ok::<(), feedsync_log::StampError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Stamp {
+    /// When.
+    pub tick: Tick,
+    /// Where.
+    pub device: Device,
+}
+
+/// A text that is no stamp.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not a stamp: milliseconds since 1970 up to the year 9999, '.', a count, '@', a device")]
+pub struct StampError;
+
+impl Tick {
+    /// The tick of these parts.
+    pub const fn new(millis: Millis, count: u32) -> Self {
+        Self { millis, count }
+    }
+
+    /// Its milliseconds.
+    pub const fn millis(self) -> Millis {
+        self.millis
+    }
+
+    /// What tells it from others of its millisecond.
+    pub const fn count(self) -> u32 {
+        self.count
+    }
+
+    /// The tick after this one; after the last of all time it stays.
+    const fn next(self) -> Self {
+        match self.count.checked_add(1) {
+            Some(count) => Self { millis: self.millis, count },
+            None if self.millis.0 < Millis::MAX.0 => {
+                Self { millis: Millis(self.millis.0 + 1), count: 0 }
+            }
+            None => self,
+        }
+    }
+}
+
+impl fmt::Display for Tick {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.millis, self.count)
+    }
+}
+
+impl FromStr for Tick {
+    type Err = StampError;
+    fn from_str(text: &str) -> Result<Self, StampError> {
+        let (millis, count) = text.split_once('.').ok_or(StampError)?;
+        let millis = Millis(decimal(millis)?);
+        let count = u32::try_from(decimal(count)?).map_err(|_| StampError)?;
+        if millis > Millis::MAX { Err(StampError) } else { Ok(Self { millis, count }) }
+    }
+}
+
+impl fmt::Display for Stamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}@{}", self.tick, self.device)
+    }
+}
+
+impl FromStr for Stamp {
+    type Err = StampError;
+    fn from_str(text: &str) -> Result<Self, StampError> {
+        let (tick, device) = text.split_once('@').ok_or(StampError)?;
+        Ok(Self { tick: tick.parse()?, device: device.parse().map_err(|_| StampError)? })
+    }
+}
+
+/// A number as we write it: no sign, no leading zero, at most twenty digits.
+pub(crate) fn decimal(text: &str) -> Result<u64, StampError> {
+    let canonical = text == "0" || !text.starts_with('0');
+    if text.is_empty() || !canonical || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(StampError);
+    }
+    text.parse().map_err(|_| StampError)
+}
+
+/// What a device knows of time: the latest tick that it made or saw.
+///
+/// A device whose clock is wrong takes the others with it, and nothing worse: stamps go on in the order in
+/// which things follow each other, only no longer close to the time of day.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Clock {
+    last: Tick,
+}
+
+impl Clock {
+    /// A clock that goes on from what was stored of it.
+    pub const fn resumed(last: Tick) -> Self {
+        Self { last }
+    }
+
+    /// The latest tick, to be stored with whatever carries it.
+    pub const fn last(self) -> Tick {
+        self.last
+    }
+
+    /// A tick later than every one before, at `now` if that is later.
+    pub fn tick(&mut self, now: Millis) -> Tick {
+        let of_now = Tick { millis: now, count: 0 };
+        self.last = self.last.next().max(of_now);
+        self.last
+    }
+
+    /// Takes note of somebody else's tick.
+    pub fn saw(&mut self, tick: Tick) {
+        self.last = self.last.max(tick);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn stamp(text: &str) -> Stamp {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn a_stamp_is_written_in_one_way() {
+        for text in ["0.0@a", "253402300799999.4294967295@0123456789abcdef"] {
+            assert_eq!(stamp(text).to_string(), text);
+        }
+        for other in [
+            "",
+            "1.0",
+            "1@a",
+            "1.@a",
+            ".1@a",
+            "01.0@a",
+            "1.00@a",
+            "+1.0@a",
+            "1.-0@a",
+            "1.0@",
+            "1.0@a b",
+            "253402300800000.0@a",
+            "1.4294967296@a",
+            "1.0.0@a",
+            "1.0@a@",
+        ] {
+            assert_eq!(other.parse::<Stamp>(), Err(StampError), "{other}");
+        }
+    }
+
+    #[test]
+    fn stamps_are_ordered_by_time_and_then_by_device() {
+        let ascending = ["9.9@z", "10.0@b", "10.0@c", "10.1@a", "11.0@a"].map(stamp);
+        assert!(ascending.is_sorted_by(|one, other| one < other));
+    }
+
+    #[test]
+    fn time_ends_without_a_panic() {
+        let end = Tick::new(Millis::MAX, u32::MAX);
+        let mut clock = Clock::resumed(end);
+        assert_eq!(clock.tick(Millis::new(5)), end);
+    }
+
+    proptest! {
+        /// A device that sees what others do makes stamps that are later than all it saw, with a clock that
+        /// jumps as it likes (R15, T5, T8).
+        #[test]
+        fn what_follows_is_later(steps in prop::collection::vec((0..3_u64, any::<bool>(), 0..4_u32), 1..60)) {
+            let mut clock = Clock::default();
+            let mut latest = None;
+            for (now, is_seen, count) in steps {
+                let tick = if is_seen {
+                    let tick = Tick::new(Millis::new(now), count);
+                    clock.saw(tick);
+                    latest = latest.max(Some(tick));
+                    continue;
+                } else {
+                    clock.tick(Millis::new(now))
+                };
+                prop_assert!(Some(tick) > latest);
+                latest = Some(tick);
+            }
+        }
+    }
+}
