@@ -3,11 +3,21 @@
 //! Values only: no socket, no clock, no randomness.
 
 mod device;
+mod exchange;
 mod header;
+mod lines;
+mod position;
 mod record;
+mod session;
 mod stamp;
 
 pub use device::{Device, DeviceError, RecordId, RecordIdError};
+pub use exchange::{Answer, Append, Ask, Condition, Range, Read};
 pub use header::{Base, Header};
+pub use lines::Lines;
+pub use position::Position;
 pub use record::{Line, LineError, MOST_RECORD, Object, Record, VERSION};
+pub use session::{
+    Covered, Event, MOST_APPEND, MOST_READ, Session, Start, Stop, Waiting, overlap_of,
+};
 pub use stamp::{Clock, Millis, Stamp, StampError, Tick};

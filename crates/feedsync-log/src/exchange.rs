@@ -1,0 +1,181 @@
+//! Requests to make and answers that came, as values.
+
+/// What is to be asked of the server next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ask {
+    /// Bytes of the log (R20 to R23): `GET`, `Accept-Encoding: identity`, and never `If-Range`.
+    Read(Read),
+    /// To append (R35).
+    Append(Append),
+    /// The snapshot beside the log (R45).
+    Snapshot,
+}
+
+/// Bytes of a log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Read {
+    /// Which.
+    pub range: Range,
+    /// `If-None-Match`: nothing is wanted if the log is still this.
+    pub unless: Option<String>,
+}
+
+/// A range of bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Range {
+    /// From an offset on, at most so many.
+    From {
+        /// The first.
+        offset: u64,
+        /// How many.
+        most: u64,
+    },
+    /// The last ones.
+    Last(u64),
+}
+
+impl Range {
+    /// The value of the header `Range`, with its unit (R21).
+    pub fn header(self) -> String {
+        match self {
+            Self::From { offset, most } => {
+                format!("bytes={offset}-{}", offset.saturating_add(most.max(1) - 1))
+            }
+            Self::Last(bytes) => format!("bytes=-{bytes}"),
+        }
+    }
+}
+
+/// Records to append.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Append {
+    /// Under which condition.
+    pub condition: Condition,
+    /// Whole lines, `application/x-ndjson`.
+    pub body: Vec<u8>,
+    /// `Idempotency-Key`: the same whenever the same bytes are sent again.
+    pub key: String,
+    /// How many of the records that wait these are, from the first.
+    pub records: usize,
+}
+
+/// What must be so for records to be appended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Condition {
+    /// `If-Match`: the log is still what was read.
+    Match(String),
+    /// `If-None-Match: *`: there is none yet (R32).
+    Absent,
+    /// `PUT` with `Content-Range: bytes {length}-{end}/*`: the log is still so long (R29, R34), for servers
+    /// whose entity tags cannot be compared strongly.
+    Length(u64),
+}
+
+/// An answer of the server.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// Its status; zero if there was none: the server may have acted or not.
+    pub status: u16,
+    /// `ETag`.
+    pub etag: Option<String>,
+    /// `Log-Generation`, from servers that know generations.
+    pub generation: Option<String>,
+    /// `Content-Range`.
+    pub content_range: Option<String>,
+    /// `Content-Type`.
+    pub media_type: Option<String>,
+    /// `Content-Encoding`, unless it is `identity`.
+    pub coding: Option<String>,
+    /// `Retry-After`, in seconds.
+    pub retry_after: Option<u64>,
+    /// Where in the log the body begins. Of an answer with the whole log (R26) the bytes before what was
+    /// asked for need not be kept.
+    pub start: u64,
+    /// The body, or as much of it as came.
+    pub body: Vec<u8>,
+    /// Whether the body ended as the server said, and was not cut off or left.
+    pub ended: bool,
+}
+
+impl Answer {
+    /// An entity tag that can be compared strongly (R29).
+    pub(crate) fn strong(&self) -> Option<String> {
+        self.etag.clone().filter(|tag| tag.starts_with('"') && tag.len() > 2)
+    }
+}
+
+/// `Content-Range` of bytes: the first and the last, and how many there are in all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ContentRange {
+    /// `None` for `*`: nothing was sent.
+    pub(crate) sent: Option<(u64, u64)>,
+    /// `None` for `*`: the server does not say.
+    pub(crate) complete: Option<u64>,
+}
+
+impl ContentRange {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let (unit, rest) = text.trim().split_once(' ')?;
+        let (sent, complete) = rest.trim().split_once('/')?;
+        let number = |text: &str| {
+            let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+            text.parse::<u64>().ok().filter(|_| digits)
+        };
+        let sent = match sent {
+            "*" => None,
+            sent => {
+                let (first, last) = sent.split_once('-')?;
+                Some((number(first)?, number(last)?)).filter(|(first, last)| first <= last)?.into()
+            }
+        };
+        let complete = match complete {
+            "*" => None,
+            complete => Some(number(complete)?),
+        };
+        let fits = match (sent, complete) {
+            (Some((_, last)), Some(complete)) => last < complete,
+            _ => true,
+        };
+        (unit.eq_ignore_ascii_case("bytes") && fits).then_some(Self { sent, complete })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_names_its_unit() {
+        assert_eq!(Range::From { offset: 123_456, most: 10 }.header(), "bytes=123456-123465");
+        assert_eq!(Range::Last(10_485_760).header(), "bytes=-10485760");
+        assert_eq!(
+            Range::From { offset: (1 << 32) + 1, most: 1 }.header(),
+            "bytes=4294967297-4294967297"
+        );
+        assert_eq!(
+            Range::From { offset: u64::MAX, most: 9 }.header(),
+            "bytes=18446744073709551615-18446744073709551615"
+        );
+    }
+
+    #[test]
+    fn a_content_range_is_read_or_not_believed() {
+        let range = |text| ContentRange::parse(text).map(|range| (range.sent, range.complete));
+        assert_eq!(range("bytes 10-14/15"), Some((Some((10, 14)), Some(15))));
+        assert_eq!(range("Bytes 10-14/*"), Some((Some((10, 14)), None)));
+        assert_eq!(range("bytes */10"), Some((None, Some(10))));
+        for wrong in [
+            "",
+            "bytes",
+            "bytes 10-14",
+            "bytes 14-10/15",
+            "bytes 10-15/15",
+            "bytes a-b/15",
+            "bytes +1-2/3",
+            "lines 1-2/3",
+            "bytes 1-2/99999999999999999999",
+        ] {
+            assert_eq!(range(wrong), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,322 @@
+//! One synchronisation with a log: the five steps of the protocol as decisions (R9 to R19).
+//!
+//! 1. What was appended since the last time is read, from the offset on, under the entity tag (R9, R20, R22).
+//! 2. Its lines are handed out in their order (R10); 3. the caller applies them, takes those of its own records
+//!    off its list, and with them what they make superfluous (R11, R14, R16), and stores that together with
+//!    [`Session::position`].
+//! 4. What the caller then has waiting is put together (R12, R18), 5. and appended under the tag of what was
+//!    read (R13). If somebody was quicker, step 1 again.
+//!
+//! A crash between any two steps is a crash before all of them: nothing is stored of an append until it is
+//! answered, and records that arrived without an answer are read back in step 1 by who made them.
+//!
+//! ```
+//! use feedsync_log::{Answer, Ask, Event, Session, Start};
+//!
+//! let mut session = Session::new(None, Start::Whole);
+//! let Some(ask) = session.next(&[]) else { panic!("a log that was never read") };
+//! assert_eq!(ask, Ask::Snapshot);
+//! // ... ask the server, and tell what it answered:
+//! let event = session.answered(&ask, Answer { status: 404, ..Answer::default() }, 0);
+//! assert_eq!(event, Event::Nothing);
+//! ```
+
+mod appending;
+mod reading;
+
+use crate::device::RecordId;
+use crate::exchange::{Answer, Append, Ask, Condition, Range, Read};
+use crate::lines::Lines;
+use crate::position::{Position, overlap};
+use crate::stamp::Millis;
+
+pub use reading::overlap_of;
+
+/// The most bytes that are read at once.
+pub const MOST_READ: u64 = 8 << 20;
+
+/// The most bytes of records that are appended at once (R18).
+pub const MOST_APPEND: usize = 256 << 10;
+
+/// So often an answer that says nothing, or that somebody was quicker, is taken before it ends a session.
+const MOST_ATTEMPTS: u32 = 40;
+
+/// So often a log may look shorter than it was before that is believed: caches of web servers answer with
+/// what was there a second ago (R30).
+const DOUBTS: u32 = 3;
+
+/// So often one session begins anew with a log that is another one than before.
+const MOST_RESTARTS: u32 = 3;
+
+/// How much of a log that was never read is wanted, where there is no snapshot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Start {
+    /// All of it.
+    Whole,
+    /// The last bytes only, from the next line on (R43): enough for who wants to know what was read lately,
+    /// and not what is subscribed to.
+    Last(u64),
+}
+
+/// A record that waits to be appended.
+#[derive(Debug, Clone, Copy)]
+pub struct Waiting<'a> {
+    /// Its name.
+    pub id: &'a RecordId,
+    /// Its line, with the line feed.
+    pub line: &'a str,
+}
+
+/// What a snapshot says of the log that it stands for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Covered {
+    /// The place, as [`Base::covers`](crate::Base) says it.
+    pub covers: String,
+    /// How many bytes of the log.
+    pub offset: u64,
+    /// The last of them ([`overlap_of`]).
+    pub overlap: String,
+    /// Of which generation, where the server tells generations apart.
+    pub generation: Option<String>,
+}
+
+/// What came of an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// Nothing to apply: ask on.
+    Nothing,
+    /// Lines, to be applied in their order: whole ones, with their line feeds.
+    Lines(Vec<u8>),
+    /// The snapshot: to be applied, and [`Session::begin_behind`] to be told what it covers.
+    Snapshot(Vec<u8>),
+    /// So many of the records that wait, the first ones, are in the log now.
+    Appended(usize),
+    /// The log is another one than the one that was read: what is known from it may not be in this one.
+    /// Whatever the caller has beyond what it will read now is to be appended again.
+    Restarted,
+    /// The next request is to be made so many milliseconds later.
+    Wait(Millis),
+    /// The session has ended before it was done. What waits goes on waiting.
+    Stopped(Stop),
+}
+
+/// Why a session ended before it was done.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Stop {
+    /// No answer, or none but excuses, however often it was asked.
+    #[error("the server does not answer (last status {0})")]
+    Unavailable(u16),
+    /// Others kept being quicker.
+    #[error("others kept appending at the same time")]
+    Contended,
+    /// The credentials do not suffice (R32).
+    #[error("the server refuses it ({0}): other credentials are needed")]
+    Refused(u16),
+    /// The log was removed (R32).
+    #[error("the log was removed (410); whether it begins again is for people to decide")]
+    Gone,
+    /// There was a log, and now there is none.
+    #[error("the log is not there any more (404); whether it begins again is for people to decide")]
+    Vanished,
+    /// The log may not grow (R36).
+    #[error("the log is full (507): it must be compacted first, or have more room")]
+    Full,
+    /// One record is more than the server takes.
+    #[error("the server takes no record as large as {0}")]
+    TooLarge(RecordId),
+    /// The server does not take the append, for another reason.
+    #[error("the server refused what was to be appended ({0})")]
+    Rejected(u16),
+    /// The answer is none to what was asked.
+    #[error("an answer that cannot be one: {0}")]
+    Fault(&'static str),
+    /// The log changed into another one again and again.
+    #[error("the log is replaced again and again")]
+    Unsteady,
+}
+
+/// One synchronisation. A new one begins with the [`Position`] that the last one stored.
+#[derive(Debug, Clone)]
+pub struct Session {
+    position: Position,
+    start: Start,
+    phase: Phase,
+    /// The server says that there is no log.
+    absent: bool,
+    attempts: u32,
+    /// Appends in a row that others were quicker than.
+    outrun: u32,
+    doubts: u32,
+    restarts: u32,
+    /// The most bytes of the next append.
+    most_append: usize,
+    /// What a refused append said where the log stands, if that is worth a try without reading first.
+    current: Option<String>,
+    /// Bytes without a line feed at the end of the log: who wrote them crashed, or is writing.
+    torn: Option<Torn>,
+    /// The place where reading began is what a snapshot said, and nothing was read behind it yet.
+    is_behind_snapshot: bool,
+    /// How far the generation before this one was read, if that may be where this one goes on from.
+    before: Option<String>,
+    /// What the snapshot that was applied covers.
+    base: Option<String>,
+    /// There is no snapshot.
+    has_none: bool,
+}
+
+/// What comes next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Snapshot,
+    Read,
+    /// All is read.
+    InStep,
+    Stopped,
+}
+
+/// A last line that has no end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Torn {
+    etag: Option<String>,
+    bytes: u64,
+    /// It was there when the log was read again.
+    is_steady: bool,
+}
+
+impl Session {
+    /// A session that goes on where the last one stopped, or begins.
+    pub fn new(position: Option<Position>, start: Start) -> Self {
+        let phase = if position.is_some() { Phase::Read } else { Phase::Snapshot };
+        Self {
+            position: position.unwrap_or_default(),
+            start,
+            phase,
+            absent: false,
+            attempts: 0,
+            outrun: 0,
+            doubts: 0,
+            restarts: 0,
+            most_append: MOST_APPEND,
+            current: None,
+            torn: None,
+            is_behind_snapshot: false,
+            before: None,
+            base: None,
+            has_none: false,
+        }
+    }
+
+    /// How far the log was read: to be stored with what the last event brought.
+    pub fn position(&self) -> &Position {
+        &self.position
+    }
+
+    /// Whether the whole log was read: nothing was in it, a moment ago, that is not known now.
+    pub fn is_in_step(&self) -> bool {
+        self.phase == Phase::InStep
+    }
+
+    /// What to ask for; nothing if all is read and nothing waits, or the session has stopped. An empty list
+    /// makes no request (R19).
+    pub fn next(&self, waiting: &[Waiting<'_>]) -> Option<Ask> {
+        match self.phase {
+            Phase::Snapshot => Some(Ask::Snapshot),
+            Phase::Read => match self.append_unread(waiting) {
+                Some(append) => Some(Ask::Append(append)),
+                None => Some(Ask::Read(self.read())),
+            },
+            Phase::InStep => self.append(waiting).map(Ask::Append),
+            Phase::Stopped => None,
+        }
+    }
+
+    /// Takes an answer. `random` spreads the waiting of those who got in each other's way.
+    pub fn answered(&mut self, ask: &Ask, answer: Answer, random: u64) -> Event {
+        match ask {
+            Ask::Read(read) => self.read_answered(read, answer, random),
+            Ask::Append(append) => self.append_answered(append, &answer, random),
+            Ask::Snapshot => self.snapshot_answered(answer, random),
+        }
+    }
+
+    /// Goes on behind what a snapshot stands for. If the log is another one by now, reading on finds that out.
+    pub fn begin_behind(&mut self, covered: Covered) {
+        let Covered { covers, offset, overlap, generation } = covered;
+        self.position = Position { offset, overlap, generation, ..Position::default() };
+        self.base = Some(covers);
+        self.is_behind_snapshot = true;
+    }
+
+    /// Begins anew with the snapshot.
+    fn begin_anew(&mut self) -> Event {
+        self.restarts += 1;
+        if self.restarts > MOST_RESTARTS {
+            return self.stop(Stop::Unsteady);
+        }
+        self.position = Position::default();
+        self.phase = Phase::Snapshot;
+        self.is_behind_snapshot = false;
+        self.before = None;
+        self.base = None;
+        self.torn = None;
+        self.current = None;
+        self.doubts = 0;
+        Event::Restarted
+    }
+
+    fn snapshot_answered(&mut self, answer: Answer, random: u64) -> Event {
+        match answer.status {
+            200 if answer.coding.is_none() && answer.ended => {
+                self.attempts = 0;
+                self.has_none = false;
+                self.phase = Phase::Read;
+                Event::Snapshot(answer.body)
+            }
+            200 => self.again(&answer, random),
+            // There need not be any (R44).
+            400 | 404 | 405 | 406 | 410 | 501 => {
+                self.has_none = true;
+                self.phase = Phase::Read;
+                Event::Nothing
+            }
+            _ => self.otherwise(&answer, random),
+        }
+    }
+
+    /// Asks again, later; or gives up.
+    fn again(&mut self, answer: &Answer, random: u64) -> Event {
+        self.attempts += 1;
+        if self.attempts > MOST_ATTEMPTS {
+            return self.stop(Stop::Unavailable(answer.status));
+        }
+        let pause = match answer.retry_after {
+            Some(seconds) => Millis::new(seconds.saturating_mul(1_000)),
+            None => pause(250, 30_000, self.attempts, random),
+        };
+        Event::Wait(pause)
+    }
+
+    /// What any request may be answered with.
+    fn otherwise(&mut self, answer: &Answer, random: u64) -> Event {
+        match answer.status {
+            401 | 403 => self.stop(Stop::Refused(answer.status)),
+            0 | 408 | 425 | 429 | 500.. => self.again(answer, random),
+            410 => self.stop(Stop::Gone),
+            status => self.stop(Stop::Rejected(status)),
+        }
+    }
+
+    fn stop(&mut self, stop: Stop) -> Event {
+        self.phase = Phase::Stopped;
+        Event::Stopped(stop)
+    }
+}
+
+/// A pause that doubles with each attempt, up to the longest, of which chance takes up to half.
+fn pause(first: u64, longest: u64, attempts: u32, random: u64) -> Millis {
+    let pause = first.saturating_mul(1 << attempts.saturating_sub(1).min(16)).min(longest);
+    Millis::new(pause / 2 + random % (pause / 2).max(1))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,131 @@
+//! Steps 4 and 5: appending what waits (R12, R13, R18, R29, R32, R36).
+
+use super::{
+    Answer, Append, Condition, Event, MOST_ATTEMPTS, Phase, Session, Stop, Torn, Waiting, pause,
+};
+use crate::lines::Lines;
+
+impl Session {
+    /// The append of what waits, all read; none if nothing waits or nothing may be appended.
+    pub(super) fn append(&self, waiting: &[Waiting<'_>]) -> Option<Append> {
+        let condition = match (&self.torn, self.absent, &self.position.etag) {
+            (Some(Torn { etag: Some(tag), .. }), ..) => Condition::Match(tag.clone()),
+            (Some(Torn { bytes, .. }), ..) => Condition::Length(self.position.offset + bytes),
+            (None, true, _) => Condition::Absent,
+            (None, false, Some(tag)) if tag.starts_with('"') => Condition::Match(tag.clone()),
+            (None, false, _) => Condition::Length(self.position.offset),
+        };
+        self.blob(waiting, condition)
+    }
+
+    /// An append before all is read. Records of ours may stand anywhere, and a refused append says where the
+    /// log stands: who was refused again and again does not have to be quicker than all others.
+    pub(super) fn append_unread(&self, waiting: &[Waiting<'_>]) -> Option<Append> {
+        let current = self.current.clone()?;
+        self.blob(waiting, Condition::Match(current))
+    }
+
+    fn blob(&self, waiting: &[Waiting<'_>], condition: Condition) -> Option<Append> {
+        if self.position.newer.is_some() {
+            return None;
+        }
+        let first = waiting.first()?;
+        let mut body = Vec::new();
+        if self.torn.is_some() {
+            body.push(b'\n');
+        }
+        let mut records = 0;
+        for record in waiting {
+            if records > 0 && body.len() + record.line.len() > self.most_append {
+                break;
+            }
+            body.extend_from_slice(record.line.as_bytes());
+            records += 1;
+        }
+        let last = &waiting[records - 1].id;
+        let key = format!("{}-{}-{:016x}", first.id, last.sequence, digest(&body));
+        Some(Append { condition, body, key, records })
+    }
+
+    pub(super) fn append_answered(
+        &mut self,
+        append: &Append,
+        answer: &Answer,
+        random: u64,
+    ) -> Event {
+        let unread = self.current.take().is_some();
+        match answer.status {
+            200 | 201 | 204 => {
+                self.attempts = 0;
+                self.outrun = 0;
+                self.appended(append, answer, unread);
+                Event::Appended(append.records)
+            }
+            // The length is another one, or the tag is (R36); or the log is not there, or there already.
+            404 | 409 | 412 => self.outrun(answer, random),
+            413 if append.records == 1 => {
+                self.phase = Phase::Read;
+                let id = append.key.rsplitn(3, '-').last().and_then(|id| id.parse().ok());
+                self.stop(id.map_or(Stop::Rejected(413), Stop::TooLarge))
+            }
+            413 => {
+                self.most_append = append.body.len() / 2;
+                Event::Nothing
+            }
+            507 => self.stop(Stop::Full),
+            _ => {
+                // Nobody knows what is in the log now: it is read first.
+                self.phase = Phase::Read;
+                self.otherwise(answer, random)
+            }
+        }
+    }
+
+    fn appended(&mut self, append: &Append, answer: &Answer, unread: bool) {
+        self.absent = false;
+        if unread {
+            // It stands behind what others appended, and is read back with that.
+            self.position.etag = None;
+            self.phase = Phase::Read;
+            return;
+        }
+        if let Some(torn) = self.torn.take() {
+            self.position.offset += torn.bytes;
+        }
+        self.position.advance(Lines::of(&append.body));
+        self.position.etag = answer.strong();
+        self.position.generation =
+            answer.generation.clone().or_else(|| self.position.generation.take());
+        if self.position.etag.is_none() {
+            self.phase = Phase::Read;
+        }
+    }
+
+    /// Somebody was quicker: back to step 1 (R13), soon, and not all at once (R18).
+    fn outrun(&mut self, answer: &Answer, random: u64) -> Event {
+        self.outrun += 1;
+        if self.outrun > MOST_ATTEMPTS {
+            return self.stop(Stop::Contended);
+        }
+        self.phase = Phase::Read;
+        self.absent = false;
+        let is_ours = self.position.generation.is_some()
+            && answer.generation == self.position.generation
+            && self.torn.is_none();
+        self.torn = None;
+        if self.outrun > 1 && is_ours {
+            self.current = answer.strong();
+        }
+        match self.outrun {
+            1 => Event::Nothing,
+            attempts => Event::Wait(pause(4, 1_000, attempts, random)),
+        }
+    }
+}
+
+/// Tells different bodies apart that have the same first and last records (FNV-1a).
+fn digest(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
