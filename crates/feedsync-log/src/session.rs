@@ -56,7 +56,12 @@ pub enum Start {
     /// The last bytes only, from the next line on (R43): enough for who wants to know what was read lately,
     /// and not what is subscribed to.
     Last(u64),
+    /// No more than it takes to append: for who only writes.
+    End,
 }
+
+/// What of a log is read by who only writes.
+const END: u64 = 256;
 
 /// A record that waits to be appended.
 #[derive(Debug, Clone, Copy)]
@@ -186,7 +191,10 @@ struct Torn {
 impl Session {
     /// A session that goes on where the last one stopped, or begins.
     pub fn new(position: Option<Position>, start: Start) -> Self {
-        let phase = if position.is_some() { Phase::Read } else { Phase::Snapshot };
+        let phase = match position {
+            None if start != Start::End => Phase::Snapshot,
+            _ => Phase::Read,
+        };
         Self {
             position: position.unwrap_or_default(),
             start,

@@ -33,6 +33,9 @@ const CLAUSES: [(&str, usize); 24] = [
     ("reading ", 27),
 ];
 
+/// Families whose rows are still being written.
+const UNFINISHED: [(&str, usize); 2] = [("LR", 49), ("LT", 10)];
+
 fn workspace() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }
@@ -48,9 +51,11 @@ fn every_clause_has_one_row() {
         (1..=last).map(|number| format!("{family}{number}")).collect()
     };
     let expected: BTreeSet<String> = CLAUSES.into_iter().flat_map(all).collect();
+    let unfinished: BTreeSet<String> = UNFINISHED.into_iter().flat_map(all).collect();
     let mut seen = BTreeSet::new();
     for row in table() {
-        assert!(expected.contains(&row.clause), "line {}: no clause {:?}", row.line, row.clause);
+        let is_known = expected.contains(&row.clause) || unfinished.contains(&row.clause);
+        assert!(is_known, "line {}: no clause {:?}", row.line, row.clause);
         assert!(seen.insert(row.clause.clone()), "line {}: {} again", row.line, row.clause);
     }
     let lacking: Vec<_> = expected.difference(&seen).collect();

@@ -1,8 +1,8 @@
 //! Steps 1 and 2: reading what was appended (R20 to R32).
 
 use super::{
-    Answer, DOUBTS, Event, Lines, MOST_READ, Phase, Position, Range, Read, Session, Start, Stop,
-    Torn, overlap,
+    Answer, DOUBTS, END, Event, Lines, MOST_READ, Phase, Position, Range, Read, Session, Start,
+    Stop, Torn, overlap,
 };
 use crate::exchange::ContentRange;
 use crate::record::Line;
@@ -16,6 +16,7 @@ impl Session {
         let position = &self.position;
         let range = match self.start {
             Start::Last(bytes) if position.offset == 0 => Range::Last(bytes),
+            Start::End if position.offset == 0 => Range::Last(END),
             _ => Range::From { offset: self.asked(), most: MOST_READ },
         };
         Read { range, unless: position.etag.clone() }
