@@ -14,6 +14,7 @@ use crate::collection::{
 use crate::decision::{Decide, Snapshot, Write};
 use crate::error::StoreError;
 use crate::identity::{Identity, Issued};
+use crate::log::Logs;
 use crate::name::CollectionName;
 use crate::order::{Moment, Number};
 use crate::people::People;
@@ -43,7 +44,7 @@ use crate::stored::{ChangePage, Discarded, ItemPage, PageLimit, Selection, Store
 ///
 /// No method blocks the thread that polls it.
 #[async_trait]
-pub trait Store: People {
+pub trait Store: People + Logs {
     /// Who this endpoint is.
     async fn identity(&self) -> Result<Identity, StoreError>;
 

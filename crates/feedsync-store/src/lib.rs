@@ -19,6 +19,7 @@ mod decision;
 mod environment;
 mod error;
 mod identity;
+mod log;
 mod memory;
 mod name;
 mod order;
@@ -43,6 +44,10 @@ pub use decision::{Decide, Entry, Put, Snapshot, Write};
 pub use environment::{Environment, SystemEnvironment};
 pub use error::StoreError;
 pub use identity::{Identity, Issued};
+pub use log::{
+    Append, Ended, Expected, GENERATIONS_KEPT, Generation, KEYS_KEPT, Keyed, Log, LogOutcome,
+    LogPlace, LogPlaceError, LogSnapshot, Logs, NewGeneration, NewSnapshot,
+};
 pub use memory::{Image, MemoryStore};
 pub use name::{CollectionName, EndpointName, NameError, UserName};
 pub use order::{Epoch, Moment, Number, Until, UntilError};

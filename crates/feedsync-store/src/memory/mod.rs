@@ -3,6 +3,7 @@
 //! It keeps every promise of the contract except that it ends with the process: what a crash leaves
 //! is its [`Image`]. Its futures are always ready at once.
 
+mod logs;
 mod people;
 mod state;
 mod transfer;
@@ -73,8 +74,8 @@ impl MemoryStore {
         Self { state: Mutex::new(image.0), bell: Bell::default(), environment }
     }
 
-    /// An endpoint restored from a backup, or the copy of a directory: a new incarnation, and a new
-    /// epoch for each collection.
+    /// An endpoint restored from a backup, or the copy of a directory: a new incarnation, a new epoch for
+    /// each collection, and a new generation of each log.
     pub fn restored(image: Image, environment: Arc<dyn Environment>) -> Self {
         let mut state = image.0;
         let by = identity::mint(&state.identity.name, &*environment);
@@ -85,6 +86,7 @@ impl MemoryStore {
             let epoch = state.begin_epoch(&*environment);
             if let Some(shelf) = state.shelves.get_mut(&name) {
                 shelf.collection.epoch = epoch;
+                shelf.log.iter_mut().for_each(|log| log.renew(&*environment));
             }
         }
         Self { state: Mutex::new(state), bell: Bell::default(), environment }
@@ -123,14 +125,7 @@ impl Store for MemoryStore {
         }
         let epoch = state.begin_epoch(&*self.environment);
         let collection = Collection::created(new, epoch, &*self.environment);
-        let shelf = Shelf {
-            collection: collection.clone(),
-            items: BTreeMap::new(),
-            order: BTreeMap::new(),
-            purged: BTreeMap::new(),
-            discarded: BTreeMap::new(),
-        };
-        state.shelves.insert(collection.name.clone(), shelf);
+        state.shelves.insert(collection.name.clone(), Shelf::new(collection.clone()));
         if let Some(owner) = founding.owner {
             state.people.own(collection.name.clone(), owner);
         }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use feedsync::{ItemId, Update};
 
+use super::logs::StoredLog;
 use super::people::Register;
 use crate::blob::Digest;
 use crate::collection::{Collection, CollectionChange};
@@ -38,6 +39,21 @@ pub(super) struct Shelf {
     pub(super) order: BTreeMap<Number, ItemId>,
     pub(super) purged: BTreeMap<ItemId, Vec<Update>>,
     pub(super) discarded: BTreeMap<DiscardedId, Discarded>,
+    pub(super) log: Option<StoredLog>,
+}
+
+impl Shelf {
+    /// An empty one.
+    pub(super) fn new(collection: Collection) -> Self {
+        Self {
+            collection,
+            items: BTreeMap::new(),
+            order: BTreeMap::new(),
+            purged: BTreeMap::new(),
+            discarded: BTreeMap::new(),
+            log: None,
+        }
+    }
 }
 
 impl State {

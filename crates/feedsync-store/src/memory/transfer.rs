@@ -65,14 +65,7 @@ impl Transfer for MemoryStore {
             Part::Collection(collection) => {
                 let epoch = state.begin_epoch(&*self.environment);
                 let collection = Collection { epoch, ..collection };
-                let shelf = Shelf {
-                    collection: collection.clone(),
-                    items: BTreeMap::new(),
-                    order: BTreeMap::new(),
-                    purged: BTreeMap::new(),
-                    discarded: BTreeMap::new(),
-                };
-                state.shelves.insert(collection.name, shelf);
+                state.shelves.insert(collection.name.clone(), Shelf::new(collection));
             }
             Part::Items(name, items) => {
                 let shelf = state.shelf_mut(&name)?;

@@ -6,8 +6,8 @@ use deadpool_postgres::{GenericClient, Transaction};
 use feedsync::By;
 use tokio_postgres::Row;
 
-use super::pool;
 use super::rows::{get, micros, number, parsed, text};
+use super::{logs, pool};
 use crate::collection::{Alteration, Collection};
 use crate::columns::{moment, parse};
 use crate::environment::Environment;
@@ -219,6 +219,11 @@ async fn remove(transaction: &Transaction<'_>, id: i64) -> Result<(), StoreError
         "discarded_versions",
         "discarded_blobs",
         "remotes",
+        "logs",
+        "log_generations",
+        "log_bytes",
+        "log_keys",
+        "log_snapshots",
     ] {
         let sql = format!("DELETE FROM {table} WHERE collection = $1");
         transaction.execute(&sql, &[&id]).await?;
@@ -277,6 +282,15 @@ pub(super) async fn place(client: &impl GenericClient) -> Result<String, StoreEr
     get(&client.query_one(PLACE, &[]).await?, 0)
 }
 
+/// Whether another server took over since the store was settled, or this one was put back.
+pub(super) async fn has_moved(client: &impl GenericClient) -> Result<bool, StoreError> {
+    let sql = "SELECT place, left(pg_walfile_name(pg_current_wal_lsn()), 8) FROM endpoint";
+    let statement = client.prepare_cached(sql).await?;
+    let row = client.query_one(&statement, &[]).await?;
+    let (place, timeline): (&str, &str) = (get(&row, 0)?, get(&row, 1)?);
+    Ok(!place.ends_with(timeline))
+}
+
 /// Where it was when it was last opened; `None`: no endpoint was founded.
 pub(super) async fn known_place(client: &impl GenericClient) -> Result<Option<String>, StoreError> {
     let row = client.query_opt("SELECT place FROM endpoint", &[]).await?;
@@ -331,6 +345,7 @@ pub(super) async fn settle(
             )
             .await?;
     }
+    logs::settle(transaction, environment).await?;
     transaction.execute("UPDATE endpoint SET place = $1", &[&place]).await?;
     Ok(())
 }

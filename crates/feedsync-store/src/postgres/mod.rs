@@ -46,6 +46,8 @@ mod batch;
 mod blobs;
 mod check;
 mod collections;
+mod log_rows;
+mod logs;
 mod password;
 mod people;
 mod pipeline;

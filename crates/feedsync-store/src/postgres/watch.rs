@@ -108,11 +108,11 @@ async fn watch_until_lost(node: &Node) -> Result<(), StoreError> {
     }
 }
 
-/// What of a collection's row changes when those who follow have to look.
+/// What of the rows of a collection and its log changes when those who follow have to look.
 #[derive(PartialEq, Eq)]
 struct Seen {
     numbers: [i64; 4],
-    texts: [String; 2],
+    texts: [String; 3],
 }
 
 /// Rings for what is not as it was when it was looked at last, or was not looked at before.
@@ -127,14 +127,17 @@ async fn look(
         return Ok(());
     }
     let names: Vec<&str> = followed.iter().map(CollectionName::as_str).collect();
-    let sql = "SELECT name, id, epoch_began, last, horizon, title, format
-                 FROM collections WHERE name = ANY($1)";
+    let sql = "SELECT name, id, epoch_began, last, horizon, title, format,
+                      concat_ws(' ', l.generation, l.length, l.removed, s.generation, s.covers)
+                 FROM collections c LEFT JOIN logs l ON l.collection = id
+                                    LEFT JOIN log_snapshots s ON s.collection = id
+                WHERE name = ANY($1)";
     let mut former = std::mem::take(known);
     for row in &client.query(sql, &[&names]).await? {
         let name: CollectionName = parsed(row, 0)?;
         let seen = Seen {
             numbers: [get(row, 1)?, get(row, 2)?, get(row, 3)?, get(row, 4)?],
-            texts: [get(row, 5)?, get(row, 6)?],
+            texts: [get(row, 5)?, get(row, 6)?, get(row, 7)?],
         };
         if former.remove(&name).as_ref() != Some(&seen) {
             node.bell.ring(&name);

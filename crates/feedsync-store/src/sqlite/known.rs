@@ -1,4 +1,4 @@
-//! Collections as they were read last, for as long as nobody has committed.
+//! Collections and logs as they were read last, for as long as nobody has committed.
 //!
 //! `PRAGMA data_version` tells a connection whether anybody else, in this process or another, has
 //! committed since it last looked. It takes two locks of shared memory and no wait for the disk or for
@@ -6,15 +6,16 @@
 //! anything new, then costs microseconds and no other thread. What is found is as new as a read would be.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rusqlite::Connection;
 
+use super::logs::KnownLog;
 use crate::collection::Collection;
 use crate::error::StoreError;
 use crate::name::CollectionName;
 
-/// Collections that are known at most, to each connection.
+/// Collections and logs that are known at most, to each connection.
 const MOST: usize = 1_024;
 
 /// What is known: to each of several connections for itself, so that threads do not wait for one another
@@ -27,6 +28,7 @@ struct State {
     connection: Connection,
     version: i64,
     collections: HashMap<CollectionName, Collection>,
+    logs: HashMap<CollectionName, Arc<KnownLog>>,
 }
 
 /// The state of the file before which nothing that is read from now on was committed, as one of the
@@ -39,8 +41,12 @@ pub(super) struct Version {
 
 impl Known {
     pub(super) fn new(connections: Vec<Connection>) -> Self {
-        let state =
-            |connection| State { connection, version: i64::MIN, collections: HashMap::new() };
+        let state = |connection| State {
+            connection,
+            version: i64::MIN,
+            collections: HashMap::new(),
+            logs: HashMap::new(),
+        };
         Self(connections.into_iter().map(state).map(Mutex::new).collect())
     }
 
@@ -49,6 +55,21 @@ impl Known {
         &self,
         name: &CollectionName,
     ) -> Result<Result<Collection, Version>, StoreError> {
+        self.look(|state| state.collections.get(name).cloned())
+    }
+
+    /// A collection's log, likewise.
+    pub(super) fn log(
+        &self,
+        name: &CollectionName,
+    ) -> Result<Result<Arc<KnownLog>, Version>, StoreError> {
+        self.look(|state| state.logs.get(name).cloned())
+    }
+
+    fn look<T>(
+        &self,
+        find: impl FnOnce(&State) -> Option<T>,
+    ) -> Result<Result<T, Version>, StoreError> {
         let (index, mut state) = self.free();
         let version = state
             .connection
@@ -57,20 +78,35 @@ impl Known {
         if version != state.version {
             state.version = version;
             state.collections.clear();
+            state.logs.clear();
         }
-        Ok(state.collections.get(name).cloned().ok_or(Version { state: index, version }))
+        Ok(find(&state).ok_or(Version { state: index, version }))
     }
 
     /// Keeps what was read after a version was told, unless another one was found since.
     pub(super) fn learn(&self, version: Version, collection: &Collection) {
+        self.keep(version, |state| {
+            state.collections.insert(collection.name.clone(), collection.clone());
+        });
+    }
+
+    /// Keeps a log that was read so.
+    pub(super) fn learn_log(&self, version: Version, name: &CollectionName, log: &Arc<KnownLog>) {
+        self.keep(version, |state| {
+            state.logs.insert(name.clone(), Arc::clone(log));
+        });
+    }
+
+    fn keep(&self, version: Version, insert: impl FnOnce(&mut State)) {
         let mut state = self.lock(version.state);
         if version.version != state.version {
             return;
         }
-        if state.collections.len() >= MOST {
+        if state.collections.len() + state.logs.len() >= MOST {
             state.collections.clear();
+            state.logs.clear();
         }
-        state.collections.insert(collection.name.clone(), collection.clone());
+        insert(&mut state);
     }
 
     /// A connection that nobody uses, or else the first once it is free.

@@ -4,13 +4,16 @@
 //! FULL`). One thread writes and commits what is queued together; others read, each at one moment,
 //! without waiting for it. Several processes may have the same store open: the file's lock puts
 //! their updates in one order, and each notices what the others commit. The tables are drawn in
-//! `migrations/`, made to be read by a person with the `sqlite3` shell.
+//! `migrations/`, made to be read by a person with the `sqlite3` shell. The bytes of logs stand beside
+//! the file, in plain files.
 
 mod blobs;
 mod collections;
 mod copy;
 mod known;
 mod life;
+mod log_files;
+mod logs;
 mod people;
 mod place;
 mod read;
@@ -35,6 +38,7 @@ use crate::error::StoreError;
 use crate::name::EndpointName;
 use known::Known;
 use life::Life;
+use log_files::LogFiles;
 use readers::Readers;
 use watch::Watch;
 use writer::Writer;
@@ -44,6 +48,7 @@ use writer::Writer;
 pub struct SqliteStore {
     directory: PathBuf,
     environment: Arc<dyn Environment>,
+    files: Arc<LogFiles>,
     bell: Arc<Bell>,
     writer: Writer,
     readers: Readers,
@@ -118,8 +123,16 @@ impl SqliteStore {
             // Another process may have been quicker, or have been renewing the nonces.
             if !is_settled(&transaction)? {
                 collections::settle(&transaction, &place, &*environment)?;
+                logs::settle(&transaction, &LogFiles::of(directory), &*environment)?;
                 life::begin(&transaction, directory)?;
             }
+            transaction.commit()?;
+        }
+        let files = LogFiles::of(directory);
+        if !logs::is_tidy(&connection, &files)? {
+            let transaction =
+                connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            logs::tidy(&transaction, &files)?;
             transaction.commit()?;
         }
         Self::start(directory, connection, environment)
@@ -137,7 +150,9 @@ impl SqliteStore {
     ) -> Result<Self, StoreError> {
         let file = directory.join(place::FILE);
         // A process may go to another directory.
-        let life = Life::new(place::absolute(directory)?);
+        let absolute = place::absolute(directory)?;
+        let files = Arc::new(LogFiles::of(&absolute));
+        let life = Life::new(absolute);
         let threads =
             std::thread::available_parallelism().map_or(2, |count| count.get().clamp(2, 8));
         let connections = || {
@@ -150,8 +165,9 @@ impl SqliteStore {
         Ok(Self {
             directory: directory.to_owned(),
             environment,
+            writer: Writer::start(connection, life, Arc::clone(&files))?,
+            files,
             bell,
-            writer: Writer::start(connection, life)?,
             readers,
             known: Known::new(connections()?),
             _watch: watch,
@@ -179,9 +195,17 @@ impl SqliteStore {
         Self::open(directory, environment)
     }
 
-    /// What SQLite finds wrong with the file, one line each; nothing if it is whole.
+    /// What SQLite finds wrong with the file, and what the files of logs lack, one line each; nothing if
+    /// all is whole.
     pub async fn check(&self) -> Result<Vec<String>, StoreError> {
-        self.readers.run(copy::check).await?
+        let files = Arc::clone(&self.files);
+        self.readers
+            .run(move |connection| {
+                let mut faults = copy::check(connection)?;
+                faults.extend(logs::check(connection, &files)?);
+                Ok(faults)
+            })
+            .await?
     }
 }
 

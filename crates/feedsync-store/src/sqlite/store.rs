@@ -6,10 +6,12 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use feedsync::ItemId;
 
-use super::{SqliteStore, blobs, collections, people, read, remotes, update};
+use super::{SqliteStore, blobs, collections, logs, people, read, remotes, update};
 use crate::bell::Notices;
 use crate::blob::{self, Digest};
-use crate::collection::{Altered, Collection, DecideCollection, Founding, NewCollection};
+use crate::collection::{
+    Alteration, Altered, Collection, DecideCollection, Founding, NewCollection,
+};
 use crate::contract::Store;
 use crate::decision::Decide;
 use crate::error::StoreError;
@@ -79,6 +81,7 @@ impl Store for SqliteStore {
         decide: DecideCollection,
     ) -> Result<Collection, StoreError> {
         let environment = Arc::clone(&self.environment);
+        let files = Arc::clone(&self.files);
         let former = name.clone();
         let (is_news, collection) = self
             .writer
@@ -86,10 +89,15 @@ impl Store for SqliteStore {
                 let shelf = collections::require(connection, &former)?;
                 let Altered { alteration, act } = decide(&shelf.collection);
                 let is_news = alteration.is_news_of(&shelf.collection);
+                let gone = match alteration {
+                    Alteration::Drop => logs::keys(connection, shelf.id)?,
+                    _ => Vec::new(),
+                };
                 let after = collections::alter(connection, shelf, alteration)?;
                 if let Some(act) = &act {
                     people::insert_act(connection, environment.now(), act)?;
                 }
+                files.forget(gone);
                 Ok((is_news, after))
             })
             .await?;

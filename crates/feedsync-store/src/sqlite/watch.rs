@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
-use super::collections;
+use super::{collections, logs};
 use crate::bell::Bell;
 use crate::collection::Collection;
 use crate::error::StoreError;
@@ -45,7 +45,7 @@ impl Drop for Watch {
 
 fn watch(connection: &Connection, bell: &Bell, ended: &Receiver<()>) {
     let mut seen: Option<i64> = None;
-    let mut known: HashMap<CollectionName, Collection> = HashMap::new();
+    let mut known: HashMap<CollectionName, (Collection, Option<String>)> = HashMap::new();
     while ended.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
         if !bell.is_followed() {
             continue;
@@ -57,14 +57,19 @@ fn watch(connection: &Connection, bell: &Bell, ended: &Receiver<()>) {
             .filter(|version| seen != Some(*version));
         let Some(version) = version else { continue };
         let Ok(collections) = collections::all(connection) else { continue };
+        let Ok(mut logs) = logs::marks(connection) else { continue };
         seen = Some(version);
         let mut former = std::mem::take(&mut known);
         for collection in collections {
             let before = former.remove(&collection.name);
-            if before.is_none_or(|before| collection.is_news_since(&before)) {
+            let log = logs.remove(&collection.name);
+            let is_as_before = before.is_some_and(|(before, log_before)| {
+                log == log_before && !collection.is_news_since(&before)
+            });
+            if !is_as_before {
                 bell.ring(&collection.name);
             }
-            known.insert(collection.name.clone(), collection);
+            known.insert(collection.name.clone(), (collection, log));
         }
         // What is left was dropped or renamed.
         former.keys().for_each(|name| bell.ring(name));

@@ -1,9 +1,11 @@
 //! The one thread that writes: whatever is queued is committed together.
 //!
 //! Each task runs in a savepoint of its own, so that one that fails takes nothing else with it, and
-//! is answered after the commit, when all of them are durable.
+//! is answered after the commit, when all of them are durable. What they write into files of logs is
+//! synchronised before it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -12,6 +14,7 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use super::life::Life;
+use super::log_files::LogFiles;
 use crate::error::StoreError;
 
 /// A commit waits for no more than this, however much is queued.
@@ -69,11 +72,15 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn start(connection: Connection, life: Life) -> Result<Self, StoreError> {
+    pub(super) fn start(
+        connection: Connection,
+        life: Life,
+        files: Arc<LogFiles>,
+    ) -> Result<Self, StoreError> {
         let (queue, tasks) = channel();
         let thread = thread::Builder::new()
             .name("feedsync-writer".to_owned())
-            .spawn(move || write(connection, life, &tasks))
+            .spawn(move || write(connection, life, &files, &tasks))
             .map_err(|error| StoreError::Database(Box::new(error)))?;
         Ok(Self { queue: Some(queue), thread: Some(thread) })
     }
@@ -103,17 +110,21 @@ impl Drop for Writer {
     }
 }
 
-fn write(mut connection: Connection, mut life: Life, tasks: &Receiver<Box<dyn Task>>) {
+fn write(
+    mut connection: Connection,
+    mut life: Life,
+    files: &LogFiles,
+    tasks: &Receiver<Box<dyn Task>>,
+) {
     let mut others = Others { version: None, last_seen: None };
     while let Ok(first) = tasks.recv() {
         let mut done = Vec::new();
         let failure = match connection.execute_batch("BEGIN IMMEDIATE") {
             Ok(()) => batch(&connection, first, tasks, &mut done)
+                .map_err(StoreError::from)
+                .and_then(|()| files.sync())
+                .and_then(|()| life.renew_if_due(&connection))
                 .map_err(|error| Failure::Before(error.to_string()))
-                .and_then(|()| {
-                    life.renew_if_due(&connection)
-                        .map_err(|error| Failure::Before(error.to_string()))
-                })
                 .and_then(|renewed| {
                     connection.execute_batch("COMMIT").map_err(Failure::Commit)?;
                     life.committed(renewed);
@@ -128,6 +139,11 @@ fn write(mut connection: Connection, mut life: Life, tasks: &Receiver<Box<dyn Ta
         if failure.is_some() && !connection.is_autocommit() {
             // If even this fails, the next BEGIN will say so.
             let _ = connection.execute_batch("ROLLBACK");
+        }
+        match &failure {
+            None => files.committed(),
+            Some(Failure::Before(_)) => files.rolled_back(),
+            Some(Failure::Commit(_)) => files.left_open(),
         }
         for task in done {
             task.answer(failure.as_ref().map(Failure::error));

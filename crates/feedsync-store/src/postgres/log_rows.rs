@@ -1,0 +1,256 @@
+//! Rows of logs, and their bytes.
+
+use deadpool_postgres::{GenericClient, Transaction};
+use tokio_postgres::Row;
+
+use super::rows::{digest, get, micros, parsed, text};
+use crate::columns::{moment, parse};
+use crate::error::StoreError;
+use crate::log::{Ended, Generation, KEYS_KEPT, Keyed, Log, LogPlace, LogSnapshot};
+use crate::name::CollectionName;
+
+/// One statement reads a log at one moment.
+const FIND: &str = "
+    SELECT c.id, l.generation, l.length, l.media_type, l.removed, l.began, l.changed,
+           s.generation, s.covers, s.media_type, s.digest, octet_length(s.content)::bigint, s.stored,
+           ARRAY(SELECT g.generation FROM log_generations g WHERE g.collection = c.id
+                  ORDER BY g.generation),
+           ARRAY(SELECT g.length FROM log_generations g WHERE g.collection = c.id
+                  ORDER BY g.generation),
+           ARRAY(SELECT g.ended FROM log_generations g WHERE g.collection = c.id
+                  ORDER BY g.generation)
+      FROM collections c
+      LEFT JOIN logs l ON l.collection = c.id
+      LEFT JOIN log_snapshots s ON s.collection = c.id
+     WHERE c.name = $1";
+
+/// How much of a generation is committed, if it is here.
+pub(super) const LENGTH: &str = "
+    SELECT c.id, (SELECT l.length FROM logs l
+                   WHERE l.collection = c.id AND l.generation = $2 AND NOT l.removed
+                  UNION ALL
+                  SELECT g.length FROM log_generations g
+                   WHERE g.collection = c.id AND g.generation = $2)
+      FROM collections c WHERE c.name = $1";
+
+/// Bytes from one offset to before another: the row in which they begin, and those behind it.
+pub(super) const BYTES: &str = "
+    SELECT substring(b.bytes FROM (greatest($3 - b.start, 0) + 1)::int
+                              FOR ($4 - greatest(b.start, $3))::int)
+      FROM log_bytes b, (SELECT id FROM collections WHERE name = $1) c
+     WHERE b.collection = c.id AND b.generation = $2 AND b.start < $4
+       AND b.start >= (SELECT coalesce(max(f.start), 0) FROM log_bytes f
+                        WHERE f.collection = c.id AND f.generation = $2 AND f.start <= $3)
+     ORDER BY b.start";
+
+/// A longer append is more than one row.
+const ROW: usize = 1 << 20;
+
+/// The log of a collection, and the collection's id.
+pub(super) async fn find(
+    client: &impl GenericClient,
+    name: &CollectionName,
+) -> Result<(i64, Option<Log>), StoreError> {
+    let statement = client.prepare_cached(FIND).await?;
+    let row = client.query_opt(&statement, &[&name.as_str()]).await?;
+    let row = row.ok_or_else(|| StoreError::NoCollection(name.clone()))?;
+    Ok((get(&row, 0)?, log(&row)?))
+}
+
+fn log(row: &Row) -> Result<Option<Log>, StoreError> {
+    if get::<Option<&str>>(row, 1)?.is_none() {
+        return Ok(None);
+    }
+    let generations: Vec<&str> = get(row, 13)?;
+    let (lengths, ends): (Vec<i64>, Vec<i64>) = (get(row, 14)?, get(row, 15)?);
+    let earlier = generations.iter().zip(lengths.into_iter().zip(ends));
+    let earlier = earlier.map(|(generation, (length, ended))| {
+        Ok((parse(generation)?, Ended { length: length as u64, at: moment(ended) }))
+    });
+    Ok(Some(Log {
+        place: place(row, 1)?,
+        media_type: get(row, 3)?,
+        removed: get(row, 4)?,
+        began: moment(get(row, 5)?),
+        changed: moment(get(row, 6)?),
+        earlier: earlier.collect::<Result<_, StoreError>>()?,
+        snapshot: snapshot(row)?,
+    }))
+}
+
+/// Two columns from `first` on.
+fn place(row: &Row, first: usize) -> Result<LogPlace, StoreError> {
+    let length: i64 = get(row, first + 1)?;
+    Ok(LogPlace { generation: parsed(row, first)?, length: length as u64 })
+}
+
+fn snapshot(row: &Row) -> Result<Option<LogSnapshot>, StoreError> {
+    if get::<Option<&str>>(row, 7)?.is_none() {
+        return Ok(None);
+    }
+    Ok(Some(LogSnapshot {
+        covers: place(row, 7)?,
+        media_type: get(row, 9)?,
+        digest: digest(row, 10)?,
+        length: get::<i64>(row, 11)? as u64,
+        stored: moment(get(row, 12)?),
+    }))
+}
+
+/// The append that had a key.
+pub(super) async fn keyed(
+    client: &impl GenericClient,
+    collection: i64,
+    key: &str,
+) -> Result<Option<Keyed>, StoreError> {
+    let sql = "SELECT generation, ends, key, digest, length
+                 FROM log_keys WHERE collection = $1 AND key = $2";
+    let statement = client.prepare_cached(sql).await?;
+    let row = client.query_opt(&statement, &[&collection, &key]).await?;
+    row.as_ref().map(read_keyed).transpose()
+}
+
+fn read_keyed(row: &Row) -> Result<Keyed, StoreError> {
+    Ok(Keyed {
+        end: place(row, 0)?,
+        key: get(row, 2)?,
+        digest: digest(row, 3)?,
+        length: get::<i64>(row, 4)? as u64,
+    })
+}
+
+pub(super) async fn write(
+    transaction: &Transaction<'_>,
+    collection: i64,
+    log: &Log,
+) -> Result<(), StoreError> {
+    let sql =
+        "INSERT INTO logs (collection, generation, length, media_type, removed, began, changed)
+               VALUES ($1, $2, $3, $4, $5, $6, $7)
+               ON CONFLICT (collection) DO UPDATE
+               SET generation = excluded.generation, length = excluded.length,
+                   media_type = excluded.media_type, removed = excluded.removed,
+                   began = excluded.began, changed = excluded.changed";
+    let statement = transaction.prepare_cached(sql).await?;
+    let LogPlace { generation, length } = log.place;
+    transaction
+        .execute(
+            &statement,
+            &[
+                &collection,
+                &generation.to_string(),
+                &(length as i64),
+                &text(&log.media_type),
+                &log.removed,
+                &micros(log.began),
+                &micros(log.changed),
+            ],
+        )
+        .await?;
+    Ok(())
+}
+
+/// Writes which earlier generations are kept; the bytes of all others go.
+pub(super) async fn write_earlier(
+    transaction: &Transaction<'_>,
+    collection: i64,
+    log: &Log,
+) -> Result<(), StoreError> {
+    let generations: Vec<String> = log.earlier.keys().map(Generation::to_string).collect();
+    let lengths: Vec<i64> = log.earlier.values().map(|ended| ended.length as i64).collect();
+    let ends: Vec<i64> = log.earlier.values().map(|ended| micros(ended.at)).collect();
+    let kept: Vec<String> = log.generations().map(|(kept, _)| kept.to_string()).collect();
+    transaction
+        .execute("DELETE FROM log_generations WHERE collection = $1", &[&collection])
+        .await?;
+    transaction
+        .execute(
+            "INSERT INTO log_generations (collection, generation, length, ended)
+             SELECT $1, * FROM unnest($2::text[], $3::bigint[], $4::bigint[])",
+            &[&collection, &generations, &lengths, &ends],
+        )
+        .await?;
+    transaction.batch_execute("SET LOCAL statement_timeout = 0").await?;
+    transaction
+        .execute(
+            "DELETE FROM log_bytes WHERE collection = $1 AND generation <> ALL ($2)",
+            &[&collection, &kept],
+        )
+        .await?;
+    Ok(())
+}
+
+/// Writes bytes of a generation, from an offset on.
+pub(super) async fn write_bytes(
+    transaction: &Transaction<'_>,
+    collection: i64,
+    generation: Generation,
+    start: u64,
+    bytes: &[u8],
+) -> Result<(), StoreError> {
+    let rows: Vec<&[u8]> = bytes.chunks(ROW).collect();
+    let starts: Vec<i64> = (start as i64..).step_by(ROW).take(rows.len()).collect();
+    let sql = "INSERT INTO log_bytes (collection, generation, start, bytes)
+               SELECT $1, $2, * FROM unnest($3::bigint[], $4::bytea[])";
+    let statement = transaction.prepare_cached(sql).await?;
+    transaction
+        .execute(&statement, &[&collection, &generation.to_string(), &starts, &rows])
+        .await?;
+    Ok(())
+}
+
+pub(super) async fn write_key(
+    transaction: &Transaction<'_>,
+    collection: i64,
+    keyed: &Keyed,
+) -> Result<(), StoreError> {
+    let sql = "INSERT INTO log_keys (collection, key, digest, length, generation, ends)
+               VALUES ($1, $2, $3, $4, $5, $6)";
+    let statement = transaction.prepare_cached(sql).await?;
+    transaction
+        .execute(
+            &statement,
+            &[
+                &collection,
+                &keyed.key,
+                &&keyed.digest.as_bytes()[..],
+                &(keyed.length as i64),
+                &keyed.end.generation.to_string(),
+                &(keyed.end.length as i64),
+            ],
+        )
+        .await?;
+    let sql = "DELETE FROM log_keys WHERE collection = $1 AND ordinal <=
+                 (SELECT ordinal FROM log_keys WHERE collection = $1
+                   ORDER BY ordinal DESC LIMIT 1 OFFSET $2)";
+    let statement = transaction.prepare_cached(sql).await?;
+    transaction.execute(&statement, &[&collection, &(KEYS_KEPT as i64)]).await?;
+    Ok(())
+}
+
+pub(super) async fn write_snapshot(
+    transaction: &Transaction<'_>,
+    collection: i64,
+    snapshot: &LogSnapshot,
+    content: &[u8],
+) -> Result<(), StoreError> {
+    let LogPlace { generation, length } = snapshot.covers;
+    transaction.execute("DELETE FROM log_snapshots WHERE collection = $1", &[&collection]).await?;
+    transaction
+        .execute(
+            "INSERT INTO log_snapshots
+               (collection, generation, covers, media_type, digest, stored, content)
+             VALUES ($1, $2, $3, $4, $5, $6, $7)",
+            &[
+                &collection,
+                &generation.to_string(),
+                &(length as i64),
+                &text(&snapshot.media_type),
+                &&snapshot.digest.as_bytes()[..],
+                &micros(snapshot.stored),
+                &content,
+            ],
+        )
+        .await?;
+    Ok(())
+}

@@ -1,0 +1,268 @@
+//! The contract of [`Logs`]. Who changes a log holds the row of its collection, as for any change of it.
+
+use async_trait::async_trait;
+use deadpool_postgres::{Client, Transaction};
+use futures_util::FutureExt as _;
+
+use super::log_rows::{self, BYTES, LENGTH};
+use super::pipeline::Pipeline;
+use super::rows::{get, micros, parsed};
+use super::{Node, PostgresStore, acts, collections, pool, schema};
+use crate::blob::Digest;
+use crate::environment::Environment;
+use crate::error::StoreError;
+use crate::log::{
+    Append, Asked, Change, Expected, Found, Generation, Log, LogOutcome, LogSnapshot, Logs,
+    NewGeneration, NewSnapshot,
+};
+use crate::name::CollectionName;
+use crate::order::Moment;
+use crate::people::Act;
+
+impl PostgresStore {
+    async fn change_log(
+        &self,
+        collection: &CollectionName,
+        asked: Asked,
+    ) -> Result<LogOutcome, StoreError> {
+        let name = collection.clone();
+        self.run(|node| async move {
+            let hash = tokio::task::spawn_blocking(move || (asked.digest(), asked));
+            let (digest, asked) =
+                hash.await.map_err(|error| StoreError::Database(Box::new(error)))?;
+            let mut client = node.connection().await?;
+            loop {
+                let transaction = schema::writing(&mut client, &node.address).await?;
+                collections::lock(&transaction, &name).await?;
+                if collections::has_moved(&transaction).await? {
+                    drop(transaction);
+                    node.settle(&mut client).await?;
+                    continue;
+                }
+                let outcome = change(&transaction, &node, &name, asked, digest).await?;
+                pool::commit(transaction).await?;
+                if matches!(outcome, LogOutcome::Done(_)) {
+                    node.changed(&name);
+                }
+                return Ok(outcome);
+            }
+        })
+        .await
+    }
+}
+
+#[async_trait]
+impl Logs for PostgresStore {
+    async fn log(&self, collection: &CollectionName) -> Result<Option<Log>, StoreError> {
+        let name = collection.clone();
+        self.run(|node| async move {
+            let (_, log) = log_rows::find(&node.connection().await?, &name).await?;
+            Ok(log)
+        })
+        .await
+    }
+
+    async fn append_to_log(
+        &self,
+        collection: &CollectionName,
+        append: Append,
+    ) -> Result<LogOutcome, StoreError> {
+        self.change_log(collection, Asked::Append(append)).await
+    }
+
+    async fn begin_log_generation(
+        &self,
+        collection: &CollectionName,
+        new: NewGeneration,
+    ) -> Result<LogOutcome, StoreError> {
+        self.change_log(collection, Asked::Generation(new)).await
+    }
+
+    async fn remove_log(
+        &self,
+        collection: &CollectionName,
+        expected: Expected,
+        act: Option<Act>,
+    ) -> Result<LogOutcome, StoreError> {
+        self.change_log(collection, Asked::Removal(expected, act)).await
+    }
+
+    async fn read_log(
+        &self,
+        collection: &CollectionName,
+        generation: Generation,
+        from: u64,
+        most: usize,
+    ) -> Result<Option<Vec<u8>>, StoreError> {
+        let name = collection.clone();
+        self.run(move |node| async move {
+            read(&mut node.connection().await?, &name, generation, from, most).await
+        })
+        .await
+    }
+
+    async fn put_log_snapshot(
+        &self,
+        collection: &CollectionName,
+        new: NewSnapshot,
+    ) -> Result<LogOutcome, StoreError> {
+        self.change_log(collection, Asked::Snapshot(new)).await
+    }
+
+    async fn log_snapshot(
+        &self,
+        collection: &CollectionName,
+    ) -> Result<Option<(LogSnapshot, Vec<u8>)>, StoreError> {
+        let name = collection.clone();
+        self.run(|node| async move {
+            let mut client = node.connection().await?;
+            let transaction = pool::snapshot(&mut client).await?;
+            let (collection, log) = log_rows::find(&transaction, &name).await?;
+            let Some(snapshot) = log.and_then(|log| log.snapshot) else { return Ok(None) };
+            let sql = "SELECT content FROM log_snapshots WHERE collection = $1";
+            let row = transaction.query_one(sql, &[&collection]).await?;
+            Ok(Some((snapshot, get(&row, 0)?)))
+        })
+        .await
+    }
+
+    async fn sweep_logs(&self, ended_before: Moment) -> Result<u64, StoreError> {
+        self.run(move |node| async move {
+            let sql = "SELECT DISTINCT c.name FROM log_generations g
+                         JOIN collections c ON c.id = g.collection WHERE g.ended < $1";
+            let rows = node.connection().await?.query(sql, &[&micros(ended_before)]).await?;
+            let mut swept = 0;
+            for row in &rows {
+                let name: CollectionName = parsed(row, 0)?;
+                let round = node.write(move |transaction, _| {
+                    async move { sweep(transaction, &name, ended_before).await }.boxed()
+                });
+                swept += match round.await {
+                    // It was dropped or renamed meanwhile.
+                    Err(StoreError::NoCollection(_)) => 0,
+                    count => count?,
+                };
+            }
+            Ok(swept)
+        })
+        .await
+    }
+}
+
+/// The collection is locked.
+async fn change(
+    transaction: &Transaction<'_>,
+    node: &Node,
+    name: &CollectionName,
+    asked: Asked,
+    digest: Option<Digest>,
+) -> Result<LogOutcome, StoreError> {
+    let (collection, log) = log_rows::find(transaction, name).await?;
+    let known = match asked.key() {
+        Some(key) => log_rows::keyed(transaction, collection, key).await?,
+        None => None,
+    };
+    let (now, tail) = (node.environment.now(), node.environment.random() as u32);
+    let change = match asked.decide(Found { log, known, now, tail }, digest) {
+        Ok(change) => change,
+        Err(outcome) => return Ok(*outcome),
+    };
+    let Change { log, begins, bytes, key, snapshot, act } = change;
+    log_rows::write(transaction, collection, &log).await?;
+    if begins || log.removed {
+        log_rows::write_earlier(transaction, collection, &log).await?;
+    }
+    if log.removed {
+        for sql in [
+            "DELETE FROM log_keys WHERE collection = $1",
+            "DELETE FROM log_snapshots WHERE collection = $1",
+        ] {
+            transaction.execute(sql, &[&collection]).await?;
+        }
+    }
+    if !bytes.is_empty() {
+        let start = log.place.length - bytes.len() as u64;
+        let generation = log.place.generation;
+        log_rows::write_bytes(transaction, collection, generation, start, &bytes).await?;
+    }
+    if let Some(key) = key {
+        log_rows::write_key(transaction, collection, &key).await?;
+    }
+    if let (Some(snapshot), Some(content)) = (&log.snapshot, snapshot) {
+        log_rows::write_snapshot(transaction, collection, snapshot, &content).await?;
+    }
+    acts::record(transaction, now, act).await?;
+    Ok(LogOutcome::Done(log))
+}
+
+/// Length and bytes are of one moment.
+async fn read(
+    client: &mut Client,
+    name: &CollectionName,
+    generation: Generation,
+    from: u64,
+    most: usize,
+) -> Result<Option<Vec<u8>>, StoreError> {
+    let transaction = pool::snapshot(client).await?;
+    let from = i64::try_from(from).unwrap_or(i64::MAX);
+    let to = from.saturating_add(i64::try_from(most.min(MOST)).unwrap_or(i64::MAX));
+    let (name_text, generation) = (name.as_str(), generation.to_string());
+    let mut pipeline = Pipeline::default();
+    pipeline.add(LENGTH, vec![&name_text, &generation]);
+    pipeline.add(BYTES, vec![&name_text, &generation, &from, &to]);
+    let [found, rows] = pipeline.run_all(&transaction).await?;
+    let row = found.first().ok_or_else(|| StoreError::NoCollection(name.clone()))?;
+    let Some(length) = get::<Option<i64>>(row, 1)? else { return Ok(None) };
+    let mut bytes = Vec::new();
+    for row in &rows {
+        bytes.extend_from_slice(get(row, 0)?);
+    }
+    if bytes.len() as i64 == to.min(length).saturating_sub(from).max(0) {
+        Ok(Some(bytes))
+    } else {
+        Err(StoreError::Damaged(format!("bytes of the log {name} are missing")))
+    }
+}
+
+/// So many bytes are read at once.
+const MOST: usize = 1 << 30;
+
+async fn sweep(
+    transaction: &Transaction<'_>,
+    name: &CollectionName,
+    ended_before: Moment,
+) -> Result<u64, StoreError> {
+    collections::lock(transaction, name).await?;
+    let (collection, log) = log_rows::find(transaction, name).await?;
+    let Some(mut log) = log else { return Ok(0) };
+    let before = log.earlier.len();
+    log.earlier.retain(|_, ended| ended.at >= ended_before);
+    log_rows::write_earlier(transaction, collection, &log).await?;
+    Ok((before - log.earlier.len()) as u64)
+}
+
+/// Every log goes on in a new generation: others may have seen more of the last one. The collections are
+/// locked.
+pub(super) async fn settle(
+    transaction: &Transaction<'_>,
+    environment: &dyn Environment,
+) -> Result<(), StoreError> {
+    let sql = "SELECT c.name FROM logs l JOIN collections c ON c.id = l.collection
+                WHERE NOT l.removed ORDER BY c.id";
+    for row in &transaction.query(sql, &[]).await? {
+        let (collection, log) = log_rows::find(transaction, &parsed(row, 0)?).await?;
+        let Some(log) = log else { continue };
+        let before = log.place.generation.to_string();
+        let log = log.renewed(environment.random() as u32, environment.now());
+        let after = log.place.generation.to_string();
+        for sql in [
+            "UPDATE log_bytes SET generation = $3 WHERE collection = $1 AND generation = $2",
+            "UPDATE log_snapshots SET generation = $3 WHERE collection = $1 AND generation = $2",
+        ] {
+            transaction.execute(sql, &[&collection, &before, &after]).await?;
+        }
+        log_rows::write(transaction, collection, &log).await?;
+        log_rows::write_earlier(transaction, collection, &log).await?;
+    }
+    Ok(())
+}

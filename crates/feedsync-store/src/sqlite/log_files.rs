@@ -1,0 +1,247 @@
+//! The bytes of logs: one plain file for each generation, `logs/{collection}-{generation}.log`.
+//!
+//! How long a log is stands in the database, and that alone counts. An append writes at the committed
+//! length, under the database's lock; the file is synchronised before the transaction commits. So what was
+//! acknowledged is on the disk, and whatever else stands behind the committed length is nobody's: the next
+//! append cuts it off, or the next who opens the store. A file goes after the commit that forgot it, and
+//! its name is never used again, since no generation is.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::place::{self, failed};
+use crate::error::StoreError;
+use crate::log::Generation;
+use crate::owned;
+
+/// A generation of a collection's log.
+pub(super) type Key = (i64, Generation);
+
+/// The files, and what the transaction that is under way does to them.
+pub(super) struct LogFiles {
+    /// The store's.
+    parent: PathBuf,
+    directory: PathBuf,
+    pending: Mutex<Pending>,
+}
+
+#[derive(Default)]
+struct Pending {
+    written: BTreeMap<Key, Written>,
+    gone: BTreeSet<Key>,
+    has_new: bool,
+}
+
+struct Written {
+    file: File,
+    is_new: bool,
+    /// Where it ended before the transaction.
+    committed: u64,
+    /// Where it ends if the transaction commits.
+    length: u64,
+}
+
+impl LogFiles {
+    /// Those of the store in a directory.
+    pub(super) fn of(store: &Path) -> Self {
+        let (parent, directory) = (store.to_owned(), store.join("logs"));
+        Self { parent, directory, pending: Mutex::default() }
+    }
+
+    pub(super) fn path(&self, key: Key) -> PathBuf {
+        self.directory.join(name(key))
+    }
+
+    /// Bytes of a generation; `None` if its file is not here. There must be as many.
+    pub(super) fn read(
+        &self,
+        key: Key,
+        from: u64,
+        count: usize,
+    ) -> Result<Option<Vec<u8>>, StoreError> {
+        let path = self.path(key);
+        let read = |path: &Path| {
+            let mut file = File::open(path)?;
+            file.seek(SeekFrom::Start(from))?;
+            let mut bytes = Vec::with_capacity(count);
+            file.take(count as u64).read_to_end(&mut bytes)?;
+            Ok::<_, io::Error>(bytes)
+        };
+        match read(&path) {
+            Ok(bytes) if bytes.len() == count => Ok(Some(bytes)),
+            Ok(_) => Err(too_short(&path)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(failed(&path, error)),
+        }
+    }
+
+    /// Writes at the committed end of a generation that is here.
+    pub(super) fn append(&self, key: Key, at: u64, bytes: &[u8]) -> Result<(), StoreError> {
+        self.write(key, at, bytes, false)
+    }
+
+    /// Begins a generation.
+    pub(super) fn begin(&self, key: Key, bytes: &[u8]) -> Result<(), StoreError> {
+        if !self.directory.exists() {
+            owned::make_directory(&self.directory)
+                .map_err(|error| failed(&self.directory, error))?;
+            place::sync_directory(&self.parent)?;
+        }
+        self.write(key, 0, bytes, true)
+    }
+
+    fn write(&self, key: Key, at: u64, bytes: &[u8], is_new: bool) -> Result<(), StoreError> {
+        let mut pending = self.pending();
+        if !pending.written.contains_key(&key) {
+            let written = self.open(key, at, is_new)?;
+            pending.has_new |= is_new;
+            pending.written.insert(key, written);
+        }
+        if let Some(written) = pending.written.get_mut(&key) {
+            let file = &mut written.file;
+            let done = file.seek(SeekFrom::Start(at)).and_then(|_| file.write_all(bytes));
+            done.map_err(|error| failed(&self.path(key), error))?;
+            written.length = at + bytes.len() as u64;
+        }
+        Ok(())
+    }
+
+    fn open(&self, key: Key, committed: u64, is_new: bool) -> Result<Written, StoreError> {
+        let path = self.path(key);
+        let mut options = OpenOptions::new();
+        options.write(true).create(is_new);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let file = options.open(&path).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound if !is_new => missing(&path),
+            _ => failed(&path, error),
+        })?;
+        let metadata = file.metadata().map_err(|error| failed(&path, error))?;
+        if metadata.len() < committed {
+            return Err(too_short(&path));
+        }
+        Ok(Written { file, is_new, committed, length: committed })
+    }
+
+    /// Files that are no longer needed once the transaction is committed.
+    pub(super) fn forget(&self, keys: impl IntoIterator<Item = Key>) {
+        self.pending().gone.extend(keys);
+    }
+
+    /// To be called before the commit: what it says is there is on the disk.
+    pub(super) fn sync(&self) -> Result<(), StoreError> {
+        let mut pending = self.pending();
+        for (key, Written { file, length, .. }) in &pending.written {
+            cut(file, *length)
+                .and_then(|()| file.sync_data())
+                .map_err(|error| failed(&self.path(*key), error))?;
+        }
+        if std::mem::take(&mut pending.has_new) {
+            place::sync_directory(&self.directory)?;
+        }
+        Ok(())
+    }
+
+    /// To be called when it is committed. What cannot be removed now is found later.
+    pub(super) fn committed(&self) {
+        for key in self.take().gone {
+            let _ = fs::remove_file(self.path(key));
+        }
+    }
+
+    /// To be called when nothing was committed.
+    pub(super) fn rolled_back(&self) {
+        for (key, Written { file, is_new, committed, .. }) in self.take().written {
+            // What cannot be cut off now is later.
+            let _ = if is_new { fs::remove_file(self.path(key)) } else { cut(&file, committed) };
+        }
+    }
+
+    /// To be called when it is not known whether it was committed: nothing is cut off that may be.
+    pub(super) fn left_open(&self) {
+        self.take();
+    }
+
+    /// The generations that have a file, with their lengths.
+    pub(super) fn found(&self) -> Result<BTreeMap<Key, u64>, StoreError> {
+        let entries = match fs::read_dir(&self.directory) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
+            Err(error) => return Err(failed(&self.directory, error)),
+        };
+        let mut found = BTreeMap::new();
+        for entry in entries {
+            let entry = entry.map_err(|error| failed(&self.directory, error))?;
+            // What has a name of another kind is not ours; one that goes meanwhile is no longer here.
+            if let Some(key) = entry.file_name().to_str().and_then(key)
+                && let Ok(metadata) = entry.metadata()
+            {
+                found.insert(key, metadata.len());
+            }
+        }
+        Ok(found)
+    }
+
+    /// Removes what a crash left.
+    pub(super) fn remove(&self, key: Key) -> Result<(), StoreError> {
+        let path = self.path(key);
+        fs::remove_file(&path).map_err(|error| failed(&path, error))
+    }
+
+    /// Cuts off what a crash left.
+    pub(super) fn cut(&self, key: Key, length: u64) -> Result<(), StoreError> {
+        let path = self.path(key);
+        let file = OpenOptions::new().write(true).open(&path);
+        file.and_then(|file| cut(&file, length)).map_err(|error| failed(&path, error))
+    }
+
+    /// Gives a generation's file a second name, or its bytes a second file where a file has one name.
+    /// What is here need not be on the disk yet, since somebody may have copied it.
+    pub(super) fn link(&self, from: Key, to: Key) -> Result<(), StoreError> {
+        let (from, to) = (self.path(from), self.path(to));
+        if !from.exists() {
+            return Ok(());
+        }
+        fs::hard_link(&from, &to)
+            .or_else(|_| fs::copy(&from, &to).map(drop))
+            .and_then(|()| File::open(&to)?.sync_all())
+            .map_err(|error| failed(&to, error))?;
+        place::sync_directory(&self.directory)
+    }
+
+    fn pending(&self) -> MutexGuard<'_, Pending> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take(&self) -> Pending {
+        std::mem::take(&mut self.pending())
+    }
+}
+
+/// A file whose bytes are needed is not here.
+pub(super) fn missing(path: &Path) -> StoreError {
+    StoreError::Damaged(format!("the log file {} is missing", path.display()))
+}
+
+/// A file does not hold what is committed.
+pub(super) fn too_short(path: &Path) -> StoreError {
+    StoreError::Damaged(format!("the log file {} is too short", path.display()))
+}
+
+fn cut(file: &File, length: u64) -> io::Result<()> {
+    if file.metadata()?.len() > length { file.set_len(length) } else { Ok(()) }
+}
+
+fn name((collection, generation): Key) -> String {
+    format!("{collection}-{generation}.log")
+}
+
+/// What a name of ours says.
+fn key(text: &str) -> Option<Key> {
+    let (collection, generation) = text.strip_suffix(".log")?.split_once('-')?;
+    let key = (collection.parse().ok()?, generation.parse().ok()?);
+    (name(key) == text).then_some(key)
+}
