@@ -1,0 +1,193 @@
+//! Which feed it is: its address, written in one way (R7).
+
+use std::borrow::Borrow;
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use url::Url;
+
+/// The most bytes an address may have.
+pub const MOST_ADDRESS: usize = 4_096;
+
+/// The address of a feed, by which devices know that they mean the same one (R7).
+///
+/// Scheme and host are in lower case, a port that goes without saying and a fragment are gone, and `feed:`
+/// stands for what it leads to. An absent path is `/`, as it is for HTTP. Path and query are as they came:
+/// which of their spellings are one, only the server knows.
+///
+/// ```
+/// # use feedsync_reader::FeedAddress;
+/// let address: FeedAddress = "feed://Example.ORG:80/News?id=A#top".parse()?;
+/// assert_eq!(address.as_str(), "http://example.org/News?id=A");
+/// # Ok::<(), feedsync_reader::AddressError>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(try_from = "String")]
+pub struct FeedAddress(Arc<str>);
+
+/// Why a text is not the address of a feed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum AddressError {
+    /// Too long.
+    #[error("an address of a feed has at most {MOST_ADDRESS} bytes")]
+    TooLong,
+    /// Another scheme, or none.
+    #[error("an address of a feed begins with http, https or feed")]
+    Scheme,
+    /// No host, or one that cannot be.
+    #[error("an address of a feed names a host")]
+    Host,
+    /// A blank or a control character.
+    #[error("an address of a feed has no blanks and no control characters")]
+    Character,
+}
+
+impl FeedAddress {
+    /// The text of the address.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for FeedAddress {
+    type Err = AddressError;
+    fn from_str(text: &str) -> Result<Self, AddressError> {
+        let text = text.trim();
+        if text.len() > MOST_ADDRESS {
+            return Err(AddressError::TooLong);
+        }
+        if text.chars().any(|character| character.is_whitespace() || character.is_control()) {
+            return Err(AddressError::Character);
+        }
+        let (scheme, rest) = scheme_and_rest(text).ok_or(AddressError::Scheme)?;
+        let rest = rest.split('#').next().unwrap_or_default();
+        let (authority, rest) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+        // Only what names the server is read as an address; a backslash would end it there.
+        let url = Url::parse(&format!("{scheme}://{authority}/")).ok();
+        let url = url.filter(|_| !authority.contains('\\')).ok_or(AddressError::Host)?;
+        let server = url.as_str().strip_suffix('/').unwrap_or_default();
+        let slash = if rest.starts_with('/') { "" } else { "/" };
+        let address = format!("{server}{slash}{rest}");
+        if address.len() > MOST_ADDRESS {
+            return Err(AddressError::TooLong);
+        }
+        Ok(Self(address.into()))
+    }
+}
+
+/// The scheme that leads to the feed, and what follows `//`.
+fn scheme_and_rest(text: &str) -> Option<(&'static str, &str)> {
+    if let Some(rest) = after(text, "feed:") {
+        // feed://host/x and feed:http://host/x, but never a feed of a feed.
+        return web(rest).or_else(|| Some(("http", rest.strip_prefix("//")?)));
+    }
+    web(text)
+}
+
+fn web(text: &str) -> Option<(&'static str, &str)> {
+    let http = after(text, "http://").map(|rest| ("http", rest));
+    http.or_else(|| after(text, "https://").map(|rest| ("https", rest)))
+}
+
+fn after<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
+    let (start, rest) = text.split_at_checked(prefix.len())?;
+    start.eq_ignore_ascii_case(prefix).then_some(rest)
+}
+
+impl TryFrom<String> for FeedAddress {
+    type Error = AddressError;
+    fn try_from(text: String) -> Result<Self, AddressError> {
+        text.parse()
+    }
+}
+
+impl Borrow<str> for FeedAddress {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for FeedAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for FeedAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&*self.0, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn parsed(text: &str) -> Result<String, AddressError> {
+        text.parse::<FeedAddress>().map(|address| address.to_string())
+    }
+
+    #[test]
+    fn spellings_of_one_address_are_one() {
+        for (text, address) in [
+            ("http://example.org/feed", "http://example.org/feed"),
+            ("HTTP://EXAMPLE.org/Feed", "http://example.org/Feed"),
+            ("https://example.org:443/feed", "https://example.org/feed"),
+            ("http://example.org:80", "http://example.org/"),
+            ("http://example.org:443/", "http://example.org:443/"),
+            ("https://example.org?a=b#c", "https://example.org/?a=b"),
+            ("https://example.org/a/../b/%7Ex?Q=%41#f#g", "https://example.org/a/../b/%7Ex?Q=%41"),
+            ("feed:https://example.org/f", "https://example.org/f"),
+            ("feed:http://example.org/f", "http://example.org/f"),
+            ("feed://example.org/f", "http://example.org/f"),
+            ("FEED://example.org/f", "http://example.org/f"),
+            (" https://example.org/f\n", "https://example.org/f"),
+            ("https://b\u{fc}cher.example/\u{e4}", "https://xn--bcher-kva.example/\u{e4}"),
+            ("https://[2001:DB8::1]:8443/f", "https://[2001:db8::1]:8443/f"),
+            ("https://me:secret@example.org/f", "https://me:secret@example.org/f"),
+        ] {
+            assert_eq!(parsed(text).as_deref(), Ok(address), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_leads_to_no_feed_is_refused() {
+        for (text, error) in [
+            ("", AddressError::Scheme),
+            ("example.org/feed", AddressError::Scheme),
+            ("/feed", AddressError::Scheme),
+            ("ftp://example.org/", AddressError::Scheme),
+            ("javascript:alert(1)", AddressError::Scheme),
+            ("feed:feed://example.org/", AddressError::Scheme),
+            ("feed:example.org", AddressError::Scheme),
+            ("http:/example.org", AddressError::Scheme),
+            ("http://", AddressError::Host),
+            ("http:///feed", AddressError::Host),
+            ("http://a\\b/feed", AddressError::Host),
+            ("http://a b/feed", AddressError::Character),
+            ("http://example.org/a b", AddressError::Character),
+            ("http://example.org/\u{1}", AddressError::Character),
+            ("http://example.org:99999/", AddressError::Host),
+        ] {
+            assert_eq!(parsed(text), Err(error), "{text}");
+        }
+        let long = format!("http://example.org/{}", "x".repeat(MOST_ADDRESS));
+        assert_eq!(parsed(&long), Err(AddressError::TooLong));
+    }
+
+    proptest! {
+        #[test]
+        fn an_address_is_its_own_address(
+            scheme in "(http|https|feed|FEED:https)://", host in "[a-zA-Z\u{e4}.:@0-9\\[\\]-]{1,12}",
+            rest in "[/?#a-zA-Z%\\\\ ]{0,12}",
+        ) {
+            if let Ok(address) = parsed(&format!("{scheme}{host}{rest}")) {
+                prop_assert_eq!(parsed(&address), Ok(address));
+            }
+        }
+    }
+}

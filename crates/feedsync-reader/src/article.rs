@@ -1,0 +1,98 @@
+//! Which article of a feed it is (R7).
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use sha2::{Digest as _, Sha256};
+
+/// The most bytes the id of an article may have.
+pub const MOST_ARTICLE_ID: usize = 1_024;
+
+/// The id of an article within its feed: a text that is compared by its bytes and never looked into.
+///
+/// [`identify`](crate::identify()) finds it.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(try_from = "String")]
+pub struct ArticleId(Arc<str>);
+
+/// A text that is no article's id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not an article's id: 1 to {MOST_ARTICLE_ID} bytes")]
+pub struct ArticleIdError;
+
+impl ArticleId {
+    /// The id of an article that its feed calls so; what is too long for an id becomes its hash.
+    /// `None` for nothing.
+    pub fn of(name: &str) -> Option<Self> {
+        match name.len() {
+            0 => None,
+            1..=MOST_ARTICLE_ID => Some(Self(name.into())),
+            _ => Some(Self(format!("sha256:{}", hash(&[name])).into())),
+        }
+    }
+
+    /// The text of the id.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// The hash of texts, in hexadecimal digits; texts that are split otherwise have another.
+pub(crate) fn hash(texts: &[&str]) -> String {
+    let mut digest = Sha256::new();
+    for text in texts {
+        digest.update((text.len() as u64).to_be_bytes());
+        digest.update(text.as_bytes());
+    }
+    digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+impl FromStr for ArticleId {
+    type Err = ArticleIdError;
+    fn from_str(text: &str) -> Result<Self, ArticleIdError> {
+        if (1..=MOST_ARTICLE_ID).contains(&text.len()) {
+            Ok(Self(text.into()))
+        } else {
+            Err(ArticleIdError)
+        }
+    }
+}
+
+impl TryFrom<String> for ArticleId {
+    type Error = ArticleIdError;
+    fn try_from(text: String) -> Result<Self, ArticleIdError> {
+        text.parse()
+    }
+}
+
+impl fmt::Display for ArticleId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for ArticleId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&*self.0, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_bounded() {
+        assert_eq!(ArticleId::of(""), None);
+        assert_eq!("".parse::<ArticleId>(), Err(ArticleIdError));
+        let (most, more) = ("x".repeat(MOST_ARTICLE_ID), "x".repeat(MOST_ARTICLE_ID + 1));
+        assert_eq!(ArticleId::of(&most).unwrap().as_str(), most);
+        assert_eq!(more.parse::<ArticleId>(), Err(ArticleIdError));
+        let id = ArticleId::of(&more).unwrap();
+        assert_eq!(id.as_str().len(), "sha256:".len() + 64);
+        assert_eq!(id.as_str().parse(), Ok(id.clone()));
+        assert_ne!(ArticleId::of(&format!("{more}x")), Some(id));
+    }
+}

@@ -1,0 +1,109 @@
+//! What is known of one feed as a JSON document: equal states have equal bytes.
+//!
+//! ```json
+//! {"feed":"https://example.org/feed","folder":[["News"],"1000.0@laptop"],
+//!  "read":{"phone":[["urn:x:7",1795330800000,1795330900000]]},"star":{"phone":[["urn:x:7",1795330900001]]},
+//!  "subscribed":[true,"1000.0@laptop"],"title":["Example","1000.0@laptop"],
+//!  "upto":[[1795330700000,"1795330899999.0@phone"]],"v":1}
+//! ```
+//!
+//! Each register is a pair of a value and a stamp. Marks on articles are grouped by device: the article's id, for
+//! `read` and `unread` when it was published or `null`, the milliseconds of the stamp and its count, unless that
+//! is 0. `docs/reader-schema.md` has every member.
+//!
+//! Reading is strict, but takes members, marks and blanks in any order, and keeps members that it does not know
+//! (R48): a later version may add some. One that changes the meaning of a member is another `v`, and such a
+//! document is refused.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::address::FeedAddress;
+use crate::feed::FeedState;
+use crate::members::{self, Others};
+
+mod registers;
+mod rows;
+
+use registers::{read_registers, write_registers};
+use rows::{read_marks, write_marks};
+
+/// The version of documents that is written here.
+pub const DOCUMENT_VERSION: u64 = 1;
+
+/// Why a text is not the document of a feed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DocumentError {
+    /// It is not a JSON object, or has a member twice.
+    #[error("not a JSON object with each member once: {0}")]
+    Json(String),
+    /// It is of a later version: who does not understand it must not write it.
+    #[error(
+        "version {version} of the document is later than {DOCUMENT_VERSION}, which is known here"
+    )]
+    Newer {
+        /// The version.
+        version: u64,
+    },
+    /// A member is missing or is not what it must be.
+    #[error("member {member:?}: {message}")]
+    Member {
+        /// Its name.
+        member: String,
+        /// What is wrong with it.
+        message: String,
+    },
+}
+
+/// The document of a feed, on one line without a line feed.
+pub fn write_document(feed: &FeedAddress, state: &FeedState) -> String {
+    let mut own = BTreeMap::new();
+    own.insert("v", DOCUMENT_VERSION.to_string());
+    own.insert("feed", serde_json::Value::from(feed.as_str()).to_string());
+    write_registers(state, &mut own);
+    write_marks(state, &mut own);
+    let own = own.iter().map(|(&name, json)| (name, json.as_str()));
+    let all: BTreeMap<&str, &str> = state.others.iter().chain(own).collect();
+    members::object(all)
+}
+
+/// The feed of a document, and what is known of it.
+pub fn read_document(text: &str) -> Result<(FeedAddress, FeedState), DocumentError> {
+    let mut document = Members(members::members(text).map_err(DocumentError::Json)?);
+    match document.take("v")? {
+        Some(DOCUMENT_VERSION) => {}
+        Some(version) if version > DOCUMENT_VERSION => {
+            return Err(DocumentError::Newer { version });
+        }
+        _ => return Err(fault("v", "a version from 1 is expected")),
+    }
+    let feed =
+        document.take("feed")?.ok_or_else(|| fault("feed", "the feed's address is missing"))?;
+    let mut state = FeedState::default();
+    read_registers(&mut document, &mut state)?;
+    read_marks(&mut document, &mut state)?;
+    state.others = Others::read(document.0).map_err(|name| {
+        fault(&name, "it is not known here, and too large or too deep to be kept")
+    })?;
+    Ok((feed, state))
+}
+
+fn fault(member: &str, message: impl ToString) -> DocumentError {
+    DocumentError::Member { member: member.to_owned(), message: message.to_string() }
+}
+
+/// The members of a document that were not read yet.
+struct Members<'a>(BTreeMap<String, &'a RawValue>);
+
+impl Members<'_> {
+    /// Takes a member out, if it is there.
+    fn take<T: for<'de> Deserialize<'de>>(
+        &mut self,
+        name: &str,
+    ) -> Result<Option<T>, DocumentError> {
+        let value = self.0.remove(name).map(|raw| serde_json::from_str(raw.get()));
+        value.transpose().map_err(|error| fault(name, error))
+    }
+}

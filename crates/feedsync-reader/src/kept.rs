@@ -1,0 +1,104 @@
+//! Changes that are not understood here and must not be lost (R2): a later version knows them.
+
+use std::collections::BTreeSet;
+
+use feedsync_log::{Object, Stamp};
+use serde::Deserialize as _;
+use serde_json::Value;
+
+use crate::change::Change;
+use crate::members::compact;
+
+/// The most such changes that are kept, the latest of all.
+pub const MOST_KEPT: usize = 4_096;
+
+/// The most bytes of one; a longer one is not kept.
+pub const MOST_KEPT_BYTES: usize = 16 << 10;
+
+/// Changes by stamp and text. Joined by union, of which the latest stay.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Kept(BTreeSet<(Stamp, Box<str>)>);
+
+impl Kept {
+    /// Keeps a change; whether it was not there.
+    pub(crate) fn keep(&mut self, change: &Change) -> bool {
+        self.insert(change.stamp.clone(), line(change).into())
+    }
+
+    /// Keeps the change that a line says; `false` if it says none that can be kept.
+    pub(crate) fn keep_line(&mut self, line: &str) -> bool {
+        let (Some(change), Some(line)) = (read(line), compact(line)) else { return false };
+        self.insert(change.stamp, line.into());
+        true
+    }
+
+    fn insert(&mut self, stamp: Stamp, line: Box<str>) -> bool {
+        if line.len() > MOST_KEPT_BYTES || compact(&line).is_none() {
+            return false;
+        }
+        let kept = (stamp, line);
+        if self.0.len() >= MOST_KEPT && self.0.first().is_some_and(|first| kept < *first) {
+            return false;
+        }
+        let is_new = self.0.insert(kept);
+        while self.0.len() > MOST_KEPT {
+            self.0.pop_first();
+        }
+        is_new
+    }
+
+    /// Takes in others; whether one was new.
+    pub(crate) fn join(&mut self, others: Self) -> bool {
+        let mut is_changed = false;
+        for (stamp, line) in others.0 {
+            is_changed |= self.insert(stamp, line);
+        }
+        is_changed
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Their lines, in the order of their stamps.
+    pub(crate) fn lines(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|(_, line)| &**line)
+    }
+
+    /// Those that others lack.
+    pub(crate) fn beyond<'a>(&'a self, others: &'a Self) -> impl Iterator<Item = Change> + 'a {
+        self.0.difference(&others.0).filter_map(|(_, line)| read(line))
+    }
+
+    /// The latest stamp.
+    pub(crate) fn latest(&self) -> Option<&Stamp> {
+        self.0.last().map(|(stamp, _)| stamp)
+    }
+}
+
+/// A change as one line: as a record says it, without a name.
+fn line(change: &Change) -> String {
+    let mut object = change.details.clone();
+    object.insert("v".to_owned(), feedsync_log::VERSION.into());
+    object.insert("ts".to_owned(), change.stamp.to_string().into());
+    object.insert("act".to_owned(), change.act.as_str().into());
+    object.insert("obj".to_owned(), serde_json::to_value(&change.object).unwrap_or_default());
+    Value::Object(object).to_string()
+}
+
+/// The change that such a line says.
+pub(crate) fn read(line: &str) -> Option<Change> {
+    let Ok(Value::Object(mut details)) = serde_json::from_str(line) else { return None };
+    let mut text = |name: &str| match details.remove(name) {
+        Some(Value::String(text)) => Some(text),
+        _ => None,
+    };
+    let (stamp, act) = (text("ts")?.parse().ok()?, text("act")?);
+    let object = Object::deserialize(details.remove("obj")?).ok()?;
+    let version = details.remove("v")?.as_u64()?;
+    (version == feedsync_log::VERSION).then_some(Change { object, act, details, stamp })
+}

@@ -1,0 +1,69 @@
+//! What is marked of one article.
+
+use std::collections::BTreeMap;
+
+use feedsync_log::{Millis, Stamp};
+
+use crate::names::Tag;
+use crate::register::{Register, is_news, join};
+use crate::up_to::UpTos;
+
+/// The marks of one article beside those up to a date.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Marks {
+    /// Read or not, by the time of publication that was known when it was marked.
+    pub(crate) read: BTreeMap<Option<Millis>, Register<bool>>,
+    /// Starred or not.
+    pub(crate) starred: Option<Register<bool>>,
+    /// Each tag that was ever set, and whether it is.
+    pub(crate) tags: BTreeMap<Tag, Register<bool>>,
+}
+
+impl Marks {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.read.is_empty() && self.starred.is_none() && self.tags.is_empty()
+    }
+
+    /// Joins with others that are not covered by any mark up to a date; whether these changed.
+    pub(crate) fn join(&mut self, others: Self) -> bool {
+        let mut is_changed = join(&mut self.starred, others.starred);
+        is_changed |= join_all(&mut self.read, others.read);
+        is_changed | join_all(&mut self.tags, others.tags)
+    }
+
+    /// Drops what marks up to a date say as well.
+    pub(crate) fn drop_covered(&mut self, up_tos: &UpTos) {
+        self.read.retain(|at, register| !is_covered(*at, register, up_tos));
+    }
+
+    /// The last mark that says whether it is read; of two at once, the one that says so.
+    pub(crate) fn last_read(&self) -> Option<&Register<bool>> {
+        self.read.values().reduce(|one, other| if other.beats(one) { other } else { one })
+    }
+
+    /// All stamps.
+    pub(crate) fn stamps(&self) -> impl Iterator<Item = &Stamp> {
+        let read = self.read.values().map(|register| &register.stamp);
+        let tags = self.tags.values().map(|register| &register.stamp);
+        read.chain(self.starred.as_ref().map(|register| &register.stamp)).chain(tags)
+    }
+}
+
+/// Whether a mark up to a date is as late: it says read, which counts of two at once.
+pub(crate) fn is_covered(at: Option<Millis>, register: &Register<bool>, up_tos: &UpTos) -> bool {
+    at.and_then(|at| up_tos.covering(at)).is_some_and(|stamp| register.stamp <= *stamp)
+}
+
+fn join_all<K: Ord>(
+    mine: &mut BTreeMap<K, Register<bool>>,
+    theirs: BTreeMap<K, Register<bool>>,
+) -> bool {
+    let mut is_changed = false;
+    for (key, register) in theirs {
+        if is_news(&register, mine.get(&key)) {
+            mine.insert(key, register);
+            is_changed = true;
+        }
+    }
+    is_changed
+}

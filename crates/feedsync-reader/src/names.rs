@@ -1,0 +1,166 @@
+//! What people call things: titles, folders and tags.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use serde::Deserialize;
+
+/// The most bytes of a title, of the name of a folder, and of a tag.
+pub const MOST_NAME: usize = 512;
+
+/// The most folders within each other.
+pub const MOST_FOLDERS: usize = 16;
+
+/// Why something cannot be called so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NameError {
+    /// Empty, too long, or with control characters.
+    #[error("a name has 1 to {MOST_NAME} bytes and no control characters, and is not blank")]
+    Name,
+    /// Too many folders.
+    #[error("at most {MOST_FOLDERS} folders are in each other")]
+    Folders,
+}
+
+macro_rules! name {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+        #[serde(try_from = "String")]
+        pub struct $name(Arc<str>);
+
+        impl $name {
+            /// What comes closest to the text: white space and control characters become one blank each
+            /// run, and what is too long is cut. `None` if nothing is left.
+            pub fn cleaned(text: &str) -> Option<Self> {
+                cleaned(text).map(|text| Self(text.into()))
+            }
+
+            /// The text of the name.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = NameError;
+            fn from_str(text: &str) -> Result<Self, NameError> {
+                let is_legal = text.len() <= MOST_NAME
+                    && !text.trim().is_empty()
+                    && !text.chars().any(char::is_control);
+                if is_legal { Ok(Self(text.into())) } else { Err(NameError::Name) }
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = NameError;
+            fn try_from(text: String) -> Result<Self, NameError> {
+                text.parse()
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Debug::fmt(&*self.0, f)
+            }
+        }
+    };
+}
+
+name! {
+    /// What somebody calls a feed.
+    Title
+}
+
+name! {
+    /// The name of one folder.
+    FolderName
+}
+
+name! {
+    /// A tag of an article.
+    Tag
+}
+
+fn cleaned(text: &str) -> Option<String> {
+    let is_gap = |character: char| character.is_whitespace() || character.is_control();
+    let mut clean = String::new();
+    for word in text.split(is_gap).filter(|word| !word.is_empty()) {
+        if !clean.is_empty() {
+            clean.push(' ');
+        }
+        clean.push_str(word);
+        if clean.len() > MOST_NAME {
+            clean.truncate(clean.floor_char_boundary(MOST_NAME));
+            clean.truncate(clean.trim_end().len());
+            break;
+        }
+    }
+    (!clean.is_empty()).then_some(clean)
+}
+
+/// Where a subscription is filed: the names of the folders it is in, the outermost first.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(try_from = "Vec<FolderName>")]
+pub struct Folder(Vec<FolderName>);
+
+impl Folder {
+    /// In no folder.
+    pub const TOP: Self = Self(Vec::new());
+
+    /// The folder of these names.
+    pub fn new(names: Vec<FolderName>) -> Result<Self, NameError> {
+        if names.len() <= MOST_FOLDERS { Ok(Self(names)) } else { Err(NameError::Folders) }
+    }
+
+    /// The names, the outermost first; none at the top.
+    pub fn names(&self) -> &[FolderName] {
+        &self.0
+    }
+}
+
+impl TryFrom<Vec<FolderName>> for Folder {
+    type Error = NameError;
+    fn try_from(names: Vec<FolderName>) -> Result<Self, NameError> {
+        Self::new(names)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_parse_or_are_refused() {
+        for legal in ["a", " News ", "\u{e4}\u{1f600}", &"x".repeat(MOST_NAME)] {
+            assert_eq!(legal.parse::<Tag>().unwrap().as_str(), legal);
+        }
+        for illegal in ["", "  ", "\u{a0}", "a\nb", "a\u{0}", "\u{85}", &"x".repeat(MOST_NAME + 1)]
+        {
+            assert_eq!(illegal.parse::<Tag>(), Err(NameError::Name), "{illegal:?}");
+        }
+        let names = |count| vec!["a".parse().unwrap(); count];
+        assert!(Folder::new(names(MOST_FOLDERS)).is_ok());
+        assert_eq!(Folder::new(names(MOST_FOLDERS + 1)), Err(NameError::Folders));
+    }
+
+    #[test]
+    fn what_is_cleaned_is_a_name() {
+        let clean = |text: &str| Title::cleaned(text).map(|title| title.to_string());
+        assert_eq!(clean(" a \n\tb\u{0}c ").as_deref(), Some("a b c"));
+        assert_eq!(clean(" \u{0} "), None);
+        for long in ["\u{1f600}".repeat(400), "x ".repeat(400), "x".repeat(MOST_NAME - 1) + " y"] {
+            let cut = clean(&long).unwrap();
+            assert!((MOST_NAME - 4..=MOST_NAME).contains(&cut.len()), "{}", cut.len());
+            assert_eq!(cut.parse::<Title>().unwrap().as_str(), cut);
+            assert!(long.starts_with(&cut));
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! One value that was set, and when.
+
+use feedsync_log::Stamp;
+
+/// A value of which the latest counts (R15). Two values of one stamp can only come from a device that is
+/// broken; of those the greater counts, so that it is the same one everywhere.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Register<T> {
+    pub(crate) value: T,
+    pub(crate) stamp: Stamp,
+}
+
+impl<T: Ord> Register<T> {
+    /// Whether it counts against another.
+    pub(crate) fn beats(&self, other: &Self) -> bool {
+        (&self.stamp, &self.value) > (&other.stamp, &other.value)
+    }
+}
+
+/// Whether a register, joined into another or none, would change it.
+pub(crate) fn is_news<T: Ord>(theirs: &Register<T>, mine: Option<&Register<T>>) -> bool {
+    mine.is_none_or(|mine| theirs.beats(mine))
+}
+
+/// Joins registers; whether the first changed.
+pub(crate) fn join<T: Ord>(mine: &mut Option<Register<T>>, theirs: Option<Register<T>>) -> bool {
+    match theirs {
+        Some(theirs) if is_news(&theirs, mine.as_ref()) => {
+            *mine = Some(theirs);
+            true
+        }
+        _ => false,
+    }
+}

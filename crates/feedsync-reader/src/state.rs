@@ -1,0 +1,114 @@
+//! All that somebody reads and has read.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+use feedsync_log::{Millis, Record, Tick};
+
+use crate::address::FeedAddress;
+use crate::article::ArticleId;
+use crate::change::Change;
+use crate::feed::FeedState;
+use crate::kept::Kept;
+
+/// What is known of all feeds, and changes that are not understood here but kept.
+///
+/// ```
+/// # use feedsync_log::{Line, Record};
+/// # use feedsync_reader::ReaderState;
+/// # fn record(line: &str) -> Record {
+/// #     let Line::Record(record) = Line::read(line.as_bytes()) else { unreachable!() };
+/// #     record
+/// # }
+/// let read = record(r#"{"v":1,"id":"phone:1","ts":"1000.0","act":"read",
+///     "obj":{"kind":"article","id":"urn:x:1","feed":"https://example.org/feed"}}"#);
+/// let (mut phone, mut laptop) = (ReaderState::default(), ReaderState::default());
+/// phone.apply(&read);
+/// laptop.join(phone.clone());
+/// assert_eq!(laptop, phone);
+/// let feed = laptop.feed("https://example.org/feed").unwrap();
+/// assert!(feed.is_read(&"urn:x:1".parse()?, None));
+/// # Ok::<(), feedsync_reader::ArticleIdError>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ReaderState {
+    pub(crate) feeds: BTreeMap<FeedAddress, FeedState>,
+    pub(crate) kept: Kept,
+}
+
+impl ReaderState {
+    /// The feed that a record concerns, and the state that knows of nothing else: applying a record is joining
+    /// that. `None` if the record does nothing that is known here.
+    pub fn delta(record: &Record) -> Option<(FeedAddress, FeedState)> {
+        Change::from(record).delta()
+    }
+
+    /// Applies a record: whether anything changed. One that is not understood is kept (R2).
+    pub fn apply(&mut self, record: &Record) -> bool {
+        self.apply_change(&Change::from(record))
+    }
+
+    /// The same for a change without a name.
+    pub fn apply_change(&mut self, change: &Change) -> bool {
+        match change.delta() {
+            Some((feed, state)) => self.join_feed(feed, state),
+            None => self.kept.keep(change),
+        }
+    }
+
+    /// Takes in what another state knows; whether this one changed.
+    pub fn join(&mut self, other: Self) -> bool {
+        let mut is_changed = self.kept.join(other.kept);
+        for (feed, state) in other.feeds {
+            is_changed |= self.join_feed(feed, state);
+        }
+        is_changed
+    }
+
+    /// Takes in what is known of one feed; whether this state changed.
+    pub fn join_feed(&mut self, feed: FeedAddress, state: FeedState) -> bool {
+        match self.feeds.entry(feed) {
+            Entry::Occupied(mut known) => known.get_mut().join(state),
+            // A feed of which nothing is known is none.
+            Entry::Vacant(_) if state.is_empty() => false,
+            Entry::Vacant(place) => {
+                place.insert(state);
+                true
+            }
+        }
+    }
+
+    /// What is known of the feed at exactly this address; [`View`](crate::View) looks where it moved, too.
+    pub fn feed(&self, address: &str) -> Option<&FeedState> {
+        self.feeds.get(address)
+    }
+
+    /// All feeds of which anything is known, in the order of their addresses.
+    pub fn feeds(&self) -> impl Iterator<Item = (&FeedAddress, &FeedState)> {
+        self.feeds.iter()
+    }
+
+    /// Whether nothing is known.
+    pub fn is_empty(&self) -> bool {
+        self.feeds.is_empty() && self.kept.is_empty()
+    }
+
+    /// How many changes are kept that are not understood here.
+    pub fn kept(&self) -> usize {
+        self.kept.len()
+    }
+
+    /// Forgets of all feeds what [`FeedState::purge`] forgets of one (R47).
+    pub fn purge(&mut self, is_in_feed: impl Fn(&FeedAddress, &ArticleId) -> bool, before: Millis) {
+        self.feeds.retain(|feed, state| {
+            state.purge(|article| is_in_feed(feed, article), before);
+            !state.is_empty()
+        });
+    }
+
+    /// The latest tick in it: whoever takes it in makes none that is earlier.
+    pub fn latest(&self) -> Option<Tick> {
+        let kept = self.kept.latest().map(|stamp| stamp.tick);
+        self.feeds.values().map(FeedState::latest).max().flatten().max(kept)
+    }
+}

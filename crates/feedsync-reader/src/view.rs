@@ -1,0 +1,179 @@
+//! What a person sees: subscriptions in their folders and order, feeds that moved as one.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use crate::address::FeedAddress;
+use crate::feed::FeedState;
+use crate::names::{Folder, FolderName, Title};
+use crate::position::Position;
+use crate::state::ReaderState;
+
+/// A state, looked at. A feed that moved is the one that it moved to: the subscription and the marks of the old
+/// address count for the new one, joined as they are read and never rewritten.
+#[derive(Debug)]
+pub struct View<'a> {
+    state: &'a ReaderState,
+    /// What each address that moved leads to in the end.
+    leads_to: BTreeMap<&'a FeedAddress, &'a FeedAddress>,
+    /// The addresses that lead to each, other than itself.
+    led_from: BTreeMap<&'a FeedAddress, Vec<&'a FeedAddress>>,
+}
+
+/// A feed that somebody subscribes to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Subscription {
+    /// Where it is now.
+    pub address: FeedAddress,
+    /// What people call it, where they do not call it as it calls itself.
+    pub title: Option<Title>,
+    /// Where it is filed.
+    pub folder: Folder,
+    /// Its place among the others.
+    pub position: Option<Position>,
+}
+
+/// What is in a folder, in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Branch {
+    /// A feed.
+    Feed(Subscription),
+    /// A folder in the folder; never empty. It stands where its first feed would.
+    Folder(FolderName, Vec<Branch>),
+}
+
+impl ReaderState {
+    /// The state as a person sees it.
+    pub fn view(&self) -> View<'_> {
+        View::new(self)
+    }
+}
+
+impl<'a> View<'a> {
+    fn new(state: &'a ReaderState) -> Self {
+        let mut leads_to = BTreeMap::new();
+        for address in state.feeds.keys() {
+            follow(state, address, &mut leads_to);
+        }
+        let mut led_from: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for (&from, &to) in leads_to.iter().filter(|(from, to)| from != to) {
+            led_from.entry(to).or_default().push(from);
+        }
+        Self { state, leads_to, led_from }
+    }
+
+    /// Where a feed is now: it may have moved, and moved again. Of feeds that moved in a circle it is the one
+    /// with the lowest address.
+    pub fn address<'b>(&'b self, address: &'b FeedAddress) -> &'b FeedAddress {
+        self.leads_to.get(address).copied().unwrap_or(address)
+    }
+
+    /// What is known of a feed under all its addresses. Where it moved is not said any more.
+    pub fn feed(&self, address: &FeedAddress) -> Cow<'a, FeedState> {
+        let address = self.address(address);
+        let own = self.state.feeds.get(address);
+        let olds = self.led_from.get(address).into_iter().flatten();
+        let mut olds = olds.filter_map(|old| self.state.feeds.get(*old)).peekable();
+        match own {
+            Some(own) if own.moved_to.is_none() && olds.peek().is_none() => Cow::Borrowed(own),
+            own => {
+                let mut state = own.cloned().unwrap_or_default();
+                for old in olds {
+                    state.join(old.clone());
+                }
+                state.moved_to = None;
+                Cow::Owned(state)
+            }
+        }
+    }
+
+    /// All feeds that are not elsewhere now, with all that is known of each, in the order of their addresses.
+    pub fn feeds(&self) -> impl Iterator<Item = (&'a FeedAddress, Cow<'a, FeedState>)> {
+        let known = self.state.feeds.keys();
+        let mut here: Vec<_> = known
+            .filter(|address| self.leads_to.get(address).is_none_or(|to| to == address))
+            .collect();
+        // Those that others moved to and of which nothing else is known.
+        here.extend(self.led_from.keys().filter(|to| !self.state.feeds.contains_key(to.as_str())));
+        here.sort_unstable();
+        here.into_iter().map(|address| (address, self.feed(address)))
+    }
+
+    /// The subscriptions in order: by position, then title, then address.
+    pub fn subscriptions(&self) -> Vec<Subscription> {
+        let subscribed = self.feeds().filter(|(_, state)| state.is_subscribed());
+        let mut found: Vec<_> = subscribed
+            .map(|(address, state)| Subscription {
+                address: address.clone(),
+                title: state.title().cloned(),
+                folder: state.folder().clone(),
+                position: state.position().cloned(),
+            })
+            .collect();
+        found.sort_unstable_by(|one, other| order(one).cmp(&order(other)));
+        found
+    }
+
+    /// The subscriptions in their folders, each folder where its first feed is.
+    pub fn tree(&self) -> Vec<Branch> {
+        let mut top = Vec::new();
+        for subscription in self.subscriptions() {
+            let mut inside = &mut top;
+            for name in subscription.folder.names() {
+                inside = folder_in(inside, name);
+            }
+            inside.push(Branch::Feed(subscription));
+        }
+        top
+    }
+}
+
+/// What a subscription is sorted by; those without a position come last.
+fn order(subscription: &Subscription) -> impl Ord + '_ {
+    let Subscription { address, title, position, .. } = subscription;
+    (position.is_none(), position, title.is_none(), title, address)
+}
+
+/// What is in the folder of this name.
+fn folder_in<'a>(branches: &'a mut Vec<Branch>, name: &FolderName) -> &'a mut Vec<Branch> {
+    let is_it = |branch: &Branch| matches!(branch, Branch::Folder(known, _) if known == name);
+    let place = branches.iter().position(is_it).unwrap_or_else(|| {
+        branches.push(Branch::Folder(name.clone(), Vec::new()));
+        branches.len() - 1
+    });
+    match &mut branches[place] {
+        Branch::Folder(_, inside) => inside,
+        Branch::Feed(_) => unreachable!("the place of a folder"),
+    }
+}
+
+/// Follows a feed to where it is now and notes the end of the way for all that were passed.
+fn follow<'a>(
+    state: &'a ReaderState,
+    start: &'a FeedAddress,
+    leads_to: &mut BTreeMap<&'a FeedAddress, &'a FeedAddress>,
+) {
+    let next = |address: &FeedAddress| {
+        let to = state.feeds.get(address).and_then(FeedState::moved_to);
+        to.filter(|to| *to != address)
+    };
+    let mut passed: Vec<&FeedAddress> = Vec::new();
+    let mut place: BTreeMap<&FeedAddress, usize> = BTreeMap::new();
+    let mut at = start;
+    let end = loop {
+        if let Some(end) = leads_to.get(at) {
+            break *end;
+        }
+        if let Some(&first) = place.get(at) {
+            let circle = &passed[first..];
+            break circle.iter().copied().min().unwrap_or(at);
+        }
+        place.insert(at, passed.len());
+        passed.push(at);
+        match next(at) {
+            Some(to) => at = to,
+            None => break at,
+        }
+    };
+    leads_to.extend(passed.into_iter().map(|address| (address, end)));
+}
