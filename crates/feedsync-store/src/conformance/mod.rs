@@ -14,6 +14,8 @@ pub mod altering;
 pub mod change_order;
 pub mod collections;
 pub mod items;
+pub mod log_lives;
+pub mod logs;
 pub mod memory_of_the_gone;
 pub mod model;
 pub mod noticing;
@@ -108,6 +110,23 @@ macro_rules! store_tests {
                 roles_follow_users_and_collections
                 tokens_end_with_what_they_are_for
                 what_was_done_is_recorded
+            ]
+            logs: [
+                a_log_is_appended_to_where_it_stands
+                of_all_who_expect_a_log_at_one_place_one_appends
+                a_log_is_read_in_parts
+                who_reads_sees_whole_appends
+                a_log_grows_no_further_than_it_may
+                an_append_is_known_by_its_key
+                what_is_done_to_a_log_is_recorded
+            ]
+            log_lives: [
+                a_generation_stays_until_it_is_swept
+                so_many_generations_are_kept
+                a_removed_log_begins_again_later
+                a_snapshot_gives_way_to_a_younger_one
+                a_log_goes_with_its_collection
+                changes_of_a_log_are_noticed
             ]
             model: [ any_sequence_of_operations_gives_what_the_memory_store_gives ]
             change_order: [

@@ -7,11 +7,19 @@ use super::{Constructor, wait};
 use crate::{CollectionChange, NewRemote, Notices, Number, RemoteState, Write};
 
 /// Longer than a store takes to look at what others commit.
-const QUIET: Duration = Duration::from_millis(1_500);
+pub(super) const QUIET: Duration = Duration::from_millis(1_500);
 
 /// Whether there is a notice soon.
-fn hears(notices: &mut Notices, soon: Duration) -> bool {
+pub(super) fn hears(notices: &mut Notices, soon: Duration) -> bool {
     wait(async { tokio::time::timeout(soon, notices.next()).await }) == Ok(true)
+}
+
+/// Who begins to follow may be told of what was there before.
+pub(super) fn until_it_is_quiet(notices: &mut Notices) {
+    let begin = Instant::now();
+    while hears(notices, QUIET) {
+        assert!(begin.elapsed() < 10 * QUIET, "nothing happens, and no end of notices");
+    }
 }
 
 /// Whoever follows a collection hears of its changes, and can wait for the next.
@@ -37,11 +45,7 @@ pub fn what_followers_do_not_see_is_not_noticed(constructor: Constructor) {
     let new = NewRemote { collection: notes.clone(), name: None, url, subscription: None };
     let remote = wait(store.add_remote(new)).expect("added");
     let mut notices = store.subscribe(&notes);
-    // Who begins to follow may be told of what was there before.
-    let begin = Instant::now();
-    while hears(&mut notices, QUIET) {
-        assert!(begin.elapsed() < 10 * QUIET, "nothing happens, and no end of notices");
-    }
+    until_it_is_quiet(&mut notices);
     wait(store.mark_sent(&notes, Number::new(1))).expect("marked");
     let state = RemoteState { pushed: Number::new(1), ..RemoteState::default() };
     let unseen = vec![
