@@ -63,4 +63,4 @@ pub use sqlite::SqliteStore;
 pub use stored::{
     ChangePage, Discarded, DiscardedId, ItemPage, Origin, PageLimit, Selection, StoredItem,
 };
-pub use transfer::{Marks, Moved, Part, Transfer, transfer};
+pub use transfer::{Marks, Moved, MovedLog, Part, Transfer, transfer};

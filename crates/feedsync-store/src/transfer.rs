@@ -8,6 +8,7 @@ use crate::collection::Collection;
 use crate::contract::Store;
 use crate::error::StoreError;
 use crate::identity::{Identity, Issued};
+use crate::log::{Keyed, Log, LogPlace};
 use crate::name::CollectionName;
 use crate::order::{Moment, Number};
 use crate::people::{ActSelection, Grant, GrantsOf, Recorded, Token, User};
@@ -16,6 +17,14 @@ use crate::stored::{Discarded, DiscardedId, PageLimit, StoredItem};
 
 /// So much is moved at once.
 const AT_ONCE: usize = 200;
+
+/// So many bytes of a log are.
+const BYTES_AT_ONCE: usize = 1 << 20;
+
+/// Why a store is not moved.
+const WRITTEN_TO: StoreError = StoreError::Transfer(
+    "somebody wrote to it meanwhile; throw the new store away, stop the hub, and try again",
+);
 
 /// What a store can show and take in beyond its contract, so that it can be moved.
 #[async_trait]
@@ -37,6 +46,9 @@ pub trait Transfer: Store {
         after: Option<&ItemId>,
         limit: usize,
     ) -> Result<Vec<(ItemId, Vec<Update>)>, StoreError>;
+
+    /// The appends of a collection's log that are known by their keys, oldest first.
+    async fn log_keys(&self, collection: &CollectionName) -> Result<Vec<Keyed>, StoreError>;
 
     /// The blobs that are here, ascending, after one.
     async fn blobs(&self, after: Option<Digest>, limit: usize) -> Result<Vec<Digest>, StoreError>;
@@ -78,12 +90,27 @@ pub enum Part {
     Purged(CollectionName, Vec<(ItemId, Vec<Update>)>),
     /// The recoverable lists of a collection, places and all.
     Discarded(Vec<Discarded>),
+    /// The log of a collection, one that was removed too, without its bytes: it begins a new generation.
+    Log(CollectionName, MovedLog),
+    /// What its last generation held, piece by piece.
+    LogBytes(CollectionName, Vec<u8>),
     /// Remotes, ids and state too: items name them.
     Remotes(Vec<Remote>),
     /// The record, oldest first, under new places.
     Acts(Vec<Recorded>),
     /// The last part: the store is whole.
     End,
+}
+
+/// A log that is moved.
+#[derive(Debug, Clone)]
+pub struct MovedLog {
+    /// As it stood.
+    pub log: Log,
+    /// Appends that are known by their keys, oldest first.
+    pub keys: Vec<Keyed>,
+    /// The bytes of its snapshot.
+    pub snapshot: Option<Vec<u8>>,
 }
 
 /// What has been moved.
@@ -99,6 +126,8 @@ pub struct Moved {
     pub discarded: u64,
     /// Items that this endpoint has signed.
     pub signed: u64,
+    /// Logs, also those that were removed.
+    pub logs: u64,
     /// Remotes.
     pub remotes: u64,
     /// Blobs.
@@ -112,7 +141,7 @@ pub struct Moved {
 }
 
 /// Moves everything into an empty store that was founded with the same name: identity, ledger,
-/// collections with items, histories, origins, purged vectors, recoverable lists and settings, remotes
+/// collections with items, histories, origins, purged vectors, recoverable lists, logs and settings, remotes
 /// with their state, blobs, users, roles, tokens and the record. `progress` is told after each part.
 ///
 /// What is moved goes on as a new incarnation in new epochs, as a restored backup does. If this ends
@@ -143,9 +172,7 @@ pub async fn transfer(
     run.blobs().await?;
     run.people().await?;
     if state(from).await? != before {
-        return Err(StoreError::Transfer(
-            "somebody wrote to it meanwhile; throw the new store away, stop the hub, and try again",
-        ));
+        return Err(WRITTEN_TO);
     }
     to.load(Part::End).await?;
     Ok(run.moved)
@@ -157,6 +184,7 @@ struct State {
     identity: Identity,
     marks: Marks,
     collections: Vec<Collection>,
+    logs: Vec<Option<Log>>,
     remotes: Vec<Remote>,
     users: Vec<User>,
     tokens: Vec<Token>,
@@ -173,10 +201,15 @@ async fn state(store: &dyn Transfer) -> Result<State, StoreError> {
     }
     // Sent marks come and go with every reader, and are no change; they are moved as they are seen first.
     let collections = store.collections().await?;
+    let mut logs = Vec::new();
+    for collection in &collections {
+        logs.push(store.log(&collection.name).await?);
+    }
     Ok(State {
         identity: store.identity().await?,
         marks: store.marks().await?,
         collections: collections.iter().map(Collection::unsent).collect(),
+        logs,
         remotes: store.remotes(None).await?,
         users,
         tokens,
@@ -236,8 +269,28 @@ impl Run<'_> {
         }
         let discarded = self.from.discarded(name).await?;
         self.moved.discarded += discarded.len() as u64;
+        self.to.load(Part::Discarded(discarded)).await?;
+        self.log(name).await?;
         self.moved.collections += 1;
-        self.to.load(Part::Discarded(discarded)).await
+        Ok(())
+    }
+
+    async fn log(&mut self, name: &CollectionName) -> Result<(), StoreError> {
+        let Some(log) = self.from.log(name).await? else { return Ok(()) };
+        let (LogPlace { generation, length }, removed) = (log.place, log.removed);
+        let keys = self.from.log_keys(name).await?;
+        let snapshot = self.from.log_snapshot(name).await?.map(|(_, bytes)| bytes);
+        self.to.load(Part::Log(name.clone(), MovedLog { log, keys, snapshot })).await?;
+        let mut moved = 0;
+        while !removed && moved < length {
+            let piece = self.from.read_log(name, generation, moved, BYTES_AT_ONCE).await?;
+            let piece = piece.filter(|piece| !piece.is_empty()).ok_or(WRITTEN_TO)?;
+            moved += piece.len() as u64;
+            self.to.load(Part::LogBytes(name.clone(), piece)).await?;
+            self.tell();
+        }
+        self.moved.logs += 1;
+        Ok(())
     }
 
     async fn blobs(&mut self) -> Result<(), StoreError> {

@@ -7,15 +7,17 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 
 use feedsync::By;
+use feedsync_store::conformance::logs::{append, begun, done, grown, read_all};
 use feedsync_store::conformance::samples::{
     all, by, create, deleted, id, item, named, put, sequence, store_each, version, write,
 };
 use feedsync_store::conformance::{TestEnvironment, wait};
 use feedsync_store::{
-    Act, ActSelection, Collection, Digest, DiscardedId, EndpointName, Environment as _, Grant,
-    GrantsOf, MemoryStore, Moment, Moved, NewRemote, Number, Origin, PostgresStore, Put, Remote,
-    RemoteState, Role, Scope, SqliteStore, Store as _, StoreError, Token, TokenKind, Transfer,
-    User, UserName, Write, transfer,
+    Act, ActSelection, Append, Collection, CollectionName, Digest, DiscardedId, EndpointName,
+    Environment as _, Expected, Grant, GrantsOf, MemoryStore, Moment, Moved, NewGeneration,
+    NewRemote, NewSnapshot, Number, Origin, PostgresStore, Put, Remote, RemoteState, Role, Scope,
+    SqliteStore, Store as _, StoreError, Token, TokenKind, Transfer, User, UserName, Write,
+    transfer,
 };
 use feedsync_test::postgres::Cluster;
 
@@ -127,9 +129,48 @@ fn fill(store: &dyn Transfer) {
         expires: Some(Moment::from_micros(50)),
     };
     wait(store.add_token(token)).unwrap();
+    fill_logs(store);
     for number in 0..450 {
         wait(store.record(Act { detail: number.to_string(), ..act.clone() })).unwrap();
     }
+}
+
+/// A log with a snapshot, keys and an earlier generation, and one that was removed.
+fn fill_logs(store: &dyn Transfer) {
+    let (notes, empty) = (named("notes"), named("empty"));
+    begun(store, &notes, b"one\n");
+    for number in 0..3 {
+        let key = Some(format!("key{number}"));
+        let append = Append { key, ..append(Expected::Present, b"more\n") };
+        done(wait(store.append_to_log(&notes, append)));
+    }
+    let bytes = b"compact\n".repeat(200_000);
+    let new = NewGeneration { expected: Expected::Present, bytes, most: u64::MAX, act: None };
+    let covers = done(wait(store.begin_log_generation(&notes, new))).place;
+    let (media_type, bytes) = ("application/json".to_owned(), b"{}".to_vec());
+    done(wait(store.put_log_snapshot(&notes, NewSnapshot { covers, media_type, bytes })));
+    grown(store, &notes, b"last\n");
+    begun(store, &empty, b"gone\n");
+    done(wait(store.remove_log(&empty, Expected::Present, None)));
+}
+
+/// What a move keeps of a log; its generation is another one.
+fn log_contents(store: &dyn Transfer, name: &CollectionName) -> String {
+    let Some(log) = wait(store.log(name)).unwrap() else { return "no log".to_owned() };
+    let snapshot = wait(store.log_snapshot(name)).unwrap();
+    if let Some((snapshot, _)) = &snapshot {
+        assert_eq!(snapshot.covers.generation, log.place.generation, "it stands for what is there");
+    }
+    format!(
+        "{} {} {} {:?} {:?} {:?} {:?}",
+        log.media_type,
+        log.removed,
+        log.place.length,
+        log.changed,
+        snapshot.map(|(snapshot, bytes)| (snapshot.covers.length, snapshot.digest, bytes)),
+        wait(store.log_keys(name)).unwrap(),
+        read_all(store, name, log.place.generation).map(|bytes| Digest::of(&bytes)),
+    )
 }
 
 fn user(name: &str) -> User {
@@ -152,6 +193,7 @@ fn contents(store: &dyn Transfer) -> Vec<String> {
         lines.extend(all(store, &name).iter().map(|stored| format!("{stored:?}")));
         lines.push(format!("{:?}", wait(store.purged(&name, None, 999)).unwrap()));
         lines.push(format!("{:?}", wait(store.discarded(&name)).unwrap()));
+        lines.push(log_contents(store, &name));
     }
     lines.push(format!("{:?}", wait(store.ledger(None, 999)).unwrap()));
     for digest in wait(store.blobs(None, 999)).unwrap() {
@@ -185,6 +227,7 @@ fn a_store_is_moved_between_all_kinds_and_loses_nothing() {
             purged: 1,
             discarded: 2,
             signed: 2,
+            logs: 2,
             remotes: 1,
             blobs: 2,
             users: 2,
@@ -205,6 +248,11 @@ fn a_store_is_moved_between_all_kinds_and_loses_nothing() {
         let epoch =
             |store: &dyn Transfer| wait(store.collection(&named("notes"))).unwrap().unwrap().epoch;
         assert!(epoch(&*next) > epoch(&*store), "a new epoch");
+        let log = |store: &dyn Transfer| wait(store.log(&named("notes"))).unwrap().unwrap();
+        let (before, after) = (log(&*store), log(&*next));
+        assert!(after.place.generation > before.place.generation, "a new generation");
+        assert!(after.earlier.is_empty());
+        assert_eq!(read_all(&*next, &named("notes"), before.place.generation), None);
         (store, kept) = (next, next_kept);
     }
     // What comes next takes numbers and ids that were never given out, also where nothing is left of them.
@@ -214,6 +262,8 @@ fn a_store_is_moved_between_all_kinds_and_loses_nothing() {
     let writes = vec![put(item("new", "A", 1)), discard];
     let after = write(&*store, &notes, &["new"], writes).unwrap();
     assert_eq!(after.last.get(), last.get() + 2);
+    assert_eq!(begun(&*store, &named("empty"), b"again\n").place.generation.number(), 2);
+    grown(&*store, &notes, b"more\n");
     assert_eq!(wait(store.discarded(&notes)).unwrap().last().unwrap().id.0, 4);
     let new = NewRemote {
         collection: notes,

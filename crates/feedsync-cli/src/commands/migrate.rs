@@ -89,6 +89,7 @@ fn tell(context: &Context, old: &str, new: &str, moved: &Moved) -> Result<(), Fa
             "purged": moved.purged,
             "discarded": moved.discarded,
             "signed": moved.signed,
+            "logs": moved.logs,
             "remotes": moved.remotes,
             "files": moved.blobs,
             "users": moved.users,
@@ -98,8 +99,9 @@ fn tell(context: &Context, old: &str, new: &str, moved: &Moved) -> Result<(), Fa
     }
     let collections = text::count(moved.collections, "collection");
     let (items, files) = (text::count(moved.items, "item"), text::count(moved.blobs, "file"));
-    let users = text::count(moved.users, "user");
+    let (logs, users) = (text::count(moved.logs, "log"), text::count(moved.users, "user"));
     output::line(format!(
-        "moved {collections} with {items}, {files} and {users} to {new}\n{old} must not be used any more"
+        "moved {collections} with {items}, {files}, {logs} and {users} to {new}\n{old} must not be used \
+         any more"
     ))
 }

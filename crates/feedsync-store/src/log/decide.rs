@@ -105,6 +105,15 @@ impl Log {
         Self { place, snapshot, began: now, earlier: Default::default(), ..self }
     }
 
+    /// It as it begins in the store that it is moved to: its bytes come after it.
+    pub(crate) fn moved(self, tail: u32, now: Moment) -> Self {
+        let mut log = self.renewed(tail, now);
+        if !log.removed {
+            log.place.length = 0;
+        }
+        log
+    }
+
     fn begun(generation: Generation, media_type: String, now: Moment) -> Self {
         Self {
             place: LogPlace { generation, length: 0 },

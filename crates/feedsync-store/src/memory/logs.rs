@@ -15,20 +15,32 @@ use crate::log::{
 use crate::name::CollectionName;
 use crate::order::Moment;
 use crate::people::Act;
+use crate::transfer::MovedLog;
 
 /// A log with its bytes; images share them until one of them is appended to.
 #[derive(Debug, Clone)]
 pub(super) struct StoredLog {
     pub(super) log: Log,
-    pub(super) bytes: BTreeMap<Generation, Arc<Vec<u8>>>,
+    bytes: BTreeMap<Generation, Arc<Vec<u8>>>,
     pub(super) keys: VecDeque<Keyed>,
-    pub(super) snapshot: Option<Arc<Vec<u8>>>,
+    snapshot: Option<Arc<Vec<u8>>>,
 }
 
 impl StoredLog {
-    pub(super) fn new(log: Log) -> Self {
+    fn new(log: Log) -> Self {
         let (bytes, keys) = Default::default();
         Self { log, bytes, keys, snapshot: None }
+    }
+
+    /// As it begins in a store that it is moved to.
+    pub(super) fn moved(moved: MovedLog, environment: &dyn Environment) -> Self {
+        let MovedLog { log, keys, snapshot } = moved;
+        let mut stored = Self::new(log.moved(environment.random() as u32, environment.now()));
+        stored.extend(&[]);
+        stored.keys.extend(keys);
+        stored.snapshot = snapshot.map(Arc::new);
+        stored.forget_what_is_not_kept();
+        stored
     }
 
     /// It goes on in a store that was put back or moved.

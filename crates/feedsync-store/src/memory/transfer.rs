@@ -7,11 +7,13 @@ use async_trait::async_trait;
 use feedsync::{ItemId, Update};
 
 use super::MemoryStore;
+use super::logs::StoredLog;
 use super::state::Shelf;
 use crate::blob::Digest;
 use crate::collection::Collection;
 use crate::error::StoreError;
 use crate::identity::Issued;
+use crate::log::Keyed;
 use crate::name::CollectionName;
 use crate::transfer::{Marks, Part, Transfer};
 
@@ -41,6 +43,12 @@ impl Transfer for MemoryStore {
         limit: usize,
     ) -> Result<Vec<(ItemId, Vec<Update>)>, StoreError> {
         Ok(page(&self.state().shelf(collection)?.purged, after, limit))
+    }
+
+    async fn log_keys(&self, collection: &CollectionName) -> Result<Vec<Keyed>, StoreError> {
+        let state = self.state();
+        let log = state.shelf(collection)?.log.as_ref();
+        Ok(log.map_or(Vec::new(), |log| log.keys.iter().cloned().collect()))
     }
 
     async fn blobs(&self, after: Option<Digest>, limit: usize) -> Result<Vec<Digest>, StoreError> {
@@ -79,6 +87,16 @@ impl Transfer for MemoryStore {
                 for discarded in list {
                     let shelf = state.shelf_mut(&discarded.collection)?;
                     shelf.discarded.insert(discarded.id, discarded);
+                }
+            }
+            Part::Log(name, moved) => {
+                let log = StoredLog::moved(moved, &*self.environment);
+                state.shelf_mut(&name)?.log = Some(log);
+            }
+            Part::LogBytes(name, bytes) => {
+                if let Some(stored) = &mut state.shelf_mut(&name)?.log {
+                    stored.log.place.length += bytes.len() as u64;
+                    stored.extend(&bytes);
                 }
             }
             Part::Remotes(remotes) => {

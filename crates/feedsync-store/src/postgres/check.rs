@@ -8,7 +8,7 @@ use super::rows::get;
 use crate::error::StoreError;
 
 /// Each asks for rows that cannot be, and says what they are.
-const IMPOSSIBLE: [(&str, &str); 13] = [
+const IMPOSSIBLE: [(&str, &str); 16] = [
     (
         "items of no collection",
         "SELECT 1 FROM items t WHERE NOT EXISTS (SELECT FROM collections c WHERE c.id = t.collection)",
@@ -52,6 +52,18 @@ const IMPOSSIBLE: [(&str, &str); 13] = [
     (
         "items whose number of files is wrong",
         "SELECT 1 FROM items i WHERE blobs <> (SELECT count(*) FROM item_blobs t WHERE (t.collection, t.number) = (i.collection, i.number))",
+    ),
+    (
+        "logs of no collection",
+        "SELECT 1 FROM logs t WHERE NOT EXISTS (SELECT FROM collections c WHERE c.id = t.collection)",
+    ),
+    (
+        "bytes of no log",
+        "SELECT 1 FROM log_bytes t WHERE NOT EXISTS (SELECT FROM logs l WHERE (l.collection, l.generation) = (t.collection, t.generation) AND NOT l.removed) AND NOT EXISTS (SELECT FROM log_generations g WHERE (g.collection, g.generation) = (t.collection, t.generation))",
+    ),
+    (
+        "logs whose bytes are not all there",
+        "SELECT 1 FROM (SELECT collection, generation, length FROM logs WHERE NOT removed UNION ALL SELECT collection, generation, length FROM log_generations) l WHERE length <> (SELECT coalesce(sum(octet_length(t.bytes)), 0) FROM log_bytes t WHERE (t.collection, t.generation) = (l.collection, l.generation))",
     ),
     (
         "collections of a later epoch than the store",

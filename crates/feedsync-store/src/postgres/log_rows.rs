@@ -35,7 +35,7 @@ pub(super) const LENGTH: &str = "
 
 /// Bytes from one offset to before another: the row in which they begin, and those behind it.
 pub(super) const BYTES: &str = "
-    SELECT substring(b.bytes FROM (greatest($3 - b.start, 0) + 1)::int
+    SELECT substring(b.bytes FROM least(greatest($3 - b.start, 0), octet_length(b.bytes))::int + 1
                               FOR ($4 - greatest(b.start, $3))::int)
       FROM log_bytes b, (SELECT id FROM collections WHERE name = $1) c
      WHERE b.collection = c.id AND b.generation = $2 AND b.start < $4
@@ -108,6 +108,16 @@ pub(super) async fn keyed(
     let statement = client.prepare_cached(sql).await?;
     let row = client.query_opt(&statement, &[&collection, &key]).await?;
     row.as_ref().map(read_keyed).transpose()
+}
+
+/// All appends of a log that are known by their keys, oldest first.
+pub(super) async fn all_keyed(
+    client: &impl GenericClient,
+    name: &CollectionName,
+) -> Result<Vec<Keyed>, StoreError> {
+    let sql = "SELECT generation, ends, key, digest, length FROM log_keys
+                WHERE collection = (SELECT id FROM collections WHERE name = $1) ORDER BY ordinal";
+    client.query(sql, &[&name.as_str()]).await?.iter().map(read_keyed).collect()
 }
 
 fn read_keyed(row: &Row) -> Result<Keyed, StoreError> {

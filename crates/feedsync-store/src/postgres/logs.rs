@@ -12,12 +12,13 @@ use crate::blob::Digest;
 use crate::environment::Environment;
 use crate::error::StoreError;
 use crate::log::{
-    Append, Asked, Change, Expected, Found, Generation, Log, LogOutcome, LogSnapshot, Logs,
-    NewGeneration, NewSnapshot,
+    Append, Asked, Change, Expected, Found, Generation, Log, LogOutcome, LogPlace, LogSnapshot,
+    Logs, NewGeneration, NewSnapshot,
 };
 use crate::name::CollectionName;
 use crate::order::Moment;
 use crate::people::Act;
+use crate::transfer::MovedLog;
 
 impl PostgresStore {
     async fn change_log(
@@ -265,4 +266,38 @@ pub(super) async fn settle(
         log_rows::write_earlier(transaction, collection, &log).await?;
     }
     Ok(())
+}
+
+/// A log of a store that is moved here, without its bytes.
+pub(super) async fn begin_moved(
+    transaction: &Transaction<'_>,
+    environment: &dyn Environment,
+    name: &CollectionName,
+    moved: MovedLog,
+) -> Result<(), StoreError> {
+    let MovedLog { log, keys, snapshot } = moved;
+    let collection = collections::require(transaction, name).await?.id;
+    let log = log.moved(environment.random() as u32, environment.now());
+    log_rows::write(transaction, collection, &log).await?;
+    for key in &keys {
+        log_rows::write_key(transaction, collection, key).await?;
+    }
+    if let (Some(snapshot), Some(content)) = (&log.snapshot, snapshot) {
+        log_rows::write_snapshot(transaction, collection, snapshot, &content).await?;
+    }
+    Ok(())
+}
+
+/// Its bytes, piece by piece.
+pub(super) async fn extend_moved(
+    transaction: &Transaction<'_>,
+    name: &CollectionName,
+    bytes: &[u8],
+) -> Result<(), StoreError> {
+    let (collection, log) = log_rows::find(transaction, name).await?;
+    let Some(mut log) = log else { return Ok(()) };
+    let LogPlace { generation, length } = log.place;
+    log_rows::write_bytes(transaction, collection, generation, length, bytes).await?;
+    log.place.length += bytes.len() as u64;
+    log_rows::write(transaction, collection, &log).await
 }

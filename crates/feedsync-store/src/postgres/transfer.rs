@@ -9,12 +9,13 @@ use futures_util::FutureExt as _;
 
 use super::acts::{Acts, INSERT_ACTS};
 use super::rows::{digest, get, maybe_moment, micros, parsed};
-use super::{Node, PostgresStore, collections, read, remotes, write};
+use super::{Node, PostgresStore, collections, log_rows, logs, read, remotes, write};
 use crate::blob::Digest;
 use crate::collection::Collection;
 use crate::columns;
 use crate::error::StoreError;
 use crate::identity::Issued;
+use crate::log::Keyed;
 use crate::name::CollectionName;
 use crate::order::Moment;
 use crate::people::Act;
@@ -84,6 +85,12 @@ impl Transfer for PostgresStore {
         .await
     }
 
+    async fn log_keys(&self, collection: &CollectionName) -> Result<Vec<Keyed>, StoreError> {
+        let name = collection.clone();
+        self.run(|node| async move { log_rows::all_keyed(&node.connection().await?, &name).await })
+            .await
+    }
+
     async fn blobs(&self, after: Option<Digest>, limit: usize) -> Result<Vec<Digest>, StoreError> {
         self.run(move |node| async move {
             let client = node.connection().await?;
@@ -130,6 +137,10 @@ async fn load(transaction: &Transaction<'_>, node: &Node, part: Part) -> Result<
             write::write_purged(transaction, shelf.id, &rows).await
         }
         Part::Discarded(list) => discard(transaction, &list).await,
+        Part::Log(name, moved) => {
+            logs::begin_moved(transaction, &*node.environment, &name, moved).await
+        }
+        Part::LogBytes(name, bytes) => logs::extend_moved(transaction, &name, &bytes).await,
         Part::Remotes(list) => remember(transaction, &list).await,
         Part::Acts(acts) => {
             let acts: Vec<(Moment, Act)> =

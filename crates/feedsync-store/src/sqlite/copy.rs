@@ -6,15 +6,31 @@ use std::path::{Path, PathBuf};
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags};
 
-use super::{place, schema};
+use super::log_files::LogFiles;
+use super::{log_care, place, schema};
 use crate::error::StoreError;
 
+/// A log may be removed while its bytes are copied; then all begins again, so often.
+const TRIES: usize = 5;
+
 /// Copies all of one moment: in a single step, so that no writer can make it begin again.
-pub(super) fn backup(source: &Connection, file: &Path) -> Result<(), StoreError> {
+pub(super) fn backup(source: &Connection, files: &LogFiles, file: &Path) -> Result<(), StoreError> {
     let partial = with_suffix(file, ".partial");
-    remove(&partial)?;
-    place::make_file(&partial)?;
-    copy(source, &partial)?;
+    let mut is_whole = false;
+    for _ in 0..TRIES {
+        remove(&partial)?;
+        place::make_file(&partial)?;
+        let mut target = copy(source, &partial)?;
+        is_whole = log_care::pack(&mut target, files)?;
+        close(target, &partial)?;
+        if is_whole {
+            break;
+        }
+    }
+    if !is_whole {
+        remove(&partial)?;
+        return Err(StoreError::Damaged("bytes of a log are missing".to_owned()));
+    }
     fs::rename(&partial, file).map_err(|error| place::failed(file, error))?;
     place::sync_directory(&place::parent(file))
 }
@@ -43,23 +59,27 @@ pub(super) fn restore(backup: &Path, file: &Path) -> Result<(), StoreError> {
     let partial = with_suffix(file, ".partial");
     remove(&partial)?;
     place::make_file(&partial)?;
-    copy(&source, &partial)?;
+    let copied = copy(&source, &partial)?;
     // The store's recorded place must not be that of this file by chance (an inode used again).
-    let copied = schema::connect(&partial)?;
     copied.execute("UPDATE endpoint SET place = 'backup'", [])?;
-    drop(copied);
+    close(copied, &partial)?;
     fs::rename(&partial, file).map_err(|error| place::failed(file, error))?;
     place::sync_directory(&place::parent(file))
 }
 
-fn copy(source: &Connection, file: &Path) -> Result<(), StoreError> {
+/// One file, without companions.
+fn copy(source: &Connection, file: &Path) -> Result<Connection, StoreError> {
     let mut target = schema::connect(file)?;
     let step = Backup::new(source, &mut target)?.step(-1)?;
     if step != StepResult::Done {
         return Err(StoreError::Database(format!("the backup ended with {step:?}").into()));
     }
-    // One file, without companions.
     target.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(()))?;
+    Ok(target)
+}
+
+/// What was written is durable.
+fn close(target: Connection, file: &Path) -> Result<(), StoreError> {
     target.close().map_err(|(_, error)| error)?;
     fs::File::open(file)
         .and_then(|file| file.sync_all())

@@ -12,7 +12,9 @@ mod collections;
 mod copy;
 mod known;
 mod life;
+mod log_care;
 mod log_files;
+mod log_rows;
 mod logs;
 mod people;
 mod place;
@@ -112,7 +114,8 @@ impl SqliteStore {
                 return Err(StoreError::Unfinished { path: directory.to_owned() });
             }
             let settled = collections::is_in_place(connection, &place)?
-                && life::agrees(connection, directory)?;
+                && life::agrees(connection, directory)?
+                && !log_care::is_packed(connection)?;
             Ok::<_, StoreError>(settled)
         };
         // Nearly always nothing is to be done, and nobody who writes is waited for.
@@ -123,16 +126,16 @@ impl SqliteStore {
             // Another process may have been quicker, or have been renewing the nonces.
             if !is_settled(&transaction)? {
                 collections::settle(&transaction, &place, &*environment)?;
-                logs::settle(&transaction, &LogFiles::of(directory), &*environment)?;
+                log_care::settle(&transaction, &LogFiles::of(directory), &*environment)?;
                 life::begin(&transaction, directory)?;
             }
             transaction.commit()?;
         }
         let files = LogFiles::of(directory);
-        if !logs::is_tidy(&connection, &files)? {
+        if !log_care::is_tidy(&connection, &files)? {
             let transaction =
                 connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            logs::tidy(&transaction, &files)?;
+            log_care::tidy(&transaction, &files)?;
             transaction.commit()?;
         }
         Self::start(directory, connection, environment)
@@ -174,16 +177,16 @@ impl SqliteStore {
         })
     }
 
-    /// Copies the store, while it is in use, into one file: all of one moment, durable, readable
-    /// for its owner only. An older file of that name is replaced when the copy is whole.
+    /// Copies the store, while it is in use, into one file, the bytes of its logs too: all of one moment,
+    /// durable, readable for its owner only. An older file of that name is replaced when the copy is whole.
     pub async fn backup(&self, file: &Path) -> Result<(), StoreError> {
-        let file = file.to_owned();
-        self.readers.run(move |connection| copy::backup(connection, &file)).await?
+        let (file, files) = (file.to_owned(), Arc::clone(&self.files));
+        self.readers.run(move |connection| copy::backup(connection, &files, &file)).await?
     }
 
     /// Makes a store of a backup in a directory that has none. It is the same endpoint in a new
-    /// incarnation, its collections in new epochs: what was signed after the backup stays
-    /// distinguishable from what will be.
+    /// incarnation, its collections in new epochs, its logs in new generations: what was signed after the
+    /// backup stays distinguishable from what will be.
     pub fn restore(
         backup: &Path,
         directory: &Path,
@@ -202,7 +205,7 @@ impl SqliteStore {
         self.readers
             .run(move |connection| {
                 let mut faults = copy::check(connection)?;
-                faults.extend(logs::check(connection, &files)?);
+                faults.extend(log_care::check(connection, &files)?);
                 Ok(faults)
             })
             .await?

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use feedsync::ItemId;
 
-use super::{SqliteStore, blobs, collections, logs, people, read, remotes, update};
+use super::{SqliteStore, blobs, collections, log_rows, people, read, remotes, update};
 use crate::bell::Notices;
 use crate::blob::{self, Digest};
 use crate::collection::{
@@ -90,7 +90,7 @@ impl Store for SqliteStore {
                 let Altered { alteration, act } = decide(&shelf.collection);
                 let is_news = alteration.is_news_of(&shelf.collection);
                 let gone = match alteration {
-                    Alteration::Drop => logs::keys(connection, shelf.id)?,
+                    Alteration::Drop => log_rows::keys(connection, shelf.id)?,
                     _ => Vec::new(),
                 };
                 let after = collections::alter(connection, shelf, alteration)?;

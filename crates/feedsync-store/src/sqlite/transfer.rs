@@ -6,14 +6,16 @@ use async_trait::async_trait;
 use feedsync::{By, ItemId, Update};
 use rusqlite::{Connection, Row, params};
 
+use super::log_files::LogFiles;
 use super::rows::{self, parsed};
-use super::{SqliteStore, collections, people, remotes, update};
+use super::{SqliteStore, collections, log_rows, logs, people, remotes, update};
 use crate::blob::Digest;
 use crate::collection::Collection;
 use crate::columns;
 use crate::environment::Environment;
 use crate::error::StoreError;
 use crate::identity::Issued;
+use crate::log::Keyed;
 use crate::name::CollectionName;
 use crate::remote::RemoteId;
 use crate::stored::DiscardedId;
@@ -87,6 +89,15 @@ impl Transfer for SqliteStore {
             .await
     }
 
+    async fn log_keys(&self, collection: &CollectionName) -> Result<Vec<Keyed>, StoreError> {
+        let name = collection.clone();
+        self.readers
+            .read(move |connection| {
+                log_rows::all_keyed(connection, collections::require(connection, &name)?.id)
+            })
+            .await
+    }
+
     async fn blobs(&self, after: Option<Digest>, limit: usize) -> Result<Vec<Digest>, StoreError> {
         let after = after.map_or(String::new(), |digest| digest.to_string());
         self.readers
@@ -106,12 +117,14 @@ impl Transfer for SqliteStore {
 
     async fn load(&self, part: Part) -> Result<(), StoreError> {
         let environment = Arc::clone(&self.environment);
-        self.writer.run(move |connection| load(connection, &*environment, part)).await
+        let files = Arc::clone(&self.files);
+        self.writer.run(move |connection| load(connection, &files, &*environment, part)).await
     }
 }
 
 fn load(
     connection: &Connection,
+    files: &LogFiles,
     environment: &dyn Environment,
     part: Part,
 ) -> Result<(), StoreError> {
@@ -157,6 +170,14 @@ fn load(
                 let shelf = collections::require(connection, &discarded.collection)?;
                 update::discard(connection, shelf.id, discarded)?;
             }
+        }
+        Part::Log(name, moved) => {
+            let collection = collections::require(connection, &name)?.id;
+            logs::begin_moved(connection, files, environment, collection, moved)?;
+        }
+        Part::LogBytes(name, bytes) => {
+            let collection = collections::require(connection, &name)?.id;
+            logs::extend_moved(connection, files, collection, &bytes)?;
         }
         Part::Remotes(list) => {
             for remote in &list {

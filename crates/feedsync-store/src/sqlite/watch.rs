@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
-use super::{collections, logs};
+use super::{collections, log_rows};
 use crate::bell::Bell;
 use crate::collection::Collection;
 use crate::error::StoreError;
@@ -57,7 +57,7 @@ fn watch(connection: &Connection, bell: &Bell, ended: &Receiver<()>) {
             .filter(|version| seen != Some(*version));
         let Some(version) = version else { continue };
         let Ok(collections) = collections::all(connection) else { continue };
-        let Ok(mut logs) = logs::marks(connection) else { continue };
+        let Ok(mut logs) = log_rows::marks(connection) else { continue };
         seen = Some(version);
         let mut former = std::mem::take(&mut known);
         for collection in collections {
