@@ -13,9 +13,13 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::thread;
 
+use feedsync_store::conformance::logs::{begun, grown, read_all};
 use feedsync_store::conformance::samples::{all, create, id, item, named, put};
 use feedsync_store::conformance::wait;
-use feedsync_store::{EndpointName, Environment as _, SqliteStore, Store as _, SystemEnvironment};
+use feedsync_store::{
+    EndpointName, Environment as _, Expected, LogPlace, Logs as _, NewGeneration, SqliteStore,
+    Store as _, SystemEnvironment,
+};
 use tempfile::TempDir;
 
 /// Writes until it is killed and prints what is acknowledged.
@@ -46,7 +50,8 @@ fn careful() {
 fn init(directory: &Path) -> SqliteStore {
     let name = EndpointName::new("tester").unwrap();
     let store = SqliteStore::init(directory, &name, Arc::new(SystemEnvironment)).unwrap();
-    create(&store, "notes");
+    let notes = create(&store, "notes").name;
+    begun(&store, &notes, b"begun\n");
     store
 }
 
@@ -59,6 +64,28 @@ fn write(store: &SqliteStore) {
     let decide = Box::new(move |_: &feedsync_store::Snapshot| writes.clone());
     wait(store.update(&named("notes"), vec![id(&name)], decide)).unwrap();
     println!("\nacknowledged {name}");
+    let log = grown(store, &named("notes"), format!("{name}\n").as_bytes());
+    println!("\nacknowledged log {name}");
+    if log.place.length > 700 {
+        compact(store, log.place);
+    }
+}
+
+/// The log goes on in a generation of its last records, unless somebody is quicker; what is left out was
+/// acknowledged as left out.
+fn compact(store: &SqliteStore, place: LogPlace) {
+    let notes = named("notes");
+    let Some(bytes) = read_all(store, &notes, place.generation) else { return };
+    let bytes = bytes[..place.length as usize].to_vec();
+    let text = String::from_utf8(bytes).unwrap();
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let (left_out, kept) = lines.split_at(lines.len() / 2);
+    let bytes = kept.concat().into_bytes();
+    let expected = Expected::At(vec![place]);
+    // Said before: nobody may miss it if this is not told any more.
+    left_out.iter().for_each(|line| print!("\nleft out {line}"));
+    let new = NewGeneration { expected, bytes, most: u64::MAX, act: None };
+    wait(store.begin_log_generation(&notes, new)).unwrap();
 }
 
 /// A program that acknowledges what it never synchronised.
@@ -107,11 +134,12 @@ fn kill_after(
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut said = BTreeSet::new();
+    let (mut said, mut left_out) = (BTreeSet::new(), BTreeSet::new());
     let lines = BufReader::new(child.stdout.take().unwrap()).split(b'\n');
     for line in lines {
         let line = String::from_utf8(line.unwrap()).unwrap();
         said.extend(line.strip_prefix("acknowledged ").map(str::to_owned));
+        left_out.extend(line.strip_prefix("left out ").map(|name| format!("log {name}")));
         if said.len() == count {
             // What comes after it was said before the kill, too.
             child.kill().unwrap();
@@ -119,7 +147,7 @@ fn kill_after(
     }
     child.wait().unwrap();
     assert!(said.len() >= count, "the child ended by itself");
-    said
+    &said - &left_out
 }
 
 /// What a power cut leaves has everything that was acknowledged.
@@ -134,7 +162,12 @@ fn cut_power(root: &Path, shim: &Path, begin: impl Fn(&Path)) {
     let store = SqliteStore::open(&durable, Arc::new(SystemEnvironment)).unwrap();
     assert_eq!(wait(store.check()).unwrap(), Vec::<String>::new());
     let items = all(&store, &named("notes"));
-    let kept: BTreeSet<_> = items.iter().map(|item| item.item.id.to_string()).collect();
+    let mut kept: BTreeSet<_> = items.iter().map(|item| item.item.id.to_string()).collect();
+    let log = wait(store.log(&named("notes"))).unwrap().unwrap();
+    let bytes = read_all(&store, &named("notes"), log.place.generation).unwrap();
+    let text = String::from_utf8(bytes).unwrap();
+    assert!(text.ends_with('\n'), "a torn record");
+    kept.extend(text.lines().map(|line| format!("log {line}")));
     let lost: Vec<_> = said.difference(&kept).collect();
     assert!(lost.is_empty(), "{} of {} lost: {lost:?}", lost.len(), said.len());
     assert_eq!(items.len() as u64, items.last().unwrap().number.get(), "no gap");

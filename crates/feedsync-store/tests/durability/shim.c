@@ -2,9 +2,9 @@
  *
  * Preloaded into a process, it keeps beside the directory FEEDSYNC_DISK a second one,
  * FEEDSYNC_DURABLE: whenever a file of the first is synchronised, the second gets its contents as they
- * are then, and whenever the first itself is synchronised, the second loses what was deleted, and at no
- * other time. What the second holds when the process is killed is what a power cut
- * would leave of a disk that had kept back every other write.
+ * are then, and whenever the first or a directory in it is synchronised, the second gets the directories
+ * that are there and loses what was deleted, and at no other time. What the second holds when the process
+ * is killed is what a power cut would leave of a disk that had kept back every other write.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -40,6 +41,8 @@ static int keep(int file, const char *name) {
   snprintf(target, sizeof target, "%s/%s", durable, name);
   snprintf(partial, sizeof partial, "%s.partial", target);
   int to = open(partial, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  /* Its directory would not be there after a power cut. */
+  if (to < 0 && errno == ENOENT) return 0;
   int from = file;
   if ((fcntl(file, F_GETFL) & O_ACCMODE) == O_WRONLY) {
     char link[64];
@@ -63,16 +66,35 @@ static int keep(int file, const char *name) {
   return 0;
 }
 
-static int forget_deleted(void) {
+/* Makes the directories that are in one of the disk. */
+static void keep_directories(const char *name) {
   const char *disk = getenv("FEEDSYNC_DISK"), *durable = getenv("FEEDSYNC_DURABLE");
-  DIR *directory = opendir(durable);
-  if (directory == NULL) return -1;
+  char path[3 * PATH_MAX];
+  snprintf(path, sizeof path, "%s/%s", disk, name);
+  DIR *directory = opendir(path);
+  if (directory == NULL) return;
   struct dirent *entry;
   while ((entry = readdir(directory)) != NULL) {
-    char path[2 * PATH_MAX];
-    snprintf(path, sizeof path, "%s/%s", disk, entry->d_name);
+    struct stat found;
+    snprintf(path, sizeof path, "%s/%s/%s", disk, name, entry->d_name);
+    if (stat(path, &found) != 0 || !S_ISDIR(found.st_mode)) continue;
+    snprintf(path, sizeof path, "%s/%s/%s", durable, name, entry->d_name);
+    mkdir(path, 0700);
+  }
+  closedir(directory);
+}
+
+static int forget_deleted(const char *name) {
+  const char *disk = getenv("FEEDSYNC_DISK"), *durable = getenv("FEEDSYNC_DURABLE");
+  char path[3 * PATH_MAX];
+  snprintf(path, sizeof path, "%s/%s", durable, name);
+  DIR *directory = opendir(path);
+  if (directory == NULL) return errno == ENOENT ? 0 : -1;
+  struct dirent *entry;
+  while ((entry = readdir(directory)) != NULL) {
+    snprintf(path, sizeof path, "%s/%s/%s", disk, name, entry->d_name);
     if (access(path, F_OK) == 0) continue;
-    snprintf(path, sizeof path, "%s/%s", durable, entry->d_name);
+    snprintf(path, sizeof path, "%s/%s/%s", durable, name, entry->d_name);
     unlink(path);
   }
   return closedir(directory);
@@ -80,9 +102,13 @@ static int forget_deleted(void) {
 
 static int synchronise(int file) {
   char path[PATH_MAX];
+  struct stat found;
   const char *name = name_on_disk(file, path);
   if (name == NULL) return 0;
-  return *name == 0 ? forget_deleted() : keep(file, name);
+  if (fstat(file, &found) != 0) return -1;
+  if (!S_ISDIR(found.st_mode)) return keep(file, name);
+  keep_directories(name);
+  return forget_deleted(name);
 }
 
 int fsync(int file) { return synchronise(file); }
