@@ -9,6 +9,9 @@ use async_trait::async_trait;
 use feedsync::ItemId;
 use feedsync_store::{Act, ActSelection, Grant, GrantsOf, People, Recorded, Token, User, UserName};
 use feedsync_store::{
+    Append, Expected, Generation, Log, LogOutcome, LogSnapshot, Logs, NewGeneration, NewSnapshot,
+};
+use feedsync_store::{
     ChangePage, Collection, CollectionName, Decide, DecideCollection, Digest, Discarded, Founding,
     Identity, Issued, ItemPage, Moment, NewCollection, NewRemote, Notices, Number, PageLimit,
     Remote, RemoteId, Selection, Store, StoreError, StoredItem,
@@ -110,6 +113,18 @@ timed! {
     async fn sweep_blobs(&self, stored_before: Moment) -> u64;
     fn subscribe(&self, collection: &CollectionName) -> Notices;
     fn directory(&self) -> Option<&Path>;
+}
+
+timed! {
+    Logs:
+    async fn log(&self, collection: &CollectionName) -> Option<Log>;
+    async fn append_to_log(&self, collection: &CollectionName, append: Append) -> LogOutcome;
+    async fn begin_log_generation(&self, collection: &CollectionName, new: NewGeneration) -> LogOutcome;
+    async fn remove_log(&self, collection: &CollectionName, expected: Expected, act: Option<Act>) -> LogOutcome;
+    async fn read_log(&self, collection: &CollectionName, generation: Generation, from: u64, most: usize) -> Option<Vec<u8>>;
+    async fn put_log_snapshot(&self, collection: &CollectionName, new: NewSnapshot) -> LogOutcome;
+    async fn log_snapshot(&self, collection: &CollectionName) -> Option<(LogSnapshot, Vec<u8>)>;
+    async fn sweep_logs(&self, ended_before: Moment) -> u64;
 }
 
 timed! {
