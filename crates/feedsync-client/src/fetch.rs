@@ -107,6 +107,7 @@ pub struct Request {
     body: Option<Bytes>,
     bytes: Option<u64>,
     endless: bool,
+    as_it_is: bool,
 }
 
 /// What a server answered, if not an error.
@@ -143,7 +144,7 @@ impl Request {
 
     fn new(method: Method, url: Url, body: Option<Bytes>) -> Self {
         let headers = HeaderMap::new();
-        Self { method, url, headers, body, bytes: None, endless: false }
+        Self { method, url, headers, body, bytes: None, endless: false, as_it_is: false }
     }
 
     /// The media types that are understood.
@@ -177,6 +178,14 @@ impl Request {
     #[must_use]
     pub fn within(mut self, bytes: u64) -> Self {
         self.bytes = Some(bytes);
+        self
+    }
+
+    /// The answer is wanted as it is: of any status, never packed, and its body read as far as its reader
+    /// wants, whatever its length.
+    #[must_use]
+    pub fn as_it_is(mut self) -> Self {
+        self.as_it_is = true;
         self
     }
 
@@ -263,7 +272,7 @@ impl Fetcher {
             Method::HEAD => u64::MAX,
             _ => request.bytes.unwrap_or(u64::MAX).min(self.policy.bytes),
         };
-        let Request { method, url, mut headers, body, .. } = request;
+        let Request { method, url, mut headers, body, as_it_is, .. } = request;
         let given = self.given.as_deref().cloned().unwrap_or_else(|| url.clone());
         let mut trail = Trail::new(url, self.policy.redirects);
         let mut sent_on = false;
@@ -278,7 +287,8 @@ impl Fetcher {
             };
             address::check(&url, private)?;
             // Packing costs more than the way inside one machine.
-            let coding = if address::is_loopback(&url) { "identity" } else { "gzip" };
+            let is_packed = !as_it_is && !address::is_loopback(&url);
+            let coding = if is_packed { "gzip" } else { "identity" };
             headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(coding));
             let login = if sent_on { None } else { self.login(&url, &given, open) };
             let client = match &self.local {
@@ -316,10 +326,14 @@ impl Fetcher {
                 continue;
             }
             let head = response::Head::new(url, status, answer.headers().clone());
-            if !status.is_success() {
+            if !status.is_success() && !as_it_is {
                 return Err(problem::refused(head, answer, wait, &self.traffic, &secrets).await);
             }
-            let body = Body::new(&head, answer, bound, wait, Arc::clone(&self.traffic))?;
+            let traffic = Arc::clone(&self.traffic);
+            let body = match as_it_is {
+                true => Body::packed(&head, answer, wait, traffic),
+                false => Body::new(&head, answer, bound, wait, traffic)?,
+            };
             return Ok(Fetched::Answer(Box::new(Response::new(head, body))));
         }
     }

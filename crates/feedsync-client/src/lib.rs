@@ -13,6 +13,7 @@ mod events;
 pub mod fetch;
 mod follow;
 mod incoming;
+mod log;
 mod logins;
 mod plain;
 mod progress;
@@ -26,6 +27,7 @@ mod wire;
 
 pub use aggregate::Terms;
 pub use error::SyncError;
+pub use log::{FileLog, LogAccess, LogError, RECORDS, RemoteLog, Replica, StoredLog, synchronise};
 pub use logins::{LoginFile, LoginFileError};
 pub use progress::{Progress, Silent, Step};
 pub use report::{RefusedItem, Side, SyncReport, Warning};

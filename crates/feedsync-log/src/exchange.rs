@@ -80,6 +80,8 @@ pub struct Answer {
     pub etag: Option<String>,
     /// `Log-Generation`, from servers that know generations.
     pub generation: Option<String>,
+    /// `Log-Covers`, of a snapshot from such a server: the place of the log that it stands for.
+    pub covers: Option<String>,
     /// `Content-Range`.
     pub content_range: Option<String>,
     /// `Content-Type`.

@@ -2,6 +2,7 @@
 //!
 //! Values only: no socket, no clock, no randomness.
 
+mod check;
 mod device;
 mod exchange;
 mod header;
@@ -11,6 +12,7 @@ mod record;
 mod session;
 mod stamp;
 
+pub use check::{Check, Fault, Finding, Summary, last_lines};
 pub use device::{Device, DeviceError, RecordId, RecordIdError};
 pub use exchange::{Answer, Append, Ask, Condition, Range, Read};
 pub use header::{Base, Header};

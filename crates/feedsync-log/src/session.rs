@@ -162,11 +162,15 @@ pub struct Session {
     /// The place where reading began is what a snapshot said, and nothing was read behind it yet.
     is_behind_snapshot: bool,
     /// How far the generation before this one was read, if that may be where this one goes on from.
-    before: Option<String>,
+    before: Option<Position>,
     /// What the snapshot that was applied covers.
     base: Option<String>,
-    /// There is no snapshot.
+    /// What the server says that the snapshot covers.
+    told: Option<String>,
+    /// There was no snapshot.
     has_none: bool,
+    /// What a snapshot must cover, as the log said.
+    wanted: Option<String>,
 }
 
 /// What comes next.
@@ -210,13 +214,16 @@ impl Session {
             is_behind_snapshot: false,
             before: None,
             base: None,
+            told: None,
             has_none: false,
+            wanted: None,
         }
     }
 
     /// How far the log was read: to be stored with what the last event brought.
     pub fn position(&self) -> &Position {
-        &self.position
+        // Until it is known what another generation goes on from, nothing of it counts.
+        self.before.as_ref().unwrap_or(&self.position)
     }
 
     /// Whether the whole log was read: nothing was in it, a moment ago, that is not known now.
@@ -249,20 +256,27 @@ impl Session {
 
     /// Goes on behind what a snapshot stands for. If the log is another one by now, reading on finds that out.
     pub fn begin_behind(&mut self, covered: Covered) {
-        let Covered { covers, offset, overlap, generation } = covered;
+        // A server that was put back has moved its snapshot to the generation that it then began.
+        let told = self.told.take().and_then(|told| {
+            let covers = told.trim_matches('"').to_owned();
+            let (generation, offset) = covers.rsplit_once('-')?;
+            let (generation, offset) = (Some(generation.to_owned()), offset.parse().ok()?);
+            Some(Covered { covers, offset, generation, overlap: covered.overlap.clone() })
+        });
+        let Covered { covers, offset, overlap, generation } = told.unwrap_or(covered);
         self.position = Position { offset, overlap, generation, ..Position::default() };
         self.base = Some(covers);
         self.is_behind_snapshot = true;
     }
 
-    /// Begins anew with the snapshot.
-    fn begin_anew(&mut self) -> Event {
+    /// Begins anew, with the snapshot or with the log itself.
+    fn begin_anew(&mut self, phase: Phase) -> Event {
         self.restarts += 1;
         if self.restarts > MOST_RESTARTS {
             return self.stop(Stop::Unsteady);
         }
         self.position = Position::default();
-        self.phase = Phase::Snapshot;
+        self.phase = phase;
         self.is_behind_snapshot = false;
         self.before = None;
         self.base = None;
@@ -277,6 +291,7 @@ impl Session {
             200 if answer.coding.is_none() && answer.ended => {
                 self.attempts = 0;
                 self.has_none = false;
+                self.told = answer.covers;
                 self.phase = Phase::Read;
                 Event::Snapshot(answer.body)
             }

@@ -83,6 +83,26 @@ impl Body {
         })
     }
 
+    /// A body that is left as it travels; who reads it bounds it.
+    pub(crate) fn packed(
+        head: &Head,
+        answer: reqwest::Response,
+        wait: Wait,
+        traffic: Arc<Traffic>,
+    ) -> Self {
+        Self {
+            url: head.shown(),
+            answer,
+            gzip: None,
+            pending: Bytes::new(),
+            limit: u64::MAX,
+            wait,
+            travelled: 0,
+            decoded: 0,
+            traffic,
+        }
+    }
+
     /// The next piece; `None` at the end.
     pub(crate) async fn chunk(&mut self) -> Result<Option<Bytes>, FetchError> {
         loop {

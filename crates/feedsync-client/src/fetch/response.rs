@@ -62,7 +62,7 @@ impl Head {
     }
 }
 
-/// A success.
+/// An answer: a success, unless others were asked for too.
 #[derive(Debug)]
 pub struct Response {
     head: Head,
@@ -78,6 +78,21 @@ impl Response {
     /// The address that answered, after redirects.
     pub fn url(&self) -> &Url {
         &self.head.url
+    }
+
+    /// Its status.
+    pub fn status(&self) -> StatusCode {
+        self.head.status
+    }
+
+    /// A header, if it is text.
+    pub fn header(&self, name: HeaderName) -> Option<&str> {
+        self.head.text(name)
+    }
+
+    /// When the server wants to be asked again, if it told.
+    pub fn retry_after(&self) -> Option<RetryAfter> {
+        self.head.retry_after()
     }
 
     /// Its media type in lower case, without parameters.

@@ -7,7 +7,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use feedsync_client::fetch::{FetchError, Fetcher, Policy, Private, address};
-use feedsync_client::{Direction, Pace, Silent, SyncError, Terms, Watch};
+use feedsync_client::{
+    Direction, LogAccess as _, LogError, Pace, RemoteLog, Silent, SyncError, Terms, Watch,
+};
+use feedsync_log::Ask;
 use feedsync_store::{Remote, RemoteState, Subscription};
 use tokio::time::timeout;
 
@@ -18,11 +21,12 @@ use crate::world::{Peer, notes};
 const PUBLIC: &str = "http://8.8.8.8/feed";
 
 /// Whoever asks other machines, by the file that does: a new one needs a row, and a proof below.
-const CALLERS: [(&str, Caller); 6] = [
+const CALLERS: [(&str, Caller); 7] = [
     ("feedsync-client/src/document.rs", Caller::Documents),
     ("feedsync-client/src/push.rs", Caller::Pushes),
     ("feedsync-client/src/blobs.rs", Caller::Blobs),
     ("feedsync-client/src/follow.rs", Caller::Events),
+    ("feedsync-client/src/log/remote.rs", Caller::Logs),
     ("feedsync-cli/src/source.rs", Caller::Sources),
     ("feedsync-cli/src/commands/login.rs", Caller::Sources),
 ];
@@ -34,6 +38,8 @@ enum Caller {
     Pushes,
     Blobs,
     Events,
+    /// Logs, and what stands beside them.
+    Logs,
     /// `import URL`, `validate URL`, `convert URL`, `merge URL`, `login URL`.
     Sources,
 }
@@ -124,6 +130,13 @@ impl Caller {
                 let mut watch = Watch::new(peer.session.clone(), remote, pull, pace);
                 watch.next().await.unwrap();
                 timeout(Duration::from_millis(100), watch.next()).await.is_err()
+            }
+            Self::Logs => {
+                let fetcher = Fetcher::new(Policy::new(Private::Allowed)).unwrap();
+                let log = RemoteLog::new(fetcher, address(PUBLIC).unwrap());
+                let log = log.with_snapshot(address(private).unwrap());
+                let asked = log.ask(&Ask::Snapshot).await;
+                matches!(asked, Err(LogError::Fetch(FetchError::Private { .. })))
             }
             Self::Sources => {
                 let fetcher = Fetcher::new(Policy::new(Private::Allowed)).unwrap();

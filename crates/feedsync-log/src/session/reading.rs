@@ -53,6 +53,7 @@ impl Session {
 
     /// Something of the log came.
     fn bytes(&mut self, read: &Read, answer: Answer, random: u64) -> Event {
+        self.absent = false;
         if answer.coding.is_some() {
             return self.stop(Stop::Fault("the log is sent packed, where no offset counts"));
         }
@@ -110,8 +111,11 @@ impl Session {
         random: u64,
     ) -> Event {
         let whole = lines.bytes().len();
-        if whole > 0 && self.position.offset == 0 && !self.knows_what_is_left_out(lines) {
-            return self.begin_anew();
+        if whole > 0
+            && self.position.offset == 0
+            && let Some(event) = self.begun_otherwise(lines)
+        {
+            return event;
         }
         self.is_behind_snapshot = false;
         self.position.advance(lines);
@@ -123,7 +127,7 @@ impl Session {
             self.position.etag = answer.etag.clone();
             if self.before.take().is_some() {
                 // An empty log goes on from nowhere.
-                return self.begin_anew();
+                return self.begin_anew(Phase::Read);
             }
             self.in_step();
         } else if ends_log {
@@ -210,35 +214,42 @@ impl Session {
             self.phase = Phase::Read;
             return Event::Nothing;
         }
-        match position.generation {
-            Some(generation) if !position.partial && self.before.is_none() => {
-                // If it goes on from where this replica stands, nothing is missing.
-                self.before = Some(format!("{generation}-{}", position.offset));
-                self.phase = Phase::Read;
-                Event::Nothing
-            }
-            _ => self.begin_anew(),
+        if position.generation.is_none() || position.partial || self.before.is_some() {
+            return self.begin_anew(Phase::Snapshot);
         }
+        // If it goes on from where this replica stands, nothing is missing.
+        self.before = Some(position);
+        self.phase = Phase::Read;
+        Event::Nothing
     }
 
-    /// Whether all that a log leaves out, which is read from its beginning, is known here: what it goes on from
-    /// is the place up to which this replica read, or what the snapshot that it applied covers.
-    fn knows_what_is_left_out(&mut self, first: Lines<'_>) -> bool {
+    /// What a log leaves out, which is read from its beginning, must be known here: it goes on from the place up
+    /// to which this replica read, or from what the snapshot that it applied covers. And one that leaves nothing
+    /// out is another one than what was read before.
+    fn begun_otherwise(&mut self, first: Lines<'_>) -> Option<Event> {
         let before = self.before.take();
+        let place = before.as_ref().and_then(|Position { generation, offset, .. }| {
+            Some(format!("{}-{offset}", generation.as_ref()?))
+        });
         let base = match first.iter().next().map(Line::read) {
             Some(Line::Header(header)) => header.snapshot.map(|base| base.covers),
             _ => None,
         };
         match base {
-            // A log that leaves nothing out may still be another one than the one that was read.
-            None => before.is_none(),
-            Some(base) if before.as_ref() == Some(&base) => true,
-            Some(base) if self.base.as_ref() == Some(&base) => true,
-            Some(_) if self.has_none => {
-                self.position.partial = true;
-                true
+            None if before.is_none() && self.base.is_none() => None,
+            None => Some(self.begin_anew(Phase::Read)),
+            Some(base) if place.as_ref() == Some(&base) || self.base.as_ref() == Some(&base) => {
+                None
             }
-            Some(_) => false,
+            // It was asked for after this had been seen, and is not there.
+            Some(base) if self.has_none && self.wanted.as_ref() == Some(&base) => {
+                self.position.partial = true;
+                None
+            }
+            Some(base) => {
+                self.wanted = Some(base);
+                Some(self.begin_anew(Phase::Snapshot))
+            }
         }
     }
 }

@@ -212,13 +212,20 @@ fn a_new_replica_begins_with_the_snapshot() {
     assert_eq!(read(&session).range, Range::From { offset: 0, most: MOST_READ });
     let both = format!("{ONE}{TWO}");
     assert_eq!(answer(&mut session, part(0, &both, 38, "\"f\"")), lines(TWO));
-    // If the log was compacted since, all of it is read on top.
+    // A server that knows better than the snapshot itself, since it was put back, is believed.
+    let mut session = Session::new(None, Start::Whole);
+    answer(&mut session, Answer { covers: Some("\"h-38\"".to_owned()), ..whole(0, "state") });
+    session.begin_behind(covered(Some("g")));
+    assert_eq!(session.position().generation.as_deref(), Some("h"));
+    assert_eq!(read(&session).range, Range::From { offset: 38, most: MOST_READ });
+    // If the log is another one by now, and leaves nothing out, only that counts.
     let mut session = Session::new(None, Start::Whole);
     answer(&mut session, whole(0, "state"));
     session.begin_behind(covered(Some("g")));
     let other =
         |body, start| Answer { generation: Some("h".to_owned()), ..part(start, body, 38, "\"h\"") };
     assert_eq!(answer(&mut session, other(TWO, 19)), Event::Nothing);
+    assert_eq!(answer(&mut session, other(&both, 0)), Event::Restarted);
     assert_eq!(answer(&mut session, other(&both, 0)), lines(&both));
 }
 
@@ -239,6 +246,9 @@ fn a_log_that_goes_on_from_another_snapshot_is_begun_anew() {
         assert_eq!(answer(&mut session, whole(0, &header(covers))), event);
     }
     let mut session = Session::new(None, Start::Whole);
+    answer(&mut session, status(404));
+    // It may have come since it was asked for.
+    assert_eq!(answer(&mut session, whole(0, &header("g-9"))), Event::Restarted);
     answer(&mut session, status(404));
     assert_eq!(answer(&mut session, whole(0, &header("g-9"))), lines(&header("g-9")));
     assert!(session.position().partial);
@@ -284,7 +294,13 @@ fn where_there_is_no_log_the_first_append_makes_it() {
     answer(&mut session, status(404));
     answer(&mut session, status(404));
     let ids = ids(1);
-    assert_eq!(append(&session, &waiting(&ids)).condition, Condition::Absent);
+    let append_ = append(&session, &waiting(&ids));
+    assert_eq!(append_.condition, Condition::Absent);
+    // Somebody else was quicker: now there is one.
+    session.answered(&Ask::Append(append_), status(412), 0);
+    assert_eq!(answer(&mut session, whole(0, ONE)), lines(ONE));
+    let append = append(&session, &waiting(&ids));
+    assert_eq!(append.condition, Condition::Match("\"w\"".to_owned()));
 }
 
 /// R13, R18: who was outrun reads first; who was outrun again tries where the server said the log stands.

@@ -1,0 +1,79 @@
+//! A log that is a file, as a web server serves it: it can be read, and nothing else.
+
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::path::PathBuf;
+
+use async_trait::async_trait;
+use feedsync_log::{Answer, Ask, Range, Read};
+
+use super::{LogAccess, LogError};
+
+/// A file of records.
+#[derive(Debug, Clone)]
+pub struct FileLog {
+    path: PathBuf,
+}
+
+impl FileLog {
+    /// The log in this file.
+    pub fn new(path: PathBuf) -> Self {
+        Self { path }
+    }
+
+    fn read(&self, read: &Read) -> std::io::Result<Answer> {
+        let mut file = File::open(&self.path)?;
+        let length = file.metadata()?.len();
+        let (start, end) = match read.range {
+            Range::From { offset, most } => (offset, offset.saturating_add(most).min(length)),
+            Range::Last(most) => (length.saturating_sub(most), length),
+        };
+        if start >= end {
+            let content_range = Some(format!("bytes */{length}"));
+            return Ok(Answer { status: 416, content_range, ended: true, ..Answer::default() });
+        }
+        file.seek(SeekFrom::Start(start))?;
+        let mut body = Vec::new();
+        file.take(end - start).read_to_end(&mut body)?;
+        Ok(Answer {
+            status: 206,
+            content_range: Some(format!("bytes {start}-{}/{length}", end - 1)),
+            body,
+            ended: true,
+            ..Answer::default()
+        })
+    }
+}
+
+#[async_trait]
+impl LogAccess for FileLog {
+    fn name(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    async fn ask(&self, ask: &Ask) -> Result<Answer, LogError> {
+        match ask {
+            Ask::Read(read) => {
+                let (log, read) = (self.clone(), read.clone());
+                let reading = tokio::task::spawn_blocking(move || log.read(&read));
+                let answer =
+                    reading.await.unwrap_or_else(|error| Err(std::io::Error::other(error)));
+                answer.map_err(|source| LogError::File { path: self.path.clone(), source })
+            }
+            Ask::Snapshot => Ok(refused(404)),
+            Ask::Append(_) => Ok(refused(405)),
+        }
+    }
+
+    async fn put_snapshot(&self, _: &str, _: Vec<u8>) -> Result<Answer, LogError> {
+        Ok(refused(405))
+    }
+
+    async fn begin_generation(&self, _: &str, _: Vec<u8>) -> Result<Answer, LogError> {
+        Ok(refused(405))
+    }
+}
+
+fn refused(status: u16) -> Answer {
+    Answer { status, ended: true, ..Answer::default() }
+}

@@ -1,0 +1,142 @@
+//! A log of this endpoint, without the way over HTTP: the same conditions and the same answers.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use feedsync_log::{Answer, Ask, Condition, Range, Read};
+use feedsync_store::{
+    Append, CollectionName, Expected, Log, LogOutcome, LogPlace, NewGeneration, NewSnapshot, Store,
+    StoreError,
+};
+
+use super::{LogAccess, LogError, RECORDS};
+
+/// The log of a collection.
+#[derive(Clone)]
+pub struct StoredLog {
+    store: Arc<dyn Store>,
+    collection: CollectionName,
+    /// The most bytes that the log may have.
+    most: u64,
+}
+
+impl StoredLog {
+    /// The log of a collection in a store.
+    pub fn new(store: Arc<dyn Store>, collection: CollectionName, most: u64) -> Self {
+        Self { store, collection, most }
+    }
+
+    async fn read(&self, read: &Read) -> Result<Answer, StoreError> {
+        let Some(log) = self.store.log(&self.collection).await? else { return Ok(refused(404)) };
+        if log.removed {
+            return Ok(refused(410));
+        }
+        let length = log.place.length;
+        if read.unless.as_ref() == Some(&tag(log.place)) {
+            return Ok(of(304, log.place));
+        }
+        let (start, end) = match read.range {
+            Range::From { offset, most } => (offset, offset.saturating_add(most).min(length)),
+            Range::Last(most) => (length.saturating_sub(most), length),
+        };
+        let nothing =
+            Answer { content_range: Some(format!("bytes */{length}")), ..of(416, log.place) };
+        if start >= end {
+            return Ok(nothing);
+        }
+        let most = usize::try_from(end - start).unwrap_or(usize::MAX);
+        let bytes =
+            self.store.read_log(&self.collection, log.place.generation, start, most).await?;
+        let Some(body) = bytes else { return Ok(refused(0)) };
+        Ok(Answer {
+            content_range: Some(format!("bytes {start}-{}/{length}", end - 1)),
+            body,
+            ..of(206, log.place)
+        })
+    }
+
+    fn answer(outcome: LogOutcome) -> Answer {
+        match outcome {
+            LogOutcome::Done(log) => of(204, log.place),
+            LogOutcome::Repeated { end, .. } => of(204, end),
+            LogOutcome::KeyOfAnother => refused(422),
+            LogOutcome::Elsewhere(log) => of(412, log.place),
+            LogOutcome::Absent(Some(Log { removed: true, .. })) => refused(410),
+            LogOutcome::Absent(_) => refused(404),
+            LogOutcome::Full { .. } => refused(507),
+            LogOutcome::NotCovered(log) => of(409, log.place),
+        }
+    }
+}
+
+#[async_trait]
+impl LogAccess for StoredLog {
+    fn name(&self) -> String {
+        format!("the log of {}", self.collection)
+    }
+
+    async fn ask(&self, ask: &Ask) -> Result<Answer, LogError> {
+        match ask {
+            Ask::Read(read) => Ok(self.read(read).await?),
+            Ask::Snapshot => {
+                let snapshot = self.store.log_snapshot(&self.collection).await?;
+                let answer = snapshot.map(|(snapshot, body)| Answer {
+                    covers: Some(snapshot.covers.to_string()),
+                    body,
+                    ..refused(200)
+                });
+                Ok(answer.unwrap_or_else(|| refused(404)))
+            }
+            Ask::Append(append) => {
+                let expected = match &append.condition {
+                    Condition::Absent => Expected::Absent,
+                    Condition::Match(tag) => expected(tag),
+                    // Its tags are strong, so that nobody needs this.
+                    Condition::Length(_) => return Ok(refused(428)),
+                };
+                let append = Append {
+                    expected,
+                    bytes: append.body.clone(),
+                    media_type: RECORDS.to_owned(),
+                    key: Some(append.key.clone()),
+                    most: self.most,
+                    act: None,
+                };
+                let outcome = self.store.append_to_log(&self.collection, append).await?;
+                Ok(Self::answer(outcome))
+            }
+        }
+    }
+
+    async fn put_snapshot(&self, covers: &str, bytes: Vec<u8>) -> Result<Answer, LogError> {
+        let Ok(covers) = covers.parse() else { return Ok(refused(400)) };
+        let new = NewSnapshot { covers, media_type: RECORDS.to_owned(), bytes };
+        Ok(Self::answer(self.store.put_log_snapshot(&self.collection, new).await?))
+    }
+
+    async fn begin_generation(&self, tag: &str, bytes: Vec<u8>) -> Result<Answer, LogError> {
+        let new = NewGeneration { expected: expected(tag), bytes, most: self.most, act: None };
+        Ok(Self::answer(self.store.begin_log_generation(&self.collection, new).await?))
+    }
+}
+
+fn tag(place: LogPlace) -> String {
+    format!("\"{place}\"")
+}
+
+/// A tag that is none of ours names no place.
+fn expected(tag: &str) -> Expected {
+    Expected::At(tag.trim_matches('"').parse().into_iter().collect())
+}
+
+fn of(status: u16, place: LogPlace) -> Answer {
+    Answer {
+        etag: Some(tag(place)),
+        generation: Some(place.generation.to_string()),
+        ..refused(status)
+    }
+}
+
+fn refused(status: u16) -> Answer {
+    Answer { status, ended: true, ..Answer::default() }
+}

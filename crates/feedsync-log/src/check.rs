@@ -1,0 +1,255 @@
+//! What is wrong with a log, line by line: for people who look after one.
+//!
+//! Nothing of this keeps a reader from reading it: what is not understood is passed over, and a record that
+//! stands there twice changes nothing the second time.
+
+use std::collections::{BTreeMap, HashSet};
+
+use crate::device::{Device, RecordId};
+use crate::lines::Lines;
+use crate::record::{Line, LineError, MOST_RECORD};
+use crate::stamp::Millis;
+
+/// So far may a clock be ahead before a stamp is remarkable: a day.
+const AHEAD: u64 = 24 * 60 * 60 * 1_000;
+
+/// A check of a log that is under way; it is fed bytes as they come.
+#[derive(Debug, Clone)]
+pub struct Check {
+    now: Millis,
+    offset: u64,
+    rest: Vec<u8>,
+    /// The rest is of a line that is too long to be kept.
+    is_cut: bool,
+    names: HashSet<RecordId>,
+    last: BTreeMap<Device, u64>,
+    summary: Summary,
+}
+
+/// What a log holds.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Bytes.
+    pub bytes: u64,
+    /// Lines, torn ones too.
+    pub lines: u64,
+    /// Records of this version.
+    pub records: u64,
+    /// Devices that made them.
+    pub devices: u64,
+}
+
+/// Something remarkable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// The line, from 1.
+    pub line: u64,
+    /// Where it begins.
+    pub offset: u64,
+    /// What is wrong with it.
+    pub fault: Fault,
+}
+
+/// What is wrong with a line.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    /// It is no record.
+    #[error("no record: {0}")]
+    Foreign(LineError),
+    /// It is of a later version: older programs stop appending when they meet it (R48).
+    #[error("a record of the later version {0}")]
+    Newer(u64),
+    /// The log says what it is in its first line only (R8).
+    #[error("a header that is not the first line")]
+    Header,
+    /// A record stands there twice.
+    #[error("the record {0} again")]
+    Again(RecordId),
+    /// A device's records do not ascend.
+    #[error("the record {0} after a later one of its device")]
+    Reordered(RecordId),
+    /// A clock is wrong.
+    #[error("the record {0} was made more than a day in the future")]
+    Future(RecordId),
+    /// The last line has no end.
+    #[error("a torn line: {0} bytes without a line feed at the end")]
+    Torn(u64),
+}
+
+impl Check {
+    /// A check at a time.
+    pub fn new(now: Millis) -> Self {
+        Self {
+            now,
+            offset: 0,
+            rest: Vec::new(),
+            is_cut: false,
+            names: HashSet::new(),
+            last: BTreeMap::new(),
+            summary: Summary::default(),
+        }
+    }
+
+    /// Takes the next bytes of the log; what is remarkable in the lines that they end.
+    pub fn feed(&mut self, bytes: &[u8]) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        let mut bytes = bytes;
+        while let Some(at) = bytes.iter().position(|byte| *byte == b'\n') {
+            let (line, rest) = bytes.split_at(at + 1);
+            bytes = rest;
+            self.keep(line);
+            let line = std::mem::take(&mut self.rest);
+            let is_cut = std::mem::take(&mut self.is_cut);
+            findings.extend(self.line(&line, is_cut));
+        }
+        self.keep(bytes);
+        findings
+    }
+
+    /// The end of the log: what it holds, and its torn end if it has one.
+    pub fn end(mut self) -> (Summary, Option<Finding>) {
+        let begin = self.offset;
+        let torn = self.summary.bytes - begin;
+        let finding = (torn > 0).then(|| {
+            self.summary.lines += 1;
+            Finding { line: self.summary.lines, offset: begin, fault: Fault::Torn(torn) }
+        });
+        self.summary.devices = self.last.len() as u64;
+        (self.summary, finding)
+    }
+
+    /// Keeps bytes of a line, as many as a record may have.
+    fn keep(&mut self, bytes: &[u8]) {
+        self.summary.bytes += bytes.len() as u64;
+        let room = (MOST_RECORD + 1).saturating_sub(self.rest.len());
+        self.is_cut |= bytes.len() > room;
+        self.rest.extend_from_slice(&bytes[..bytes.len().min(room)]);
+    }
+
+    fn line(&mut self, line: &[u8], is_cut: bool) -> Vec<Finding> {
+        self.summary.lines += 1;
+        let offset = std::mem::replace(&mut self.offset, self.summary.bytes);
+        let number = self.summary.lines;
+        let faults = match Line::read(line) {
+            _ if is_cut => vec![Fault::Foreign(LineError::TooLarge)],
+            Line::Foreign(error) => vec![Fault::Foreign(error)],
+            Line::Newer { version } => vec![Fault::Newer(version)],
+            Line::Header(_) if number == 1 => Vec::new(),
+            Line::Header(_) => vec![Fault::Header],
+            Line::Record(record) => {
+                self.summary.records += 1;
+                self.record(record.id, record.stamp.tick.millis())
+            }
+        };
+        faults.into_iter().map(|fault| Finding { line: number, offset, fault }).collect()
+    }
+
+    fn record(&mut self, id: RecordId, when: Millis) -> Vec<Fault> {
+        let mut faults = Vec::new();
+        let last = self.last.entry(id.device.clone()).or_default();
+        if !self.names.insert(id.clone()) {
+            faults.push(Fault::Again(id.clone()));
+        } else if id.sequence < *last {
+            faults.push(Fault::Reordered(id.clone()));
+        }
+        *last = (*last).max(id.sequence);
+        if when > self.now.after(AHEAD) {
+            faults.push(Fault::Future(id));
+        }
+        faults
+    }
+}
+
+/// The last lines of these bytes, at most so many.
+pub fn last_lines(bytes: &[u8], most: usize) -> &[u8] {
+    let whole = Lines::of(bytes).bytes();
+    let ends = whole.iter().enumerate().rev().filter(|(_, byte)| **byte == b'\n');
+    match ends.skip(most).map(|(at, _)| at + 1).next() {
+        Some(begin) => &whole[begin..],
+        None => whole,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(id: &str, when: u64) -> String {
+        let rest = r#""obj":{"kind":"feed","id":"x"},"act":"subscribe"}"#;
+        format!("{{\"v\":1,\"id\":\"{id}\",\"ts\":\"{when}.0\",{rest}\n")
+    }
+
+    fn check(log: &str, piece: usize) -> (Vec<(u64, Fault)>, Summary) {
+        let mut check = Check::new(Millis::new(1_000));
+        let mut findings = Vec::new();
+        for piece in log.as_bytes().chunks(piece) {
+            findings.extend(check.feed(piece));
+        }
+        let (summary, torn) = check.end();
+        findings.extend(torn);
+        for finding in &findings {
+            let before = &log[..usize::try_from(finding.offset).unwrap()];
+            assert!(before.is_empty() || before.ends_with('\n'));
+            assert_eq!(before.matches('\n').count() as u64 + 1, finding.line);
+        }
+        (findings.into_iter().map(|finding| (finding.line, finding.fault)).collect(), summary)
+    }
+
+    /// Corrupt, reordered, repeated, foreign and torn lines are named with their numbers, however the bytes come.
+    #[test]
+    fn what_is_wrong_is_named_with_its_line() {
+        let header = r#"{"v":1,"log":{"generation":"x","number":1}}"#;
+        let id = |text: &str| text.parse::<RecordId>().unwrap();
+        let log = [
+            header,
+            "\n",
+            &record("a:2", 5),
+            &record("a:1", 5),
+            &record("a:2", 5),
+            "nonsense\n",
+            header,
+            "\n",
+            "{\"v\":9}\n",
+            &record("b:1", 1_001 + AHEAD),
+            "{\"v\":1",
+        ]
+        .concat();
+        for piece in [1, 7, 10_000] {
+            let (mut found, summary) = check(&log, piece);
+            let (number, foreign) = found.remove(2);
+            assert!(number == 5 && matches!(foreign, Fault::Foreign(_)));
+            let expected = [
+                (3, Fault::Reordered(id("a:1"))),
+                (4, Fault::Again(id("a:2"))),
+                (6, Fault::Header),
+                (7, Fault::Newer(9)),
+                (8, Fault::Future(id("b:1"))),
+                (9, Fault::Torn(6)),
+            ];
+            assert_eq!(found, expected);
+            let bytes = log.len() as u64;
+            assert_eq!(summary, Summary { bytes, lines: 9, records: 4, devices: 2 });
+        }
+    }
+
+    #[test]
+    fn a_line_without_an_end_takes_no_more_memory_than_a_record() {
+        let mut check = Check::new(Millis::new(0));
+        for _ in 0..100 {
+            assert_eq!(check.feed(&[b'x'; 10_000]), []);
+        }
+        assert!(check.rest.len() <= MOST_RECORD + 1);
+        let found = check.feed(b"\n");
+        assert_eq!(found[0].fault, Fault::Foreign(LineError::TooLarge));
+        assert_eq!(check.end().0.bytes, 1_000_001);
+    }
+
+    #[test]
+    fn the_last_lines_are_whole_ones() {
+        let log = b"one\ntwo\nthree\nfo";
+        assert_eq!(last_lines(log, 2), b"two\nthree\n");
+        assert_eq!(last_lines(log, 0), b"");
+        assert_eq!(last_lines(log, 9), b"one\ntwo\nthree\n");
+        assert_eq!(last_lines(b"fo", 9), b"");
+    }
+}

@@ -1,0 +1,273 @@
+//! A replica of somebody's newsreading that a log keeps in step with others (R9 to R19).
+//!
+//! It holds one state, what is known here, and an outbox, what of it the log lacks. What the log brings joins the
+//! state; what is done here joins it too, and waits in the outbox. So a replica is never behind itself, and it does
+//! not matter in which order things reach it. If the log turns out to be another one (it was put back, or compacted
+//! while nobody looked), all that is known here and is not in that one is recorded again: nothing is lost, not even
+//! with the log.
+//!
+//! [`Replica::apply`] changes the whole of it, the position in the log too: whoever stores it after each call, all or
+//! nothing ([`Replica::write`]), may crash at any time (R14).
+
+mod outbox;
+mod text;
+
+use feedsync_log::{
+    Clock, Covered, Device, Event, Header, Line, Lines, Millis, Position, RecordId, Session, Stamp,
+    Start, overlap_of,
+};
+
+use crate::action::Action;
+use crate::address::FeedAddress;
+use crate::snapshot::{Snapshot, SnapshotError};
+use crate::state::ReaderState;
+use outbox::Outbox;
+pub use text::ReplicaError;
+
+/// Somebody's newsreading on one device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replica {
+    device: Device,
+    /// How many records were named here.
+    sequence: u64,
+    clock: Clock,
+    position: Option<Position>,
+    state: ReaderState,
+    outbox: Outbox,
+    /// What the log holds, as far as it was read again; `None` if it is known to hold all but the outbox.
+    read_again: Option<ReaderState>,
+}
+
+/// A log in few bytes, to be put in place of a long one (R45, R46).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Compaction {
+    /// The entity tag that the log has, and must still have.
+    pub tag: String,
+    /// The place up to which the snapshot stands for it.
+    pub covers: String,
+    /// The snapshot.
+    pub snapshot: String,
+    /// What the next generation begins with.
+    pub header: String,
+}
+
+impl Replica {
+    /// A replica that knows nothing, on a device of its own, and has read no log.
+    pub fn new(device: Device) -> Self {
+        Self {
+            device,
+            sequence: 0,
+            clock: Clock::default(),
+            position: None,
+            state: ReaderState::default(),
+            outbox: Outbox::default(),
+            read_again: Some(ReaderState::default()),
+        }
+    }
+
+    /// All that is known here.
+    pub fn state(&self) -> &ReaderState {
+        &self.state
+    }
+
+    /// The device whose records these are.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// How far the log was read.
+    pub fn position(&self) -> Option<&Position> {
+        self.position.as_ref()
+    }
+
+    /// How many records wait to be appended.
+    pub fn waiting_count(&self) -> usize {
+        self.outbox.len()
+    }
+
+    /// Does something to a feed, or to an article of it. `false` if it was so already, as far as is known here:
+    /// then there is nothing to record (R16).
+    pub fn act(&mut self, feed: &FeedAddress, action: &Action, now: Millis) -> bool {
+        let known = self.state.feed(feed.as_str());
+        if known.is_some_and(|known| action.is_told_by(known)) {
+            return false;
+        }
+        let stamp = Stamp { tick: self.clock.tick(now), device: self.device.clone() };
+        let change = action.change(feed, stamp);
+        self.state.apply_change(&change);
+        let id = self.name();
+        self.outbox.add(change.recorded(id));
+        true
+    }
+
+    /// Takes in what is known elsewhere, and not from the log: it is recorded, too.
+    pub fn take_in(&mut self, other: ReaderState) {
+        if let Some(tick) = other.latest() {
+            self.clock.saw(tick);
+        }
+        let changes = other.beyond(&self.state);
+        self.state.join(other);
+        for change in changes {
+            let id = self.name();
+            self.outbox.add(change.recorded(id));
+        }
+    }
+
+    /// A session that goes on where the last one stopped. A log that was being read again is read again from its
+    /// beginning, since only the session knew how.
+    pub fn session(&mut self) -> Session {
+        if self.read_again.is_some() {
+            self.begin_again();
+        }
+        Session::new(self.position.clone(), Start::Whole)
+    }
+
+    /// Once all of another log was read, what that one lacks begins to wait. To be asked before each request of a
+    /// session; `true` if the replica is to be stored before anything is sent, since names were given.
+    pub fn offer(&mut self, session: &Session) -> bool {
+        let Some(mut log) = self.read_again.take_if(|_| session.is_in_step()) else { return false };
+        for record in self.outbox.records() {
+            log.apply(record);
+        }
+        for change in self.state.beyond(&log) {
+            let id = self.name();
+            self.outbox.add(change.recorded(id));
+        }
+        true
+    }
+
+    /// What waits, in the order in which it is to be appended.
+    pub fn waiting(&self) -> Vec<(RecordId, String)> {
+        self.outbox.lines()
+    }
+
+    /// Applies what an event of a session brought, and takes over how far the log was read. `random` names a new
+    /// device, should another replica turn out to use this one's name. An error changes nothing.
+    pub fn apply(
+        &mut self,
+        event: Event,
+        session: &mut Session,
+        random: u64,
+    ) -> Result<(), SnapshotError> {
+        match event {
+            Event::Lines(bytes) => self.lines(&bytes, random),
+            Event::Snapshot(bytes) => self.snapshot(Snapshot::read(&bytes)?, session),
+            Event::Restarted => self.read_again = Some(ReaderState::default()),
+            Event::Appended(count) => {
+                for record in self.outbox.take(count) {
+                    if let Some(log) = &mut self.read_again {
+                        log.apply(&record);
+                    }
+                }
+            }
+            Event::Nothing | Event::Wait(_) | Event::Stopped(_) => {}
+        }
+        self.position = Some(session.position().clone());
+        Ok(())
+    }
+
+    fn lines(&mut self, bytes: &[u8], random: u64) {
+        for line in Lines::of(bytes).iter() {
+            let Line::Record(record) = Line::read(line) else { continue };
+            self.clock.saw(record.stamp.tick);
+            if record.id.device == self.device && self.is_of_another(&record) {
+                self.begin_device(random);
+            }
+            self.state.apply(&record);
+            if let Some(log) = &mut self.read_again {
+                log.apply(&record);
+            }
+            self.outbox.met(&record);
+        }
+    }
+
+    /// Whether a record under a name of ours was not made here: a copy of this replica is in use.
+    fn is_of_another(&self, record: &feedsync_log::Record) -> bool {
+        record.id.sequence > self.sequence
+            || self.outbox.named(&record.id).is_some_and(|ours| ours != record)
+    }
+
+    /// From now on everything is recorded under another name, also what waits.
+    fn begin_device(&mut self, random: u64) {
+        self.device = Device::minted(random);
+        self.sequence = 0;
+        for record in std::mem::take(&mut self.outbox).into_records() {
+            let id = self.name();
+            self.outbox.add(feedsync_log::Record { id, ..record });
+        }
+    }
+
+    fn snapshot(&mut self, snapshot: Snapshot, session: &mut Session) {
+        let Snapshot { covers, state } = snapshot;
+        if let Some(tick) = state.latest() {
+            self.clock.saw(tick);
+        }
+        if let Some(log) = &mut self.read_again {
+            log.join(state.clone());
+        }
+        // It may hold records of ours that arrived without an answer and were compacted since.
+        self.outbox.drop_known(&state);
+        self.state.join(state);
+        // One that does not say what it covers helps nobody to skip anything.
+        if let Some(covered) = covers {
+            session.begin_behind(covered);
+        }
+    }
+
+    /// Goes on with another log, or one that was removed and is to begin again: all that is known here is
+    /// recorded there.
+    pub fn begin_again(&mut self) {
+        self.position = None;
+        self.read_again = Some(ReaderState::default());
+    }
+
+    /// The log in few bytes; `None` unless all of it was read, and understood.
+    pub fn compacted(&self, session: &Session, random: u64) -> Option<Compaction> {
+        let position = session.position();
+        let whole = session.is_in_step() && !position.partial && position.newer.is_none();
+        if !whole || !self.outbox.is_empty() || self.read_again.is_some() {
+            return None;
+        }
+        let tag = position.etag.clone().filter(|tag| tag.starts_with('"'))?;
+        let generation = Device::minted(random).to_string();
+        let place = match &position.generation {
+            Some(_) => tag.trim_matches('"').to_owned(),
+            None => format!("{generation}-{}", position.offset),
+        };
+        let covers = Covered {
+            covers: place.clone(),
+            offset: position.offset,
+            overlap: position.overlap.clone(),
+            generation: position.generation.clone(),
+        };
+        let snapshot = Snapshot { covers: Some(covers), state: self.state.clone() };
+        let number = position.generation.as_deref().and_then(number).unwrap_or(1) + 1;
+        let base = feedsync_log::Base { covers: place.clone() };
+        let header = Header { generation, number, snapshot: Some(base) };
+        Some(Compaction { tag, covers: place, snapshot: snapshot.write(), header: header.line() })
+    }
+
+    /// The log was compacted by this replica: it goes on behind what the new generation begins with.
+    pub fn was_compacted(&mut self, header: &str, tag: Option<String>, generation: Option<String>) {
+        self.position = Some(Position {
+            offset: header.len() as u64,
+            etag: tag,
+            generation,
+            overlap: overlap_of(header.as_bytes()),
+            ..Position::default()
+        });
+    }
+
+    fn name(&mut self) -> RecordId {
+        self.sequence += 1;
+        RecordId { device: self.device.clone(), sequence: self.sequence }
+    }
+}
+
+/// The number of a generation that servers of ours name.
+fn number(generation: &str) -> Option<u64> {
+    generation.split('.').next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,135 @@
+//! What was done here and is not in the log yet: of what one feed or article is about, no more than counts (R11, R16).
+
+use std::collections::BTreeMap;
+
+use feedsync_log::{Record, RecordId};
+
+use crate::action::Action;
+use crate::change::Change;
+use crate::state::ReaderState;
+
+/// Records in the order in which they are to be appended.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Outbox {
+    records: BTreeMap<u64, Record>,
+    next: u64,
+    /// The records that are about one thing: a feed, or an article of it.
+    about: BTreeMap<(String, String), Vec<u64>>,
+}
+
+impl Outbox {
+    pub(super) fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    pub(super) fn records(&self) -> impl Iterator<Item = &Record> {
+        self.records.values()
+    }
+
+    pub(super) fn into_records(self) -> impl Iterator<Item = Record> {
+        self.records.into_values()
+    }
+
+    pub(super) fn lines(&self) -> Vec<(RecordId, String)> {
+        self.records.values().map(|record| (record.id.clone(), record.line())).collect()
+    }
+
+    /// The record of a name.
+    pub(super) fn named(&self, id: &RecordId) -> Option<&Record> {
+        self.records.values().find(|record| record.id == *id)
+    }
+
+    /// Adds a record. What it makes superfluous goes: of marks that were set and taken back only the last counts.
+    pub(super) fn add(&mut self, record: Record) {
+        self.drop_superfluous(&record);
+        self.about.entry(subject(&record)).or_default().push(self.next);
+        self.records.insert(self.next, record);
+        self.next += 1;
+    }
+
+    /// A record is in the log: it waits no longer, nor does what it makes superfluous.
+    pub(super) fn met(&mut self, record: &Record) {
+        if self.records.is_empty() {
+            return;
+        }
+        let own = self.about.get(&subject(record)).into_iter().flatten().copied();
+        let own: Vec<u64> = own
+            .filter(|number| self.records.get(number).is_some_and(|own| own.id == record.id))
+            .collect();
+        own.into_iter().for_each(|number| drop(self.remove(number)));
+        self.drop_superfluous(record);
+    }
+
+    /// The first ones: they are in the log.
+    pub(super) fn take(&mut self, count: usize) -> Vec<Record> {
+        let first: Vec<u64> = self.records.keys().copied().take(count).collect();
+        first.into_iter().filter_map(|number| self.remove(number)).collect()
+    }
+
+    /// Drops what a state of the log knows.
+    pub(super) fn drop_known(&mut self, log: &ReaderState) {
+        let known = self.records.iter().filter(|(_, record)| is_known(record, log));
+        let known: Vec<u64> = known.map(|(number, _)| *number).collect();
+        known.into_iter().for_each(|number| drop(self.remove(number)));
+    }
+
+    /// Drops what says nothing that a record does not say as well, and later.
+    fn drop_superfluous(&mut self, record: &Record) {
+        let (feed, article) = subject(record);
+        let numbers: Vec<u64> = if covers_articles(record) {
+            let all = self.about.range((feed.clone(), String::new())..);
+            let of_feed = all.take_while(|((of, _), _)| *of == feed);
+            of_feed.flat_map(|(_, numbers)| numbers.iter().copied()).collect()
+        } else {
+            self.about.get(&(feed, article)).cloned().unwrap_or_default()
+        };
+        if numbers.is_empty() {
+            return;
+        }
+        let mut known = ReaderState::default();
+        known.apply(record);
+        for number in numbers {
+            let is_superfluous =
+                self.records.get(&number).is_some_and(|waiting| is_known(waiting, &known));
+            if is_superfluous {
+                self.remove(number);
+            }
+        }
+    }
+
+    fn remove(&mut self, number: u64) -> Option<Record> {
+        let record = self.records.remove(&number)?;
+        let subject = subject(&record);
+        if let Some(numbers) = self.about.get_mut(&subject) {
+            numbers.retain(|known| *known != number);
+            if numbers.is_empty() {
+                self.about.remove(&subject);
+            }
+        }
+        Some(record)
+    }
+}
+
+/// Whether a state says what a record does, or something later. What is not understood is not judged.
+fn is_known(record: &Record, log: &ReaderState) -> bool {
+    Change::from(record).delta().is_some_and(|(feed, delta)| {
+        log.feed(feed.as_str()).is_some_and(|known| delta.beyond(known, &feed).is_empty())
+    })
+}
+
+/// The feed and the article that a record is about; for a feed itself, no article.
+fn subject(record: &Record) -> (String, String) {
+    match &record.object.feed {
+        Some(feed) => (feed.clone(), record.object.id.clone()),
+        None => (record.object.id.clone(), String::new()),
+    }
+}
+
+/// Whether a record of a feed says something of its articles.
+fn covers_articles(record: &Record) -> bool {
+    matches!(Action::read(&Change::from(record)), Some((_, Action::ReadUpTo { .. })))
+}

@@ -1,0 +1,91 @@
+//! A replica as bytes, to be stored whole or not at all.
+//!
+//! The first line says who it is, how far the log was read and what waits; a [`Snapshot`] of the state follows.
+
+use std::fmt;
+
+use feedsync_log::{Clock, Device, Line, Position, Record, Tick};
+use serde::{Deserialize, Serialize};
+
+use super::{Outbox, Replica};
+use crate::snapshot::{Snapshot, SnapshotError};
+use crate::state::ReaderState;
+
+/// The version of this form.
+const VERSION: u64 = 1;
+
+/// Why bytes are no replica.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ReplicaError {
+    /// The first line is not what was written.
+    #[error("line 1: {0}")]
+    Head(String),
+    /// A later version wrote it.
+    #[error("version {0} is later than {VERSION}, which is known here")]
+    Newer(u64),
+    /// The state, whose lines are counted behind the first one.
+    #[error("the state: {0}")]
+    State(#[from] SnapshotError),
+}
+
+#[derive(Serialize, Deserialize)]
+struct Head {
+    v: u64,
+    device: String,
+    sequence: u64,
+    clock: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    position: Option<Position>,
+    /// A log is being read again, from its beginning.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    again: bool,
+    waiting: Vec<String>,
+}
+
+impl Replica {
+    /// Its bytes.
+    pub fn write(&self) -> String {
+        let again = self.read_again.is_some();
+        let head = Head {
+            v: VERSION,
+            device: self.device.to_string(),
+            sequence: self.sequence,
+            clock: self.clock.last().to_string(),
+            // What was read again so far is not kept: it is read once more.
+            position: self.position.clone().filter(|_| !again),
+            again,
+            waiting: self.outbox.records().map(Record::line).collect(),
+        };
+        let mut text = serde_json::to_string(&head).unwrap_or_default();
+        text.push('\n');
+        text.push_str(&Snapshot { covers: None, state: self.state.clone() }.write());
+        text
+    }
+
+    /// Reads what was written.
+    pub fn read(bytes: &[u8]) -> Result<Self, ReplicaError> {
+        let end = bytes.iter().position(|byte| *byte == b'\n').unwrap_or(bytes.len());
+        let (first, rest) = bytes.split_at(end);
+        let head = |error: &dyn fmt::Display| ReplicaError::Head(error.to_string());
+        let Head { v, device, sequence, clock, position, again, waiting } =
+            serde_json::from_slice(first).map_err(|error| head(&error))?;
+        match v {
+            VERSION => {}
+            newer if newer > VERSION => return Err(ReplicaError::Newer(newer)),
+            _ => return Err(head(&"another version")),
+        }
+        let device: Device = device.parse().map_err(|error| head(&error))?;
+        let last: Tick = clock.parse().map_err(|error| head(&error))?;
+        let mut outbox = Outbox::default();
+        for line in &waiting {
+            match Line::read(line.as_bytes()) {
+                Line::Record(record) => outbox.add(record),
+                _ => return Err(head(&"something else than a record waits")),
+            }
+        }
+        let state = Snapshot::read(rest.strip_prefix(b"\n").unwrap_or_default())?.state;
+        let read_again = again.then(ReaderState::default);
+        let clock = Clock::resumed(last);
+        Ok(Self { device, sequence, clock, position, state, outbox, read_again })
+    }
+}

@@ -1,0 +1,235 @@
+//! Servers of one log, as values: a hub, and stock web servers with all that they are known to do (R3, R20 to R38).
+
+use std::collections::BTreeMap;
+
+use feedsync_log::{Answer, Append, Ask, Condition, Lines, MOST_READ, Range, Read};
+use rand::Rng;
+use rand::rngs::SmallRng;
+
+/// What a server is like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Habit {
+    /// Generations, snapshots, and all conditions.
+    Hub,
+    /// A file on a web server with a script that appends: entity tags say nothing but that they differ.
+    Plain,
+    /// The same, behind something that knows no ranges.
+    NoRanges,
+    /// The same, with a cache that shows what was there a moment ago.
+    Stale,
+    /// The same, with weak entity tags: appended is by length.
+    Weak,
+}
+
+pub(crate) const HABITS: [Habit; 5] =
+    [Habit::Hub, Habit::Plain, Habit::NoRanges, Habit::Stale, Habit::Weak];
+
+/// A log on a server.
+#[derive(Debug, Clone)]
+pub(crate) struct Server {
+    pub(crate) habit: Habit,
+    /// The log; `None` before it begins.
+    log: Option<Log>,
+    snapshot: Option<Vec<u8>>,
+    /// Where the snapshot stands, on a hub.
+    covers: Option<String>,
+    keys: BTreeMap<String, String>,
+    /// What a cache still shows, and to how many requests.
+    stale: Option<(Option<Log>, u32)>,
+    generations: u64,
+    /// The lines that were ever appended, or with which a generation began.
+    pub(crate) appended: Vec<Vec<u8>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Log {
+    generation: u64,
+    bytes: Vec<u8>,
+}
+
+impl Server {
+    pub(crate) fn new(habit: Habit) -> Self {
+        Self {
+            habit,
+            log: None,
+            snapshot: None,
+            covers: None,
+            keys: BTreeMap::new(),
+            stale: None,
+            generations: 0,
+            appended: Vec::new(),
+        }
+    }
+
+    /// How many bytes the log has.
+    pub(crate) fn length(&self) -> usize {
+        self.log.as_ref().map_or(0, |log| log.bytes.len())
+    }
+
+    /// Answers a request.
+    pub(crate) fn answer(&mut self, ask: &Ask) -> Answer {
+        match ask {
+            Ask::Read(read) => self.read(read),
+            Ask::Append(append) => self.append(append),
+            Ask::Snapshot => match &self.snapshot {
+                Some(body) => Answer {
+                    covers: self.covers.clone().filter(|_| self.habit == Habit::Hub),
+                    body: body.clone(),
+                    ..status(200)
+                },
+                None => status(404),
+            },
+        }
+    }
+
+    fn read(&mut self, read: &Read) -> Answer {
+        let shown = match &mut self.stale {
+            Some((shown, left)) if *left > 0 => {
+                *left -= 1;
+                shown.clone()
+            }
+            _ => self.log.clone(),
+        };
+        let Some(log) = shown else { return status(404) };
+        let base = self.of(&log, 206);
+        if read.unless.is_some() && read.unless == base.etag {
+            return Answer { status: 304, ..base };
+        }
+        let length = log.bytes.len() as u64;
+        let (start, end) = match read.range {
+            Range::From { offset, most } => (offset, offset.saturating_add(most).min(length)),
+            Range::Last(most) => (length.saturating_sub(most), length),
+        };
+        assert!(MOST_READ > length, "the world's logs are read at once");
+        if self.habit == Habit::NoRanges {
+            let skipped = start.min(length);
+            let body = log.bytes[usize::try_from(skipped).unwrap()..].to_vec();
+            return Answer { status: 200, start: skipped, body, ..base };
+        }
+        if start >= end {
+            let content_range = Some(format!("bytes */{length}"));
+            return Answer { status: 416, content_range, ..base };
+        }
+        let range = usize::try_from(start).unwrap()..usize::try_from(end).unwrap();
+        Answer {
+            content_range: Some(format!("bytes {start}-{}/{length}", end - 1)),
+            body: log.bytes[range].to_vec(),
+            ..base
+        }
+    }
+
+    fn append(&mut self, append: &Append) -> Answer {
+        if let Some(tag) = self.keys.get(&append.key)
+            && self.habit == Habit::Hub
+        {
+            return Answer { etag: Some(tag.clone()), ..self.now(204) };
+        }
+        let tag = self.log.as_ref().and_then(|log| self.of(log, 0).etag);
+        let length = self.length() as u64;
+        let holds = match &append.condition {
+            Condition::Absent => self.log.is_none(),
+            Condition::Match(wanted) => self.habit != Habit::Weak && tag.as_ref() == Some(wanted),
+            Condition::Length(wanted) => self.log.is_some() && *wanted == length,
+        };
+        if !holds {
+            return if self.log.is_some() { self.now(412) } else { status(404) };
+        }
+        self.remember();
+        let generation = self.generations.max(1);
+        self.generations = generation;
+        let log = self.log.get_or_insert(Log { generation, bytes: Vec::new() });
+        log.bytes.extend_from_slice(&append.body);
+        self.appended.extend(Lines::of(&append.body).iter().map(<[u8]>::to_vec));
+        let answer = self.now(204);
+        self.keys.insert(append.key.clone(), answer.etag.clone().unwrap());
+        answer
+    }
+
+    /// A cache may go on showing what is there now.
+    fn remember(&mut self) {
+        if self.habit == Habit::Stale && self.stale.as_ref().is_none_or(|(_, left)| *left == 0) {
+            self.stale = Some((self.log.clone(), 2));
+        }
+    }
+
+    /// Puts a snapshot beside the log, and then begins a generation with a header, if it is still the one of this
+    /// tag. Whoever is killed between the two leaves the snapshot.
+    pub(crate) fn compact(&mut self, tag: &str, covers: &str, snapshot: &str) -> bool {
+        if self.log.as_ref().and_then(|log| self.of(log, 0).etag).as_deref() != Some(tag) {
+            return false;
+        }
+        self.snapshot = Some(snapshot.into());
+        self.covers = Some(covers.to_owned());
+        true
+    }
+
+    pub(crate) fn begin(&mut self, tag: &str, header: &str) -> Option<Answer> {
+        if self.log.as_ref().and_then(|log| self.of(log, 0).etag).as_deref() != Some(tag) {
+            return None;
+        }
+        self.remember();
+        self.generations += 1;
+        self.log = Some(Log { generation: self.generations, bytes: header.into() });
+        Some(self.now(204))
+    }
+
+    /// The server is put back to what it was: a hub begins a new generation with that.
+    pub(crate) fn put_back(&mut self, before: &Self) {
+        self.log = before.log.clone();
+        self.snapshot = before.snapshot.clone();
+        self.covers = before.covers.clone();
+        self.keys.clear();
+        self.stale = None;
+        self.generations += 1;
+        if let Some(log) = &mut self.log {
+            // The snapshot of the generation that goes on stands for the same bytes of it.
+            let of_old = format!("{}-", name(log.generation));
+            let length = self.covers.as_ref().and_then(|covers| covers.strip_prefix(&of_old));
+            if let Some(length) = length {
+                self.covers = Some(format!("{}-{length}", name(self.generations)));
+            }
+            log.generation = self.generations;
+        }
+    }
+
+    /// A script that is killed while it appends leaves part of a line; a hub does not.
+    pub(crate) fn tear(&mut self, random: &mut SmallRng) {
+        if self.habit == Habit::Hub {
+            return;
+        }
+        self.remember();
+        if let Some(log) = &mut self.log {
+            let torn = b"{\"v\":1,\"id\":\"torn";
+            let length = random.random_range(1..torn.len());
+            log.bytes.extend_from_slice(&torn[..length]);
+        }
+    }
+
+    fn now(&self, status_: u16) -> Answer {
+        self.log.as_ref().map_or_else(|| status(status_), |log| self.of(log, status_))
+    }
+
+    fn of(&self, log: &Log, status_: u16) -> Answer {
+        let place = format!("{}-{}", name(log.generation), log.bytes.len());
+        let (etag, generation) = match self.habit {
+            Habit::Hub => (format!("\"{place}\""), Some(name(log.generation))),
+            Habit::Weak => (format!("W/\"{place}\""), None),
+            // Says nothing about what it stands for.
+            _ => (format!("\"{:x}\"", place.len() as u64 * 31 + digest(&place)), None),
+        };
+        Answer { etag: Some(etag), generation, ..status(status_) }
+    }
+}
+
+fn name(generation: u64) -> String {
+    format!("{generation}.0000000a")
+}
+
+fn digest(text: &str) -> u64 {
+    text.bytes()
+        .fold(7, |hash, byte| ((hash % (1 << 50)) * 131 + u64::from(byte)) % ((1 << 61) - 1))
+}
+
+fn status(status: u16) -> Answer {
+    Answer { status, ended: true, ..Answer::default() }
+}
