@@ -39,7 +39,7 @@ pub enum AddressError {
     /// No host, or one that cannot be.
     #[error("an address of a feed names a host")]
     Host,
-    /// A blank or a control character.
+    /// A blank, a control character, or one that is none.
     #[error("an address of a feed has no blanks and no control characters")]
     Character,
 }
@@ -58,7 +58,12 @@ impl FromStr for FeedAddress {
         if text.len() > MOST_ADDRESS {
             return Err(AddressError::TooLong);
         }
-        if text.chars().any(|character| character.is_whitespace() || character.is_control()) {
+        let is_illegal = |character: char| {
+            character.is_whitespace()
+                || character.is_control()
+                || matches!(character, '\u{fffe}' | '\u{ffff}')
+        };
+        if text.chars().any(is_illegal) {
             return Err(AddressError::Character);
         }
         let (scheme, rest) = scheme_and_rest(text).ok_or(AddressError::Scheme)?;
@@ -171,6 +176,7 @@ mod tests {
             ("http://a b/feed", AddressError::Character),
             ("http://example.org/a b", AddressError::Character),
             ("http://example.org/\u{1}", AddressError::Character),
+            ("http://example.org/\u{fffe}", AddressError::Character),
             ("http://example.org:99999/", AddressError::Host),
         ] {
             assert_eq!(parsed(text), Err(error), "{text}");

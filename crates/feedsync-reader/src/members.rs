@@ -69,7 +69,16 @@ pub(crate) fn object<'a>(members: impl IntoIterator<Item = (&'a str, &'a str)>) 
 
 /// Appends a text as JSON.
 pub(crate) fn push_string(out: &mut String, text: &str) {
-    out.push_str(&serde_json::Value::from(text).to_string());
+    let json = serde_json::Value::from(text).to_string();
+    json.chars().for_each(|character| push_character(out, character));
+}
+
+/// Appends a character of JSON; those that no XML document can hold as what stands for them in JSON.
+fn push_character(out: &mut String, character: char) {
+    match character {
+        '\u{fffe}' | '\u{ffff}' => out.push_str(&format!("\\u{:04x}", u32::from(character))),
+        _ => out.push(character),
+    }
 }
 
 /// JSON without the blanks between its parts; `None` if it nests too deeply. Numbers stay as they are: who
@@ -90,7 +99,7 @@ pub(crate) fn compact(json: &str) -> Option<String> {
         if depth > MOST_DEPTH {
             return None;
         }
-        out.push(character);
+        push_character(&mut out, character);
     }
     Some(out)
 }
@@ -149,6 +158,7 @@ mod tests {
     fn blanks_go_and_what_is_said_stays() {
         let json = "{ \"a b\" : [ 1.10e400 , \"\\\" \\\\\" ] ,\n\"c\":null }";
         assert_eq!(compact(json).as_deref(), Some(r#"{"a b":[1.10e400,"\" \\"],"c":null}"#));
+        assert_eq!(compact("\"\u{ffff}\"").as_deref(), Some(r#""\uffff""#));
         let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
         assert!(compact(&nested(MOST_DEPTH)).is_some());
         assert!(compact(&nested(MOST_DEPTH + 1)).is_none());

@@ -15,8 +15,10 @@ pub const MOST_FOLDERS: usize = 16;
 /// Why something cannot be called so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
-    /// Empty, too long, or with control characters.
-    #[error("a name has 1 to {MOST_NAME} bytes and no control characters, and is not blank")]
+    /// Empty, too long, or with characters that are none.
+    #[error(
+        "a name has 1 to {MOST_NAME} bytes, no control characters and no U+FFFE or U+FFFF, and is not blank"
+    )]
     Name,
     /// Too many folders.
     #[error("at most {MOST_FOLDERS} folders are in each other")]
@@ -31,8 +33,8 @@ macro_rules! name {
         pub struct $name(Arc<str>);
 
         impl $name {
-            /// What comes closest to the text: white space and control characters become one blank each
-            /// run, and what is too long is cut. `None` if nothing is left.
+            /// What comes closest to the text: runs of white space and of what no name has become one blank,
+            /// and what is too long is cut. `None` if nothing is left.
             pub fn cleaned(text: &str) -> Option<Self> {
                 cleaned(text).map(|text| Self(text.into()))
             }
@@ -48,7 +50,7 @@ macro_rules! name {
             fn from_str(text: &str) -> Result<Self, NameError> {
                 let is_legal = text.len() <= MOST_NAME
                     && !text.trim().is_empty()
-                    && !text.chars().any(char::is_control);
+                    && !text.chars().any(is_illegal);
                 if is_legal { Ok(Self(text.into())) } else { Err(NameError::Name) }
             }
         }
@@ -89,8 +91,13 @@ name! {
     Tag
 }
 
+/// What no XML document can hold, and other controls: a name comes out alike wherever it is written.
+fn is_illegal(character: char) -> bool {
+    character.is_control() || matches!(character, '\u{fffe}' | '\u{ffff}')
+}
+
 fn cleaned(text: &str) -> Option<String> {
-    let is_gap = |character: char| character.is_whitespace() || character.is_control();
+    let is_gap = |character: char| character.is_whitespace() || is_illegal(character);
     let mut clean = String::new();
     for word in text.split(is_gap).filter(|word| !word.is_empty()) {
         if !clean.is_empty() {
@@ -142,8 +149,16 @@ mod tests {
         for legal in ["a", " News ", "\u{e4}\u{1f600}", &"x".repeat(MOST_NAME)] {
             assert_eq!(legal.parse::<Tag>().unwrap().as_str(), legal);
         }
-        for illegal in ["", "  ", "\u{a0}", "a\nb", "a\u{0}", "\u{85}", &"x".repeat(MOST_NAME + 1)]
-        {
+        for illegal in [
+            "",
+            "  ",
+            "\u{a0}",
+            "a\nb",
+            "a\u{0}",
+            "\u{85}",
+            "a\u{ffff}",
+            &"x".repeat(MOST_NAME + 1),
+        ] {
             assert_eq!(illegal.parse::<Tag>(), Err(NameError::Name), "{illegal:?}");
         }
         let names = |count| vec!["a".parse().unwrap(); count];

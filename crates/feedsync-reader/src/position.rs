@@ -60,13 +60,15 @@ impl Position {
         text.parse().ok()
     }
 
-    /// So many places in ascending order, as short as they can be with room between them.
-    pub fn spread(count: usize) -> Vec<Self> {
+    /// So many places in ascending order after one, where it is given: short ones, with room between them. `None`
+    /// if the room is spent.
+    pub fn spread(count: usize, after: Option<&Self>) -> Option<Vec<Self>> {
         let mut width = 2;
         while DIGITS.len().saturating_pow(width) / 2 <= count {
             width += 1;
         }
         let step = DIGITS.len().saturating_pow(width) / (count + 1);
+        let before = after.map_or(String::new(), |after| after.next_digit());
         let place = |number: usize| {
             let mut rest = number * step;
             let mut digits = Vec::new();
@@ -74,10 +76,20 @@ impl Position {
                 digits.push(char::from(DIGITS[rest % DIGITS.len()]));
                 rest /= DIGITS.len();
             }
-            let text: String = digits.into_iter().rev().collect();
-            Self(text.trim_end_matches('0').into())
+            let digits: String = digits.into_iter().rev().collect();
+            format!("{before}{}", digits.trim_end_matches('0')).parse().ok()
         };
         (1..=count).map(place).collect()
+    }
+
+    /// The shortest digits of which everything that begins with them comes after this.
+    fn next_digit(&self) -> String {
+        let highest = self.0.bytes().take_while(|&digit| digit == b'z').count();
+        let mut digits = self.0[..highest].to_owned();
+        if let Some(&digit) = self.0.as_bytes().get(highest) {
+            digits.push(char::from(DIGITS[value(digit) + 1]));
+        }
+        digits
     }
 
     /// The digits.
@@ -138,14 +150,19 @@ mod tests {
     #[test]
     fn what_is_spread_ascends_and_is_short() {
         for count in [0, 1, 2, 61, 62, 500, 5_000] {
-            let spread = Position::spread(count);
-            assert_eq!(spread.len(), count);
-            assert!(spread.is_sorted_by(|one, other| one < other), "{count}");
-            for position in &spread {
-                assert_eq!(position.as_str().parse().as_ref(), Ok(position));
-                assert!(position.as_str().len() <= 3);
+            for after in ["", "1", "V", "zV", "zzz"] {
+                let after: Option<Position> = after.parse().ok();
+                let spread = Position::spread(count, after.as_ref()).unwrap();
+                assert_eq!(spread.len(), count);
+                assert!(spread.is_sorted_by(|one, other| one < other), "{count}");
+                for position in &spread {
+                    assert_eq!(position.as_str().parse().as_ref(), Ok(position));
+                    assert!(position.as_str().len() <= 6 && Some(position) > after.as_ref());
+                }
             }
         }
+        let end: Position = "z".repeat(MOST_DIGITS).parse().unwrap();
+        assert_eq!(Position::spread(1, Some(&end)), None);
     }
 
     #[test]

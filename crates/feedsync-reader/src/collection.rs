@@ -1,0 +1,171 @@
+//! The state as items of a FeedSync collection: one outline for each feed, so that any program that reads OPML has
+//! the subscriptions, and the document of the feed in it, so that ours have all the rest.
+//!
+//! ```xml
+//! <outline text="Example" type="rss" xmlUrl="https://example.org/feed" category="/News">
+//!   <state xmlns="urn:feedsync:reader:1">{"feed":"https://example.org/feed",...}</state>
+//! </outline>
+//! ```
+//!
+//! An item says what all its versions say together, the winner and the conflicts: states join, so that there is
+//! nothing to choose. A feed that nobody subscribes to is a deleted item, which keeps its marks.
+//!
+//! What another program changed in the outline itself has no stamp. It counts as done when the version was made,
+//! by a device named for the version's line of edits: another text is a new title, another category a new folder,
+//! another address a move, a deletion the end of the subscription. An outline without a document is a
+//! subscription. All this is a function of the version, so that it is the same one everywhere. What such a program
+//! took out of a document is written again by the next replica that has it.
+
+use feedsync::{By, Creation, Edit, History, Item, ItemId, Payload, Sequence, Update, Version};
+use feedsync_formats::extension;
+
+use crate::address::FeedAddress;
+use crate::article::hash;
+use crate::document::{DocumentError, read_document};
+use crate::feed::FeedState;
+
+mod outline;
+
+use outline::{STATE, outline, revised, told};
+
+/// The namespace of what is kept in outlines.
+pub const READER_NAMESPACE: &str = "urn:feedsync:reader:1";
+
+/// The most updates that a resolution remembers one by one.
+const MOST_REMEMBERED: usize = 4_096;
+
+/// The id of the item of a feed, the same for everybody.
+pub fn item_id(feed: &FeedAddress) -> ItemId {
+    let id = format!("feed:{}", hash(&[feed.as_str()]));
+    ItemId::new(&id).unwrap_or_else(|_| unreachable!("hexadecimal digits are legal"))
+}
+
+/// How the item of a feed begins.
+pub fn new_item(feed: &FeedAddress, state: &FeedState) -> (ItemId, Creation, Payload) {
+    let creation = Creation { noconflicts: None, deleted: !state.is_subscribed() };
+    (item_id(feed), creation, outline(feed, state))
+}
+
+/// What the versions of an item say together of the feed that they are about. `known` is the feed that the item is
+/// known to be about, for a deletion that says nothing any more. `None` if the item is about no feed, or about
+/// several. Refused is an item with a document of a later version: it must not be written either.
+pub fn read_item(
+    item: &Item<Payload>,
+    known: Option<&FeedAddress>,
+) -> Result<Option<(FeedAddress, FeedState)>, DocumentError> {
+    let mut feeds: Vec<FeedAddress> = Vec::new();
+    for version in item.versions() {
+        feeds.extend(feed_of(version)?);
+    }
+    feeds.sort_unstable();
+    feeds.dedup();
+    let feed = match &feeds[..] {
+        [] => known.cloned(),
+        [feed] => Some(feed.clone()),
+        _ => None,
+    };
+    let Some(feed) = feed else { return Ok(None) };
+    let mut state = FeedState::default();
+    for version in item.versions() {
+        state.join(told(version, &feed)?);
+    }
+    Ok(Some((feed, state)))
+}
+
+/// The edit that makes an item say what it says and `state` besides. `None` if it does already, also if it
+/// is about no one feed.
+pub fn edit(
+    item: &Item<Payload>,
+    feed: &FeedAddress,
+    state: &FeedState,
+) -> Result<Option<Edit<Payload>>, DocumentError> {
+    let Some((known, mut joined)) = read_item(item, Some(feed))? else { return Ok(None) };
+    if known != *feed {
+        return Ok(None);
+    }
+    joined.join(state.clone());
+    let payload = revised(&item.winner.payload, feed, &joined);
+    let deleted = !joined.is_subscribed();
+    let is_said = payload == item.winner.payload && deleted == item.winner.deleted;
+    Ok((!is_said).then_some(Edit { payload: Some(payload), deleted: Some(deleted) }))
+}
+
+/// The version that resolves all conflicts of an item: what its versions say together. `None` if there are none, or
+/// the item is about no one feed.
+///
+/// It is a function of the versions alone, dot and payload: whoever resolves the same conflicts makes the very same
+/// version, in a line of edits of its own, and merging two resolutions of the same conflicts leaves one. So
+/// everybody may resolve at once, and nobody needs to be asked (3.4, last note).
+pub fn resolution(item: &Item<Payload>) -> Result<Option<Version<Payload>>, DocumentError> {
+    if item.conflicts.is_empty() {
+        return Ok(None);
+    }
+    let Some((feed, state)) = read_item(item, None)? else { return Ok(None) };
+    let mut versions: Vec<&Version<Payload>> = item.versions().collect();
+    versions.sort_by(|one, other| rank(one).cmp(&rank(other)));
+    // Never empty: there is a winner.
+    let Some(highest) = versions.last() else { return Ok(None) };
+    let Some(updates) = highest.updates.next() else { return Ok(None) };
+    let when = versions.iter().filter_map(|version| version.dot().when()).max();
+    let Some(history) = resolved(&versions, Sequence::from(updates), when) else {
+        return Ok(None);
+    };
+    Ok(Some(Version {
+        updates,
+        deleted: !state.is_subscribed(),
+        noconflicts: versions.iter().filter_map(|version| version.noconflicts).max(),
+        history,
+        payload: revised(&highest.payload, &feed, &state),
+    }))
+}
+
+/// The feed that a version names by itself.
+fn feed_of(version: &Version<Payload>) -> Result<Option<FeedAddress>, DocumentError> {
+    let document = extension(&version.payload, READER_NAMESPACE, STATE);
+    match document.as_deref().map(read_document) {
+        Some(Ok((feed, _))) => Ok(Some(feed)),
+        Some(Err(newer @ DocumentError::Newer { .. })) => Err(newer),
+        _ => Ok(outline::address(&version.payload)),
+    }
+}
+
+/// An order of versions that says more than who wins, so that it is the same one everywhere.
+fn rank(version: &Version<Payload>) -> impl Ord + '_ {
+    let dot = version.dot();
+    let payload = (version.payload.format, &*version.payload.text);
+    (version.updates, dot.when(), dot.by(), dot.sequence(), version.deleted, payload)
+}
+
+/// The history of a version that covers all of these: its line of edits is named for them.
+fn resolved(
+    versions: &[&Version<Payload>],
+    sequence: Sequence,
+    when: Option<feedsync::Timestamp>,
+) -> Option<History> {
+    let mut said = Vec::new();
+    for version in versions {
+        let dot = version.dot();
+        let by = dot.by().map(By::as_str).unwrap_or_default().to_owned();
+        let when = dot.when().map(|when| when.to_string()).unwrap_or_default();
+        let deleted = version.deleted.to_string();
+        let payload = version.payload.text.to_string();
+        said.extend([dot.sequence().to_string(), when, by, deleted, payload]);
+    }
+    let said: Vec<&str> = said.iter().map(String::as_str).collect();
+    let by = By::new(&format!("reader.{}", &hash(&said)[..32])).ok()?;
+    let mut updates: Vec<Update> =
+        versions.iter().flat_map(|version| version.history.updates()).cloned().collect();
+    let order = |update: &Update| {
+        let foreign = update.foreign().map(str::to_owned);
+        (std::cmp::Reverse(update.sequence()), update.by().cloned(), update.when(), foreign)
+    };
+    updates.sort_by_cached_key(order);
+    updates.dedup();
+    updates.insert(0, Update::new(sequence, when, Some(by)).ok()?);
+    let is_long = updates.len() > MOST_REMEMBERED;
+    let mut history = History::from_updates(updates)?;
+    if is_long {
+        history.clean_up();
+    }
+    Some(history)
+}

@@ -1,0 +1,140 @@
+//! OPML: the subscriptions of other newsreaders in, and ours out.
+//!
+//! Folders are kept, deeper ones than we have as paths in the name of the last. A feed that is listed twice is
+//! taken where it stands first. What is listed comes after what is there, in its order. A text that is the
+//! address itself is no title.
+
+use std::collections::BTreeSet;
+
+use feedsync_formats::{ListedOutline, ReadError, read_subscription_list, write_subscription_list};
+
+use crate::action::Action;
+use crate::address::{AddressError, FeedAddress};
+use crate::names::{Folder, FolderName, MOST_FOLDERS, Title};
+use crate::position::Position;
+use crate::view::{Branch, View};
+
+/// The subscriptions of a list.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SubscriptionList {
+    /// Each feed once, in the order of the list.
+    pub feeds: Vec<ListedFeed>,
+    /// What names a feed by an address that is none.
+    pub refused: Vec<RefusedFeed>,
+}
+
+/// A feed as a list has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedFeed {
+    /// Where it is.
+    pub address: FeedAddress,
+    /// What the list calls it.
+    pub title: Option<Title>,
+    /// Where the list files it.
+    pub folder: Folder,
+}
+
+/// An outline that is not taken.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{title:?}, {address:?}: {reason}")]
+pub struct RefusedFeed {
+    /// What it says to people.
+    pub title: String,
+    /// The address that it gives.
+    pub address: String,
+    /// Why it is none.
+    pub reason: AddressError,
+}
+
+impl SubscriptionList {
+    /// Reads any OPML document.
+    pub fn read(bytes: &[u8]) -> Result<Self, ReadError> {
+        let mut list = Self::default();
+        let mut taken = BTreeSet::new();
+        // The names of the outlines that the present one is in; `None` for feeds and what has no name.
+        let mut around: Vec<Option<FolderName>> = Vec::new();
+        for outline in read_subscription_list(bytes)? {
+            let ListedOutline { depth, text, feed, .. } = outline;
+            let text = text.unwrap_or_default();
+            around.truncate(depth);
+            let Some(feed) = feed else {
+                around.push(FolderName::cleaned(&text));
+                continue;
+            };
+            match feed.parse::<FeedAddress>() {
+                Ok(address) if taken.insert(address.clone()) => {
+                    let is_title = text.trim() != feed.trim() && text != address.as_str();
+                    let title = Title::cleaned(&text).filter(|_| is_title);
+                    list.feeds.push(ListedFeed { address, title, folder: folder(&around) });
+                }
+                Ok(_) => {}
+                Err(reason) => {
+                    list.refused.push(RefusedFeed { title: text, address: feed, reason });
+                }
+            }
+            around.push(None);
+        }
+        Ok(list)
+    }
+
+    /// What is to be done to subscribe to all of it: after what is there, in the order of the list. What is
+    /// there already is filed as the list files it, and keeps its place.
+    pub fn actions(&self, view: &View<'_>) -> Vec<(FeedAddress, Action)> {
+        let subscriptions = view.subscriptions();
+        let last = subscriptions.iter().filter_map(|known| known.position.as_ref()).max();
+        let known: BTreeSet<_> = subscriptions.iter().map(|known| &known.address).collect();
+        let positions = Position::spread(self.feeds.len(), last);
+        let mut positions = positions.unwrap_or_default().into_iter();
+        let action = |feed: &ListedFeed| {
+            let address = view.address(&feed.address);
+            let position = positions.next();
+            let subscribe = Action::Subscribe {
+                title: feed.title.clone(),
+                folder: Some(feed.folder.clone()),
+                position: position.filter(|_| !known.contains(address)),
+            };
+            (address.clone(), subscribe)
+        };
+        let mut actions: Vec<_> = self.feeds.iter().map(action).collect();
+        actions.retain(|(feed, action)| !action.is_told_by(&view.feed(feed)));
+        actions
+    }
+}
+
+impl View<'_> {
+    /// The subscriptions as an OPML 2.0 document of that title, in their folders and order.
+    pub fn opml(&self, title: &str) -> String {
+        let mut list = Vec::new();
+        push_branches(&mut list, 0, &self.tree());
+        write_subscription_list(title, &list)
+    }
+}
+
+fn push_branches(list: &mut Vec<ListedOutline>, depth: usize, branches: &[Branch]) {
+    for branch in branches {
+        match branch {
+            Branch::Feed(subscription) => list.push(ListedOutline {
+                depth,
+                text: subscription.title.as_ref().map(Title::to_string),
+                feed: Some(subscription.address.to_string()),
+                page: None,
+            }),
+            Branch::Folder(name, inside) => {
+                let text = Some(name.to_string());
+                list.push(ListedOutline { depth, text, ..ListedOutline::default() });
+                push_branches(list, depth + 1, inside);
+            }
+        }
+    }
+}
+
+/// The folder of these outlines around a feed.
+fn folder(around: &[Option<FolderName>]) -> Folder {
+    let mut names: Vec<FolderName> = around.iter().flatten().cloned().collect();
+    if names.len() > MOST_FOLDERS {
+        let deep = names.split_off(MOST_FOLDERS - 1);
+        let path: Vec<&str> = deep.iter().map(FolderName::as_str).collect();
+        names.extend(FolderName::cleaned(&path.join("/")));
+    }
+    Folder::new(names).unwrap_or_default()
+}
