@@ -1,5 +1,7 @@
 //! Equivalence with the model: whatever is done to a store, it answers as the memory store does.
 
+mod logs;
+
 use std::sync::Arc;
 
 use proptest::prelude::*;
@@ -28,6 +30,8 @@ enum Operation {
     RemoveRemote(u64),
     PutBlob(u8),
     Sweep(u64),
+    Log(u8, logs::Operation),
+    SweepLogs(u64),
     Clock(u64),
 }
 
@@ -76,6 +80,9 @@ fn operation() -> impl Strategy<Value = Operation> {
         1 => (1..4u64).prop_map(Operation::RemoveRemote),
         1 => (0..3u8).prop_map(Operation::PutBlob),
         1 => (0..40u64).prop_map(Operation::Sweep),
+        10 => (collection(), logs::operation())
+            .prop_map(|(name, operation)| Operation::Log(name, operation)),
+        1 => (0..40u64).prop_map(Operation::SweepLogs),
         2 => (0..40u64).prop_map(Operation::Clock),
     ]
 }
@@ -187,6 +194,8 @@ fn answer(store: &dyn Store, environment: &TestEnvironment, operation: Operation
         Operation::RemoveRemote(number) => said(wait(store.remove_remote(RemoteId(number)))),
         Operation::PutBlob(number) => said(wait(store.put_blob(vec![number]))),
         Operation::Sweep(number) => said(wait(store.sweep_blobs(moment(number)))),
+        Operation::Log(number, operation) => logs::answer(store, &collection(number), operation),
+        Operation::SweepLogs(number) => said(wait(store.sweep_logs(moment(number)))),
         Operation::Clock(number) => {
             environment.set(moment(number));
             String::new()
@@ -205,6 +214,7 @@ fn dump(store: &dyn Store) -> Vec<String> {
         let name = &collection.name;
         lines.push(format!("{collection:?}"));
         lines.push(said(wait(store.discarded(name))));
+        lines.extend(logs::dump(store, &collection));
         for limit in [PageLimit::items(2), PageLimit { items: 100, bytes: 700 }] {
             let mut after = Number::ZERO;
             loop {
@@ -253,7 +263,7 @@ pub fn any_sequence_of_operations_gives_what_the_memory_store_gives(constructor:
     let cases = std::env::var("FEEDSYNC_CASES").ok().and_then(|cases| cases.parse().ok());
     let config =
         Config { cases: cases.unwrap_or(48), failure_persistence: None, ..Config::default() };
-    let operations = prop::collection::vec(operation(), 1..40);
+    let operations = prop::collection::vec(operation(), 1..50);
     TestRunner::new(config)
         .run(&operations, |operations| {
             let ours = Arc::new(TestEnvironment::new(1));

@@ -1,0 +1,98 @@
+//! Operations on logs.
+
+use proptest::prelude::*;
+
+use super::said;
+use crate::conformance::logs::{append, read_all};
+use crate::conformance::wait;
+use crate::{
+    Append, Collection, CollectionName, Expected, Generation, LogPlace, NewGeneration, NewSnapshot,
+    Store,
+};
+
+/// Something to do to the log of a collection.
+#[derive(Debug, Clone)]
+pub(super) enum Operation {
+    Append { expected: Where, length: u8, key: Option<u8>, most: u64 },
+    Compact { expected: Where, length: u8, most: u64 },
+    Remove(Where),
+    Snapshot { behind: i8 },
+}
+
+/// Where somebody believes the log to be.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Where {
+    Nowhere,
+    Anywhere,
+    /// So many bytes behind its end.
+    Behind(i8),
+}
+
+pub(super) fn operation() -> impl Strategy<Value = Operation> {
+    let expected = || {
+        prop_oneof![
+            3 => Just(Where::Nowhere),
+            2 => Just(Where::Anywhere),
+            4 => Just(Where::Behind(0)),
+            1 => (-3..4_i8).prop_map(Where::Behind),
+        ]
+    };
+    let most = || prop_oneof![Just(u64::MAX), 0..60_u64];
+    let key = || prop::option::of(0..3_u8);
+    prop_oneof![
+        6 => (expected(), 1..20_u8, key(), most()).prop_map(|(expected, length, key, most)| {
+            Operation::Append { expected, length, key, most }
+        }),
+        2 => (expected(), 0..20_u8, most())
+            .prop_map(|(expected, length, most)| Operation::Compact { expected, length, most }),
+        1 => expected().prop_map(Operation::Remove),
+        2 => (-3..9_i8).prop_map(|behind| Operation::Snapshot { behind }),
+    ]
+}
+
+/// Carries an operation out and says, as text, what the store answered.
+pub(super) fn answer(store: &dyn Store, name: &CollectionName, operation: Operation) -> String {
+    let log = wait(store.log(name)).ok().flatten();
+    let nowhere = LogPlace { generation: Generation::new(1, 1), length: 3 };
+    let place = log.map_or(nowhere, |log| log.place);
+    let behind = |bytes: i8| {
+        let length = place.length.saturating_add_signed(-i64::from(bytes));
+        LogPlace { length, ..place }
+    };
+    let expected = |expected| match expected {
+        Where::Nowhere => Expected::Absent,
+        Where::Anywhere => Expected::Present,
+        Where::Behind(bytes) => Expected::At(vec![nowhere, behind(bytes)]),
+    };
+    let bytes = |length: u8| (0..length).collect::<Vec<u8>>();
+    match operation {
+        Operation::Append { expected: place, length, key, most } => {
+            let key = key.map(|key| format!("key{key}"));
+            let append = Append { key, most, ..append(expected(place), &bytes(length)) };
+            said(wait(store.append_to_log(name, append)))
+        }
+        Operation::Compact { expected: place, length, most } => {
+            let (expected, bytes) = (expected(place), bytes(length));
+            let new = NewGeneration { expected, bytes, most, act: None };
+            said(wait(store.begin_log_generation(name, new)))
+        }
+        Operation::Remove(place) => said(wait(store.remove_log(name, expected(place), None))),
+        Operation::Snapshot { behind: back } => {
+            let (covers, bytes) = (behind(back), vec![back as u8; 9]);
+            let new = NewSnapshot { covers, media_type: "text/plain".to_owned(), bytes };
+            said(wait(store.put_log_snapshot(name, new)))
+        }
+    }
+}
+
+/// Everything that can be read of a log, as text.
+pub(super) fn dump(store: &dyn Store, collection: &Collection) -> Vec<String> {
+    let name = &collection.name;
+    let log = wait(store.log(name)).expect("read");
+    let generations = log.iter().flat_map(|log| log.generations()).map(|(kept, _)| kept);
+    let generations: Vec<_> =
+        generations.chain(log.iter().map(|log| log.place.generation)).collect();
+    let mut lines = vec![format!("{log:?}"), said(wait(store.log_snapshot(name)))];
+    lines.extend(generations.iter().map(|kept| format!("{:?}", read_all(store, name, *kept))));
+    lines
+}
