@@ -119,17 +119,17 @@ fn unpack(connection: &Connection, files: &LogFiles, key: Key) -> Result<(), Sto
     Ok(())
 }
 
-/// Logs whose files do not hold what is committed, one line each.
+/// Logs whose files do not hold what is committed, one line each. Others may append and remove meanwhile: what
+/// was committed before the files were looked at counts, if it is kept afterwards.
 pub(super) fn check(connection: &Connection, files: &LogFiles) -> Result<Vec<String>, StoreError> {
+    let mut known = log_rows::lengths(connection)?;
     let found = files.found()?;
+    let kept = log_rows::lengths(connection)?;
+    known.retain(|key, _| kept.contains_key(key));
     let fault = |(key, length): (Key, u64)| match found.get(&key) {
         None => Some(log_files::missing(&files.path(key))),
         Some(found) if *found < length => Some(log_files::too_short(&files.path(key))),
         Some(_) => None,
     };
-    Ok(log_rows::lengths(connection)?
-        .into_iter()
-        .filter_map(fault)
-        .map(|fault| fault.to_string())
-        .collect())
+    Ok(known.into_iter().filter_map(fault).map(|fault| fault.to_string()).collect())
 }

@@ -185,10 +185,13 @@ impl LogFiles {
         Ok(found)
     }
 
-    /// Removes what a crash left.
+    /// Removes what a crash left, unless another process, whose commit forgot it, is quicker.
     pub(super) fn remove(&self, key: Key) -> Result<(), StoreError> {
         let path = self.path(key);
-        fs::remove_file(&path).map_err(|error| failed(&path, error))
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(&path, error)),
+            _ => Ok(()),
+        }
     }
 
     /// Cuts off what a crash left.
