@@ -13,6 +13,7 @@ mod endpoint;
 mod error;
 mod import;
 mod incorporate;
+mod logs;
 mod member;
 mod people;
 mod publish;

@@ -34,6 +34,7 @@ use crate::address::PublicBase;
 use crate::call::collection_name;
 use crate::config::Config;
 use crate::hub::Hub;
+use crate::other_origin::OtherOrigin;
 use crate::peer::Client;
 use crate::problem::Problem;
 use crate::request_log;
@@ -230,9 +231,11 @@ impl Access {
         }))
     }
 
-    /// Whether who asks needs not sign in: there is no user, and it comes from this machine itself.
+    /// Whether who asks needs not sign in: there is no user, and it comes from this machine itself, not from
+    /// a page of another origin.
     async fn is_open_to(&self, request: &Parts) -> Result<bool, Problem> {
-        let here = request.extensions.get().is_some_and(Client::is_here);
+        let here = request.extensions.get().is_some_and(Client::is_here)
+            && request.extensions.get::<OtherOrigin>().is_none();
         Ok(here && self.is_open().await?)
     }
 

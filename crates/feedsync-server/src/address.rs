@@ -74,6 +74,38 @@ impl FromStr for PublicBase {
     }
 }
 
+/// The origin of pages, as a browser writes it: scheme and host, and a port that is not the usual one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Origin(String);
+
+/// A text that is no origin.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is not an origin: http or https, a host and perhaps a port, without a path")]
+pub struct OriginError(String);
+
+impl Origin {
+    /// Its text, in lower case.
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for Origin {
+    type Err = OriginError;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let base = text.parse::<PublicBase>().ok().filter(|base| base.path().is_empty());
+        let base = base.ok_or_else(|| OriginError(text.to_owned()))?;
+        let usual = if base.is_secure() { ":443" } else { ":80" };
+        Ok(Self(base.origin().strip_suffix(usual).unwrap_or(base.origin()).to_owned()))
+    }
+}
+
 /// Scheme and host are compared without case, so they are kept in lower case; the path is not.
 fn with_lower_case_origin(url: &str) -> String {
     let authority = url.find("://").map_or(0, |at| at + 3);
@@ -116,6 +148,21 @@ mod tests {
         assert_eq!(PublicBase::of_host("localhost:1", false).origin(), "http://localhost:1");
         for text in ["", "/a", "example.org", "ftp://a", "http://", "http://u@a", "http://a?b"] {
             assert!(text.parse::<PublicBase>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_origin_is_written_as_browsers_write_it() {
+        for (text, origin) in [
+            ("https://Reader.example.org", "https://reader.example.org"),
+            ("https://reader.example.org:443/", "https://reader.example.org"),
+            ("http://localhost:80", "http://localhost"),
+            ("http://localhost:443", "http://localhost:443"),
+        ] {
+            assert_eq!(text.parse::<Origin>().unwrap().as_str(), origin, "{text}");
+        }
+        for text in ["", "*", "null", "example.org", "https://a/b", "https://u@a", "file:///a"] {
+            assert!(text.parse::<Origin>().is_err(), "{text}");
         }
     }
 }

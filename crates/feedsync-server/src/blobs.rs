@@ -23,7 +23,7 @@ use crate::document::nothing;
 use crate::hub::Hub;
 use crate::problem::Problem;
 use crate::routes::Right;
-use crate::submissions::essence;
+use crate::submissions::is_form;
 use crate::upload::Upload;
 use crate::validators::{Condition, EntityTag, failed};
 
@@ -168,9 +168,7 @@ async fn collection(
 /// Refuses what a form of a foreign page could send (AP64).
 fn refuse_forms(call: &Call) -> Result<(), Problem> {
     let value = call.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    let essence = essence(value.unwrap_or_default());
-    let forms = ["text/plain", "multipart/form-data", "application/x-www-form-urlencoded"];
-    if forms.iter().any(|form| form.eq_ignore_ascii_case(essence)) {
+    if is_form(value.unwrap_or_default()) {
         return Err(Problem::new(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             "unsupported-media-type",

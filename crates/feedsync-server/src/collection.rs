@@ -83,7 +83,7 @@ pub(crate) async fn remove(State(hub): State<Hub>, call: Call) -> Result<Respons
 }
 
 /// The name in the path, which has no suffix: a collection is of no one format.
-fn named(call: &Call) -> Result<CollectionName, Problem> {
+pub(crate) fn named(call: &Call) -> Result<CollectionName, Problem> {
     CollectionName::new(call.segment("collection"))
         .map_err(|error| Problem::not_found(error.to_string()))
 }
@@ -110,17 +110,9 @@ async fn put(
         call.recheck(hub).await?;
         let Some(found) = found else {
             check(&call.headers, None)?;
-            // Within this node nobody makes another one between counting and making.
-            let _turn = hub.collections.lock().await;
-            limits::collections(hub, &call.principal).await?;
-            match create(&endpoint, name.clone(), description.clone()).await {
-                // Somebody made it since.
-                Err(EndpointError::Store(StoreError::CollectionExists(_))) => continue,
-                created => {
-                    // Who made it owns it at once.
-                    hub.access.forget();
-                    return Ok((StatusCode::CREATED, created?));
-                }
+            match create(hub, call, name.clone(), description.clone()).await? {
+                Some(created) => return Ok((StatusCode::CREATED, created)),
+                None => continue,
             }
         };
         match change(&endpoint, &found, call.headers.clone(), description.clone()).await {
@@ -133,16 +125,33 @@ async fn put(
     }
 }
 
+/// Makes a collection as it is when nothing is said of it, unless somebody made it since.
+pub(crate) async fn make(hub: &Hub, call: &Call, name: &CollectionName) -> Result<(), Problem> {
+    let description = Described(Map::new()).meant(name)?;
+    create(hub, call, name.clone(), description).await.map(drop)
+}
+
+/// Makes a collection for who asks; `None` if somebody made it since.
 async fn create(
-    endpoint: &Endpoint,
+    hub: &Hub,
+    call: &Call,
     name: CollectionName,
     description: Description,
-) -> Result<Collection, EndpointError> {
+) -> Result<Option<Collection>, Problem> {
+    // Within this node nobody makes another one between counting and making.
+    let _turn = hub.collections.lock().await;
+    limits::collections(hub, &call.principal).await?;
     let Description { title, format, settings } = description;
     let mut stored = Default::default();
     settings.write(&mut stored);
     let new = NewCollection { name, title, format, settings: stored };
-    endpoint.create_collection(new).await
+    let created = match call.endpoint(hub).create_collection(new).await {
+        Err(EndpointError::Store(StoreError::CollectionExists(_))) => return Ok(None),
+        created => created,
+    };
+    // Who made it owns it at once.
+    hub.access.forget();
+    Ok(Some(created?))
 }
 
 /// Why a collection is not changed.

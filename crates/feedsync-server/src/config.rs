@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 
-use crate::address::PublicBase;
+use crate::address::{Origin, PublicBase};
 use crate::configuration::declare::settings;
 use crate::configuration::kinds::{
     Bytes, Count, File, Listed, Network, Optional, Span, Text, Whole,
@@ -34,6 +34,9 @@ settings! {
         /// In which header they say it: `x-forwarded` (the `X-Forwarded-` headers) or `forwarded`
         /// (RFC 7239). The proxy must replace or extend that header, whatever its clients send.
         forwarded_by: ForwardedBy as Text = ForwardedBy::XForwarded;
+        /// Origins, such as `https://reader.example.org`, whose pages may use the logs (`/logs/`), with tokens
+        /// of their own: what a browser keeps for this hub does not count for them.
+        origins: Vec<Origin> as Listed<Text> = Vec::new();
         /// Where everything is kept: `sqlite:DIRECTORY` or `postgres://USER@HOST/DATABASE`; by
         /// default SQLite in the data directory.
         store: Option<StoreAddress> as Optional<Text> = None;
@@ -126,6 +129,18 @@ settings! {
         clients: usize as Count = 65_536;
         /// Items of a collection that are not deleted; what would add more is refused. 0: any number.
         collection_items: usize as Whole = 0;
+        /// Bytes that may be appended to a log at once.
+        log_append_bytes: usize as Bytes = 1 << 20;
+        /// Bytes of one record of a log, with the line feed that ends it.
+        log_record_bytes: usize as Bytes = 256 << 10;
+        /// Bytes that a generation of a log may begin with when the log is compacted.
+        log_generation_bytes: usize as Bytes = 8 << 20;
+        /// Bytes of the snapshot of a log.
+        log_snapshot_bytes: usize as Bytes = 8 << 20;
+        /// Bytes of a log, with those of its earlier generations while they are kept.
+        log_bytes: usize as Bytes = 1 << 30;
+        /// How long an earlier generation of a log is kept after the next one began.
+        log_generation_time: Duration as Span = Duration::from_secs(30 * 24 * 60 * 60);
         /// Collections that one person may own; administrators are not bounded. 0: any number.
         owned_collections: usize as Whole = 1_000;
         /// Bytes of media and blobs that one person may send in a day, on average, to one process of

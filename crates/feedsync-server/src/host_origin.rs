@@ -1,4 +1,5 @@
-//! Who may ask: the Host must be this hub's, and a page of another origin is refused (AH30, AP64).
+//! Who may ask: the Host must be this hub's, and a page of another origin is refused, unless it may use what
+//! it asks for (AH30, AP64, R39).
 //!
 //! Otherwise a page of any web site could read and write a hub on the reader's own machine, by a
 //! name that it points to the loopback address, or by a form.
@@ -11,6 +12,7 @@ use http::{HeaderMap, Method, StatusCode, header};
 
 use crate::address::PublicBase;
 use crate::config::Config;
+use crate::other_origin::OtherOrigin;
 use crate::peer::Client;
 use crate::problem::Problem;
 
@@ -18,7 +20,13 @@ use crate::problem::Problem;
 /// finds the [`PublicBase`] of its links among the extensions.
 pub(crate) fn check(config: &Config, request: &mut Request) -> Result<(), Problem> {
     let host = host(request, config)?;
-    origin(request.method(), request.headers(), &host, config)?;
+    if let Some(other) =
+        origin(request.method(), request.uri().path(), request.headers(), &host, config)?
+    {
+        // What the browser keeps for this hub is not the page's.
+        request.headers_mut().remove(header::COOKIE);
+        request.extensions_mut().insert(other);
+    }
     let secure = request.extensions().get::<Client>().is_some_and(|client| client.secure);
     let of_host = || PublicBase::of_host(host.as_str(), secure);
     let base = config.public_base.clone().unwrap_or_else(of_host);
@@ -76,23 +84,33 @@ pub fn is_loopback(host: &Authority) -> bool {
         || host.parse::<Ipv4Addr>().is_ok_and(|address| address.is_loopback())
 }
 
+/// Refuses pages of other origins; gives the origin of one that may use what it asks for.
 fn origin(
     method: &Method,
+    path: &str,
     headers: &HeaderMap,
     host: &Authority,
     config: &Config,
-) -> Result<(), Problem> {
+) -> Result<Option<OtherOrigin>, Problem> {
     let foreign = |detail: String| {
         Problem::new(StatusCode::FORBIDDEN, "foreign-origin", "A page of another origin", detail)
     };
-    for origin in headers.get_all(header::ORIGIN) {
-        let origin = origin.to_str().unwrap_or_default();
+    let mut other = None;
+    for value in headers.get_all(header::ORIGIN) {
+        let origin = value.to_str().unwrap_or_default();
         let own = origin.eq_ignore_ascii_case(&format!("http://{host}"))
             || origin.eq_ignore_ascii_case(&format!("https://{host}"))
             || config.public_base.as_ref().is_some_and(|base| base.origin() == origin);
-        if !own {
+        if own {
+            continue;
+        }
+        other = OtherOrigin::admitted(config, path, value);
+        if other.is_none() {
             return Err(foreign(format!("pages of {origin:?} may not use this hub")));
         }
+    }
+    if other.is_some() {
+        return Ok(other);
     }
     // Browsers leave Origin out where they think it does no harm; they say this instead. A link may
     // be followed from anywhere; a page of another site may not embed what is here, since even reading
@@ -102,7 +120,7 @@ fn origin(
     if matches!(says("sec-fetch-site"), Some(b"cross-site" | b"same-site")) && !is_followed {
         return Err(foreign("pages of other sites may not use this hub".to_owned()));
     }
-    Ok(())
+    Ok(None)
 }
 
 #[cfg(test)]
@@ -127,7 +145,7 @@ mod tests {
             headers.insert("sec-fetch-site", site.parse().unwrap());
             headers.insert("sec-fetch-mode", mode.parse().unwrap());
             let host = "localhost".parse().unwrap();
-            origin(&method, &headers, &host, &Config::default()).is_ok()
+            origin(&method, "/logs/notes", &headers, &host, &Config::default()).is_ok()
         };
         assert!(asked(Method::GET, "cross-site", "navigate"));
         assert!(asked(Method::GET, "same-origin", "cors"));

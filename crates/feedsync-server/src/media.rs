@@ -31,7 +31,7 @@ use crate::preconditions::{Conditions, required, settings};
 use crate::prefer::prefers_minimal;
 use crate::problem::Problem;
 use crate::query::encoded;
-use crate::range::{Asked, asked};
+use crate::range::{self, Asked, asked, not_there};
 use crate::slug;
 use crate::submissions::{atom_type, essence, media_type, not_accepted};
 use crate::upload::Upload;
@@ -86,14 +86,15 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     }
     let bytes = hub.endpoint.store().blob(digest).await?;
     let bytes = bytes.ok_or_else(|| Problem::not_found("the media have not come to this hub"))?;
-    let (status, bytes) = match asked(&call.headers, Some(&tag.value()), bytes.len()) {
+    let length = bytes.len() as u64;
+    let (status, bytes) = match asked(&call.headers, Some(&tag.value()), length) {
         Asked::Whole => (StatusCode::OK, bytes),
-        Asked::Part(range) => {
-            let place = format!("bytes {}-{}/{}", range.start, range.end - 1, bytes.len());
-            insert(&mut headers, header::CONTENT_RANGE, &place);
-            (StatusCode::PARTIAL_CONTENT, bytes[range].to_vec())
+        Asked::Part(part) => {
+            headers.insert(header::CONTENT_RANGE, range::place(&part, length));
+            // Within the bytes, so that it fits.
+            (StatusCode::PARTIAL_CONTENT, bytes[part.start as usize..part.end as usize].to_vec())
         }
-        Asked::Nothing => return Err(not_there(bytes.len())),
+        Asked::Nothing => return Err(not_there(length)),
     };
     let place = turn.end(bytes.len() > SMALL)?;
     Ok((status, headers, Extension(AsSent), place.hold(bytes)).into_response())
@@ -238,18 +239,5 @@ fn is_passive(media_type: &str) -> bool {
         Some(("image", kind)) => !kind.ends_with("xml"),
         Some(("audio" | "video", _)) => true,
         _ => essence == "text/plain",
-    }
-}
-
-fn not_there(length: usize) -> Problem {
-    let problem = Problem::new(
-        StatusCode::RANGE_NOT_SATISFIABLE,
-        "range",
-        "Not a part that there is",
-        format!("there are {length} bytes"),
-    );
-    match HeaderValue::from_str(&format!("bytes */{length}")) {
-        Ok(value) => problem.header(header::CONTENT_RANGE, value),
-        Err(_) => problem,
     }
 }

@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use http::{HeaderMap, HeaderValue, header};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+
+use crate::problem::Problem;
 
 /// What a request wants of a representation.
 #[derive(Debug, PartialEq, Eq)]
@@ -10,13 +12,13 @@ pub enum Asked {
     /// All of it.
     Whole,
     /// These bytes, at least one.
-    Part(Range<usize>),
+    Part(Range<u64>),
     /// Bytes that are not there.
     Nothing,
 }
 
 /// What `Range` asks of so many bytes; `If-Range` must name their tag, strongly, else it does not count.
-pub fn asked(headers: &HeaderMap, tag: Option<&HeaderValue>, length: usize) -> Asked {
+pub fn asked(headers: &HeaderMap, tag: Option<&HeaderValue>, length: u64) -> Asked {
     let Some(range) = headers.get(header::RANGE) else { return Asked::Whole };
     if headers.get(header::IF_RANGE).is_some_and(|held| Some(held) != tag || is_weak(held)) {
         return Asked::Whole;
@@ -24,21 +26,41 @@ pub fn asked(headers: &HeaderMap, tag: Option<&HeaderValue>, length: usize) -> A
     parsed(range, length).unwrap_or(Asked::Whole)
 }
 
+/// What `Content-Range` says of a part of so many bytes.
+pub(crate) fn place(part: &Range<u64>, length: u64) -> HeaderValue {
+    told(format!("bytes {}-{}/{length}", part.start, part.end.saturating_sub(1)))
+}
+
+/// The answer to who asks for bytes that are not there: 416 with how many there are.
+pub(crate) fn not_there(length: u64) -> Problem {
+    Problem::new(
+        StatusCode::RANGE_NOT_SATISFIABLE,
+        "range",
+        "Not a part that there is",
+        format!("there are {length} bytes"),
+    )
+    .header(header::CONTENT_RANGE, told(format!("bytes */{length}")))
+}
+
+fn told(text: String) -> HeaderValue {
+    HeaderValue::from_str(&text).unwrap_or_else(|_| unreachable!("numbers make a header value"))
+}
+
 fn is_weak(tag: &HeaderValue) -> bool {
     tag.as_bytes().starts_with(b"W/")
 }
 
 /// `None` for what is no single range of bytes.
-fn parsed(value: &HeaderValue, length: usize) -> Option<Asked> {
+fn parsed(value: &HeaderValue, length: u64) -> Option<Asked> {
     let (unit, set) = value.to_str().ok()?.split_once('=')?;
     let (first, last) = set.trim().split_once('-')?;
     if !unit.trim().eq_ignore_ascii_case("bytes") {
         return None;
     }
-    let number = |text: &str| -> Option<usize> {
+    let number = |text: &str| -> Option<u64> {
         let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         // More digits than fit are beyond any length.
-        digits.then(|| text.parse().unwrap_or(usize::MAX))
+        digits.then(|| text.parse().unwrap_or(u64::MAX))
     };
     let range = match (first, last) {
         ("", last) => length.saturating_sub(number(last)?)..length,
@@ -92,5 +114,17 @@ mod tests {
             assert_eq!(ask("bytes=0-0", Some(other)), Asked::Whole, "{other}");
         }
         assert_eq!(asked(&HeaderMap::new(), Some(&tag), 10), Asked::Whole);
+    }
+
+    #[test]
+    fn beyond_four_gibibytes_places_are_what_they_say() {
+        let length = (1_u64 << 32) + 10;
+        let mut headers = HeaderMap::new();
+        headers.insert(header::RANGE, HeaderValue::from_static("bytes=4294967301-"));
+        let Asked::Part(part) = asked(&headers, None, length) else { panic!("it is there") };
+        assert_eq!(part, 4_294_967_301..length);
+        assert_eq!(place(&part, length), "bytes 4294967301-4294967305/4294967306");
+        headers.insert(header::RANGE, HeaderValue::from_static("bytes=4294967306-"));
+        assert_eq!(asked(&headers, None, length), Asked::Nothing);
     }
 }

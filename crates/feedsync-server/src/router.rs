@@ -18,6 +18,7 @@ use crate::config::Config;
 use crate::document::nothing;
 use crate::hub::Hub;
 use crate::negotiation::DOCUMENTS;
+use crate::other_origin::Told;
 use crate::pages;
 use crate::problem::Problem;
 use crate::routes::{Route, table};
@@ -48,7 +49,12 @@ async fn surround(State(hub): State<Hub>, request: Request, next: Next) -> Respo
     request_log::watch(&hub, request, async |mut request| {
         let answer = async {
             match host_origin::check(&hub.config, &mut request) {
-                Ok(()) => next.run(request).await,
+                Ok(()) => {
+                    let told = Told::of(&hub.config, &request);
+                    let mut response = next.run(request).await;
+                    told.tell(&mut response);
+                    response
+                }
                 Err(problem) => problem.into_response(),
             }
         };

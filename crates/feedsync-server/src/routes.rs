@@ -13,7 +13,7 @@ use crate::negotiation::suffix;
 use crate::pages;
 use crate::{blobs, changes, complete, events, health, index, limits, listing, metrics, offer};
 use crate::{collection, service};
-use crate::{conflicts, create, media, members};
+use crate::{conflicts, create, log, media, members};
 
 /// What a method of a route demands of who asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -34,6 +34,8 @@ pub enum Right {
     Own,
     /// To own the collection of the path, or to make it where there is none.
     Create,
+    /// To edit the collection of the path, or to make it where there is none.
+    Append,
     /// To administer the hub.
     Administer,
     /// What the resource decides once it knows what is asked for: a blob by the collections that name
@@ -67,7 +69,9 @@ fn route(path: impl Into<String>, methods: MethodRouter<Hub>, rights: Rights) ->
 
 /// All routes.
 pub(crate) fn table() -> Vec<Route> {
-    use Right::{Account, Administer, Create, Edit, Follow, Own, Public, Read, Resource, SignedIn};
+    use Right::{
+        Account, Administer, Append, Create, Edit, Follow, Own, Public, Read, Resource, SignedIn,
+    };
     let mut routes = vec![
         route("/", get(pages::home::read), &[(Method::GET, Resource)]),
         route("/collections", get(index::list), &[(Method::GET, Resource)]),
@@ -120,6 +124,27 @@ pub(crate) fn table() -> Vec<Route> {
             "/blobs/{sha256}",
             get(blobs::read).put(blobs::write),
             &[(Method::GET, Resource), (Method::PUT, SignedIn)],
+        ),
+        route(
+            "/logs/{collection}",
+            get(log::read).post(log::append).put(log::write).delete(log::remove),
+            &[
+                (Method::GET, Read),
+                (Method::POST, Append),
+                (Method::PUT, Edit),
+                (Method::DELETE, Own),
+            ],
+        ),
+        route(
+            "/logs/{collection}/snapshot",
+            get(log::snapshot::read).put(log::snapshot::write),
+            &[(Method::GET, Read), (Method::PUT, Edit)],
+        ),
+        route("/logs/{collection}/events", get(log::events::follow), &[(Method::GET, Read)]),
+        route(
+            "/logs/{collection}/{generation}",
+            get(log::generation::read),
+            &[(Method::GET, Read)],
         ),
         route("/pages/assets/{name}", get(pages::assets::read), &[(Method::GET, Public)]),
         route("/pages/remotes", get(pages::remotes::read), &[(Method::GET, Resource)]),

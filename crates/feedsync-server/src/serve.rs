@@ -142,7 +142,7 @@ async fn run(
     let graceful = GracefulShutdown::new();
     let room = Arc::new(Semaphore::new(limits.connections));
     let mut connections = JoinSet::new();
-    connections.spawn(sweep::hourly(endpoint.clone()));
+    connections.spawn(sweep::hourly(endpoint.clone(), limits.log_generation_time));
     connections.spawn(reloading(certificate.clone()));
     let mut shutdown = std::pin::pin!(async {
         shutdown.await;

@@ -36,6 +36,12 @@ pub(crate) fn essence(media_type: &str) -> &str {
     media_type.split(';').next().unwrap_or_default().trim()
 }
 
+/// Whether a form of any page could send it (AP64).
+pub(crate) fn is_form(media_type: &str) -> bool {
+    let forms = ["text/plain", "multipart/form-data", "application/x-www-form-urlencoded"];
+    forms.iter().any(|form| form.eq_ignore_ascii_case(essence(media_type)))
+}
+
 /// What a media type says, if it is Atom's.
 pub(crate) fn atom_type(media_type: &str) -> Option<AtomType> {
     let parts = media_type.split(';').map(str::trim).skip(1);

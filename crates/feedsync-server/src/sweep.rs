@@ -1,6 +1,7 @@
 //! What goes by itself, looked for soon after the start and each hour: what a collection is set to keep
 //! no longer (FeedSync 4.2.4), blobs that nobody named for a day, so that the item that names them
-//! could follow, and tokens and sessions that expired a month ago, until then to be seen as expired.
+//! could follow, generations of logs that ended long ago (R46), and tokens and sessions that expired a month
+//! ago, until then to be seen as expired.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -13,8 +14,8 @@ const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 const SEEN: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 const PAUSE: Duration = Duration::from_secs(60 * 60);
 
-/// Sweeps each hour, for as long as it is polled.
-pub(crate) async fn hourly(endpoint: Endpoint) {
+/// Sweeps each hour, for as long as it is polled. Earlier generations of logs are kept so long.
+pub(crate) async fn hourly(endpoint: Endpoint, generations_kept: Duration) {
     // What goes by itself stands in the record as nobody's doing.
     let endpoint = endpoint.on_behalf_of(Actor::default());
     let mut retained = HashMap::new();
@@ -28,6 +29,11 @@ pub(crate) async fn hourly(endpoint: Endpoint) {
             Ok(0) => {}
             Ok(blobs) => tracing::info!(blobs, "swept blobs that nobody named for a day"),
             Err(error) => tracing::warn!(%error, "blobs cannot be swept"),
+        }
+        match generations(&endpoint, generations_kept).await {
+            Ok(0) => {}
+            Ok(generations) => tracing::info!(generations, "swept generations of logs"),
+            Err(error) => tracing::warn!(%error, "generations of logs cannot be swept"),
         }
         if let Err(error) = tokens(&endpoint).await {
             tracing::warn!(%error, "expired tokens cannot be forgotten");
@@ -55,6 +61,10 @@ async fn retain(
 
 async fn blobs(endpoint: &Endpoint) -> Result<u64, StoreError> {
     endpoint.store().sweep_blobs(before(endpoint, KEPT)).await
+}
+
+async fn generations(endpoint: &Endpoint, kept: Duration) -> Result<u64, StoreError> {
+    endpoint.store().sweep_logs(before(endpoint, kept)).await
 }
 
 async fn tokens(endpoint: &Endpoint) -> Result<u64, StoreError> {

@@ -38,7 +38,7 @@ impl EntityTag {
         Self(self::hash(hash, parts))
     }
 
-    /// The tag with this text, of letters, digits and dots, which names the bytes.
+    /// The tag with this text, of letters, digits, dots and hyphens, which names the bytes.
     pub(crate) fn named(text: String) -> Self {
         Self(text)
     }

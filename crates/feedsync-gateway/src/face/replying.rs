@@ -99,10 +99,8 @@ fn replied(
         Opened::File(file) => file.metadata().map_err(StoreError::read)?.len(),
     };
     let is_whole = *method != Method::GET || status != StatusCode::OK;
-    let wanted = match usize::try_from(length) {
-        Ok(length) if !is_whole => asked(request, headers.get(header::ETAG), length),
-        _ => Asked::Whole,
-    };
+    let wanted =
+        if is_whole { Asked::Whole } else { asked(request, headers.get(header::ETAG), length) };
     let mut response = Response::new(Body::empty());
     *response.status_mut() = status;
     *response.headers_mut() = headers;
@@ -112,7 +110,7 @@ fn replied(
             *response.status_mut() = StatusCode::PARTIAL_CONTENT;
             let last = part.end.saturating_sub(1);
             ranged(response.headers_mut(), &format!("bytes {}-{last}/{length}", part.start));
-            part.start as u64..part.end as u64
+            part
         }
         Asked::Nothing => {
             *response.status_mut() = StatusCode::RANGE_NOT_SATISFIABLE;

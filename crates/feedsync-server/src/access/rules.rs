@@ -40,9 +40,19 @@ pub(crate) async fn require(
             principal.role(name) == Some(Role::Owner)
                 || principal.may_create() && hub.endpoint.store().collection(name).await?.is_none()
         }
+        (Right::Append, Some(name)) => {
+            let edits = principal.role(name) >= Some(Role::Editor);
+            let makes = !edits
+                && principal.may_create()
+                && hub.endpoint.store().collection(name).await?.is_none();
+            if !makes {
+                return in_collection(hub, principal, name, Role::Editor).await;
+            }
+            true
+        }
         (Right::Create, None) => principal.may_create(),
         // A path without a name that a collection may have: there is nothing to own or read.
-        (Right::Read | Right::Follow | Right::Edit | Right::Own, None) => {
+        (Right::Read | Right::Follow | Right::Edit | Right::Append | Right::Own, None) => {
             return if signed_in { Ok(None) } else { Err(sign_in()) };
         }
     };

@@ -25,7 +25,7 @@ pub(crate) struct Follower {
 #[derive(Debug)]
 pub(crate) struct Event {
     kind: String,
-    id: String,
+    pub(crate) id: String,
     pub(crate) data: Value,
 }
 
@@ -42,7 +42,7 @@ impl Follower {
     }
 
     /// The next block of lines, whatever it holds.
-    async fn block(&mut self) -> Option<String> {
+    pub(crate) async fn block(&mut self) -> Option<String> {
         loop {
             if let Some(end) = self.buffer.find("\n\n") {
                 let rest = self.buffer.split_off(end + 2);

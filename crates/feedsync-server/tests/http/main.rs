@@ -17,6 +17,7 @@ mod gates;
 mod hub;
 mod json_feed;
 mod listing;
+mod logs;
 mod media;
 mod members;
 mod offer;

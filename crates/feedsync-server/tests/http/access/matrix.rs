@@ -120,7 +120,7 @@ fn expected(right: Right, is: Is, public: bool, drafts: bool) -> Verdict {
         Right::Read => Role::Reader,
         Right::Follow if drafts => Role::Editor,
         Right::Follow => Role::Reader,
-        Right::Edit => Role::Editor,
+        Right::Edit | Right::Append => Role::Editor,
         Right::Own | Right::Create => Role::Owner,
     };
     if role >= Some(least) || least == Role::Reader && public {
@@ -156,6 +156,7 @@ fn filled(path: &str, target: &str, world: &World) -> String {
     let filled = path
         .replace("{collection}", target)
         .replace("{sha256}", &world.blob.to_string())
+        .replace("{generation}", "1.00000000")
         .replace("{id}", "a")
         .replace("{name}", "n");
     assert!(!filled.contains('{'), "say here what stands in {path}");
@@ -252,6 +253,20 @@ async fn making(world: &World, callers: &[Caller]) {
         let mut headers = vec![("if-match", "\"none\"")];
         headers.extend(caller.authorization.as_deref().map(|value| ("authorization", value)));
         let response = world.ask(Method::PUT, &address, &headers).await;
+        assert_eq!(verdict(response, "new").await, expected, "{}", caller.name);
+    }
+    // So may its log, by who may make any; who edits all that there is learns that it is not there.
+    for (number, caller) in callers.iter().enumerate() {
+        let expected = match caller.is {
+            Is::Nobody | Is::Refused => Verdict::SignIn,
+            Is::Known { bounded: false, .. } => Verdict::Allowed,
+            Is::Known { role: Some(Role::Editor), .. } => Verdict::Allowed,
+            Is::Known { bounded: true, .. } => Verdict::Hidden,
+        };
+        let address = format!("/logs/new-{number}");
+        let mut headers = vec![("if-match", "\"none\"")];
+        headers.extend(caller.authorization.as_deref().map(|value| ("authorization", value)));
+        let response = world.ask(Method::POST, &address, &headers).await;
         assert_eq!(verdict(response, "new").await, expected, "{}", caller.name);
     }
 }

@@ -1,0 +1,44 @@
+//! Changes of logs, on somebody's behalf (REST-logging): that one begins, is compacted or goes is
+//! recorded with who did it; what is appended says that itself.
+
+use feedsync_store::{Act, Append, CollectionName, Expected, LogOutcome, NewGeneration};
+
+use crate::endpoint::Endpoint;
+use crate::error::EndpointError;
+
+impl Endpoint {
+    /// Appends to a log, or begins it.
+    pub async fn append_to_log(
+        &self,
+        collection: &CollectionName,
+        append: Append,
+    ) -> Result<LogOutcome, EndpointError> {
+        let act = self.act_on_log("begin-log", collection);
+        Ok(self.store.append_to_log(collection, Append { act, ..append }).await?)
+    }
+
+    /// Begins the next generation of a log.
+    pub async fn begin_log_generation(
+        &self,
+        collection: &CollectionName,
+        new: NewGeneration,
+    ) -> Result<LogOutcome, EndpointError> {
+        let act = self.act_on_log("compact-log", collection);
+        Ok(self.store.begin_log_generation(collection, NewGeneration { act, ..new }).await?)
+    }
+
+    /// Removes a log with all generations and its snapshot.
+    pub async fn remove_log(
+        &self,
+        collection: &CollectionName,
+        expected: Expected,
+    ) -> Result<LogOutcome, EndpointError> {
+        let act = self.act_on_log("remove-log", collection);
+        Ok(self.store.remove_log(collection, expected, act).await?)
+    }
+
+    fn act_on_log(&self, action: &str, collection: &CollectionName) -> Option<Act> {
+        let actor = self.actor.as_ref()?;
+        Some(Act { collection: Some(collection.clone()), ..actor.act(action) })
+    }
+}

@@ -1,0 +1,138 @@
+//! `/logs/{c}`: the append-only log of a collection (REST-logging R1, R3, R4).
+//!
+//! A log is one resource that only grows: a client reads what was added since it last looked, by `Range`,
+//! and appends under the tag of what it has read, so that of several who read the same one appends and the
+//! others read on (R35, R36). The tag names the generation and its length. The hub looks for the ends of
+//! records and at nothing else. Who may do what with a log is what they may do with the collection of its
+//! name.
+//!
+//! - `GET` reads the current generation (R20 to R24), `POST` appends (R35), `DELETE` removes the log.
+//! - `PUT` with a `Content-Range` appends too, at the end alone (R34); without one its body becomes the next
+//!   generation, and the one before stays readable for a while (R46).
+//!
+//! A condition is looked at once the rest of a request is found to be right, and again by the store as it
+//! writes (RFC 9110 13.2.1, R37).
+
+mod appending;
+mod conditions;
+mod content;
+pub(crate) mod events;
+pub(crate) mod generation;
+mod reading;
+pub(crate) mod snapshot;
+mod standing;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::{IntoResponse as _, Response};
+use feedsync_store::{CollectionName, Expected, Log, LogOutcome, NewGeneration, StoreError};
+use http::{HeaderValue, Method, StatusCode};
+
+use crate::call::Call;
+use crate::collection::named;
+use crate::document::nothing;
+use crate::hub::Hub;
+use crate::problem::Problem;
+use crate::submissions;
+use appending::Appending;
+use conditions::{ContentRange, expected, required};
+use content::{check_records, media_type, same_type};
+use standing::{absent, refused, stand};
+
+/// What a browser may do with what somebody sent: nothing but show it.
+const HARMLESS: HeaderValue = HeaderValue::from_static("default-src 'none'; sandbox");
+
+/// Where the log of a collection is.
+pub(crate) fn path(collection: &CollectionName) -> String {
+    format!("/logs/{collection}")
+}
+
+pub(crate) async fn read(
+    State(hub): State<Hub>,
+    method: Method,
+    call: Call,
+) -> Result<Response, Problem> {
+    let (name, log) = found(&hub, &call).await?;
+    let reading = reading::Asked { name: &name, log: &log, place: log.place };
+    reading.answer(&hub, &call, &method).await
+}
+
+pub(crate) async fn append(
+    State(hub): State<Hub>,
+    call: Call,
+    body: Body,
+) -> Result<Response, Problem> {
+    let appending = Appending::of(&call, expected(&call.headers)?, None)?;
+    appending.carry_out(&hub, &call, body).await
+}
+
+/// `PUT`: a part at the end, or the next generation.
+pub(crate) async fn write(
+    State(hub): State<Hub>,
+    call: Call,
+    body: Body,
+) -> Result<Response, Problem> {
+    let expected = of_one_that_is_there(&call)?;
+    match ContentRange::of(&call.headers)? {
+        Some(part) => {
+            let appending = Appending::of(&call, expected, Some(part))?;
+            appending.carry_out(&hub, &call, body).await
+        }
+        None => compact(&hub, &call, expected, body).await,
+    }
+}
+
+async fn compact(
+    hub: &Hub,
+    call: &Call,
+    expected: Expected,
+    body: Body,
+) -> Result<Response, Problem> {
+    let given = media_type(&call.headers)?;
+    let (name, log) = found(hub, call).await?;
+    same_type(&log, &given)?;
+    let limits = &hub.config.limits;
+    let most = limits.log_generation_bytes;
+    let (_turn, bytes) = submissions::read(hub, call, body, most).await?;
+    check_records(&bytes, limits.log_record_bytes)?;
+    let new = NewGeneration { expected, bytes, most: limits.log_bytes as u64, act: None };
+    match call.endpoint(hub).begin_log_generation(&name, new).await? {
+        LogOutcome::Done(log) => {
+            Ok((StatusCode::NO_CONTENT, stand(log.place), nothing()).into_response())
+        }
+        other => Err(refused(&name, other)),
+    }
+}
+
+pub(crate) async fn remove(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
+    let (name, expected) = (named(&call)?, of_one_that_is_there(&call)?);
+    match call.endpoint(&hub).remove_log(&name, expected).await? {
+        LogOutcome::Done(_) => Ok((StatusCode::NO_CONTENT, nothing()).into_response()),
+        other => Err(refused(&name, other)),
+    }
+}
+
+/// Where the request says that the log stands, which must be somewhere.
+fn of_one_that_is_there(call: &Call) -> Result<Expected, Problem> {
+    match expected(&call.headers)? {
+        Expected::Absent => Err(required()),
+        expected => Ok(expected),
+    }
+}
+
+/// The log that the path names, which is there.
+async fn found(hub: &Hub, call: &Call) -> Result<(CollectionName, Log), Problem> {
+    let name = named(call)?;
+    match known(hub, &name).await? {
+        Some(log) if !log.removed => Ok((name, log)),
+        log => Err(absent(&name, log.as_ref())),
+    }
+}
+
+/// What is known of a log; of a collection that is not there nothing is.
+async fn known(hub: &Hub, name: &CollectionName) -> Result<Option<Log>, Problem> {
+    match hub.endpoint.store().log(name).await {
+        Err(StoreError::NoCollection(_)) => Ok(None),
+        log => Ok(log?),
+    }
+}

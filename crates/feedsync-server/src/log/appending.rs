@@ -1,0 +1,146 @@
+//! Appending to a log: all of what is sent, or nothing, at its end (R34 to R38).
+
+use axum::body::Body;
+use axum::response::{IntoResponse as _, Response};
+use feedsync_endpoint::EndpointError;
+use feedsync_store::{Append, CollectionName, Expected, LogOutcome, LogPlace, StoreError};
+use http::{HeaderMap, HeaderName, StatusCode, header};
+
+use super::conditions::{ContentRange, key, required};
+use super::content::{check_records, media_type, same_type};
+use super::standing::{absent, conflict, refused, stand};
+use super::{known, path};
+use crate::call::Call;
+use crate::collection::{self, named};
+use crate::document::nothing;
+use crate::hub::Hub;
+use crate::members::insert;
+use crate::problem::Problem;
+use crate::routes::Right;
+use crate::submissions;
+
+/// Where what was appended stands: its first byte, and the length of the log behind its last.
+const OFFSET: HeaderName = HeaderName::from_static("log-offset");
+
+/// An append, before its bytes have come.
+pub(super) struct Appending {
+    name: CollectionName,
+    expected: Expected,
+    key: Option<String>,
+    media_type: String,
+    part: Option<ContentRange>,
+}
+
+impl Appending {
+    /// What a request asks for; if it is about a part of the log, that part.
+    pub(super) fn of(
+        call: &Call,
+        expected: Expected,
+        part: Option<ContentRange>,
+    ) -> Result<Self, Problem> {
+        if part.is_some() && !names_one_place(&call.headers, &expected) {
+            return Err(required());
+        }
+        // One key of two people is two keys.
+        let user = call.principal.user().map(|user| user.as_str()).unwrap_or_default();
+        let key = key(&call.headers)?.map(|key| format!("{user} {key}"));
+        let media_type = media_type(&call.headers)?;
+        Ok(Self { name: named(call)?, expected, key, media_type, part })
+    }
+
+    /// Appends the body.
+    pub(super) async fn carry_out(
+        self,
+        hub: &Hub,
+        call: &Call,
+        body: Body,
+    ) -> Result<Response, Problem> {
+        match known(hub, &self.name).await? {
+            Some(log) if !log.removed => {
+                same_type(&log, &self.media_type)?;
+                if self.is_elsewhere() {
+                    let detail = "a part of a log begins where If-Match says that the log ends";
+                    return Err(conflict(detail, log.place));
+                }
+            }
+            log if self.expected != Expected::Absent => {
+                return Err(absent(&self.name, log.as_ref()));
+            }
+            _ => {}
+        }
+        let limits = &hub.config.limits;
+        let most = limits.log_append_bytes.min(limits.log_bytes);
+        let (_turn, bytes) = submissions::read(hub, call, body, most).await?;
+        if let Some(part) = self.part.filter(|part| part.length != bytes.len() as u64) {
+            return Err(Problem::bad_request(format!(
+                "Content-Range tells of {} bytes, {} came",
+                part.length,
+                bytes.len()
+            )));
+        }
+        check_records(&bytes, limits.log_record_bytes)?;
+        let length = bytes.len() as u64;
+        let append = Append {
+            expected: self.expected.clone(),
+            bytes,
+            media_type: self.media_type.clone(),
+            key: self.key.clone(),
+            most: limits.log_bytes as u64,
+            act: None,
+        };
+        match self.append(hub, call, append).await? {
+            LogOutcome::Done(log) => {
+                Ok(self.answer(call, log.place.length.saturating_sub(length), log.place))
+            }
+            LogOutcome::Repeated { start, end } => Ok(self.answer(call, start, end)),
+            other => Err(refused(&self.name, other)),
+        }
+    }
+
+    /// Whether a part does not begin where the log is said to end.
+    fn is_elsewhere(&self) -> bool {
+        match (&self.part, &self.expected) {
+            (Some(part), Expected::At(places)) => {
+                places.iter().any(|place| place.length != part.start)
+            }
+            _ => false,
+        }
+    }
+
+    /// Appends; a log that begins where no collection is makes it, for whoever may.
+    async fn append(&self, hub: &Hub, call: &Call, append: Append) -> Result<LogOutcome, Problem> {
+        let endpoint = call.endpoint(hub);
+        loop {
+            match endpoint.append_to_log(&self.name, append.clone()).await {
+                Err(EndpointError::Store(StoreError::NoCollection(_)))
+                    if self.expected == Expected::Absent =>
+                {
+                    hub.access
+                        .recheck(hub, &call.principal, Right::Create, Some(&self.name))
+                        .await?;
+                    collection::make(hub, call, &self.name).await?;
+                }
+                outcome => return Ok(outcome?),
+            }
+        }
+    }
+
+    /// The answer to what was done, and the same to what had been done before (R38).
+    fn answer(&self, call: &Call, start: u64, end: LogPlace) -> Response {
+        let mut headers = stand(end);
+        insert(&mut headers, OFFSET, &format!("{start}-{}", end.length));
+        let status = if self.expected == Expected::Absent && start == 0 {
+            insert(&mut headers, header::LOCATION, &call.base.url(&path(&self.name)));
+            StatusCode::CREATED
+        } else {
+            StatusCode::NO_CONTENT
+        };
+        (status, headers, nothing()).into_response()
+    }
+}
+
+/// Whether a condition is one tag, be it one of ours or not.
+fn names_one_place(headers: &HeaderMap, expected: &Expected) -> bool {
+    let tags = crate::validators::listed(headers, header::IF_MATCH).count();
+    matches!(expected, Expected::At(_)) && tags == 1
+}

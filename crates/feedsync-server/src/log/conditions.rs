@@ -1,0 +1,136 @@
+//! What a request says of where a log stands (R22, R32, R34 to R36, R45).
+//!
+//! A tag that is weak or that this hub never gave stands for no place: it never matches, and the answer
+//! tells the place that there is (R29).
+
+use std::str::FromStr;
+
+use feedsync_store::{Expected, LogPlace};
+use http::{HeaderMap, StatusCode, header};
+
+use super::standing::COVERS;
+use crate::problem::Problem;
+use crate::validators::{Listed, listed};
+
+/// Where whoever changes the log believes it to stand: `If-Match`, or `If-None-Match: *` if nowhere.
+pub(super) fn expected(headers: &HeaderMap) -> Result<Expected, Problem> {
+    let any = |tag: &Listed| tag.opaque.is_none();
+    let absent = listed(headers, header::IF_NONE_MATCH).any(|tag| any(&tag));
+    let tags: Vec<_> = listed(headers, header::IF_MATCH).collect();
+    match (headers.contains_key(header::IF_MATCH), absent) {
+        (true, true) => Err(Problem::bad_request(
+            "If-Match says that there is a log, If-None-Match that there is none",
+        )),
+        (true, false) if tags.iter().any(any) => Ok(Expected::Present),
+        (true, false) => Ok(Expected::At(tags.iter().filter_map(place).collect())),
+        (false, true) => Ok(Expected::Absent),
+        (false, false) => Err(required()),
+    }
+}
+
+/// The place that a tag of a log names.
+fn place(tag: &Listed) -> Option<LogPlace> {
+    tag.opaque.as_deref().filter(|_| !tag.weak)?.parse().ok()
+}
+
+/// 428 (RFC 6585 3).
+pub(super) fn required() -> Problem {
+    Problem::new(
+        StatusCode::PRECONDITION_REQUIRED,
+        "precondition-required",
+        "Say where the log stands",
+        "a log is changed by who says where it stands: If-Match, with its ETag, or * if that does not \
+         matter; If-None-Match: * begins a log by POST",
+    )
+    .with("header", "If-Match")
+}
+
+/// `Content-Range: bytes START-LAST/*`, or with the length that there then is (RFC 9110 14.4, 14.5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct ContentRange {
+    /// Its first byte.
+    pub(super) start: u64,
+    /// How many there are.
+    pub(super) length: u64,
+}
+
+/// A text that is no part at the end of something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "Content-Range is not that of a part at the end: bytes START-LAST/*, or /LENGTH in place of /*"
+)]
+pub(super) struct ContentRangeError;
+
+impl FromStr for ContentRange {
+    type Err = ContentRangeError;
+    fn from_str(text: &str) -> Result<Self, ContentRangeError> {
+        let parts = || {
+            let (unit, rest) = text.trim().split_once(' ')?;
+            let (part, complete) = rest.trim_start().split_once('/')?;
+            let (start, last) = part.split_once('-')?;
+            let (start, last) = (number(start)?, number(last)?);
+            let length = last.checked_sub(start)?.checked_add(1)?;
+            let end = last.checked_add(1)?;
+            let fits = complete == "*" || number(complete) == Some(end);
+            (unit.eq_ignore_ascii_case("bytes") && fits).then_some(Self { start, length })
+        };
+        parts().ok_or(ContentRangeError)
+    }
+}
+
+fn number(text: &str) -> Option<u64> {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if digits { text.parse().ok() } else { None }
+}
+
+impl ContentRange {
+    /// That of a request, if it has one.
+    pub(super) fn of(headers: &HeaderMap) -> Result<Option<Self>, Problem> {
+        let mut given = headers.get_all(header::CONTENT_RANGE).iter();
+        let text = match (given.next(), given.next()) {
+            (None, _) => return Ok(None),
+            (Some(one), None) => one.to_str().unwrap_or_default(),
+            (Some(_), Some(_)) => "",
+        };
+        let range = text.parse::<Self>();
+        range.map(Some).map_err(|error| Problem::bad_request(error.to_string()))
+    }
+}
+
+/// The part of a log that a snapshot says to stand for: `Log-Covers`, with a tag of the log (R45).
+pub(super) fn covered(headers: &HeaderMap) -> Result<LogPlace, Problem> {
+    let mut given = headers.get_all(&COVERS).iter();
+    let text = match (given.next(), given.next()) {
+        (Some(one), None) => one.to_str().unwrap_or_default().trim(),
+        (Some(_), Some(_)) => "",
+        (None, _) => {
+            return Err(Problem::new(
+                StatusCode::PRECONDITION_REQUIRED,
+                "precondition-required",
+                "Say what the snapshot covers",
+                "a snapshot comes with Log-Covers: the ETag of the log that it stands for",
+            )
+            .with("header", COVERS.as_str()));
+        }
+    };
+    let tag = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+    tag.and_then(|tag| tag.parse().ok()).ok_or_else(|| {
+        Problem::bad_request("Log-Covers is not the ETag of a log, such as \"3.1a2b3c4d-4096\"")
+            .with("header", COVERS.as_str())
+    })
+}
+
+/// By what an append is known if it is asked for again: `Idempotency-Key` (R38).
+pub(super) fn key(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
+    let mut given = headers.get_all("idempotency-key").iter();
+    let text = match (given.next(), given.next()) {
+        (None, _) => return Ok(None),
+        (Some(one), None) => one.to_str().unwrap_or_default(),
+        (Some(_), Some(_)) => "",
+    };
+    if (1..=255).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Ok(Some(text));
+    }
+    let detail = "Idempotency-Key is not 1 to 255 visible characters of ASCII, once";
+    Err(Problem::bad_request(detail).with("header", "Idempotency-Key"))
+}

@@ -1,0 +1,136 @@
+//! `GET /logs/{c}/events`: where a log stands, as Server-Sent Events (R33).
+//!
+//! Each event is the newest place, which is its `id` too; places between are not told, since who reads the
+//! log from where they were reads them all. Who comes back with the `Last-Event-ID` at which the log still
+//! stands is told nothing; everybody else is told at once. An event is a hint, the log the truth. Each
+//! follower looks at the log by itself: a log is followed by the devices of its owner, which are few.
+
+use axum::body::{Body, Bytes};
+use axum::extract::State;
+use axum::response::{IntoResponse as _, Response};
+use feedsync_store::{CollectionName, LogPlace, Notices};
+use futures_util::stream;
+use http::{HeaderValue, header};
+use serde_json::json;
+use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::time::sleep;
+
+use crate::access::Principal;
+use crate::call::Call;
+use crate::clients::Underway;
+use crate::hub::Hub;
+use crate::live::stopped;
+use crate::problem::Problem;
+use crate::routes::Right;
+use crate::{request_log, room};
+
+pub(crate) async fn follow(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
+    let permit = room::now(&hub.followers, "too many follow this hub at once")?;
+    let one = request_log::key().map(|key| hub.clients.follow(key)).transpose()?;
+    // Before the log is read, so that no change falls between.
+    let notices = hub.endpoint.store().subscribe(&crate::collection::named(&call)?);
+    let (name, _) = super::found(&hub, &call).await?;
+    let last_event = call.headers.get("last-event-id").and_then(|value| value.to_str().ok());
+    let following = Following {
+        told: last_event.and_then(|text| text.parse().ok()),
+        principal: call.principal,
+        notices,
+        name,
+        is_behind: true,
+        first: Some(Bytes::from_static(b"retry: 3000\n\n")),
+        stopping: hub.stopping.clone(),
+        hub,
+        _permit: permit,
+        _one: one,
+    };
+    let events = stream::unfold(following, |mut following| async move {
+        let events = following.next().await?;
+        Some((Ok::<_, std::convert::Infallible>(events), following))
+    });
+    Ok((
+        [
+            (header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream")),
+            (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
+        ],
+        Body::from_stream(events),
+    )
+        .into_response())
+}
+
+/// One open stream of events.
+struct Following {
+    hub: Hub,
+    principal: Principal,
+    notices: Notices,
+    name: CollectionName,
+    /// What this follower knows.
+    told: Option<LogPlace>,
+    /// Whether the log may stand elsewhere.
+    is_behind: bool,
+    first: Option<Bytes>,
+    stopping: watch::Receiver<bool>,
+    _permit: OwnedSemaphorePermit,
+    /// One of those that the client may have.
+    _one: Option<Underway>,
+}
+
+impl Following {
+    /// The next lines; none when the stream ends: the hub stops, the log is gone, the right to read it has
+    /// ended, or the store fails. The client comes back with the last id.
+    async fn next(&mut self) -> Option<Bytes> {
+        if let Some(first) = self.first.take() {
+            return Some(first);
+        }
+        let heartbeat = self.hub.config.limits.heartbeat;
+        loop {
+            if std::mem::take(&mut self.is_behind) {
+                let place = self.place().await?;
+                if self.told.replace(place) != Some(place) {
+                    return self.may_read().await.then(|| event(place));
+                }
+            }
+            tokio::select! {
+                open = self.notices.next() => match open {
+                    true => self.is_behind = true,
+                    false => return None,
+                },
+                () = sleep(heartbeat) => {
+                    return self.may_read().await.then(|| Bytes::from_static(b":\n\n"));
+                }
+                () = stopped(&mut self.stopping) => return None,
+            }
+        }
+    }
+
+    /// Where the log stands, if it is there.
+    async fn place(&self) -> Option<LogPlace> {
+        match super::known(&self.hub, &self.name).await {
+            Ok(log) => log.filter(|log| !log.removed).map(|log| log.place),
+            Err(problem) => {
+                tracing::error!(?problem, "a stream of events ends because the log cannot be read");
+                None
+            }
+        }
+    }
+
+    async fn may_read(&self) -> bool {
+        let access = &self.hub.access;
+        match access.still(&self.hub, &self.principal, Right::Read, &self.name).await {
+            Ok(may) => may,
+            Err(problem) => {
+                tracing::error!(?problem, "a stream of events ends because rights cannot be read");
+                false
+            }
+        }
+    }
+}
+
+/// A place has no line break, and JSON is written without any.
+fn event(place: LogPlace) -> Bytes {
+    let data = json!({
+        "etag": format!("\"{place}\""),
+        "generation": place.generation.to_string(),
+        "length": place.length,
+    });
+    format!("id: {place}\ndata: {data}\n\n").into()
+}

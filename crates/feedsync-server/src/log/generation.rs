@@ -1,0 +1,37 @@
+//! `/logs/{c}/{generation}`: one generation of a log, the current one or an earlier one while it is kept
+//! (R46).
+
+use axum::extract::State;
+use axum::response::Response;
+use feedsync_store::{Generation, LogPlace};
+use http::{HeaderMap, Method, header};
+
+use super::reading::Asked;
+use super::standing::{gone, links};
+use crate::call::Call;
+use crate::document::append_link;
+use crate::hub::Hub;
+use crate::problem::Problem;
+
+pub(crate) async fn read(
+    State(hub): State<Hub>,
+    method: Method,
+    call: Call,
+) -> Result<Response, Problem> {
+    let (name, log) = super::found(&hub, &call).await?;
+    let none = || Problem::not_found(format!("no generation of the log of {name} is here"));
+    let generation: Generation = call.segment("generation").parse().map_err(|_| none())?;
+    let place = match log.length_of(generation) {
+        Some(length) => LogPlace { generation, length },
+        None if generation.number() > log.place.generation.number() => return Err(none()),
+        None => {
+            let mut headers = HeaderMap::new();
+            append_link(&mut headers, &call.base.url(&super::path(&name)), "successor-version");
+            links(&mut headers, &call.base, &name, &log);
+            let problem = gone("this generation is no longer kept; Link names what followed");
+            let links = headers.into_iter().map(|(_, link)| link);
+            return Err(links.fold(problem, |problem, link| problem.header(header::LINK, link)));
+        }
+    };
+    Asked { name: &name, log: &log, place }.answer(&hub, &call, &method).await
+}

@@ -1,0 +1,152 @@
+//! Reading a generation of a log, whole or from where one has read to (R20 to R31).
+//!
+//! Conditions are weighed before `Range` (RFC 9110 13.2.2): what has not grown is a 304, and what was
+//! appended a 206. It is sent as it is, in pieces, so that a log takes no more memory than a record.
+
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::body::{Body, Bytes};
+use axum::response::{IntoResponse as _, Response};
+use feedsync_store::{CollectionName, Generation, Log, LogPlace, Store, StoreError};
+use futures_util::{StreamExt as _, stream};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+
+use super::standing::{elsewhere, gone, links, stand, tag, told};
+use crate::answers::SMALL;
+use crate::call::Call;
+use crate::compression::AsSent;
+use crate::document::{append_link, nothing};
+use crate::hub::Hub;
+use crate::members::insert;
+use crate::problem::Problem;
+use crate::range;
+use crate::validators::Condition;
+
+/// A generation of a log that is asked for.
+pub(super) struct Asked<'a> {
+    pub(super) name: &'a CollectionName,
+    pub(super) log: &'a Log,
+    /// The generation, and where it ends.
+    pub(super) place: LogPlace,
+}
+
+impl Asked<'_> {
+    pub(super) async fn answer(
+        &self,
+        hub: &Hub,
+        call: &Call,
+        method: &Method,
+    ) -> Result<Response, Problem> {
+        let (place, tag) = (self.place, tag(self.place));
+        let turn = hub.answers.turn().await?;
+        let mut headers = self.headers(call);
+        match tag.weigh(&call.headers) {
+            Condition::Proceed => {}
+            Condition::Failed => return Err(elsewhere(place)),
+            Condition::NotModified(_) => {
+                return Ok((StatusCode::NOT_MODIFIED, headers, nothing()).into_response());
+            }
+        }
+        // A range means nothing to HEAD (RFC 9110 14.2).
+        let asked = match *method == Method::HEAD {
+            true => range::Asked::Whole,
+            false => range::asked(&call.headers, Some(&tag.value()), place.length),
+        };
+        let (status, part) = match asked {
+            range::Asked::Whole => (StatusCode::OK, 0..place.length),
+            range::Asked::Part(part) => {
+                headers.insert(header::CONTENT_RANGE, range::place(&part, place.length));
+                (StatusCode::PARTIAL_CONTENT, part)
+            }
+            range::Asked::Nothing => return Err(told(range::not_there(place.length), place)),
+        };
+        insert(&mut headers, header::CONTENT_TYPE, &self.log.media_type);
+        headers.insert(header::CONTENT_LENGTH, HeaderValue::from(part.end - part.start));
+        let body = match *method == Method::HEAD {
+            true => Body::empty(),
+            false => {
+                let pieces = Pieces {
+                    store: Arc::clone(hub.endpoint.store()),
+                    name: self.name.clone(),
+                    generation: place.generation,
+                    at: part.start,
+                    end: part.end,
+                };
+                pieces.send().await?
+            }
+        };
+        // No more than a piece is held at a time, however long the whole is.
+        turn.end(false)?;
+        Ok((status, headers, Extension(AsSent), body).into_response())
+    }
+
+    fn headers(&self, call: &Call) -> HeaderMap {
+        let mut headers = stand(self.place);
+        let control = HeaderValue::from_static("no-cache, no-transform, private");
+        headers.insert(header::CACHE_CONTROL, control);
+        headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
+        headers.insert(header::CONTENT_SECURITY_POLICY, super::HARMLESS);
+        if self.place.generation != self.log.place.generation {
+            append_link(&mut headers, &call.base.url(&super::path(self.name)), "successor-version");
+        }
+        links(&mut headers, &call.base, self.name, self.log);
+        headers
+    }
+}
+
+/// What of a generation is still to be sent.
+struct Pieces {
+    store: Arc<dyn Store>,
+    name: CollectionName,
+    generation: Generation,
+    at: u64,
+    end: u64,
+}
+
+/// Why a generation cannot be sent to its end.
+#[derive(Debug, thiserror::Error)]
+enum Broken {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// It was swept, or the log removed.
+    #[error("the log is no longer here")]
+    Gone,
+}
+
+impl Pieces {
+    /// The first piece is read before the status is sent, so that a failing store has its own. What goes
+    /// away later is cut off: the length was promised, so that everybody sees it.
+    async fn send(mut self) -> Result<Body, Problem> {
+        let first = match self.next().await {
+            Ok(first) => first.unwrap_or_default(),
+            Err(Broken::Store(error)) => return Err(error.into()),
+            Err(Broken::Gone) => return Err(gone("the log was removed just now")),
+        };
+        if self.at == self.end {
+            return Ok(Body::from(first));
+        }
+        let rest = stream::try_unfold(self, |mut pieces| async move {
+            match pieces.next().await {
+                Ok(piece) => Ok(piece.map(|piece| (piece, pieces))),
+                Err(error) => {
+                    tracing::error!(%error, "a log broke off while it was sent");
+                    Err(error)
+                }
+            }
+        });
+        Ok(Body::from_stream(stream::iter([Ok(first)]).chain(rest)))
+    }
+
+    async fn next(&mut self) -> Result<Option<Bytes>, Broken> {
+        let left = self.end - self.at;
+        if left == 0 {
+            return Ok(None);
+        }
+        let most = usize::try_from(left).map_or(SMALL, |left| left.min(SMALL));
+        let piece = self.store.read_log(&self.name, self.generation, self.at, most).await?;
+        let piece = piece.filter(|piece| piece.len() == most).ok_or(Broken::Gone)?;
+        self.at += most as u64;
+        Ok(Some(piece.into()))
+    }
+}

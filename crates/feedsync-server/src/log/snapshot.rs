@@ -1,0 +1,81 @@
+//! `/logs/{c}/snapshot`: what somebody made of a log up to a place, so that whoever begins reads that and
+//! the log from there (R44, R45).
+//!
+//! The hub does not look into it. One that covers no more than the one that is there is refused: of
+//! several who make one the furthest stays.
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::{IntoResponse as _, Response};
+use feedsync_store::{LogOutcome, LogSnapshot, NewSnapshot};
+use http::{HeaderMap, StatusCode, header};
+
+use super::conditions::covered;
+use super::content::media_type;
+use super::standing::{COVERS, refused};
+use crate::answers::SMALL;
+use crate::caching::Caching;
+use crate::call::Call;
+use crate::document::nothing;
+use crate::hub::Hub;
+use crate::members::insert;
+use crate::problem::Problem;
+use crate::submissions;
+use crate::validators::{Condition, EntityTag, failed};
+
+pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
+    let (name, log) = super::found(&hub, &call).await?;
+    let none = || Problem::not_found(format!("the log of {name} has no snapshot"));
+    let known = log.snapshot.ok_or_else(none)?;
+    let turn = hub.answers.turn().await?;
+    match tag(&known).weigh(&call.headers) {
+        Condition::Proceed => {}
+        Condition::Failed => return Err(failed(&tag(&known))),
+        Condition::NotModified(held) => {
+            let mut headers = headers(&known);
+            headers.insert(header::ETAG, held);
+            return Ok((StatusCode::NOT_MODIFIED, headers, nothing()).into_response());
+        }
+    }
+    // It may be a later one by now.
+    let found = hub.endpoint.store().log_snapshot(&name).await?;
+    let (snapshot, bytes) = found.ok_or_else(none)?;
+    let mut headers = headers(&snapshot);
+    insert(&mut headers, header::CONTENT_TYPE, &snapshot.media_type);
+    let place = turn.end(bytes.len() > SMALL)?;
+    Ok((headers, place.hold(bytes)).into_response())
+}
+
+pub(crate) async fn write(
+    State(hub): State<Hub>,
+    call: Call,
+    body: Body,
+) -> Result<Response, Problem> {
+    let (covers, media_type) = (covered(&call.headers)?, media_type(&call.headers)?);
+    let (name, log) = super::found(&hub, &call).await?;
+    let limit = hub.config.limits.log_snapshot_bytes;
+    let (_turn, bytes) = submissions::read(&hub, &call, body, limit).await?;
+    let new = NewSnapshot { covers, media_type, bytes };
+    match hub.endpoint.store().put_log_snapshot(&name, new).await? {
+        LogOutcome::Done(now) => {
+            let is_first = log.snapshot.is_none();
+            let status = if is_first { StatusCode::CREATED } else { StatusCode::NO_CONTENT };
+            let headers = now.snapshot.as_ref().map(headers).unwrap_or_default();
+            Ok((status, headers, nothing()).into_response())
+        }
+        other => Err(refused(&name, other)),
+    }
+}
+
+fn tag(snapshot: &LogSnapshot) -> EntityTag {
+    EntityTag::named(snapshot.digest.to_string())
+}
+
+fn headers(snapshot: &LogSnapshot) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    headers.insert(header::ETAG, tag(snapshot).value());
+    insert(&mut headers, COVERS, &format!("\"{}\"", snapshot.covers));
+    headers.insert(header::CONTENT_SECURITY_POLICY, super::HARMLESS);
+    Caching::OnePerson.tell(&mut headers, &["Accept-Encoding"]);
+    headers
+}
