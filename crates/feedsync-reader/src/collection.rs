@@ -21,7 +21,7 @@ use feedsync_formats::extension;
 
 use crate::address::FeedAddress;
 use crate::article::hash;
-use crate::document::{DocumentError, read_document};
+use crate::document::{DocumentError, document_id, read_document};
 use crate::feed::FeedState;
 
 mod outline;
@@ -34,10 +34,9 @@ pub const READER_NAMESPACE: &str = "urn:feedsync:reader:1";
 /// The most updates that a resolution remembers one by one.
 const MOST_REMEMBERED: usize = 4_096;
 
-/// The id of the item of a feed, the same for everybody.
+/// The id of the item of a feed, the same for everybody: that of its document.
 pub fn item_id(feed: &FeedAddress) -> ItemId {
-    let id = format!("feed:{}", hash(&[feed.as_str()]));
-    ItemId::new(&id).unwrap_or_else(|_| unreachable!("hexadecimal digits are legal"))
+    ItemId::new(&document_id(feed)).unwrap_or_else(|_| unreachable!("hexadecimal digits are legal"))
 }
 
 /// How the item of a feed begins.

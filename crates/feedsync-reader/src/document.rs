@@ -11,9 +11,11 @@
 //! `read` and `unread` when it was published or `null`, the milliseconds of the stamp and its count, unless that
 //! is 0. `docs/reader-schema.md` has every member.
 //!
+//! Documents that a database keeps as conflicts of each other [join](read_documents) (R49).
+//!
 //! Reading is strict, but takes members, marks and blanks in any order, and keeps members that it does not know
 //! (R48): a later version may add some. One that changes the meaning of a member is another `v`, and such a
-//! document is refused.
+//! document is refused. Members whose name begins with `_` belong to whoever stores the document, and are passed over.
 
 use std::collections::BTreeMap;
 
@@ -21,6 +23,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::address::FeedAddress;
+use crate::article::hash;
 use crate::feed::FeedState;
 use crate::members::{self, Others};
 
@@ -57,6 +60,11 @@ pub enum DocumentError {
     },
 }
 
+/// The id of a feed's document, the same for everybody: also that of its item in a collection.
+pub fn document_id(feed: &FeedAddress) -> String {
+    format!("feed:{}", hash(&[feed.as_str()]))
+}
+
 /// The document of a feed, on one line without a line feed.
 pub fn write_document(feed: &FeedAddress, state: &FeedState) -> String {
     let mut own = BTreeMap::new();
@@ -72,6 +80,7 @@ pub fn write_document(feed: &FeedAddress, state: &FeedState) -> String {
 /// The feed of a document, and what is known of it.
 pub fn read_document(text: &str) -> Result<(FeedAddress, FeedState), DocumentError> {
     let mut document = Members(members::members(text).map_err(DocumentError::Json)?);
+    document.0.retain(|name, _| !name.starts_with('_'));
     match document.take("v")? {
         Some(DOCUMENT_VERSION) => {}
         Some(version) if version > DOCUMENT_VERSION => {
@@ -88,6 +97,29 @@ pub fn read_document(text: &str) -> Result<(FeedAddress, FeedState), DocumentErr
         fault(&name, "it is not known here, and too large or too deep to be kept")
     })?;
     Ok((feed, state))
+}
+
+/// What several documents of one feed say together, such as all revisions that are in conflict. `None` for none.
+pub fn read_documents<'a>(
+    texts: impl IntoIterator<Item = &'a str>,
+) -> Result<Option<(FeedAddress, FeedState)>, DocumentError> {
+    let mut joined: Option<(FeedAddress, FeedState)> = None;
+    for text in texts {
+        let (feed, state) = read_document(text)?;
+        match &mut joined {
+            None => joined = Some((feed, state)),
+            Some((known, _)) if *known != feed => {
+                return Err(fault(
+                    "feed",
+                    format!("{feed} is not {known}, the feed of the others"),
+                ));
+            }
+            Some((_, joined)) => {
+                joined.join(state);
+            }
+        }
+    }
+    Ok(joined)
 }
 
 fn fault(member: &str, message: impl ToString) -> DocumentError {

@@ -37,7 +37,9 @@ pub use action::Action;
 pub use address::{AddressError, FeedAddress, MOST_ADDRESS};
 pub use article::{ArticleId, ArticleIdError, MOST_ARTICLE_ID};
 pub use change::Change;
-pub use document::{DOCUMENT_VERSION, DocumentError, read_document, write_document};
+pub use document::{
+    DOCUMENT_VERSION, DocumentError, document_id, read_document, read_documents, write_document,
+};
 pub use feed::FeedState;
 pub use identify::identify;
 pub use kept::{MOST_KEPT, MOST_KEPT_BYTES};

@@ -46,10 +46,30 @@ impl UpTos {
 
     /// Takes in others; whether one was news.
     pub(crate) fn join(&mut self, others: Self) -> bool {
-        let mut is_changed = false;
-        for up_to in others.0 {
-            is_changed |= self.insert(up_to);
+        if others.0.len() <= 1 {
+            return others.0.into_iter().any(|up_to| self.insert(up_to));
         }
-        is_changed
+        if !others.0.iter().any(|up_to| self.is_news(up_to)) {
+            return false;
+        }
+        let known = std::mem::take(&mut self.0);
+        *self = known.into_iter().chain(others.0).collect();
+        true
+    }
+}
+
+impl FromIterator<UpTo> for UpTos {
+    fn from_iter<I: IntoIterator<Item = UpTo>>(all: I) -> Self {
+        let mut all: Vec<_> = all.into_iter().collect();
+        all.sort_unstable_by(|one, other| (other.at, &other.stamp).cmp(&(one.at, &one.stamp)));
+        // From the last date down, what is later than all that covers more.
+        let mut kept: Vec<UpTo> = Vec::new();
+        for up_to in all {
+            if kept.last().is_none_or(|last| last.stamp < up_to.stamp) {
+                kept.push(up_to);
+            }
+        }
+        kept.reverse();
+        Self(kept)
     }
 }

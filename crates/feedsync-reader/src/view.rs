@@ -1,7 +1,7 @@
 //! What a person sees: subscriptions in their folders and order, feeds that moved as one.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use crate::address::FeedAddress;
 use crate::feed::FeedState;
@@ -116,15 +116,47 @@ impl<'a> View<'a> {
 
     /// The subscriptions in their folders, each folder where its first feed is.
     pub fn tree(&self) -> Vec<Branch> {
-        let mut top = Vec::new();
+        let mut folders = Folders { inside: vec![Vec::new()], known: HashMap::new() };
         for subscription in self.subscriptions() {
-            let mut inside = &mut top;
-            for name in subscription.folder.names() {
-                inside = folder_in(inside, name);
-            }
-            inside.push(Branch::Feed(subscription));
+            let names = subscription.folder.names();
+            let folder = names.iter().fold(0, |folder, name| folders.within(folder, name));
+            folders.inside[folder].push(Leaf::Feed(subscription));
         }
-        top
+        folders.branches(0)
+    }
+}
+
+/// Folders while they are filled; the first is the top.
+struct Folders {
+    inside: Vec<Vec<Leaf>>,
+    known: HashMap<(usize, FolderName), usize>,
+}
+
+/// What is in a folder: a feed, or a folder by its place.
+enum Leaf {
+    Feed(Subscription),
+    Folder(FolderName, usize),
+}
+
+impl Folders {
+    /// The place of a folder within another.
+    fn within(&mut self, folder: usize, name: &FolderName) -> usize {
+        *self.known.entry((folder, name.clone())).or_insert_with(|| {
+            let place = self.inside.len();
+            self.inside.push(Vec::new());
+            self.inside[folder].push(Leaf::Folder(name.clone(), place));
+            place
+        })
+    }
+
+    /// What is in a folder, taken out; no deeper than [`Folder`] is.
+    fn branches(&mut self, folder: usize) -> Vec<Branch> {
+        let leaves = std::mem::take(&mut self.inside[folder]);
+        let branch = |leaf| match leaf {
+            Leaf::Feed(subscription) => Branch::Feed(subscription),
+            Leaf::Folder(name, place) => Branch::Folder(name, self.branches(place)),
+        };
+        leaves.into_iter().map(branch).collect()
     }
 }
 
@@ -132,19 +164,6 @@ impl<'a> View<'a> {
 fn order(subscription: &Subscription) -> impl Ord + '_ {
     let Subscription { address, title, position, .. } = subscription;
     (position.is_none(), position, title.is_none(), title, address)
-}
-
-/// What is in the folder of this name.
-fn folder_in<'a>(branches: &'a mut Vec<Branch>, name: &FolderName) -> &'a mut Vec<Branch> {
-    let is_it = |branch: &Branch| matches!(branch, Branch::Folder(known, _) if known == name);
-    let place = branches.iter().position(is_it).unwrap_or_else(|| {
-        branches.push(Branch::Folder(name.clone(), Vec::new()));
-        branches.len() - 1
-    });
-    match &mut branches[place] {
-        Branch::Folder(_, inside) => inside,
-        Branch::Feed(_) => unreachable!("the place of a folder"),
-    }
 }
 
 /// Follows a feed to where it is now and notes the end of the way for all that were passed.

@@ -5,8 +5,8 @@ mod support;
 
 use feedsync_log::Covered;
 use feedsync_reader::{
-    Action, DocumentError, FeedState, ReaderState, Snapshot, SnapshotFault, read_document,
-    write_document,
+    Action, DocumentError, FeedState, ReaderState, Snapshot, SnapshotFault, document_id,
+    read_document, read_documents, write_document,
 };
 use support::*;
 
@@ -68,6 +68,43 @@ fn members_of_a_later_version_are_kept_and_joined_by_name() {
         write_document(&feed("a"), &left),
         r#"{"colour":[1.10,"tan"],"feed":"https://a.example/feed","note":1e400,"v":1,"zoom":{"b":1,"a":2}}"#
     );
+}
+
+/// The published schema's example is what is read and written, in one line.
+#[test]
+fn the_published_example_is_a_document() {
+    let schema = include_str!("../../../docs/reader-schema.md");
+    let example = schema.split("```json\n").nth(1).unwrap().split("```").next().unwrap();
+    let example: String = example.lines().map(str::trim_start).collect();
+    let (feed, state) = read_document(&example).unwrap();
+    assert_eq!(write_document(&feed, &state), example);
+    let id = "feed:92153672b014740ae5e1533b779507014a6a8b5f44fb9adbefc3cc09e0368740";
+    assert_eq!(document_id(&feed), id);
+}
+
+#[test]
+fn revisions_in_conflict_join_and_what_the_database_adds_is_passed_over() {
+    let revision = |rev: &str, said: &str| {
+        format!(
+            r#"{{"_id":"feed:1","_rev":"{rev}","_conflicts":["a"],"feed":"https://a.example/feed",{said}"v":1}}"#
+        )
+    };
+    let one = revision("2-a", r#""star":{"a":[["x",1]]},"subscribed":[true,"1.0@a"],"#);
+    let other = revision("2-b", r#""read":{"b":[["x",1,2]]},"subscribed":[false,"2.0@b"],"#);
+    let joined = r#"{"feed":"https://a.example/feed","read":{"b":[["x",1,2]]},"star":{"a":[["x",1]]},"subscribed":[false,"2.0@b"],"v":1}"#;
+    for revisions in [[&one, &other], [&other, &one]] {
+        let (feed, state) = read_documents(revisions.map(String::as_str)).unwrap().unwrap();
+        assert_eq!(write_document(&feed, &state), joined);
+    }
+    assert_eq!(read_documents([]), Ok(None));
+    let stranger = one.replace("a.example", "b.example");
+    let error = read_documents([one.as_str(), &stranger]).unwrap_err().to_string();
+    assert!(
+        error.contains("\"feed\": https://b.example/feed is not https://a.example/feed"),
+        "{error}"
+    );
+    let newer = one.replace("\"v\":1", "\"v\":2");
+    assert_eq!(read_documents([one.as_str(), &newer]), Err(DocumentError::Newer { version: 2 }));
 }
 
 #[test]

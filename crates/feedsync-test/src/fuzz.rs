@@ -4,6 +4,8 @@
 //! The promise is always the same: reading never panics, and what reads is a fixed point: unedited it
 //! comes out as it came in, and what we write of it reads back as the same.
 
+mod reader;
+
 use std::fmt::{Debug, Display};
 use std::str::FromStr;
 
@@ -12,12 +14,22 @@ use feedsync_formats::{
     Document, FeedHead, FeedWriter, ReadOptions, Reading, entry, read, sse as sse_documents,
 };
 
+pub use reader::{document, records, snapshot, subscriptions};
+
 /// A body: what a fuzz target runs on its input; gives how many items or values it read and checked.
 pub type Body = fn(&[u8]) -> usize;
 
 /// All bodies, by the name of their target.
-pub const TARGETS: [(&str, Body); 4] =
-    [("feed", feed), ("pox", pox), ("sse", sse), ("values", values)];
+pub const TARGETS: [(&str, Body); 8] = [
+    ("feed", feed),
+    ("pox", pox),
+    ("sse", sse),
+    ("values", values),
+    ("records", records),
+    ("document", document),
+    ("snapshot", snapshot),
+    ("subscriptions", subscriptions),
+];
 
 /// Atom, RSS, OPML, POX and JSON, told apart by content, in both modes.
 pub fn feed(bytes: &[u8]) -> usize {

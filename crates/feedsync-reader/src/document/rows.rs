@@ -15,7 +15,7 @@ use crate::marks::Marks;
 use crate::members::{Pairs, object, push_string};
 use crate::names::Tag;
 use crate::register::Register;
-use crate::up_to::UpTo;
+use crate::up_to::{UpTo, UpTos};
 
 /// Rows by device, each up to its comma.
 #[derive(Default)]
@@ -82,10 +82,10 @@ pub(super) fn read_marks(
     members: &mut Members<'_>,
     state: &mut FeedState,
 ) -> Result<(), DocumentError> {
-    for (At(at), StampText(stamp)) in members.take::<Vec<_>>("upto")?.unwrap_or_default() {
-        let at = at.ok_or_else(|| fault("upto", "a time is expected"))?;
-        state.up_tos.insert(UpTo { at, stamp });
-    }
+    let pairs: Vec<(At, StampText)> = members.take("upto")?.unwrap_or_default();
+    let up_tos = pairs.into_iter().map(|(At(at), StampText(stamp))| Some(UpTo { at: at?, stamp }));
+    let up_tos: Option<UpTos> = up_tos.collect();
+    state.up_tos = up_tos.ok_or_else(|| fault("upto", "a time is expected"))?;
     for (name, value) in [("read", true), ("unread", false)] {
         for (stamp, row) in rows(name, members.take::<ByDevice<true>>(name)?)? {
             let read = [(row.at, Register { value, stamp })].into();
