@@ -16,9 +16,11 @@ mod incoming;
 mod log;
 mod logins;
 mod plain;
+mod private_file;
 mod progress;
 mod pull;
 mod push;
+mod reader;
 mod report;
 mod schedule;
 mod session;
@@ -27,9 +29,13 @@ mod wire;
 
 pub use aggregate::Terms;
 pub use error::SyncError;
-pub use log::{FileLog, LogAccess, LogError, RECORDS, RemoteLog, Replica, StoredLog, synchronise};
+pub use log::{
+    CopyError, FileLog, Follower, LineAppend, LogAccess, LogCopy, LogError, RECORDS, RemoteLog,
+    StoredLog, synchronise,
+};
 pub use logins::{LoginFile, LoginFileError};
 pub use progress::{Progress, Silent, Step};
+pub use reader::{ReaderFile, ReaderFileError, ReaderSync, StoredReader};
 pub use report::{RefusedItem, Side, SyncReport, Warning};
 pub use schedule::Schedule;
 pub use session::{Direction, Session};

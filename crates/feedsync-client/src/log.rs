@@ -1,9 +1,11 @@
 //! Append-only logs (REST-logging): what a [`Session`] decides, done with a log wherever it is.
 //!
 //! [`RemoteLog`] is one on a server, [`StoredLog`] one of this endpoint, [`FileLog`] a file that can only be
-//! read. [`synchronise`] brings a [`Replica`] in step with any of them.
+//! read. [`synchronise`] brings a [`Follower`] in step with any of them.
 
+mod copy;
 mod file;
+mod lines;
 mod remote;
 mod stored;
 
@@ -16,7 +18,9 @@ use tokio::time::sleep;
 
 use crate::fetch::FetchError;
 
+pub use copy::{CopyError, LogCopy};
 pub use file::FileLog;
+pub use lines::LineAppend;
 pub use remote::RemoteLog;
 pub use stored::StoredLog;
 
@@ -43,7 +47,7 @@ pub trait LogAccess: Send + Sync {
 }
 
 /// What keeps in step with a log: it applies what comes, and has records that wait.
-pub trait Replica: Send {
+pub trait Follower: Send {
     /// Why something could not be applied or stored.
     type Error: From<LogError>;
 
@@ -91,16 +95,16 @@ pub enum LogError {
     },
 }
 
-/// Brings a replica in step with a log: reads what is new and appends what waits, until both are done. An error
+/// Brings a follower in step with a log: reads what is new and appends what waits, until both are done. An error
 /// at any time does no harm: what was applied was stored, and what waits goes on waiting.
-pub async fn synchronise<R: Replica>(
+pub async fn synchronise<F: Follower>(
     log: &dyn LogAccess,
     session: &mut Session,
-    replica: &mut R,
+    follower: &mut F,
     random: &(dyn Fn() -> u64 + Send + Sync),
-) -> Result<(), R::Error> {
+) -> Result<(), F::Error> {
     loop {
-        let waiting = replica.waiting(session)?;
+        let waiting = follower.waiting(session)?;
         let lines: Vec<_> = waiting.iter().map(|(id, line)| Waiting { id, line }).collect();
         let Some(ask) = session.next(&lines) else { return Ok(()) };
         let answer = log.ask(&ask).await?;
@@ -110,7 +114,7 @@ pub async fn synchronise<R: Replica>(
             Event::Stopped(stop) => {
                 return Err(LogError::Stopped { log: log.name(), stop }.into());
             }
-            event => replica.apply(event, session)?,
+            event => follower.apply(event, session)?,
         }
     }
 }

@@ -1,15 +1,16 @@
 //! Logins in a file that only its owner can read.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write as _};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::fetch::Logins;
+use crate::private_file::{PrivateFile, PrivateFileError};
 
 /// The file of logins in a directory: JSON by origin.
 #[derive(Debug, Clone)]
 pub struct LoginFile {
-    directory: PathBuf,
+    file: PrivateFile,
 }
 
 /// Why logins cannot be read or kept.
@@ -45,18 +46,14 @@ impl LoginFile {
 
     /// The file in this directory; neither needs to be there.
     pub fn within(directory: &Path) -> Self {
-        Self { directory: directory.to_owned() }
+        Self { file: PrivateFile::within(directory, Self::NAME) }
     }
 
     /// What it holds; nothing if it is not there.
     pub fn read(&self) -> Result<Logins, LoginFileError> {
-        let path = self.directory.join(Self::NAME);
+        let path = self.file.path();
         let failed = |source| LoginFileError::File { path: path.clone(), source };
-        let file = match File::open(&path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Logins::default()),
-            Err(error) => return Err(failed(error)),
-        };
+        let Some(file) = self.file.open()? else { return Ok(Logins::default()) };
         if is_open(&file.metadata().map_err(failed)?) {
             return Err(LoginFileError::Open { path });
         }
@@ -68,40 +65,19 @@ impl LoginFile {
     /// Changes what it holds: whole and durable, or not at all. Who changes it at the same moment
     /// waits.
     pub fn change<T>(&self, change: impl FnOnce(&mut Logins) -> T) -> Result<T, LoginFileError> {
-        let failed = |path: &Path| {
-            let path = path.to_owned();
-            move |source| LoginFileError::File { path, source }
-        };
-        let mut builder = fs::DirBuilder::new();
-        builder.recursive(true);
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(&self.directory).map_err(failed(&self.directory))?;
-        let guard = self.directory.join(format!("{}.lock", Self::NAME));
-        let lock = private(&guard).map_err(failed(&guard))?;
-        lock.lock().map_err(failed(&guard))?;
+        let lock = self.file.lock()?;
         let mut logins = self.read()?;
         let outcome = change(&mut logins);
-        let path = self.directory.join(Self::NAME);
-        let partial = self.directory.join(format!("{}.partial", Self::NAME));
-        let write = || {
-            let mut file = private(&partial)?;
-            file.write_all(format!("{:#}\n", serde_json::json!(logins)).as_bytes())?;
-            file.sync_all()?;
-            fs::rename(&partial, &path)
-        };
-        write().map_err(failed(&path))?;
+        let text = format!("{:#}\n", serde_json::json!(logins));
+        self.file.replace(text.as_bytes(), &lock)?;
         Ok(outcome)
     }
 }
 
-/// An empty file for its owner only.
-fn private(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
+impl From<PrivateFileError> for LoginFileError {
+    fn from(PrivateFileError { path, source }: PrivateFileError) -> Self {
+        Self::File { path, source }
+    }
 }
 
 #[cfg(unix)]

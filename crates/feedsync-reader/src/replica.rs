@@ -28,6 +28,8 @@ pub use text::ReplicaError;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replica {
     device: Device,
+    /// What keeps it in step, as people call it.
+    log: Option<String>,
     /// How many records were named here.
     sequence: u64,
     clock: Clock,
@@ -56,6 +58,7 @@ impl Replica {
     pub fn new(device: Device) -> Self {
         Self {
             device,
+            log: None,
             sequence: 0,
             clock: Clock::default(),
             position: None,
@@ -73,6 +76,24 @@ impl Replica {
     /// The device whose records these are.
     pub fn device(&self) -> &Device {
         &self.device
+    }
+
+    /// What keeps it in step, as people call it.
+    pub fn log(&self) -> Option<&str> {
+        self.log.as_deref()
+    }
+
+    /// Whether it is kept in step by this log, or by none yet.
+    pub fn is_kept_by(&self, log: &str) -> bool {
+        self.log.as_deref().is_none_or(|known| known == log)
+    }
+
+    /// From now on this log keeps it in step. If it was another one, all that is known here is recorded in this one.
+    pub fn keep_by(&mut self, log: String) {
+        if !self.is_kept_by(&log) {
+            self.begin_again();
+        }
+        self.log = Some(log);
     }
 
     /// How far the log was read.

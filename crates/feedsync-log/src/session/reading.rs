@@ -238,9 +238,9 @@ impl Session {
         match base {
             None if before.is_none() && self.base.is_none() => None,
             None => Some(self.begin_anew(Phase::Read)),
-            Some(base) if place.as_ref() == Some(&base) || self.base.as_ref() == Some(&base) => {
-                None
-            }
+            Some(base) if place.as_ref() == Some(&base) => None,
+            // Nothing but the snapshot was taken in before.
+            Some(base) if before.is_none() && self.base.as_ref() == Some(&base) => None,
             // It was asked for after this had been seen, and is not there.
             Some(base) if self.has_none && self.wanted.as_ref() == Some(&base) => {
                 self.position.partial = true;

@@ -32,6 +32,8 @@ pub enum ReplicaError {
 struct Head {
     v: u64,
     device: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    log: Option<String>,
     sequence: u64,
     clock: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -49,6 +51,7 @@ impl Replica {
         let head = Head {
             v: VERSION,
             device: self.device.to_string(),
+            log: self.log.clone(),
             sequence: self.sequence,
             clock: self.clock.last().to_string(),
             // What was read again so far is not kept: it is read once more.
@@ -67,7 +70,7 @@ impl Replica {
         let end = bytes.iter().position(|byte| *byte == b'\n').unwrap_or(bytes.len());
         let (first, rest) = bytes.split_at(end);
         let head = |error: &dyn fmt::Display| ReplicaError::Head(error.to_string());
-        let Head { v, device, sequence, clock, position, again, waiting } =
+        let Head { v, device, log, sequence, clock, position, again, waiting } =
             serde_json::from_slice(first).map_err(|error| head(&error))?;
         match v {
             VERSION => {}
@@ -86,6 +89,6 @@ impl Replica {
         let state = Snapshot::read(rest.strip_prefix(b"\n").unwrap_or_default())?.state;
         let read_again = again.then(ReaderState::default);
         let clock = Clock::resumed(last);
-        Ok(Self { device, sequence, clock, position, state, outbox, read_again })
+        Ok(Self { device, log, sequence, clock, position, state, outbox, read_again })
     }
 }

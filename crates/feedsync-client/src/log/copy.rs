@@ -1,0 +1,144 @@
+//! A copy of a log in a file, kept up to date by what is new.
+//!
+//! The file holds whole lines of the log as it is; how far it goes stands beside it, in `{file}.position`. What is
+//! behind that in the file after a crash is cut off. A log that turns out to be another one is copied anew, into a
+//! file that takes the old one's place when it is whole.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+
+use feedsync_log::{Event, Position, RecordId, Session, Start};
+use serde::{Deserialize, Serialize};
+
+use super::{Follower, LogError};
+
+/// A copy of a log.
+#[derive(Debug)]
+pub struct LogCopy {
+    path: PathBuf,
+    known: Known,
+    /// Bytes that came in this session.
+    added: u64,
+}
+
+/// What stands beside the copy.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Known {
+    /// How far the log was read.
+    position: Position,
+    /// How many bytes of the file are its copy: fewer than were read, where a log that was compacted goes on.
+    length: u64,
+}
+
+/// Why a copy could not be kept.
+#[derive(Debug, thiserror::Error)]
+pub enum CopyError {
+    /// The log.
+    #[error(transparent)]
+    Log(#[from] LogError),
+    /// A file.
+    #[error("{path}: {source}")]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// What stands beside the copy is not what was written.
+    #[error("{path}: {reason}; remove it and the copy to begin anew")]
+    Position {
+        /// Which.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+impl LogCopy {
+    /// The copy in this file; it begins where there is none.
+    pub fn open(path: &Path) -> Result<Self, CopyError> {
+        let beside = beside(path);
+        let known = match fs::read(&beside) {
+            Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| CopyError::Position {
+                path: beside.clone(),
+                reason: error.to_string(),
+            })?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Known::default(),
+            Err(source) => return Err(CopyError::File { path: beside, source }),
+        };
+        let length = fs::metadata(path).map_or(0, |file| file.len());
+        if length < known.length {
+            let reason = "the copy is shorter than it was".to_owned();
+            return Err(CopyError::Position { path: beside, reason });
+        }
+        if known == Known::default() && length > 0 {
+            let reason = "there is a file that is no copy of a log".to_owned();
+            return Err(CopyError::Position { path: path.to_owned(), reason });
+        }
+        Ok(Self { path: path.to_owned(), known, added: 0 })
+    }
+
+    /// A session that goes on where the copy ends.
+    pub fn session(&self) -> Session {
+        Session::new(Some(self.known.position.clone()), Start::Whole)
+    }
+
+    /// How many bytes this session added.
+    pub fn added(&self) -> u64 {
+        self.added
+    }
+
+    /// How many bytes the copy has.
+    pub fn length(&self) -> u64 {
+        self.known.length
+    }
+
+    fn append(&mut self, bytes: &[u8], position: &Position) -> io::Result<()> {
+        let mut file =
+            OpenOptions::new().write(true).create(true).truncate(false).open(&self.path)?;
+        file.set_len(self.known.length)?;
+        file.seek(SeekFrom::Start(self.known.length))?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        let length = self.known.length + bytes.len() as u64;
+        self.remember(Known { position: position.clone(), length })?;
+        self.added += bytes.len() as u64;
+        Ok(())
+    }
+
+    fn remember(&mut self, known: Known) -> io::Result<()> {
+        let beside = beside(&self.path);
+        let partial = beside.with_extension("partial");
+        let mut file = File::create(&partial)?;
+        serde_json::to_writer(&mut file, &known)?;
+        file.sync_all()?;
+        fs::rename(&partial, &beside)?;
+        self.known = known;
+        Ok(())
+    }
+}
+
+impl Follower for LogCopy {
+    type Error = CopyError;
+
+    fn waiting(&mut self, _: &Session) -> Result<Vec<(RecordId, String)>, CopyError> {
+        Ok(Vec::new())
+    }
+
+    fn apply(&mut self, event: Event, session: &mut Session) -> Result<(), CopyError> {
+        let done = match event {
+            Event::Lines(bytes) => self.append(&bytes, session.position()),
+            // What it held is of another log.
+            Event::Restarted => self.remember(Known::default()),
+            _ => Ok(()),
+        };
+        done.map_err(|source| CopyError::File { path: self.path.clone(), source })
+    }
+}
+
+fn beside(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".position");
+    path.with_file_name(name)
+}

@@ -1,0 +1,80 @@
+//! Lines to append to a log, whatever they mean: who only writes.
+
+use std::collections::VecDeque;
+
+use feedsync_log::{Device, Event, MOST_RECORD, RecordId, Session, Start};
+
+use super::{Follower, LogError};
+
+/// Lines that wait to be appended, in their order.
+#[derive(Debug, Clone)]
+pub struct LineAppend {
+    waiting: VecDeque<(RecordId, String)>,
+}
+
+impl LineAppend {
+    /// The lines of a text. `random` names them, so that an append that arrived without an answer is known
+    /// again. An error names the line at fault, from 1.
+    pub fn new(text: &str, random: u64) -> Result<Self, (usize, &'static str)> {
+        let device = Device::minted(random);
+        let mut waiting = VecDeque::new();
+        for (number, line) in (1_u64..).zip(text.split_inclusive('\n')) {
+            let at = |fault| (usize::try_from(number).unwrap_or(usize::MAX), fault);
+            if !line.ends_with('\n') {
+                return Err(at("a line ends in a line feed"));
+            }
+            if line.len() > MOST_RECORD {
+                return Err(at("a line has at most 256 KiB"));
+            }
+            waiting.push_back((
+                RecordId { device: device.clone(), sequence: number },
+                line.to_owned(),
+            ));
+        }
+        Ok(Self { waiting })
+    }
+
+    /// A session for them: no more of the log is read than it takes to append.
+    pub fn session() -> Session {
+        Session::new(None, Start::End)
+    }
+
+    /// How many lines wait.
+    pub fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Whether none wait.
+    pub fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+}
+
+impl Follower for LineAppend {
+    type Error = LogError;
+
+    fn waiting(&mut self, _: &Session) -> Result<Vec<(RecordId, String)>, LogError> {
+        Ok(self.waiting.iter().cloned().collect())
+    }
+
+    fn apply(&mut self, event: Event, _: &mut Session) -> Result<(), LogError> {
+        if let Event::Appended(count) = event {
+            self.waiting.drain(..count);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_torn_or_a_too_long_line_is_named() {
+        assert_eq!(LineAppend::new("one\ntwo\n", 1).unwrap().len(), 2);
+        assert!(LineAppend::new("", 1).unwrap().is_empty());
+        assert_eq!(LineAppend::new("one\ntwo", 1).unwrap_err().0, 2);
+        let long = format!("one\n{}\n", "x".repeat(MOST_RECORD));
+        assert_eq!(LineAppend::new(&long, 1).unwrap_err().0, 2);
+    }
+}
