@@ -103,7 +103,11 @@ enum Command {
     Grant(commands::grant::Grant),
     Revoke(commands::revoke::Revoke),
     Grants(commands::grants::Grants),
+    Audit(commands::audit::Audit),
+    #[command(subcommand)]
     Log(commands::log::Log),
+    #[command(subcommand)]
+    Reader(commands::reader::Reader),
     Merge(commands::merge::Merge),
     Validate(commands::validate::Validate),
     Convert(commands::convert::Convert),
@@ -159,7 +163,9 @@ impl Cli {
             Command::Grant(command) => command.run(&context()?).await,
             Command::Revoke(command) => command.run(&context()?).await,
             Command::Grants(command) => command.run(&context()?).await,
+            Command::Audit(command) => command.run(&context()?).await,
             Command::Log(command) => command.run(&context()?).await,
+            Command::Reader(command) => command.run(&context()?).await,
             Command::Gateway(command) => command.run(&context()?).await,
             Command::Merge(command) => command.run(json, &way).await,
             Command::Validate(command) => command.run(json, &way).await,

@@ -1,6 +1,7 @@
 //! One file for each command.
 
 pub(crate) mod add;
+pub(crate) mod audit;
 pub(crate) mod backup;
 pub(crate) mod completions;
 pub(crate) mod conflicts;
@@ -29,6 +30,7 @@ pub(crate) mod man;
 pub(crate) mod merge;
 pub(crate) mod migrate;
 pub(crate) mod purge;
+pub(crate) mod reader;
 pub(crate) mod recover;
 pub(crate) mod remote;
 pub(crate) mod rename;

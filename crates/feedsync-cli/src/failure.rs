@@ -5,10 +5,11 @@ use std::io;
 use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
-use feedsync_client::LoginFileError;
+use feedsync_client::{CopyError, LogError, LoginFileError, ReaderFileError};
 use feedsync_client::fetch::{FetchError, address};
 use feedsync_endpoint::{EditFailure, EndpointError, PeopleError, SettingError};
 use feedsync_formats::{ReadError, ReviseError};
+use feedsync_log::Stop;
 use feedsync_store::StoreError;
 
 use crate::output::text;
@@ -223,6 +224,41 @@ impl From<FetchError> for Failure {
                 Self::network(error).hint(format!("log in: feedsync login {hub}"))
             }
             _ => Self::network(error),
+        }
+    }
+}
+
+impl From<LogError> for Failure {
+    fn from(error: LogError) -> Self {
+        match error {
+            LogError::Fetch(error) => error.into(),
+            LogError::Store(error) => error.into(),
+            LogError::File { path, source } => Self::file(&path.display().to_string(), &source),
+            LogError::Stopped { stop: Stop::Gone | Stop::Vanished, .. } => Self::not_found(error),
+            LogError::Stopped { stop: Stop::Full | Stop::TooLarge(_), .. } => Self::refused(error),
+            LogError::Stopped { .. } | LogError::Later { .. } => Self::network(error),
+        }
+    }
+}
+
+impl From<CopyError> for Failure {
+    fn from(error: CopyError) -> Self {
+        match error {
+            CopyError::Log(error) => error.into(),
+            CopyError::File { .. } | CopyError::Position { .. } => Self::store(error),
+        }
+    }
+}
+
+impl From<ReaderFileError> for Failure {
+    fn from(error: ReaderFileError) -> Self {
+        match error {
+            ReaderFileError::Log(error) => error.into(),
+            ReaderFileError::Snapshot { .. } => Self::network(error),
+            ReaderFileError::OtherLog { .. } => {
+                Self::refused(error).hint("to go over to the other log: --begin-again")
+            }
+            ReaderFileError::Faulty { .. } | ReaderFileError::File { .. } => Self::store(error),
         }
     }
 }

@@ -120,7 +120,7 @@ impl ReaderFile {
 impl StoredReader {
     /// Stores what was changed: whole and durable, or not at all.
     pub fn store(&self) -> Result<(), ReaderFileError> {
-        Ok(self.file.replace(self.replica.write().as_bytes(), &self.lock)?)
+        store(&self.file, &self.lock, &self.replica)
     }
 
     /// Brings it in step with a log, and compacts the log if it has become long.
@@ -133,53 +133,80 @@ impl StoredReader {
             return Err(ReaderFileError::OtherLog { known, given: log.name() });
         }
         self.replica.keep_by(log.name());
-        let mut session = self.replica.session();
-        let random = Arc::clone(&self.random);
-        let mut follower = Following { reader: self, log: log.name(), done: ReaderSync::default() };
-        synchronise(log, &mut session, &mut follower, &*random).await?;
-        let mut done = follower.done;
+        let (file, lock) = (&self.file, &self.lock);
+        let store = |replica: &Replica| store(file, lock, replica);
+        let (session, mut done) = follow(&mut self.replica, log, &store, &*self.random).await?;
         self.store()?;
-        if self.is_long(&session) {
-            done.was_compacted = self.compact(log, &session).await?;
+        if is_long(&session, &self.replica) {
+            done.was_compacted = compact(log, &mut self.replica, &session, (self.random)()).await?;
+            self.store()?;
         }
         Ok(done)
     }
+}
 
-    fn is_long(&self, session: &Session) -> bool {
-        let Position { offset, generation, .. } = session.position();
-        // On other servers nobody knows who else counts bytes.
-        generation.is_some()
-            && *offset > LONG
-            && *offset > TIMES * self.replica.write().len() as u64
-    }
+fn store(file: &PrivateFile, lock: &Lock, replica: &Replica) -> Result<(), ReaderFileError> {
+    Ok(file.replace(replica.write().as_bytes(), lock)?)
+}
 
-    /// Puts a snapshot beside the log and begins its next generation with nothing but that (R45, R46); `false` if
-    /// somebody appended meanwhile, or not all of the log is known.
-    pub async fn compact(
-        &mut self,
-        log: &dyn LogAccess,
-        session: &Session,
-    ) -> Result<bool, ReaderFileError> {
-        let Some(compaction) = self.replica.compacted(session, (self.random)()) else {
-            return Ok(false);
-        };
-        let stored = log.put_snapshot(&compaction.covers, compaction.snapshot.into_bytes()).await?;
-        if !matches!(stored.status, 200 | 201 | 204) {
-            return Ok(false);
-        }
-        let header = compaction.header.clone().into_bytes();
-        let begun = log.begin_generation(&compaction.tag, header).await?;
-        if !matches!(begun.status, 200 | 201 | 204) {
-            return Ok(false);
-        }
-        self.replica.was_compacted(&compaction.header, begun.etag, begun.generation);
-        self.store()?;
-        Ok(true)
+fn is_long(session: &Session, replica: &Replica) -> bool {
+    let Position { offset, generation, .. } = session.position();
+    // Of other servers nobody knows who else counts their bytes.
+    generation.is_some() && *offset > LONG && *offset > TIMES * replica.write().len() as u64
+}
+
+/// What a log says, all of it.
+pub async fn read_reader_log(
+    log: &dyn LogAccess,
+    random: &(dyn Fn() -> u64 + Send + Sync),
+) -> Result<(Replica, Session), ReaderFileError> {
+    let mut replica = Replica::new(Device::minted(random()));
+    let (session, _) = follow(&mut replica, log, &|_| Ok(()), random).await?;
+    Ok((replica, session))
+}
+
+/// Puts a snapshot beside a log, and begins its next generation with nothing but that (R45, R46). `false` if
+/// somebody appended meanwhile, or not all of the log is known.
+pub async fn compact(
+    log: &dyn LogAccess,
+    replica: &mut Replica,
+    session: &Session,
+    random: u64,
+) -> Result<bool, ReaderFileError> {
+    let Some(compaction) = replica.compacted(session, random) else { return Ok(false) };
+    let stored = log.put_snapshot(&compaction.covers, compaction.snapshot.into_bytes()).await?;
+    if !matches!(stored.status, 200 | 201 | 204) {
+        return Ok(false);
     }
+    let header = compaction.header.clone().into_bytes();
+    let begun = log.begin_generation(&compaction.tag, header).await?;
+    let is_begun = matches!(begun.status, 200 | 201 | 204);
+    if is_begun {
+        replica.was_compacted(&compaction.header, begun.etag, begun.generation);
+    }
+    Ok(is_begun)
+}
+
+type Store<'a> = dyn Fn(&Replica) -> Result<(), ReaderFileError> + Send + Sync + 'a;
+
+async fn follow(
+    replica: &mut Replica,
+    log: &dyn LogAccess,
+    store: &Store<'_>,
+    random: &(dyn Fn() -> u64 + Send + Sync),
+) -> Result<(Session, ReaderSync), ReaderFileError> {
+    let mut session = replica.session();
+    let (name, done) = (log.name(), ReaderSync::default());
+    let mut following = Following { replica, store, random, log: name, done };
+    synchronise(log, &mut session, &mut following, random).await?;
+    let done = following.done;
+    Ok((session, done))
 }
 
 struct Following<'a> {
-    reader: &'a mut StoredReader,
+    replica: &'a mut Replica,
+    store: &'a Store<'a>,
+    random: &'a (dyn Fn() -> u64 + Send + Sync),
     log: String,
     done: ReaderSync,
 }
@@ -188,10 +215,10 @@ impl Follower for Following<'_> {
     type Error = ReaderFileError;
 
     fn waiting(&mut self, session: &Session) -> Result<Vec<(RecordId, String)>, ReaderFileError> {
-        if self.reader.replica.offer(session) {
-            self.reader.store()?;
+        if self.replica.offer(session) {
+            (self.store)(self.replica)?;
         }
-        Ok(self.reader.replica.waiting())
+        Ok(self.replica.waiting())
     }
 
     fn apply(&mut self, event: Event, session: &mut Session) -> Result<(), ReaderFileError> {
@@ -200,9 +227,8 @@ impl Follower for Following<'_> {
             Event::Lines(_) | Event::Snapshot(_) => self.done.has_read = true,
             _ => {}
         }
-        let random = (self.reader.random)();
-        let applied = self.reader.replica.apply(event, session, random);
+        let applied = self.replica.apply(event, session, (self.random)());
         applied.map_err(|source| ReaderFileError::Snapshot { log: self.log.clone(), source })?;
-        self.reader.store()
+        (self.store)(self.replica)
     }
 }

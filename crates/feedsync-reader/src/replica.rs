@@ -242,30 +242,37 @@ impl Replica {
         self.read_again = Some(ReaderState::default());
     }
 
-    /// The log in few bytes; `None` unless all of it was read, and understood.
-    pub fn compacted(&self, session: &Session, random: u64) -> Option<Compaction> {
-        let position = session.position();
-        let whole = session.is_in_step() && !position.partial && position.newer.is_none();
+    /// What a new replica needs instead of the log; `None` unless all of the log was read, and understood.
+    pub fn snapshot(&self, session: &Session) -> Option<Snapshot> {
+        let Position { offset, etag, generation, overlap, partial, newer } = session.position();
+        let whole = session.is_in_step() && !partial && newer.is_none();
         if !whole || !self.outbox.is_empty() || self.read_again.is_some() {
             return None;
         }
-        let tag = position.etag.clone().filter(|tag| tag.starts_with('"'))?;
+        let covers = match (generation, etag) {
+            // The text of the entity tag is a place.
+            (Some(_), Some(tag)) => tag.trim_matches('"').to_owned(),
+            _ => format!("{}-{offset}", self.device),
+        };
+        let covered = Covered {
+            covers,
+            offset: *offset,
+            overlap: overlap.clone(),
+            generation: generation.clone(),
+        };
+        Some(Snapshot { covers: Some(covered), state: self.state.clone() })
+    }
+
+    /// The log in few bytes; `None` unless all of it was read, and understood, and it can be written.
+    pub fn compacted(&self, session: &Session, random: u64) -> Option<Compaction> {
+        let snapshot = self.snapshot(session)?;
+        let tag = session.position().etag.clone().filter(|tag| tag.starts_with('"'))?;
+        let covers = snapshot.covers.as_ref()?.covers.clone();
+        let number = session.position().generation.as_deref().and_then(number).unwrap_or(1) + 1;
         let generation = Device::minted(random).to_string();
-        let place = match &position.generation {
-            Some(_) => tag.trim_matches('"').to_owned(),
-            None => format!("{generation}-{}", position.offset),
-        };
-        let covers = Covered {
-            covers: place.clone(),
-            offset: position.offset,
-            overlap: position.overlap.clone(),
-            generation: position.generation.clone(),
-        };
-        let snapshot = Snapshot { covers: Some(covers), state: self.state.clone() };
-        let number = position.generation.as_deref().and_then(number).unwrap_or(1) + 1;
-        let base = feedsync_log::Base { covers: place.clone() };
-        let header = Header { generation, number, snapshot: Some(base) };
-        Some(Compaction { tag, covers: place, snapshot: snapshot.write(), header: header.line() })
+        let base = feedsync_log::Base { covers: covers.clone() };
+        let header = Header { generation, number, snapshot: Some(base) }.line();
+        Some(Compaction { tag, covers, snapshot: snapshot.write(), header })
     }
 
     /// The log was compacted by this replica: it goes on behind what the new generation begins with.

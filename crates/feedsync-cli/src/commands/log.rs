@@ -1,86 +1,67 @@
 //! `feedsync log`
 
-use clap::Args;
-use feedsync_store::{ActSelection, CollectionName, Recorded, UserName};
+mod access;
+mod append;
+mod compact;
+mod copy;
+mod create;
+mod snapshot;
+mod tail;
+mod verify;
+
+use clap::Subcommand;
+use feedsync_log::{Answer, Position, Stop};
+use serde_json::{Value, json};
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::output::{self, JsonArray, table, text};
-use crate::view;
 
-const EXAMPLES: &str = "\
-Examples:
-  feedsync log
-  feedsync log --user anna --collection notes --limit 1000 --json
-";
+pub(crate) use access::{access, random};
 
-/// Acts that are read at once.
-const PAGE: usize = 500;
-
-/// Show who did what, newest first
+/// Look after append-only logs
 ///
-/// What is done on this machine's command line has the address 'local' and no user.
-#[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
-pub(crate) struct Log {
-    /// Only what this user did
-    #[arg(long, value_name = "U")]
-    user: Option<UserName>,
-    /// Only what was done in this collection
-    #[arg(long, value_name = "C")]
-    collection: Option<CollectionName>,
-    /// Show at most N
-    #[arg(long, value_name = "N", default_value_t = 50)]
-    limit: usize,
+/// A log is a file of records, one a line, that any web server can serve and many devices append to under a
+/// precondition (REST-logging). LOG is its address, the name of a collection of this endpoint, or for reading
+/// a file (a path with '/' or '.' in it).
+#[derive(Debug, Subcommand)]
+pub(crate) enum Log {
+    Create(create::Create),
+    Append(append::Append),
+    Tail(tail::Tail),
+    Sync(copy::Copy),
+    Compact(compact::Compact),
+    Snapshot(snapshot::Snapshot),
+    Verify(verify::Verify),
 }
 
 impl Log {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
-        let home = context.open().await?;
-        let (mut before, mut left) = (None, self.limit);
-        let mut array = context.json.then(JsonArray::default);
-        let mut rows = Vec::new();
-        loop {
-            let selection = ActSelection {
-                before,
-                user: self.user.as_ref(),
-                collection: self.collection.as_ref(),
-                limit: left.min(PAGE),
-            };
-            let acts = home.store.acts(selection).await?;
-            for recorded in &acts {
-                match &mut array {
-                    Some(array) => array.push(&view::people::act(recorded))?,
-                    None => rows.push(row(recorded)),
-                }
-            }
-            left -= acts.len().min(left);
-            before = acts.last().map(|last| last.place);
-            if left == 0 || acts.len() < selection.limit {
-                break;
-            }
-        }
-        match array {
-            Some(array) => array.end(),
-            None if rows.is_empty() => output::line("nothing is recorded"),
-            None => {
-                let headings = ["WHEN", "WHO", "FROM", "WHAT", "COLLECTION", "DETAIL"];
-                output::print(&table::table(headings, &rows))
-            }
+        match self {
+            Self::Create(command) => command.run(context).await,
+            Self::Append(command) => command.run(context).await,
+            Self::Tail(command) => command.run(context).await,
+            Self::Sync(command) => command.run(context).await,
+            Self::Compact(command) => command.run(context).await,
+            Self::Snapshot(command) => command.run(context).await,
+            Self::Verify(command) => command.run(context).await,
         }
     }
 }
 
-fn row(recorded: &Recorded) -> [String; 6] {
-    let act = &recorded.act;
-    let named = |name: Option<&str>| name.map_or_else(|| "-".to_owned(), text::line);
-    let item = act.item.as_ref().map_or(String::new(), |item| format!("{item} "));
-    [
-        view::shown(recorded.at),
-        named(act.user.as_ref().map(|user| user.as_str())),
-        named(act.address.as_deref()),
-        text::line(&act.action),
-        named(act.collection.as_ref().map(|name| name.as_str())),
-        text::short(&format!("{item}{}", act.detail), 100),
-    ]
+/// Where a log stands, for programs.
+fn shown(position: &Position) -> Value {
+    json!({ "length": position.offset, "etag": position.etag, "generation": position.generation })
+}
+
+/// What an answer that is no success says.
+fn refused(name: &str, answer: &Answer) -> Failure {
+    match answer.status {
+        0 => Failure::network(format!("{name}: no answer")),
+        401 | 403 => Failure::network(format!("{name}: {}", Stop::Refused(answer.status))),
+        404 => Failure::not_found(format!("{name}: there is no such log")),
+        410 => Failure::not_found(format!("{name}: {}", Stop::Gone)),
+        412 => Failure::refused(format!("{name}: it does not stand where it was expected to")),
+        507 => Failure::refused(format!("{name}: {}", Stop::Full)),
+        status => Failure::network(format!("{name}: the server answered {status}")),
+    }
 }

@@ -72,7 +72,7 @@ impl StoredLog {
 #[async_trait]
 impl LogAccess for StoredLog {
     fn name(&self) -> String {
-        format!("the log of {}", self.collection)
+        self.collection.to_string()
     }
 
     async fn ask(&self, ask: &Ask) -> Result<Answer, LogError> {

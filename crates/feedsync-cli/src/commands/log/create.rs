@@ -1,0 +1,47 @@
+//! `feedsync log create`
+
+use clap::Args;
+use feedsync_log::{Append, Ask, Condition, Device, Header};
+use serde_json::json;
+
+use super::{access, random, refused};
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output;
+
+const EXAMPLES: &str = "\
+Examples:
+  feedsync log create https://hub.example/logs/reading
+  feedsync log create reading           # of a collection of this endpoint
+";
+
+/// Begin a log with its first line, which says what it is
+///
+/// On a hub this makes the collection of that name, too, if there is none.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Create {
+    /// The log
+    log: String,
+}
+
+impl Create {
+    pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
+        let log = access(context, &self.log).await?;
+        let generation = Device::minted(random()).to_string();
+        let header = Header { generation: generation.clone(), number: 1, snapshot: None };
+        let append = Append {
+            condition: Condition::Absent,
+            body: header.line().into_bytes(),
+            key: generation,
+            records: 1,
+        };
+        let answer = log.ask(&Ask::Append(append)).await?;
+        match answer.status {
+            200 | 201 | 204 if context.json => output::json(&json!({ "etag": answer.etag })),
+            200 | 201 | 204 => output::line(format!("{}: begun", log.name())),
+            412 => Err(Failure::refused(format!("{}: there is one already", log.name()))),
+            _ => Err(refused(&log.name(), &answer)),
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! `feedsync log tail`
+
+use std::time::Duration;
+
+use clap::Args;
+use feedsync_client::{Follower, synchronise};
+use feedsync_log::{Event, Position, RecordId, Session, Start, last_lines};
+use tokio::time::sleep;
+
+use super::{access, random};
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output;
+
+const EXAMPLES: &str = "\
+Examples:
+  feedsync log tail https://hub.example/logs/reading
+  feedsync log tail reading --lines 100 --follow
+";
+
+/// How often a log is looked at.
+const EVERY: Duration = Duration::from_secs(2);
+
+/// So many bytes are read for the last lines.
+const LAST: u64 = 1 << 20;
+
+/// Print the last lines of a log, and what is appended
+///
+/// Lines are printed as they stand in the log, of which no more than the last MiB is read.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Tail {
+    /// The log
+    log: String,
+    /// Print the last N lines
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 10)]
+    lines: usize,
+    /// Go on printing what is appended, until interrupted
+    #[arg(short, long)]
+    follow: bool,
+}
+
+impl Tail {
+    pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
+        let log = access(context, &self.log).await?;
+        let mut printer = Printer { first: Some((self.lines, Vec::new())) };
+        let mut position = Position::default();
+        loop {
+            let mut session = Session::new(Some(position), Start::Last(LAST));
+            synchronise(&*log, &mut session, &mut printer, &random).await?;
+            printer.begin()?;
+            position = session.position().clone();
+            if !self.follow {
+                return Ok(());
+            }
+            sleep(EVERY).await;
+        }
+    }
+}
+
+/// Prints lines as they come; of the first ones no more than were asked for.
+struct Printer {
+    first: Option<(usize, Vec<u8>)>,
+}
+
+impl Printer {
+    fn begin(&mut self) -> Result<(), Failure> {
+        match self.first.take() {
+            Some((most, lines)) => output::print_bytes(last_lines(&lines, most)),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Follower for Printer {
+    type Error = Failure;
+
+    fn waiting(&mut self, _: &Session) -> Result<Vec<(RecordId, String)>, Failure> {
+        Ok(Vec::new())
+    }
+
+    fn apply(&mut self, event: Event, _: &mut Session) -> Result<(), Failure> {
+        match (event, &mut self.first) {
+            (Event::Lines(lines), None) => output::print_bytes(&lines),
+            (Event::Lines(lines), Some((most, known))) => {
+                known.extend_from_slice(&lines);
+                *known = last_lines(known, *most).to_vec();
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+}

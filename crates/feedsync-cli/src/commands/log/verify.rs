@@ -1,0 +1,96 @@
+//! `feedsync log verify`
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use clap::Args;
+use feedsync_client::LogAccess;
+use feedsync_log::{Ask, Check, Finding, MOST_READ, Millis, Range, Read, Summary};
+use serde_json::json;
+
+use super::{access, refused};
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output::{self, progress::Progress, text};
+
+const EXAMPLES: &str = "\
+Examples:
+  feedsync log verify https://hub.example/logs/reading
+  feedsync log verify ./reading.jsonl --json
+";
+
+/// So many findings are shown.
+const SHOWN: usize = 1_000;
+
+/// Look for lines of a log that are torn, foreign, repeated or out of order
+///
+/// None of that keeps a log from being read. The exit code is 1 if something was found.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Verify {
+    /// The log
+    log: String,
+}
+
+impl Verify {
+    pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
+        let log = access(context, &self.log).await?;
+        let (findings, count, summary) = check(&*log).await?;
+        if context.json {
+            let findings: Vec<_> = findings.iter().map(shown).collect();
+            let Summary { bytes, lines, records, devices } = summary;
+            output::json(&json!({
+                "bytes": bytes, "lines": lines, "records": records, "devices": devices,
+                "faults": count, "findings": findings,
+            }))?;
+        } else {
+            for Finding { line, offset, fault } in &findings {
+                output::line(text::line(&format!("line {line}, byte {offset}: {fault}")))?;
+            }
+            let (lines, records) =
+                (text::count(summary.lines, "line"), text::count(summary.records, "record"));
+            let devices = text::count(summary.devices, "device");
+            output::line(format!("{lines}, {records} of {devices}, {}", text::count(count, "fault")))?;
+        }
+        if count > 0 { Err(Failure::Faults) } else { Ok(()) }
+    }
+}
+
+fn shown(finding: &Finding) -> serde_json::Value {
+    json!({
+        "line": finding.line,
+        "offset": finding.offset,
+        "fault": finding.fault.to_string(),
+    })
+}
+
+/// Reads all of a log; the first findings, and how many there are.
+async fn check(log: &dyn LogAccess) -> Result<(Vec<Finding>, u64, Summary), Failure> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let mut check = Check::new(Millis::new(u64::try_from(now.as_millis()).unwrap_or(u64::MAX)));
+    let (mut findings, mut count, mut offset) = (Vec::new(), 0, 0);
+    let mut note = |found: Vec<Finding>| {
+        count += found.len() as u64;
+        let room = SHOWN - findings.len();
+        findings.extend(found.into_iter().take(room));
+    };
+    let _progress = Progress::spinner("reading the log");
+    loop {
+        let range = Range::From { offset, most: MOST_READ };
+        let answer = log.ask(&Ask::Read(Read { range, unless: None })).await?;
+        match answer.status {
+            416 => break,
+            200 | 206 if answer.body.is_empty() => break,
+            200 | 206 => {
+                offset += answer.body.len() as u64;
+                note(check.feed(&answer.body));
+                if answer.status == 200 && answer.ended {
+                    break;
+                }
+            }
+            _ => return Err(refused(&log.name(), &answer)),
+        }
+    }
+    let (summary, torn) = check.end();
+    note(torn.into_iter().collect());
+    Ok((findings, count, summary))
+}

@@ -1,0 +1,62 @@
+//! `feedsync reader mark`
+
+use clap::Args;
+use feedsync::Timestamp;
+use feedsync_log::Millis;
+use feedsync_reader::{Action, ArticleId, FeedAddress};
+
+use super::{act, now};
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output::text;
+
+const EXAMPLES: &str = "\
+Examples:
+  feedsync reader mark https://example.org/feed --read urn:x:1 --read urn:x:2
+  feedsync reader mark https://example.org/feed --unread urn:x:1
+  feedsync reader mark https://example.org/feed --up-to now
+  feedsync reader mark https://example.org/feed --up-to 2026-11-20T00:00:00Z
+";
+
+/// Mark articles of a feed as read or unread
+///
+/// An article is named as its feed names it (atom:id, guid), else by its link. `--up-to` marks all that was
+/// published until a time, however many they are.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+#[group(id = "what", required = true, multiple = true, args = ["read", "unread", "up_to"])]
+pub(crate) struct Mark {
+    /// The feed's address
+    feed: FeedAddress,
+    /// Mark this article as read (can be repeated)
+    #[arg(long, value_name = "ARTICLE")]
+    read: Vec<ArticleId>,
+    /// Mark this article as unread (can be repeated)
+    #[arg(long, value_name = "ARTICLE")]
+    unread: Vec<ArticleId>,
+    /// Mark as read what was published until TIME, or `now`
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    up_to: Option<Millis>,
+}
+
+impl Mark {
+    pub(crate) fn run(self, context: &Context) -> Result<(), Failure> {
+        let Self { feed, read, unread, up_to } = self;
+        let up_to = up_to.map(|at| Action::ReadUpTo { at });
+        let read = read.into_iter().map(|article| Action::Read { article, at: None });
+        let unread = unread.into_iter().map(|article| Action::Unread { article, at: None });
+        let actions: Vec<_> = up_to.into_iter().chain(read).chain(unread).collect();
+        let marks = text::count(actions.len() as u64, "mark");
+        act(context, &feed, &actions, &format!("{feed}: {marks}"))
+    }
+}
+
+/// A time: `now`, or a date as feeds write it.
+fn time(text: &str) -> Result<Millis, String> {
+    if text == "now" {
+        return Ok(now());
+    }
+    let date: Timestamp = text.parse().map_err(|error| format!("{error}; or 'now'"))?;
+    let seconds = u64::try_from(date.unix_seconds()).unwrap_or_default();
+    Ok(Millis::new(seconds.saturating_mul(1_000)))
+}
