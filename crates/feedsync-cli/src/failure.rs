@@ -5,8 +5,8 @@ use std::io;
 use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
-use feedsync_client::{CopyError, LogError, LoginFileError, ReaderFileError};
 use feedsync_client::fetch::{FetchError, address};
+use feedsync_client::{CopyError, LogError, LoginFileError, ReaderFileError};
 use feedsync_endpoint::{EditFailure, EndpointError, PeopleError, SettingError};
 use feedsync_formats::{ReadError, ReviseError};
 use feedsync_log::Stop;

@@ -172,7 +172,7 @@ impl Replica {
     ) -> Result<(), SnapshotError> {
         match event {
             Event::Lines(bytes) => self.lines(&bytes, random),
-            Event::Snapshot(bytes) => self.snapshot(Snapshot::read(&bytes)?, session),
+            Event::Snapshot(bytes) => self.take_snapshot(Snapshot::read(&bytes)?, session),
             Event::Restarted => self.read_again = Some(ReaderState::default()),
             Event::Appended(count) => {
                 for record in self.outbox.take(count) {
@@ -218,7 +218,7 @@ impl Replica {
         }
     }
 
-    fn snapshot(&mut self, snapshot: Snapshot, session: &mut Session) {
+    fn take_snapshot(&mut self, snapshot: Snapshot, session: &mut Session) {
         let Snapshot { covers, state } = snapshot;
         if let Some(tick) = state.latest() {
             self.clock.saw(tick);

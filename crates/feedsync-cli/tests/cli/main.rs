@@ -11,6 +11,8 @@ mod feeds;
 mod gateway;
 mod items;
 mod logins;
+mod logs;
 mod output;
 mod people;
+mod reader;
 mod settings;

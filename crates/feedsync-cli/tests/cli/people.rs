@@ -187,18 +187,18 @@ fn the_record_has_what_was_done_newest_first() {
     let id = desk.add("Milk", "two litres");
     desk.ok(&["set", "notes", "public=true"]);
     desk.ok(&["rename", "notes", "shopping"]);
-    let log = desk.json(&["log"]);
+    let log = desk.json(&["audit"]);
     let actions: Vec<_> = log.as_array().unwrap().iter().map(|act| act["action"].clone()).collect();
     assert_eq!(&actions[..2], ["set", "set"]);
     assert_eq!(&actions[3..], ["grant", "issue token", "add user", "add user", "create"]);
     assert_eq!((&log[2]["item"], &log[2]["collection"]), (&id.into(), &"notes".into()));
     assert!(log.as_array().unwrap().iter().all(|act| act["address"] == "local"));
-    let told = desk.ok(&["log", "--limit", "1000"]);
+    let told = desk.ok(&["audit", "--limit", "1000"]);
     assert!(!told.contains(token.trim_end()) && !told.contains(PASSWORD), "{told}");
-    assert_eq!(desk.json(&["log", "--limit", "2"]).as_array().unwrap().len(), 2);
-    assert_eq!(desk.json(&["log", "--limit", "0"]), serde_json::json!([]));
-    assert_eq!(desk.json(&["log", "--user", "otto"]), serde_json::json!([]));
+    assert_eq!(desk.json(&["audit", "--limit", "2"]).as_array().unwrap().len(), 2);
+    assert_eq!(desk.json(&["audit", "--limit", "0"]), serde_json::json!([]));
+    assert_eq!(desk.json(&["audit", "--user", "otto"]), serde_json::json!([]));
     // A collection is called what it was called then.
-    let of_notes = desk.json(&["log", "--collection", "notes"]);
+    let of_notes = desk.json(&["audit", "--collection", "notes"]);
     assert_eq!(of_notes.as_array().unwrap().len(), 5, "{of_notes}");
 }

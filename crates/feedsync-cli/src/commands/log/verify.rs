@@ -49,7 +49,10 @@ impl Verify {
             let (lines, records) =
                 (text::count(summary.lines, "line"), text::count(summary.records, "record"));
             let devices = text::count(summary.devices, "device");
-            output::line(format!("{lines}, {records} of {devices}, {}", text::count(count, "fault")))?;
+            output::line(format!(
+                "{lines}, {records} of {devices}, {}",
+                text::count(count, "fault")
+            ))?;
         }
         if count > 0 { Err(Failure::Faults) } else { Ok(()) }
     }

@@ -1,0 +1,116 @@
+//! log: of collections of this endpoint, and in files.
+
+use crate::support::Place;
+
+const RECORD: &str = r#"{"v":1,"id":"laptop:1","ts":"1000.0","obj":{"kind":"feed","id":"https://example.org/feed"},"act":"subscribe"}"#;
+
+#[test]
+fn a_log_begins_once_grows_and_is_read() {
+    let place = Place::new();
+    let desk = place.desk("desk");
+    assert_eq!(desk.ok(&["log", "create", "notes"]), "notes: begun\n");
+    assert_eq!(desk.run(&["log", "create", "notes"]).code, 1);
+    place.write("lines", "one\ntwo\n");
+    assert_eq!(desk.ok(&["log", "append", "notes", "lines"]), "notes: appended 2 lines\n");
+    place.write("lines", "three\n");
+    let appended = desk.json(&["log", "append", "notes", "lines"]);
+    assert_eq!(appended["appended"], 1);
+    assert!(appended["log"]["etag"].as_str().unwrap().ends_with('"'), "{appended}");
+    assert_eq!(desk.ok(&["log", "tail", "notes", "--lines", "2"]), "two\nthree\n");
+    assert_eq!(desk.ok(&["log", "tail", "notes"]).lines().count(), 4);
+}
+
+#[test]
+fn a_torn_line_is_named_and_nothing_of_the_file_is_appended() {
+    let place = Place::new();
+    let desk = place.desk("desk");
+    desk.ok(&["log", "create", "notes"]);
+    place.write("lines", "one\ntwo");
+    let run = desk.run(&["log", "append", "notes", "lines"]);
+    assert_eq!(run.code, 1);
+    assert!(run.err.contains("lines:2: a line ends in a line feed"), "{}", run.err);
+    assert_eq!(desk.ok(&["log", "tail", "notes"]).lines().count(), 1);
+}
+
+#[test]
+fn what_is_wrong_with_a_log_is_named_with_its_line() {
+    let place = Place::new();
+    let desk = place.desk("desk");
+    place.write("a.log", &format!("{RECORD}\n{RECORD}\nnonsense\n{{\"v\":1"));
+    let run = desk.run(&["log", "verify", "./a.log"]);
+    assert_eq!(run.code, 1);
+    let lines: Vec<_> = run.out.lines().collect();
+    assert!(lines[0].starts_with("line 2, byte 118: the record laptop:1 again"), "{}", run.out);
+    assert!(lines[1].starts_with("line 3, byte 236: no record"), "{}", run.out);
+    assert!(lines[2].starts_with("line 4, byte 245: a torn line"), "{}", run.out);
+    assert_eq!(lines[3], "4 lines, 2 records of 1 device, 3 faults");
+    place.write("b.log", &format!("{RECORD}\n"));
+    let found = desk.json(&["log", "verify", "./b.log"]);
+    assert_eq!((&found["records"], &found["faults"]), (&1.into(), &0.into()));
+}
+
+#[test]
+fn a_copy_of_a_log_is_kept_by_what_is_new() {
+    let place = Place::new();
+    let desk = place.desk("desk");
+    desk.ok(&["log", "create", "notes"]);
+    place.write("lines", "one\n");
+    desk.ok(&["log", "append", "notes", "lines"]);
+    let first = desk.json(&["log", "sync", "notes", "copy"]);
+    assert_eq!(first["added"], first["length"]);
+    desk.ok(&["log", "append", "notes", "lines"]);
+    assert_eq!(desk.json(&["log", "sync", "notes", "copy"])["added"], 4);
+    assert_eq!(desk.json(&["log", "sync", "notes", "copy"])["added"], 0);
+    assert_eq!(place.read("copy"), desk.ok(&["log", "tail", "notes"]));
+    // What a crash left behind the copy goes; a copy that lost something is refused.
+    place.write("copy", &format!("{}torn", place.read("copy")));
+    desk.ok(&["log", "append", "notes", "lines"]);
+    desk.ok(&["log", "sync", "notes", "copy"]);
+    assert_eq!(place.read("copy"), desk.ok(&["log", "tail", "notes"]));
+    place.write("copy", "");
+    assert_eq!(desk.run(&["log", "sync", "notes", "copy"]).code, 5);
+    place.write("other", "mine\n");
+    assert_eq!(desk.run(&["log", "sync", "notes", "other"]).code, 5);
+    assert_eq!(place.read("other"), "mine\n");
+}
+
+#[test]
+fn a_compacted_log_holds_what_the_long_one_did() {
+    let place = Place::new();
+    let desk = place.desk("desk");
+    desk.ok(&["log", "create", "notes"]);
+    place.write("lines", &format!("{RECORD}\n"));
+    desk.ok(&["log", "append", "notes", "lines"]);
+    let before = desk.json(&["log", "verify", "notes"])["bytes"].as_u64().unwrap();
+    assert_eq!(desk.json(&["log", "compact", "notes"])["before"], before);
+    assert_eq!(desk.json(&["log", "verify", "notes"])["records"], 0);
+    desk.ok(&["reader", "sync", "notes"]);
+    let listed = desk.json(&["reader", "list"]);
+    assert_eq!(listed[0]["feed"], "https://example.org/feed");
+    place.write("later", "{\"v\":2}\n");
+    desk.ok(&["log", "append", "notes", "later"]);
+    let run = desk.run(&["log", "compact", "notes"]);
+    assert_eq!((run.code, run.err.contains("later version 2")), (1, true), "{}", run.err);
+}
+
+#[test]
+fn a_snapshot_of_a_file_is_a_file() {
+    let place = Place::new();
+    let desk = place.desk("desk");
+    place.write("a.log", &format!("{RECORD}\n"));
+    desk.ok(&["log", "snapshot", "./a.log", "--output", "a.snapshot"]);
+    let snapshot = place.read("a.snapshot");
+    assert!(snapshot.contains("\"offset\":118") && snapshot.lines().count() == 2, "{snapshot}");
+    assert_eq!(desk.run(&["log", "snapshot", "./a.log"]).code, 4);
+}
+
+#[test]
+fn a_log_that_is_not_there_is_named() {
+    let place = Place::new();
+    let desk = place.desk("desk");
+    for (log, code) in [("other", 3), ("./none.log", 3), ("No Name", 2), ("notes", 3)] {
+        let run = desk.run(&["log", "verify", log]);
+        assert_eq!(run.code, code, "{log}: {}", run.err);
+    }
+    assert_eq!(desk.run(&["log", "tail", "http://127.0.0.1:1/x"]).code, 4);
+}

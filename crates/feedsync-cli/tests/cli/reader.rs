@@ -1,0 +1,124 @@
+//! reader: subscriptions and marks, and a log that keeps them in step.
+
+use crate::support::Place;
+
+const FEED: &str = "https://example.org/feed";
+
+const LIST: &str = r#"<?xml version="1.0"?>
+<opml version="2.0"><head><title>Mine</title></head><body>
+  <outline text="Daily"><outline text="News" type="rss" xmlUrl="https://news.example/rss"/></outline>
+  <outline text="Nowhere" type="rss" xmlUrl="ftp://news.example/rss"/>
+</body></opml>
+"#;
+
+#[test]
+fn what_one_device_does_the_others_know() {
+    let place = Place::new();
+    let desk = place.desk("desk");
+    let reader = |data: &str, words: &[&str]| {
+        let file = format!("{data}/reader.jsonl");
+        // One endpoint has the log; each device has a reader of its own.
+        if place.path(&file).exists() {
+            std::fs::copy(place.path(&file), place.path("desk/reader.jsonl")).unwrap();
+        } else {
+            let _ = std::fs::remove_file(place.path("desk/reader.jsonl"));
+            std::fs::create_dir_all(place.path(data)).unwrap();
+        }
+        let out = desk.json(&[&["reader"], words].concat());
+        std::fs::copy(place.path("desk/reader.jsonl"), place.path(&file)).unwrap();
+        out
+    };
+    reader("laptop", &["subscribe", FEED, "--title", "News", "--folder", "Daily"]);
+    assert_eq!(
+        reader("laptop", &["mark", FEED, "--read", "urn:x:1", "--up-to", "now"])["changed"],
+        2
+    );
+    assert_eq!(reader("laptop", &["sync", "notes"])["appended"], 3);
+    assert_eq!(reader("phone", &["star", FEED, "urn:x:2"])["changed"], 1);
+    let done = reader("phone", &["sync", "notes"]);
+    assert_eq!((&done["appended"], &done["news"]), (&1.into(), &true.into()));
+    let listed = reader("phone", &["list"]);
+    assert_eq!((&listed[0]["title"], &listed[0]["folder"][0]), (&"News".into(), &"Daily".into()));
+    assert_eq!(reader("laptop", &["sync"])["news"], true);
+    assert_eq!(reader("laptop", &["sync"])["news"], false);
+    reader("phone", &["unsubscribe", FEED]);
+    reader("phone", &["sync"]);
+    reader("laptop", &["sync"]);
+    assert_eq!(reader("laptop", &["list"]).as_array().unwrap().len(), 0);
+    assert_eq!(desk.json(&["log", "verify", "notes"])["faults"], 0);
+}
+
+#[test]
+fn a_list_comes_in_with_its_folders_and_goes_out_again() {
+    let place = Place::new();
+    let desk = place.bare("desk");
+    place.write("list.opml", LIST);
+    let run = desk.run(&["reader", "import", "list.opml"]);
+    assert_eq!(run.code, 0);
+    assert!(run.err.contains("Nowhere"), "{}", run.err);
+    assert_eq!(desk.ok(&["reader", "import", "list.opml"]), "list.opml: 1 feed, 0 changes\n");
+    desk.ok(&["reader", "export", "out.opml"]);
+    let other = place.bare("other");
+    other.ok(&["reader", "import", "out.opml"]);
+    let strip = |mut listed: serde_json::Value| {
+        listed[0]["position"] = serde_json::Value::Null;
+        listed
+    };
+    assert_eq!(strip(desk.json(&["reader", "list"])), strip(other.json(&["reader", "list"])));
+    place.write("list.opml", "<opml><body><outline></body></opml>");
+    let run = desk.run(&["reader", "import", "list.opml"]);
+    assert!(run.code == 1 && run.err.contains("list.opml:1:"), "{}", run.err);
+}
+
+#[test]
+fn everything_goes_out_and_comes_in() {
+    let place = Place::new();
+    let desk = place.bare("desk");
+    desk.ok(&["reader", "subscribe", FEED]);
+    desk.ok(&["reader", "star", FEED, "urn:x:1", "--tag", "later"]);
+    desk.ok(&["reader", "export", "--all", "all.jsonl"]);
+    let other = place.bare("other");
+    assert_eq!(other.json(&["reader", "import", "all.jsonl"])["changes"], 2);
+    assert_eq!(other.json(&["reader", "import", "all.jsonl"])["changes"], 0);
+    other.ok(&["reader", "export", "--all", "again.jsonl"]);
+    assert_eq!(place.read("all.jsonl"), place.read("again.jsonl"));
+    place.write("torn.jsonl", &place.read("all.jsonl")[..60]);
+    assert_eq!(other.run(&["reader", "import", "torn.jsonl"]).code, 1);
+}
+
+#[test]
+fn a_reader_is_kept_by_one_log_unless_it_begins_again() {
+    let place = Place::new();
+    let desk = place.desk("desk");
+    desk.ok(&["create", "more"]);
+    desk.ok(&["reader", "subscribe", FEED]);
+    assert_eq!(desk.run(&["reader", "sync"]).code, 2);
+    desk.ok(&["reader", "sync", "notes"]);
+    let run = desk.run(&["reader", "sync", "more"]);
+    assert!(run.code == 1 && run.err.contains("--begin-again"), "{}", run.err);
+    assert_eq!(desk.json(&["reader", "sync", "more", "--begin-again"])["appended"], 1);
+    assert_eq!(desk.json(&["log", "verify", "more"])["records"], 1);
+}
+
+#[test]
+fn what_is_so_already_is_not_recorded_again() {
+    let place = Place::new();
+    let desk = place.bare("desk");
+    desk.ok(&["reader", "subscribe", FEED]);
+    assert_eq!(desk.ok(&["reader", "subscribe", FEED]), "it is so already\n");
+    assert_eq!(desk.json(&["reader", "mark", FEED, "--read", "a"])["waiting"], 2);
+    assert_eq!(desk.json(&["reader", "mark", FEED, "--unread", "a"])["waiting"], 2);
+    assert_eq!(desk.run(&["reader", "mark", FEED]).code, 2);
+    assert_eq!(desk.run(&["reader", "subscribe", "ftp://x/"]).code, 2);
+}
+
+#[cfg(unix)]
+#[test]
+fn nobody_else_reads_what_somebody_reads() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let place = Place::new();
+    let desk = place.bare("desk");
+    desk.ok(&["reader", "subscribe", FEED]);
+    let mode = std::fs::metadata(place.path("desk/reader.jsonl")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+}
