@@ -18,9 +18,9 @@ Examples:
 
 /// Move everything in a store into an empty one, of whatever kind
 ///
-/// Items with their histories and conflicts, tombstones, settings, remotes, files, users, tokens and the
-/// record: nothing is left behind. The old store stays as it is, but must not be used any more: the new one
-/// goes on as the same endpoint, signs differently and publishes anew. Stop its hub first; if somebody
+/// Items with their histories and conflicts, tombstones, logs, settings, remotes, files, users, tokens and
+/// the record: nothing is left behind. The old store stays as it is, but must not be used any more: the new
+/// one goes on as the same endpoint, signs differently and publishes anew. Stop its hub first; if somebody
 /// writes to it meanwhile, the new one is to be thrown away (exit code 1). So is one whose move broke off or
 /// was killed: no command opens it (exit code 5).
 ///

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use feedsync_store::{
-    CollectionChange, CollectionName, SqliteStore, Store as _, SystemEnvironment,
+    Append, CollectionChange, CollectionName, Expected, Logs as _, SqliteStore, Store as _,
+    SystemEnvironment,
 };
 
 use crate::support::Place;
@@ -120,6 +121,32 @@ fn settings_that_cannot_be_read_are_taken_back_one_by_one_as_it_advises() {
     assert!(findings(&desk.json(&["doctor"])).is_empty());
     let settings = desk.json(&["settings", "notes"]);
     assert_eq!((&settings["drafts"], &settings["public"]), (&true.into(), &false.into()));
+}
+
+#[test]
+fn a_log_whose_file_is_lost_is_a_fault() {
+    let place = Place::new();
+    let desk = place.desk("desk");
+    let notes = CollectionName::new("notes").unwrap();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        let environment = Arc::new(SystemEnvironment);
+        let store = SqliteStore::open(&place.path("desk"), environment).unwrap();
+        let append = Append {
+            expected: Expected::Absent,
+            bytes: b"{}\n".to_vec(),
+            media_type: "application/x-ndjson".to_owned(),
+            key: None,
+            most: 100,
+            act: None,
+        };
+        store.append_to_log(&notes, append).await.unwrap();
+    });
+    assert!(findings(&desk.json(&["doctor"])).is_empty());
+    std::fs::remove_dir_all(place.path("desk/logs")).unwrap();
+    let run = desk.run(&["doctor"]);
+    assert_eq!(run.code, 1, "{run:?}");
+    assert!(run.out.contains("the log file ") && run.out.contains(" is missing"), "{}", run.out);
 }
 
 #[test]
