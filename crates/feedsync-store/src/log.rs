@@ -120,7 +120,7 @@ pub struct Append {
     pub media_type: String,
     /// By what the same append is known if it is asked for again.
     pub key: Option<String>,
-    /// The most bytes that all kept generations of the log may have together.
+    /// The most bytes that a generation may have.
     pub most: u64,
     /// What is recorded if the log begins with it.
     pub act: Option<Act>,
@@ -133,7 +133,8 @@ pub struct NewGeneration {
     pub expected: Expected,
     /// What the generation begins with; may be empty.
     pub bytes: Vec<u8>,
-    /// The most bytes that all kept generations of the log may have together.
+    /// The most bytes that it may have, together with earlier generations that are kept: of those, the oldest
+    /// go to make room.
     pub most: u64,
     /// What is recorded.
     pub act: Option<Act>,

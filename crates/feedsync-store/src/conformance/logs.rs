@@ -186,7 +186,7 @@ pub fn who_reads_sees_whole_appends(constructor: Constructor) {
 
 /// What does not fit changes nothing; what ended counts as long as it is kept.
 pub fn a_log_grows_no_further_than_it_may(constructor: Constructor) {
-    let (fixture, environment) = open(constructor);
+    let (fixture, _) = open(constructor);
     let store = &*fixture.store;
     let notes = create(store, "notes").name;
     let ask = |expected, bytes: &[u8]| {
@@ -202,13 +202,19 @@ pub fn a_log_grows_no_further_than_it_may(constructor: Constructor) {
         let new = NewGeneration { expected, bytes: bytes.to_vec(), most: 10, act: None };
         wait(store.begin_log_generation(&notes, new)).unwrap()
     };
-    assert_eq!(begin(&[b'y'; 4]), LogOutcome::Full { bytes: 11 });
+    assert_eq!(begin(&[b'y'; 11]), LogOutcome::Full { bytes: 11 });
     assert_eq!(wait(store.log(&notes)).unwrap(), Some(log.clone()));
-    done(Ok(begin(&[b'y'; 3])));
+    // What was there before makes room, and does not count for what comes after.
+    let kept = done(Ok(begin(&[b'y'; 3])));
+    assert_eq!(kept.earlier.len(), 1);
+    let log = done(Ok(ask(Expected::Present, &[b'z'; 7])));
     assert_eq!(ask(Expected::Present, b"z"), LogOutcome::Full { bytes: 11 });
-    environment.set(log.changed.next());
-    assert_eq!(wait(store.sweep_logs(log.changed.next())).unwrap(), 1);
-    done(Ok(ask(Expected::Present, b"z")));
+    let new =
+        NewGeneration { expected: Expected::Present, bytes: vec![b'a'; 1], most: 10, act: None };
+    let log_ = done(wait(store.begin_log_generation(&notes, new)));
+    assert_eq!(log_.earlier.len(), 0);
+    let gone = wait(store.read_log(&notes, log.place.generation, 0, 9)).unwrap();
+    assert_eq!(gone, None);
 }
 
 /// An append is known by its key, also in a later generation, until a hundred others were made.

@@ -156,11 +156,11 @@ fn decide_append(append: Append, found: Found, digest: Option<Digest>) -> Decisi
         gone => return Err(LogOutcome::Absent(gone).into()),
     };
     let length = append.bytes.len() as u64;
-    let bytes = log.kept_bytes().saturating_add(length);
+    let bytes = log.place.length.saturating_add(length);
     if bytes > append.most {
         return Err(LogOutcome::Full { bytes }.into());
     }
-    log.place.length += length;
+    log.place.length = bytes;
     log.changed = now;
     let key = append.key.zip(digest);
     let key = key.map(|(key, digest)| Keyed { key, digest, end: log.place, length });
@@ -173,13 +173,16 @@ fn decide_generation(new: NewGeneration, found: Found) -> Decision {
     let mut log = present(log, &new.expected)?;
     let LogPlace { generation, length } = log.place;
     log.earlier.insert(generation, Ended { length, at: now });
-    while log.earlier.len() > GENERATIONS_KEPT {
-        log.earlier.pop_first();
-    }
-    log.place = LogPlace { generation: generation.next(tail), length: new.bytes.len() as u64 };
-    let bytes = log.kept_bytes();
+    let bytes = new.bytes.len() as u64;
     if bytes > new.most {
         return Err(LogOutcome::Full { bytes }.into());
+    }
+    log.place = LogPlace { generation: generation.next(tail), length: bytes };
+    // A full log is what needs compacting most: earlier generations make room for the next.
+    while log.earlier.len() > GENERATIONS_KEPT || log.kept_bytes() > new.most {
+        if log.earlier.pop_first().is_none() {
+            break;
+        }
     }
     log.began = now;
     log.changed = now;
