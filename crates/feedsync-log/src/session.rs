@@ -38,8 +38,11 @@ pub const MOST_READ: u64 = 8 << 20;
 /// The most bytes of records that are appended at once (R18).
 pub const MOST_APPEND: usize = 256 << 10;
 
-/// So often an answer that says nothing, or that somebody was quicker, is taken before it ends a session.
-const MOST_ATTEMPTS: u32 = 40;
+/// So often in a row an answer that says nothing is taken before it ends a session: about half a minute.
+const MOST_ATTEMPTS: u32 = 8;
+
+/// So often in a row somebody else may be quicker.
+const MOST_OUTRUN: u32 = 40;
 
 /// So often a log may look shorter than it was before that is believed: caches of web servers answer with
 /// what was there a second ago (R30).

@@ -1,7 +1,7 @@
 //! Steps 4 and 5: appending what waits (R12, R13, R18, R29, R32, R36).
 
 use super::{
-    Answer, Append, Condition, Event, MOST_ATTEMPTS, Phase, Session, Stop, Torn, Waiting, pause,
+    Answer, Append, Condition, Event, MOST_OUTRUN, Phase, Session, Stop, Torn, Waiting, pause,
 };
 use crate::lines::Lines;
 
@@ -104,7 +104,7 @@ impl Session {
     /// Somebody was quicker: back to step 1 (R13), soon, and not all at once (R18).
     fn outrun(&mut self, answer: &Answer, random: u64) -> Event {
         self.outrun += 1;
-        if self.outrun > MOST_ATTEMPTS {
+        if self.outrun > MOST_OUTRUN {
             return self.stop(Stop::Contended);
         }
         self.phase = Phase::Read;

@@ -235,6 +235,11 @@ impl Session {
             Some(Line::Header(header)) => header.snapshot.map(|base| base.covers),
             _ => None,
         };
+        if self.start != Start::Whole {
+            // Whoever wants no more than the end does not ask what was before.
+            self.position.partial |= base.is_some();
+            return None;
+        }
         match base {
             None if before.is_none() && self.base.is_none() => None,
             None => Some(self.begin_anew(Phase::Read)),

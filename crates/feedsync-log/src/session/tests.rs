@@ -254,6 +254,19 @@ fn a_log_that_goes_on_from_another_snapshot_is_begun_anew() {
     assert!(session.position().partial);
 }
 
+/// Who only writes reads the end, whatever came before that.
+#[test]
+fn who_only_writes_does_not_ask_what_a_log_goes_on_from() {
+    let snapshot = Some(Base { covers: "g-9".to_owned() });
+    let header = Header { generation: "x".to_owned(), number: 3, snapshot }.line();
+    let mut session = Session::new(None, Start::End);
+    assert_eq!(read(&session).range, Range::Last(END));
+    assert_eq!(answer(&mut session, whole(0, &header)), lines(&header));
+    let ids = ids(1);
+    let append = append(&session, &waiting(&ids));
+    assert_eq!(append.condition, Condition::Match("\"w\"".to_owned()));
+}
+
 /// R43: who wants no more than the last bytes begins with the first whole line, and knows that it lacks some.
 #[test]
 fn a_new_replica_may_begin_in_the_middle() {

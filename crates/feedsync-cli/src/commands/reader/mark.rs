@@ -1,6 +1,6 @@
 //! `feedsync reader mark`
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 use feedsync::Timestamp;
 use feedsync_log::Millis;
 use feedsync_reader::{Action, ArticleId, FeedAddress};
@@ -24,7 +24,7 @@ Examples:
 /// published until a time, however many they are.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-#[group(id = "what", required = true, multiple = true, args = ["read", "unread", "up_to"])]
+#[command(group(ArgGroup::new("marks").required(true).multiple(true).args(["read", "unread", "up_to"])))]
 pub(crate) struct Mark {
     /// The feed's address
     feed: FeedAddress,
