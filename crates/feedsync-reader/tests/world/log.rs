@@ -241,7 +241,7 @@ impl World {
 }
 
 /// Says what the one knows and the other does not.
-fn same(found: &ReaderState, expected: &ReaderState, who: &str) {
+pub(crate) fn same(found: &ReaderState, expected: &ReaderState, who: &str) {
     let (lacks, invents) = (expected.beyond(found), found.beyond(expected));
     assert!(found == expected, "{who} lacks {lacks:#?} and invents {invents:#?}");
 }
