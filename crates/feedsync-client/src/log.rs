@@ -106,7 +106,12 @@ pub async fn synchronise<F: Follower>(
     loop {
         let waiting = follower.waiting(session)?;
         let lines: Vec<_> = waiting.iter().map(|(id, line)| Waiting { id, line }).collect();
-        let Some(ask) = session.next(&lines) else { return Ok(()) };
+        let Some(ask) = session.next(&lines) else {
+            return match session.refusal().filter(|_| !lines.is_empty()) {
+                Some(stop) => Err(LogError::Stopped { log: log.name(), stop }.into()),
+                None => Ok(()),
+            };
+        };
         let answer = log.ask(&ask).await?;
         match session.answered(&ask, answer, random()) {
             Event::Nothing => {}

@@ -123,10 +123,12 @@ impl StoredReader {
         store(&self.file, &self.lock, &self.replica)
     }
 
-    /// Brings it in step with a log, and compacts the log if it has become long.
+    /// Brings it in step with a log, and compacts the log if it has become long. `may_begin` lets a log that was
+    /// removed begin again.
     pub async fn synchronise(
         &mut self,
         log: &dyn LogAccess,
+        may_begin: bool,
     ) -> Result<ReaderSync, ReaderFileError> {
         if !self.replica.is_kept_by(&log.name()) {
             let known = self.replica.log().unwrap_or_default().to_owned();
@@ -135,7 +137,8 @@ impl StoredReader {
         self.replica.keep_by(log.name());
         let (file, lock) = (&self.file, &self.lock);
         let store = |replica: &Replica| store(file, lock, replica);
-        let (session, mut done) = follow(&mut self.replica, log, &store, &*self.random).await?;
+        let (session, mut done) =
+            follow(&mut self.replica, log, &store, &*self.random, may_begin).await?;
         self.store()?;
         if is_long(&session, &self.replica) {
             done.was_compacted = compact(log, &mut self.replica, &session, (self.random)()).await?;
@@ -161,7 +164,7 @@ pub async fn read_reader_log(
     random: &(dyn Fn() -> u64 + Send + Sync),
 ) -> Result<(Replica, Session), ReaderFileError> {
     let mut replica = Replica::new(Device::minted(random()));
-    let (session, _) = follow(&mut replica, log, &|_| Ok(()), random).await?;
+    let (session, _) = follow(&mut replica, log, &|_| Ok(()), random, false).await?;
     Ok((replica, session))
 }
 
@@ -175,7 +178,9 @@ pub async fn compact(
 ) -> Result<bool, ReaderFileError> {
     let Some(compaction) = replica.compacted(session, random) else { return Ok(false) };
     let stored = log.put_snapshot(&compaction.covers, compaction.snapshot.into_bytes()).await?;
-    if !matches!(stored.status, 200 | 201 | 204) {
+    // One that stands there already for this place, or a later one, is as good: if the log went on, the next step finds
+    // that out.
+    if !matches!(stored.status, 200 | 201 | 204 | 409) {
         return Ok(false);
     }
     let header = compaction.header.clone().into_bytes();
@@ -194,8 +199,12 @@ async fn follow(
     log: &dyn LogAccess,
     store: &Store<'_>,
     random: &(dyn Fn() -> u64 + Send + Sync),
+    may_begin: bool,
 ) -> Result<(Session, ReaderSync), ReaderFileError> {
     let mut session = replica.session();
+    if may_begin {
+        session.begin_removed();
+    }
     let (name, done) = (log.name(), ReaderSync::default());
     let mut following = Following { replica, store, random, log: name, done };
     synchronise(log, &mut session, &mut following, random).await?;

@@ -102,8 +102,8 @@ impl Record {
         }
         object.insert("obj".to_owned(), about.into());
         object.insert("act".to_owned(), self.act.as_str().into());
-        for (name, value) in &self.details {
-            // What the record itself says is not said twice.
+        // What the record itself says is not said twice, nor what only a header says.
+        for (name, value) in self.details.iter().filter(|(name, _)| *name != "log") {
             object.entry(name.as_str()).or_insert_with(|| value.clone());
         }
         let mut line = Value::Object(object).to_string();

@@ -59,6 +59,8 @@ pub enum Start {
     /// The last bytes only, from the next line on (R43): enough for who wants to know what was read lately,
     /// and not what is subscribed to.
     Last(u64),
+    /// All of it, whatever it goes on from: for who copies.
+    Copy,
     /// No more than it takes to append: for who only writes.
     End,
 }
@@ -114,6 +116,9 @@ pub enum Stop {
     /// No answer, or none but excuses, however often it was asked.
     #[error("the server does not answer (last status {0})")]
     Unavailable(u16),
+    /// There are records of a later version: who does not understand them must not append (R48).
+    #[error("the log has records of the later version {0}; update the program")]
+    Newer(u64),
     /// Others kept being quicker.
     #[error("others kept appending at the same time")]
     Contended,
@@ -170,6 +175,8 @@ pub struct Session {
     base: Option<String>,
     /// What the server says that the snapshot covers.
     told: Option<String>,
+    /// A log that was removed is one that is not there.
+    may_begin: bool,
     /// There was no snapshot.
     has_none: bool,
     /// What a snapshot must cover, as the log said.
@@ -199,7 +206,7 @@ impl Session {
     /// A session that goes on where the last one stopped, or begins.
     pub fn new(position: Option<Position>, start: Start) -> Self {
         let phase = match position {
-            None if start != Start::End => Phase::Snapshot,
+            None if !matches!(start, Start::End | Start::Copy) => Phase::Snapshot,
             _ => Phase::Read,
         };
         Self {
@@ -218,6 +225,7 @@ impl Session {
             before: None,
             base: None,
             told: None,
+            may_begin: false,
             has_none: false,
             wanted: None,
         }
@@ -246,6 +254,16 @@ impl Session {
             Phase::InStep => self.append(waiting).map(Ask::Append),
             Phase::Stopped => None,
         }
+    }
+
+    /// Why what waits is not appended, though all is read.
+    pub fn refusal(&self) -> Option<Stop> {
+        self.position().newer.filter(|_| self.is_in_step()).map(Stop::Newer)
+    }
+
+    /// A log that was removed may begin again: somebody decided that.
+    pub fn begin_removed(&mut self) {
+        self.may_begin = true;
     }
 
     /// Takes an answer. `random` spreads the waiting of those who got in each other's way.

@@ -221,7 +221,10 @@ impl Action {
             // Articles that nobody has seen yet may be unread by themselves.
             Self::ReadUpTo { .. } => false,
             Self::Read { article, at } => state.is_read(article, *at),
-            Self::Unread { article, at } => !state.is_read(article, *at),
+            // Without its date it is not known whether a mark up to a date covers it.
+            Self::Unread { article, at } => {
+                !state.is_read(article, *at) && (at.is_some() || state.up_tos.as_slice().is_empty())
+            }
             Self::Star { article } => state.is_starred(article),
             Self::Unstar { article } => !state.is_starred(article),
             Self::Tag { article, tag } => state.tags(article).any(|known| known == tag),

@@ -93,6 +93,10 @@ fn line(change: &Change) -> String {
 /// The change that such a line says.
 pub(crate) fn read(line: &str) -> Option<Change> {
     let Ok(Value::Object(mut details)) = serde_json::from_str(line) else { return None };
+    if details.contains_key("log") {
+        // No record says this: it would be taken for a header.
+        return None;
+    }
     let mut text = |name: &str| match details.remove(name) {
         Some(Value::String(text)) => Some(text),
         _ => None,

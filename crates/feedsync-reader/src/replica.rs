@@ -137,7 +137,8 @@ impl Replica {
     /// A session that goes on where the last one stopped. A log that was being read again is read again from its
     /// beginning, since only the session knew how.
     pub fn session(&mut self) -> Session {
-        if self.read_again.is_some() {
+        let newer = self.position.as_ref().and_then(|position| position.newer);
+        if self.read_again.is_some() || newer.is_some_and(|newer| newer <= feedsync_log::VERSION) {
             self.begin_again();
         }
         Session::new(self.position.clone(), Start::Whole)

@@ -137,7 +137,7 @@ settings! {
         log_generation_bytes: usize as Bytes = 8 << 20;
         /// Bytes of the snapshot of a log.
         log_snapshot_bytes: usize as Bytes = 8 << 20;
-        /// Bytes of a log, with those of its earlier generations while they are kept.
+        /// Bytes of a log. Its earlier generations, while they are kept, have as many together, and the last of them too.
         log_bytes: usize as Bytes = 1 << 30;
         /// How long an earlier generation of a log is kept after the next one began.
         log_generation_time: Duration as Span = Duration::from_secs(30 * 24 * 60 * 60);

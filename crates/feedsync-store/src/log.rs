@@ -133,8 +133,8 @@ pub struct NewGeneration {
     pub expected: Expected,
     /// What the generation begins with; may be empty.
     pub bytes: Vec<u8>,
-    /// The most bytes that it may have, together with earlier generations that are kept: of those, the oldest
-    /// go to make room.
+    /// The most bytes that it may have, together with earlier generations but the last: of those, the oldest go to make
+    /// room once they ended a day ago.
     pub most: u64,
     /// What is recorded.
     pub act: Option<Act>,

@@ -84,11 +84,25 @@ fn a_compacted_log_holds_what_the_long_one_did() {
     let before = desk.json(&["log", "verify", "notes"])["bytes"].as_u64().unwrap();
     assert_eq!(desk.json(&["log", "compact", "notes"])["before"], before);
     assert_eq!(desk.json(&["log", "verify", "notes"])["records"], 0);
+    // A copy holds what the log holds, whatever that goes on from.
+    desk.ok(&["log", "sync", "notes", "copy"]);
+    assert_eq!(place.read("copy"), desk.ok(&["log", "tail", "notes"]));
+    // A snapshot that stands there already is no hindrance.
+    assert_eq!(desk.run(&["log", "snapshot", "notes"]).code, 0);
+    desk.ok(&["log", "compact", "notes"]);
+    desk.ok(&["log", "sync", "notes", "copy"]);
+    assert_eq!(place.read("copy"), desk.ok(&["log", "tail", "notes"]));
     desk.ok(&["reader", "sync", "notes"]);
     let listed = desk.json(&["reader", "list"]);
     assert_eq!(listed[0]["feed"], "https://example.org/feed");
     place.write("later", "{\"v\":2}\n");
     desk.ok(&["log", "append", "notes", "later"]);
+    // Whoever only writes is not concerned; whoever reads does not write.
+    desk.ok(&["log", "append", "notes", "later"]);
+    assert_eq!(desk.ok(&["log", "tail", "notes", "--lines", "2"]), "{\"v\":2}\n{\"v\":2}\n");
+    desk.ok(&["reader", "subscribe", "https://other.example/feed"]);
+    let run = desk.run(&["reader", "sync"]);
+    assert_eq!((run.code, run.err.contains("later version 2")), (4, true), "{}", run.err);
     let run = desk.run(&["log", "compact", "notes"]);
     assert_eq!((run.code, run.err.contains("later version 2")), (1, true), "{}", run.err);
 }

@@ -108,6 +108,9 @@ fn what_is_so_already_is_not_recorded_again() {
     assert_eq!(desk.ok(&["reader", "subscribe", FEED]), "it is so already\n");
     assert_eq!(desk.json(&["reader", "mark", FEED, "--read", "a"])["waiting"], 2);
     assert_eq!(desk.json(&["reader", "mark", FEED, "--unread", "a"])["waiting"], 2);
+    // Whether all up to now covers it is not known without its date.
+    desk.ok(&["reader", "mark", FEED, "--up-to", "now"]);
+    assert_eq!(desk.json(&["reader", "mark", FEED, "--unread", "b"])["changed"], 1);
     assert_eq!(desk.run(&["reader", "mark", FEED]).code, 2);
     assert_eq!(desk.run(&["reader", "subscribe", "ftp://x/"]).code, 2);
 }

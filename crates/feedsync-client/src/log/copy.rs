@@ -1,8 +1,8 @@
 //! A copy of a log in a file, kept up to date by what is new.
 //!
 //! The file holds whole lines of the log as it is; how far it goes stands beside it, in `{file}.position`. What is
-//! behind that in the file after a crash is cut off. A log that turns out to be another one is copied anew, into a
-//! file that takes the old one's place when it is whole.
+//! behind that in the file after a crash is cut off. A log that turns out to be another one, or its next generation,
+//! is copied anew: then the copy holds what that one holds.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek as _, SeekFrom, Write as _};
@@ -29,6 +29,9 @@ struct Known {
     position: Position,
     /// How many bytes of the file are its copy: fewer than were read, where a log that was compacted goes on.
     length: u64,
+    /// Whether the file is a copy of ours, be it empty.
+    #[serde(default)]
+    begun: bool,
 }
 
 /// Why a copy could not be kept.
@@ -72,7 +75,7 @@ impl LogCopy {
             let reason = "the copy is shorter than it was".to_owned();
             return Err(CopyError::Position { path: beside, reason });
         }
-        if known == Known::default() && length > 0 {
+        if !known.begun && length > 0 {
             let reason = "there is a file that is no copy of a log".to_owned();
             return Err(CopyError::Position { path: path.to_owned(), reason });
         }
@@ -81,7 +84,7 @@ impl LogCopy {
 
     /// A session that goes on where the copy ends.
     pub fn session(&self) -> Session {
-        Session::new(Some(self.known.position.clone()), Start::Whole)
+        Session::new(Some(self.known.position.clone()), Start::Copy)
     }
 
     /// How many bytes this session added.
@@ -102,7 +105,7 @@ impl LogCopy {
         file.write_all(bytes)?;
         file.sync_all()?;
         let length = self.known.length + bytes.len() as u64;
-        self.remember(Known { position: position.clone(), length })?;
+        self.remember(Known { position: position.clone(), length, begun: true })?;
         self.added += bytes.len() as u64;
         Ok(())
     }
@@ -130,7 +133,7 @@ impl Follower for LogCopy {
         let done = match event {
             Event::Lines(bytes) => self.append(&bytes, session.position()),
             // What it held is of another log.
-            Event::Restarted => self.remember(Known::default()),
+            Event::Restarted => self.remember(Known { begun: true, ..Known::default() }),
             _ => Ok(()),
         };
         done.map_err(|source| CopyError::File { path: self.path.clone(), source })

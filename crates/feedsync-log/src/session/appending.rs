@@ -61,6 +61,7 @@ impl Session {
                 self.appended(append, answer, unread);
                 Event::Appended(append.records)
             }
+            404 if append.condition == Condition::Absent => self.stop(Stop::Rejected(404)),
             // The length is another one, or the tag is (R36); or the log is not there, or there already.
             404 | 409 | 412 => self.outrun(answer, random),
             413 if append.records == 1 => {

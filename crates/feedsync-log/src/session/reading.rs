@@ -35,7 +35,10 @@ impl Session {
             }
             200 | 206 => self.bytes(read, answer, random),
             416 => self.nothing_there(&answer),
-            404 if self.position == Position::default() => {
+            404 | 410
+                if self.position == Position::default()
+                    && (answer.status == 404 || self.may_begin) =>
+            {
                 self.absent = true;
                 self.in_step();
                 Event::Nothing
@@ -96,6 +99,10 @@ impl Session {
 
     /// Begins in the middle of a log.
     fn middle(&mut self, start: u64, ends_log: bool, answer: &Answer, random: u64) -> Event {
+        if !answer.body.contains(&b'\n') {
+            self.position.offset = start;
+            return self.take(Lines::of(&[]), answer.body.len(), ends_log, answer, random);
+        }
         let (dropped, lines) = Lines::within(&answer.body);
         self.position.offset = start + dropped as u64;
         self.position.partial = true;
@@ -160,6 +167,10 @@ impl Session {
     }
 
     fn note_newer(&mut self, lines: Lines<'_>) {
+        if self.start == Start::End {
+            // What lines mean is no concern of who only writes.
+            return;
+        }
         let newer = lines.iter().filter_map(|line| match Line::read(line) {
             Line::Newer { version } => Some(version),
             _ => None,
@@ -179,6 +190,10 @@ impl Session {
             // Not every server says how long it is.
             None => self.position.compared() == 0,
         };
+        if is_end && self.before.take().is_some() {
+            // An empty log goes on from nowhere.
+            return self.begin_anew(Phase::Read);
+        }
         if is_end {
             self.position.etag = answer.etag.clone().or(self.position.etag.take());
             self.in_step();
@@ -213,6 +228,9 @@ impl Session {
             // It was compacted since: all of it is read, on top of the snapshot.
             self.phase = Phase::Read;
             return Event::Nothing;
+        }
+        if self.start == Start::Copy {
+            return self.begin_anew(Phase::Read);
         }
         if position.generation.is_none() || position.partial || self.before.is_some() {
             return self.begin_anew(Phase::Snapshot);
@@ -279,7 +297,12 @@ fn sent(read: &Read, answer: &Answer) -> Result<(u64, bool), &'static str> {
     if length > promised {
         return Err("more bytes than were promised");
     }
-    let ends = length == promised && complete.is_none_or(|complete| last + 1 == complete);
+    let ends_there = match (complete, read.range) {
+        (Some(complete), _) => last + 1 == complete,
+        // Who does not say how much there is has sent all only if it was less than asked for.
+        (None, Range::From { most, .. } | Range::Last(most)) => promised < most,
+    };
+    let ends = length == promised && ends_there;
     Ok((first, ends))
 }
 

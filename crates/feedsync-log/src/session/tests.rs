@@ -391,6 +391,56 @@ fn a_torn_line_that_stays_is_ended() {
     assert_eq!(session.position().offset, 45);
 }
 
+/// R37: also one that is longer than what who only writes reads of the end.
+#[test]
+fn a_long_torn_line_is_ended_by_who_only_writes() {
+    let mut session = Session::new(None, Start::End);
+    let torn = "x".repeat(256);
+    let answer_ = part(44, &torn, 300, "\"t\"");
+    assert!(matches!(answer(&mut session, answer_.clone()), Event::Wait(_)));
+    assert_eq!(answer(&mut session, answer_), Event::Nothing);
+    let ids = ids(1);
+    assert_eq!(append(&session, &waiting(&ids)).body, format!("\n{TWO}").as_bytes());
+}
+
+/// R46: an empty generation goes on from nowhere: what is known here is offered to it.
+#[test]
+fn an_empty_generation_is_another_log() {
+    let mut session = resumed(of_generation("g", 19));
+    let empty = Answer {
+        generation: Some("h".to_owned()),
+        content_range: Some("bytes */0".to_owned()),
+        ..status(416)
+    };
+    assert_eq!(answer(&mut session, empty.clone()), Event::Nothing);
+    assert_eq!(answer(&mut session, empty.clone()), Event::Restarted);
+    assert_eq!(answer(&mut session, empty), Event::Nothing);
+    assert!(session.is_in_step());
+}
+
+/// R32, R46: a log that was removed begins again if somebody decides that; one that cannot be made is said to be so.
+#[test]
+fn a_removed_log_begins_again_if_somebody_says_so() {
+    for may in [false, true] {
+        let mut session = Session::new(None, Start::Whole);
+        if may {
+            session.begin_removed();
+        }
+        answer(&mut session, status(410));
+        let event = answer(&mut session, status(410));
+        match may {
+            false => assert_eq!(event, Event::Stopped(Stop::Gone)),
+            true => {
+                let ids = ids(1);
+                let append = append(&session, &waiting(&ids));
+                assert_eq!(append.condition, Condition::Absent);
+                let event = session.answered(&Ask::Append(append), status(404), 0);
+                assert_eq!(event, Event::Stopped(Stop::Rejected(404)));
+            }
+        }
+    }
+}
+
 /// R48: who meets a later version reads on, and appends nothing.
 #[test]
 fn a_later_version_makes_a_replica_read_only() {
@@ -400,6 +450,7 @@ fn a_later_version_makes_a_replica_read_only() {
     assert_eq!(answer(&mut session, newer), lines("{\"v\":2}\n"));
     let ids = ids(1);
     assert_eq!(session.next(&waiting(&ids)), None);
+    assert_eq!(session.refusal(), Some(Stop::Newer(2)));
     assert_eq!(session.position().newer, Some(2));
     assert_eq!(resumed(session.position().clone()).position().newer, Some(2));
 }

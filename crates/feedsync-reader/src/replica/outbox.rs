@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use feedsync_log::{Record, RecordId};
+use feedsync_log::{MOST_APPEND, Record, RecordId};
 
 use crate::action::Action;
 use crate::change::Change;
@@ -34,8 +34,16 @@ impl Outbox {
         self.records.into_values()
     }
 
+    /// The first ones, as many as are appended at once.
     pub(super) fn lines(&self) -> Vec<(RecordId, String)> {
-        self.records.values().map(|record| (record.id.clone(), record.line())).collect()
+        let mut bytes = 0;
+        let lines = self.records.values().map(|record| (record.id.clone(), record.line()));
+        let within = lines.take_while(|(_, line)| {
+            let begins_within = bytes < MOST_APPEND;
+            bytes += line.len();
+            begins_within
+        });
+        within.collect()
     }
 
     /// The record of a name.

@@ -111,6 +111,10 @@ impl Appending {
     async fn append(&self, hub: &Hub, call: &Call, append: Append) -> Result<LogOutcome, Problem> {
         let endpoint = call.endpoint(hub);
         loop {
+            if self.expected == Expected::Absent {
+                // While the body came, the collection may have become somebody else's.
+                hub.access.recheck(hub, &call.principal, Right::Append, Some(&self.name)).await?;
+            }
             match endpoint.append_to_log(&self.name, append.clone()).await {
                 Err(EndpointError::Store(StoreError::NoCollection(_)))
                     if self.expected == Expected::Absent =>

@@ -18,11 +18,14 @@ pub(super) fn expected(headers: &HeaderMap) -> Result<Expected, Problem> {
     let absent = listed(headers, header::IF_NONE_MATCH).any(|tag| any(&tag));
     let tags: Vec<_> = listed(headers, header::IF_MATCH).collect();
     match (headers.contains_key(header::IF_MATCH), absent) {
-        (true, true) => Err(Problem::bad_request(
-            "If-Match says that there is a log, If-None-Match that there is none",
+        (true, _) if headers.contains_key(header::IF_NONE_MATCH) => Err(Problem::bad_request(
+            "If-Match says that there is a log, If-None-Match that there is none: one of them",
         )),
-        (true, false) if tags.iter().any(any) => Ok(Expected::Present),
-        (true, false) => Ok(Expected::At(tags.iter().filter_map(place).collect())),
+        (true, _) if tags.iter().any(any) && tags.len() > 1 => {
+            Err(Problem::bad_request("If-Match is tags, or * alone"))
+        }
+        (true, _) if tags.iter().any(any) => Ok(Expected::Present),
+        (true, _) => Ok(Expected::At(tags.iter().filter_map(place).collect())),
         (false, true) => Ok(Expected::Absent),
         (false, false) => Err(required()),
     }

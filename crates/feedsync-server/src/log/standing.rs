@@ -100,9 +100,7 @@ pub(super) fn refused(name: &CollectionName, outcome: LogOutcome) -> Problem {
         ),
         LogOutcome::Full { bytes } => limits::quota(
             "log_bytes",
-            format!(
-                "with its earlier generations the log would have {bytes} bytes; nothing was stored"
-            ),
+            format!("the log would have {bytes} bytes; nothing was stored"),
         ),
         LogOutcome::NotCovered(log) => conflict(
             "the snapshot covers what is not in the log, or no more than the one that is there",

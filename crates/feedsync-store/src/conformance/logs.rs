@@ -8,7 +8,7 @@ use super::samples::{create, named, open};
 use super::{Constructor, wait};
 use crate::{
     Act, ActSelection, Append, CollectionName, Expected, Generation, KEYS_KEPT, Log, LogOutcome,
-    LogPlace, NewGeneration, Store, StoreError,
+    LogPlace, Moment, NewGeneration, Store, StoreError,
 };
 
 /// Bytes to append, with nothing beside them.
@@ -186,7 +186,7 @@ pub fn who_reads_sees_whole_appends(constructor: Constructor) {
 
 /// What does not fit changes nothing; what ended counts as long as it is kept.
 pub fn a_log_grows_no_further_than_it_may(constructor: Constructor) {
-    let (fixture, _) = open(constructor);
+    let (fixture, environment) = open(constructor);
     let store = &*fixture.store;
     let notes = create(store, "notes").name;
     let ask = |expected, bytes: &[u8]| {
@@ -204,15 +204,20 @@ pub fn a_log_grows_no_further_than_it_may(constructor: Constructor) {
     };
     assert_eq!(begin(&[b'y'; 11]), LogOutcome::Full { bytes: 11 });
     assert_eq!(wait(store.log(&notes)).unwrap(), Some(log.clone()));
-    // What was there before makes room, and does not count for what comes after.
+    // What was there before does not count for what comes after.
     let kept = done(Ok(begin(&[b'y'; 3])));
     assert_eq!(kept.earlier.len(), 1);
-    let log = done(Ok(ask(Expected::Present, &[b'z'; 7])));
+    let full = done(Ok(ask(Expected::Present, &[b'z'; 7])));
     assert_eq!(ask(Expected::Present, b"z"), LogOutcome::Full { bytes: 11 });
+    // A full log is compacted, and makes room of what ended a day ago.
     let new =
-        NewGeneration { expected: Expected::Present, bytes: vec![b'a'; 1], most: 10, act: None };
-    let log_ = done(wait(store.begin_log_generation(&notes, new)));
-    assert_eq!(log_.earlier.len(), 0);
+        NewGeneration { expected: Expected::Present, bytes: vec![b'a'; 4], most: 10, act: None };
+    let refused = wait(store.begin_log_generation(&notes, new.clone())).unwrap();
+    assert_eq!(refused, LogOutcome::Full { bytes: 21 });
+    assert_eq!(wait(store.log(&notes)).unwrap(), Some(full.clone()));
+    environment.set(Moment::from_micros(full.changed.micros() + 24 * 60 * 60 * 1_000_000));
+    let begun = done(wait(store.begin_log_generation(&notes, new)));
+    assert_eq!(begun.earlier.keys().copied().collect::<Vec<_>>(), [full.place.generation]);
     let gone = wait(store.read_log(&notes, log.place.generation, 0, 9)).unwrap();
     assert_eq!(gone, None);
 }

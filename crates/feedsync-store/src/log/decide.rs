@@ -6,6 +6,9 @@ use crate::blob::Digest;
 use crate::order::Moment;
 use crate::people::Act;
 
+/// A day, in microseconds.
+const DAY: u64 = 24 * 60 * 60 * 1_000_000;
+
 /// What somebody asks of a log.
 pub(crate) enum Asked {
     Append(Append),
@@ -178,10 +181,14 @@ fn decide_generation(new: NewGeneration, found: Found) -> Decision {
         return Err(LogOutcome::Full { bytes }.into());
     }
     log.place = LogPlace { generation: generation.next(tail), length: bytes };
-    // A full log is what needs compacting most: earlier generations make room for the next.
-    while log.earlier.len() > GENERATIONS_KEPT || log.kept_bytes() > new.most {
-        if log.earlier.pop_first().is_none() {
-            break;
+    // Earlier generations make room for the next, but not before whoever reads them had a day; and a full log is what
+    // needs compacting most, so that the one that ends with this does not count.
+    while log.earlier.len() > GENERATIONS_KEPT || log.kept_bytes().saturating_sub(length) > new.most
+    {
+        let bytes = log.kept_bytes();
+        match log.earlier.pop_first() {
+            Some((_, ended)) if ended.at.micros().saturating_add(DAY) <= now.micros() => {}
+            _ => return Err(LogOutcome::Full { bytes }.into()),
         }
     }
     log.began = now;

@@ -38,8 +38,6 @@ struct Pending {
 struct Written {
     file: File,
     is_new: bool,
-    /// Where it ended before the transaction.
-    committed: u64,
     /// Where it ends if the transaction commits.
     length: u64,
 }
@@ -88,8 +86,9 @@ impl LogFiles {
         if !self.directory.exists() {
             owned::make_directory(&self.directory)
                 .map_err(|error| failed(&self.directory, error))?;
-            place::sync_directory(&self.parent)?;
         }
+        // Whoever made it may have died before this.
+        place::sync_directory(&self.parent)?;
         self.write(key, 0, bytes, true)
     }
 
@@ -123,7 +122,7 @@ impl LogFiles {
         if metadata.len() < committed {
             return Err(too_short(&path));
         }
-        Ok(Written { file, is_new, committed, length: committed })
+        Ok(Written { file, is_new, length: committed })
     }
 
     /// Files that are no longer needed once the transaction is committed.
@@ -152,11 +151,15 @@ impl LogFiles {
         }
     }
 
-    /// To be called when nothing was committed.
+    /// To be called when nothing was committed. The lock is gone by then, so that another process may have appended
+    /// behind the same end: nothing is cut off here but by the next append. A file that is new has a name
+    /// that nobody else gives.
     pub(super) fn rolled_back(&self) {
-        for (key, Written { file, is_new, committed, .. }) in self.take().written {
-            // What cannot be cut off now is later.
-            let _ = if is_new { fs::remove_file(self.path(key)) } else { cut(&file, committed) };
+        for (key, written) in self.take().written {
+            if written.is_new {
+                // What cannot be removed now is found later.
+                let _ = fs::remove_file(self.path(key));
+            }
         }
     }
 

@@ -19,7 +19,7 @@ Examples:
 /// Append lines to a log
 ///
 /// What the lines mean is nobody's concern here. Who else appends at the same time is waited for; lines that
-/// arrived without an answer are not appended again.
+/// arrived without an answer are not appended again, where the server is a hub.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Append {

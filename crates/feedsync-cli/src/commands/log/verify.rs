@@ -76,14 +76,22 @@ async fn check(log: &dyn LogAccess) -> Result<(Vec<Finding>, u64, Summary), Fail
         let room = SHOWN - findings.len();
         findings.extend(found.into_iter().take(room));
     };
+    let mut generation = None;
     let _progress = Progress::spinner("reading the log");
     loop {
         let range = Range::From { offset, most: MOST_READ };
         let answer = log.ask(&Ask::Read(Read { range, unless: None })).await?;
         match answer.status {
             416 => break,
-            200 | 206 if answer.body.is_empty() => break,
+            200 | 206 if answer.body.is_empty() && answer.ended => break,
+            200 | 206 if answer.body.is_empty() => {
+                return Err(Failure::network(format!("{}: the answer broke off", log.name())));
+            }
             200 | 206 => {
+                if generation.get_or_insert(answer.generation.clone()) != &answer.generation {
+                    let message = "it was compacted meanwhile; try again";
+                    return Err(Failure::refused(format!("{}: {message}", log.name())));
+                }
                 offset += answer.body.len() as u64;
                 note(check.feed(&answer.body));
                 if answer.status == 200 && answer.ended {

@@ -41,7 +41,7 @@ impl Sync {
             reader.replica.keep_by(log.name());
         }
         let progress = Progress::spinner(&format!("synchronising with {}", log.name()));
-        let done = reader.synchronise(&*log).await?;
+        let done = reader.synchronise(&*log, self.begin_again).await?;
         drop(progress);
         if context.json {
             return output::json(&json!({

@@ -1,7 +1,7 @@
 -- Append-only logs, at most one of a collection. What is known of a log stands here; the bytes of each of
--- its generations stand in a file below this one's directory, `logs/{collection}-{generation}.log`, which
--- any web server can serve. `length` says how much of the current generation's file is the log; what
--- stands behind it was never committed, and is cut off. A log that was removed remembers its generation.
+-- its generations stand in a file below this one's directory, `logs/{collection}-{generation}.log`.
+-- `length` says how much of the current generation's file is the log; what stands behind it was never
+-- committed, and is cut off. A log that was removed remembers its generation.
 CREATE TABLE logs (
   collection INTEGER PRIMARY KEY REFERENCES collections (id) ON DELETE CASCADE,
   generation TEXT    NOT NULL,      -- a number that grows, '.', 8 random digits
