@@ -58,11 +58,15 @@ pub fn a_generation_stays_until_it_is_swept(constructor: Constructor) {
 
 /// However often a log is compacted, so many of its generations are kept.
 pub fn so_many_generations_are_kept(constructor: Constructor) {
-    let (fixture, _) = open(constructor);
+    let (fixture, environment) = open(constructor);
     let store = &*fixture.store;
     let notes = create(store, "notes").name;
-    let mut places = vec![begun(store, &notes, b"0").place];
+    let first = begun(store, &notes, b"0");
+    let mut places = vec![first.place];
     for number in 1..GENERATIONS_KEPT + 3 {
+        // Each is kept for a day at least.
+        let days = 24 * 60 * 60 * 1_000_000 * number as u64;
+        environment.set(Moment::from_micros(first.changed.micros() + days));
         let bytes = number.to_string();
         let new = compaction(Expected::Present, bytes.as_bytes());
         places.push(done(wait(store.begin_log_generation(&notes, new))).place);
