@@ -23,8 +23,8 @@ use gateways::application::{Application, ENTRY, Way, entry};
 use gateways::gateway::Gateway;
 use gateways::hub::{AUTHORIZATION, Hub, LOGIN};
 use gateways::listing::titles;
-use gateways::nginx::Nginx;
 use gateways::writer::Writer;
+use support::web::WebServer;
 use support::{Place, has};
 
 /// Works on while the hub is away, as an application whose person has closed a lid.
@@ -267,7 +267,12 @@ fn a_client_of_atompub_creates_edits_and_deletes_without_its_server() {
 #[test]
 fn nginx_gets_what_was_put_and_deleted_without_it() {
     let place = Place::new();
-    let Some(mut nginx) = Nginx::start(&place) else { return };
+    const TYPES: &str = "types {
+        application/atom+xml atom;
+        \"application/atom+xml;type=entry\" entry;
+    }";
+    let server = "dav_methods PUT DELETE;";
+    let Some(mut nginx) = WebServer::nginx(&place, TYPES, server) else { return };
     let mut entries = String::new();
     for (name, title) in [("bread", "Bread"), ("butter", "Butter"), ("milk", "Milk")] {
         place.write(&format!("www/{name}.entry"), &entry(title));

@@ -127,10 +127,13 @@ fn a_login_with_a_token_is_all_that_a_client_needs_to_sync() {
     assert_eq!(desk.state(), hub.state());
     assert_eq!(desk.state().len(), 2);
     // What came is recorded as hers.
-    let log = hub.json(&["log"]);
-    let merged =
-        log.as_array().unwrap().iter().any(|act| act["user"] == "anna" && act["action"] == "merge");
-    assert!(merged, "{log}");
+    let audit = hub.json(&["audit"]);
+    let merged = audit
+        .as_array()
+        .unwrap()
+        .iter()
+        .any(|act| act["user"] == "anna" && act["action"] == "merge");
+    assert!(merged, "{audit}");
     // A token that was revoked signs in no more.
     let tokens = hub.json(&["token", "list"]);
     let id = tokens[0]["id"].as_str().unwrap_or_else(|| panic!("{tokens}")).to_owned();

@@ -53,7 +53,7 @@ fn commands_work_on_a_database_as_on_a_directory() {
     desk.ok(&["grant", "notes", "anna", "editor"]);
     desk.ok(&["token", "create"]);
     assert_eq!(desk.json(&["grants", "notes"])[0]["user"], "anna");
-    assert_eq!(desk.json(&["log", "--limit", "1"])[0]["action"], "issue token");
+    assert_eq!(desk.json(&["audit", "--limit", "1"])[0]["action"], "issue token");
     let status = desk.json(&["status"]);
     assert_eq!((&status["data"], &status["name"]), (&json!(url), &json!("hub")));
     let report = desk.json(&["doctor"]);
@@ -146,7 +146,7 @@ fn everything(desk: &Desk<'_>) -> Vec<(String, String)> {
         "user list",
         "token list",
         "grants",
-        "log --limit 1000",
+        "audit --limit 1000",
         "export notes --to atom",
         "export notes --to rss",
         "export notes --to opml",
@@ -155,7 +155,7 @@ fn everything(desk: &Desk<'_>) -> Vec<(String, String)> {
     ] {
         let mut all: Vec<&str> = arguments.split(' ').collect();
         // As a table the record leaves out the places of acts, which are new ones.
-        if !matches!(all[0], "export" | "log") {
+        if !matches!(all[0], "export" | "audit") {
             all.push("--json");
         }
         let text = without_places_in_the_order(&desk.ok(&all));

@@ -24,6 +24,8 @@
 mod appending;
 mod reading;
 
+use serde::{Deserialize, Serialize};
+
 use crate::device::RecordId;
 use crate::exchange::{Answer, Append, Ask, Condition, Range, Read};
 use crate::lines::Lines;
@@ -78,7 +80,7 @@ pub struct Waiting<'a> {
 }
 
 /// What a snapshot says of the log that it stands for.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Covered {
     /// The place, as [`Base::covers`](crate::Base) says it.
     pub covers: String,
@@ -87,6 +89,7 @@ pub struct Covered {
     /// The last of them ([`overlap_of`]).
     pub overlap: String,
     /// Of which generation, where the server tells generations apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generation: Option<String>,
 }
 
@@ -275,6 +278,13 @@ impl Session {
         }
     }
 
+    /// What came in place of a snapshot is none, as from a server that has a page for every address: then there is
+    /// none. `false` if the server said what it covers, so that one is there, and damaged.
+    pub fn dismiss_snapshot(&mut self) -> bool {
+        self.has_none = self.told.is_none();
+        self.has_none
+    }
+
     /// Goes on behind what a snapshot stands for. If the log is another one by now, reading on finds that out.
     pub fn begin_behind(&mut self, covered: Covered) {
         // A server that was put back has moved its snapshot to the generation that it then began.
@@ -284,7 +294,9 @@ impl Session {
             let (generation, offset) = (Some(generation.to_owned()), offset.parse().ok()?);
             Some(Covered { covers, offset, generation, overlap: covered.overlap.clone() })
         });
-        let Covered { covers, offset, overlap, generation } = told.unwrap_or(covered);
+        // A server that says nothing does not tell generations apart: then its bytes are compared (R28).
+        let untold = Covered { generation: None, ..covered };
+        let Covered { covers, offset, overlap, generation } = told.unwrap_or(untold);
         self.position = Position { offset, overlap, generation, ..Position::default() };
         self.base = Some(covers);
         self.is_behind_snapshot = true;

@@ -173,7 +173,11 @@ impl Replica {
     ) -> Result<(), SnapshotError> {
         match event {
             Event::Lines(bytes) => self.lines(&bytes, random),
-            Event::Snapshot(bytes) => self.take_snapshot(Snapshot::read(&bytes)?, session),
+            Event::Snapshot(bytes) => match Snapshot::read(&bytes) {
+                Ok(snapshot) => self.take_snapshot(snapshot, session),
+                Err(error) if error.is_of_another_kind() && session.dismiss_snapshot() => {}
+                Err(error) => return Err(error),
+            },
             Event::Restarted => self.read_again = Some(ReaderState::default()),
             Event::Appended(count) => {
                 for record in self.outbox.take(count) {

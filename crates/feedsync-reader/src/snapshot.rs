@@ -69,35 +69,20 @@ pub enum SnapshotFault {
     Count(u64),
 }
 
+impl SnapshotError {
+    /// Whether not even the first line is one of a snapshot.
+    pub(crate) fn is_of_another_kind(&self) -> bool {
+        self.line == 1 && matches!(self.fault, SnapshotFault::Line | SnapshotFault::Header)
+    }
+}
+
 /// What a snapshot says of itself.
 #[derive(Debug, Serialize, Deserialize)]
 struct Header {
     feeds: u64,
     kept: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    log: Option<Log>,
-}
-
-/// What it says of a log.
-#[derive(Debug, Serialize, Deserialize)]
-struct Log {
-    covers: String,
-    offset: u64,
-    overlap: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    generation: Option<String>,
-}
-
-impl From<Covered> for Log {
-    fn from(Covered { covers, offset, overlap, generation }: Covered) -> Self {
-        Self { covers, offset, overlap, generation }
-    }
-}
-
-impl From<Log> for Covered {
-    fn from(Log { covers, offset, overlap, generation }: Log) -> Self {
-        Self { covers, offset, overlap, generation }
-    }
+    log: Option<Covered>,
 }
 
 impl Snapshot {
@@ -115,7 +100,7 @@ impl Snapshot {
         let header = Header {
             feeds: self.state.feeds.len() as u64,
             kept: self.state.kept.len() as u64,
-            log: self.covers.clone().map(Log::from),
+            log: self.covers.clone(),
         };
         let mut object = Map::new();
         object.insert("v".to_owned(), DOCUMENT_VERSION.into());
@@ -136,8 +121,7 @@ impl Snapshot {
         let mut lines = (1..).zip(bytes.split_inclusive(|&byte| byte == b'\n'));
         let (_, first) = lines.next().ok_or_else(|| at(1)(SnapshotFault::Header))?;
         let header = header(first).map_err(at(1))?;
-        let mut snapshot =
-            Self { covers: header.log.map(Covered::from), state: ReaderState::default() };
+        let mut snapshot = Self { covers: header.log, state: ReaderState::default() };
         let count = header.feeds.saturating_add(header.kept);
         let mut last = 1;
         for (number, line) in lines {

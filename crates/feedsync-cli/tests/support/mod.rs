@@ -2,14 +2,19 @@
 
 #![allow(dead_code)] // each test binary uses a part of this
 
+pub(crate) mod application;
 pub(crate) mod browser;
 #[cfg(unix)]
 pub(crate) mod database;
 pub(crate) mod origin;
+#[cfg(unix)]
+pub(crate) mod web;
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -206,7 +211,24 @@ impl Hub {
 
     /// A hub whose command line is changed before it runs.
     pub(crate) fn start_with(place: &Place, data: &str, change: impl FnOnce(&mut Command)) -> Self {
-        let mut command = place.command(&["--data", data, "serve", "--listen", "127.0.0.1:0"]);
+        Self::start_at(place, data, "127.0.0.1:0", change)
+    }
+
+    /// Ends it without a word, does something, and starts it again where it was.
+    pub(crate) fn again(&mut self, place: &Place, data: &str, meanwhile: impl FnOnce()) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+        meanwhile();
+        *self = Self::start_at(place, data, self.url.trim_start_matches("http://"), |_| {});
+    }
+
+    fn start_at(
+        place: &Place,
+        data: &str,
+        address: &str,
+        change: impl FnOnce(&mut Command),
+    ) -> Self {
+        let mut command = place.command(&["--data", data, "serve", "--listen", address]);
         change(&mut command);
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -246,4 +268,19 @@ pub(crate) fn output(program: &str, arguments: &[&str], directory: &Path) -> Str
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{program} {arguments:?}: {said}");
     String::from_utf8(output.stdout).unwrap()
+}
+
+/// How long anything may take that has to come right by itself.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Asks again and again until there is an answer.
+pub(crate) fn until<T>(what: &str, mut ask: impl FnMut() -> Result<T, String>) -> T {
+    let begin = Instant::now();
+    loop {
+        match ask() {
+            Ok(answer) => return answer,
+            Err(instead) => assert!(begin.elapsed() < PATIENCE, "{what}: {instead}"),
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
 }

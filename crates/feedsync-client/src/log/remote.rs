@@ -31,20 +31,36 @@ pub struct RemoteLog {
     fetcher: Fetcher,
     url: Url,
     snapshot: Url,
+    /// The file that a web server has as a snapshot.
+    snapshot_file: Url,
 }
 
 impl RemoteLog {
-    /// The log of this address; its snapshot is at `{address}/snapshot`, unless another one is given.
+    /// The log of this address. A hub has its snapshot at `{address}/snapshot`, a web server as the file
+    /// `{address}.snapshot`.
     pub fn new(fetcher: Fetcher, url: Url) -> Self {
-        let mut snapshot = url.clone();
-        snapshot.set_path(&format!("{}/snapshot", url.path().trim_end_matches('/')));
-        Self { fetcher: fetcher.given(url.clone()), url, snapshot }
+        let path = url.path().trim_end_matches('/');
+        let beside = |end: &str| {
+            let mut beside = url.clone();
+            beside.set_path(&format!("{path}{end}"));
+            beside
+        };
+        let (snapshot, snapshot_file) = (beside("/snapshot"), beside(".snapshot"));
+        Self { fetcher: fetcher.given(url.clone()), snapshot, snapshot_file, url }
     }
 
-    /// The same log, whose snapshot is elsewhere.
-    #[must_use]
-    pub fn with_snapshot(self, snapshot: Url) -> Self {
-        Self { snapshot, ..self }
+    /// The snapshot of a server that says what it covers, or else the file beside the log (R44).
+    async fn read_snapshot(&self) -> Result<Answer, FetchError> {
+        let read = |url: &Url| self.answer(Request::read(url.clone()), 0, MOST_SNAPSHOT);
+        let answer = read(&self.snapshot).await?;
+        let is_of_hub = answer.covers.is_some() || answer.generation.is_some();
+        if is_of_hub || !matches!(answer.status, 200 | 400 | 404..=406) {
+            return Ok(answer);
+        }
+        let file = read(&self.snapshot_file).await?;
+        // At a hub that is another log, and whoever may not read it lacks nothing.
+        let is_none = matches!(file.status, 400..=407 | 410) || file.generation.is_some();
+        Ok(if is_none { answer } else { file })
     }
 
     async fn read(&self, read: &Read) -> Result<Answer, FetchError> {
@@ -126,9 +142,7 @@ impl LogAccess for RemoteLog {
         Ok(match ask {
             Ask::Read(read) => self.read(read).await?,
             Ask::Append(append) => self.append(append).await?,
-            Ask::Snapshot => {
-                self.answer(Request::read(self.snapshot.clone()), 0, MOST_SNAPSHOT).await?
-            }
+            Ask::Snapshot => self.read_snapshot().await?,
         })
     }
 

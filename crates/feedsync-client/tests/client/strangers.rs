@@ -132,9 +132,9 @@ impl Caller {
                 timeout(Duration::from_millis(100), watch.next()).await.is_err()
             }
             Self::Logs => {
+                // It names no other address; of whoever may reach public ones only it is refused itself.
                 let fetcher = Fetcher::new(Policy::new(Private::Allowed)).unwrap();
-                let log = RemoteLog::new(fetcher, address(PUBLIC).unwrap());
-                let log = log.with_snapshot(address(private).unwrap());
+                let log = RemoteLog::new(fetcher.refusing_private(), address(private).unwrap());
                 let asked = log.ask(&Ask::Snapshot).await;
                 matches!(asked, Err(LogError::Fetch(FetchError::Private { .. })))
             }

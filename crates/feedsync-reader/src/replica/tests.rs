@@ -158,6 +158,26 @@ fn a_new_replica_by_snapshot_equals_an_old_one() {
     assert_eq!(phone.waiting(), []);
 }
 
+/// R45: a server that has a page for every address keeps no new device out; what is damaged is told.
+#[test]
+fn a_page_in_place_of_a_snapshot_is_none_and_a_damaged_snapshot_is_an_error() {
+    let taken = |covers: Option<&str>, body: &[u8]| {
+        let (mut phone, mut session) = (replica("phone"), Session::new(None, Start::Whole));
+        let ask = session.next(&[]).unwrap();
+        let covers = covers.map(str::to_owned);
+        let answer =
+            Answer { status: 200, covers, body: body.to_vec(), ended: true, ..Answer::default() };
+        let event = session.answered(&ask, answer, 0);
+        phone.apply(event, &mut session, 7).map(|()| session.next(&[]).unwrap())
+    };
+    for page in [b"<!doctype html>\n<p>".as_slice(), b"<p>", b"{\"v\":1}\n"] {
+        assert!(matches!(taken(None, page), Ok(Ask::Read(_))));
+        assert_eq!(taken(Some("\"1.0000000a-3\""), page).unwrap_err().line, 1);
+    }
+    let torn = b"{\"v\":1,\"snapshot\":{\"feeds\":1,\"kept\":0}}\n";
+    assert!(taken(None, torn).is_err());
+}
+
 #[test]
 fn who_has_something_waiting_or_has_not_read_everything_compacts_nothing() {
     let mut laptop = replica("laptop");

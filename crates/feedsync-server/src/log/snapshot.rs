@@ -12,7 +12,7 @@ use http::{HeaderMap, StatusCode, header};
 
 use super::conditions::covered;
 use super::content::media_type;
-use super::standing::{COVERS, refused};
+use super::standing::{self, COVERS, refused};
 use crate::answers::SMALL;
 use crate::caching::Caching;
 use crate::call::Call;
@@ -25,7 +25,10 @@ use crate::validators::{Condition, EntityTag, failed};
 
 pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
     let (name, log) = super::found(&hub, &call).await?;
-    let none = || Problem::not_found(format!("the log of {name} has no snapshot"));
+    let none = || {
+        let none = Problem::not_found(format!("the log of {name} has no snapshot"));
+        standing::of_generation(none, log.place)
+    };
     let known = log.snapshot.ok_or_else(none)?;
     let turn = hub.answers.turn().await?;
     match tag(&known).weigh(&call.headers) {

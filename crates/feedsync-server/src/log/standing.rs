@@ -34,17 +34,19 @@ pub(super) fn stand(place: LogPlace) -> HeaderMap {
 
 /// A problem that says where the log stands, so that nobody needs to ask.
 pub(super) fn told(problem: Problem, place: LogPlace) -> Problem {
-    let generation = place.generation.to_string();
-    let value = HeaderValue::from_str(&generation);
-    let problem = match value {
-        Ok(value) => problem.header(GENERATION, value),
-        Err(_) => problem,
-    };
-    problem
+    of_generation(problem, place)
         .header(header::ETAG, tag(place).value())
         .with("etag", format!("\"{place}\""))
-        .with("generation", generation)
+        .with("generation", place.generation.to_string())
         .with("length", place.length)
+}
+
+/// A problem of a log that is there: whoever tells generations apart knows from it that this is a hub.
+pub(super) fn of_generation(problem: Problem, place: LogPlace) -> Problem {
+    match HeaderValue::from_str(&place.generation.to_string()) {
+        Ok(value) => problem.header(GENERATION, value),
+        Err(_) => problem,
+    }
 }
 
 /// 412 with where the log stands.

@@ -1,0 +1,162 @@
+//! Somebody's newsreading on several devices and at a hub of a real process, which is killed, put back from a backup,
+//! compacted and told to forget: in the end every device knows everything that was done on any of them.
+
+mod support;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use support::application::Application;
+use support::{Desk, Hub, Place, has, until};
+
+const FEED: &str = "https://news.example/feed";
+
+/// All that is known at a device.
+fn known(desk: &Desk<'_>) -> String {
+    desk.ok(&["reader", "export", "--all"])
+}
+
+fn read(desk: &Desk<'_>, article: &str) {
+    assert_eq!(desk.json(&["reader", "mark", FEED, "--read", article])["changed"], 1);
+}
+
+/// Brings devices in step, and sees that they are.
+fn settle(devices: &[Desk<'_>], url: &str) {
+    for _ in 0..2 {
+        for desk in devices {
+            desk.ok(&["reader", "sync", url]);
+        }
+    }
+    let first = known(&devices[0]);
+    for desk in devices {
+        assert_eq!(known(desk), first, "{}", desk.name);
+    }
+    assert_eq!(devices[0].json(&["log", "verify", url])["faults"], 0);
+}
+
+fn log(hub: &Hub) -> String {
+    format!("{}/logs/reading", hub.url)
+}
+
+/// Every record is in the log once, however often the hub is killed while devices append.
+#[test]
+fn devices_keep_in_step_through_a_hub_that_is_killed() {
+    const EACH: usize = 40;
+    const KILLS: usize = 12;
+    let place = Place::new();
+    place.bare("hub");
+    let mut hub = Hub::start(&place, "hub");
+    let url = log(&hub);
+    let devices = ["laptop", "phone", "tablet"].map(|name| place.bare(name));
+    let done = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        for desk in &devices {
+            let (url, done) = (&url, &done);
+            scope.spawn(move || {
+                for number in 0..EACH {
+                    read(desk, &format!("urn:{}:{number}", desk.name));
+                    until("the hub comes back", || {
+                        let run = desk.run(&["reader", "sync", url]);
+                        if run.code == 0 { Ok(()) } else { Err(run.err) }
+                    });
+                    done.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+        for kill in 1..=KILLS {
+            let reached = kill * EACH * devices.len() / (KILLS + 1);
+            until("devices go on", || match done.load(Ordering::Relaxed) {
+                done if done < reached => Err(done.to_string()),
+                _ => Ok(()),
+            });
+            hub.again(&place, "hub", || {});
+        }
+    });
+    settle(&devices, &url);
+    let verified = devices[0].json(&["log", "verify", &url]);
+    assert_eq!(verified["records"], EACH * devices.len());
+    assert_eq!(verified["devices"], devices.len());
+}
+
+/// What was done after a backup is not lost with the log that it was in: devices that know it record it again.
+#[test]
+fn a_hub_put_back_from_a_backup_is_told_what_it_lacks() {
+    let place = Place::new();
+    let keeper = place.bare("hub");
+    let mut hub = Hub::start(&place, "hub");
+    let url = log(&hub);
+    let devices = ["laptop", "phone", "tablet"].map(|name| place.bare(name));
+    let [laptop, phone, tablet] = &devices;
+    laptop.ok(&["reader", "subscribe", FEED, "--title", "News"]);
+    read(laptop, "urn:x:before");
+    settle(&devices, &url);
+    keeper.ok(&["backup", "hub.backup"]);
+    read(laptop, "urn:x:after");
+    phone.ok(&["reader", "star", FEED, "urn:x:after"]);
+    settle(&devices, &url);
+    let before = known(laptop);
+    // And something that no other device knows, done while the hub is away.
+    read(tablet, "urn:x:away");
+
+    hub.again(&place, "hub", || {
+        std::fs::rename(place.path("hub"), place.path("lost")).unwrap();
+        keeper.ok(&["restore", "--from", "hub.backup"]);
+    });
+    assert_eq!(log(&hub), url);
+    settle(&devices, &url);
+    assert_ne!(known(laptop), before);
+    assert!(known(laptop).contains("urn:x:away"));
+    // A device that comes new knows all of it.
+    let new = place.bare("new");
+    new.ok(&["reader", "sync", &url]);
+    assert_eq!(known(&new), known(laptop));
+}
+
+/// A device that was away while the log was compacted loses nothing, and a new one begins with the snapshot.
+#[test]
+fn a_log_is_compacted_while_a_device_is_away() {
+    let place = Place::new();
+    place.bare("hub");
+    let hub = Hub::start(&place, "hub");
+    let url = log(&hub);
+    let devices = ["laptop", "phone"].map(|name| place.bare(name));
+    let [laptop, phone] = &devices;
+    laptop.ok(&["reader", "subscribe", FEED, "--title", "News", "--folder", "Daily"]);
+    read(laptop, "urn:x:1");
+    settle(&devices, &url);
+    read(phone, "urn:x:away");
+    read(laptop, "urn:x:2");
+    laptop.ok(&["reader", "sync"]);
+    let compacted = laptop.json(&["log", "compact", &url]);
+    assert!(compacted["log"]["length"].as_u64() < compacted["before"].as_u64(), "{compacted}");
+    settle(&devices, &url);
+    assert!(known(laptop).contains("urn:x:away"));
+    let new = place.bare("new");
+    new.ok(&["reader", "sync", &url]);
+    assert_eq!(known(&new), known(laptop));
+}
+
+/// A log that somebody removed is begun again by a person, and by nobody else.
+#[test]
+fn a_log_that_was_removed_begins_again_when_somebody_says_so() {
+    if !has("curl") {
+        return;
+    }
+    let place = Place::new();
+    place.bare("hub");
+    let hub = Hub::start(&place, "hub");
+    let url = log(&hub);
+    let devices = ["laptop", "phone"].map(|name| place.bare(name));
+    let [laptop, phone] = &devices;
+    read(laptop, "urn:x:1");
+    settle(&devices, &url);
+    let removed = Application::direct().ask("DELETE", &url, &["If-Match: *"], None).unwrap();
+    assert_eq!(removed.status, 204, "{}", removed.text());
+    read(phone, "urn:x:2");
+    for desk in &devices {
+        desk.run(&["reader", "sync"]).fails(3, "was removed");
+    }
+    phone.ok(&["reader", "sync", "--begin-again"]);
+    settle(&devices, &url);
+    assert!(known(laptop).contains("urn:x:2"));
+}

@@ -1,0 +1,150 @@
+use super::*;
+
+/// R13, R19, R35: what waits is appended under the tag of what was read, and nothing makes no request.
+#[test]
+fn what_waits_is_appended_under_the_tag_of_what_was_read() {
+    let mut session = resumed(of_generation("g", 19));
+    answer(&mut session, status(304));
+    assert_eq!(session.next(&[]), None);
+    let ids = ids(3);
+    let append = append(&session, &waiting(&ids));
+    assert_eq!(append.condition, Condition::Match("\"g-19\"".to_owned()));
+    assert_eq!((append.body.as_slice(), append.records), (TWO.repeat(3).as_bytes(), 3));
+    assert!(append.key.starts_with("b:1-3-"), "{}", append.key);
+    let done = Answer { etag: Some("\"g-76\"".to_owned()), ..status(204) };
+    assert_eq!(session.answered(&Ask::Append(append), done, 0), Event::Appended(3));
+    assert_eq!((session.position().offset, session.next(&[])), (76, None));
+}
+
+/// R32: the first append makes the log.
+#[test]
+fn where_there_is_no_log_the_first_append_makes_it() {
+    let mut session = Session::new(None, Start::Whole);
+    answer(&mut session, status(404));
+    answer(&mut session, status(404));
+    let ids = ids(1);
+    let append_ = append(&session, &waiting(&ids));
+    assert_eq!(append_.condition, Condition::Absent);
+    // Somebody else was quicker: now there is one.
+    session.answered(&Ask::Append(append_), status(412), 0);
+    assert_eq!(answer(&mut session, whole(0, ONE)), lines(ONE));
+    let append = append(&session, &waiting(&ids));
+    assert_eq!(append.condition, Condition::Match("\"w\"".to_owned()));
+}
+
+/// R13, R18: who was outrun reads first; who was outrun again tries where the server said the log stands.
+#[test]
+fn who_is_outrun_begins_with_step_one_again() {
+    let mut session = resumed(of_generation("g", 19));
+    answer(&mut session, status(304));
+    let ids = ids(1);
+    let waiting = waiting(&ids);
+    let refused = |length: u64| Answer {
+        etag: Some(format!("\"g-{length}\"")),
+        generation: Some("g".to_owned()),
+        ..status(412)
+    };
+    let ask = session.next(&waiting).unwrap();
+    assert_eq!(session.answered(&ask, refused(38), 5), Event::Nothing);
+    assert!(matches!(session.next(&waiting), Some(Ask::Read(_))));
+    let new = Answer { generation: Some("g".to_owned()), ..part(19, TWO, 38, "\"g-38\"") };
+    assert_eq!(answer(&mut session, new), lines(TWO));
+    let ask = session.next(&waiting).unwrap();
+    assert!(matches!(session.answered(&ask, refused(57), 5), Event::Wait(_)));
+    let append = append(&session, &waiting);
+    assert_eq!(append.condition, Condition::Match("\"g-57\"".to_owned()));
+    let done = Answer { etag: Some("\"g-76\"".to_owned()), ..status(204) };
+    assert_eq!(session.answered(&Ask::Append(append), done, 5), Event::Appended(1));
+    // What others appended before it is still to be read.
+    assert_eq!(read(&session).range, Range::From { offset: 38, most: MOST_READ });
+    assert_eq!(read(&session).unless, None);
+}
+
+/// R18: a batch has a bound; R36: and a server may have a lower one.
+#[test]
+fn a_batch_is_bounded_and_halved_where_it_is_too_large() {
+    let mut session = resumed(of_generation("g", 19));
+    answer(&mut session, status(304));
+    let ids = ids(2);
+    let long = format!("{{\"v\":1,\"x\":\"{}\"}}\n", "x".repeat(MOST_APPEND / 2));
+    let waiting: Vec<_> = ids.iter().map(|id| Waiting { id, line: &long }).collect();
+    assert_eq!(append(&session, &waiting).records, 1);
+    let ids = self::ids(8);
+    let waiting = self::waiting(&ids);
+    let ask = session.next(&waiting).unwrap();
+    assert_eq!(session.answered(&ask, status(413), 0), Event::Nothing);
+    assert_eq!(append(&session, &waiting).records, 4);
+    let one = &waiting[..1];
+    let ask = session.next(one).unwrap();
+    let event = session.answered(&ask, status(413), 0);
+    assert_eq!(event, Event::Stopped(Stop::TooLarge(ids[0].clone())));
+}
+
+/// R29: a weak tag is good for reading alone; what is appended names the length.
+#[test]
+fn where_tags_are_weak_the_length_is_the_condition() {
+    let mut session = resumed(at(ONE, Some("W/\"e\"")));
+    assert_eq!(read(&session).unless.as_deref(), Some("W/\"e\""));
+    answer(&mut session, status(304));
+    let ids = ids(1);
+    assert_eq!(append(&session, &waiting(&ids)).condition, Condition::Length(19));
+}
+
+/// R37: a torn line that stays is ended by the next append, so that it harms nothing but itself.
+#[test]
+fn a_torn_line_that_stays_is_ended() {
+    let mut session = resumed(of_generation("g", 19));
+    let torn = Answer { generation: Some("g".to_owned()), ..part(19, "{\"v\":1", 25, "\"g-25\"") };
+    assert!(matches!(answer(&mut session, torn.clone()), Event::Wait(_)));
+    assert_eq!(answer(&mut session, torn), Event::Nothing);
+    assert!(session.is_in_step());
+    let ids = ids(1);
+    let append = append(&session, &waiting(&ids));
+    assert_eq!(append.body, format!("\n{TWO}").as_bytes());
+    assert_eq!(append.condition, Condition::Match("\"g-25\"".to_owned()));
+    let done = Answer { etag: Some("\"g-45\"".to_owned()), ..status(204) };
+    assert_eq!(session.answered(&Ask::Append(append), done, 0), Event::Appended(1));
+    assert_eq!(session.position().offset, 45);
+}
+
+/// R37: also one that is longer than what who only writes reads of the end.
+#[test]
+fn a_long_torn_line_is_ended_by_who_only_writes() {
+    let mut session = Session::new(None, Start::End);
+    let torn = "x".repeat(256);
+    let answer_ = part(44, &torn, 300, "\"t\"");
+    assert!(matches!(answer(&mut session, answer_.clone()), Event::Wait(_)));
+    assert_eq!(answer(&mut session, answer_), Event::Nothing);
+    let ids = ids(1);
+    assert_eq!(append(&session, &waiting(&ids)).body, format!("\n{TWO}").as_bytes());
+}
+
+/// R48: who meets a later version reads on, and appends nothing.
+#[test]
+fn a_later_version_makes_a_replica_read_only() {
+    let mut session = resumed(of_generation("g", 19));
+    let newer =
+        Answer { generation: Some("g".to_owned()), ..part(19, "{\"v\":2}\n", 27, "\"g-27\"") };
+    assert_eq!(answer(&mut session, newer), lines("{\"v\":2}\n"));
+    let ids = ids(1);
+    assert_eq!(session.next(&waiting(&ids)), None);
+    assert_eq!(session.refusal(), Some(Stop::Newer(2)));
+    assert_eq!(session.position().newer, Some(2));
+    assert_eq!(resumed(session.position().clone()).position().newer, Some(2));
+}
+
+/// R38: after an append without an answer the log is read first, and the same bytes have the same key.
+#[test]
+fn an_append_without_an_answer_is_looked_for() {
+    let mut session = resumed(of_generation("g", 19));
+    answer(&mut session, status(304));
+    let ids = ids(2);
+    let waiting = waiting(&ids);
+    let first = append(&session, &waiting);
+    let event = session.answered(&Ask::Append(first.clone()), status(0), 0);
+    assert!(matches!(event, Event::Wait(_)));
+    assert!(matches!(session.next(&waiting), Some(Ask::Read(_))));
+    answer(&mut session, status(304));
+    assert_eq!(append(&session, &waiting), first);
+    assert_ne!(append(&session, &waiting[..1]).key, first.key);
+}

@@ -1,0 +1,182 @@
+use super::*;
+
+/// R24, R28, R30, R46: a shorter log is believed when it stays so, since a cache may lag behind.
+#[test]
+fn a_log_that_became_shorter_is_doubted_before_it_is_believed() {
+    let mut session = resumed(at(&ONE.repeat(20), Some("\"e\"")));
+    let short = Answer { content_range: Some("bytes */3".to_owned()), ..status(416) };
+    assert!(matches!(answer(&mut session, short.clone()), Event::Wait(_)));
+    assert!(matches!(answer(&mut session, short.clone()), Event::Wait(_)));
+    assert_eq!(session.position().offset, 380);
+    assert_eq!(answer(&mut session, short), Event::Restarted);
+    assert_eq!(session.next(&[]), Some(Ask::Snapshot));
+    assert_eq!(*session.position(), Position::default());
+}
+
+/// R28: a log that was rewritten at the same or a greater length differs where it is compared.
+#[test]
+fn a_log_that_was_rewritten_is_noticed_where_it_is_compared() {
+    let mut session = resumed(at(ONE, Some("\"e\"")));
+    let other = ONE.replace("a:1", "c:1");
+    assert_eq!(
+        answer(&mut session, part(0, &format!("{other}{TWO}"), 38, "\"f\"")),
+        Event::Restarted
+    );
+}
+
+/// R46: a new generation that goes on from where the replica stands needs no snapshot; any other does.
+#[test]
+fn a_new_generation_is_read_on_or_begun_anew() {
+    let header = |covers: &str| {
+        let snapshot = Some(Base { covers: covers.to_owned() });
+        Header { generation: "x".to_owned(), number: 2, snapshot }.line()
+    };
+    for (covers, goes_on) in [("1.0000000a-19", true), ("1.0000000a-38", false)] {
+        let mut session = resumed(of_generation("1.0000000a", 19));
+        let text = format!("{}{TWO}", header(covers));
+        let new = |start: usize| Answer {
+            generation: Some("2.0000000b".to_owned()),
+            ..part(start as u64, &text[start..], text.len() as u64, "\"2.0000000b-9\"")
+        };
+        assert_eq!(answer(&mut session, new(19)), Event::Nothing);
+        let event = answer(&mut session, new(0));
+        match goes_on {
+            true => assert_eq!(event, lines(&text)),
+            false => {
+                assert_eq!((event, session.next(&[])), (Event::Restarted, Some(Ask::Snapshot)))
+            }
+        }
+    }
+}
+
+fn covered(generation: Option<&str>) -> Covered {
+    let generation = generation.map(str::to_owned);
+    Covered { covers: "g-19".to_owned(), offset: 19, overlap: ONE.to_owned(), generation }
+}
+
+/// R44, R45: a replica that never read a log begins with the snapshot and goes on behind what it covers.
+#[test]
+fn a_new_replica_begins_with_the_snapshot() {
+    let mut session = Session::new(None, Start::Whole);
+    assert_eq!(answer(&mut session, whole(0, "state")), Event::Snapshot(b"state".to_vec()));
+    session.begin_behind(covered(None));
+    assert_eq!(read(&session).range, Range::From { offset: 0, most: MOST_READ });
+    let both = format!("{ONE}{TWO}");
+    assert_eq!(answer(&mut session, part(0, &both, 38, "\"f\"")), lines(TWO));
+    // A server that knows better than the snapshot itself, since it was put back, is believed.
+    let mut session = Session::new(None, Start::Whole);
+    answer(&mut session, Answer { covers: Some("\"h-38\"".to_owned()), ..whole(0, "state") });
+    session.begin_behind(covered(Some("g")));
+    assert_eq!(session.position().generation.as_deref(), Some("h"));
+    assert_eq!(read(&session).range, Range::From { offset: 38, most: MOST_READ });
+    // If the log is another one by now, and leaves nothing out, only that counts.
+    let mut session = Session::new(None, Start::Whole);
+    answer(&mut session, Answer { covers: Some("\"g-19\"".to_owned()), ..whole(0, "state") });
+    session.begin_behind(covered(Some("g")));
+    let other =
+        |body, start| Answer { generation: Some("h".to_owned()), ..part(start, body, 38, "\"h\"") };
+    assert_eq!(answer(&mut session, other(TWO, 19)), Event::Nothing);
+    assert_eq!(answer(&mut session, other(&both, 0)), Event::Restarted);
+    assert_eq!(answer(&mut session, other(&both, 0)), lines(&both));
+}
+
+/// R45, R46: between the snapshot and the log, somebody compacted the log: the snapshot is asked for again. If
+/// there is none, the replica knows that it lacks something.
+#[test]
+fn a_log_that_goes_on_from_another_snapshot_is_begun_anew() {
+    let header = |covers: &str| {
+        let snapshot = Some(Base { covers: covers.to_owned() });
+        Header { generation: "x".to_owned(), number: 3, snapshot }.line()
+    };
+    let mut session = Session::new(None, Start::Whole);
+    for (covers, event) in [("g-9", Event::Restarted), ("g-19", lines(&header("g-19")))] {
+        answer(&mut session, whole(0, "state"));
+        session.begin_behind(covered(None));
+        session.is_behind_snapshot = false;
+        session.position = Position::default();
+        assert_eq!(answer(&mut session, whole(0, &header(covers))), event);
+    }
+    let mut session = Session::new(None, Start::Whole);
+    answer(&mut session, status(404));
+    // It may have come since it was asked for.
+    assert_eq!(answer(&mut session, whole(0, &header("g-9"))), Event::Restarted);
+    answer(&mut session, status(404));
+    assert_eq!(answer(&mut session, whole(0, &header("g-9"))), lines(&header("g-9")));
+    assert!(session.position().partial);
+}
+
+/// Who only writes reads the end, whatever came before that.
+#[test]
+fn who_only_writes_does_not_ask_what_a_log_goes_on_from() {
+    let snapshot = Some(Base { covers: "g-9".to_owned() });
+    let header = Header { generation: "x".to_owned(), number: 3, snapshot }.line();
+    let mut session = Session::new(None, Start::End);
+    assert_eq!(read(&session).range, Range::Last(END));
+    assert_eq!(answer(&mut session, whole(0, &header)), lines(&header));
+    let ids = ids(1);
+    let append = append(&session, &waiting(&ids));
+    assert_eq!(append.condition, Condition::Match("\"w\"".to_owned()));
+}
+
+/// R46: an empty generation goes on from nowhere: what is known here is offered to it.
+#[test]
+fn an_empty_generation_is_another_log() {
+    let mut session = resumed(of_generation("g", 19));
+    let empty = Answer {
+        generation: Some("h".to_owned()),
+        content_range: Some("bytes */0".to_owned()),
+        ..status(416)
+    };
+    assert_eq!(answer(&mut session, empty.clone()), Event::Nothing);
+    assert_eq!(answer(&mut session, empty.clone()), Event::Restarted);
+    assert_eq!(answer(&mut session, empty), Event::Nothing);
+    assert!(session.is_in_step());
+}
+
+/// R32, R46: a log that was removed begins again if somebody decides that; one that cannot be made is said to be so.
+#[test]
+fn a_removed_log_begins_again_if_somebody_says_so() {
+    for may in [false, true] {
+        let mut session = Session::new(None, Start::Whole);
+        if may {
+            session.begin_removed();
+        }
+        answer(&mut session, status(410));
+        let event = answer(&mut session, status(410));
+        match may {
+            false => assert_eq!(event, Event::Stopped(Stop::Gone)),
+            true => {
+                let ids = ids(1);
+                let append = append(&session, &waiting(&ids));
+                assert_eq!(append.condition, Condition::Absent);
+                let event = session.answered(&Ask::Append(append), status(404), 0);
+                assert_eq!(event, Event::Stopped(Stop::Rejected(404)));
+            }
+        }
+    }
+}
+
+/// R28, R45: what a snapshot says of generations counts where the server tells them apart, and else its bytes are
+/// compared.
+#[test]
+fn a_snapshot_beside_a_file_is_compared_with_it() {
+    let mut session = Session::new(None, Start::Whole);
+    let answered = Answer { body: b"s\n".to_vec(), ..whole(0, "") };
+    assert_eq!(answer(&mut session, answered), Event::Snapshot(b"s\n".to_vec()));
+    session.begin_behind(covered(Some("1.0000000a")));
+    assert_eq!(read(&session).range, Range::From { offset: 0, most: MOST_READ });
+    let both = format!("{ONE}{TWO}");
+    assert_eq!(answer(&mut session, part(0, &both, 38, "\"f\"")), lines(TWO));
+}
+
+/// R45: where a page comes in place of a snapshot there is none; one of which the server says what it covers is there.
+#[test]
+fn what_is_no_snapshot_is_dismissed_unless_the_server_says_that_it_is_one() {
+    for told in [None, Some("\"1.0000000a-19\"".to_owned())] {
+        let mut session = Session::new(None, Start::Whole);
+        let is_none = told.is_none();
+        answer(&mut session, Answer { covers: told, ..whole(0, "<html>") });
+        assert_eq!(session.dismiss_snapshot(), is_none);
+        assert_eq!(read(&session).range, Range::From { offset: 0, most: MOST_READ });
+    }
+}

@@ -1,0 +1,162 @@
+use super::*;
+
+/// R20, R22, R23: a conditional request for the bytes past the last known end, and nothing to do on 304.
+#[test]
+fn an_unchanged_log_costs_one_request() {
+    let mut session = resumed(of_generation("1.0000000a", 38));
+    let read = read(&session);
+    assert_eq!(read.range.header(), format!("bytes=38-{}", 38 + MOST_READ - 1));
+    assert_eq!(read.unless.as_deref(), Some("\"1.0000000a-38\""));
+    assert_eq!(answer(&mut session, status(304)), Event::Nothing);
+    assert!(session.is_in_step());
+    assert_eq!(session.next(&[]), None);
+}
+
+/// R9, R25, R28: what was read last is asked for again and compared.
+#[test]
+fn a_log_that_has_grown_gives_its_new_bytes() {
+    let mut session = resumed(at(ONE, Some("\"e\"")));
+    let read = read(&session);
+    assert_eq!(read.range, Range::From { offset: 0, most: MOST_READ });
+    let both = format!("{ONE}{TWO}");
+    assert_eq!(answer(&mut session, part(0, &both, 38, "\"f\"")), lines(TWO));
+    assert_eq!(*session.position(), at(&both, Some("\"f\"")));
+    assert!(session.is_in_step());
+}
+
+/// R26: servers and proxies that know no ranges send everything.
+#[test]
+fn an_answer_with_all_of_it_is_passed_over_up_to_what_is_new() {
+    let both = format!("{ONE}{TWO}");
+    let before = Position { overlap: "}\n".to_owned(), ..at(ONE, None) };
+    for (start, body) in [(0, both.as_str()), (10, &both[10..]), (17, &both[17..])] {
+        let mut session = resumed(before.clone());
+        assert_eq!(answer(&mut session, whole(start, body)), lines(TWO), "{start}");
+        assert_eq!(session.position().offset, 38);
+    }
+    let mut session = resumed(before);
+    let event = answer(&mut session, whole(18, &both[18..]));
+    assert!(matches!(event, Event::Stopped(Stop::Fault(_))), "{event:?}");
+}
+
+/// R25, R37, T9: of what was cut off, only whole lines count, and the rest is asked for again.
+#[test]
+fn an_answer_that_was_cut_off_counts_up_to_its_last_line() {
+    let mut session = resumed(of_generation("g", 19));
+    let mut cut = part(19, &format!("{TWO}{ONE}"), 57, "\"g-57\"");
+    cut.body.truncate(30);
+    assert_eq!(answer(&mut session, cut.clone()), lines(TWO));
+    assert_eq!((session.position().offset, session.position().etag.clone()), (38, None));
+    assert!(!session.is_in_step());
+    assert_eq!(read(&session).unless, None);
+    // Nothing whole at all: later.
+    let mut session = resumed(of_generation("g", 19));
+    cut.body.truncate(7);
+    assert!(matches!(answer(&mut session, cut), Event::Wait(_)));
+    assert_eq!(session.position().offset, 19);
+}
+
+/// R24: without a new tag, a range behind the end says that nothing is new; without a length too (lighttpd).
+#[test]
+fn a_range_behind_the_end_says_that_nothing_is_new() {
+    for range in [Some("bytes */19".to_owned()), None] {
+        let mut session = resumed(of_generation("g", 19));
+        let answer_ = Answer { content_range: range, ..status(416) };
+        assert_eq!(answer(&mut session, answer_), Event::Nothing);
+        assert!(session.is_in_step());
+    }
+}
+
+/// R43: who wants no more than the last bytes begins with the first whole line, and knows that it lacks some.
+#[test]
+fn a_new_replica_may_begin_in_the_middle() {
+    let mut session = Session::new(None, Start::Last(25));
+    assert_eq!(answer(&mut session, status(404)), Event::Nothing);
+    assert_eq!(read(&session).range.header(), "bytes=-25");
+    let text = format!("{ONE}{TWO}{ONE}");
+    assert_eq!(answer(&mut session, part(32, &text[32..], 57, "\"f\"")), lines(ONE));
+    assert!(session.position().partial);
+    assert_eq!(session.position().offset, 57);
+    // A log that is shorter than that is read whole.
+    let mut session = Session::new(None, Start::Last(1_000));
+    answer(&mut session, status(404));
+    assert_eq!(answer(&mut session, whole(0, ONE)), lines(ONE));
+    assert!(!session.position().partial);
+}
+
+/// R21, R27, R31 and answers that are none: nothing is taken from them.
+#[test]
+fn an_answer_that_cannot_be_one_changes_nothing() {
+    let good = part(19, TWO, 38, "\"g\"");
+    let with = |change: fn(&mut Answer)| {
+        let mut answer = good.clone();
+        change(&mut answer);
+        answer
+    };
+    for wrong in [
+        with(|answer| answer.coding = Some("gzip".to_owned())),
+        with(|answer| answer.media_type = Some("multipart/byteranges; boundary=x".to_owned())),
+        with(|answer| answer.content_range = None),
+        with(|answer| answer.content_range = Some("bytes 18-36/38".to_owned())),
+        with(|answer| answer.content_range = Some("bytes 19-20/38".to_owned())),
+        with(|answer| answer.content_range = Some("bytes */38".to_owned())),
+        with(|answer| answer.status = 302),
+        with(|answer| answer.status = 304),
+    ] {
+        let before = Position { etag: None, ..of_generation("g", 19) };
+        let mut session = resumed(before.clone());
+        let event = answer(&mut session, wrong.clone());
+        assert!(matches!(event, Event::Stopped(_)), "{wrong:?}: {event:?}");
+        assert_eq!(*session.position(), before);
+        assert_eq!(session.next(&[]), None);
+    }
+}
+
+/// R32: what an error means for a session; what waits stays with the caller.
+#[test]
+fn errors_end_a_session_or_make_it_wait() {
+    for (code, stop) in [
+        (401, Stop::Refused(401)),
+        (403, Stop::Refused(403)),
+        (410, Stop::Gone),
+        (418, Stop::Rejected(418)),
+    ] {
+        let mut session = resumed(of_generation("g", 19));
+        assert_eq!(answer(&mut session, status(code)), Event::Stopped(stop));
+    }
+    for code in [0, 408, 429, 500, 503] {
+        let mut session = resumed(of_generation("g", 19));
+        let busy = Answer { retry_after: Some(7), ..status(code) };
+        assert_eq!(answer(&mut session, busy), Event::Wait(Millis::new(7_000)));
+        let events: Vec<_> =
+            (0..MOST_ATTEMPTS).map(|_| answer_or_end(&mut session, code)).collect();
+        assert_eq!(events.last(), Some(&Event::Stopped(Stop::Unavailable(code))));
+    }
+    let mut session = resumed(of_generation("g", 19));
+    assert!(matches!(answer(&mut session, status(404)), Event::Wait(_)));
+    assert!(matches!(answer(&mut session, status(404)), Event::Wait(_)));
+    assert_eq!(answer(&mut session, status(404)), Event::Stopped(Stop::Vanished));
+    assert_eq!(session.position().offset, 19);
+    let mut session = resumed(of_generation("g", 19));
+    answer(&mut session, status(304));
+    let ids = ids(1);
+    let ask = session.next(&waiting(&ids)).unwrap();
+    assert_eq!(session.answered(&ask, status(507), 0), Event::Stopped(Stop::Full));
+}
+
+fn answer_or_end(session: &mut Session, code: u16) -> Event {
+    answer(session, status(code))
+}
+
+/// T10: offsets have 64 bits.
+#[test]
+fn a_log_may_be_longer_than_four_gigabytes() {
+    let offset = (1 << 32) + 19;
+    let mut session = resumed(of_generation("g", offset));
+    let new = Answer {
+        generation: Some("g".to_owned()),
+        ..part(offset, TWO, offset + 19, "\"g-4294967334\"")
+    };
+    assert_eq!(answer(&mut session, new), lines(TWO));
+    assert_eq!(session.position().offset, (1 << 32) + 38);
+}
