@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
 use feedsync_client::fetch::{FetchError, address};
-use feedsync_client::{CopyError, LogError, LoginFileError, ReaderFileError};
+use feedsync_client::{CollectionSyncError, CopyError, LogError, LoginFileError, ReaderFileError};
 use feedsync_endpoint::{EditFailure, EndpointError, PeopleError, SettingError};
 use feedsync_formats::{ReadError, ReviseError};
 use feedsync_log::Stop;
@@ -259,6 +259,16 @@ impl From<ReaderFileError> for Failure {
                 Self::refused(error).hint("to go over to the other log: --begin-again")
             }
             ReaderFileError::Faulty { .. } | ReaderFileError::File { .. } => Self::store(error),
+        }
+    }
+}
+
+impl From<CollectionSyncError> for Failure {
+    fn from(error: CollectionSyncError) -> Self {
+        match error {
+            CollectionSyncError::Reader(error) => error.into(),
+            CollectionSyncError::Endpoint(error) => error.into(),
+            CollectionSyncError::Store(error) => error.into(),
         }
     }
 }

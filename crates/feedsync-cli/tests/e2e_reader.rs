@@ -160,3 +160,42 @@ fn a_log_that_was_removed_begins_again_when_somebody_says_so() {
     settle(&devices, &url);
     assert!(known(laptop).contains("urn:x:2"));
 }
+
+/// One device uses the log of a hub, another the items of its collection, and a third both: all know the same.
+#[test]
+fn a_log_and_a_collection_come_to_the_same() {
+    let place = Place::new();
+    place.bare("hub");
+    let hub = Hub::start(&place, "hub");
+    let (url, items) = (log(&hub), format!("{}/collections/reading", hub.url));
+    let [by_log, by_items, by_both] = ["laptop", "phone", "tablet"].map(|name| place.bare(name));
+    by_log.ok(&["reader", "subscribe", FEED, "--title", "News"]);
+    by_log.ok(&["reader", "sync", &url]);
+    for desk in [&by_items, &by_both] {
+        desk.ok(&["create", "reading"]);
+        desk.ok(&["sync", "reading", &items]);
+    }
+    let with_items = |desk: &Desk<'_>| {
+        desk.ok(&["sync"]);
+        desk.ok(&["reader", "sync", "--collection", "reading"]);
+        desk.ok(&["sync"]);
+    };
+    read(&by_log, "urn:x:1");
+    read(&by_items, "urn:x:2");
+    read(&by_both, "urn:x:3");
+    for _ in 0..3 {
+        by_log.ok(&["reader", "sync"]);
+        with_items(&by_items);
+        by_both.ok(&["reader", "sync", &url]);
+        with_items(&by_both);
+    }
+    by_both.ok(&["reader", "sync"]);
+    by_log.ok(&["reader", "sync"]);
+    for article in ["urn:x:1", "urn:x:2", "urn:x:3"] {
+        assert!(known(&by_log).contains(article), "{article}");
+    }
+    assert_eq!(known(&by_log), known(&by_items));
+    assert_eq!(known(&by_log), known(&by_both));
+    assert_eq!(by_items.json(&["conflicts", "reading"]).as_array().unwrap().len(), 0);
+    assert_eq!(by_log.json(&["log", "verify", &url])["faults"], 0);
+}

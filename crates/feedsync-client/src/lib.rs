@@ -35,7 +35,10 @@ pub use log::{
 };
 pub use logins::{LoginFile, LoginFileError};
 pub use progress::{Progress, Silent, Step};
-pub use reader::{ReaderFile, ReaderFileError, ReaderSync, StoredReader, compact, read_reader_log};
+pub use reader::{
+    CollectionSync, CollectionSyncError, ReaderFile, ReaderFileError, ReaderSync, StoredReader,
+    compact, read_reader_log,
+};
 pub use report::{RefusedItem, Side, SyncReport, Warning};
 pub use schedule::Schedule;
 pub use session::{Direction, Session};

@@ -1,4 +1,6 @@
-//! Somebody's newsreading in a file of the data directory, kept in step by a log.
+//! Somebody's newsreading in a file of the data directory, kept in step by a log or by a collection.
+
+mod collection;
 
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
@@ -9,6 +11,8 @@ use feedsync_reader::{Replica, ReplicaError, SnapshotError};
 
 use crate::log::{Follower, LogAccess, LogError, synchronise};
 use crate::private_file::{Lock, PrivateFile, PrivateFileError};
+
+pub use collection::{CollectionSync, CollectionSyncError};
 
 /// A log that is shorter is not compacted.
 const LONG: u64 = 1 << 20;

@@ -41,6 +41,11 @@ impl Position {
         }
     }
 
+    /// What a server that tells generations apart calls this place: its entity tag when the log ended there.
+    pub(crate) fn place(&self) -> Option<String> {
+        Some(format!("{}-{}", self.generation.as_ref()?, self.offset))
+    }
+
     /// Goes on behind these lines.
     pub(crate) fn advance(&mut self, lines: Lines<'_>) {
         let bytes = lines.bytes();

@@ -121,17 +121,18 @@ impl Replica {
         true
     }
 
-    /// Takes in what is known elsewhere, and not from the log: it is recorded, too.
-    pub fn take_in(&mut self, other: ReaderState) {
+    /// Takes in what is known elsewhere, and not from the log: it is recorded, too. `true` if something was new.
+    pub fn take_in(&mut self, other: ReaderState) -> bool {
         if let Some(tick) = other.latest() {
             self.clock.saw(tick);
         }
         let changes = other.beyond(&self.state);
-        self.state.join(other);
+        let is_new = self.state.join(other);
         for change in changes {
             let id = self.name();
             self.outbox.add(change.recorded(id));
         }
+        is_new
     }
 
     /// A session that goes on where the last one stopped. A log that was being read again is read again from its

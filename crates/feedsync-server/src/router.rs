@@ -21,7 +21,7 @@ use crate::negotiation::DOCUMENTS;
 use crate::other_origin::Told;
 use crate::pages;
 use crate::problem::Problem;
-use crate::routes::{Route, table};
+use crate::routes::{Right, Route, table};
 use crate::{compression, host_origin, request_log};
 
 /// The application of a hub, callable without a socket.
@@ -79,7 +79,10 @@ fn for_people(methods: MethodRouter<Hub>, hub: &Hub) -> MethodRouter<Hub> {
 fn resource(route: Route, hub: &Hub) -> MethodRouter<Hub> {
     let gate = Gate { hub: hub.clone(), rights: route.rights };
     let allow = route.allow();
-    let posts = route.rights.iter().any(|(method, _)| method == Method::POST);
+    // A log takes what it began with.
+    let takes =
+        |(method, right): &(Method, Right)| *method == Method::POST && *right != Right::Append;
+    let posts = route.rights.iter().any(takes);
     let takes_documents = posts && !route.is_for_people();
     // Paths and methods are ASCII.
     let value = HeaderValue::from_str(&allow).unwrap_or(HeaderValue::from_static(""));

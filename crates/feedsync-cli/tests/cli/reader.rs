@@ -1,6 +1,6 @@
 //! reader: subscriptions and marks, and a log that keeps them in step.
 
-use crate::support::Place;
+use crate::support::{Desk, Place};
 
 const FEED: &str = "https://example.org/feed";
 
@@ -124,4 +124,54 @@ fn nobody_else_reads_what_somebody_reads() {
     desk.ok(&["reader", "subscribe", FEED]);
     let mode = std::fs::metadata(place.path("desk/reader.jsonl")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
+}
+
+/// All that is known at a device.
+fn known(desk: &Desk<'_>) -> String {
+    desk.ok(&["reader", "export", "--all"])
+}
+
+/// What came of bringing a reader in step with its collection: whether there was news, and how many items it wrote.
+fn joined(desk: &Desk<'_>) -> (bool, u64) {
+    let done = desk.json(&["reader", "sync", "--collection", "notes"]);
+    (done["news"].as_bool().unwrap(), done["written"].as_u64().unwrap())
+}
+
+#[test]
+fn a_collection_keeps_devices_in_step_as_a_log_does() {
+    let place = Place::new();
+    let (laptop, phone) = (place.desk("laptop"), place.desk("phone"));
+    laptop.ok(&["reader", "subscribe", FEED, "--title", "News", "--folder", "Daily"]);
+    laptop.ok(&["reader", "mark", FEED, "--read", "urn:x:1"]);
+    assert_eq!(joined(&laptop), (false, 1));
+    assert_eq!(joined(&laptop), (false, 0));
+    phone.hears(&laptop);
+    assert_eq!(joined(&phone), (true, 0));
+    assert_eq!(known(&phone), known(&laptop));
+    // Any program finds the subscriptions there.
+    let outlines = phone.ok(&["export", "notes", "--to", "opml"]);
+    assert!(outlines.contains(&format!("xmlUrl=\"{FEED}\"")), "{outlines}");
+
+    // What both did meanwhile is in conflict, which both resolve in the same way.
+    laptop.ok(&["reader", "mark", FEED, "--read", "urn:x:2"]);
+    phone.ok(&["reader", "star", FEED, "urn:x:3"]);
+    assert_eq!((joined(&laptop), joined(&phone)), ((false, 1), (false, 1)));
+    laptop.hears(&phone);
+    phone.hears(&laptop);
+    assert_eq!((joined(&laptop), joined(&phone)), ((true, 1), (true, 1)));
+    assert_eq!(known(&phone), known(&laptop));
+    assert_eq!(laptop.state(), phone.state());
+    laptop.hears(&phone);
+    assert_eq!(laptop.json(&["conflicts", "notes"]).as_array().unwrap().len(), 0);
+    assert_eq!((joined(&laptop), joined(&phone)), ((false, 0), (false, 0)));
+
+    // Who deletes the outline ends the subscription, and its marks stay.
+    let id = laptop.json(&["ls", "notes"])[0]["id"].as_str().unwrap().to_owned();
+    laptop.ok(&["rm", "notes", &id]);
+    assert!(joined(&laptop).0);
+    phone.hears(&laptop);
+    assert!(joined(&phone).0);
+    assert_eq!(phone.json(&["reader", "list"]).as_array().unwrap().len(), 0);
+    assert!(known(&phone).contains("urn:x:3"));
+    assert_eq!(known(&phone), known(&laptop));
 }

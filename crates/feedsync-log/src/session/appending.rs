@@ -13,7 +13,11 @@ impl Session {
             (Some(Torn { bytes, .. }), ..) => Condition::Length(self.position.offset + bytes),
             (None, true, _) => Condition::Absent,
             (None, false, Some(tag)) if tag.starts_with('"') => Condition::Match(tag.clone()),
-            (None, false, _) => Condition::Length(self.position.offset),
+            // Something on the way made it weak; what a hub calls this place is known without it.
+            (None, false, _) => match self.position.place() {
+                Some(place) => Condition::Match(format!("\"{place}\"")),
+                None => Condition::Length(self.position.offset),
+            },
         };
         self.blob(waiting, condition)
     }

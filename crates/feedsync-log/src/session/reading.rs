@@ -246,9 +246,7 @@ impl Session {
     /// out is another one than what was read before.
     fn begun_otherwise(&mut self, first: Lines<'_>) -> Option<Event> {
         let before = self.before.take();
-        let place = before.as_ref().and_then(|Position { generation, offset, .. }| {
-            Some(format!("{}-{offset}", generation.as_ref()?))
-        });
+        let place = before.as_ref().and_then(Position::place);
         let base = match first.iter().next().map(Line::read) {
             Some(Line::Header(header)) => header.snapshot.map(|base| base.covers),
             _ => None,

@@ -2,17 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use feedsync_log::{MOST_APPEND, Record, RecordId};
+use feedsync_log::{Device, MOST_APPEND, Record, RecordId};
 
 use crate::action::Action;
 use crate::change::Change;
 use crate::state::ReaderState;
 
-/// Records in the order in which they are to be appended.
+/// Records in the order in which they are to be appended: that of their sequences, all of one device.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Outbox {
     records: BTreeMap<u64, Record>,
-    next: u64,
     /// The records that are about one thing: a feed, or an article of it.
     about: BTreeMap<(String, String), Vec<u64>>,
 }
@@ -48,15 +47,22 @@ impl Outbox {
 
     /// The record of a name.
     pub(super) fn named(&self, id: &RecordId) -> Option<&Record> {
-        self.records.values().find(|record| record.id == *id)
+        self.records.get(&id.sequence).filter(|record| record.id == *id)
+    }
+
+    /// Whether a record of this name can be added behind all others, by a device that has named so many.
+    pub(super) fn follows(&self, id: &RecordId, device: &Device, named: u64) -> bool {
+        let last = self.records.keys().next_back();
+        let ascends = last.is_none_or(|last| *last < id.sequence);
+        id.device == *device && id.sequence <= named && ascends
     }
 
     /// Adds a record. What it makes superfluous goes: of marks that were set and taken back only the last counts.
     pub(super) fn add(&mut self, record: Record) {
         self.drop_superfluous(&record);
-        self.about.entry(subject(&record)).or_default().push(self.next);
-        self.records.insert(self.next, record);
-        self.next += 1;
+        let sequence = record.id.sequence;
+        self.about.entry(subject(&record)).or_default().push(sequence);
+        self.records.insert(sequence, record);
     }
 
     /// A record is in the log: it waits no longer, nor does what it makes superfluous.
@@ -64,57 +70,55 @@ impl Outbox {
         if self.records.is_empty() {
             return;
         }
-        let own = self.about.get(&subject(record)).into_iter().flatten().copied();
-        let own: Vec<u64> = own
-            .filter(|number| self.records.get(number).is_some_and(|own| own.id == record.id))
-            .collect();
-        own.into_iter().for_each(|number| drop(self.remove(number)));
+        if self.named(&record.id).is_some() {
+            self.remove(record.id.sequence);
+        }
         self.drop_superfluous(record);
     }
 
     /// The first ones: they are in the log.
     pub(super) fn take(&mut self, count: usize) -> Vec<Record> {
         let first: Vec<u64> = self.records.keys().copied().take(count).collect();
-        first.into_iter().filter_map(|number| self.remove(number)).collect()
+        first.into_iter().filter_map(|sequence| self.remove(sequence)).collect()
     }
 
     /// Drops what a state of the log knows.
     pub(super) fn drop_known(&mut self, log: &ReaderState) {
         let known = self.records.iter().filter(|(_, record)| is_known(record, log));
-        let known: Vec<u64> = known.map(|(number, _)| *number).collect();
-        known.into_iter().for_each(|number| drop(self.remove(number)));
+        let known: Vec<u64> = known.map(|(sequence, _)| *sequence).collect();
+        known.into_iter().for_each(|sequence| drop(self.remove(sequence)));
     }
 
     /// Drops what says nothing that a record does not say as well, and later.
     fn drop_superfluous(&mut self, record: &Record) {
         let (feed, article) = subject(record);
-        let numbers: Vec<u64> = if covers_articles(record) {
+        let sequences: Vec<u64> = if covers_articles(record) {
             let all = self.about.range((feed.clone(), String::new())..);
             let of_feed = all.take_while(|((of, _), _)| *of == feed);
-            of_feed.flat_map(|(_, numbers)| numbers.iter().copied()).collect()
+            of_feed.flat_map(|(_, sequences)| sequences.iter().copied()).collect()
         } else {
             self.about.get(&(feed, article)).cloned().unwrap_or_default()
         };
-        if numbers.is_empty() {
+        if sequences.is_empty() {
             return;
         }
         let mut known = ReaderState::default();
         known.apply(record);
-        for number in numbers {
+        for sequence in sequences {
             let is_superfluous =
-                self.records.get(&number).is_some_and(|waiting| is_known(waiting, &known));
+                self.records.get(&sequence).is_some_and(|waiting| is_known(waiting, &known));
             if is_superfluous {
-                self.remove(number);
+                self.remove(sequence);
             }
         }
     }
 
-    fn remove(&mut self, number: u64) -> Option<Record> {
-        let record = self.records.remove(&number)?;
+    fn remove(&mut self, sequence: u64) -> Option<Record> {
+        let record = self.records.remove(&sequence)?;
         let subject = subject(&record);
-        if let Some(numbers) = self.about.get_mut(&subject) {
-            numbers.retain(|known| *known != number);
-            if numbers.is_empty() {
+        if let Some(sequences) = self.about.get_mut(&subject) {
+            sequences.retain(|known| *known != sequence);
+            if sequences.is_empty() {
                 self.about.remove(&subject);
             }
         }

@@ -205,6 +205,10 @@ fn a_replica_comes_back_as_it_was_written() {
     for cut in 0..text.len() {
         assert!(Replica::read(&text.as_bytes()[..cut]).is_err(), "{cut}");
     }
+    for (mine, other) in [("laptop:1", "phone:1"), ("laptop:1", "laptop:2")] {
+        let others = text.replacen(mine, other, 1);
+        assert!(matches!(Replica::read(others.as_bytes()), Err(ReplicaError::Head(_))), "{other}");
+    }
     let newer = text.replacen("\"v\":1", "\"v\":2", 1);
     assert_eq!(Replica::read(newer.as_bytes()), Err(ReplicaError::Newer(2)));
 }

@@ -82,8 +82,10 @@ impl Replica {
         let mut outbox = Outbox::default();
         for line in &waiting {
             match Line::read(line.as_bytes()) {
-                Line::Record(record) => outbox.add(record),
-                _ => return Err(head(&"something else than a record waits")),
+                Line::Record(record) if outbox.follows(&record.id, &device, sequence) => {
+                    outbox.add(record);
+                }
+                _ => return Err(head(&"something else than a record of this device waits")),
             }
         }
         let state = Snapshot::read(rest.strip_prefix(b"\n").unwrap_or_default())?.state;

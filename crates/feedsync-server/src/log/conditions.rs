@@ -137,3 +137,74 @@ pub(super) fn key(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
     let detail = "Idempotency-Key is not 1 to 255 visible characters of ASCII, once";
     Err(Problem::bad_request(detail).with("header", "Idempotency-Key"))
 }
+
+#[cfg(test)]
+mod tests {
+    use axum::response::IntoResponse as _;
+    use http::{HeaderName, HeaderValue};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn with(headers: &[(HeaderName, &str)]) -> HeaderMap {
+        let values = headers
+            .iter()
+            .map(|(name, text)| (name.clone(), HeaderValue::from_bytes(text.as_bytes()).unwrap()));
+        values.collect()
+    }
+
+    fn text() -> impl Strategy<Value = String> {
+        let pieces = [
+            "bytes ",
+            "0",
+            "7",
+            "18446744073709551615",
+            "-",
+            "/",
+            "*",
+            "\"",
+            "W/",
+            ",",
+            " ",
+            "é",
+            "1.0000000a",
+        ];
+        prop::collection::vec(prop::sample::select(Vec::from(pieces)), 0..8)
+            .prop_map(|pieces| pieces.concat())
+    }
+
+    proptest! {
+        /// R34: whatever is written as the part at an end comes back, and its length fits.
+        #[test]
+        fn a_part_comes_back(start in 0..u64::MAX / 2, length in 1..u64::MAX / 2, told: bool) {
+            let end = start + length;
+            let complete = if told { end.to_string() } else { "*".to_owned() };
+            let text = format!("bytes {start}-{}/{complete}", end - 1);
+            prop_assert_eq!(text.parse(), Ok(ContentRange { start, length }));
+            let beyond = format!("bytes {start}-{}/{}", end - 1, end + 1);
+            prop_assert_eq!(beyond.parse::<ContentRange>(), Err(ContentRangeError));
+        }
+
+        /// R35, R36, R45: any text is a place, or a refusal that says what is wrong; none is taken for another one.
+        #[test]
+        fn any_text_is_understood_or_refused(text in text()) {
+            if let Ok(ContentRange { start, length }) = text.parse() {
+                let end = start.checked_add(length).unwrap();
+                prop_assert!(length > 0);
+                let written = [format!("{start}-{}/*", end - 1), format!("{start}-{}/{end}", end - 1)];
+                prop_assert!(written.iter().any(|written| text.replace(' ', "").ends_with(written)));
+            }
+            match expected(&with(&[(header::IF_MATCH, &text)])) {
+                Ok(Expected::At(places)) => for place in places {
+                    prop_assert!(text.contains(&format!("\"{place}\"")), "{place}");
+                },
+                Ok(Expected::Present) => prop_assert!(text.contains('*')),
+                Ok(Expected::Absent) => prop_assert!(false, "If-Match never begins a log"),
+                Err(problem) => prop_assert_eq!(problem.into_response().status(), StatusCode::BAD_REQUEST),
+            }
+            if let Ok(place) = covered(&with(&[(COVERS, &text)])) {
+                prop_assert_eq!(text.trim(), format!("\"{place}\""));
+            }
+        }
+    }
+}

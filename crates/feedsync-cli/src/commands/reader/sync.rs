@@ -1,6 +1,7 @@
 //! `feedsync reader sync`
 
 use clap::Args;
+use feedsync_store::CollectionName;
 use serde_json::json;
 
 use super::open;
@@ -13,11 +14,17 @@ const EXAMPLES: &str = "\
 Examples:
   feedsync reader sync https://hub.example/logs/reading
   feedsync reader sync                          # with the same log again
+  feedsync sync reading https://hub.example/collections/reading
+  feedsync reader sync --collection reading     # with items that `feedsync sync` keeps in step
 ";
 
-/// Bring subscriptions and marks in step with a log
+/// Bring subscriptions and marks in step with a log, or with a collection
 ///
 /// The log begins with the first device that uses it. A device that is up to date costs one small request.
+///
+/// In a collection each feed is an item, an outline that any program reads OPML from; `feedsync sync` takes
+/// the items to other devices, and whatever else keeps collections in step does so as well. Both ways come to the
+/// same, and can be used together.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Sync {
@@ -26,10 +33,20 @@ pub(crate) struct Sync {
     /// Go over to this log, or begin again with one that was removed: all that is known here goes into it
     #[arg(long)]
     begin_again: bool,
+    /// Bring the items of this collection of the endpoint in step, and no log
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["log", "begin_again"])]
+    collection: Option<CollectionName>,
 }
 
 impl Sync {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
+        match &self.collection {
+            Some(collection) => with_collection(context, collection).await,
+            None => self.with_log(context).await,
+        }
+    }
+
+    async fn with_log(self, context: &Context) -> Result<(), Failure> {
         let mut reader = open(context)?;
         let known = reader.replica.log().map(str::to_owned);
         let Some(named) = self.log.or(known) else {
@@ -56,4 +73,24 @@ impl Sync {
         let compacted = if done.was_compacted { ", compacted" } else { "" };
         output::line(format!("{}: {news}, appended {appended}{compacted}", log.name()))
     }
+}
+
+async fn with_collection(context: &Context, collection: &CollectionName) -> Result<(), Failure> {
+    let home = context.open().await?;
+    let mut reader = open(context)?;
+    let done = reader.join_collection(&home.endpoint, collection).await?;
+    if context.json {
+        return output::json(&json!({
+            "collection": collection.as_str(),
+            "news": done.has_read,
+            "written": done.written,
+            "newer": done.newer.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        }));
+    }
+    for id in &done.newer {
+        output::line(format!("{id}: written by a later version of feedsync, left alone"))?;
+    }
+    let written = text::count(done.written, "item");
+    let news = if done.has_read { "there was news" } else { "no news" };
+    output::line(format!("{collection}: {news}, wrote {written}"))
 }

@@ -88,6 +88,12 @@ fn where_tags_are_weak_the_length_is_the_condition() {
     answer(&mut session, status(304));
     let ids = ids(1);
     assert_eq!(append(&session, &waiting(&ids)).condition, Condition::Length(19));
+    // A hub's own tags are strong, whatever a proxy made of them: they are known without it.
+    let weak = Some("W/\"1.0000000a-19\"".to_owned());
+    let mut session = resumed(Position { etag: weak, ..of_generation("1.0000000a", 19) });
+    answer(&mut session, status(304));
+    let strong = Condition::Match("\"1.0000000a-19\"".to_owned());
+    assert_eq!(append(&session, &waiting(&ids)).condition, strong);
 }
 
 /// R37: a torn line that stays is ended by the next append, so that it harms nothing but itself.

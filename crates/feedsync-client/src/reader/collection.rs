@@ -1,0 +1,148 @@
+//! Somebody's newsreading as the items of a collection of this endpoint, which every way in which collections are kept
+//! in step carries to other devices.
+//!
+//! What the items say is taken in, their conflicts are resolved as the states join, and what they lack is written. An
+//! item that somebody changes at the same time is not written over: the edit stands beside it, and the next time both
+//! are joined.
+
+use std::collections::BTreeMap;
+
+use feedsync::{Base, Item, ItemId, Payload};
+use feedsync_endpoint::{Endpoint, EndpointError, Source};
+use feedsync_reader::collection::{edit, item_id, new_item, read_item, resolution};
+use feedsync_reader::{DocumentError, FeedAddress, ReaderState};
+use feedsync_store::{CollectionName, PageLimit, Selection, StoreError};
+
+use super::{ReaderFileError, StoredReader};
+
+/// What came of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CollectionSync {
+    /// Whether the items said something new.
+    pub has_read: bool,
+    /// How many items were written.
+    pub written: u64,
+    /// Items that were left alone, since a later version of this program wrote them.
+    pub newer: Vec<ItemId>,
+}
+
+/// Why a collection could not be joined.
+#[derive(Debug, thiserror::Error)]
+pub enum CollectionSyncError {
+    /// The file of the reader.
+    #[error(transparent)]
+    Reader(#[from] ReaderFileError),
+    /// The collection.
+    #[error(transparent)]
+    Endpoint(#[from] EndpointError),
+    /// The store.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// The items of each feed.
+type Items = BTreeMap<FeedAddress, Vec<Item<Payload>>>;
+
+impl StoredReader {
+    /// Brings it in step with the items of a collection of this endpoint.
+    pub async fn join_collection(
+        &mut self,
+        endpoint: &Endpoint,
+        collection: &CollectionName,
+    ) -> Result<CollectionSync, CollectionSyncError> {
+        let mut done = CollectionSync::default();
+        resolve(endpoint, collection, &mut done).await?;
+        let feeds = self.replica.state().feeds();
+        let known = feeds.map(|(feed, _)| (item_id(feed), feed.clone())).collect();
+        let (items, told) = read(endpoint, collection, &known, &mut done).await?;
+        done.has_read = self.replica.take_in(told);
+        self.store()?;
+        for (feed, state) in self.replica.state().feeds() {
+            let Some(items) = items.get(feed) else {
+                let (id, creation, payload) = new_item(feed, state);
+                if !done.newer.contains(&id) {
+                    endpoint.add(collection, id, creation, payload).await?;
+                    done.written += 1;
+                }
+                continue;
+            };
+            for item in items {
+                if let Ok(Some(edit)) = edit(item, feed, state) {
+                    let base = Some(Base::from(&item.winner));
+                    endpoint.edit(collection, &item.id, base, edit).await?;
+                    done.written += 1;
+                }
+            }
+        }
+        done.newer.dedup();
+        Ok(done)
+    }
+}
+
+/// Resolves conflicts: what all versions of an item say together is its next version.
+async fn resolve(
+    endpoint: &Endpoint,
+    collection: &CollectionName,
+    done: &mut CollectionSync,
+) -> Result<(), CollectionSyncError> {
+    let conflicted = Selection { deleted: true, conflicted: true, ..Selection::default() };
+    each(endpoint, collection, conflicted, async |item| {
+        match resolution(&item) {
+            Ok(Some(winner)) => {
+                let resolved = Item { id: item.id, winner, conflicts: Vec::new() };
+                endpoint.incorporate(collection, Source::Offered, vec![resolved], None).await?;
+                done.written += 1;
+            }
+            Ok(None) => {}
+            Err(_) => done.newer.push(item.id),
+        }
+        Ok(())
+    })
+    .await
+}
+
+/// What all items say. `known` are the feeds that items of these ids are about.
+async fn read(
+    endpoint: &Endpoint,
+    collection: &CollectionName,
+    known: &BTreeMap<ItemId, FeedAddress>,
+    done: &mut CollectionSync,
+) -> Result<(Items, ReaderState), CollectionSyncError> {
+    let (mut items, mut told) = (Items::new(), ReaderState::default());
+    let all = Selection { deleted: true, ..Selection::default() };
+    each(endpoint, collection, all, async |item| {
+        match read_item(&item, known.get(&item.id)) {
+            Ok(Some((feed, state))) => {
+                told.join_feed(feed.clone(), state);
+                items.entry(feed).or_default().push(item);
+            }
+            // Not of a reader.
+            Ok(None) => {}
+            Err(DocumentError::Newer { .. }) => done.newer.push(item.id),
+            Err(_) => {}
+        }
+        Ok(())
+    })
+    .await?;
+    Ok((items, told))
+}
+
+/// Does something with each of the items that were selected.
+async fn each(
+    endpoint: &Endpoint,
+    collection: &CollectionName,
+    mut selection: Selection,
+    mut take: impl AsyncFnMut(Item<Payload>) -> Result<(), CollectionSyncError>,
+) -> Result<(), CollectionSyncError> {
+    loop {
+        let store = endpoint.store();
+        let page = store.listing(collection, &selection, PageLimit::items(500)).await?;
+        selection.before = page.items.last().map(|stored| stored.number);
+        for stored in page.items {
+            take(stored.item).await?;
+        }
+        if !page.more {
+            return Ok(());
+        }
+    }
+}
