@@ -59,7 +59,7 @@ pub use people::{
 pub use postgres::PostgresStore;
 pub use remote::{NewRemote, Remote, RemoteId, RemoteState, Subscription};
 #[cfg(feature = "sqlite")]
-pub use sqlite::SqliteStore;
+pub use sqlite::{BackedUp, DamagedLog, SqliteStore};
 pub use stored::{
     ChangePage, Discarded, DiscardedId, ItemPage, Origin, PageLimit, Selection, StoredItem,
 };

@@ -197,7 +197,7 @@ fn a_power_cut_loses_nothing_of_a_store_made_of_a_backup() {
     let root = parent.path().canonicalize().unwrap();
     let shim = shim(&root);
     let backup = root.join("backup");
-    wait(init(&root.join("data")).backup(&backup)).unwrap();
+    assert!(wait(init(&root.join("data")).backup(&backup)).unwrap().is_whole());
     for _ in 0..rounds() {
         cut_power(&root, &shim, |directory| {
             fs::copy(&backup, directory.join("feedsync.db")).unwrap();

@@ -87,7 +87,7 @@ fn only_the_owner_can_read_it() {
     let parent = TempDir::new().unwrap();
     let directory = parent.path().join("deep").join("data");
     let store = filled(&directory);
-    wait(store.backup(&parent.path().join("backup"))).unwrap();
+    assert!(wait(store.backup(&parent.path().join("backup"))).unwrap().is_whole());
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&directory), 0o700);
     assert_eq!(mode(&parent.path().join("backup")), 0o600);
@@ -170,7 +170,7 @@ fn a_backup_holds_one_moment_of_a_store_in_use() {
     };
     fs::write(&file, "an older backup").unwrap();
     for _ in 0..5 {
-        wait(store.backup(&file)).unwrap();
+        assert!(wait(store.backup(&file)).unwrap().is_whole());
     }
     writer.join().unwrap();
     drop(store);
@@ -195,7 +195,7 @@ fn a_restored_store_signs_anew_in_new_epochs() {
     let (data, file) = (parent.path().join("data"), parent.path().join("backup"));
     let store = filled(&data);
     let (before, place, data) = (identity(&store), until(&store, "notes"), contents(&store));
-    wait(store.backup(&file)).unwrap();
+    assert!(wait(store.backup(&file)).unwrap().is_whole());
     drop(store);
     let directory = parent.path().join("restored");
     let store = SqliteStore::restore(&file, &directory, environment(3)).unwrap();
@@ -222,7 +222,7 @@ fn a_restore_does_not_take_over_a_log_left_behind() {
     let parent = TempDir::new().unwrap();
     let file = parent.path().join("backup");
     let store = filled(&parent.path().join("data"));
-    wait(store.backup(&file)).unwrap();
+    assert!(wait(store.backup(&file)).unwrap().is_whole());
     let directory = parent.path().join("other");
     fs::create_dir(&directory).unwrap();
     fs::write(directory.join("feedsync.db-wal"), "frames of another file").unwrap();

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use feedsync_store::conformance::logs::{append, begun, done, grown, read_all};
-use feedsync_store::conformance::samples::{create, named};
+use feedsync_store::conformance::samples::{all, create, ids, named, store_each};
 use feedsync_store::conformance::{TestEnvironment, wait};
 use feedsync_store::{
-    EndpointName, Expected, LogOutcome, LogPlace, Logs as _, Moment, NewGeneration, NewSnapshot,
-    SqliteStore, Store as _, StoreError, SystemEnvironment,
+    Append, EndpointName, Expected, LogOutcome, LogPlace, Logs as _, Moment, NewGeneration,
+    NewSnapshot, SqliteStore, Store as _, StoreError, SystemEnvironment,
 };
 use tempfile::TempDir;
 
@@ -193,7 +193,7 @@ fn a_backup_holds_the_bytes_of_all_logs() {
     begun(&store, &books, b"books\n");
     begun(&store, &gone, b"gone\n");
     done(wait(store.remove_log(&gone, Expected::Present, None)));
-    wait(store.backup(&file)).unwrap();
+    assert!(wait(store.backup(&file)).unwrap().is_whole());
     grown(&store, &named("notes"), b"after the backup\n");
     assert_eq!(wait(store.check()).unwrap(), Vec::<String>::new());
 
@@ -215,7 +215,7 @@ fn a_backup_holds_the_bytes_of_all_logs() {
     }
     assert_ne!(place(&stores[0]), place(&stores[1]), "two lives of one log");
     let again = parent.path().join("again");
-    wait(stores[0].backup(&again)).unwrap();
+    assert!(wait(stores[0].backup(&again)).unwrap().is_whole());
     let raw = |file: &Path| {
         let raw = rusqlite::Connection::open(file).unwrap();
         let sql = "SELECT count(*) FROM sqlite_schema WHERE name = 'log_bytes'";
@@ -223,6 +223,64 @@ fn a_backup_holds_the_bytes_of_all_logs() {
     };
     assert_eq!((raw(&again), raw(&restored.join("feedsync.db"))), (1, 0));
     assert_eq!(files(&restored).len(), 2);
+}
+
+/// What is there of it is in the backup, in whole lines, and so is all else; what is lacking is told. Nobody is
+/// told that bytes are there which were lost.
+#[test]
+fn a_backup_holds_what_is_left_of_a_damaged_log_and_all_else() {
+    let long = b"0123456\n".repeat(200_000);
+    type Damage<'a> = &'a dyn Fn(&Path);
+    let cases: [(&str, Damage<'_>, &[u8]); 4] = [
+        ("is missing", &|file| fs::remove_file(file).unwrap(), b""),
+        ("is too short", &|file| cut(file, 1_300_005), &long[..1_300_000]),
+        ("is too short", &|file| cut(file, 7), b""),
+        // It is there, and cannot be read.
+        (
+            "directory",
+            &|file| fs::remove_file(file).and_then(|()| fs::create_dir(file)).unwrap(),
+            b"",
+        ),
+    ];
+    for (fault, damage, kept) in cases {
+        let parent = TempDir::new().unwrap();
+        let data = parent.path().join("data");
+        let store = init(&data);
+        let (notes, books) = (named("notes"), create(&store, "books").name);
+        store_each(&store, &notes, &["a"]);
+        begun(&store, &books, b"books\n");
+        let keyed = |expected| Append { key: Some("key".to_owned()), ..append(expected, &long) };
+        let covers = done(wait(store.append_to_log(&notes, keyed(Expected::Absent)))).place;
+        let (media_type, content) = ("application/json".to_owned(), b"{}".to_vec());
+        let snapshot = NewSnapshot { covers, media_type, bytes: content };
+        done(wait(store.put_log_snapshot(&notes, snapshot)));
+        damage(&file(&data, covers));
+        let backup = parent.path().join("backup");
+        let backed_up = wait(store.backup(&backup)).unwrap();
+        let [damaged] = &backed_up.damaged[..] else { panic!("{backed_up:?}") };
+        assert_eq!((&damaged.collection, damaged.committed), (&notes, covers.length));
+        assert_eq!(damaged.kept, kept.len() as u64);
+        let said = damaged.to_string();
+        assert!(said.contains(fault) && said.contains(".log"), "{said}");
+        assert!(said.contains(&format!("holds {},", kept.len())), "{said}");
+
+        let system = Arc::new(SystemEnvironment);
+        let restored = SqliteStore::restore(&backup, &parent.path().join("new"), system).unwrap();
+        assert_eq!(wait(restored.check()).unwrap(), Vec::<String>::new());
+        let after = place(&restored);
+        assert_eq!(bytes(&restored, after).as_deref(), Some(kept));
+        let (snapshot, content) = wait(restored.log_snapshot(&notes)).unwrap().unwrap();
+        assert_eq!((snapshot.covers, &content[..]), (after, &b"{}"[..]));
+        let again = done(wait(restored.append_to_log(&notes, keyed(Expected::Present))));
+        assert_eq!(again.place.length, after.length + covers.length, "it is not known by its key");
+        let other = wait(restored.log(&books)).unwrap().unwrap().place;
+        assert_eq!(read_all(&restored, &books, other.generation), Some(b"books\n".to_vec()));
+        assert_eq!(ids(&all(&restored, &notes)), ["a"]);
+    }
+}
+
+fn cut(file: &Path, length: u64) {
+    File::options().write(true).open(file).unwrap().set_len(length).unwrap();
 }
 
 /// A log whose file is lost or cut off says so, to whoever reads, appends or looks, and can be begun anew.
@@ -236,7 +294,7 @@ fn a_log_whose_file_is_damaged_says_so() {
         if damage == "is missing" {
             fs::remove_file(&file).unwrap();
         } else {
-            File::options().write(true).open(&file).unwrap().set_len(4).unwrap();
+            cut(&file, 4);
         }
         let read = wait(store.read_log(&named("notes"), log.place.generation, 0, 100));
         let append = append(Expected::At(vec![log.place]), b"three\n");

@@ -3,10 +3,13 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use feedsync_store::DamagedLog;
+use serde_json::{Value, json};
 
+use super::doctor::Finding;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::output::{self, progress::Progress};
+use crate::output::{self, progress::Progress, text};
 use crate::store::Opened;
 
 const EXAMPLES: &str = "\
@@ -16,7 +19,8 @@ Examples:
 
 /// Copy the whole endpoint into one file, while it is in use
 ///
-/// For a store in a data directory. A PostgreSQL database has programs of its own for it.
+/// For a store in a data directory. A PostgreSQL database has programs of its own for it. A log whose file is
+/// damaged is a fault: the backup holds the whole lines that are there of it, and all else. Exits with 1 then.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Backup {
@@ -33,8 +37,30 @@ impl Backup {
                 .hint("pg_dump, or move it into a directory: feedsync migrate --to sqlite:DIR"));
         };
         let progress = Progress::spinner("backing up");
-        store.backup(&self.file).await?;
+        let backed_up = store.backup(&self.file).await?;
         drop(progress);
-        output::line(format!("backed up to {}", self.file.display()))
+        let findings: Vec<Finding> = backed_up.damaged.iter().map(finding).collect();
+        if context.json {
+            output::json(&json!({
+                "file": self.file,
+                "sound": findings.is_empty(),
+                "findings": findings.iter().map(Finding::value).collect::<Value>(),
+            }))?;
+        } else {
+            output::print(&findings.iter().map(Finding::text).collect::<String>())?;
+            output::line(match findings.len() {
+                0 => format!("backed up to {}", self.file.display()),
+                faults => {
+                    let faults = text::count(faults as u64, "fault");
+                    format!("backed up to {}, with {faults}", self.file.display())
+                }
+            })?;
+        }
+        if findings.is_empty() { Ok(()) } else { Err(Failure::Faults) }
     }
+}
+
+fn finding(damaged: &DamagedLog) -> Finding {
+    let advice = "keep the backups of before: they may hold what is lacking";
+    Finding::fault("logs", damaged).about(&damaged.collection).advice(advice)
 }

@@ -37,10 +37,10 @@ enum Severity {
 
 /// Something that is not as it should be.
 #[derive(Debug)]
-struct Finding {
+pub(super) struct Finding {
     severity: Severity,
     /// What was checked: `files`, `database`, `server`, `counts`, `settings`, `tokens`, `people`,
-    /// `remotes`, `blobs`, `logins`.
+    /// `remotes`, `blobs`, `logins`; `logs` in a backup.
     check: &'static str,
     /// The file, collection or user, if it is about one.
     about: Option<String>,
@@ -49,7 +49,7 @@ struct Finding {
 }
 
 impl Finding {
-    fn fault(check: &'static str, message: impl ToString) -> Self {
+    pub(super) fn fault(check: &'static str, message: impl ToString) -> Self {
         let message = message.to_string();
         Self { severity: Severity::Fault, check, about: None, message, advice: None }
     }
@@ -58,11 +58,11 @@ impl Finding {
         Self { severity: Severity::Warning, ..Self::fault(check, message) }
     }
 
-    fn about(self, about: impl ToString) -> Self {
+    pub(super) fn about(self, about: impl ToString) -> Self {
         Self { about: Some(about.to_string()), ..self }
     }
 
-    fn advice(self, advice: impl ToString) -> Self {
+    pub(super) fn advice(self, advice: impl ToString) -> Self {
         Self { advice: Some(advice.to_string()), ..self }
     }
 
@@ -73,7 +73,7 @@ impl Finding {
         }
     }
 
-    fn value(&self) -> Value {
+    pub(super) fn value(&self) -> Value {
         json!({
             "severity": self.word(),
             "check": self.check,
@@ -83,7 +83,7 @@ impl Finding {
         })
     }
 
-    fn text(&self) -> String {
+    pub(super) fn text(&self) -> String {
         let about = self.about.as_ref().map_or(String::new(), |about| format!("{about}: "));
         let mut out =
             format!("{}: {}: {}{}\n", self.word(), self.check, about, text::line(&self.message));

@@ -123,10 +123,8 @@ fn settings_that_cannot_be_read_are_taken_back_one_by_one_as_it_advises() {
     assert_eq!((&settings["drafts"], &settings["public"]), (&true.into(), &false.into()));
 }
 
-#[test]
-fn a_log_whose_file_is_lost_is_a_fault() {
-    let place = Place::new();
-    let desk = place.desk("desk");
+/// Gives `notes` a log of one line.
+fn begin_log(place: &Place) {
     let notes = CollectionName::new("notes").unwrap();
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {
@@ -142,11 +140,47 @@ fn a_log_whose_file_is_lost_is_a_fault() {
         };
         store.append_to_log(&notes, append).await.unwrap();
     });
+}
+
+#[test]
+fn a_log_whose_file_is_lost_is_a_fault() {
+    let place = Place::new();
+    let desk = place.desk("desk");
+    begin_log(&place);
     assert!(findings(&desk.json(&["doctor"])).is_empty());
     std::fs::remove_dir_all(place.path("desk/logs")).unwrap();
     let run = desk.run(&["doctor"]);
     assert_eq!(run.code, 1, "{run:?}");
     assert!(run.out.contains("the log file ") && run.out.contains(" is missing"), "{}", run.out);
+}
+
+#[test]
+fn a_backup_says_which_log_is_damaged_and_holds_all_else() {
+    let place = Place::new();
+    let desk = place.desk("desk");
+    desk.add("Milk", "two litres");
+    begin_log(&place);
+    let whole = desk.json(&["backup", "desk.db"]);
+    assert_eq!((&whole["sound"], &whole["file"]), (&true.into(), &"desk.db".into()));
+    assert!(findings(&whole).is_empty());
+    std::fs::remove_dir_all(place.path("desk/logs")).unwrap();
+    let run = desk.run(&["backup", "desk.db"]);
+    assert_eq!(run.code, 1, "{run:?}");
+    assert!(
+        run.out.starts_with("fault: logs: notes: the store is damaged: the log file "),
+        "{run:?}"
+    );
+    assert!(run.out.contains(" is missing; of its 3 bytes the backup holds 0"), "{}", run.out);
+    assert!(run.out.ends_with("\nbacked up to desk.db, with 1 fault\n"), "{}", run.out);
+    let run = desk.run(&["backup", "desk.db", "--json"]);
+    let report: serde_json::Value = serde_json::from_str(&run.out).unwrap();
+    assert_eq!((run.code, &report["sound"]), (1, &false.into()));
+    assert_eq!(findings(&report), [("fault".into(), "logs".into())]);
+    assert_eq!(report["findings"][0]["about"], "notes");
+    let restored = place.run(&["--data", "new", "restore", "--from", "desk.db"]);
+    assert_eq!(restored.code, 0, "{restored:?}");
+    let items = place.run(&["--data", "new", "--json", "ls", "notes"]);
+    assert!(items.out.contains("Milk"), "{items:?}");
 }
 
 #[test]

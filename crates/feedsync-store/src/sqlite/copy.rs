@@ -7,32 +7,25 @@ use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags};
 
 use super::log_files::LogFiles;
-use super::{log_care, place, schema};
+use super::log_pack::{self, BackedUp};
+use super::{place, schema};
 use crate::error::StoreError;
 
-/// A log may be removed while its bytes are copied; then all begins again, so often.
-const TRIES: usize = 5;
-
 /// Copies all of one moment: in a single step, so that no writer can make it begin again.
-pub(super) fn backup(source: &Connection, files: &LogFiles, file: &Path) -> Result<(), StoreError> {
+pub(super) fn backup(
+    source: &Connection,
+    files: &LogFiles,
+    file: &Path,
+) -> Result<BackedUp, StoreError> {
     let partial = with_suffix(file, ".partial");
-    let mut is_whole = false;
-    for _ in 0..TRIES {
-        remove(&partial)?;
-        place::make_file(&partial)?;
-        let mut target = copy(source, &partial)?;
-        is_whole = log_care::pack(&mut target, files)?;
-        close(target, &partial)?;
-        if is_whole {
-            break;
-        }
-    }
-    if !is_whole {
-        remove(&partial)?;
-        return Err(StoreError::Damaged("bytes of a log are missing".to_owned()));
-    }
+    remove(&partial)?;
+    place::make_file(&partial)?;
+    let mut target = copy(source, &partial)?;
+    let backed_up = log_pack::pack(&mut target, source, files)?;
+    close(target, &partial)?;
     fs::rename(&partial, file).map_err(|error| place::failed(file, error))?;
-    place::sync_directory(&place::parent(file))
+    place::sync_directory(&place::parent(file))?;
+    Ok(backed_up)
 }
 
 /// Puts a backup where no store is.
@@ -68,7 +61,7 @@ pub(super) fn restore(backup: &Path, file: &Path) -> Result<(), StoreError> {
 }
 
 /// One file, without companions.
-fn copy(source: &Connection, file: &Path) -> Result<Connection, StoreError> {
+pub(super) fn copy(source: &Connection, file: &Path) -> Result<Connection, StoreError> {
     let mut target = schema::connect(file)?;
     let step = Backup::new(source, &mut target)?.step(-1)?;
     if step != StepResult::Done {

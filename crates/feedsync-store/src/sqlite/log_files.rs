@@ -42,6 +42,25 @@ struct Written {
     length: u64,
 }
 
+/// A generation that is read.
+pub(super) struct LogReader {
+    path: PathBuf,
+    file: File,
+}
+
+impl LogReader {
+    /// So many bytes more, or what is there of them and why that is not all.
+    pub(super) fn next(&mut self, count: usize) -> (Vec<u8>, Option<StoreError>) {
+        let mut bytes = Vec::with_capacity(count);
+        let fault = match (&self.file).take(count as u64).read_to_end(&mut bytes) {
+            Ok(read) if read < count => Some(too_short(&self.path)),
+            Ok(_) => None,
+            Err(error) => Some(failed(&self.path, error)),
+        };
+        (bytes, fault)
+    }
+}
+
 impl LogFiles {
     /// Those of the store in a directory.
     pub(super) fn of(store: &Path) -> Self {
@@ -60,17 +79,23 @@ impl LogFiles {
         from: u64,
         count: usize,
     ) -> Result<Option<Vec<u8>>, StoreError> {
+        let Some(mut reader) = self.reader(key, from)? else { return Ok(None) };
+        match reader.next(count) {
+            (bytes, None) => Ok(Some(bytes)),
+            (_, Some(fault)) => Err(fault),
+        }
+    }
+
+    /// Reads a generation from an offset on, whatever becomes of its name; `None` if its file is not here.
+    pub(super) fn reader(&self, key: Key, from: u64) -> Result<Option<LogReader>, StoreError> {
         let path = self.path(key);
-        let read = |path: &Path| {
+        let open = |path: &Path| {
             let mut file = File::open(path)?;
             file.seek(SeekFrom::Start(from))?;
-            let mut bytes = Vec::with_capacity(count);
-            file.take(count as u64).read_to_end(&mut bytes)?;
-            Ok::<_, io::Error>(bytes)
+            Ok::<_, io::Error>(file)
         };
-        match read(&path) {
-            Ok(bytes) if bytes.len() == count => Ok(Some(bytes)),
-            Ok(_) => Err(too_short(&path)),
+        match open(&path) {
+            Ok(file) => Ok(Some(LogReader { path, file })),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(failed(&path, error)),
         }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::log_files::Key;
 use super::rows::parsed;
@@ -10,6 +10,7 @@ use crate::columns::moment;
 use crate::error::StoreError;
 use crate::log::{Ended, Generation, KEYS_KEPT, Keyed, Log, LogPlace, LogSnapshot};
 use crate::name::CollectionName;
+use crate::transfer::MovedLog;
 
 pub(super) fn find(connection: &Connection, collection: i64) -> Result<Option<Log>, StoreError> {
     let mut statement = connection.prepare_cached(
@@ -61,6 +62,16 @@ pub(super) fn snapshot(
         length: row.get::<_, i64>(4)? as u64,
         stored: moment(row.get(5)?),
     }))
+}
+
+/// Its bytes.
+pub(super) fn snapshot_content(
+    connection: &Connection,
+    collection: i64,
+) -> Result<Option<Vec<u8>>, StoreError> {
+    let mut statement =
+        connection.prepare_cached("SELECT content FROM log_snapshots WHERE collection = ?1")?;
+    Ok(statement.query_row([collection], |row| row.get(0)).optional()?)
 }
 
 pub(super) fn keyed(
@@ -121,6 +132,23 @@ pub(super) fn write(connection: &Connection, collection: i64, log: &Log) -> Resu
             log.began,
             log.changed,
         ])?;
+    Ok(())
+}
+
+/// Writes a log that nothing stands beside yet.
+pub(super) fn write_moved(
+    connection: &Connection,
+    collection: i64,
+    moved: &MovedLog,
+) -> Result<(), StoreError> {
+    let MovedLog { log, keys, snapshot } = moved;
+    write(connection, collection, log)?;
+    for key in keys {
+        write_key(connection, collection, key)?;
+    }
+    if let (Some(snapshot), Some(content)) = (&log.snapshot, snapshot) {
+        write_snapshot(connection, collection, snapshot, content)?;
+    }
     Ok(())
 }
 

@@ -151,10 +151,8 @@ impl Logs for SqliteStore {
                 let Some(snapshot) = log_rows::snapshot(connection, collection)? else {
                     return Ok(None);
                 };
-                let content = connection
-                    .prepare_cached("SELECT content FROM log_snapshots WHERE collection = ?1")?
-                    .query_row([collection], |row| row.get(0))?;
-                Ok(Some((snapshot, content)))
+                let content = log_rows::snapshot_content(connection, collection)?;
+                Ok(content.map(|content| (snapshot, content)))
             })
             .await
     }
@@ -244,14 +242,9 @@ pub(super) fn begin_moved(
 ) -> Result<(), StoreError> {
     let MovedLog { log, keys, snapshot } = moved;
     let log = log.moved(environment.random() as u32, environment.now());
-    log_rows::write(connection, collection, &log)?;
-    for key in &keys {
-        log_rows::write_key(connection, collection, key)?;
-    }
-    if let (Some(snapshot), Some(content)) = (&log.snapshot, snapshot) {
-        log_rows::write_snapshot(connection, collection, snapshot, &content)?;
-    }
-    if log.removed { Ok(()) } else { files.begin((collection, log.place.generation), &[]) }
+    let (removed, generation) = (log.removed, log.place.generation);
+    log_rows::write_moved(connection, collection, &MovedLog { log, keys, snapshot })?;
+    if removed { Ok(()) } else { files.begin((collection, generation), &[]) }
 }
 
 /// Its bytes, piece by piece.

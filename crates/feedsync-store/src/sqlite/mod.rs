@@ -14,6 +14,7 @@ mod known;
 mod life;
 mod log_care;
 mod log_files;
+mod log_pack;
 mod log_rows;
 mod logs;
 mod people;
@@ -41,6 +42,7 @@ use crate::name::EndpointName;
 use known::Known;
 use life::Life;
 use log_files::LogFiles;
+pub use log_pack::{BackedUp, DamagedLog};
 use readers::Readers;
 use watch::Watch;
 use writer::Writer;
@@ -115,7 +117,7 @@ impl SqliteStore {
             }
             let settled = collections::is_in_place(connection, &place)?
                 && life::agrees(connection, directory)?
-                && !log_care::is_packed(connection)?;
+                && !log_pack::is_packed(connection)?;
             Ok::<_, StoreError>(settled)
         };
         // Nearly always nothing is to be done, and nobody who writes is waited for.
@@ -177,9 +179,11 @@ impl SqliteStore {
         })
     }
 
-    /// Copies the store, while it is in use, into one file, the bytes of its logs too: all of one moment,
-    /// durable, readable for its owner only. An older file of that name is replaced when the copy is whole.
-    pub async fn backup(&self, file: &Path) -> Result<(), StoreError> {
+    /// Copies the store, while it is in use, into one file, the bytes of its logs too: all of one moment, but
+    /// that a log which is removed meanwhile is there as it stands a little later; durable, readable for
+    /// its owner only. An older file of that name is replaced when the copy is made. A log whose file is
+    /// damaged keeps nobody from it: what is there of the log is copied, and what is lacking is told.
+    pub async fn backup(&self, file: &Path) -> Result<BackedUp, StoreError> {
         let (file, files) = (file.to_owned(), Arc::clone(&self.files));
         self.readers.run(move |connection| copy::backup(connection, &files, &file)).await?
     }

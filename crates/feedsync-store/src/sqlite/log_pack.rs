@@ -1,0 +1,302 @@
+//! The bytes of logs in a backup, piece by piece; what is lacking of one that is damaged is told.
+
+use std::fmt;
+
+use rusqlite::{Connection, Transaction, params};
+
+use super::log_files::{self, Key, LogFiles};
+use super::log_rows;
+use super::rows::parsed;
+use crate::error::StoreError;
+use crate::log::{Log, LogPlace};
+use crate::name::CollectionName;
+use crate::transfer::MovedLog;
+
+/// A backup holds logs in pieces of so many bytes.
+const PIECE: usize = 1 << 20;
+
+/// A log may be removed while the others are copied; then it is looked at again, so often.
+const TRIES: usize = 5;
+
+/// A backup that was made.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[must_use = "it may lack bytes of logs"]
+pub struct BackedUp {
+    /// Logs of which it does not hold all that was committed. All else is in it.
+    pub damaged: Vec<DamagedLog>,
+}
+
+impl BackedUp {
+    /// Whether it holds all that the store should.
+    pub fn is_whole(&self) -> bool {
+        self.damaged.is_empty()
+    }
+}
+
+/// A log whose file does not hold what was committed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DamagedLog {
+    /// Whose it is.
+    pub collection: CollectionName,
+    /// What is wrong with its file.
+    pub fault: String,
+    /// The bytes that it should have.
+    pub committed: u64,
+    /// The bytes of it that the backup holds: the whole lines that are there.
+    pub kept: u64,
+}
+
+impl fmt::Display for DamagedLog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { fault, committed, kept, .. } = self;
+        write!(f, "{fault}; of its {committed} bytes the backup holds {kept}, in whole lines")
+    }
+}
+
+/// Whether this is a backup: it holds the bytes of logs too.
+pub(super) fn is_packed(connection: &Connection) -> Result<bool, StoreError> {
+    let sql = "SELECT 1 FROM sqlite_schema WHERE name = 'log_bytes'";
+    Ok(connection.prepare(sql)?.exists([])?)
+}
+
+/// Puts the bytes of all logs into a backup of `source`. Earlier generations stay behind: a store that is put
+/// back forgets them. A log that was removed since is in the backup as it stands now.
+pub(super) fn pack(
+    backup: &mut Connection,
+    source: &Connection,
+    files: &LogFiles,
+) -> Result<BackedUp, StoreError> {
+    let transaction = backup.transaction()?;
+    transaction.execute_batch(
+        "DELETE FROM log_generations;
+         -- The bytes of logs, piece by piece: only a backup has them.
+         CREATE TABLE log_bytes (
+           collection INTEGER NOT NULL,
+           start      INTEGER NOT NULL,
+           bytes      BLOB    NOT NULL,
+           PRIMARY KEY (collection, start)
+         ) STRICT;",
+    )?;
+    let mut packing = Packing { backup: &transaction, source, files };
+    let mut damaged = Vec::new();
+    for (collection, name) in names(&transaction)? {
+        damaged.extend(packing.log(collection, name)?);
+    }
+    transaction.commit()?;
+    Ok(BackedUp { damaged })
+}
+
+/// The collections that have a log.
+fn names(backup: &Connection) -> Result<Vec<(i64, CollectionName)>, StoreError> {
+    let sql = "SELECT c.id, c.name FROM logs l JOIN collections c ON c.id = l.collection
+                WHERE NOT l.removed ORDER BY c.id";
+    let mut statement = backup.prepare(sql)?;
+    let mut rows = statement.query([])?;
+    let mut names = Vec::new();
+    while let Some(row) = rows.next()? {
+        names.push((row.get(0)?, parsed(row, 1)?));
+    }
+    Ok(names)
+}
+
+struct Packing<'a> {
+    backup: &'a Transaction<'a>,
+    source: &'a Connection,
+    files: &'a LogFiles,
+}
+
+impl Packing<'_> {
+    fn log(
+        &mut self,
+        collection: i64,
+        name: CollectionName,
+    ) -> Result<Option<DamagedLog>, StoreError> {
+        let mut tries = 0;
+        loop {
+            let Some(log) = log_rows::find(self.backup, collection)? else { return Ok(None) };
+            if log.removed {
+                return Ok(None);
+            }
+            let LogPlace { generation, length } = log.place;
+            let key = (collection, generation);
+            let fault = match self.files.reader(key, 0) {
+                Ok(Some(reader)) => self.copy(collection, length, reader)?,
+                Ok(None) if tries < TRIES && self.is_forgotten(key)? => {
+                    tries += 1;
+                    self.look_again(collection, log)?;
+                    continue;
+                }
+                Ok(None) => Some(log_files::missing(&self.files.path(key))),
+                Err(fault) => Some(fault),
+            };
+            let Some(fault) = fault else { return Ok(None) };
+            let kept = self.keep_whole_lines(collection)?;
+            self.shorten(collection, log, kept)?;
+            let fault = fault.to_string();
+            return Ok(Some(DamagedLog { collection: name, fault, committed: length, kept }));
+        }
+    }
+
+    /// Copies so many bytes, or what is there of them: then it says what is wrong.
+    fn copy(
+        &self,
+        collection: i64,
+        length: u64,
+        mut reader: log_files::LogReader,
+    ) -> Result<Option<StoreError>, StoreError> {
+        let mut insert = self.backup.prepare_cached(
+            "INSERT INTO log_bytes (collection, start, bytes) VALUES (?1, ?2, ?3)",
+        )?;
+        for start in (0..length).step_by(PIECE) {
+            let count = (length - start).min(PIECE as u64) as usize;
+            let (bytes, fault) = reader.next(count);
+            if !bytes.is_empty() {
+                insert.execute(params![collection, start as i64, bytes])?;
+            }
+            if fault.is_some() {
+                return Ok(fault);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether nobody needs the file of a generation any more.
+    fn is_forgotten(&self, key: Key) -> Result<bool, StoreError> {
+        Ok(!log_rows::lengths(self.source)?.contains_key(&key))
+    }
+
+    /// Takes a log as it stands now; as removed if its collection is gone.
+    fn look_again(&self, collection: i64, before: Log) -> Result<(), StoreError> {
+        let now = self.source.unchecked_transaction()?;
+        let log = log_rows::find(&now, collection)?;
+        let log = log.unwrap_or(Log { removed: true, snapshot: None, ..before });
+        let keys = log_rows::all_keyed(&now, collection)?;
+        let snapshot = log_rows::snapshot_content(&now, collection)?;
+        now.commit()?;
+        log_rows::forget_what_stood_beside(self.backup, collection)?;
+        log_rows::write_moved(self.backup, collection, &MovedLog { log, keys, snapshot })
+    }
+
+    /// Takes away what stands behind the last line feed; how much is left.
+    fn keep_whole_lines(&self, collection: i64) -> Result<u64, StoreError> {
+        let last = "SELECT start, bytes FROM log_bytes WHERE collection = ?1
+                     ORDER BY start DESC LIMIT 1";
+        let mut last = self.backup.prepare(last)?;
+        loop {
+            let mut rows = last.query([collection])?;
+            let Some(row) = rows.next()? else { return Ok(0) };
+            let start: i64 = row.get(0)?;
+            let bytes = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
+            let lines = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
+            let bytes = bytes[..lines].to_vec();
+            drop(rows);
+            if lines > 0 {
+                let sql = "UPDATE log_bytes SET bytes = ?3 WHERE collection = ?1 AND start = ?2";
+                self.backup.execute(sql, params![collection, start, bytes])?;
+                return Ok(start as u64 + lines as u64);
+            }
+            let sql = "DELETE FROM log_bytes WHERE collection = ?1 AND start = ?2";
+            self.backup.execute(sql, params![collection, start])?;
+        }
+    }
+
+    /// A log that has lost its end: its snapshot may stand for more than it holds, and no append is known by its
+    /// key, since it may be among what was lost.
+    fn shorten(&self, collection: i64, mut log: Log, kept: u64) -> Result<(), StoreError> {
+        log.place.length = kept;
+        log_rows::write(self.backup, collection, &log)?;
+        self.backup.execute("DELETE FROM log_keys WHERE collection = ?1", [collection])?;
+        self.backup.execute(
+            "UPDATE log_snapshots SET covers = min(covers, ?3)
+              WHERE collection = ?1 AND generation = ?2",
+            params![collection, log.place.generation.to_string(), kept as i64],
+        )?;
+        Ok(())
+    }
+}
+
+/// Writes the bytes that a backup holds of a log into a file. What they took is used again.
+pub(super) fn unpack(
+    connection: &Connection,
+    files: &LogFiles,
+    key: Key,
+) -> Result<(), StoreError> {
+    let mut statement = connection
+        .prepare("SELECT start, bytes FROM log_bytes WHERE collection = ?1 ORDER BY start")?;
+    let mut rows = statement.query([key.0])?;
+    files.begin(key, &[])?;
+    while let Some(row) = rows.next()? {
+        let bytes = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
+        files.append(key, row.get::<_, i64>(0)? as u64, bytes)?;
+    }
+    files.sync()?;
+    // However many logs there are, one file is open at a time.
+    files.left_open();
+    Ok(())
+}
+
+#[cfg(all(test, feature = "conformance"))]
+mod tests {
+    use std::path::Path;
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::conformance::logs::{append, begun, done, read_all};
+    use crate::conformance::samples::create;
+    use crate::conformance::{TestEnvironment, wait};
+    use crate::log::{Append, Expected, Logs as _, NewSnapshot};
+    use crate::sqlite::{SqliteStore, copy, schema};
+    use crate::{EndpointName, Store as _, Transfer as _};
+
+    fn environment(seed: u64) -> Arc<TestEnvironment> {
+        Arc::new(TestEnvironment::new(seed))
+    }
+
+    /// The store of a backup whose database is a copy of before `change`, and whose logs are packed after it.
+    fn backed_up(store: &SqliteStore, parent: &Path, change: impl FnOnce()) -> SqliteStore {
+        let file = parent.join("backup");
+        std::fs::write(&file, "").unwrap();
+        let source = schema::connect_reader(&parent.join("data/feedsync.db")).unwrap();
+        let mut target = copy::copy(&source, &file).unwrap();
+        change();
+        assert!(pack(&mut target, &source, &store.files).unwrap().is_whole());
+        drop(target);
+        SqliteStore::restore(&file, &parent.join("restored"), environment(2)).unwrap()
+    }
+
+    fn init(parent: &Path) -> SqliteStore {
+        let name = EndpointName::new("anna").unwrap();
+        SqliteStore::init(&parent.join("data"), &name, environment(1)).unwrap()
+    }
+
+    /// As often as anybody does it, nobody's backup fails.
+    #[test]
+    fn a_log_that_is_removed_while_others_are_copied_is_backed_up_as_it_then_stands() {
+        let parent = tempfile::tempdir().unwrap();
+        let store = init(parent.path());
+        let names = ["again", "dropped", "gone", "stays"].map(|name| create(&store, name).name);
+        let [again, dropped, gone, stays] = &names;
+        for name in &names {
+            begun(&store, name, b"before\n");
+        }
+        let restored = backed_up(&store, parent.path(), || {
+            done(wait(store.remove_log(again, Expected::Present, None)));
+            let keyed =
+                Append { key: Some("key".to_owned()), ..append(Expected::Absent, b"after\n") };
+            let covers = done(wait(store.append_to_log(again, keyed))).place;
+            let (media_type, bytes) = ("text/plain".to_owned(), b"all".to_vec());
+            let snapshot = NewSnapshot { covers, media_type, bytes };
+            done(wait(store.put_log_snapshot(again, snapshot)));
+            done(wait(store.remove_log(gone, Expected::Present, None)));
+            wait(store.drop_collection(dropped)).unwrap();
+        });
+        let log = |name| wait(restored.log(name)).unwrap().unwrap();
+        let bytes = |name| read_all(&restored, name, log(name).place.generation);
+        assert_eq!(bytes(again), Some(b"after\n".to_vec()));
+        assert_eq!(wait(restored.log_snapshot(again)).unwrap().unwrap().1, b"all");
+        assert_eq!(wait(restored.log_keys(again)).unwrap().len(), 1);
+        assert_eq!(bytes(stays), Some(b"before\n".to_vec()));
+        assert!(log(gone).removed && log(dropped).removed);
+        assert_eq!(wait(restored.check()).unwrap(), Vec::<String>::new());
+    }
+}
