@@ -8,9 +8,13 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 
 use feedsync::By;
+use feedsync_store::conformance::logs::{append, assert_distinct, begun, done, grown, read_all};
 use feedsync_store::conformance::samples::{all, create, ids, named, store_each};
 use feedsync_store::conformance::wait;
-use feedsync_store::{EndpointName, Epoch, Identity, SqliteStore, Store as _, SystemEnvironment};
+use feedsync_store::{
+    EndpointName, Epoch, Expected, Identity, LogOutcome, LogPlace, Logs as _, NewGeneration,
+    NewSnapshot, SqliteStore, Store as _, SystemEnvironment,
+};
 use tempfile::TempDir;
 
 const DATABASE: &str = "feedsync.db";
@@ -150,6 +154,62 @@ fn both_files_put_back_together_are_not_noticed() {
     store_each(&place.open(), &named("notes"), &["b"]);
     place.put_back(&[DATABASE, LIFE]);
     assert_eq!(place.look(), before);
+}
+
+/// Then only the log tells: others have read more of it than there is now, so what is appended gets places of its
+/// own.
+#[test]
+fn a_log_that_is_longer_than_what_was_put_back_goes_on_in_a_new_generation() {
+    let notes = named("notes");
+    let compacted = |store: &SqliteStore, bytes: &[u8]| {
+        let (expected, bytes) = (Expected::Present, bytes.to_vec());
+        let new = NewGeneration { expected, bytes, most: u64::MAX, act: None };
+        done(wait(store.begin_log_generation(&notes, new))).place
+    };
+    let bytes = |store: &SqliteStore, place: LogPlace| read_all(store, &notes, place.generation);
+    for is_compacted in [false, true] {
+        let place = Place::new();
+        let store = place.open();
+        let ended = begun(&store, &notes, b"zero\n").place;
+        let before = compacted(&store, b"one\n");
+        let (media_type, content) = ("application/json".to_owned(), b"{}".to_vec());
+        let snapshot = NewSnapshot { covers: before, media_type, bytes: content };
+        done(wait(store.put_log_snapshot(&notes, snapshot)));
+        drop(store);
+        place.save(&[DATABASE, LIFE]);
+        let store = place.open();
+        let mut seen = vec![before, grown(&store, &notes, b"lost\n").place];
+        if is_compacted {
+            seen.push(compacted(&store, b"lost, too\n"));
+        }
+        drop(store);
+        place.put_back(&[DATABASE, LIFE]);
+
+        let life = place.life();
+        let store = place.open();
+        assert_ne!(place.life(), life, "a copy of before is known as old");
+        let log = wait(store.log(&notes)).unwrap().unwrap();
+        let put_back = log.place;
+        assert!(put_back.generation > before.generation);
+        assert_eq!(bytes(&store, put_back), Some(b"one\n".to_vec()));
+        assert_eq!(log.snapshot.unwrap().covers, put_back, "it stands for what it stood for");
+        assert_eq!(bytes(&store, ended), Some(b"zero\n".to_vec()), "what ended before is kept");
+        for place in &seen {
+            assert_eq!(bytes(&store, *place), None);
+            let late = append(Expected::At(vec![*place]), b"late\n");
+            let late = wait(store.append_to_log(&notes, late)).unwrap();
+            assert!(matches!(late, LogOutcome::Elsewhere(log) if log.place == put_back));
+        }
+        let last = grown(&store, &notes, b"more\n").place;
+        assert_eq!(bytes(&store, put_back), Some(b"one\nmore\n".to_vec()));
+        seen.push(last);
+        assert_distinct(&seen);
+        assert_eq!(fs::read_dir(place.data.join("logs")).unwrap().count(), 2);
+        assert_eq!(wait(store.check()).unwrap(), Vec::<String>::new());
+        drop(store);
+        let again = wait(place.open().log(&notes)).unwrap().unwrap();
+        assert_eq!(again.place, last, "once is enough");
+    }
 }
 
 #[test]

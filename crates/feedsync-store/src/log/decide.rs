@@ -90,9 +90,14 @@ impl Log {
         }
     }
 
-    /// The log of a store that was put back or moved: others may have seen more of its generation, so it goes
-    /// on in the next one, which holds what this one held.
+    /// The log of a store that was put back or moved: earlier generations are not here any more.
     pub(crate) fn renewed(self, tail: u32, now: Moment) -> Self {
+        Self { earlier: Default::default(), ..self.gone_on(tail, now) }
+    }
+
+    /// A log of which others may have seen more than is here: it goes on in the next generation, which holds what
+    /// this one held.
+    pub(crate) fn gone_on(self, tail: u32, now: Moment) -> Self {
         if self.removed {
             return self;
         }
@@ -105,7 +110,7 @@ impl Log {
             }
             _ => snapshot,
         });
-        Self { place, snapshot, began: now, earlier: Default::default(), ..self }
+        Self { place, snapshot, began: now, ..self }
     }
 
     /// It as it begins in the store that it is moved to: its bytes come after it.

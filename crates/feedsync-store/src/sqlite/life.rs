@@ -21,7 +21,8 @@
 //! over the files that are there, a disk or a machine put back to a snapshot, and a copy made in the
 //! last minute of a process that was then killed. There the ledger and the peers remain: an endpoint
 //! that meets its own `by` above what it has issued mints a new incarnation, and a subscriber whose
-//! `until` is above a collection's last change is out of step and reads all.
+//! `until` is above a collection's last change is out of step and reads all. A log whose file was not put
+//! back too is longer than the database knows, and goes on in a new generation.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};

@@ -3,7 +3,8 @@
 //! How long a log is stands in the database, and that alone counts. An append writes at the committed
 //! length, under the database's lock; the file is synchronised before the transaction commits. So what was
 //! acknowledged is on the disk, and whatever else stands behind the committed length is nobody's: the next
-//! append cuts it off, or the next who opens the store. A file goes after the commit that forgot it, and
+//! append cuts it off, or the next who opens the store (in a new generation, where it may have been
+//! committed before an older database was put back). A file goes after the commit that forgot it, and
 //! its name is never used again, since no generation is.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,6 +17,9 @@ use super::place::{self, failed};
 use crate::error::StoreError;
 use crate::log::Generation;
 use crate::owned;
+
+/// A line is looked for in pieces of so many bytes.
+const PIECE: usize = 1 << 16;
 
 /// A generation of a collection's log.
 pub(super) type Key = (i64, Generation);
@@ -227,6 +231,18 @@ impl LogFiles {
         let path = self.path(key);
         let file = OpenOptions::new().write(true).open(&path);
         file.and_then(|file| cut(&file, length)).map_err(|error| failed(&path, error))
+    }
+
+    /// Whether a line ends behind an offset.
+    pub(super) fn has_line_behind(&self, key: Key, from: u64) -> Result<bool, StoreError> {
+        let Some(mut reader) = self.reader(key, from)? else { return Ok(false) };
+        loop {
+            match reader.next(PIECE) {
+                (bytes, _) if bytes.contains(&b'\n') => return Ok(true),
+                (_, Some(_)) => return Ok(false),
+                (_, None) => {}
+            }
+        }
     }
 
     /// Gives a generation's file a second name, or its bytes a second file where a file has one name.

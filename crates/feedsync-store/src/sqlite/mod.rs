@@ -95,7 +95,8 @@ impl SqliteStore {
     /// Opens the store of a directory. If it is not where it was when it was last open, or not the
     /// state that was left there, it may be a copy or an old state put back: it goes on as a new
     /// incarnation, in new epochs. A whole directory put back over itself, file by file, or a disk
-    /// put back to a snapshot cannot be told from the state that was left.
+    /// put back to a snapshot cannot be told from the state that was left; a log whose file was left out
+    /// of that goes on in a new generation.
     pub fn open(directory: &Path, environment: Arc<dyn Environment>) -> Result<Self, StoreError> {
         let file = directory.join(place::FILE);
         if !Self::exists(directory) {
@@ -120,6 +121,7 @@ impl SqliteStore {
                 && !log_pack::is_packed(connection)?;
             Ok::<_, StoreError>(settled)
         };
+        let mut settles = false;
         // Nearly always nothing is to be done, and nobody who writes is waited for.
         if !schema::is_current(contents) || !is_settled(&connection)? {
             let transaction =
@@ -130,16 +132,11 @@ impl SqliteStore {
                 collections::settle(&transaction, &place, &*environment)?;
                 log_care::settle(&transaction, &LogFiles::of(directory), &*environment)?;
                 life::begin(&transaction, directory)?;
+                settles = true;
             }
             transaction.commit()?;
         }
-        let files = LogFiles::of(directory);
-        if !log_care::is_tidy(&connection, &files)? {
-            let transaction =
-                connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            log_care::tidy(&transaction, &files)?;
-            transaction.commit()?;
-        }
+        log_care::put_in_order(&mut connection, directory, &*environment, settles)?;
         Self::start(directory, connection, environment)
     }
 
