@@ -184,9 +184,10 @@ pub enum LogOutcome {
 /// Nobody ever reads a byte beyond the committed length. Of several who expect the log at one place, one
 /// appends.
 ///
-/// **Generations.** A place is never given out twice, whatever is removed, restored or moved: the number of
-/// a log's generations only grows, and each has a random part. A store that was put back or moved begins a
-/// new generation of every log: it holds what the last one held, and earlier ones are gone.
+/// **Generations.** A place is never given out twice, whatever is removed, dropped, restored or moved: the
+/// number of a log's generations only grows, that of the first is greater than those of all logs that went with
+/// their collections, and each has a random part. A store that was put back or moved begins a new generation
+/// of every log: it holds what the last one held, and earlier ones are gone.
 ///
 /// **Keys.** The last [`KEYS_KEPT`] appends that had a key are known by it until the log is removed, also
 /// in later generations.

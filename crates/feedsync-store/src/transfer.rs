@@ -68,6 +68,8 @@ pub struct Marks {
     pub next_discarded: DiscardedId,
     /// When the latest epoch of any collection, dropped or not, began.
     pub last_epoch: Option<Moment>,
+    /// The greatest number of a generation of logs that went with their collections.
+    pub last_dropped_generation: u64,
 }
 
 /// A part of a store that is moved.

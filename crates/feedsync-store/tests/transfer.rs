@@ -113,6 +113,7 @@ fn fill(store: &dyn Transfer) {
     write(store, &notes, &["item004"], vec![discard]).unwrap();
     write(store, &notes, &[], vec![Write::Recovered(DiscardedId(3))]).unwrap();
     create(store, "dropped");
+    begun(store, &named("dropped"), b"gone\n");
     wait(store.drop_collection(&named("dropped"))).unwrap();
     wait(store.mark_sent(&notes, Number::new(400))).unwrap();
     wait(store.add_user(user("anna"))).unwrap();
@@ -252,6 +253,7 @@ fn a_store_is_moved_between_all_kinds_and_loses_nothing() {
         let (before, after) = (log(&*store), log(&*next));
         assert!(after.place.generation > before.place.generation, "a new generation");
         assert!(after.earlier.is_empty());
+        assert_eq!(wait(next.marks()).unwrap().last_dropped_generation, 1, "logs begin later");
         assert_eq!(read_all(&*next, &named("notes"), before.place.generation), None);
         (store, kept) = (next, next_kept);
     }
@@ -262,7 +264,7 @@ fn a_store_is_moved_between_all_kinds_and_loses_nothing() {
     let writes = vec![put(item("new", "A", 1)), discard];
     let after = write(&*store, &notes, &["new"], writes).unwrap();
     assert_eq!(after.last.get(), last.get() + 2);
-    assert_eq!(begun(&*store, &named("empty"), b"again\n").place.generation.number(), 2);
+    assert_eq!(begun(&*store, &named("empty"), b"again\n").place.generation.number(), 3);
     grown(&*store, &notes, b"more\n");
     assert_eq!(wait(store.discarded(&notes)).unwrap().last().unwrap().id.0, 4);
     let new = NewRemote {

@@ -178,7 +178,8 @@ pub fn a_log_goes_with_its_collection(constructor: Constructor) {
     assert_eq!(wait(store.log(&diary)).unwrap(), None);
     assert_eq!(wait(store.log_snapshot(&diary)).unwrap(), None);
     assert_eq!(read_all(store, &diary, place.generation), None);
-    assert_distinct(&[place, begun(store, &diary, b"diary\n").place]);
+    let again = begun(store, &diary, b"diary\n").place;
+    assert!(again.generation.number() > place.generation.number(), "not only by chance");
     assert_eq!(read_all(store, &books, other.place.generation), Some(b"books\n".to_vec()));
 }
 
@@ -194,6 +195,32 @@ fn assert_no_collection(store: &dyn Store, name: &CollectionName) {
     assert(wait(store.begin_log_generation(name, compaction(Expected::Present, b"x"))));
     assert(wait(store.remove_log(name, Expected::Present, None)));
     assert(wait(store.put_log_snapshot(name, snapshot(place, b"x"))));
+}
+
+/// Chance has no part in it: a log that begins is later than every one that was dropped, under whatever name, also
+/// one that had been removed.
+pub fn a_log_begins_later_than_those_that_were_dropped(constructor: Constructor) {
+    let (fixture, _) = open(constructor);
+    let store = &*fixture.store;
+    let mut last = 0;
+    for (name, compactions) in [("notes", 0), ("notes", 4), ("diary", 0), ("notes", 0)] {
+        let name = create(store, name).name;
+        let mut log = begun(store, &name, b"one\n");
+        assert!(log.place.generation.number() > last);
+        for _ in 0..compactions {
+            log = done(wait(store.begin_log_generation(&name, compaction(Expected::Present, b""))));
+        }
+        last = log.place.generation.number();
+        if compactions > 0 {
+            done(wait(store.remove_log(&name, Expected::Present, None)));
+        }
+        wait(store.drop_collection(&name)).unwrap();
+    }
+    assert_eq!(last, 8);
+    create(store, "empty");
+    wait(store.drop_collection(&named("empty"))).unwrap();
+    let books = create(store, "books").name;
+    assert_eq!(begun(store, &books, b"one\n").place.generation.number(), 9);
 }
 
 /// Who follows the collection is told of every change of its log, and of nothing else.

@@ -126,6 +126,7 @@ macro_rules! store_tests {
                 a_removed_log_begins_again_later
                 a_snapshot_gives_way_to_a_younger_one
                 a_log_goes_with_its_collection
+                a_log_begins_later_than_those_that_were_dropped
                 changes_of_a_log_are_noticed
             ]
             model: [ any_sequence_of_operations_gives_what_the_memory_store_gives ]

@@ -38,6 +38,8 @@ pub(crate) struct Found {
     pub(crate) log: Option<Log>,
     /// The append that had the key of the one that is asked for.
     pub(crate) known: Option<Keyed>,
+    /// The greatest number of a generation of logs that went with their collections.
+    pub(crate) last_dropped: u64,
     pub(crate) now: Moment,
     /// Random.
     pub(crate) tail: u32,
@@ -142,7 +144,7 @@ impl Log {
 }
 
 fn decide_append(append: Append, found: Found, digest: Option<Digest>) -> Decision {
-    let Found { log, known, now, tail } = found;
+    let Found { log, known, last_dropped, now, tail } = found;
     let known = known.filter(|_| log.as_ref().is_some_and(|log| !log.removed));
     if let Some(known) = known {
         let (start, end) = (known.end.length - known.length, known.end);
@@ -158,7 +160,8 @@ fn decide_append(append: Append, found: Found, digest: Option<Digest>) -> Decisi
         },
         gone if append.expected == Expected::Absent => {
             let next = |gone: &Log| gone.place.generation.next(tail);
-            let generation = gone.as_ref().map_or(Generation::new(1, tail), next);
+            let first = Generation::new(last_dropped, tail).next(tail);
+            let generation = gone.as_ref().map_or(first, next);
             (Log::begun(generation, append.media_type, now), true)
         }
         gone => return Err(LogOutcome::Absent(gone).into()),

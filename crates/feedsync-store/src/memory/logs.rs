@@ -84,6 +84,7 @@ impl MemoryStore {
         asked: Asked,
     ) -> Result<LogOutcome, StoreError> {
         let mut state = self.state();
+        let last_dropped = state.last_dropped_generation;
         let shelf = state.shelf_mut(collection)?;
         let stored = shelf.log.as_ref();
         let known = |stored: &StoredLog| {
@@ -92,6 +93,7 @@ impl MemoryStore {
         let found = Found {
             log: stored.map(|stored| stored.log.clone()),
             known: stored.and_then(known),
+            last_dropped,
             now: self.environment.now(),
             tail: self.environment.random() as u32,
         };

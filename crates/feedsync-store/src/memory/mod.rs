@@ -53,6 +53,7 @@ impl MemoryStore {
         let state = State {
             identity: Identity { name: name.clone(), by, retired: Vec::new() },
             last_epoch: None,
+            last_dropped_generation: 0,
             ledger: BTreeMap::new(),
             shelves: BTreeMap::new(),
             remotes: BTreeMap::new(),
@@ -148,9 +149,7 @@ impl Store for MemoryStore {
             Alteration::Keep => before,
             Alteration::Change(change) => state.change(name, change)?,
             Alteration::Drop => {
-                state.shelves.remove(name);
-                state.remotes.retain(|_, remote| remote.collection != *name);
-                state.people.collection_dropped(name);
+                state.drop_collection(name);
                 before
             }
         };

@@ -23,6 +23,7 @@ use crate::stored::{Discarded, DiscardedId, Selection, StoredItem};
 pub(super) struct State {
     pub(super) identity: Identity,
     pub(super) last_epoch: Option<Moment>,
+    pub(super) last_dropped_generation: u64,
     pub(super) ledger: BTreeMap<ItemId, Vec<Issued>>,
     pub(super) shelves: BTreeMap<CollectionName, Shelf>,
     pub(super) remotes: BTreeMap<RemoteId, Remote>,
@@ -61,6 +62,15 @@ impl State {
         let epoch = Epoch::begin(self.last_epoch, environment.now(), environment.random() as u32);
         self.last_epoch = Some(epoch.began());
         epoch
+    }
+
+    /// Removes a collection with all that it holds.
+    pub(super) fn drop_collection(&mut self, name: &CollectionName) {
+        let log = self.shelves.remove(name).and_then(|shelf| shelf.log);
+        let number = log.map_or(0, |stored| stored.log.place.generation.number());
+        self.last_dropped_generation = self.last_dropped_generation.max(number);
+        self.remotes.retain(|_, remote| remote.collection != *name);
+        self.people.collection_dropped(name);
     }
 
     pub(super) fn shelf(&self, name: &CollectionName) -> Result<&Shelf, StoreError> {

@@ -25,6 +25,7 @@ impl Transfer for MemoryStore {
             next_remote: state.next_remote,
             next_discarded: state.next_discarded,
             last_epoch: state.last_epoch,
+            last_dropped_generation: state.last_dropped_generation,
         })
     }
 
@@ -67,6 +68,8 @@ impl Transfer for MemoryStore {
                 state.next_remote = state.next_remote.max(marks.next_remote);
                 state.next_discarded = state.next_discarded.max(marks.next_discarded);
                 state.last_epoch = state.last_epoch.max(marks.last_epoch);
+                let last = state.last_dropped_generation.max(marks.last_dropped_generation);
+                state.last_dropped_generation = last;
             }
             Part::End => {}
             Part::Ledger(rows) => state.ledger.extend(rows),

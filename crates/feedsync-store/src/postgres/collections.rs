@@ -7,7 +7,7 @@ use feedsync::By;
 use tokio_postgres::Row;
 
 use super::rows::{get, micros, number, parsed, text};
-use super::{logs, pool};
+use super::{log_rows, logs, pool};
 use crate::collection::{Alteration, Collection};
 use crate::columns::{moment, parse};
 use crate::environment::Environment;
@@ -210,6 +210,8 @@ async fn write_settings(
 
 /// Removes a collection with all its rows.
 async fn remove(transaction: &Transaction<'_>, id: i64) -> Result<(), StoreError> {
+    // First of all: whoever makes a collection locks the endpoint's row before the name, too.
+    log_rows::drop_with(transaction, id).await?;
     for table in [
         "items",
         "conflicts",

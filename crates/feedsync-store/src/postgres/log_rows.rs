@@ -97,6 +97,25 @@ fn snapshot(row: &Row) -> Result<Option<LogSnapshot>, StoreError> {
     }))
 }
 
+/// The greatest number of a generation of logs that were dropped.
+pub(super) async fn last_dropped(client: &impl GenericClient) -> Result<u64, StoreError> {
+    let statement = client.prepare_cached("SELECT last_dropped_generation FROM endpoint").await?;
+    Ok(get::<i64>(&client.query_one(&statement, &[]).await?, 0)? as u64)
+}
+
+/// To be called before a collection is dropped: logs that begin from here on are later than its own was.
+pub(super) async fn drop_with(
+    transaction: &Transaction<'_>,
+    collection: i64,
+) -> Result<(), StoreError> {
+    let sql =
+        "UPDATE endpoint SET last_dropped_generation = greatest(last_dropped_generation, l.number)
+                 FROM (SELECT split_part(generation, '.', 1)::bigint AS number
+                         FROM logs WHERE collection = $1) l";
+    transaction.execute(sql, &[&collection]).await?;
+    Ok(())
+}
+
 /// The append that had a key.
 pub(super) async fn keyed(
     client: &impl GenericClient,

@@ -163,8 +163,12 @@ async fn change(
         Some(key) => log_rows::keyed(transaction, collection, key).await?,
         None => None,
     };
+    let last_dropped = match &log {
+        Some(_) => 0,
+        None => log_rows::last_dropped(transaction).await?,
+    };
     let (now, tail) = (node.environment.now(), node.environment.random() as u32);
-    let change = match asked.decide(Found { log, known, now, tail }, digest) {
+    let change = match asked.decide(Found { log, known, last_dropped, now, tail }, digest) {
         Ok(change) => change,
         Err(outcome) => return Ok(*outcome),
     };

@@ -28,12 +28,14 @@ impl Transfer for PostgresStore {
     async fn marks(&self) -> Result<Marks, StoreError> {
         self.run(|node| async move {
             let client = node.connection().await?;
-            let sql = "SELECT next_remote, next_discarded, last_epoch FROM endpoint";
+            let sql = "SELECT next_remote, next_discarded, last_epoch, last_dropped_generation
+                         FROM endpoint";
             let row = client.query_one(sql, &[]).await?;
             Ok(Marks {
                 next_remote: RemoteId(get::<i64>(&row, 0)? as u64),
                 next_discarded: DiscardedId(get::<i64>(&row, 1)? as u64),
                 last_epoch: maybe_moment(&row, 2)?,
+                last_dropped_generation: get::<i64>(&row, 3)? as u64,
             })
         })
         .await
@@ -155,11 +157,13 @@ async fn begin_at(transaction: &Transaction<'_>, marks: &Marks) -> Result<(), St
     let sql = "UPDATE endpoint SET unfinished = true,
                                    next_remote = greatest(next_remote, $1),
                                    next_discarded = greatest(next_discarded, $2),
-                                   last_epoch = greatest(last_epoch, $3)";
+                                   last_epoch = greatest(last_epoch, $3),
+                                   last_dropped_generation = greatest(last_dropped_generation, $4)";
     let next_remote = marks.next_remote.0 as i64;
     let next_discarded = marks.next_discarded.0 as i64;
     let last_epoch = marks.last_epoch.map(micros);
-    transaction.execute(sql, &[&next_remote, &next_discarded, &last_epoch]).await?;
+    let last_dropped = marks.last_dropped_generation as i64;
+    transaction.execute(sql, &[&next_remote, &next_discarded, &last_epoch, &last_dropped]).await?;
     Ok(())
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use feedsync::By;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
+use super::log_rows;
 use super::rows::parsed;
 use crate::collection::{Alteration, Collection};
 use crate::columns::{moment, parse};
@@ -62,6 +63,7 @@ pub(super) fn alter(
             rewrite(connection, &shelf)?;
         }
         Alteration::Drop => {
+            log_rows::drop_with(connection, shelf.id)?;
             connection.execute("DELETE FROM collections WHERE id = ?1", [shelf.id])?;
         }
     }

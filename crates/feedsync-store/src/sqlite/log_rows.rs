@@ -233,6 +233,23 @@ pub(super) fn generations(log: Option<&Log>) -> Vec<Generation> {
     log.map_or(Vec::new(), |log| log.generations().map(|(generation, _)| generation).collect())
 }
 
+/// The greatest number of a generation of logs that were dropped.
+pub(super) fn last_dropped(connection: &Connection) -> Result<u64, StoreError> {
+    let sql = "SELECT last_dropped_generation FROM endpoint";
+    let last: i64 = connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
+    Ok(last as u64)
+}
+
+/// To be called before a collection is dropped: logs that begin from here on are later than its own was.
+pub(super) fn drop_with(connection: &Connection, collection: i64) -> Result<(), StoreError> {
+    let Some(log) = find(connection, collection)? else { return Ok(()) };
+    connection.execute(
+        "UPDATE endpoint SET last_dropped_generation = max(last_dropped_generation, ?1)",
+        [log.place.generation.number() as i64],
+    )?;
+    Ok(())
+}
+
 /// The generations of a collection's log: when the collection goes, their files do.
 pub(super) fn keys(connection: &Connection, collection: i64) -> Result<Vec<Key>, StoreError> {
     let generations = generations(find(connection, collection)?.as_ref());

@@ -178,8 +178,9 @@ fn change(
     let before: Vec<Generation> = log_rows::generations(log.as_ref());
     let known =
         asked.key().map(|key| log_rows::keyed(connection, collection, key)).transpose()?.flatten();
+    let last_dropped = log_rows::last_dropped(connection)?;
     let (now, tail) = (environment.now(), environment.random() as u32);
-    let change = match asked.decide(Found { log, known, now, tail }, digest) {
+    let change = match asked.decide(Found { log, known, last_dropped, now, tail }, digest) {
         Ok(change) => change,
         Err(outcome) => return Ok(*outcome),
     };

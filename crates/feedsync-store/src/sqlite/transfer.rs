@@ -26,15 +26,16 @@ impl Transfer for SqliteStore {
     async fn marks(&self) -> Result<Marks, StoreError> {
         let sql =
             "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'remotes'), 0) + 1,
-                          next_discarded, last_epoch FROM endpoint";
+                          next_discarded, last_epoch, last_dropped_generation FROM endpoint";
         self.readers
             .read(move |connection| {
-                let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
-                let marks: (i64, i64, Option<i64>) = connection.query_row(sql, [], read)?;
+                let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?));
+                let marks: (i64, i64, Option<i64>, i64) = connection.query_row(sql, [], read)?;
                 Ok(Marks {
                     next_remote: RemoteId(marks.0 as u64),
                     next_discarded: DiscardedId(marks.1 as u64),
                     last_epoch: marks.2.map(columns::moment),
+                    last_dropped_generation: marks.3 as u64,
                 })
             })
             .await
@@ -196,8 +197,13 @@ fn load(
 fn begin_at(connection: &Connection, marks: &Marks) -> Result<(), StoreError> {
     connection.execute(
         "UPDATE endpoint SET next_discarded = max(next_discarded, ?1),
-                             last_epoch = nullif(max(coalesce(last_epoch, -1), coalesce(?2, -1)), -1)",
-        params![marks.next_discarded.0 as i64, marks.last_epoch],
+                             last_epoch = nullif(max(coalesce(last_epoch, -1), coalesce(?2, -1)), -1),
+                             last_dropped_generation = max(last_dropped_generation, ?3)",
+        params![
+            marks.next_discarded.0 as i64,
+            marks.last_epoch,
+            marks.last_dropped_generation as i64
+        ],
     )?;
     // Where SQLite keeps the highest id that a table ever had; a row stands there for each table that had one.
     let given = marks.next_remote.0 as i64 - 1;

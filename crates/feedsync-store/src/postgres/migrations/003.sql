@@ -10,6 +10,9 @@ CREATE TABLE logs (
   changed    bigint  NOT NULL
 ) WITH (fillfactor = 50);
 
+-- The greatest number of a generation of logs that were dropped with their collections: a log begins later.
+ALTER TABLE endpoint ADD COLUMN last_dropped_generation bigint NOT NULL DEFAULT 0;
+
 -- Earlier generations whose bytes are still here.
 CREATE TABLE log_generations (
   collection bigint NOT NULL,

@@ -12,6 +12,9 @@ CREATE TABLE logs (
   changed    INTEGER NOT NULL
 ) STRICT;
 
+-- The greatest number of a generation of logs that were dropped with their collections: a log begins later.
+ALTER TABLE endpoint ADD COLUMN last_dropped_generation INTEGER NOT NULL DEFAULT 0;
+
 -- Earlier generations whose files are still here.
 CREATE TABLE log_generations (
   collection INTEGER NOT NULL REFERENCES logs (collection) ON DELETE CASCADE,
