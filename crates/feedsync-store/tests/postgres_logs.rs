@@ -10,8 +10,8 @@ use feedsync_store::conformance::logs::{append, begun, done, grown, read_all};
 use feedsync_store::conformance::samples::{create, named};
 use feedsync_store::conformance::wait;
 use feedsync_store::{
-    EndpointName, Environment as _, Expected, LogOutcome, LogPlace, Logs as _, NewGeneration,
-    NewSnapshot, PostgresStore, Store as _, StoreError, SystemEnvironment,
+    EndpointName, Environment as _, Expected, LogOutcome, LogPlace, Logs as _, Moment,
+    NewGeneration, NewSnapshot, PostgresStore, Store as _, StoreError, SystemEnvironment,
 };
 use feedsync_test::postgres::Cluster;
 
@@ -160,6 +160,68 @@ fn a_log_that_was_put_back_or_taken_over_goes_on_in_a_new_generation() {
     grown(&store, &notes, b"more\n");
     assert_eq!(bytes(&store, put_back), Some(b"begun\nmore\n".to_vec()));
     assert_eq!(wait(store.check()).unwrap(), Vec::<String>::new());
+}
+
+fn rows(cluster: &Cluster, url: &str) -> u64 {
+    cluster.sql(database(url), "SELECT count(*) FROM feedsync.log_bytes").trim().parse().unwrap()
+}
+
+/// However short the appends are; and where a row was lost, none takes its place.
+#[test]
+fn a_log_of_short_appends_has_few_rows() {
+    let cluster = Cluster::shared();
+    let (url, nodes) = nodes(cluster, 1);
+    let notes = named("notes");
+    let mut all = b"begun\n".to_vec();
+    let mut place = place(&nodes[0]);
+    let mut grow = |all: &mut Vec<u8>, count| {
+        for number in 0..count {
+            let record = format!("{number:0>999}\n").into_bytes();
+            place = grown(&*nodes[0], &notes, &record).place;
+            all.extend(record);
+        }
+        place
+    };
+    let place = grow(&mut all, 150);
+    let read = |from: usize, most| {
+        wait(nodes[0].read_log(&notes, place.generation, from as u64, most)).unwrap().unwrap()
+    };
+    assert!(rows(cluster, &url) < 30, "{}", rows(cluster, &url));
+    for (from, most) in [(0, 200_000), (64_999, 2_000), (65_536, 1), (131_070, 15_000), (7, 70_000)]
+    {
+        assert!(read(from, most) == all[from..all.len().min(from + most)], "{from} {most}");
+    }
+    cluster.sql(database(&url), "DELETE FROM feedsync.log_bytes WHERE start = 140006");
+    grow(&mut all, 70);
+    assert!(read(131_000, 9_006) == all[131_000..140_006]);
+    assert!(read(141_006, 70_000) == all[141_006..211_006]);
+    let lost = wait(nodes[0].read_log(&notes, place.generation, 140_000, 100));
+    assert!(matches!(lost, Err(StoreError::Damaged(_))), "{lost:?}");
+}
+
+/// At once, or when logs are swept, if the node that forgot them did not come to it.
+#[test]
+fn bytes_that_nobody_knows_any_more_go() {
+    let cluster = Cluster::shared();
+    let (url, nodes) = nodes(cluster, 1);
+    let notes = named("notes");
+    grown(&*nodes[0], &notes, &vec![b'x'; 10 << 20]);
+    assert!(rows(cluster, &url) > 150, "more than go at once");
+    done(wait(nodes[0].remove_log(&notes, Expected::Present, None)));
+    assert_eq!(rows(cluster, &url), 0);
+    let log = begun(&*nodes[0], &notes, b"again\n");
+    for of in ["id, '1.0000000a'", "id, '7.0000000a'", "id + 1000, '1.0000000a'"] {
+        let left = format!(
+            "INSERT INTO feedsync.log_bytes (collection, generation, start, bytes)
+             SELECT {of}, n, 'x' FROM feedsync.collections, generate_series(0, 199) n"
+        );
+        cluster.sql(database(&url), &left);
+    }
+    assert_eq!(wait(nodes[0].check()).unwrap(), Vec::<String>::new());
+    assert_eq!(wait(nodes[0].sweep_logs(Moment::default())).unwrap(), 0);
+    assert_eq!(rows(cluster, &url), 1);
+    let bytes = read_all(&*nodes[0], &notes, log.place.generation);
+    assert_eq!(bytes, Some(b"again\n".to_vec()));
 }
 
 /// Bytes that are not there are said to be missing, to whoever reads or looks; what was dropped leaves none.

@@ -8,7 +8,7 @@ use super::rows::get;
 use crate::error::StoreError;
 
 /// Each asks for rows that cannot be, and says what they are.
-const IMPOSSIBLE: [(&str, &str); 16] = [
+const IMPOSSIBLE: [(&str, &str); 15] = [
     (
         "items of no collection",
         "SELECT 1 FROM items t WHERE NOT EXISTS (SELECT FROM collections c WHERE c.id = t.collection)",
@@ -56,10 +56,6 @@ const IMPOSSIBLE: [(&str, &str); 16] = [
     (
         "logs of no collection",
         "SELECT 1 FROM logs t WHERE NOT EXISTS (SELECT FROM collections c WHERE c.id = t.collection)",
-    ),
-    (
-        "bytes of no log",
-        "SELECT 1 FROM log_bytes t WHERE NOT EXISTS (SELECT FROM logs l WHERE (l.collection, l.generation) = (t.collection, t.generation) AND NOT l.removed) AND NOT EXISTS (SELECT FROM log_generations g WHERE (g.collection, g.generation) = (t.collection, t.generation))",
     ),
     (
         "logs whose bytes are not all there",

@@ -43,8 +43,44 @@ pub(super) const BYTES: &str = "
                         WHERE f.collection = c.id AND f.generation = $2 AND f.start <= $3)
      ORDER BY b.start";
 
-/// A longer append is more than one row.
-const ROW: usize = 1 << 20;
+/// A row has so many bytes at most.
+const ROW: usize = 1 << 16;
+
+/// Makes one row of those that begin from one offset to before another, where they are whole.
+const JOIN: &str = "
+    WITH joined AS (
+      SELECT min(start) AS first, string_agg(bytes, ''::bytea ORDER BY start) AS bytes
+        FROM log_bytes
+       WHERE collection = $1 AND generation = $2 AND start >= $3 AND start < $4
+      HAVING count(*) > 1 AND sum(octet_length(bytes)) = $4 - min(start)
+    ), gone AS (
+      DELETE FROM log_bytes b USING joined j
+       WHERE b.collection = $1 AND b.generation = $2 AND b.start > j.first AND b.start < $4
+    )
+    UPDATE log_bytes b SET bytes = j.bytes FROM joined j
+     WHERE b.collection = $1 AND b.generation = $2 AND b.start = j.first";
+
+/// Generations that have bytes and stand in no other table. It steps from one generation to the next.
+const FORGOTTEN: &str = "
+    WITH RECURSIVE here AS (
+      (SELECT collection, generation FROM log_bytes ORDER BY collection, generation LIMIT 1)
+      UNION ALL
+      SELECT n.* FROM here h, LATERAL (
+        SELECT b.collection, b.generation FROM log_bytes b
+         WHERE (b.collection, b.generation) > (h.collection, h.generation)
+         ORDER BY b.collection, b.generation LIMIT 1) n
+    )
+    SELECT collection, generation FROM here h
+     WHERE NOT EXISTS (SELECT FROM logs l WHERE l.collection = h.collection
+                          AND l.generation = h.generation AND NOT l.removed)
+       AND NOT EXISTS (SELECT FROM log_generations g WHERE g.collection = h.collection
+                          AND g.generation = h.generation)";
+
+/// So many rows of bytes go in one transaction.
+const ROWS_AT_ONCE: i64 = 64;
+
+/// A generation of a collection's log.
+pub(super) type Key = (i64, Generation);
 
 /// The log of a collection, and the collection's id.
 pub(super) async fn find(
@@ -179,7 +215,7 @@ pub(super) async fn write(
     Ok(())
 }
 
-/// Writes which earlier generations are kept; the bytes of all others go.
+/// Writes which earlier generations are kept.
 pub(super) async fn write_earlier(
     transaction: &Transaction<'_>,
     collection: i64,
@@ -188,7 +224,6 @@ pub(super) async fn write_earlier(
     let generations: Vec<String> = log.earlier.keys().map(Generation::to_string).collect();
     let lengths: Vec<i64> = log.earlier.values().map(|ended| ended.length as i64).collect();
     let ends: Vec<i64> = log.earlier.values().map(|ended| micros(ended.at)).collect();
-    let kept: Vec<String> = log.generations().map(|(kept, _)| kept.to_string()).collect();
     transaction
         .execute("DELETE FROM log_generations WHERE collection = $1", &[&collection])
         .await?;
@@ -199,33 +234,52 @@ pub(super) async fn write_earlier(
             &[&collection, &generations, &lengths, &ends],
         )
         .await?;
-    transaction.batch_execute("SET LOCAL statement_timeout = 0").await?;
-    transaction
-        .execute(
-            "DELETE FROM log_bytes WHERE collection = $1 AND generation <> ALL ($2)",
-            &[&collection, &kept],
-        )
-        .await?;
     Ok(())
 }
 
-/// Writes bytes of a generation, from an offset on.
+/// Writes bytes of a generation, from an offset on. Each time that it grows into another part of as many bytes as a
+/// row may have, the short rows of the last one become one row: so an append costs what it holds, twice,
+/// and a read few rows.
 pub(super) async fn write_bytes(
     transaction: &Transaction<'_>,
-    collection: i64,
-    generation: Generation,
+    (collection, generation): Key,
     start: u64,
     bytes: &[u8],
 ) -> Result<(), StoreError> {
+    let generation = generation.to_string();
     let rows: Vec<&[u8]> = bytes.chunks(ROW).collect();
     let starts: Vec<i64> = (start as i64..).step_by(ROW).take(rows.len()).collect();
     let sql = "INSERT INTO log_bytes (collection, generation, start, bytes)
                SELECT $1, $2, * FROM unnest($3::bigint[], $4::bytea[])";
     let statement = transaction.prepare_cached(sql).await?;
-    transaction
-        .execute(&statement, &[&collection, &generation.to_string(), &starts, &rows])
-        .await?;
+    transaction.execute(&statement, &[&collection, &generation, &starts, &rows]).await?;
+    let (row, end) = (ROW as u64, start + bytes.len() as u64);
+    if start / row < end / row {
+        let (first, start) = ((start - start % row) as i64, start as i64);
+        let statement = transaction.prepare_cached(JOIN).await?;
+        transaction.execute(&statement, &[&collection, &generation, &first, &start]).await?;
+    }
     Ok(())
+}
+
+/// Generations that have bytes and that nobody knows.
+pub(super) async fn forgotten(client: &impl GenericClient) -> Result<Vec<Key>, StoreError> {
+    let rows = client.query(FORGOTTEN, &[]).await?;
+    rows.iter().map(|row| Ok((get(row, 0)?, parsed(row, 1)?))).collect()
+}
+
+/// Removes some bytes of a generation that nobody knows; whether there may be more.
+pub(super) async fn remove_bytes(
+    transaction: &Transaction<'_>,
+    (collection, generation): Key,
+) -> Result<bool, StoreError> {
+    let sql = "DELETE FROM log_bytes WHERE collection = $1 AND generation = $2 AND start IN
+                 (SELECT start FROM log_bytes WHERE collection = $1 AND generation = $2
+                   ORDER BY start LIMIT $3)";
+    let statement = transaction.prepare_cached(sql).await?;
+    let generation = generation.to_string();
+    let gone = transaction.execute(&statement, &[&collection, &generation, &ROWS_AT_ONCE]).await?;
+    Ok(gone == ROWS_AT_ONCE as u64)
 }
 
 pub(super) async fn write_key(

@@ -40,15 +40,34 @@ impl PostgresStore {
                     node.settle(&mut client).await?;
                     continue;
                 }
-                let outcome = change(&transaction, &node, &name, asked, digest).await?;
+                let mut gone = Vec::new();
+                let outcome = change(&transaction, &node, &name, asked, digest, &mut gone).await?;
                 pool::commit(transaction).await?;
+                drop(client);
                 if matches!(outcome, LogOutcome::Done(_)) {
                     node.changed(&name);
+                }
+                for key in gone {
+                    // What stays now is swept later.
+                    let _ = node.remove_log_bytes(key).await;
                 }
                 return Ok(outcome);
             }
         })
         .await
+    }
+}
+
+impl Node {
+    /// Removes the bytes of a generation that nobody knows: piece by piece, and nobody waits for a log meanwhile.
+    async fn remove_log_bytes(&self, key: log_rows::Key) -> Result<(), StoreError> {
+        let remove = || {
+            self.write(move |transaction, _| {
+                async move { log_rows::remove_bytes(transaction, key).await }.boxed()
+            })
+        };
+        while remove().await? {}
+        Ok(())
     }
 }
 
@@ -144,21 +163,28 @@ impl Logs for PostgresStore {
                     count => count?,
                 };
             }
+            let forgotten = log_rows::forgotten(&node.connection().await?).await?;
+            for key in forgotten {
+                node.remove_log_bytes(key).await?;
+            }
             Ok(swept)
         })
         .await
     }
 }
 
-/// The collection is locked.
+/// The collection is locked. Generations of which it keeps nothing are added to `gone`.
 async fn change(
     transaction: &Transaction<'_>,
     node: &Node,
     name: &CollectionName,
     asked: Asked,
     digest: Option<Digest>,
+    gone: &mut Vec<log_rows::Key>,
 ) -> Result<LogOutcome, StoreError> {
     let (collection, log) = log_rows::find(transaction, name).await?;
+    let before: Vec<Generation> =
+        log.iter().flat_map(Log::generations).map(|(generation, _)| generation).collect();
     let known = match asked.key() {
         Some(key) => log_rows::keyed(transaction, collection, key).await?,
         None => None,
@@ -187,8 +213,8 @@ async fn change(
     }
     if !bytes.is_empty() {
         let start = log.place.length - bytes.len() as u64;
-        let generation = log.place.generation;
-        log_rows::write_bytes(transaction, collection, generation, start, &bytes).await?;
+        let key = (collection, log.place.generation);
+        log_rows::write_bytes(transaction, key, start, &bytes).await?;
     }
     if let Some(key) = key {
         log_rows::write_key(transaction, collection, &key).await?;
@@ -197,6 +223,8 @@ async fn change(
         log_rows::write_snapshot(transaction, collection, snapshot, &content).await?;
     }
     acts::record(transaction, now, act).await?;
+    let forgotten = before.into_iter().filter(|generation| log.length_of(*generation).is_none());
+    gone.extend(forgotten.map(|generation| (collection, generation)));
     Ok(LogOutcome::Done(log))
 }
 
@@ -301,7 +329,7 @@ pub(super) async fn extend_moved(
     let (collection, log) = log_rows::find(transaction, name).await?;
     let Some(mut log) = log else { return Ok(()) };
     let LogPlace { generation, length } = log.place;
-    log_rows::write_bytes(transaction, collection, generation, length, bytes).await?;
+    log_rows::write_bytes(transaction, (collection, generation), length, bytes).await?;
     log.place.length += bytes.len() as u64;
     log_rows::write(transaction, collection, &log).await
 }

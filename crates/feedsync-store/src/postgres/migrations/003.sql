@@ -22,7 +22,9 @@ CREATE TABLE log_generations (
   PRIMARY KEY (collection, generation)
 );
 
--- The bytes of all generations, a row for each append: where in its generation it begins.
+-- The bytes of all generations, in rows of at most 64 KiB: where in its generation each begins. An append
+-- makes a row of its own, and rows of short appends become one as soon as they are so many bytes. Bytes of a
+-- generation that stands in none of the other tables are nobody's, and go when logs are swept.
 CREATE TABLE log_bytes (
   collection bigint NOT NULL,
   generation text   COLLATE "C" NOT NULL,
