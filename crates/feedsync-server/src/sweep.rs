@@ -86,7 +86,8 @@ mod tests {
     use feedsync_endpoint::NewUser;
     use feedsync_formats::{Entry, compose};
     use feedsync_store::{
-        ActSelection, EndpointName, Environment, MemoryStore, NewCollection, UserName,
+        ActSelection, Append, EndpointName, Environment, Expected, MemoryStore, NewCollection,
+        NewGeneration, UserName,
     };
 
     use super::*;
@@ -162,6 +163,37 @@ mod tests {
         assert_eq!(tokens(&endpoint).await.unwrap(), 0);
         clock.hours(1_002 + 30 * 24);
         assert_eq!(tokens(&endpoint).await.unwrap(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_generation_that_ended_is_kept_for_as_long_as_is_set() {
+        let (endpoint, clock) = hub();
+        let name = CollectionName::new("a").unwrap();
+        let (title, format, settings) = (String::new(), Format::Atom, Default::default());
+        let new = NewCollection { name: name.clone(), title, format, settings };
+        endpoint.store().create_collection(new).await.unwrap();
+        let append = Append {
+            expected: Expected::Absent,
+            bytes: b"one\n".to_vec(),
+            media_type: "application/x-ndjson".to_owned(),
+            key: None,
+            most: 100,
+            act: None,
+        };
+        endpoint.store().append_to_log(&name, append).await.unwrap();
+        let first = endpoint.store().log(&name).await.unwrap().unwrap().place.generation;
+        // It ends long after it began.
+        clock.hours(2_000);
+        let new =
+            NewGeneration { expected: Expected::Present, bytes: Vec::new(), most: 100, act: None };
+        endpoint.store().begin_log_generation(&name, new).await.unwrap();
+        let kept = Duration::from_secs(3 * 60 * 60);
+        for (hours, swept) in [(2_000, 0), (2_003, 0), (2_004, 1), (3_000, 0)] {
+            clock.hours(hours);
+            assert_eq!(generations(&endpoint, kept).await.unwrap(), swept, "{hours}");
+            let read = endpoint.store().read_log(&name, first, 0, 9).await.unwrap();
+            assert_eq!(read.is_some(), hours < 2_004);
+        }
     }
 
     #[tokio::test]
