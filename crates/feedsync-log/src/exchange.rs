@@ -64,6 +64,8 @@ pub struct Append {
 pub enum Condition {
     /// `If-Match`: the log is still what was read.
     Match(String),
+    /// `If-Match: *`: there is one, wherever it ends, for who was outrun again and again (R18).
+    Present,
     /// `If-None-Match: *`: there is none yet (R32).
     Absent,
     /// `PUT` with `Content-Range: bytes {length}-{end}/*`: the log is still so long (R29, R34), for servers

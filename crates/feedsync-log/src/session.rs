@@ -166,8 +166,8 @@ pub struct Session {
     restarts: u32,
     /// The most bytes of the next append.
     most_append: usize,
-    /// What a refused append said where the log stands, if that is worth a try without reading first.
-    current: Option<String>,
+    /// Where to append after a refusal, if that is worth a try without reading first.
+    current: Option<Condition>,
     /// Bytes without a line feed at the end of the log: who wrote them crashed, or is writing.
     torn: Option<Torn>,
     /// The place where reading began is what a snapshot said, and nothing was read behind it yet.

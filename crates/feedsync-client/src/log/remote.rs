@@ -80,6 +80,9 @@ impl RemoteLog {
         let (url, body) = (self.url.clone(), append.body.clone());
         let request = match &append.condition {
             Condition::Match(tag) => Request::post(url, RECORDS, body).header(IF_MATCH, value(tag)),
+            Condition::Present => {
+                Request::post(url, RECORDS, body).header(IF_MATCH, HeaderValue::from_static("*"))
+            }
             Condition::Absent => Request::post(url, RECORDS, body)
                 .header(IF_NONE_MATCH, HeaderValue::from_static("*")),
             Condition::Length(length) => {

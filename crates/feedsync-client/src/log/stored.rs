@@ -89,6 +89,7 @@ impl LogAccess for StoredLog {
             }
             Ask::Append(append) => {
                 let expected = match &append.condition {
+                    Condition::Present => Expected::Present,
                     Condition::Absent => Expected::Absent,
                     Condition::Match(tag) => expected(tag),
                     // Its tags are strong, so that nobody needs this.

@@ -22,11 +22,10 @@ impl Session {
         self.blob(waiting, condition)
     }
 
-    /// An append before all is read. Records of ours may stand anywhere, and a refused append says where the
-    /// log stands: who was refused again and again does not have to be quicker than all others.
+    /// An append before all is read. Records of ours may stand anywhere, so that who was refused again and
+    /// again does not have to be quicker than all others.
     pub(super) fn append_unread(&self, waiting: &[Waiting<'_>]) -> Option<Append> {
-        let current = self.current.clone()?;
-        self.blob(waiting, Condition::Match(current))
+        self.blob(waiting, self.current.clone()?)
     }
 
     fn blob(&self, waiting: &[Waiting<'_>], condition: Condition) -> Option<Append> {
@@ -106,7 +105,9 @@ impl Session {
         }
     }
 
-    /// Somebody was quicker: back to step 1 (R13), soon, and not all at once (R18).
+    /// Somebody was quicker: back to step 1 (R13). Where the server tells generations apart, the next try is at
+    /// the place that the refusal told, which is true for a moment only, and then wherever the log ends: so
+    /// nobody is outrun for ever, however many there are. Elsewhere all wait, and not all as long (R18).
     fn outrun(&mut self, answer: &Answer, random: u64) -> Event {
         self.outrun += 1;
         if self.outrun > MOST_OUTRUN {
@@ -118,11 +119,14 @@ impl Session {
             && answer.generation == self.position.generation
             && self.torn.is_none();
         self.torn = None;
-        if self.outrun > 1 && is_ours {
-            self.current = answer.strong();
-        }
+        self.current = match self.outrun {
+            2 if is_ours => answer.strong().map(Condition::Match),
+            3.. if is_ours => Some(Condition::Present),
+            _ => None,
+        };
         match self.outrun {
             1 => Event::Nothing,
+            2 | 3 if self.current.is_some() => Event::Nothing,
             attempts => Event::Wait(pause(4, 1_000, attempts, random)),
         }
     }

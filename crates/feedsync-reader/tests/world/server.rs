@@ -127,6 +127,7 @@ impl Server {
         let tag = self.log.as_ref().and_then(|log| self.of(log, 0).etag);
         let length = self.length() as u64;
         let holds = match &append.condition {
+            Condition::Present => self.log.is_some(),
             Condition::Absent => self.log.is_none(),
             Condition::Match(wanted) => self.habit != Habit::Weak && tag.as_ref() == Some(wanted),
             Condition::Length(wanted) => self.log.is_some() && *wanted == length,

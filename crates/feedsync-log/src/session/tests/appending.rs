@@ -32,7 +32,8 @@ fn where_there_is_no_log_the_first_append_makes_it() {
     assert_eq!(append.condition, Condition::Match("\"w\"".to_owned()));
 }
 
-/// R13, R18: who was outrun reads first; who was outrun again tries where the server said the log stands.
+/// R13, R18: who was outrun reads first; then tries where the server said the log stands, and at last wherever it
+/// ends.
 #[test]
 fn who_is_outrun_begins_with_step_one_again() {
     let mut session = resumed(of_generation("g", 19));
@@ -50,14 +51,35 @@ fn who_is_outrun_begins_with_step_one_again() {
     let new = Answer { generation: Some("g".to_owned()), ..part(19, TWO, 38, "\"g-38\"") };
     assert_eq!(answer(&mut session, new), lines(TWO));
     let ask = session.next(&waiting).unwrap();
-    assert!(matches!(session.answered(&ask, refused(57), 5), Event::Wait(_)));
+    assert_eq!(session.answered(&ask, refused(57), 5), Event::Nothing);
+    let told = append(&session, &waiting);
+    assert_eq!(told.condition, Condition::Match("\"g-57\"".to_owned()));
+    assert_eq!(session.answered(&Ask::Append(told), refused(76), 5), Event::Nothing);
     let append = append(&session, &waiting);
-    assert_eq!(append.condition, Condition::Match("\"g-57\"".to_owned()));
-    let done = Answer { etag: Some("\"g-76\"".to_owned()), ..status(204) };
+    assert_eq!(append.condition, Condition::Present);
+    let done = Answer { etag: Some("\"g-95\"".to_owned()), ..status(204) };
     assert_eq!(session.answered(&Ask::Append(append), done, 5), Event::Appended(1));
     // What others appended before it is still to be read.
     assert_eq!(read(&session).range, Range::From { offset: 38, most: MOST_READ });
     assert_eq!(read(&session).unless, None);
+}
+
+/// R13, R18: where nobody can tell whether it is still the same log, it is read before each try, and all wait.
+#[test]
+fn who_is_outrun_on_another_server_reads_and_waits() {
+    let mut session = resumed(at(ONE, Some("\"e\"")));
+    let ids = ids(1);
+    let waiting = waiting(&ids);
+    for attempt in 0..=MOST_OUTRUN {
+        answer(&mut session, status(304));
+        let append = append(&session, &waiting);
+        assert_eq!(append.condition, Condition::Match("\"e\"".to_owned()));
+        match session.answered(&Ask::Append(append), status(412), 5) {
+            Event::Nothing => assert_eq!(attempt, 0),
+            Event::Wait(_) => assert!((1..MOST_OUTRUN).contains(&attempt)),
+            event => assert_eq!((event, attempt), (Event::Stopped(Stop::Contended), MOST_OUTRUN)),
+        }
+    }
 }
 
 /// R18: a batch has a bound; R36: and a server may have a lower one.
