@@ -220,15 +220,20 @@ impl Nginx {
             .spawn()
             .expect("nginx");
         let address = format!("127.0.0.1:{port}");
+        let children = format!("/proc/{0}/task/{0}/children", master.id());
         let began = Instant::now();
-        while std::net::TcpStream::connect(&address).is_err() {
+        // Its port is open before it has a worker. Of those that keep a cache, some look after it; the worker
+        // is the first.
+        let worker = loop {
+            let workers = fs::read_to_string(&children).expect("a Linux system");
+            if let Some(worker) = workers.split_whitespace().next()
+                && std::net::TcpStream::connect(&address).is_ok()
+            {
+                break worker.to_owned();
+            }
             assert!(began.elapsed() < Duration::from_secs(10), "nginx does not listen");
             std::thread::sleep(Duration::from_millis(20));
-        }
-        let children = format!("/proc/{0}/task/{0}/children", master.id());
-        let workers = fs::read_to_string(children).expect("a Linux system");
-        // Of those that keep a cache, some look after it; the worker is the first.
-        let worker = workers.split_whitespace().next().expect("a worker");
+        };
         let worker = worker.parse().expect("one worker");
         Self { master, worker, address, _directory: directory }
     }

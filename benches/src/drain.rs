@@ -8,8 +8,7 @@
 use std::time::{Duration, Instant};
 
 use feedsync::Format;
-use feedsync_endpoint::{NewToken, NewUser};
-use feedsync_store::{CollectionName, NewCollection, Scope, TokenKind, UserName};
+use feedsync_store::{CollectionName, NewCollection};
 use tempfile::TempDir;
 use tokio::task::JoinSet;
 
@@ -197,16 +196,5 @@ async fn furnish(directory: &TempDir) -> String {
             endpoint.store().create_collection(new).await.expect("a new collection");
         }
     }
-    let user = UserName::new("anna").expect("a valid name");
-    let new = NewUser { name: user.clone(), password: None, administrator: true };
-    endpoint.add_user(new).await.expect("a new user");
-    let new = NewToken {
-        user,
-        kind: TokenKind::Access,
-        label: "bench".to_owned(),
-        scope: Scope::default(),
-        expires: None,
-    };
-    let (secret, _) = endpoint.issue_token(new).await.expect("a token");
-    format!("Bearer {}", secret.as_str())
+    format!("Bearer {}", sample::token(&endpoint).await)
 }

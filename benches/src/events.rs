@@ -44,7 +44,7 @@ pub(crate) fn run() {
         let before = held_memory(hub);
         let (arrived, mut arrivals) = mpsc::unbounded_channel();
         for number in 0..FOLLOWERS {
-            let stream = follow(&address).await;
+            let stream = follow(&address, "/collections/notes/events", None).await;
             tokio::spawn(listen(stream, arrived.clone()));
             if number % 500 == 0 {
                 tokio::task::yield_now().await;
@@ -93,9 +93,11 @@ fn print(before: u64, idle: u64, after: u64, mut latencies: Vec<Duration>) {
 }
 
 /// Opens a stream of events; ready once its first lines are there.
-async fn follow(address: &str) -> TcpStream {
+pub(crate) async fn follow(address: &str, path: &str, authorization: Option<&str>) -> TcpStream {
     let mut stream = TcpStream::connect(address).await.expect("a hub");
-    let request = format!("GET /collections/notes/events HTTP/1.1\r\nHost: {address}\r\n\r\n");
+    let signed = authorization.map(|value| format!("Authorization: {value}\r\n"));
+    let signed = signed.unwrap_or_default();
+    let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\n{signed}\r\n");
     stream.write_all(request.as_bytes()).await.expect("a hub that listens");
     let (mut head, mut byte) = (Vec::new(), [0; 512]);
     while !contains(&head, b"\nid: ") || !head.ends_with(b"\n\n\r\n") {
@@ -108,7 +110,7 @@ async fn follow(address: &str) -> TcpStream {
 }
 
 /// Tells when each event is there.
-async fn listen(mut stream: TcpStream, arrived: mpsc::UnboundedSender<Instant>) {
+pub(crate) async fn listen(mut stream: TcpStream, arrived: mpsc::UnboundedSender<Instant>) {
     let (mut held, mut part) = (Vec::new(), [0; 512]);
     while let Ok(count @ 1..) = stream.read(&mut part).await {
         held.extend_from_slice(&part[..count]);

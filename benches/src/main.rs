@@ -12,12 +12,14 @@ mod events;
 mod gateway;
 mod gateways;
 mod keepalive;
+mod logs;
 mod measure;
 mod memory;
 mod merge;
 mod process;
 mod pull;
 mod read;
+mod relay;
 mod sample;
 mod since;
 
@@ -25,7 +27,7 @@ mod since;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-const BENCHMARKS: [(&str, fn()); 11] = [
+const BENCHMARKS: [(&str, fn()); 12] = [
     ("merge", merge::run),
     ("read", read::run),
     ("changes", changes::run),
@@ -37,6 +39,7 @@ const BENCHMARKS: [(&str, fn()); 11] = [
     ("since", since::run),
     ("gateway", gateway::run),
     ("drain", drain::run),
+    ("logs", logs::run),
 ];
 
 fn main() {

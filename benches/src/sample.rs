@@ -4,9 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use feedsync::{By, Creation, Format, Item, ItemId, Payload, Stamp, Timestamp};
-use feedsync_endpoint::{Endpoint, Source};
+use feedsync_endpoint::{Endpoint, NewToken, NewUser, Source};
 use feedsync_formats::{Entry, compose};
-use feedsync_store::{CollectionName, EndpointName, NewCollection, SqliteStore, SystemEnvironment};
+use feedsync_store::{
+    CollectionName, EndpointName, NewCollection, Scope, SqliteStore, SystemEnvironment, TokenKind,
+    UserName,
+};
 
 /// About so many bytes has an entry's element.
 pub(crate) const PAYLOAD_BYTES: usize = 500;
@@ -122,6 +125,22 @@ pub(crate) async fn furnish(endpoint: Endpoint) -> Endpoint {
     };
     endpoint.store().create_collection(new).await.expect("a new collection");
     endpoint
+}
+
+/// Makes a user who may do everything; the token that they sign in with.
+pub(crate) async fn token(endpoint: &Endpoint) -> String {
+    let user = UserName::new("anna").expect("a valid name");
+    let new = NewUser { name: user.clone(), password: None, administrator: true };
+    endpoint.add_user(new).await.expect("a new user");
+    let new = NewToken {
+        user,
+        kind: TokenKind::Access,
+        label: "bench".to_owned(),
+        scope: Scope::default(),
+        expires: None,
+    };
+    let (secret, _) = endpoint.issue_token(new).await.expect("a token");
+    secret.as_str().to_owned()
 }
 
 /// So many random ids, as [`Endpoint::new_id`] makes them.

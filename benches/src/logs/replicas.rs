@@ -1,0 +1,145 @@
+//! What it costs to be in step: for a device that is up to date, and for a new one (R45).
+
+use std::time::{Duration, Instant};
+
+use feedsync_client::{compact, read_reader_log};
+use feedsync_reader::Action;
+
+use super::{Device, FEEDS, Hub, article, feeds, published, random};
+use crate::measure::{Amounts, ROUNDS, Times};
+use crate::relay::Relay;
+
+/// Articles of each feed: a hundred thousand in all.
+const ARTICLES: usize = 200;
+
+/// What somebody did with all articles.
+struct Reading {
+    name: &'static str,
+    log: &'static str,
+    /// The last so many articles of each feed are marked one by one, all before as a whole.
+    one_by_one: usize,
+    /// Of so many articles one is starred.
+    starred: usize,
+}
+
+const READINGS: [Reading; 2] = [
+    Reading { name: "as a whole, 1 in 100 starred", log: "whole", one_by_one: 2, starred: 100 },
+    Reading {
+        name: "1 in 10 one by one, 1 in 20 starred",
+        log: "some",
+        one_by_one: 20,
+        starred: 20,
+    },
+];
+
+pub(super) async fn run(hub: &Hub) {
+    let relay = Relay::start(&hub.address, Duration::ZERO).await;
+    print_records();
+    println!("## A new device, in step with {} articles read of {FEEDS} feeds\n", FEEDS * ARTICLES);
+    println!(
+        "| read | in step after | requests | bytes sent | bytes received |\n|---|---|---|---|---|"
+    );
+    let mut up_to_date = Vec::new();
+    for reading in &READINGS {
+        let device = reading.record(hub).await;
+        up_to_date.push((reading.name, new_device(hub, &relay, reading, &device).await));
+    }
+    println!();
+    println!("## A device that is up to date\n");
+    println!("| | requests | bytes sent | bytes received | both |\n|---|---|---|---|---|");
+    for (name, moved) in up_to_date {
+        let both = moved.iter().map(|(_, there, back)| there + back).collect();
+        let [requests, there, back] = moved_amounts(&moved);
+        println!("| {name} | {requests} | {there} | {back} | {} |", Amounts::new(both));
+    }
+    println!();
+}
+
+/// Requests and bytes there and back.
+type Moved = (u64, u64, u64);
+
+fn moved_amounts(moved: &[Moved]) -> [Amounts; 3] {
+    let pick = |pick: fn(&Moved) -> u64| Amounts::new(moved.iter().map(pick).collect());
+    [pick(|moved| moved.0), pick(|moved| moved.1), pick(|moved| moved.2)]
+}
+
+/// How long it takes a new device to be in step, and what that moves; what it moves when it is up to date.
+async fn new_device(hub: &Hub, relay: &Relay, reading: &Reading, known: &Device) -> Vec<Moved> {
+    let (mut times, mut first, mut again) = (Vec::new(), Vec::new(), Vec::new());
+    for round in 0..=ROUNDS {
+        let mut device = Device::new(hub.way(&hub.address, reading.log));
+        let began = Instant::now();
+        device.synchronise().await;
+        let took = began.elapsed();
+        assert_eq!(device.reader.replica.state(), known.reader.replica.state());
+        let mut device = Device::new(hub.way(&relay.address, reading.log));
+        let [whole, nothing] = [moved(relay, &mut device).await, moved(relay, &mut device).await];
+        if round > 0 {
+            times.push(took);
+            first.push(whole);
+            again.push(nothing);
+        }
+    }
+    let [requests, there, back] = moved_amounts(&first);
+    println!("| {} | {} | {requests} | {there} | {back} |", reading.name, Times::new(times));
+    again
+}
+
+/// What one synchronisation moves over a relay.
+async fn moved(relay: &Relay, device: &mut Device) -> Moved {
+    let before = device.way.fetcher.traffic().requests();
+    relay.passed();
+    device.synchronise().await;
+    let (there, back) = relay.passed();
+    (device.way.fetcher.traffic().requests() - before, there, back)
+}
+
+impl Reading {
+    /// A device that read all this, and whose log was compacted.
+    async fn record(&self, hub: &Hub) -> Device {
+        let feeds = feeds(FEEDS);
+        let mut device = Device::new(hub.way(&hub.address, self.log));
+        device.subscribe(&feeds);
+        for (place, feed) in feeds.iter().enumerate() {
+            for number in 0..ARTICLES {
+                let (article, at) = (article(place, number), Some(published(number)));
+                device.act(feed, &Action::Read { article: article.clone(), at });
+                if (number + place) % self.starred == 0 {
+                    device.act(feed, &Action::Star { article });
+                }
+            }
+            if let Some(last) = (ARTICLES - self.one_by_one).checked_sub(1) {
+                device.act(feed, &Action::ReadUpTo { at: published(last) });
+            }
+        }
+        device.synchronise().await;
+        let log = &device.way.log;
+        let (mut replica, session) = read_reader_log(log, &random).await.expect("a log");
+        let is_compacted = compact(log, &mut replica, &session, random()).await.expect("a hub");
+        assert!(is_compacted, "the log of {} was not compacted", self.name);
+        device.synchronise().await;
+        device
+    }
+}
+
+/// What it takes to say that everything is read.
+fn print_records() {
+    println!("## Marking {} articles read\n", FEEDS * ARTICLES);
+    println!("| | records | bytes |\n|---|---|---|");
+    for count in [1, FEEDS] {
+        let feeds = feeds(count);
+        let mut device = feedsync_reader::Replica::new(feedsync_log::Device::minted(random()));
+        let articles = FEEDS * ARTICLES / count;
+        let last = published(articles - 1);
+        for (place, feed) in feeds.iter().enumerate() {
+            device.act(feed, &Action::ReadUpTo { at: last }, published(articles));
+            let known = device.state().feed(feed.as_str()).expect("a feed");
+            assert!((0..articles).all(|n| known.is_read(&article(place, n), Some(published(n)))));
+        }
+        let lines = device.waiting();
+        let bytes: usize = lines.iter().map(|(_, line)| line.len()).sum();
+        let plural = if count == 1 { "one feed" } else { "500 feeds" };
+        println!("| all of {plural} | {} | {bytes} |", lines.len());
+    }
+    println!();
+}
