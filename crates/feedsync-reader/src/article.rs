@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 /// The most bytes the id of an article may have.
@@ -13,8 +13,8 @@ pub const MOST_ARTICLE_ID: usize = 1_024;
 /// The id of an article within its feed: a text that is compared by its bytes and never looked into.
 ///
 /// [`identify`](crate::identify()) finds it.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
-#[serde(try_from = "String")]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct ArticleId(Arc<str>);
 
 /// A text that is no article's id.
@@ -39,14 +39,19 @@ impl ArticleId {
     }
 }
 
-/// The hash of texts, in hexadecimal digits; texts that are split otherwise have another.
-pub(crate) fn hash(texts: &[&str]) -> String {
+/// The hash of texts; texts that are split otherwise have another.
+pub(crate) fn digest(texts: &[&str]) -> [u8; 32] {
     let mut digest = Sha256::new();
     for text in texts {
         digest.update((text.len() as u64).to_be_bytes());
         digest.update(text.as_bytes());
     }
-    digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    digest.finalize().into()
+}
+
+/// The same in hexadecimal digits.
+pub(crate) fn hash(texts: &[&str]) -> String {
+    digest(texts).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 impl FromStr for ArticleId {
@@ -64,6 +69,12 @@ impl TryFrom<String> for ArticleId {
     type Error = ArticleIdError;
     fn try_from(text: String) -> Result<Self, ArticleIdError> {
         text.parse()
+    }
+}
+
+impl From<ArticleId> for String {
+    fn from(id: ArticleId) -> Self {
+        id.0.as_ref().to_owned()
     }
 }
 

@@ -1,151 +1,103 @@
-//! The ids of the articles of a feed, the same on every device that reads the same document (R7).
+//! The ids of the articles of a feed, the same on every device, and the same from one document to the next (R7).
 //!
-//! An article is what its feed calls it: `atom:id` or `guid`, else its link, else a hash of what it says. Feeds
-//! that call several articles of one document alike are common; such a name is extended by a hash of what
-//! tells them apart: the link, else the title, else the content. What says the same of all that is one
-//! article, told twice.
+//! **What a new article is called.** What its feed calls it: `atom:id` or `guid`, else its link, else a hash of
+//! what it says. A name that does not tell articles of the feed apart is extended by a hash of what does: the
+//! link, else the title, else the content. What has the same name, link and title (the same content, where
+//! it has no title) is one article, told twice, of which the later telling counts.
 //!
-//! What one document cannot tell is not told. A feed that gives a name again after the article that had it is
-//! gone means the old article. And where one of two that share a name leaves the document, the other has the
-//! plain name from then on, and is a new article.
+//! **What is remembered keeps its id.** An entry is an article that is remembered if one of these finds it, the
+//! first of them first. Each counts only where it singles out one article of the document and one that is
+//! remembered:
+//!
+//! 1. name, link and title are the same; without a title, the content instead.
+//! 2. Name and link are the same: it was edited.
+//! 3. Link and title are the same, and the time of publication is no other one or the content is the same: a feed
+//!    changed its names, as it does when it moves or makes new ones each time.
+//! 4. The name is the same, was never seen to be shared, and the title, the content or the time of publication is
+//!    the same: the link changed.
+//! 5. Title, content and the time of publication are the same: name and link changed.
+//!
+//! Where nothing but the name is left of an article, the feed has given the name again: it is a new one.
+//!
+//! **A shared name is never trusted again**, by itself: one that several articles of one document had, or that was
+//! given again. The same goes for a link that several articles of one name had.
+//!
+//! Of names and links that are addresses, scheme (`http` or `https`), `utm_*` parameters and slashes at the end
+//! of the path tell nothing apart. What a new article is called is spelled as its feed spells it, but for
+//! `utm_*` parameters of a link.
+//!
+//! **Who meets.** Devices that read the same documents from the first on have the same ids. One that comes later
+//! has the ids of the others wherever a name is one article's and stays so. It cannot know what was before:
+//! that a name that it sees once was shared, or that an article had another name, scheme or link while the others
+//! first saw it. Such articles have another id there until they leave the document; newer ones meet.
 
-use std::collections::HashMap;
+mod address;
+mod naming;
+mod remembered;
+mod same;
+mod telling;
+mod traces;
+
+use std::collections::{BTreeSet, HashSet};
 
 use feedsync_formats::Entry;
 
-use crate::article::{ArticleId, hash};
+use crate::article::ArticleId;
+use naming::Names;
+use telling::Telling;
+use traces::Traces;
 
-/// The ids of all entries of one document of a feed, in their order.
-pub fn identify(entries: &[Entry]) -> Vec<ArticleId> {
-    let names: Vec<String> = entries.iter().map(name).collect();
-    let mut named: HashMap<&str, usize> = HashMap::new();
-    let mut linked: HashMap<(&str, &str), usize> = HashMap::new();
-    for (entry, name) in entries.iter().zip(&names) {
-        *named.entry(name).or_default() += 1;
-        *linked.entry((name, link(entry))).or_default() += 1;
-    }
-    let id = |(entry, name): (&Entry, &String)| {
-        let (name, link) = (name.as_str(), link(entry));
-        if named[name] == 1 {
-            return ArticleId::of(name);
-        }
-        let distinction = match (linked[&(name, link)], title(entry)) {
-            (1, _) => hash(&["link", link]),
-            (_, "") => hash(&["content", link, content(entry)]),
-            (_, title) => hash(&["title", link, title]),
-        };
-        ArticleId::of(&format!("{name}#{}", &distinction[..16]))
+pub use remembered::{MOST_REMEMBERED, Remembered, RememberedError};
+
+/// The ids of all entries of one document of a feed, in their order, and what to remember of the feed for the next
+/// one.
+///
+/// What is remembered is the feed's and not its address's: it goes along when the feed moves.
+pub fn identify(entries: &[Entry], before: Remembered) -> (Vec<ArticleId>, Remembered) {
+    let (told, places) = telling::tellings(entries);
+    let mut shared: BTreeSet<u64> = shared_in(&told).chain(before.shared.iter().copied()).collect();
+    let said: Vec<_> = told.iter().map(|telling| &telling.traces).collect();
+    let known: Vec<_> = before.articles.iter().map(|(_, traces)| traces).collect();
+    let same = same::same(&said, &known, |trace| shared.contains(trace));
+
+    let is_new = same.iter().map(Option::is_none);
+    let new: Vec<_> =
+        told.iter().zip(is_new).filter_map(|(told, new)| new.then_some(told)).collect();
+    shared.extend(given_again(&new, &before));
+    let taken = before.articles.iter().map(|(id, _)| id.clone()).collect();
+    let mut new_ids = Names::new(taken).all(&new, |trace| shared.contains(trace)).into_iter();
+    let id = |same: &Option<usize>| match same {
+        Some(place) => before.articles.get(*place).map(|(id, _)| id.clone()),
+        None => new_ids.next(),
     };
-    // No name is empty, so each entry has an id.
-    entries.iter().zip(&names).filter_map(id).collect()
+    // Each that is new was given an id.
+    let ids: Vec<ArticleId> = same.iter().filter_map(id).collect();
+
+    let found = places.iter().filter_map(|place| ids.get(*place).cloned()).collect();
+    let told = told.into_iter().map(|telling| telling.traces);
+    (found, before.renewed(ids.iter().cloned().zip(told), shared))
 }
 
-/// What the feed calls an entry.
-fn name(entry: &Entry) -> String {
-    let said = [entry.id.as_deref().unwrap_or_default(), link(entry)];
-    match said.into_iter().find(|name| !name.is_empty()) {
-        Some(name) => name.to_owned(),
-        None => format!("sha256:{}", hash(&[title(entry), content(entry)])),
-    }
+/// What several articles of a document share: names, and links under one name.
+fn shared_in(told: &[Telling<'_>]) -> impl Iterator<Item = u64> {
+    let mut once = HashSet::new();
+    told.iter()
+        .flat_map(|telling| telling.traces.trusted())
+        .filter(move |trace| !once.insert(*trace))
 }
 
-fn link(entry: &Entry) -> &str {
-    entry.link().unwrap_or_default()
-}
-
-fn title(entry: &Entry) -> &str {
-    entry.title.as_deref().unwrap_or_default()
-}
-
-fn content(entry: &Entry) -> &str {
-    entry.content.as_deref().or(entry.summary.as_deref()).unwrap_or_default()
+/// What new articles share with those of before, which they are not.
+fn given_again(new: &[&Telling<'_>], before: &Remembered) -> Vec<u64> {
+    let had: HashSet<_> =
+        before.articles.iter().flat_map(|(_, traces): &(_, Traces)| traces.trusted()).collect();
+    let ids: HashSet<_> = before.articles.iter().map(|(id, _)| id).collect();
+    let again = |telling: &&Telling<'_>| {
+        let is_id = ArticleId::of(&telling.name).is_some_and(|id| ids.contains(&id));
+        let name = telling.traces.name.filter(|_| is_id);
+        telling.traces.trusted().filter(|trace| had.contains(trace)).chain(name).collect::<Vec<_>>()
+    };
+    new.iter().flat_map(again).collect()
 }
 
 #[cfg(test)]
-mod tests {
-    use feedsync_formats::Link;
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn entry((id, link, title, content): (&str, &str, &str, &str)) -> Entry {
-        let said = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-        Entry {
-            id: said(id),
-            title: said(title),
-            content: said(content),
-            links: said(link).map(|link| Link::new("alternate", &link)).into_iter().collect(),
-            ..Entry::default()
-        }
-    }
-
-    fn ids(said: &[(&str, &str, &str, &str)]) -> Vec<String> {
-        let entries: Vec<_> = said.iter().copied().map(entry).collect();
-        identify(&entries).iter().map(ArticleId::to_string).collect()
-    }
-
-    #[test]
-    fn an_article_is_what_its_feed_calls_it_else_its_link_else_what_it_says() {
-        let found = ids(&[
-            ("urn:1", "http://a/1", "A", "x"),
-            ("", "http://a/2", "B", "y"),
-            ("", "", "C", "z"),
-        ]);
-        assert_eq!(found[..2], ["urn:1", "http://a/2"]);
-        assert_eq!(found[2], format!("sha256:{}", hash(&["C", "z"])));
-    }
-
-    #[test]
-    fn articles_that_share_a_name_are_told_apart() {
-        for pair in [
-            [("g", "http://a/1", "A", "x"), ("g", "http://a/2", "A", "x")],
-            [("g", "http://a/", "A", "x"), ("g", "http://a/", "B", "x")],
-            [("g", "", "A", "x"), ("g", "", "B", "x")],
-            [("g", "", "", "x"), ("g", "", "", "y")],
-            [("g", "http://a/1", "A", "x"), ("g", "", "A", "x")],
-        ] {
-            let found = ids(&pair);
-            assert_ne!(found[0], found[1], "{pair:?}");
-            assert!(found.iter().all(|id| id.starts_with("g#")), "{found:?}");
-        }
-    }
-
-    #[test]
-    fn who_is_told_apart_by_its_link_keeps_its_id_when_it_is_edited() {
-        let before = ids(&[("g", "http://a/1", "A", "x"), ("g", "http://a/2", "A", "x")]);
-        let after = ids(&[("g", "http://a/2", "B", "y"), ("g", "http://a/1", "A", "x")]);
-        assert_eq!(before[1], after[0]);
-    }
-
-    #[test]
-    fn an_article_told_twice_is_one() {
-        let found = ids(&[("g", "http://a/1", "A", "x"), ("g", "http://a/1", "A", "edited")]);
-        assert_eq!(found[0], found[1]);
-    }
-
-    #[test]
-    fn a_name_that_is_too_long_is_hashed() {
-        let found = ids(&[(&"x".repeat(5_000), "", "A", "")]);
-        assert!(found[0].starts_with("sha256:"), "{found:?}");
-    }
-
-    proptest! {
-        /// Each entry has one id, whatever the order of the document.
-        #[test]
-        fn the_order_of_a_document_says_nothing(
-            mut said in prop::collection::vec(("[ab]?", "[cd]?", "[ef]?", "[gh]?"), 0..6), turn in 0..6_usize,
-        ) {
-            let told = |said: &[(String, String, String, String)]| {
-                let said: Vec<_> =
-                    said.iter().map(|(a, b, c, d)| (a.as_str(), b.as_str(), c.as_str(), d.as_str())).collect();
-                ids(&said)
-            };
-            let mut before = told(&said);
-            prop_assert_eq!(before.len(), said.len());
-            let turn = turn.min(said.len());
-            said.rotate_left(turn);
-            before.rotate_left(turn);
-            prop_assert_eq!(told(&said), before);
-        }
-    }
-}
+mod tests;

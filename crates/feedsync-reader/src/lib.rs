@@ -41,7 +41,7 @@ pub use document::{
     DOCUMENT_VERSION, DocumentError, document_id, read_document, read_documents, write_document,
 };
 pub use feed::FeedState;
-pub use identify::identify;
+pub use identify::{MOST_REMEMBERED, Remembered, RememberedError, identify};
 pub use kept::{MOST_KEPT, MOST_KEPT_BYTES};
 pub use names::{Folder, FolderName, MOST_FOLDERS, MOST_NAME, NameError, Tag, Title};
 pub use opml::{ListedFeed, RefusedFeed, SubscriptionList};

@@ -3,6 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use feedsync::Payload;
+use feedsync_formats::{ReadOptions, read, read_plain};
+
 /// A document and where it came from.
 #[derive(Debug, Clone)]
 pub struct Document {
@@ -10,6 +13,18 @@ pub struct Document {
     pub path: PathBuf,
     /// Its bytes, in whatever encoding.
     pub bytes: Vec<u8>,
+}
+
+impl Document {
+    /// Its items, whether they take part in sharing or not; none if it cannot be read.
+    pub fn payloads(&self) -> Vec<Payload> {
+        let options = ReadOptions { base: Some("http://h/feeds/"), ..ReadOptions::tolerant() };
+        let shared =
+            read(&self.bytes, None, &options).map_or_else(|_| Vec::new(), |read| read.feed.items);
+        let plain =
+            read_plain(&self.bytes, &options).map_or_else(|_| Vec::new(), |plain| plain.payloads);
+        shared.into_iter().map(|item| item.winner.payload).chain(plain).collect()
+    }
 }
 
 /// Our own fixtures, by name.

@@ -3,7 +3,7 @@
 //! A failure names its seed; `FEEDSYNC_SEED` runs just that one. `FEEDSYNC_LONG` runs more of them.
 
 use feedsync::{By, Format, History, Item, ItemId, Payload, Sequence, Update, Updates, Version};
-use feedsync_formats::{FeedHead, JsonFeedWriter, Link, ReadOptions, read, read_plain};
+use feedsync_formats::{FeedHead, JsonFeedWriter, Link};
 use feedsync_test::corpora::{corpora, fixtures};
 use feedsync_test::json_feed::faults;
 use rand::rngs::SmallRng;
@@ -44,19 +44,11 @@ fn written(payloads: &[Payload], title: &str, links: &[Link]) -> String {
     out
 }
 
-/// The items of a document, whether they take part in sharing or not.
-fn payloads(bytes: &[u8]) -> Vec<Payload> {
-    let options = ReadOptions { base: Some("http://h/feeds/"), ..ReadOptions::tolerant() };
-    let shared = read(bytes, None, &options).map_or_else(|_| Vec::new(), |read| read.feed.items);
-    let plain = read_plain(bytes, &options).map_or_else(|_| Vec::new(), |plain| plain.payloads);
-    shared.into_iter().map(|item| item.winner.payload).chain(plain).collect()
-}
-
 #[test]
 fn every_document_becomes_a_valid_json_feed() {
     let mut count = 0;
     for document in fixtures().into_iter().chain(corpora()) {
-        let payloads = payloads(&document.bytes);
+        let payloads = document.payloads();
         count += payloads.len();
         let feed = written(&payloads, "a title", &[]);
         assert_eq!(faults(&feed), Vec::<String>::new(), "{}", document.path.display());
@@ -125,8 +117,7 @@ fn whatever_an_item_is_the_feed_is_valid() {
         }
         Err(_) => 0..rounds,
     };
-    let known: Vec<Payload> =
-        fixtures().iter().flat_map(|document| payloads(&document.bytes)).collect();
+    let known: Vec<Payload> = fixtures().iter().flat_map(|document| document.payloads()).collect();
     for seed in seeds {
         let mut random = SmallRng::seed_from_u64(seed);
         let text = |random: &mut SmallRng| {

@@ -1,0 +1,54 @@
+//! What new articles are called.
+
+use std::collections::HashSet;
+
+use super::address::without_tracking;
+use super::telling::{Telling, content, link, title};
+use crate::article::{ArticleId, hash};
+
+/// Ids while they are given, none of them twice.
+pub(super) struct Names {
+    taken: HashSet<ArticleId>,
+}
+
+impl Names {
+    /// Ids that others have are not given.
+    pub(super) fn new(taken: HashSet<ArticleId>) -> Self {
+        Self { taken }
+    }
+
+    /// The ids of new articles.
+    pub(super) fn all(
+        mut self,
+        new: &[&Telling<'_>],
+        is_shared: impl Fn(&u64) -> bool,
+    ) -> Vec<ArticleId> {
+        let mut ids = Vec::with_capacity(new.len());
+        for telling in new {
+            let id = names(telling, &is_shared)
+                .filter_map(|name| ArticleId::of(&name))
+                .find(|id| !self.taken.contains(id));
+            self.taken.extend(id.clone());
+            // No name is empty and there is no end of them, so each has an id.
+            ids.extend(id);
+        }
+        ids
+    }
+}
+
+/// What an article may be called, the best first: its name alone, or with what tells it apart.
+fn names(telling: &Telling<'_>, is_shared: impl Fn(&u64) -> bool) -> impl Iterator<Item = String> {
+    let Telling { name, entry, traces } = telling;
+    let (link, title, content) = (without_tracking(link(entry)), title(entry), content(entry));
+    let is_shared = |trace: Option<u64>| trace.is_some_and(|trace| is_shared(&trace));
+    let extended = move |distinction: String| format!("{name}#{}", &distinction[..16]);
+
+    let alone = (!is_shared(traces.name)).then(|| name.clone());
+    let by_link = (!is_shared(traces.named_link())).then(|| hash(&["link", &link]));
+    let by_title = (!title.is_empty()).then(|| hash(&["title", &link, title]));
+    let by_content = hash(&["content", &link, content]);
+    let again =
+        (2_u64..).map(move |number| hash(&["again", &number.to_string(), &link, title, content]));
+    let distinctions = by_link.into_iter().chain(by_title).chain([by_content]).chain(again);
+    alone.into_iter().chain(distinctions.map(extended))
+}

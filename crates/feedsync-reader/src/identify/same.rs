@@ -1,0 +1,87 @@
+//! Which remembered article an entry is.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+
+use super::traces::Traces;
+
+/// For each article that is told, the place of the remembered one that it is; no two are one.
+pub(super) fn same(
+    told: &[&Traces],
+    known: &[&Traces],
+    is_shared: impl Fn(&u64) -> bool,
+) -> Vec<Option<usize>> {
+    let mut pairs =
+        Pairs { told, known, found: vec![None; told.len()], is_found: vec![false; known.len()] };
+    let trusted = |trace: Option<u64>| trace.filter(|trace| !is_shared(trace));
+    pairs.find(|traces| Some(traces.apart()), |_, _| true);
+    pairs
+        .find(|traces| trusted(traces.named_link()).filter(|_| traces.link.is_some()), |_, _| true);
+    pairs.find(|traces| traces.link.zip(traces.title), is_of_one_time_or_content);
+    pairs.find(|traces| trusted(traces.name), says_something_as_before);
+    pairs.find(
+        |traces| traces.title.zip(traces.content),
+        |one, other| both(one.published, other.published),
+    );
+    pairs.found
+}
+
+fn is_of_one_time_or_content(one: &Traces, other: &Traces) -> bool {
+    let is_of_another = one.published.zip(other.published).is_some_and(|(one, other)| one != other);
+    !is_of_another || both(one.content, other.content)
+}
+
+fn says_something_as_before(one: &Traces, other: &Traces) -> bool {
+    both(one.title, other.title)
+        || both(one.content, other.content)
+        || both(one.published, other.published)
+}
+
+/// Whether both say it, and the same.
+fn both<T: PartialEq>(one: Option<T>, other: Option<T>) -> bool {
+    one.is_some() && one == other
+}
+
+/// What is told and what is remembered, while it is found out which is which.
+struct Pairs<'a> {
+    told: &'a [&'a Traces],
+    known: &'a [&'a Traces],
+    found: Vec<Option<usize>>,
+    is_found: Vec<bool>,
+}
+
+impl Pairs<'_> {
+    /// Pairs those that have the same mark and agree, where no other article on either side has that mark.
+    fn find<K: Hash + Eq>(
+        &mut self,
+        mark: impl Fn(&Traces) -> Option<K>,
+        agree: impl Fn(&Traces, &Traces) -> bool,
+    ) {
+        let (told, known) = (alone(self.told, &mark), alone(self.known, &mark));
+        for (mark, place) in told {
+            let Some(Some(place)) = place.map(|told| Some((told, (*known.get(&mark)?)?))) else {
+                continue;
+            };
+            let (told, known) = place;
+            let is_free = self.found[told].is_none() && !self.is_found[known];
+            if is_free && agree(self.told[told], self.known[known]) {
+                self.found[told] = Some(known);
+                self.is_found[known] = true;
+            }
+        }
+    }
+}
+
+/// The place of the article that has a mark; none where several have it.
+fn alone<K: Hash + Eq>(
+    articles: &[&Traces],
+    mark: impl Fn(&Traces) -> Option<K>,
+) -> HashMap<K, Option<usize>> {
+    let mut places = HashMap::new();
+    for (place, traces) in articles.iter().enumerate() {
+        if let Some(mark) = mark(traces) {
+            places.entry(mark).and_modify(|place| *place = None).or_insert(Some(place));
+        }
+    }
+    places
+}

@@ -1,0 +1,85 @@
+//! What one document alone tells.
+
+use feedsync_formats::Link;
+use proptest::prelude::*;
+
+use super::*;
+use crate::article::hash;
+
+fn entry((id, link, title, content): (&str, &str, &str, &str)) -> Entry {
+    let said = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    Entry {
+        id: said(id),
+        title: said(title),
+        content: said(content),
+        links: said(link).map(|link| Link::new("alternate", &link)).into_iter().collect(),
+        ..Entry::default()
+    }
+}
+
+fn ids(said: &[(&str, &str, &str, &str)]) -> Vec<String> {
+    let entries: Vec<_> = said.iter().copied().map(entry).collect();
+    identify(&entries, Remembered::default()).0.iter().map(ArticleId::to_string).collect()
+}
+
+#[test]
+fn an_article_is_what_its_feed_calls_it_else_its_link_else_what_it_says() {
+    let found =
+        ids(&[("urn:1", "http://a/1", "A", "x"), ("", "http://a/2", "B", "y"), ("", "", "C", "z")]);
+    assert_eq!(found[..2], ["urn:1", "http://a/2"]);
+    assert_eq!(found[2], format!("sha256:{}", hash(&["C", "z"])));
+}
+
+#[test]
+fn articles_that_share_a_name_are_told_apart() {
+    for pair in [
+        [("g", "http://a/1", "A", "x"), ("g", "http://a/2", "A", "x")],
+        [("g", "http://a/", "A", "x"), ("g", "http://a/", "B", "x")],
+        [("g", "", "A", "x"), ("g", "", "B", "x")],
+        [("g", "", "", "x"), ("g", "", "", "y")],
+        [("g", "http://a/1", "A", "x"), ("g", "", "A", "x")],
+    ] {
+        let found = ids(&pair);
+        assert_ne!(found[0], found[1], "{pair:?}");
+        assert!(found.iter().all(|id| id.starts_with("g#")), "{found:?}");
+    }
+}
+
+#[test]
+fn who_is_told_apart_by_its_link_keeps_its_id_when_it_is_edited() {
+    let before = ids(&[("g", "http://a/1", "A", "x"), ("g", "http://a/2", "A", "x")]);
+    let after = ids(&[("g", "http://a/2", "B", "y"), ("g", "http://a/1", "A", "x")]);
+    assert_eq!(before[1], after[0]);
+}
+
+#[test]
+fn an_article_told_twice_is_one() {
+    let found = ids(&[("g", "http://a/1", "A", "x"), ("g", "http://a/1", "A", "edited")]);
+    assert_eq!(found[0], found[1]);
+}
+
+#[test]
+fn a_name_that_is_too_long_is_hashed() {
+    let found = ids(&[(&"x".repeat(5_000), "", "A", "")]);
+    assert!(found[0].starts_with("sha256:"), "{found:?}");
+}
+
+proptest! {
+    /// Each entry has one id, whatever the order of the document.
+    #[test]
+    fn the_order_of_a_document_says_nothing(
+        mut said in prop::collection::vec(("[ab]?", "[cd]?", "[ef]?", "[gh]?"), 0..6), turn in 0..6_usize,
+    ) {
+        let told = |said: &[(String, String, String, String)]| {
+            let said: Vec<_> =
+                said.iter().map(|(a, b, c, d)| (a.as_str(), b.as_str(), c.as_str(), d.as_str())).collect();
+            ids(&said)
+        };
+        let mut before = told(&said);
+        prop_assert_eq!(before.len(), said.len());
+        let turn = turn.min(said.len());
+        said.rotate_left(turn);
+        before.rotate_left(turn);
+        prop_assert_eq!(told(&said), before);
+    }
+}
