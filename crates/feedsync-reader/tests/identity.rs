@@ -59,6 +59,14 @@ impl Device {
         self.0 = remembered;
         ids.iter().map(ArticleId::to_string).collect()
     }
+
+    /// Reads so much else that nothing is left of the articles of before.
+    fn forget(&mut self) {
+        let other = |number| said(&format!("urn:{number}"), "", "", "", 0);
+        let others: Vec<_> = (0..MOST_REMEMBERED).map(other).collect();
+        self.read(&others);
+        assert!(self.0.articles().all(|id| id.as_str().starts_with("urn:")));
+    }
 }
 
 /// What a device that comes later calls them.
@@ -116,6 +124,42 @@ fn a_guid_that_is_given_again_is_a_new_article() {
     ]);
     assert_eq!(old, "g");
     assert!(new.starts_with("g#") && newer.starts_with("g#") && new != newer, "{new} {newer}");
+}
+
+#[test]
+fn a_shared_guid_is_not_trusted_when_those_who_shared_it_are_forgotten() {
+    let article = |number: i64| said("g", &format!("http://a/{number}"), "A", "", number);
+    let at_once = vec![vec![article(1), article(2)]];
+    let by_and_by = vec![vec![said("g", "http://b/", "B", "y", 9)], vec![article(1)]];
+    for documents in [at_once, by_and_by] {
+        let mut device = Device::default();
+        for document in &documents {
+            device.read(document);
+        }
+        device.forget();
+        let [one, other] = [3, 4].map(|number| device.read(&[article(number)]).remove(0));
+        assert!(one.starts_with("g#") && other.starts_with("g#") && one != other, "{one} {other}");
+    }
+}
+
+#[test]
+fn a_shared_link_is_not_trusted_when_those_who_shared_it_are_forgotten() {
+    let article = |title: &str| said("g", "http://a/", title, "", 0);
+    let mut device = Device::default();
+    device.read(&[article("A"), article("B")]);
+    device.forget();
+    let [one, other] = ["C", "D"].map(|title| device.read(&[article(title)]).remove(0));
+    assert_ne!(one, other);
+}
+
+#[test]
+fn of_two_that_may_be_an_article_neither_is() {
+    let article = |link: &str| said("", link, "A", "x", 1);
+    let mut device = Device::default();
+    device.read(&[article("http://a/1")]);
+    let two = [article("http://a/2"), article("http://a/3")];
+    assert_eq!(device.read(&two), ["http://a/2", "http://a/3"]);
+    assert_eq!(device.read(&[article("http://a/4")]), ["http://a/4"]);
 }
 
 #[test]
