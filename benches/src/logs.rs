@@ -90,7 +90,8 @@ struct Device {
 impl Device {
     fn new(way: Way) -> Self {
         let directory = TempDir::new().expect("a directory");
-        let reader = ReaderFile::within(directory.path()).open(random).expect("a new reader");
+        let reader =
+            ReaderFile::within(directory.path()).open(random, || {}).expect("a new reader");
         Self { way, reader, _directory: directory }
     }
 

@@ -123,6 +123,11 @@ pub(crate) fn warn(message: &str) {
     say("warning", AnsiColor::Yellow, message);
 }
 
+/// The same of what is no reason to worry.
+pub(crate) fn note(message: &str) {
+    say("note", AnsiColor::Cyan, message);
+}
+
 fn say(word: &str, color: AnsiColor, message: &str) {
     use std::io::Write as _;
     let style = Style::new().bold().fg_color(Some(color.into()));

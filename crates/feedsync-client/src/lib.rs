@@ -25,6 +25,7 @@ mod report;
 mod schedule;
 mod session;
 mod watch;
+mod whole_file;
 mod wire;
 
 pub use aggregate::Terms;
@@ -43,3 +44,4 @@ pub use report::{RefusedItem, Side, SyncReport, Warning};
 pub use schedule::Schedule;
 pub use session::{Direction, Session};
 pub use watch::{Due, Pace, Watch};
+pub use whole_file::{Readers, replace_file};

@@ -65,7 +65,7 @@ impl LoginFile {
     /// Changes what it holds: whole and durable, or not at all. Who changes it at the same moment
     /// waits.
     pub fn change<T>(&self, change: impl FnOnce(&mut Logins) -> T) -> Result<T, LoginFileError> {
-        let lock = self.file.lock()?;
+        let lock = self.file.lock(|| {})?;
         let mut logins = self.read()?;
         let outcome = change(&mut logins);
         let text = format!("{:#}\n", serde_json::json!(logins));

@@ -1,8 +1,10 @@
 //! Files that only their owner can read, and that are replaced as a whole.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write as _};
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
 use std::path::{Path, PathBuf};
+
+use crate::whole_file::{Readers, beside, replace_by};
 
 /// A file of a directory; neither needs to be there.
 #[derive(Debug, Clone)]
@@ -45,8 +47,8 @@ impl PrivateFile {
         }
     }
 
-    /// Waits until nobody else changes it.
-    pub(crate) fn lock(&self) -> Result<Lock, PrivateFileError> {
+    /// Waits until nobody else changes it. If somebody does, `waiting` is told of it first.
+    pub(crate) fn lock(&self, waiting: impl FnOnce()) -> Result<Lock, PrivateFileError> {
         let mut builder = fs::DirBuilder::new();
         builder.recursive(true);
         #[cfg(unix)]
@@ -56,32 +58,29 @@ impl PrivateFile {
             move |source| PrivateFileError { path, source }
         };
         builder.create(&self.directory).map_err(failed(&self.directory))?;
-        let guard = self.directory.join(format!("{}.lock", self.name));
-        let file = empty(&guard).map_err(failed(&guard))?;
-        file.lock().map_err(failed(&guard))?;
+        let guard = beside(&self.path(), ".lock");
+        let file = guarding(&guard).map_err(failed(&guard))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                waiting();
+                file.lock().map_err(failed(&guard))?;
+            }
+            Err(TryLockError::Error(error)) => return Err(failed(&guard)(error)),
+        }
         Ok(Lock { _file: file })
     }
 
     /// Replaces what it holds: whole and durable, or not at all. The lock must be held.
     pub(crate) fn replace(&self, bytes: &[u8], _: &Lock) -> Result<(), PrivateFileError> {
         let path = self.path();
-        let partial = self.directory.join(format!("{}.partial", self.name));
-        let write = || {
-            let mut file = empty(&partial)?;
-            file.write_all(bytes)?;
-            file.sync_all()?;
-            fs::rename(&partial, &path)?;
-            // The name is durable when its directory is.
-            #[cfg(unix)]
-            File::open(&self.directory)?.sync_all()?;
-            Ok(())
-        };
-        write().map_err(|source| PrivateFileError { path: path.clone(), source })
+        let replaced = replace_by(&path, &beside(&path, ".partial"), bytes, Readers::Owner);
+        replaced.map_err(|source| PrivateFileError { path, source })
     }
 }
 
-/// An empty file for its owner only.
-fn empty(path: &Path) -> io::Result<File> {
+/// The file that is locked, for its owner only.
+fn guarding(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true);
     #[cfg(unix)]

@@ -101,22 +101,31 @@ impl ReaderFile {
         Self { file: PrivateFile::within(directory, Self::NAME) }
     }
 
-    /// Waits until nobody else changes it, and reads it; a new replica where it is not there.
+    /// Where it is.
+    pub fn path(&self) -> PathBuf {
+        self.file.path()
+    }
+
+    /// Reads it, whoever changes it meanwhile, and makes nothing; a new replica where it is not there.
+    pub fn read(&self, random: impl Fn() -> u64) -> Result<Replica, ReaderFileError> {
+        let path = self.path();
+        let Some(mut file) = self.file.open()? else {
+            return Ok(Replica::new(Device::minted(random())));
+        };
+        let mut bytes = Vec::new();
+        let read = file.read_to_end(&mut bytes);
+        read.map_err(|source| ReaderFileError::File { path: path.clone(), source })?;
+        Replica::read(&bytes).map_err(|source| ReaderFileError::Faulty { path, source })
+    }
+
+    /// Waits until nobody else changes it, and reads it. If somebody does, `waiting` is told of it first.
     pub fn open(
         &self,
         random: impl Fn() -> u64 + Send + Sync + 'static,
+        waiting: impl FnOnce(),
     ) -> Result<StoredReader, ReaderFileError> {
-        let lock = self.file.lock()?;
-        let mut bytes = Vec::new();
-        let path = self.file.path();
-        let replica = match self.file.open()? {
-            None => Replica::new(Device::minted(random())),
-            Some(mut file) => {
-                let read = file.read_to_end(&mut bytes);
-                read.map_err(|source| ReaderFileError::File { path: path.clone(), source })?;
-                Replica::read(&bytes).map_err(|source| ReaderFileError::Faulty { path, source })?
-            }
-        };
+        let lock = self.file.lock(waiting)?;
+        let replica = self.read(&random)?;
         Ok(StoredReader { replica, file: self.file.clone(), lock, random: Arc::new(random) })
     }
 }
@@ -235,13 +244,12 @@ impl Follower for Following<'_> {
     }
 
     fn apply(&mut self, event: Event, session: &mut Session) -> Result<(), ReaderFileError> {
-        match &event {
-            Event::Appended(count) => self.done.appended += count,
-            Event::Lines(_) | Event::Snapshot(_) => self.done.has_read = true,
-            _ => {}
+        if let Event::Appended(count) = &event {
+            self.done.appended += count;
         }
         let applied = self.replica.apply(event, session, (self.random)());
-        applied.map_err(|source| ReaderFileError::Snapshot { log: self.log.clone(), source })?;
+        self.done.has_read |= applied
+            .map_err(|source| ReaderFileError::Snapshot { log: self.log.clone(), source })?;
         (self.store)(self.replica)
     }
 }

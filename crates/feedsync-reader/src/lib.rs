@@ -12,6 +12,7 @@
 
 mod action;
 mod address;
+mod arrange;
 mod article;
 mod change;
 pub mod collection;
@@ -21,8 +22,10 @@ mod feed;
 mod identify;
 mod kept;
 mod maintain;
+mod marked;
 mod marks;
 mod members;
+mod moving;
 mod names;
 mod opml;
 mod position;
@@ -35,6 +38,7 @@ mod view;
 
 pub use action::Action;
 pub use address::{AddressError, FeedAddress, MOST_ADDRESS};
+pub use arrange::{NoOther, Place};
 pub use article::{ArticleId, ArticleIdError, MOST_ARTICLE_ID};
 pub use change::Change;
 pub use document::{
@@ -43,8 +47,9 @@ pub use document::{
 pub use feed::FeedState;
 pub use identify::{MOST_REMEMBERED, Remembered, RememberedError, identify};
 pub use kept::{MOST_KEPT, MOST_KEPT_BYTES};
+pub use marked::MarkedArticle;
 pub use names::{Folder, FolderName, MOST_FOLDERS, MOST_NAME, NameError, Tag, Title};
-pub use opml::{ListedFeed, RefusedFeed, SubscriptionList};
+pub use opml::{Filing, ListedFeed, RefusedFeed, SubscriptionList};
 pub use position::{Position, PositionError};
 pub use replica::{Compaction, Replica, ReplicaError};
 pub use snapshot::{MOST_SNAPSHOT, Snapshot, SnapshotError, SnapshotFault};

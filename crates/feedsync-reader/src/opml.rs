@@ -1,17 +1,17 @@
 //! OPML: the subscriptions of other newsreaders in, and ours out.
 //!
 //! Folders are kept, deeper ones than we have as paths in the name of the last. A feed that is listed twice is
-//! taken where it stands first. What is listed comes after what is there, in its order. A text that is the
+//! taken where it stands first. What is listed comes behind what is there, in its order. A text that is the
 //! address itself is no title.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use feedsync_formats::{ListedOutline, ReadError, read_subscription_list, write_subscription_list};
 
 use crate::action::Action;
 use crate::address::{AddressError, FeedAddress};
+use crate::arrange::Place;
 use crate::names::{Folder, FolderName, MOST_FOLDERS, Title};
-use crate::position::Position;
 use crate::view::{Branch, View};
 
 /// The subscriptions of a list.
@@ -21,6 +21,16 @@ pub struct SubscriptionList {
     pub feeds: Vec<ListedFeed>,
     /// What names a feed by an address that is none.
     pub refused: Vec<RefusedFeed>,
+}
+
+/// What becomes of the titles and folders of feeds that are subscribed to when a list is taken in.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Filing {
+    /// They stay; what nobody ever said is taken from the list.
+    #[default]
+    Kept,
+    /// They become those of the list.
+    Listed,
 }
 
 /// A feed as a list has it.
@@ -77,25 +87,42 @@ impl SubscriptionList {
         Ok(list)
     }
 
-    /// What is to be done to subscribe to all of it: after what is there, in the order of the list. What is
-    /// there already is filed as the list files it, and keeps its place.
-    pub fn actions(&self, view: &View<'_>) -> Vec<(FeedAddress, Action)> {
-        let subscriptions = view.subscriptions();
-        let last = subscriptions.iter().filter_map(|known| known.position.as_ref()).max();
-        let known: BTreeSet<_> = subscriptions.iter().map(|known| &known.address).collect();
-        let positions = Position::spread(self.feeds.len(), last);
-        let mut positions = positions.unwrap_or_default().into_iter();
-        let action = |feed: &ListedFeed| {
-            let address = view.address(&feed.address);
-            let position = positions.next();
-            let subscribe = Action::Subscribe {
-                title: feed.title.clone(),
-                folder: Some(feed.folder.clone()),
-                position: position.filter(|_| !known.contains(address)),
-            };
-            (address.clone(), subscribe)
-        };
-        let mut actions: Vec<_> = self.feeds.iter().map(action).collect();
+    /// What is to be done to subscribe to all of it: behind what is there, in the order of the list. What is there
+    /// keeps its place; `filing` says what else of it stays.
+    pub fn actions(&self, view: &View<'_>, filing: Filing) -> Vec<(FeedAddress, Action)> {
+        let mut actions = Vec::new();
+        let mut new = Vec::new();
+        let mut met = BTreeSet::new();
+        for ListedFeed { address, title, folder } in &self.feeds {
+            // Several addresses may lead to one feed.
+            let address = view.address(address);
+            if !met.insert(address) {
+                continue;
+            }
+            let (mut title, mut folder) = (title.clone(), Some(folder.clone()));
+            let known = view.feed(address);
+            match filing {
+                _ if !known.is_subscribed() => new.push(address.clone()),
+                Filing::Listed => {}
+                Filing::Kept => {
+                    title = title.filter(|_| known.title.is_none());
+                    folder = folder.filter(|_| known.folder.is_none());
+                }
+            }
+            let subscribe = Action::Subscribe { title, folder, position: None };
+            actions.push((address.clone(), subscribe));
+        }
+        let arranged = view.arrange(&new, &Place::Last).unwrap_or_default();
+        let mut positions: BTreeMap<_, _> = arranged.into_iter().collect();
+        for (address, action) in &mut actions {
+            if let Action::Subscribe { position, .. } = action {
+                *position = positions.remove(address);
+            }
+        }
+        // What has no place yet would come last for ever.
+        let others = positions.into_iter();
+        let others = others.map(|(address, position)| (address, Action::Place { position }));
+        let mut actions: Vec<_> = others.chain(actions).collect();
         actions.retain(|(feed, action)| !action.is_told_by(&view.feed(feed)));
         actions
     }

@@ -165,17 +165,19 @@ impl Replica {
     }
 
     /// Applies what an event of a session brought, and takes over how far the log was read. `random` names a new
-    /// device, should another replica turn out to use this one's name. An error changes nothing.
+    /// device, should another replica turn out to use this one's name. `true` if something was new. An error changes
+    /// nothing.
     pub fn apply(
         &mut self,
         event: Event,
         session: &mut Session,
         random: u64,
-    ) -> Result<(), SnapshotError> {
+    ) -> Result<bool, SnapshotError> {
+        let mut is_new = false;
         match event {
-            Event::Lines(bytes) => self.lines(&bytes, random),
+            Event::Lines(bytes) => is_new = self.lines(&bytes, random),
             Event::Snapshot(bytes) => match Snapshot::read(&bytes) {
-                Ok(snapshot) => self.take_snapshot(snapshot, session),
+                Ok(snapshot) => is_new = self.take_snapshot(snapshot, session),
                 Err(error) if error.is_of_another_kind() && session.dismiss_snapshot() => {}
                 Err(error) => return Err(error),
             },
@@ -190,22 +192,24 @@ impl Replica {
             Event::Nothing | Event::Wait(_) | Event::Stopped(_) => {}
         }
         self.position = Some(session.position().clone());
-        Ok(())
+        Ok(is_new)
     }
 
-    fn lines(&mut self, bytes: &[u8], random: u64) {
+    fn lines(&mut self, bytes: &[u8], random: u64) -> bool {
+        let mut is_new = false;
         for line in Lines::of(bytes).iter() {
             let Line::Record(record) = Line::read(line) else { continue };
             self.clock.saw(record.stamp.tick);
             if record.id.device == self.device && self.is_of_another(&record) {
                 self.begin_device(random);
             }
-            self.state.apply(&record);
+            is_new |= self.state.apply(&record);
             if let Some(log) = &mut self.read_again {
                 log.apply(&record);
             }
             self.outbox.met(&record);
         }
+        is_new
     }
 
     /// Whether a record under a name of ours was not made here: a copy of this replica is in use.
@@ -224,7 +228,7 @@ impl Replica {
         }
     }
 
-    fn take_snapshot(&mut self, snapshot: Snapshot, session: &mut Session) {
+    fn take_snapshot(&mut self, snapshot: Snapshot, session: &mut Session) -> bool {
         let Snapshot { covers, state } = snapshot;
         if let Some(tick) = state.latest() {
             self.clock.saw(tick);
@@ -234,11 +238,12 @@ impl Replica {
         }
         // It may hold records of ours that arrived without an answer and were compacted since.
         self.outbox.drop_known(&state);
-        self.state.join(state);
+        let is_new = self.state.join(state);
         // One that does not say what it covers helps nobody to skip anything.
         if let Some(covered) = covers {
             session.begin_behind(covered);
         }
+        is_new
     }
 
     /// Goes on with another log, or one that was removed and is to begin again: all that is known here is

@@ -124,6 +124,23 @@ impl<'a> View<'a> {
         }
         folders.branches(0)
     }
+
+    /// The subscriptions as they stand in the tree, folder by folder.
+    pub fn filed(&self) -> Vec<Subscription> {
+        let mut found = Vec::new();
+        push_feeds(&mut found, self.tree());
+        found
+    }
+}
+
+/// The feeds of branches, in their order.
+fn push_feeds(found: &mut Vec<Subscription>, branches: Vec<Branch>) {
+    for branch in branches {
+        match branch {
+            Branch::Feed(subscription) => found.push(subscription),
+            Branch::Folder(_, inside) => push_feeds(found, inside),
+        }
+    }
 }
 
 /// Folders while they are filled; the first is the top.

@@ -1,24 +1,27 @@
 //! `feedsync reader`
 
+mod articles;
 mod export;
 mod import;
 mod list;
 mod mark;
+mod r#move;
 mod star;
 mod subscribe;
 mod sync;
+mod tag;
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::Subcommand;
 use feedsync_client::{ReaderFile, StoredReader};
 use feedsync_log::Millis;
-use feedsync_reader::{Action, FeedAddress};
-use serde_json::{Map, Value, json};
+use feedsync_reader::{Action, FeedAddress, Replica};
+use serde_json::json;
 
 use crate::commands::log::random;
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::output;
 
 /// Keep what you read, and have read, in step on every device
@@ -29,9 +32,12 @@ use crate::output;
 pub(crate) enum Reader {
     Subscribe(subscribe::Subscribe),
     Unsubscribe(subscribe::Unsubscribe),
+    Move(r#move::Move),
     List(list::List),
+    Articles(articles::Articles),
     Mark(mark::Mark),
     Star(star::Star),
+    Tag(tag::Tag),
     Import(import::Import),
     Export(export::Export),
     Sync(sync::Sync),
@@ -42,9 +48,12 @@ impl Reader {
         match self {
             Self::Subscribe(command) => command.run(context),
             Self::Unsubscribe(command) => command.run(context),
+            Self::Move(command) => command.run(context),
             Self::List(command) => command.run(context),
+            Self::Articles(command) => command.run(context),
             Self::Mark(command) => command.run(context),
             Self::Star(command) => command.run(context),
+            Self::Tag(command) => command.run(context),
             Self::Import(command) => command.run(context).await,
             Self::Export(command) => command.run(context),
             Self::Sync(command) => command.run(context).await,
@@ -54,7 +63,18 @@ impl Reader {
 
 /// The reader of the data directory, while nobody else changes it.
 fn open(context: &Context) -> Result<StoredReader, Failure> {
-    Ok(ReaderFile::within(&context.data).open(random)?)
+    let file = ReaderFile::within(&context.data);
+    let waiting = || {
+        let path = file.path();
+        let who = "waiting for another command that uses it, such as a sync";
+        failure::note(&format!("{}: {who}", path.display()));
+    };
+    Ok(file.open(random, waiting)?)
+}
+
+/// What the reader of the data directory knows, whoever changes it meanwhile.
+fn read(context: &Context) -> Result<Replica, Failure> {
+    Ok(ReaderFile::within(&context.data).read(random)?)
 }
 
 /// What the clock says.
@@ -71,11 +91,18 @@ fn act(
     done: &str,
 ) -> Result<(), Failure> {
     let mut reader = open(context)?;
-    let now = now();
-    let changed = actions.iter().filter(|action| reader.replica.act(feed, action, now)).count();
-    if changed > 0 {
-        reader.store()?;
-    }
+    let actions: Vec<_> = actions.iter().map(|action| (feed.clone(), action.clone())).collect();
+    finish(context, &mut reader, &actions, done)
+}
+
+/// The same to several feeds.
+fn finish(
+    context: &Context,
+    reader: &mut StoredReader,
+    actions: &[(FeedAddress, Action)],
+    done: &str,
+) -> Result<(), Failure> {
+    let changed = change(reader, actions)?;
     if context.json {
         let waiting = reader.replica.waiting_count();
         return output::json(&json!({ "changed": changed, "waiting": waiting }));
@@ -86,14 +113,13 @@ fn act(
     }
 }
 
-/// A subscription, for programs.
-fn shown(subscription: &feedsync_reader::Subscription) -> Value {
-    let feedsync_reader::Subscription { address, title, folder, position, .. } = subscription;
-    let mut object = Map::new();
-    object.insert("feed".to_owned(), address.as_str().into());
-    object.insert("title".to_owned(), title.as_ref().map(|title| title.as_str()).into());
-    let names: Vec<_> = folder.names().iter().map(|name| name.as_str()).collect();
-    object.insert("folder".to_owned(), names.into());
-    object.insert("position".to_owned(), position.as_ref().map(|place| place.as_str()).into());
-    Value::Object(object)
+/// Does these things and stores them; how many changed anything.
+fn change(reader: &mut StoredReader, actions: &[(FeedAddress, Action)]) -> Result<usize, Failure> {
+    let now = now();
+    let changes = actions.iter().filter(|(feed, action)| reader.replica.act(feed, action, now));
+    let changed = changes.count();
+    if changed > 0 {
+        reader.store()?;
+    }
+    Ok(changed)
 }

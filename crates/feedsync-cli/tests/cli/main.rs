@@ -16,3 +16,4 @@ mod output;
 mod people;
 mod reader;
 mod settings;
+mod subscriptions;

@@ -1,10 +1,10 @@
 //! reader: subscriptions and marks, and a log that keeps them in step.
 
-use crate::support::{Desk, Place};
+use crate::support::{Desk, Place, Run};
 
-const FEED: &str = "https://example.org/feed";
+pub(crate) const FEED: &str = "https://example.org/feed";
 
-const LIST: &str = r#"<?xml version="1.0"?>
+pub(crate) const LIST: &str = r#"<?xml version="1.0"?>
 <opml version="2.0"><head><title>Mine</title></head><body>
   <outline text="Daily"><outline text="News" type="rss" xmlUrl="https://news.example/rss"/></outline>
   <outline text="Nowhere" type="rss" xmlUrl="ftp://news.example/rss"/>
@@ -33,7 +33,8 @@ fn what_one_device_does_the_others_know() {
         reader("laptop", &["mark", FEED, "--read", "urn:x:1", "--up-to", "now"])["changed"],
         2
     );
-    assert_eq!(reader("laptop", &["sync", "notes"])["appended"], 3);
+    let done = reader("laptop", &["sync", "notes"]);
+    assert_eq!((&done["appended"], &done["news"]), (&3.into(), &false.into()));
     assert_eq!(reader("phone", &["star", FEED, "urn:x:2"])["changed"], 1);
     let done = reader("phone", &["sync", "notes"]);
     assert_eq!((&done["appended"], &done["news"]), (&1.into(), &true.into()));
@@ -75,7 +76,7 @@ fn everything_goes_out_and_comes_in() {
     let place = Place::new();
     let desk = place.bare("desk");
     desk.ok(&["reader", "subscribe", FEED]);
-    desk.ok(&["reader", "star", FEED, "urn:x:1", "--tag", "later"]);
+    desk.ok(&["reader", "tag", FEED, "urn:x:1", "later"]);
     desk.ok(&["reader", "export", "--all", "all.jsonl"]);
     let other = place.bare("other");
     assert_eq!(other.json(&["reader", "import", "all.jsonl"])["changes"], 2);
@@ -120,10 +121,121 @@ fn what_is_so_already_is_not_recorded_again() {
 fn nobody_else_reads_what_somebody_reads() {
     use std::os::unix::fs::PermissionsExt as _;
     let place = Place::new();
+    let desk = place.desk("desk");
+    desk.ok(&["reader", "subscribe", FEED]);
+    place.write("all.jsonl", "what was there");
+    desk.ok(&["reader", "export", "--all", "all.jsonl"]);
+    let mode = |name| std::fs::metadata(place.path(name)).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode("desk/reader.jsonl"), mode("all.jsonl")), (0o600, 0o600));
+    // What a web server is to serve is as readable as whatever is made here.
+    desk.ok(&["reader", "sync", "notes"]);
+    desk.ok(&["log", "snapshot", "notes", "--output", "log.snapshot"]);
+    place.write("beside", "");
+    assert_eq!(mode("log.snapshot"), mode("beside"));
+    let partial = |name: &str| name.ends_with(".partial");
+    let names = std::fs::read_dir(place.path(".")).unwrap();
+    let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    assert_eq!(names.filter(|name| partial(name)).count(), 0);
+}
+
+/// A backup that cannot be written leaves the last one as it was.
+#[cfg(unix)]
+#[test]
+fn an_export_that_does_not_fit_leaves_the_file_as_it_was() {
+    let place = Place::new();
+    let desk = place.desk("desk");
+    desk.ok(&["reader", "subscribe", FEED]);
+    desk.ok(&["reader", "sync", "notes"]);
+    let long = "x".repeat(500);
+    for number in 0..20 {
+        desk.ok(&["reader", "star", FEED, &format!("{long}{number}")]);
+    }
+    desk.ok(&["reader", "sync"]);
+    // No file may become longer than 8 blocks of 512 bytes, or of 1,024 as some shells have it.
+    let small = ["sh", "-c", "trap '' XFSZ; ulimit -f 8; exec \"$@\"", "sh"];
+    for arguments in [
+        &["--data", "desk", "reader", "export", "--all", "file"][..],
+        &["--data", "desk", "reader", "export", "--all", "link"][..],
+    ] {
+        place.write("file", "what was there");
+        let _ = std::os::unix::fs::symlink("file", place.path("link"));
+        let run = Run::of(place.within(&small, arguments).output().unwrap());
+        run.fails(5, arguments.last().unwrap());
+        assert_eq!(place.read("file"), "what was there");
+        assert!(place.path("link").is_symlink());
+        place.run(arguments).fails(0, "");
+        assert!(place.read("file").contains(&long));
+        assert!(place.path("link").is_symlink());
+    }
+    desk.ok(&["reader", "export", "--all", "/dev/null"]);
+    assert_eq!(desk.ok(&["reader", "export", "--all", "/dev/stdout"]), place.read("file"));
+}
+
+/// A command that runs until it is dropped.
+struct Running(std::process::Child);
+
+impl Running {
+    fn start(place: &Place, arguments: &[&str]) -> Self {
+        let mut command = place.command(arguments);
+        command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+        Self(command.spawn().unwrap())
+    }
+
+    /// The first line of standard error; nothing if there is none until the end.
+    fn first_line(&mut self) -> String {
+        let mut line = String::new();
+        let error = self.0.stderr.take().unwrap();
+        std::io::BufRead::read_line(&mut std::io::BufReader::new(error), &mut line).unwrap();
+        line
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Who only looks waits for nobody and makes nothing; who changes something says what it waits for.
+#[test]
+fn who_looks_does_not_wait_for_a_sync_and_who_waits_says_so() {
+    let place = Place::new();
     let desk = place.bare("desk");
     desk.ok(&["reader", "subscribe", FEED]);
-    let mode = std::fs::metadata(place.path("desk/reader.jsonl")).unwrap().permissions().mode();
-    assert_eq!(mode & 0o777, 0o600);
+    let held = std::fs::File::open(place.path("desk/reader.jsonl.lock")).unwrap();
+    held.lock().unwrap();
+    for command in ["list", "articles", "export"] {
+        let mut running = Running::start(&place, &["--data", "desk", "reader", command]);
+        assert_eq!(running.first_line(), "");
+        assert!(running.0.wait().unwrap().success());
+    }
+    let mut running = Running::start(&place, &["--data", "desk", "reader", "unsubscribe", FEED]);
+    let line = running.first_line();
+    assert!(line.contains("waiting for") && line.contains("reader.jsonl"), "{line:?}");
+    drop(held);
+    assert!(running.0.wait().unwrap().success());
+    assert_eq!(desk.json(&["reader", "list"]).as_array().unwrap().len(), 0);
+
+    for command in ["list", "articles", "export"] {
+        assert_eq!(place.run(&["--data", "nowhere", "reader", command]).code, 0);
+    }
+    assert!(!place.path("nowhere").exists());
+}
+
+/// What an import counts is what it changed, whatever waits for a log.
+#[test]
+fn an_import_counts_what_it_changed() {
+    let place = Place::new();
+    let (desk, other) = (place.desk("desk"), place.bare("other"));
+    desk.ok(&["reader", "subscribe", FEED]);
+    desk.ok(&["reader", "sync", "notes"]);
+    // What waits to be told of `a` makes way for what is later.
+    desk.ok(&["reader", "star", FEED, "a"]);
+    other.ok(&["reader", "star", FEED, "a", "b"]);
+    other.ok(&["reader", "export", "--all", "all.jsonl"]);
+    assert_eq!(desk.json(&["reader", "import", "all.jsonl"])["changes"], 2);
+    assert_eq!(desk.json(&["reader", "import", "all.jsonl"])["changes"], 0);
 }
 
 /// All that is known at a device.

@@ -168,7 +168,7 @@ fn a_page_in_place_of_a_snapshot_is_none_and_a_damaged_snapshot_is_an_error() {
         let answer =
             Answer { status: 200, covers, body: body.to_vec(), ended: true, ..Answer::default() };
         let event = session.answered(&ask, answer, 0);
-        phone.apply(event, &mut session, 7).map(|()| session.next(&[]).unwrap())
+        phone.apply(event, &mut session, 7).map(|_| session.next(&[]).unwrap())
     };
     for page in [b"<!doctype html>\n<p>".as_slice(), b"<p>", b"{\"v\":1}\n"] {
         assert!(matches!(taken(None, page), Ok(Ask::Read(_))));

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use feedsync_client::read_reader_log;
+use feedsync_client::{Readers, read_reader_log, replace_file};
 use serde_json::json;
 
 use super::{access, random, refused};
@@ -19,7 +19,8 @@ Examples:
 
 /// Put a snapshot of a reader's log beside it, for new devices to begin with
 ///
-/// With --output it becomes a file, such as for a web server that serves the log as a file, too.
+/// With --output it becomes a file, such as for a web server that serves the log as a file, too. The file is
+/// replaced as a whole.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Snapshot {
@@ -41,7 +42,7 @@ impl Snapshot {
         let text = snapshot.write();
         let bytes = text.len();
         match &self.output {
-            Some(file) => std::fs::write(file, text)
+            Some(file) => replace_file(file, text.as_bytes(), Readers::AsUsual)
                 .map_err(|error| Failure::file(&file.display().to_string(), &error))?,
             None => {
                 let covers = covers.as_deref().unwrap_or_default();

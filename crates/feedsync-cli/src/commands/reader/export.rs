@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use feedsync_client::{Readers, replace_file};
 use feedsync_reader::Snapshot;
 
-use super::open;
+use super::read;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output;
@@ -19,7 +20,7 @@ Examples:
 /// Write the subscriptions as OPML, or everything there is
 ///
 /// With --all every subscription, mark, star and tag goes with it, in a form that `import` takes in and that
-/// docs/reader-schema.md describes.
+/// docs/reader-schema.md describes. The file is replaced as a whole, and nobody but you can read it.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Export {
@@ -35,14 +36,14 @@ pub(crate) struct Export {
 
 impl Export {
     pub(crate) fn run(self, context: &Context) -> Result<(), Failure> {
-        let reader = open(context)?;
-        let state = reader.replica.state();
+        let replica = read(context)?;
+        let state = replica.state();
         let text = match self.all {
             true => Snapshot { covers: None, state: state.clone() }.write(),
             false => state.view().opml(&self.title),
         };
         match &self.file {
-            Some(file) => std::fs::write(file, text)
+            Some(file) => replace_file(file, text.as_bytes(), Readers::Owner)
                 .map_err(|error| Failure::file(&file.display().to_string(), &error)),
             None => output::print_bytes(text.as_bytes()),
         }

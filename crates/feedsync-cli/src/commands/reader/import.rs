@@ -1,10 +1,11 @@
 //! `feedsync reader import`
 
 use clap::Args;
-use feedsync_reader::{Snapshot, SubscriptionList};
+use feedsync_client::StoredReader;
+use feedsync_reader::{Filing, ReaderState, Snapshot, SubscriptionList};
 use serde_json::json;
 
-use super::{now, open};
+use super::{change, open};
 use crate::context::Context;
 use crate::failure::{self, Failure};
 use crate::output::{self, text};
@@ -14,45 +15,43 @@ const EXAMPLES: &str = "\
 Examples:
   feedsync reader import subscriptions.opml
   feedsync reader import https://example.org/blogroll.opml
+  feedsync reader import subscriptions.opml --refile
   feedsync reader import everything.jsonl      # what `reader export --all` wrote
 ";
 
 /// Subscribe to the feeds of an OPML list, or take in what `export --all` wrote
 ///
-/// Folders are kept. What is there already stays as it is; of a whole state, the newest mark counts.
+/// What is new stands behind what is there, in the folders and the order of the list. Feeds that are there already
+/// keep their place, title and folder, unless --refile says otherwise. Of a whole state, the newest mark counts.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Import {
     /// A file, `-` for standard input, or an address
     source: String,
+    /// Give feeds that are there already the titles and folders of the list
+    #[arg(long)]
+    refile: bool,
 }
 
 impl Import {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
         let source = Source::load(&self.source, &context.way()).await?;
         let mut reader = open(context)?;
-        let before = reader.replica.waiting_count();
-        let (feeds, refused) = if source.bytes.starts_with(b"{") {
+        let (feeds, changed, refused) = if source.bytes.starts_with(b"{") {
             let snapshot = Snapshot::read(&source.bytes)
                 .map_err(|error| Failure::refused(format!("{}: {error}", source.name)))?;
             let feeds = snapshot.state.feeds().count();
-            reader.replica.take_in(snapshot.state);
-            (feeds, 0)
+            (feeds, take_in(&mut reader, snapshot.state)?, 0)
         } else {
             let list = SubscriptionList::read(&source.bytes)
                 .map_err(|error| Failure::document(&source.name, &error))?;
-            let actions = list.actions(&reader.replica.state().view());
-            let now = now();
-            for (feed, action) in &actions {
-                reader.replica.act(feed, action, now);
-            }
+            let filing = if self.refile { Filing::Listed } else { Filing::Kept };
+            let actions = list.actions(&reader.replica.state().view(), filing);
             for refused in &list.refused {
                 failure::warn(&text::line(&refused.to_string()));
             }
-            (list.feeds.len(), list.refused.len())
+            (list.feeds.len(), change(&mut reader, &actions)?, list.refused.len())
         };
-        reader.store()?;
-        let changed = reader.replica.waiting_count().saturating_sub(before);
         if context.json {
             return output::json(&json!({
                 "feeds": feeds, "changes": changed, "refused": refused,
@@ -62,4 +61,15 @@ impl Import {
             (text::count(feeds as u64, "feed"), text::count(changed as u64, "change"));
         output::line(format!("{}: {feeds}, {changes}", source.name))
     }
+}
+
+/// Takes in a state and stores it; how many changes that was.
+fn take_in(reader: &mut StoredReader, state: ReaderState) -> Result<usize, Failure> {
+    let changes = state.beyond(reader.replica.state()).len();
+    if !reader.replica.take_in(state) {
+        return Ok(0);
+    }
+    reader.store()?;
+    // What a later version says of feeds is told by no change.
+    Ok(changes.max(1))
 }

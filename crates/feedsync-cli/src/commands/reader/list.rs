@@ -1,9 +1,10 @@
 //! `feedsync reader list`
 
 use clap::Args;
-use feedsync_reader::Subscription;
+use feedsync_reader::{Folder, Subscription};
+use serde_json::{Value, json};
 
-use super::{open, shown};
+use super::read;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{self, JsonArray, table, text};
@@ -14,16 +15,17 @@ Examples:
   feedsync reader list --json
 ";
 
-/// List the subscriptions, folder by folder
+/// List the subscriptions, folder by folder, in your order
+///
+/// A folder stands where the first of its feeds does. To change the order, use `subscribe --before` and `--after`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct List {}
 
 impl List {
     pub(crate) fn run(self, context: &Context) -> Result<(), Failure> {
-        let reader = open(context)?;
-        let mut subscriptions = reader.replica.state().view().subscriptions();
-        subscriptions.sort_by(|one, other| one.folder.cmp(&other.folder));
+        let replica = read(context)?;
+        let subscriptions = replica.state().view().filed();
         if context.json {
             let mut array = JsonArray::default();
             for subscription in &subscriptions {
@@ -39,9 +41,23 @@ impl List {
     }
 }
 
+/// A subscription, for programs.
+fn shown(subscription: &Subscription) -> Value {
+    let Subscription { address, title, folder, position } = subscription;
+    json!({
+        "feed": address.as_str(),
+        "title": title.as_ref().map(|title| title.as_str()),
+        "folder": names(folder),
+        "position": position.as_ref().map(|position| position.as_str()),
+    })
+}
+
 fn row(subscription: &Subscription) -> [String; 3] {
     let Subscription { address, title, folder, .. } = subscription;
-    let names: Vec<_> = folder.names().iter().map(|name| name.as_str()).collect();
     let title = title.as_ref().map_or("-", |title| title.as_str());
-    [text::line(&names.join(" / ")), text::short(title, 60), text::line(address.as_str())]
+    [text::line(&names(folder).join(" / ")), text::short(title, 60), text::line(address.as_str())]
+}
+
+fn names(folder: &Folder) -> Vec<&str> {
+    folder.names().iter().map(|name| name.as_str()).collect()
 }

@@ -1,7 +1,7 @@
 //! `feedsync reader star`
 
 use clap::Args;
-use feedsync_reader::{Action, ArticleId, FeedAddress, Tag};
+use feedsync_reader::{Action, ArticleId, FeedAddress};
 
 use super::act;
 use crate::context::Context;
@@ -11,11 +11,11 @@ use crate::output::text;
 const EXAMPLES: &str = "\
 Examples:
   feedsync reader star https://example.org/feed urn:x:1
-  feedsync reader star https://example.org/feed urn:x:1 --tag later
+  feedsync reader star https://example.org/feed urn:x:1 urn:x:2
   feedsync reader star https://example.org/feed urn:x:1 --remove
 ";
 
-/// Star articles of a feed, or tag them
+/// Star articles of a feed
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Star {
@@ -24,22 +24,17 @@ pub(crate) struct Star {
     /// The articles
     #[arg(required = true)]
     articles: Vec<ArticleId>,
-    /// Give them this tag, and no star
-    #[arg(long, value_name = "TAG")]
-    tag: Option<Tag>,
-    /// Take the star or the tag away
+    /// Take the star away
     #[arg(long)]
     remove: bool,
 }
 
 impl Star {
     pub(crate) fn run(self, context: &Context) -> Result<(), Failure> {
-        let Self { feed, articles, tag, remove } = self;
-        let action = |article: ArticleId| match (&tag, remove) {
-            (None, false) => Action::Star { article },
-            (None, true) => Action::Unstar { article },
-            (Some(tag), false) => Action::Tag { article, tag: tag.clone() },
-            (Some(tag), true) => Action::Untag { article, tag: tag.clone() },
+        let Self { feed, articles, remove } = self;
+        let action = |article: ArticleId| match remove {
+            false => Action::Star { article },
+            true => Action::Unstar { article },
         };
         let actions: Vec<_> = articles.into_iter().map(action).collect();
         let articles = text::count(actions.len() as u64, "article");

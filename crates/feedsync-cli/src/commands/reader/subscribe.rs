@@ -1,9 +1,9 @@
 //! `feedsync reader subscribe` and `unsubscribe`
 
 use clap::Args;
-use feedsync_reader::{Action, FeedAddress, Folder, FolderName, Title};
+use feedsync_reader::{Action, FeedAddress, Folder, FolderName, Place, Title};
 
-use super::act;
+use super::{act, finish, open};
 use crate::context::Context;
 use crate::failure::Failure;
 
@@ -11,6 +11,8 @@ const EXAMPLES: &str = "\
 Examples:
   feedsync reader subscribe https://example.org/feed
   feedsync reader subscribe https://example.org/feed --title News --folder Daily --folder World
+  feedsync reader subscribe https://example.org/feed --top --no-title
+  feedsync reader subscribe https://example.org/feed --after https://example.net/feed
 ";
 
 const UNSUBSCRIBE_EXAMPLES: &str = "\
@@ -19,6 +21,8 @@ Examples:
 ";
 
 /// Subscribe to a feed, or file a subscription elsewhere
+///
+/// A new subscription stands behind the others. What no option names stays as it is.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Subscribe {
@@ -27,9 +31,21 @@ pub(crate) struct Subscribe {
     /// Call it T [default: what it calls itself]
     #[arg(long, value_name = "T")]
     title: Option<Title>,
+    /// Call it what it calls itself again
+    #[arg(long, conflicts_with = "title")]
+    no_title: bool,
     /// File it in folder F (again for a folder within)
     #[arg(long, value_name = "F")]
     folder: Vec<FolderName>,
+    /// Take it out of all folders
+    #[arg(long, conflicts_with = "folder")]
+    top: bool,
+    /// Put it right before this subscription, and into its folder unless --folder or --top is given
+    #[arg(long, value_name = "FEED")]
+    before: Option<FeedAddress>,
+    /// Put it right behind this subscription, in the same way
+    #[arg(long, value_name = "FEED", conflicts_with = "before")]
+    after: Option<FeedAddress>,
 }
 
 /// Unsubscribe from a feed; what was read and starred of it is remembered
@@ -42,13 +58,40 @@ pub(crate) struct Unsubscribe {
 
 impl Subscribe {
     pub(crate) fn run(self, context: &Context) -> Result<(), Failure> {
-        let Self { feed, title, folder } = self;
-        let folder = match folder.is_empty() {
-            true => None,
-            false => Some(Folder::new(folder).map_err(Failure::usage)?),
+        let given = match self.top || !self.folder.is_empty() {
+            true => Some(Folder::new(self.folder).map_err(Failure::usage)?),
+            false => None,
         };
-        let action = Action::Subscribe { title, folder, position: None };
-        act(context, &feed, &[action], &format!("subscribed to {feed}"))
+        let mut reader = open(context)?;
+        let view = reader.replica.state().view();
+        let feed = view.address(&self.feed);
+        let known = view.feed(feed);
+        let beside = self.before.as_ref().or(self.after.as_ref());
+        let place = match (self.before.clone(), self.after.clone()) {
+            (Some(other), _) => Some(Place::Before(other)),
+            (None, Some(other)) => Some(Place::After(other)),
+            (None, None) => (!known.is_subscribed()).then_some(Place::Last),
+        };
+        let arranged = place.map(|place| view.arrange(std::slice::from_ref(feed), &place));
+        let arranged = arranged.transpose().map_err(|error| {
+            Failure::not_found(error).hint("see them all: feedsync reader list")
+        })?;
+        let folder = given.or_else(|| beside.map(|beside| view.feed(beside).folder().clone()));
+        let (mut position, mut actions) = (None, Vec::new());
+        for (moved, to) in arranged.unwrap_or_default() {
+            if moved == *feed {
+                position = Some(to);
+            } else {
+                actions.push((moved, Action::Place { position: to }));
+            }
+        }
+        let feed = feed.clone();
+        let subscribe = Action::Subscribe { title: self.title, folder, position };
+        actions.push((feed.clone(), subscribe));
+        if self.no_title {
+            actions.push((feed.clone(), Action::Rename { title: None }));
+        }
+        finish(context, &mut reader, &actions, &format!("subscribed to {feed}"))
     }
 }
 

@@ -1,0 +1,43 @@
+//! The articles of a feed that have marks of their own, as people see them.
+
+use feedsync_log::Millis;
+
+use crate::article::ArticleId;
+use crate::feed::FeedState;
+use crate::marks::Marks;
+use crate::names::Tag;
+
+/// What is marked of one article.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MarkedArticle<'a> {
+    /// Which.
+    pub article: &'a ArticleId,
+    /// When it was published, as far as its marks say so.
+    pub published: Option<Millis>,
+    /// Whether it is read; `None` if no mark says so that is known to concern it.
+    pub is_read: Option<bool>,
+    /// Whether it is starred.
+    pub is_starred: bool,
+    /// Its tags.
+    pub tags: Vec<&'a Tag>,
+}
+
+impl FeedState {
+    /// The articles that have marks of their own, in the order of their ids. Marks up to a date name none.
+    pub fn articles(&self) -> impl Iterator<Item = MarkedArticle<'_>> {
+        let articles = self.articles.iter().map(|(article, marks)| self.shown(article, marks));
+        articles
+            .filter(|shown| shown.is_read.is_some() || shown.is_starred || !shown.tags.is_empty())
+    }
+
+    fn shown<'a>(&'a self, article: &'a ArticleId, marks: &Marks) -> MarkedArticle<'a> {
+        let published = marks.read.keys().next_back().copied().flatten();
+        MarkedArticle {
+            article,
+            published,
+            is_read: self.last_read(article, published).map(|(is_read, _)| is_read),
+            is_starred: self.is_starred(article),
+            tags: self.tags(article).collect(),
+        }
+    }
+}
