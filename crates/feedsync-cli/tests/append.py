@@ -19,15 +19,18 @@ class Append(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_POST(self):
-        body = self.rfile.read(int(self.headers["Content-Length"]))
+        length = int(self.headers["Content-Length"])
+        body = self.rfile.read(length)
+        if len(body) < length or not body.endswith(b"\n"):
+            return self.answer(400)
         path = os.path.join(sys.argv[1], os.path.basename(self.path))
         begins = self.headers["If-None-Match"] == "*"
         try:
             with open(path, "xb" if begins else "r+b") as file:
                 fcntl.flock(file, fcntl.LOCK_EX)
-                if not begins and self.headers["If-Match"] != tag(file):
+                end = file.seek(0, os.SEEK_END)
+                if end > 0 if begins else self.headers["If-Match"] != tag(file):
                     return self.answer(412, tag(file))
-                file.seek(0, os.SEEK_END)
                 file.write(body)
                 file.flush()
                 os.fsync(file.fileno())

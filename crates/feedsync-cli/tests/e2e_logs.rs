@@ -6,10 +6,9 @@ mod support;
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Child, Command, Stdio};
 
-use support::{Hub, Place, has, output};
+use support::{Hub, Place, has, output, until};
 
 /// The blocks of shell commands of the document.
 fn blocks() -> Vec<String> {
@@ -39,6 +38,17 @@ fn header<'a>(printed: &'a str, name: &str) -> &'a str {
 fn statuses(printed: &str) -> Vec<&str> {
     let lines = printed.lines().filter_map(|line| line.strip_prefix("HTTP/1.1 "));
     lines.map(|status| &status[..3]).collect()
+}
+
+/// curl at the events of a log, and what it is told.
+fn follow(log: &str) -> (Child, impl Iterator<Item = String>) {
+    let mut curl = Command::new("curl")
+        .args(["--silent", "--no-buffer", "--max-time", "60", &format!("{log}/events")])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(curl.stdout.take().unwrap()).lines();
+    (curl, lines.map_while(Result::ok).filter(|line| line.starts_with("data: ")))
 }
 
 #[test]
@@ -88,13 +98,7 @@ fn an_event_comes_with_each_append_and_a_generation_goes_when_it_is_kept_no_long
     let blocks = blocks();
     let begun = run(&place, &hub, &blocks[..1]).remove(0);
     let log = format!("{}/logs/reading", hub.url);
-    let mut curl = Command::new("curl")
-        .args(["--silent", "--no-buffer", "--max-time", "60", &format!("{log}/events")])
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let lines = BufReader::new(curl.stdout.take().unwrap()).lines();
-    let mut data = lines.map_while(Result::ok).filter(|line| line.starts_with("data: "));
+    let (mut curl, mut data) = follow(&log);
     assert!(data.next().unwrap().contains("\"length\":16"));
     let tag = header(&begun, "etag").to_owned();
     let append = |body: &str, condition: &str, method: &str| {
@@ -124,21 +128,18 @@ fn an_event_comes_with_each_append_and_a_generation_goes_when_it_is_kept_no_long
     assert!(data.next().unwrap().contains(&format!("\"generation\":\"{generation}\"")));
     let former = header(&appended, "log-generation");
     drop(hub);
-    assert!(curl.wait().unwrap().code().is_some(), "the stream ended");
+    curl.wait().unwrap();
 
     // A hub that keeps none sweeps soon after it starts.
     let hub = Hub::start_with(&place, "hub", |command| {
         command.args(["--limits-log-generation-time", "0 s"]);
     });
     let former = format!("{}/logs/reading/{former}", hub.url);
-    let asked = Instant::now();
-    let gone = loop {
+    let gone = until("the generation is swept", || {
         let answer = output("curl", &["--silent", "--include", &former], &place.path(""));
-        if statuses(&answer) != ["200"] || asked.elapsed() > Duration::from_secs(20) {
-            break answer.replace('\r', "");
-        }
-    };
-    assert_eq!(statuses(&gone), ["410"]);
+        let is_gone = statuses(&answer) == ["410"];
+        if is_gone { Ok(answer.replace('\r', "")) } else { Err(answer) }
+    });
     assert_eq!(
         header(&gone, "link"),
         format!("<{}/logs/reading>; rel=\"successor-version\"", hub.url)
@@ -146,4 +147,11 @@ fn an_event_comes_with_each_append_and_a_generation_goes_when_it_is_kept_no_long
     let current =
         output("curl", &["--silent", &format!("{}/logs/reading", hub.url)], &place.path(""));
     assert_eq!(current, "{\"n\":3}\n");
+    // Who follows a log is told that it has ended.
+    let log = format!("{}/logs/reading", hub.url);
+    let (mut following, mut data) = follow(&log);
+    assert!(data.next().unwrap().contains("\"length\":8"));
+    output("curl", &["--silent", "-X", "DELETE", "-H", "If-Match: *", &log], &place.path(""));
+    assert_eq!(data.next(), None);
+    assert_eq!(following.wait().unwrap().code(), Some(0));
 }

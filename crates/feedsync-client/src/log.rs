@@ -9,6 +9,7 @@ mod lines;
 mod remote;
 mod stored;
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -35,6 +36,11 @@ const MOST_WAIT: Duration = Duration::from_secs(60);
 pub trait LogAccess: Send + Sync {
     /// For people.
     fn name(&self) -> String;
+
+    /// By what it is found again, and told from others: of an address all but the credentials.
+    fn address(&self) -> String {
+        self.name()
+    }
 
     /// Makes one request. That nobody answers is an answer of status 0.
     async fn ask(&self, ask: &Ask) -> Result<Answer, LogError>;
@@ -73,7 +79,7 @@ pub enum LogError {
     #[error("{path}: {source}")]
     File {
         /// Which.
-        path: std::path::PathBuf,
+        path: PathBuf,
         /// What the system says.
         source: std::io::Error,
     },
@@ -122,6 +128,14 @@ pub async fn synchronise<F: Follower>(
             event => follower.apply(event, session)?,
         }
     }
+}
+
+/// What stands beside a file, under its name and another one behind it.
+fn beside(path: &Path, what: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".");
+    name.push(what);
+    PathBuf::from(name)
 }
 
 async fn pause(log: &dyn LogAccess, pause: Duration) -> Result<(), LogError> {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use feedsync_log::{Device, Event, Position, RecordId, Session};
 use feedsync_reader::{Replica, ReplicaError, SnapshotError};
 
+use crate::fetch::shown_text;
 use crate::log::{Follower, LogAccess, LogError, synchronise};
 use crate::private_file::{Lock, PrivateFile, PrivateFileError};
 
@@ -143,16 +144,17 @@ impl StoredReader {
         log: &dyn LogAccess,
         may_begin: bool,
     ) -> Result<ReaderSync, ReaderFileError> {
-        if !self.replica.is_kept_by(&log.name()) {
-            let known = self.replica.log().unwrap_or_default().to_owned();
+        if !self.replica.is_kept_by(&log.address()) {
+            let known = shown_text(self.replica.log().unwrap_or_default());
             return Err(ReaderFileError::OtherLog { known, given: log.name() });
         }
-        self.replica.keep_by(log.name());
+        self.replica.keep_by(log.address());
         let (file, lock) = (&self.file, &self.lock);
         let store = |replica: &Replica| store(file, lock, replica);
-        let (session, mut done) =
-            follow(&mut self.replica, log, &store, &*self.random, may_begin).await?;
-        self.store()?;
+        let followed = follow(&mut self.replica, log, &store, &*self.random, may_begin).await;
+        let stored = self.store();
+        let (session, mut done) = followed?;
+        stored?;
         if is_long(&session, &self.replica) {
             done.was_compacted = compact(log, &mut self.replica, &session, (self.random)()).await?;
             self.store()?;
@@ -244,12 +246,16 @@ impl Follower for Following<'_> {
     }
 
     fn apply(&mut self, event: Event, session: &mut Session) -> Result<(), ReaderFileError> {
-        if let Event::Appended(count) = &event {
-            self.done.appended += count;
-        }
+        let appended = match &event {
+            Event::Appended(count) => *count,
+            _ => 0,
+        };
+        self.done.appended += appended;
         let applied = self.replica.apply(event, session, (self.random)());
         self.done.has_read |= applied
             .map_err(|source| ReaderFileError::Snapshot { log: self.log.clone(), source })?;
-        (self.store)(self.replica)
+        // Records of ours are known when they are read back (R14): a crash costs no more than that, and to store all
+        // after each of many appends would cost the square of them.
+        if appended > 0 { Ok(()) } else { (self.store)(self.replica) }
     }
 }

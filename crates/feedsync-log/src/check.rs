@@ -3,7 +3,7 @@
 //! Nothing of this keeps a reader from reading it: what is not understood is passed over, and a record that
 //! stands there twice changes nothing the second time.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 use crate::device::{Device, RecordId};
 use crate::lines::Lines;
@@ -21,8 +21,8 @@ pub struct Check {
     rest: Vec<u8>,
     /// The rest is of a line that is too long to be kept.
     is_cut: bool,
-    names: HashSet<RecordId>,
-    last: BTreeMap<Device, u64>,
+    /// The sequences that each device used, as the first and the last of those in a row.
+    used: BTreeMap<Device, BTreeMap<u64, u64>>,
     summary: Summary,
 }
 
@@ -84,8 +84,7 @@ impl Check {
             offset: 0,
             rest: Vec::new(),
             is_cut: false,
-            names: HashSet::new(),
-            last: BTreeMap::new(),
+            used: BTreeMap::new(),
             summary: Summary::default(),
         }
     }
@@ -114,7 +113,7 @@ impl Check {
             self.summary.lines += 1;
             Finding { line: self.summary.lines, offset: begin, fault: Fault::Torn(torn) }
         });
-        self.summary.devices = self.last.len() as u64;
+        self.summary.devices = self.used.len() as u64;
         (self.summary, finding)
     }
 
@@ -146,18 +145,33 @@ impl Check {
 
     fn record(&mut self, id: RecordId, when: Millis) -> Vec<Fault> {
         let mut faults = Vec::new();
-        let last = self.last.entry(id.device.clone()).or_default();
-        if !self.names.insert(id.clone()) {
+        let used = self.used.entry(id.device.clone()).or_default();
+        let last = used.last_key_value().map_or(0, |(_, last)| *last);
+        if !is_first(used, id.sequence) {
             faults.push(Fault::Again(id.clone()));
-        } else if id.sequence < *last {
+        } else if id.sequence < last {
             faults.push(Fault::Reordered(id.clone()));
         }
-        *last = (*last).max(id.sequence);
         if when > self.now.after(AHEAD) {
             faults.push(Fault::Future(id));
         }
         faults
     }
+}
+
+/// Notes a sequence among those in a row; whether it was not there.
+fn is_first(used: &mut BTreeMap<u64, u64>, sequence: u64) -> bool {
+    let before = used.range(..=sequence).next_back().map(|(first, last)| (*first, *last));
+    if before.is_some_and(|(_, last)| sequence <= last) {
+        return false;
+    }
+    let first = match before {
+        Some((first, last)) if last + 1 == sequence => first,
+        _ => sequence,
+    };
+    let last = sequence.checked_add(1).and_then(|next| used.remove(&next)).unwrap_or(sequence);
+    used.insert(first, last);
+    true
 }
 
 /// The last lines of these bytes, at most so many.

@@ -102,6 +102,16 @@ pub struct Answer {
 }
 
 impl Answer {
+    /// Where in the log the body begins; `None` if nobody can tell, as where it is packed (R25, R31).
+    pub fn begins_at(&self) -> Option<u64> {
+        let part = self.content_range.as_deref().and_then(ContentRange::parse);
+        match (self.status, &self.coding) {
+            (200, None) => Some(self.start),
+            (206, None) => part?.sent.map(|(first, _)| first),
+            _ => None,
+        }
+    }
+
     /// An entity tag that can be compared strongly (R29).
     pub(crate) fn strong(&self) -> Option<String> {
         self.etag.clone().filter(|tag| tag.starts_with('"') && tag.len() > 2)

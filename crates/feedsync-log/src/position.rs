@@ -42,7 +42,7 @@ impl Position {
     }
 
     /// What a server that tells generations apart calls this place: its entity tag when the log ended there.
-    pub(crate) fn place(&self) -> Option<String> {
+    pub fn place(&self) -> Option<String> {
         Some(format!("{}-{}", self.generation.as_ref()?, self.offset))
     }
 

@@ -74,6 +74,9 @@ pub enum LineError {
     /// Not JSON, or not an object.
     #[error("not a JSON object: {0}")]
     Json(String),
+    /// It begins as an object and breaks off, or is empty: an append that was cut off.
+    #[error("it breaks off")]
+    Torn,
     /// Nested too deeply or too long.
     #[error("a record of more than {MOST_RECORD} bytes or {MOST_DEPTH} levels")]
     TooLarge,
@@ -126,8 +129,10 @@ fn read(line: &[u8]) -> Result<Line, LineError> {
     if line.len() > MOST_RECORD {
         return Err(LineError::TooLarge);
     }
-    let value: Value =
-        serde_json::from_slice(line).map_err(|error| LineError::Json(error.to_string()))?;
+    let value: Value = serde_json::from_slice(line).map_err(|error| match line {
+        [] | [b'\n' | b'{', ..] if error.is_eof() => LineError::Torn,
+        _ => LineError::Json(error.to_string()),
+    })?;
     if depth(&value) > MOST_DEPTH {
         return Err(LineError::TooLarge);
     }

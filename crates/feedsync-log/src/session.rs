@@ -245,6 +245,11 @@ impl Session {
         self.phase == Phase::InStep
     }
 
+    /// Whether there is no log.
+    pub fn is_absent(&self) -> bool {
+        self.absent
+    }
+
     /// What to ask for; nothing if all is read and nothing waits, or the session has stopped. An empty list
     /// makes no request (R19).
     pub fn next(&self, waiting: &[Waiting<'_>]) -> Option<Ask> {
@@ -329,8 +334,9 @@ impl Session {
                 Event::Snapshot(answer.body)
             }
             200 => self.again(&answer, random),
-            // There need not be any (R44).
-            400 | 404 | 405 | 406 | 410 | 501 => {
+            // There need not be any (R44). Who may not know that there is none is told that they may not ask: if they
+            // may not read the log either, that says so.
+            400 | 401 | 403..=406 | 410 | 501 => {
                 self.has_none = true;
                 self.phase = Phase::Read;
                 Event::Nothing

@@ -46,8 +46,8 @@ pub fn new_item(feed: &FeedAddress, state: &FeedState) -> (ItemId, Creation, Pay
 }
 
 /// What the versions of an item say together of the feed that they are about. `known` is the feed that the item is
-/// known to be about, for a deletion that says nothing any more. `None` if the item is about no feed, or about
-/// several. Refused is an item with a document of a later version: it must not be written either.
+/// known to be about, for a deletion that says nothing any more. An item that has the id of one of these feeds is about
+/// that one. `None` if the item is about no feed, or about several. Refused is an item with a document of a later version: it must not be written either.
 pub fn read_item(
     item: &Item<Payload>,
     known: Option<&FeedAddress>,
@@ -58,12 +58,15 @@ pub fn read_item(
     }
     feeds.sort_unstable();
     feeds.dedup();
-    let feed = match &feeds[..] {
-        [] => known.cloned(),
-        [feed] => Some(feed.clone()),
-        _ => None,
+    let named = feeds.iter().chain(known).find(|feed| item_id(feed) == item.id);
+    let feed = match (named, &feeds[..]) {
+        // Where else its outline leads to is where the feed moved.
+        (Some(feed), _) => Some(feed),
+        (None, []) => known,
+        (None, [feed]) => Some(feed),
+        (None, _) => None,
     };
-    let Some(feed) = feed else { return Ok(None) };
+    let Some(feed) = feed.cloned() else { return Ok(None) };
     let mut state = FeedState::default();
     for version in item.versions() {
         state.join(told(version, &feed)?);

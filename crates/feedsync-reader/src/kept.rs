@@ -22,7 +22,14 @@ pub(crate) struct Kept(BTreeSet<(Stamp, Box<str>)>);
 impl Kept {
     /// Keeps a change; whether it was not there.
     pub(crate) fn keep(&mut self, change: &Change) -> bool {
-        self.insert(change.stamp.clone(), line(change).into())
+        compact(&line(change)).is_some_and(|line| self.insert(change.stamp.clone(), line.into()))
+    }
+
+    /// Whether a change is kept, and it was not too long, nor are there too many.
+    pub(crate) fn holds(&self, change: &Change) -> bool {
+        let line = compact(&line(change));
+        self.0.len() < MOST_KEPT
+            && line.is_some_and(|line| self.0.contains(&(change.stamp.clone(), line.into())))
     }
 
     /// Keeps the change that a line says; `false` if it says none that can be kept.
@@ -33,7 +40,7 @@ impl Kept {
     }
 
     fn insert(&mut self, stamp: Stamp, line: Box<str>) -> bool {
-        if line.len() > MOST_KEPT_BYTES || compact(&line).is_none() {
+        if line.len() > MOST_KEPT_BYTES {
             return false;
         }
         let kept = (stamp, line);

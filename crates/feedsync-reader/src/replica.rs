@@ -12,13 +12,16 @@
 mod outbox;
 mod text;
 
+use std::borrow::Cow;
+
 use feedsync_log::{
-    Clock, Covered, Device, Event, Header, Line, Lines, Millis, Position, RecordId, Session, Stamp,
-    Start, overlap_of,
+    Clock, Covered, Device, Event, Header, Line, LineError, Lines, Millis, Position, RecordId,
+    Session, Stamp, Start, overlap_of,
 };
 
 use crate::action::Action;
 use crate::address::FeedAddress;
+use crate::change::Change;
 use crate::snapshot::{Snapshot, SnapshotError};
 use crate::state::ReaderState;
 use outbox::Outbox;
@@ -38,6 +41,8 @@ pub struct Replica {
     outbox: Outbox,
     /// What the log holds, as far as it was read again; `None` if it is known to hold all but the outbox.
     read_again: Option<ReaderState>,
+    /// The log says something that is not in the state: records that are no records, or that were too many.
+    has_passed_over: bool,
 }
 
 /// A log in few bytes, to be put in place of a long one (R45, R46).
@@ -65,6 +70,7 @@ impl Replica {
             state: ReaderState::default(),
             outbox: Outbox::default(),
             read_again: Some(ReaderState::default()),
+            has_passed_over: false,
         }
     }
 
@@ -109,16 +115,31 @@ impl Replica {
     /// Does something to a feed, or to an article of it. `false` if it was so already, as far as is known here:
     /// then there is nothing to record (R16).
     pub fn act(&mut self, feed: &FeedAddress, action: &Action, now: Millis) -> bool {
-        let known = self.state.feed(feed.as_str());
-        if known.is_some_and(|known| action.is_told_by(known)) {
+        // Where an address leads to is said of that address alone.
+        let is_move = matches!(action, Action::FeedMoved { .. });
+        let has_moved = !is_move && self.state.has_moved_feeds();
+        let view = has_moved.then(|| self.state.view());
+        let known = match &view {
+            Some(view) => Some(view.feed(feed)),
+            None => self.state.feed(feed.as_str()).map(Cow::Borrowed),
+        };
+        if known.is_some_and(|known| action.is_told_by(&known)) {
             return false;
         }
+        let feed = view.as_ref().map_or(feed, |view| view.address(feed)).clone();
         let stamp = Stamp { tick: self.clock.tick(now), device: self.device.clone() };
-        let change = action.change(feed, stamp);
+        let change = action.change(&feed, stamp);
         self.state.apply_change(&change);
-        let id = self.name();
-        self.outbox.add(change.recorded(id));
+        self.record(change);
         true
+    }
+
+    /// A change waits for the log. Without one nothing does: the first log is told all that is known by then.
+    fn record(&mut self, change: Change) {
+        if self.log.is_some() {
+            let id = self.name();
+            self.outbox.add(change.recorded(id));
+        }
     }
 
     /// Takes in what is known elsewhere, and not from the log: it is recorded, too. `true` if something was new.
@@ -128,10 +149,7 @@ impl Replica {
         }
         let changes = other.beyond(&self.state);
         let is_new = self.state.join(other);
-        for change in changes {
-            let id = self.name();
-            self.outbox.add(change.recorded(id));
-        }
+        changes.into_iter().for_each(|change| self.record(change));
         is_new
     }
 
@@ -152,10 +170,7 @@ impl Replica {
         for record in self.outbox.records() {
             log.apply(record);
         }
-        for change in self.state.beyond(&log) {
-            let id = self.name();
-            self.outbox.add(change.recorded(id));
-        }
+        self.state.beyond(&log).into_iter().for_each(|change| self.record(change));
         true
     }
 
@@ -181,7 +196,10 @@ impl Replica {
                 Err(error) if error.is_of_another_kind() && session.dismiss_snapshot() => {}
                 Err(error) => return Err(error),
             },
-            Event::Restarted => self.read_again = Some(ReaderState::default()),
+            Event::Restarted => {
+                self.read_again = Some(ReaderState::default());
+                self.has_passed_over = false;
+            }
             Event::Appended(count) => {
                 for record in self.outbox.take(count) {
                     if let Some(log) = &mut self.read_again {
@@ -198,12 +216,21 @@ impl Replica {
     fn lines(&mut self, bytes: &[u8], random: u64) -> bool {
         let mut is_new = false;
         for line in Lines::of(bytes).iter() {
-            let Line::Record(record) = Line::read(line) else { continue };
+            let record = match Line::read(line) {
+                Line::Record(record) => record,
+                Line::Foreign(error) => {
+                    // What was cut off says nothing; whatever else it is, it is not ours to drop.
+                    self.has_passed_over |= error != LineError::Torn;
+                    continue;
+                }
+                Line::Header(_) | Line::Newer { .. } => continue,
+            };
             self.clock.saw(record.stamp.tick);
             if record.id.device == self.device && self.is_of_another(&record) {
                 self.begin_device(random);
             }
             is_new |= self.state.apply(&record);
+            self.has_passed_over |= !self.state.holds(&record);
             if let Some(log) = &mut self.read_again {
                 log.apply(&record);
             }
@@ -251,20 +278,20 @@ impl Replica {
     pub fn begin_again(&mut self) {
         self.position = None;
         self.read_again = Some(ReaderState::default());
+        self.has_passed_over = false;
     }
 
-    /// What a new replica needs instead of the log; `None` unless all of the log was read, and understood.
+    /// What a new replica needs instead of the log; `None` unless all of the log was read, and all that it says is
+    /// known here.
     pub fn snapshot(&self, session: &Session) -> Option<Snapshot> {
-        let Position { offset, etag, generation, overlap, partial, newer } = session.position();
+        let position = session.position();
+        let Position { offset, generation, overlap, partial, newer, .. } = position;
         let whole = session.is_in_step() && !partial && newer.is_none();
-        if !whole || !self.outbox.is_empty() || self.read_again.is_some() {
+        let known = self.outbox.is_empty() && self.read_again.is_none() && !self.has_passed_over;
+        if !whole || !known {
             return None;
         }
-        let covers = match (generation, etag) {
-            // The text of the entity tag is a place.
-            (Some(_), Some(tag)) => tag.trim_matches('"').to_owned(),
-            _ => format!("{}-{offset}", self.device),
-        };
+        let covers = position.place().unwrap_or_else(|| format!("{}-{offset}", self.device));
         let covered = Covered {
             covers,
             offset: *offset,
@@ -277,9 +304,14 @@ impl Replica {
     /// The log in few bytes; `None` unless all of it was read, and understood, and it can be written.
     pub fn compacted(&self, session: &Session, random: u64) -> Option<Compaction> {
         let snapshot = self.snapshot(session)?;
-        let tag = session.position().etag.clone().filter(|tag| tag.starts_with('"'))?;
+        let position = session.position();
+        // A hub calls a place so, whatever something on the way made of its tag.
+        let tag = match position.place() {
+            Some(place) => format!("\"{place}\""),
+            None => position.etag.clone().filter(|tag| tag.starts_with('"'))?,
+        };
         let covers = snapshot.covers.as_ref()?.covers.clone();
-        let number = session.position().generation.as_deref().and_then(number).unwrap_or(1) + 1;
+        let number = position.generation.as_deref().and_then(number).unwrap_or(1) + 1;
         let generation = Device::minted(random).to_string();
         let base = feedsync_log::Base { covers: covers.clone() };
         let header = Header { generation, number, snapshot: Some(base) }.line();

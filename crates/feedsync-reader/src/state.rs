@@ -83,6 +83,17 @@ impl ReaderState {
         self.feeds.get(address)
     }
 
+    /// Whether a feed moved: then a [`View`](crate::View) knows more of one than [`ReaderState::feed`].
+    pub(crate) fn has_moved_feeds(&self) -> bool {
+        self.feeds.values().any(|feed| feed.moved_to().is_some())
+    }
+
+    /// Whether what a record does, or what it says without being understood, is in this state.
+    pub(crate) fn holds(&self, record: &Record) -> bool {
+        let change = Change::from(record);
+        change.delta().is_some() || self.kept.holds(&change)
+    }
+
     /// All feeds of which anything is known, in the order of their addresses.
     pub fn feeds(&self) -> impl Iterator<Item = (&FeedAddress, &FeedState)> {
         self.feeds.iter()

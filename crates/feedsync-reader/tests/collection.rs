@@ -120,6 +120,42 @@ fn what_another_program_did_counts_as_done_with_the_version() {
     assert_eq!(told(&other).title().unwrap().as_str(), "Third");
 }
 
+/// Whoever changed an outline had its document before them, and did so later, whatever their clock says.
+#[test]
+fn what_another_program_did_is_later_than_what_it_saw() {
+    let mut item = created(&subscribed(), "a.1", 5);
+    let named = feed_state(&[(Action::Rename { title: "Second".parse().ok() }, "9000.0@b")]);
+    say(&mut item, &named, "b.1", 9);
+    let renamed = edited(&item, "Second", "Other", 2);
+    assert_eq!(told(&renamed).title().unwrap().as_str(), "Other");
+    let mut deleted = item.clone();
+    deleted.update(&signed("editor", 2), Edit::delete()).unwrap();
+    assert!(!told(&deleted).is_subscribed());
+    assert_eq!(told(&deleted), told(&deleted.clone()), "the same wherever it is asked");
+}
+
+/// Also an outline that leads elsewhere and has lost its document is about the feed that its item is named for.
+#[test]
+fn an_item_stays_about_the_feed_that_it_is_named_for() {
+    let item = created(&subscribed(), "a.1", 5);
+    let text = item.winner.payload.text.replace("https://a.", "https://b.");
+    let begin = text.find("<state").unwrap();
+    let end = text.find("</state>").unwrap() + "</state>".len();
+    let bare = format!("{}{}", &text[..begin], &text[end..]);
+    let mut elsewhere = item.clone();
+    let payload = Payload::new(Format::Opml, bare);
+    elsewhere.update(&signed("editor", 8), payload.into()).unwrap();
+    let (address, state) = read_item(&elsewhere, Some(&feed("a"))).unwrap().unwrap();
+    assert_eq!((address, state.moved_to()), (feed("a"), Some(&feed("b"))));
+    // In conflict with what we wrote, too.
+    let mut ours = item.clone();
+    let named = feed_state(&[(Action::Rename { title: "Second".parse().ok() }, "9000.0@b")]);
+    say(&mut ours, &named, "b.1", 9);
+    let both = both(&ours, &elsewhere);
+    assert_eq!(both.conflicts.len(), 1);
+    assert_eq!(read_item(&both, None).unwrap().unwrap().0, feed("a"));
+}
+
 #[test]
 fn an_outline_of_another_program_is_a_subscription() {
     let item = |text: &str, deleted: bool| {

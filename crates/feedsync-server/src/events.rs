@@ -7,30 +7,27 @@
 //! date share one reading ([`crate::live`]). Before anything is sent it is asked again whether the
 //! follower may still read it (AD32).
 
-use axum::body::{Body, Bytes};
+use axum::body::Bytes;
 use axum::extract::State;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use feedsync_store::{Collection, CollectionName, Epoch, Number, StoreError, Until};
 use futures_util::stream;
-use http::{HeaderValue, header};
 use serde_json::json;
 use tokio::sync::broadcast::{self, error::RecvError};
-use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::sync::watch;
 use tokio::time::sleep;
 
 use crate::access::{BELIEVED, Principal, may_follow};
 use crate::call::Call;
-use crate::clients::Underway;
+use crate::follower::{self, FollowerPlace};
 use crate::hub::Hub;
 use crate::live::{Batch, PAGE, push_event, stopped};
 use crate::problem::Problem;
 use crate::routes::Right;
-use crate::{request_log, room};
 
 pub(crate) async fn follow(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
     let name = call.collection(&hub).await?.name;
-    let permit = room::now(&hub.followers, "too many follow this hub at once")?;
-    let one = request_log::key().map(|key| hub.clients.follow(key)).transpose()?;
+    let held = FollowerPlace::take(&hub)?;
     // Before the collection is read, so that no change falls between.
     let batches = hub.live.listen(&name);
     let collection = hub.endpoint.collection(&name).await?;
@@ -56,21 +53,11 @@ pub(crate) async fn follow(State(hub): State<Hub>, call: Call) -> Result<Respons
         first: Some(first),
         stopping: hub.stopping.clone(),
         hub,
-        _permit: permit,
-        _one: one,
+        _place: held,
     };
-    let events = stream::unfold(following, |mut following| async move {
-        let events = following.next().await?;
-        Some((Ok::<_, std::convert::Infallible>(events), following))
-    });
-    Ok((
-        [
-            (header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream")),
-            (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
-        ],
-        Body::from_stream(events),
-    )
-        .into_response())
+    Ok(follower::answer(stream::unfold(following, |mut following| async move {
+        Some((following.next().await?, following))
+    })))
 }
 
 /// The change after which a text of ours resumes; none if it is not of this life of the collection,
@@ -93,9 +80,7 @@ struct Following {
     after: Number,
     first: Option<String>,
     stopping: watch::Receiver<bool>,
-    _permit: OwnedSemaphorePermit,
-    /// One of those that the client may have.
-    _one: Option<Underway>,
+    _place: FollowerPlace,
 }
 
 impl Following {

@@ -30,6 +30,7 @@ mod create;
 mod document;
 mod events;
 mod face;
+mod follower;
 mod generations;
 mod health;
 mod host_origin;

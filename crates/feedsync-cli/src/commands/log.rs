@@ -10,7 +10,7 @@ mod tail;
 mod verify;
 
 use clap::Subcommand;
-use feedsync_log::{Answer, Position, Stop};
+use feedsync_log::{Answer, Position, Session, Stop};
 use serde_json::{Value, json};
 
 use crate::context::Context;
@@ -51,6 +51,14 @@ impl Log {
 /// Where a log stands, for programs.
 fn shown(position: &Position) -> Value {
     json!({ "length": position.offset, "etag": position.etag, "generation": position.generation })
+}
+
+/// A log that is read must be there.
+fn present(name: &str, session: &Session) -> Result<(), Failure> {
+    if session.is_absent() {
+        return Err(Failure::not_found(format!("{name}: there is no such log")));
+    }
+    Ok(())
 }
 
 /// What an answer that is no success says.

@@ -116,12 +116,32 @@ fn a_snapshot_of_a_file_is_a_file() {
     let snapshot = place.read("a.snapshot");
     assert!(snapshot.contains("\"offset\":110") && snapshot.lines().count() == 2, "{snapshot}");
     assert_eq!(desk.run(&["log", "snapshot", "./a.log"]).code, 4);
+    // Of a log that goes on from a snapshot, with that beside it.
+    std::fs::rename(place.path("a.snapshot"), place.path("b.log.snapshot")).unwrap();
+    let first: serde_json::Value =
+        snapshot.lines().next().and_then(|line| serde_json::from_str(line).ok()).unwrap();
+    let covers = &first["snapshot"]["log"]["covers"];
+    let header = serde_json::json!({ "v": 1, "log": { "generation": "b", "number": 2, "snapshot": { "covers": covers } } });
+    place.write("b.log", &format!("{header}\n"));
+    desk.ok(&["log", "snapshot", "./b.log", "--output", "b.snapshot"]);
+    assert!(place.read("b.snapshot").contains("example.org"), "{}", place.read("b.snapshot"));
 }
 
 #[test]
 fn a_log_that_is_not_there_is_named() {
     let place = Place::new();
     let desk = place.desk("desk");
+    let all = [
+        &["log", "tail", "notes"][..],
+        &["log", "sync", "notes", "copy"],
+        &["log", "compact", "notes"],
+        &["log", "snapshot", "notes", "--output", "snapshot"],
+        &["log", "verify", "notes"],
+    ];
+    for arguments in all {
+        desk.run(arguments).fails(3, "there is no such log");
+    }
+    assert!(!place.path("snapshot").exists());
     for (log, code) in [("other", 3), ("./none.log", 3), ("No Name", 2), ("notes", 3)] {
         let run = desk.run(&["log", "verify", log]);
         assert_eq!(run.code, code, "{log}: {}", run.err);

@@ -104,7 +104,9 @@ fn a_reader_is_kept_by_one_log_unless_it_begins_again() {
 #[test]
 fn what_is_so_already_is_not_recorded_again() {
     let place = Place::new();
-    let desk = place.bare("desk");
+    let desk = place.desk("desk");
+    // Without a log nothing waits.
+    desk.ok(&["reader", "sync", "notes"]);
     desk.ok(&["reader", "subscribe", FEED]);
     assert_eq!(desk.ok(&["reader", "subscribe", FEED]), "it is so already\n");
     assert_eq!(desk.json(&["reader", "mark", FEED, "--read", "a"])["waiting"], 2);
@@ -286,4 +288,35 @@ fn a_collection_keeps_devices_in_step_as_a_log_does() {
     assert_eq!(phone.json(&["reader", "list"]).as_array().unwrap().len(), 0);
     assert!(known(&phone).contains("urn:x:3"));
     assert_eq!(known(&phone), known(&laptop));
+}
+
+/// Another program's outlines are taken as they come: twice, elsewhere, without what we wrote.
+#[test]
+fn a_collection_that_another_program_edits_goes_on() {
+    let place = Place::new();
+    let desk = place.desk("desk");
+    let outline = |text: &str| {
+        let list = format!(
+            "<opml version=\"2.0\"><head/><body><outline text=\"{text}\" type=\"rss\" \
+             xmlUrl=\"{FEED}\"/></body></opml>"
+        );
+        place.write("one.opml", &list);
+        desk.ok(&["import", "notes", "one.opml"]);
+    };
+    outline("First");
+    outline("Second");
+    assert!(joined(&desk).0);
+    assert_eq!(desk.json(&["reader", "list"]).as_array().unwrap().len(), 1);
+    let items = desk.json(&["ls", "notes"]);
+    let [one, _] = &items.as_array().unwrap()[..] else { panic!("{items}") };
+    // One too many is deleted: the subscription stays.
+    desk.ok(&["rm", "notes", one["id"].as_str().unwrap()]);
+    joined(&desk);
+    assert_eq!(desk.json(&["reader", "list"]).as_array().unwrap().len(), 1);
+    assert_eq!(desk.json(&["ls", "notes"]).as_array().unwrap().len(), 1);
+    // The other one, too: nobody subscribes any more.
+    let items = desk.json(&["ls", "notes"]);
+    desk.ok(&["rm", "notes", items[0]["id"].as_str().unwrap()]);
+    joined(&desk);
+    assert_eq!(desk.json(&["reader", "list"]).as_array().unwrap().len(), 0);
 }

@@ -11,24 +11,23 @@ use std::path::{Path, PathBuf};
 use feedsync_log::{Event, Position, RecordId, Session, Start};
 use serde::{Deserialize, Serialize};
 
-use super::{Follower, LogError};
+use super::{Follower, LogError, beside};
 
-/// A copy of a log.
+/// A copy of a log, which nobody else writes meanwhile.
 #[derive(Debug)]
 pub struct LogCopy {
     path: PathBuf,
     known: Known,
     /// Bytes that came in this session.
     added: u64,
+    _lock: File,
 }
 
 /// What stands beside the copy.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Known {
-    /// How far the log was read.
+    /// How far the log was read: so many bytes of the file are its copy.
     position: Position,
-    /// How many bytes of the file are its copy: fewer than were read, where a log that was compacted goes on.
-    length: u64,
     /// Whether the file is a copy of ours, be it empty.
     #[serde(default)]
     begun: bool,
@@ -59,10 +58,13 @@ pub enum CopyError {
 }
 
 impl LogCopy {
-    /// The copy in this file; it begins where there is none.
+    /// The copy in this file; it begins where there is none. Waits until nobody else writes it.
     pub fn open(path: &Path) -> Result<Self, CopyError> {
-        let beside = beside(path);
-        let known = match fs::read(&beside) {
+        let guard = beside(path, "lock");
+        let locked = File::create(&guard).and_then(|file| file.lock().map(|()| file));
+        let lock = locked.map_err(|source| CopyError::File { path: guard, source })?;
+        let beside = beside(path, "position");
+        let known: Known = match fs::read(&beside) {
             Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| CopyError::Position {
                 path: beside.clone(),
                 reason: error.to_string(),
@@ -71,7 +73,7 @@ impl LogCopy {
             Err(source) => return Err(CopyError::File { path: beside, source }),
         };
         let length = fs::metadata(path).map_or(0, |file| file.len());
-        if length < known.length {
+        if length < known.position.offset {
             let reason = "the copy is shorter than it was".to_owned();
             return Err(CopyError::Position { path: beside, reason });
         }
@@ -79,7 +81,7 @@ impl LogCopy {
             let reason = "there is a file that is no copy of a log".to_owned();
             return Err(CopyError::Position { path: path.to_owned(), reason });
         }
-        Ok(Self { path: path.to_owned(), known, added: 0 })
+        Ok(Self { path: path.to_owned(), known, added: 0, _lock: lock })
     }
 
     /// A session that goes on where the copy ends.
@@ -94,24 +96,26 @@ impl LogCopy {
 
     /// How many bytes the copy has.
     pub fn length(&self) -> u64 {
-        self.known.length
+        self.known.position.offset
     }
 
     fn append(&mut self, bytes: &[u8], position: &Position) -> io::Result<()> {
         let mut file =
             OpenOptions::new().write(true).create(true).truncate(false).open(&self.path)?;
-        file.set_len(self.known.length)?;
-        file.seek(SeekFrom::Start(self.known.length))?;
+        file.set_len(self.length())?;
+        file.seek(SeekFrom::Start(self.length()))?;
         file.write_all(bytes)?;
         file.sync_all()?;
-        let length = self.known.length + bytes.len() as u64;
-        self.remember(Known { position: position.clone(), length, begun: true })?;
+        if !self.known.begun {
+            sync_directory(&self.path)?;
+        }
+        self.remember(Known { position: position.clone(), begun: true })?;
         self.added += bytes.len() as u64;
         Ok(())
     }
 
     fn remember(&mut self, known: Known) -> io::Result<()> {
-        let beside = beside(&self.path);
+        let beside = beside(&self.path, "position");
         let partial = beside.with_extension("partial");
         let mut file = File::create(&partial)?;
         serde_json::to_writer(&mut file, &known)?;
@@ -140,8 +144,9 @@ impl Follower for LogCopy {
     }
 }
 
-fn beside(path: &Path) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".position");
-    path.with_file_name(name)
+/// A new file's name is durable when its directory is.
+fn sync_directory(path: &Path) -> io::Result<()> {
+    let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());
+    let directory = directory.unwrap_or(Path::new("."));
+    if cfg!(unix) { File::open(directory)?.sync_all() } else { Ok(()) }
 }

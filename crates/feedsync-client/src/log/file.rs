@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use async_trait::async_trait;
 use feedsync_log::{Answer, Ask, Range, Read};
 
-use super::{LogAccess, LogError};
+use super::{LogAccess, LogError, beside};
 
 /// A file of records.
 #[derive(Debug, Clone)]
@@ -60,7 +60,15 @@ impl LogAccess for FileLog {
                     reading.await.unwrap_or_else(|error| Err(std::io::Error::other(error)));
                 answer.map_err(|source| LogError::File { path: self.path.clone(), source })
             }
-            Ask::Snapshot => Ok(refused(404)),
+            Ask::Snapshot => {
+                // As a web server serves both (R44).
+                let path = beside(&self.path, "snapshot");
+                match tokio::fs::read(&path).await {
+                    Ok(body) => Ok(Answer { body, ..refused(200) }),
+                    Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(refused(404)),
+                    Err(source) => Err(LogError::File { path, source }),
+                }
+            }
             Ask::Append(_) => Ok(refused(405)),
         }
     }

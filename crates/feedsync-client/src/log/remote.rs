@@ -3,6 +3,7 @@
 //! Any server that knows ranges will do for reading, and for appending one that takes a `POST` under
 //! `If-Match`. A hub has snapshots and generations beside that.
 
+use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
 use async_trait::async_trait;
@@ -13,7 +14,9 @@ use http::header::{
 };
 
 use super::{LogAccess, LogError, RECORDS};
-use crate::fetch::{FetchError, Fetched, Fetcher, Request, Response, Url, shown};
+use crate::fetch::{
+    FetchError, Fetched, Fetcher, Request, Response, Url, shown, without_credentials,
+};
 
 const GENERATION: HeaderName = HeaderName::from_static("log-generation");
 const COVERS: HeaderName = HeaderName::from_static("log-covers");
@@ -30,37 +33,49 @@ const MOST_PROBLEM: usize = 64 << 10;
 pub struct RemoteLog {
     fetcher: Fetcher,
     url: Url,
-    snapshot: Url,
-    /// The file that a web server has as a snapshot.
-    snapshot_file: Url,
+    /// Where the server led on to when the log was read: there it is appended to (R32).
+    led_to: Arc<OnceLock<Url>>,
 }
 
 impl RemoteLog {
     /// The log of this address. A hub has its snapshot at `{address}/snapshot`, a web server as the file
     /// `{address}.snapshot`.
     pub fn new(fetcher: Fetcher, url: Url) -> Self {
-        let path = url.path().trim_end_matches('/');
-        let beside = |end: &str| {
-            let mut beside = url.clone();
-            beside.set_path(&format!("{path}{end}"));
-            beside
-        };
-        let (snapshot, snapshot_file) = (beside("/snapshot"), beside(".snapshot"));
-        Self { fetcher: fetcher.given(url.clone()), snapshot, snapshot_file, url }
+        Self { fetcher: fetcher.given(url.clone()), url, led_to: Arc::default() }
     }
 
-    /// The snapshot of a server that says what it covers, or else the file beside the log (R44).
+    /// Where it is changed.
+    fn here(&self) -> Url {
+        self.led_to.get().unwrap_or(&self.url).clone()
+    }
+
+    /// An address that begins with that of the log.
+    fn beside(&self, end: &str) -> Url {
+        let mut beside = self.here();
+        beside.set_path(&format!("{}{end}", beside.path().trim_end_matches('/')));
+        beside
+    }
+
+    /// The snapshot of a hub, or else the file beside the log (R44).
     async fn read_snapshot(&self) -> Result<Answer, FetchError> {
-        let read = |url: &Url| self.answer(Request::read(url.clone()), 0, MOST_SNAPSHOT);
-        let answer = read(&self.snapshot).await?;
-        let is_of_hub = answer.covers.is_some() || answer.generation.is_some();
-        if is_of_hub || !matches!(answer.status, 200 | 400 | 404..=406) {
-            return Ok(answer);
+        let at_hub = match self.request(Request::read(self.beside("/snapshot"))).await? {
+            Heard::Nothing(answer) => return Ok(answer),
+            Heard::Answer(response) => response,
+        };
+        let told = head(&at_hub);
+        let is_of_hub = told.covers.is_some() || told.generation.is_some();
+        if is_of_hub || !matches!(told.status, 200 | 400..=406) {
+            return with_body(*at_hub, 0, MOST_SNAPSHOT).await;
         }
-        let file = read(&self.snapshot_file).await?;
-        // At a hub that is another log, and whoever may not read it lacks nothing.
-        let is_none = matches!(file.status, 400..=407 | 410) || file.generation.is_some();
-        Ok(if is_none { answer } else { file })
+        // Whatever it has at that address is none, and may be the log itself: its body is left.
+        drop(at_hub);
+        let file = self.answer(Request::read(self.beside(".snapshot")), MOST_SNAPSHOT).await?;
+        // At a hub that is another log.
+        Ok(if file.generation.is_some() {
+            Answer { status: 404, ..Answer::default() }
+        } else {
+            file
+        })
     }
 
     async fn read(&self, read: &Read) -> Result<Answer, FetchError> {
@@ -73,11 +88,20 @@ impl RemoteLog {
             Range::From { offset, most } => (offset, most),
             Range::Last(most) => (0, most),
         };
-        self.answer(request, offset, usize::try_from(most).unwrap_or(usize::MAX)).await
+        let response = match self.request(request).await? {
+            Heard::Nothing(answer) => return Ok(answer),
+            Heard::Answer(response) => *response,
+        };
+        let here = response.url();
+        if here.host() == self.url.host() && *here != self.url {
+            // The first that led on counts for this session.
+            let _ = self.led_to.set(here.clone());
+        }
+        with_body(response, offset, usize::try_from(most).unwrap_or(usize::MAX)).await
     }
 
     async fn append(&self, append: &Append) -> Result<Answer, FetchError> {
-        let (url, body) = (self.url.clone(), append.body.clone());
+        let (url, body) = (self.here(), append.body.clone());
         let request = match &append.condition {
             Condition::Match(tag) => Request::post(url, RECORDS, body).header(IF_MATCH, value(tag)),
             Condition::Present => {
@@ -91,54 +115,72 @@ impl RemoteLog {
                 Request::put(url, RECORDS, body).header(CONTENT_RANGE, value(&range))
             }
         };
-        self.answer(request.header(KEY, value(&append.key)), 0, MOST_PROBLEM).await
+        self.answer(request.header(KEY, value(&append.key)), MOST_PROBLEM).await
     }
 
-    /// Makes a request; of an answer with everything, the bytes before an offset are passed over.
-    async fn answer(
-        &self,
-        request: Request,
-        offset: u64,
-        most: usize,
-    ) -> Result<Answer, FetchError> {
-        let mut response = match self.fetcher.fetch(request.as_it_is()).await {
+    /// Makes a request, and reads the answer.
+    async fn answer(&self, request: Request, most: usize) -> Result<Answer, FetchError> {
+        match self.request(request).await? {
+            Heard::Nothing(answer) => Ok(answer),
+            Heard::Answer(response) => with_body(*response, 0, most).await,
+        }
+    }
+
+    async fn request(&self, request: Request) -> Result<Heard, FetchError> {
+        match self.fetcher.fetch(request.as_it_is()).await {
+            Ok(Fetched::Answer(response)) => Ok(Heard::Answer(response)),
             Ok(Fetched::NotModified) => {
-                return Ok(Answer { status: 304, ended: true, ..Answer::default() });
+                Ok(Heard::Nothing(Answer { status: 304, ended: true, ..Answer::default() }))
             }
-            Ok(Fetched::Answer(response)) => response,
-            Err(error) if is_no_answer(&error) => return Ok(Answer::default()),
-            Err(error) => return Err(error),
-        };
-        let mut answer = head(&response);
-        let mut before = if answer.status == 200 { offset } else { 0 };
-        loop {
-            match response.chunk().await {
-                Ok(None) => {
-                    answer.ended = true;
+            Err(error) if is_no_answer(&error) => Ok(Heard::Nothing(Answer::default())),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// What came of a request.
+enum Heard {
+    /// No body: 304, or nobody answered.
+    Nothing(Answer),
+    /// An answer whose body is still to be read.
+    Answer(Box<Response>),
+}
+
+/// An answer with its body; of one with everything, the bytes before an offset are passed over.
+async fn with_body(mut response: Response, offset: u64, most: usize) -> Result<Answer, FetchError> {
+    let mut answer = head(&response);
+    let mut before = if answer.status == 200 { offset } else { 0 };
+    loop {
+        match response.chunk().await {
+            Ok(None) => {
+                answer.ended = true;
+                break;
+            }
+            Ok(Some(mut chunk)) => {
+                let passed = chunk.len().min(usize::try_from(before).unwrap_or(usize::MAX));
+                before -= passed as u64;
+                answer.start += passed as u64;
+                answer.body.extend_from_slice(&chunk.split_off(passed));
+                // One more than wanted shows that there is more.
+                if answer.body.len() > most {
                     break;
                 }
-                Ok(Some(mut chunk)) => {
-                    let passed = chunk.len().min(usize::try_from(before).unwrap_or(usize::MAX));
-                    before -= passed as u64;
-                    answer.start += passed as u64;
-                    answer.body.extend_from_slice(&chunk.split_off(passed));
-                    // One more than wanted shows that there is more.
-                    if answer.body.len() > most {
-                        break;
-                    }
-                }
-                Err(error) if is_no_answer(&error) => break,
-                Err(error) => return Err(error),
             }
+            Err(error) if is_no_answer(&error) => break,
+            Err(error) => return Err(error),
         }
-        Ok(answer)
     }
+    Ok(answer)
 }
 
 #[async_trait]
 impl LogAccess for RemoteLog {
     fn name(&self) -> String {
         shown(&self.url)
+    }
+
+    fn address(&self) -> String {
+        without_credentials(self.url.as_str())
     }
 
     async fn ask(&self, ask: &Ask) -> Result<Answer, LogError> {
@@ -150,14 +192,14 @@ impl LogAccess for RemoteLog {
     }
 
     async fn put_snapshot(&self, covers: &str, body: Vec<u8>) -> Result<Answer, LogError> {
-        let request = Request::put(self.snapshot.clone(), RECORDS, body)
+        let request = Request::put(self.beside("/snapshot"), RECORDS, body)
             .header(COVERS, value(&format!("\"{covers}\"")));
-        Ok(self.answer(request, 0, MOST_PROBLEM).await?)
+        Ok(self.answer(request, MOST_PROBLEM).await?)
     }
 
     async fn begin_generation(&self, tag: &str, body: Vec<u8>) -> Result<Answer, LogError> {
-        let request = Request::put(self.url.clone(), RECORDS, body).header(IF_MATCH, value(tag));
-        Ok(self.answer(request, 0, MOST_PROBLEM).await?)
+        let request = Request::put(self.here(), RECORDS, body).header(IF_MATCH, value(tag));
+        Ok(self.answer(request, MOST_PROBLEM).await?)
     }
 }
 

@@ -5,12 +5,12 @@
 //! item that somebody changes at the same time is not written over: the edit stands beside it, and the next time both
 //! are joined.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use feedsync::{Base, Item, ItemId, Payload};
 use feedsync_endpoint::{Endpoint, EndpointError, Source};
 use feedsync_reader::collection::{edit, item_id, new_item, read_item, resolution};
-use feedsync_reader::{DocumentError, FeedAddress, ReaderState};
+use feedsync_reader::{FeedAddress, ReaderState};
 use feedsync_store::{CollectionName, PageLimit, Selection, StoreError};
 
 use super::{ReaderFileError, StoredReader};
@@ -23,7 +23,7 @@ pub struct CollectionSync {
     /// How many items were written.
     pub written: u64,
     /// Items that were left alone, since a later version of this program wrote them.
-    pub newer: Vec<ItemId>,
+    pub newer: BTreeSet<ItemId>,
 }
 
 /// Why a collection could not be joined.
@@ -40,8 +40,33 @@ pub enum CollectionSyncError {
     Store(#[from] StoreError),
 }
 
-/// The items of each feed.
-type Items = BTreeMap<FeedAddress, Vec<Item<Payload>>>;
+/// What is in a collection.
+#[derive(Default)]
+struct Found {
+    /// The items of each feed.
+    of_feeds: BTreeMap<FeedAddress, Vec<Item<Payload>>>,
+    /// Items that are about no one feed, or that cannot be read here.
+    others: BTreeSet<ItemId>,
+}
+
+impl Found {
+    /// What the items say together. Of several of one feed, one that was deleted was one too many: it says nothing of
+    /// whether somebody subscribes.
+    fn told(&self) -> ReaderState {
+        let mut told = ReaderState::default();
+        for (feed, items) in &self.of_feeds {
+            let is_there = items.iter().any(|item| !item.winner.deleted);
+            for item in items {
+                let mut item = item.clone();
+                item.winner.deleted &= !is_there;
+                if let Ok(Some((_, state))) = read_item(&item, Some(feed)) {
+                    told.join_feed(feed.clone(), state);
+                }
+            }
+        }
+        told
+    }
+}
 
 impl StoredReader {
     /// Brings it in step with the items of a collection of this endpoint.
@@ -54,13 +79,13 @@ impl StoredReader {
         resolve(endpoint, collection, &mut done).await?;
         let feeds = self.replica.state().feeds();
         let known = feeds.map(|(feed, _)| (item_id(feed), feed.clone())).collect();
-        let (items, told) = read(endpoint, collection, &known, &mut done).await?;
-        done.has_read = self.replica.take_in(told);
+        let found = read(endpoint, collection, &known, &mut done).await?;
+        done.has_read = self.replica.take_in(found.told());
         self.store()?;
         for (feed, state) in self.replica.state().feeds() {
-            let Some(items) = items.get(feed) else {
+            let Some(items) = found.of_feeds.get(feed) else {
                 let (id, creation, payload) = new_item(feed, state);
-                if !done.newer.contains(&id) {
+                if !found.others.contains(&id) {
                     endpoint.add(collection, id, creation, payload).await?;
                     done.written += 1;
                 }
@@ -74,7 +99,6 @@ impl StoredReader {
                 }
             }
         }
-        done.newer.dedup();
         Ok(done)
     }
 }
@@ -94,37 +118,36 @@ async fn resolve(
                 done.written += 1;
             }
             Ok(None) => {}
-            Err(_) => done.newer.push(item.id),
+            Err(_) => drop(done.newer.insert(item.id)),
         }
         Ok(())
     })
     .await
 }
 
-/// What all items say. `known` are the feeds that items of these ids are about.
+/// Reads all items. `known` are the feeds that items of these ids are about.
 async fn read(
     endpoint: &Endpoint,
     collection: &CollectionName,
     known: &BTreeMap<ItemId, FeedAddress>,
     done: &mut CollectionSync,
-) -> Result<(Items, ReaderState), CollectionSyncError> {
-    let (mut items, mut told) = (Items::new(), ReaderState::default());
+) -> Result<Found, CollectionSyncError> {
+    let mut found = Found::default();
     let all = Selection { deleted: true, ..Selection::default() };
     each(endpoint, collection, all, async |item| {
         match read_item(&item, known.get(&item.id)) {
-            Ok(Some((feed, state))) => {
-                told.join_feed(feed.clone(), state);
-                items.entry(feed).or_default().push(item);
-            }
+            Ok(Some((feed, _))) => found.of_feeds.entry(feed).or_default().push(item),
             // Not of a reader.
-            Ok(None) => {}
-            Err(DocumentError::Newer { .. }) => done.newer.push(item.id),
-            Err(_) => {}
+            Ok(None) => drop(found.others.insert(item.id)),
+            Err(_) => {
+                done.newer.insert(item.id.clone());
+                found.others.insert(item.id);
+            }
         }
         Ok(())
     })
     .await?;
-    Ok((items, told))
+    Ok(found)
 }
 
 /// Does something with each of the items that were selected.

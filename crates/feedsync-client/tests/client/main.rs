@@ -9,6 +9,7 @@ mod hub;
 mod library;
 mod lives;
 mod logins;
+mod logs;
 mod scene;
 mod site;
 mod strangers;

@@ -68,7 +68,15 @@ fn what_is_no_record_says_why() {
     ] {
         assert_eq!(Line::read(line.as_bytes()), expected, "{line}");
     }
-    for text in ["", "[]", "7", "{", "{\"v\":1}}", "\u{0}", "nonsense"] {
+    for text in ["", "\n", "{", "{\"v\":1,\"id\":\"a", "{\"v\":1}{"] {
+        let is_torn = text != "{\"v\":1}{";
+        assert_eq!(
+            Line::read(text.as_bytes()) == Line::Foreign(LineError::Torn),
+            is_torn,
+            "{text}"
+        );
+    }
+    for text in ["[]", "[", "7", "{\"v\":1}}", "\u{0}", "nonsense"] {
         assert!(matches!(Line::read(text.as_bytes()), Line::Foreign(LineError::Json(_))), "{text}");
     }
     assert!(matches!(Line::read(b"\xff\xfe"), Line::Foreign(LineError::Json(_))));

@@ -1,7 +1,8 @@
 //! Steps 4 and 5: appending what waits (R12, R13, R18, R29, R32, R36).
 
 use super::{
-    Answer, Append, Condition, Event, MOST_OUTRUN, Phase, Session, Stop, Torn, Waiting, pause,
+    Answer, Append, Condition, Event, MOST_OUTRUN, Phase, Session, Start, Stop, Torn, Waiting,
+    pause,
 };
 use crate::lines::Lines;
 
@@ -61,6 +62,14 @@ impl Session {
             200 | 201 | 204 => {
                 self.attempts = 0;
                 self.outrun = 0;
+                if self.torn.is_some() && self.start != Start::End {
+                    // The line that it ended may be a record now. All of it is read, and what was appended goes on
+                    // waiting until it is met there.
+                    self.torn = None;
+                    self.position.etag = None;
+                    self.phase = Phase::Read;
+                    return Event::Nothing;
+                }
                 self.appended(append, answer, unread);
                 Event::Appended(append.records)
             }

@@ -262,8 +262,9 @@ impl Session {
             Some(base) if place.as_ref() == Some(&base) => None,
             // Nothing but the snapshot was taken in before.
             Some(base) if before.is_none() && self.base.as_ref() == Some(&base) => None,
-            // It was asked for after this had been seen, and is not there.
-            Some(base) if self.has_none && self.wanted.as_ref() == Some(&base) => {
+            // It was asked for after this had been seen, and is not there; or an older one is, as where somebody
+            // publishes the log and no snapshot with it any more.
+            Some(base) if self.wanted.as_ref() == Some(&base) => {
                 self.position.partial = true;
                 None
             }

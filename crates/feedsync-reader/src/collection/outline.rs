@@ -50,8 +50,11 @@ pub(super) fn revised(payload: &Payload, feed: &FeedAddress, state: &FeedState) 
     with_extension(&payload, READER_NAMESPACE, STATE, &document)
 }
 
-/// The address of the feed that a payload names beside its document.
+/// The address of the feed that an outline names beside its document. Nothing else is a subscription.
 pub(super) fn address(payload: &Payload) -> Option<FeedAddress> {
+    if payload.format != Format::Opml {
+        return None;
+    }
     let links = entry(payload).links;
     links.iter().find(|link| link.rel == "feed")?.href.parse().ok()
 }
@@ -65,8 +68,8 @@ pub(super) fn told(
     let document = extension(payload, READER_NAMESPACE, STATE);
     let (mut state, is_written_by_us) = match document.as_deref().map(read_document) {
         Some(Err(newer @ DocumentError::Newer { .. })) => return Err(newer),
-        Some(Ok((_, state))) => (state, true),
-        // Somebody else's outline, or one whose document somebody else took out or spoilt.
+        Some(Ok((named, state))) if named == *feed => (state, true),
+        // Somebody else's outline, or one whose document somebody else took out, put there or spoilt.
         _ => (FeedState::default(), false),
     };
     let expected = Said::expected(feed, &state);
@@ -92,7 +95,9 @@ pub(super) fn told(
             beside.push(Action::FeedMoved { to: address });
         }
     }
-    let stamp = made(version.dot());
+    let mut stamp = made(version.dot());
+    // Whoever changed the outline had its document before them, whatever their clock says.
+    stamp.tick = stamp.tick.max(state.latest().map(Tick::next).unwrap_or_default());
     for action in beside {
         state.join(action.state(stamp.clone()));
     }
@@ -103,7 +108,9 @@ pub(super) fn told(
 fn made(update: &Update) -> Stamp {
     let seconds = update.when().map_or(0, |when| when.unix_seconds());
     let millis = u64::try_from(seconds).unwrap_or_default().saturating_mul(1_000);
-    let tick = Tick::new(Millis::new(millis).after(999), update.sequence().get());
+    // A stamp that nobody reads would be written at the end of time.
+    let millis = Millis::new(millis).after(999).min(Millis::MAX.before(1));
+    let tick = Tick::new(millis, update.sequence().get());
     let by = update.by().map(|by| by.as_str()).unwrap_or_default();
     let name: String = hash(&["by", by]).chars().take(32).collect();
     let device = name.parse().unwrap_or_else(|_| Device::minted(0));

@@ -3,7 +3,9 @@ use feedsync_log::{Answer, Ask, Session, Start};
 use super::*;
 
 fn replica(device: &str) -> Replica {
-    Replica::new(device.parse().unwrap())
+    let mut replica = Replica::new(device.parse().unwrap());
+    replica.keep_by("the log".to_owned());
+    replica
 }
 
 fn feed() -> FeedAddress {
@@ -211,4 +213,83 @@ fn a_replica_comes_back_as_it_was_written() {
     }
     let newer = text.replacen("\"v\":1", "\"v\":2", 1);
     assert_eq!(Replica::read(newer.as_bytes()), Err(ReplicaError::Newer(2)));
+}
+
+/// What is done to a feed that moved is judged by what is seen of it, and done to where it is.
+#[test]
+fn a_feed_that_moved_is_acted_on_where_it_is() {
+    let mut laptop = replica("laptop");
+    let new: FeedAddress = "https://example.net/feed".parse().unwrap();
+    let subscribe = Action::Subscribe { title: None, folder: None, position: None };
+    for (action, now) in [(subscribe.clone(), 1), (read("a"), 2)] {
+        assert!(laptop.act(&feed(), &action, Millis::new(now)));
+    }
+    assert!(laptop.act(&feed(), &Action::FeedMoved { to: new.clone() }, Millis::new(3)));
+    assert!(!laptop.act(&new, &read("a"), Millis::new(4)), "it is so already");
+    assert!(laptop.act(&new, &unread("a"), Millis::new(5)));
+    assert!(laptop.act(&new, &Action::Unsubscribe, Millis::new(6)));
+    assert_eq!(laptop.state().view().subscriptions(), []);
+    // Under its former address, too.
+    assert!(laptop.act(&feed(), &subscribe, Millis::new(7)));
+    let subscribed = laptop.state().view().subscriptions();
+    assert_eq!(subscribed.iter().map(|feed| &feed.address).collect::<Vec<_>>(), [&new]);
+}
+
+/// R2, R46: what is in the log and not in the state must stay in the log; what was cut off says nothing.
+#[test]
+fn a_log_with_lines_that_are_not_understood_is_not_compacted() {
+    let long = format!(
+        "{{\"v\":1,\"id\":\"a:1\",\"ts\":\"1.0\",\"obj\":{{\"kind\":\"note\",\"id\":\"x\"}},\
+         \"act\":\"write\",\"text\":\"{}\"}}\n",
+        "x".repeat(20_000)
+    );
+    for (line, stays) in [("{\"v\":1,\"id\":\"a\n", false), ("words\n", true), (&*long, true)] {
+        let mut laptop = replica("laptop");
+        let (mut session, event) = having_read(line);
+        laptop.apply(event, &mut session, 7).unwrap();
+        laptop.offer(&session);
+        assert_eq!(laptop.compacted(&session, 9).is_none(), stays, "{line:.20}");
+        let laptop = Replica::read(laptop.write().as_bytes()).unwrap();
+        assert_eq!(laptop.compacted(&session, 9).is_none(), stays, "{line:.20}");
+    }
+}
+
+/// Without a log nothing waits; the first one is told all that is known by then, once.
+#[test]
+fn the_first_log_is_told_what_was_done_without_one() {
+    let mut laptop = Replica::new("laptop".parse().unwrap());
+    for action in [read("a"), unread("a"), read("b")] {
+        laptop.act(&feed(), &action, Millis::new(1));
+    }
+    assert_eq!(laptop.waiting_count(), 0);
+    laptop.keep_by("the log".to_owned());
+    let mut session = laptop.session();
+    while !session.is_in_step() {
+        let ask = session.next(&[]).unwrap();
+        let event = session.answered(&ask, Answer { status: 404, ..Answer::default() }, 0);
+        laptop.apply(event, &mut session, 7).unwrap();
+    }
+    assert!(laptop.offer(&session));
+    assert_eq!(laptop.waiting_count(), 2);
+}
+
+/// R29, R45: a hub's log is compacted also behind a proxy that makes its tags weak.
+#[test]
+fn a_weak_tag_of_a_hub_is_known_without_it() {
+    let mut laptop = replica("laptop");
+    let mut session = session();
+    let ask = session.next(&[]).unwrap();
+    let answer = Answer {
+        status: 200,
+        etag: Some("W/\"1.0000000a-1\"".to_owned()),
+        generation: Some("1.0000000a".to_owned()),
+        body: b"\n".to_vec(),
+        ended: true,
+        ..Answer::default()
+    };
+    let event = session.answered(&ask, answer, 0);
+    laptop.apply(event, &mut session, 7).unwrap();
+    laptop.offer(&session);
+    let compaction = laptop.compacted(&session, 9).unwrap();
+    assert_eq!((&*compaction.tag, &*compaction.covers), ("\"1.0000000a-1\"", "1.0000000a-1"));
 }

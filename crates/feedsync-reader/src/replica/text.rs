@@ -41,6 +41,9 @@ struct Head {
     /// A log is being read again, from its beginning.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     again: bool,
+    /// The log says something that is not in the state.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    passed_over: bool,
     waiting: Vec<String>,
 }
 
@@ -57,6 +60,7 @@ impl Replica {
             // What was read again so far is not kept: it is read once more.
             position: self.position.clone().filter(|_| !again),
             again,
+            passed_over: self.has_passed_over,
             waiting: self.outbox.records().map(Record::line).collect(),
         };
         let mut text = serde_json::to_string(&head).unwrap_or_default();
@@ -70,7 +74,7 @@ impl Replica {
         let end = bytes.iter().position(|byte| *byte == b'\n').unwrap_or(bytes.len());
         let (first, rest) = bytes.split_at(end);
         let head = |error: &dyn fmt::Display| ReplicaError::Head(error.to_string());
-        let Head { v, device, log, sequence, clock, position, again, waiting } =
+        let Head { v, device, log, sequence, clock, position, again, passed_over, waiting } =
             serde_json::from_slice(first).map_err(|error| head(&error))?;
         match v {
             VERSION => {}
@@ -91,6 +95,16 @@ impl Replica {
         let state = Snapshot::read(rest.strip_prefix(b"\n").unwrap_or_default())?.state;
         let read_again = again.then(ReaderState::default);
         let clock = Clock::resumed(last);
-        Ok(Self { device, log, sequence, clock, position, state, outbox, read_again })
+        Ok(Self {
+            device,
+            log,
+            sequence,
+            clock,
+            position,
+            state,
+            outbox,
+            read_again,
+            has_passed_over: passed_over,
+        })
     }
 }

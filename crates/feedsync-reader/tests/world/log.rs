@@ -38,6 +38,12 @@ pub(crate) struct World {
     trace: bool,
 }
 
+/// A replica that is kept in step by the log of this world.
+fn kept(mut replica: Replica) -> Replica {
+    replica.keep_by("the log".to_owned());
+    replica
+}
+
 impl World {
     pub(crate) fn new(seed: u64) -> Self {
         let mut random = SmallRng::seed_from_u64(seed);
@@ -45,7 +51,7 @@ impl World {
         let deeds = Deeds::new(&mut random);
         let nodes = (0..random.random_range(2..=4))
             .map(|number| {
-                let replica = Replica::new(format!("device{number}").parse().unwrap());
+                let replica = kept(Replica::new(format!("device{number}").parse().unwrap()));
                 let skew = deeds.skew(&mut random);
                 Node { disk: replica.write(), replica, session: None, skew }
             })
@@ -216,7 +222,7 @@ impl World {
             same(node.replica.state(), &expected, &format!("device {number}"));
         }
         // A new one, by snapshot or by the whole log, knows the same.
-        let new = Replica::new("new".parse().unwrap());
+        let new = kept(Replica::new("new".parse().unwrap()));
         let disk = new.write();
         self.nodes.push(Node { replica: new, disk, session: None, skew: 0 });
         self.settle();

@@ -5,28 +5,25 @@
 //! stands is told nothing; everybody else is told at once. An event is a hint, the log the truth. Each
 //! follower looks at the log by itself: a log is followed by the devices of its owner, which are few.
 
-use axum::body::{Body, Bytes};
+use axum::body::Bytes;
 use axum::extract::State;
-use axum::response::{IntoResponse as _, Response};
+use axum::response::Response;
 use feedsync_store::{CollectionName, LogPlace, Notices};
 use futures_util::stream;
-use http::{HeaderValue, header};
 use serde_json::json;
-use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::sync::watch;
 use tokio::time::sleep;
 
 use crate::access::Principal;
 use crate::call::Call;
-use crate::clients::Underway;
+use crate::follower::{self, FollowerPlace};
 use crate::hub::Hub;
 use crate::live::stopped;
 use crate::problem::Problem;
 use crate::routes::Right;
-use crate::{request_log, room};
 
 pub(crate) async fn follow(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
-    let permit = room::now(&hub.followers, "too many follow this hub at once")?;
-    let one = request_log::key().map(|key| hub.clients.follow(key)).transpose()?;
+    let held = FollowerPlace::take(&hub)?;
     // Before the log is read, so that no change falls between.
     let notices = hub.endpoint.store().subscribe(&crate::collection::named(&call)?);
     let (name, _) = super::found(&hub, &call).await?;
@@ -40,21 +37,11 @@ pub(crate) async fn follow(State(hub): State<Hub>, call: Call) -> Result<Respons
         first: Some(Bytes::from_static(b"retry: 3000\n\n")),
         stopping: hub.stopping.clone(),
         hub,
-        _permit: permit,
-        _one: one,
+        _place: held,
     };
-    let events = stream::unfold(following, |mut following| async move {
-        let events = following.next().await?;
-        Some((Ok::<_, std::convert::Infallible>(events), following))
-    });
-    Ok((
-        [
-            (header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream")),
-            (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
-        ],
-        Body::from_stream(events),
-    )
-        .into_response())
+    Ok(follower::answer(stream::unfold(following, |mut following| async move {
+        Some((following.next().await?, following))
+    })))
 }
 
 /// One open stream of events.
@@ -69,9 +56,7 @@ struct Following {
     is_behind: bool,
     first: Option<Bytes>,
     stopping: watch::Receiver<bool>,
-    _permit: OwnedSemaphorePermit,
-    /// One of those that the client may have.
-    _one: Option<Underway>,
+    _place: FollowerPlace,
 }
 
 impl Following {

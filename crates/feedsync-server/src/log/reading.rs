@@ -40,14 +40,15 @@ impl Asked<'_> {
     ) -> Result<Response, Problem> {
         let (place, tag) = (self.place, tag(self.place));
         let turn = hub.answers.turn().await?;
-        let mut headers = self.headers(call);
         match tag.weigh(&call.headers) {
             Condition::Proceed => {}
             Condition::Failed => return Err(elsewhere(place)),
+            // Who has it has what else is told of it (RFC 9110 15.4.5): this is what most devices get most often.
             Condition::NotModified(_) => {
-                return Ok((StatusCode::NOT_MODIFIED, headers, nothing()).into_response());
+                return Ok((StatusCode::NOT_MODIFIED, self.cached(), nothing()).into_response());
             }
         }
+        let mut headers = self.headers(call);
         // A range means nothing to HEAD (RFC 9110 14.2).
         let asked = match *method == Method::HEAD {
             true => range::Asked::Whole,
@@ -81,10 +82,16 @@ impl Asked<'_> {
         Ok((status, headers, Extension(AsSent), body).into_response())
     }
 
-    fn headers(&self, call: &Call) -> HeaderMap {
+    /// What is told of it each time.
+    fn cached(&self) -> HeaderMap {
         let mut headers = stand(self.place);
         let control = HeaderValue::from_static("no-cache, no-transform, private");
         headers.insert(header::CACHE_CONTROL, control);
+        headers
+    }
+
+    fn headers(&self, call: &Call) -> HeaderMap {
+        let mut headers = self.cached();
         headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
         headers.insert(header::CONTENT_SECURITY_POLICY, super::HARMLESS);
         if self.place.generation != self.log.place.generation {

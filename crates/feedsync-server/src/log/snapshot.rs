@@ -56,6 +56,7 @@ pub(crate) async fn write(
 ) -> Result<Response, Problem> {
     let (covers, media_type) = (covered(&call.headers)?, media_type(&call.headers)?);
     let (name, log) = super::found(&hub, &call).await?;
+    may_replace(&call.headers, log.snapshot.as_ref())?;
     let limit = hub.config.limits.log_snapshot_bytes;
     let (_turn, bytes) = submissions::read(&hub, &call, body, limit).await?;
     let new = NewSnapshot { covers, media_type, bytes };
@@ -67,6 +68,21 @@ pub(crate) async fn write(
             Ok((status, headers, nothing()).into_response())
         }
         other => Err(refused(&name, other)),
+    }
+}
+
+/// Whether the snapshot that is there, if any, is the one that a request believes it to be (RFC 9110 13.1). The store
+/// itself sees to it that none gives way to one that covers less.
+fn may_replace(headers: &HeaderMap, known: Option<&LogSnapshot>) -> Result<(), Problem> {
+    match known.map(tag) {
+        Some(tag) if tag.weigh(headers) != Condition::Proceed => Err(failed(&tag)),
+        None if headers.contains_key(header::IF_MATCH) => Err(Problem::new(
+            StatusCode::PRECONDITION_FAILED,
+            "precondition-failed",
+            "Not the state you expect",
+            "there is no snapshot yet",
+        )),
+        _ => Ok(()),
     }
 }
 

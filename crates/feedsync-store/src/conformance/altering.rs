@@ -2,11 +2,11 @@
 
 use feedsync::Format;
 
-use super::samples::{create, named, open};
+use super::samples::{act, create, named, open};
 use super::{Constructor, wait};
 use crate::{
-    Act, ActSelection, Alteration, Altered, Collection, CollectionChange, Founding, Grant,
-    GrantsOf, Moment, NewCollection, Role, StoreError, StoreExt as _, User, UserName,
+    ActSelection, Alteration, Altered, Collection, CollectionChange, Founding, Grant, GrantsOf,
+    Moment, NewCollection, Role, StoreError, StoreExt as _, User, UserName,
 };
 
 /// What becomes of a collection is decided on what it is then, and is recorded with it; who refuses changes
@@ -16,14 +16,6 @@ pub fn what_becomes_of_a_collection_is_decided_on_what_it_is(constructor: Constr
     let store = &*fixture.store;
     let notes = create(store, "notes");
     let recorded = || wait(store.acts(ActSelection { limit: 9, ..Default::default() })).unwrap();
-    let act = |action: &str| Act {
-        user: None,
-        address: None,
-        action: action.to_owned(),
-        collection: Some(named("notes")),
-        item: None,
-        detail: String::new(),
-    };
     let refuse = |found: &Collection| Err::<Altered, _>(found.title.clone());
     let refused = wait(store.decide_collection(&notes.name, refuse)).unwrap();
     assert_eq!(refused, Err("The notes".to_owned()));

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use super::samples::{create, named, open};
+use super::samples::{act, create, open};
 use super::{Constructor, wait};
 use crate::{
-    Act, ActSelection, Append, CollectionName, Expected, Generation, KEYS_KEPT, Log, LogOutcome,
+    ActSelection, Append, CollectionName, Expected, Generation, KEYS_KEPT, Log, LogOutcome,
     LogPlace, Moment, NewGeneration, Store, StoreError,
 };
 
@@ -264,28 +264,18 @@ pub fn what_is_done_to_a_log_is_recorded(constructor: Constructor) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
     let notes = create(store, "notes").name;
-    let act = |action: &str| {
-        Some(Act {
-            user: None,
-            address: None,
-            action: action.to_owned(),
-            collection: Some(named("notes")),
-            item: None,
-            detail: String::new(),
-        })
-    };
-    let ask = |expected, action| Append { act: act(action), ..append(expected, b"x") };
+    let ask = |expected, action| Append { act: Some(act(action)), ..append(expected, b"x") };
     for (expected, action) in
         [(Expected::Present, "never"), (Expected::Absent, "begin"), (Expected::Present, "grow")]
     {
         wait(store.append_to_log(&notes, ask(expected, action))).unwrap();
     }
     for (expected, action) in [(Expected::Absent, "never"), (Expected::Present, "compact")] {
-        let new = NewGeneration { expected, bytes: Vec::new(), most: 9, act: act(action) };
+        let new = NewGeneration { expected, bytes: Vec::new(), most: 9, act: Some(act(action)) };
         wait(store.begin_log_generation(&notes, new)).unwrap();
     }
     for (expected, action) in [(Expected::Absent, "never"), (Expected::Present, "remove")] {
-        wait(store.remove_log(&notes, expected, act(action))).unwrap();
+        wait(store.remove_log(&notes, expected, Some(act(action)))).unwrap();
     }
     let acts = wait(store.acts(ActSelection { limit: 9, ..Default::default() })).unwrap();
     let actions: Vec<&str> = acts.iter().map(|recorded| &*recorded.act.action).collect();

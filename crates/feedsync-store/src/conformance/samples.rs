@@ -8,8 +8,8 @@ use feedsync::{
 
 use super::{Constructor, Fixture, TestEnvironment, wait};
 use crate::{
-    Collection, CollectionName, NewCollection, Number, Origin, PageLimit, Put, Store, StoreError,
-    StoredItem, Write,
+    Act, Collection, CollectionName, NewCollection, Number, Origin, PageLimit, Put, Store,
+    StoreError, StoredItem, Write,
 };
 
 /// No limit that a test reaches.
@@ -18,6 +18,18 @@ pub const ALL: PageLimit = PageLimit { items: 1_000_000, bytes: usize::MAX };
 /// A collection's name.
 pub fn named(name: &str) -> CollectionName {
     CollectionName::new(name).expect("a legal name")
+}
+
+/// An act of nobody in particular on the collection `notes`.
+pub fn act(action: &str) -> Act {
+    Act {
+        user: None,
+        address: None,
+        action: action.to_owned(),
+        collection: Some(named("notes")),
+        item: None,
+        detail: String::new(),
+    }
 }
 
 /// An item's id.

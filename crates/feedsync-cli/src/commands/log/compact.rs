@@ -4,7 +4,7 @@ use clap::Args;
 use feedsync_client::{compact, read_reader_log};
 use serde_json::json;
 
-use super::{access, random, shown};
+use super::{access, present, random, shown};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output;
@@ -30,13 +30,15 @@ impl Compact {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
         let log = access(context, &self.log).await?;
         let (mut replica, session) = read_reader_log(&*log, &random).await?;
+        present(&log.name(), &session)?;
         let before = session.position().offset;
         if let Some(version) = session.position().newer {
             let message = format!("{}: it has records of the later version {version}", log.name());
             return Err(Failure::refused(message).hint("update feedsync"));
         }
         if !compact(&*log, &mut replica, &session, random()).await? {
-            let message = "not compacted: somebody appended meanwhile, or it cannot be written";
+            let message = "not compacted: somebody appended meanwhile, it cannot be written, or it has lines \
+                           that are not a reader's";
             return Err(Failure::refused(format!("{}: {message}", log.name())));
         }
         let after = replica.position().cloned().unwrap_or_default();

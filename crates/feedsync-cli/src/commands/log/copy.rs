@@ -6,7 +6,7 @@ use clap::Args;
 use feedsync_client::{LogCopy, synchronise};
 use serde_json::json;
 
-use super::{access, random, shown};
+use super::{access, present, random, shown};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{self, text};
@@ -34,6 +34,7 @@ impl Copy {
         let mut copy = LogCopy::open(&self.file)?;
         let mut session = copy.session();
         synchronise(&*log, &mut session, &mut copy, &random).await?;
+        present(&log.name(), &session)?;
         if context.json {
             let log = shown(session.position());
             let (added, length) = (copy.added(), copy.length());

@@ -6,7 +6,7 @@ use clap::Args;
 use feedsync_client::{Readers, read_reader_log, replace_file};
 use serde_json::json;
 
-use super::{access, random, refused};
+use super::{access, present, random, refused};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output;
@@ -35,6 +35,7 @@ impl Snapshot {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
         let log = access(context, &self.log).await?;
         let (replica, session) = read_reader_log(&*log, &random).await?;
+        present(&log.name(), &session)?;
         let Some(snapshot) = replica.snapshot(&session) else {
             return Err(Failure::refused(format!("{}: not all of it is known", log.name())));
         };

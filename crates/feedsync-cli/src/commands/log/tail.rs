@@ -7,7 +7,7 @@ use feedsync_client::{Follower, synchronise};
 use feedsync_log::{Event, Position, RecordId, Session, Start, last_lines};
 use tokio::time::sleep;
 
-use super::{access, random};
+use super::{access, present, random};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output;
@@ -48,6 +48,7 @@ impl Tail {
         loop {
             let mut session = Session::new(Some(position), Start::Last(LAST));
             synchronise(&*log, &mut session, &mut printer, &random).await?;
+            present(&log.name(), &session)?;
             printer.begin()?;
             position = session.position().clone();
             if !self.follow {

@@ -55,7 +55,7 @@ impl Sync {
         let log = access(context, &named).await?;
         if self.begin_again {
             reader.replica.begin_again();
-            reader.replica.keep_by(log.name());
+            reader.replica.keep_by(log.address());
         }
         let progress = Progress::spinner(&format!("synchronising with {}", log.name()));
         let done = reader.synchronise(&*log, self.begin_again).await?;

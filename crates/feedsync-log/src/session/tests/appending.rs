@@ -131,7 +131,12 @@ fn a_torn_line_that_stays_is_ended() {
     assert_eq!(append.body, format!("\n{TWO}").as_bytes());
     assert_eq!(append.condition, Condition::Match("\"g-25\"".to_owned()));
     let done = Answer { etag: Some("\"g-45\"".to_owned()), ..status(204) };
-    assert_eq!(session.answered(&Ask::Append(append), done, 0), Event::Appended(1));
+    // What was cut off may be a whole record but for its end: it is read, and with it what was appended.
+    assert_eq!(session.answered(&Ask::Append(append), done.clone(), 0), Event::Nothing);
+    assert_eq!(read(&session).range, Range::From { offset: 19, most: MOST_READ });
+    let whole = format!("{{\"v\":1\n{TWO}");
+    let back = Answer { generation: Some("g".to_owned()), ..part(19, &whole, 45, "\"g-45\"") };
+    assert_eq!(answer(&mut session, back), lines(&whole));
     assert_eq!(session.position().offset, 45);
 }
 

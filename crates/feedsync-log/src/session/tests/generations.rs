@@ -180,3 +180,39 @@ fn what_is_no_snapshot_is_dismissed_unless_the_server_says_that_it_is_one() {
         assert_eq!(read(&session).range, Range::From { offset: 0, most: MOST_READ });
     }
 }
+
+/// R44: who may not know that there is no snapshot reads the log.
+#[test]
+fn a_snapshot_that_nobody_may_ask_for_is_none() {
+    for status_ in [401, 403, 404] {
+        let mut session = Session::new(None, Start::Whole);
+        assert_eq!(answer(&mut session, status(status_)), Event::Nothing);
+        assert_eq!(answer(&mut session, whole(0, ONE)), lines(ONE));
+        assert!(!session.position().partial);
+    }
+}
+
+/// R43, R45: where a log goes on from another place than the snapshot beside it covers, it is read none the less, and
+/// the replica knows that it lacks something.
+#[test]
+fn an_old_snapshot_beside_a_log_that_was_compacted_since_stops_nobody() {
+    let snapshot = Some(Base { covers: "1.0000000a-90".to_owned() });
+    let header = Header { generation: "b".to_owned(), number: 2, snapshot }.line();
+    let log = format!("{header}{ONE}");
+    let mut session = Session::new(None, Start::Whole);
+    let mut heard = Vec::new();
+    while let Some(ask) = session.next(&[]) {
+        let event = match &ask {
+            Ask::Snapshot => answer(&mut session, whole(0, "s\n")),
+            _ => answer(&mut session, whole(0, &log)),
+        };
+        match event {
+            Event::Snapshot(_) => session.begin_behind(covered(None)),
+            Event::Lines(lines) => heard.extend(lines),
+            Event::Stopped(stop) => panic!("{stop}"),
+            _ => {}
+        }
+    }
+    assert_eq!(heard, log.as_bytes());
+    assert!(session.is_in_step() && session.position().partial);
+}

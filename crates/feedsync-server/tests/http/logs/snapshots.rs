@@ -84,3 +84,23 @@ async fn a_snapshot_of_less_or_of_what_is_not_in_the_log_is_refused() {
     assert_eq!(large.status(), StatusCode::PAYLOAD_TOO_LARGE);
     assert_eq!(bytes(hub.get(SNAPSHOT).await).await, "{}");
 }
+
+/// RFC 9110 13.1: who says which snapshot there is replaces no other one.
+#[tokio::test]
+async fn a_snapshot_is_replaced_where_it_is_what_was_said() {
+    let hub = hub().await;
+    let one = begun(&hub, "1\n").await;
+    let two = grown(&hub, &one, "2\n").await;
+    let put = async |covers: &str, condition: (&str, &str)| {
+        let headers = [("log-covers", covers), ("content-type", "application/json"), condition];
+        send(&hub, Method::PUT, SNAPSHOT, &headers, "{}".to_owned()).await
+    };
+    let refused = StatusCode::PRECONDITION_FAILED;
+    assert_eq!(put(&one, ("if-match", "*")).await.status(), refused);
+    let made = put(&one, ("if-none-match", "*")).await;
+    assert_eq!(made.status(), StatusCode::CREATED);
+    assert_eq!(put(&two, ("if-none-match", "*")).await.status(), refused);
+    assert_eq!(put(&two, ("if-match", "\"x\"")).await.status(), refused);
+    let tag = text(&made, "etag").to_owned();
+    assert_eq!(put(&two, ("if-match", &tag)).await.status(), StatusCode::NO_CONTENT);
+}

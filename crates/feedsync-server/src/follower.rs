@@ -1,0 +1,37 @@
+//! Whoever follows something as Server-Sent Events (WHATWG): their place, and what their stream is as an answer.
+
+use axum::body::{Body, Bytes};
+use axum::response::{IntoResponse as _, Response};
+use futures_util::{Stream, StreamExt as _};
+use http::{HeaderValue, header};
+use tokio::sync::OwnedSemaphorePermit;
+
+use crate::clients::Underway;
+use crate::hub::Hub;
+use crate::problem::Problem;
+use crate::{request_log, room};
+
+/// A place among those who follow this hub, and among the streams of one client, until it is dropped.
+pub(crate) struct FollowerPlace {
+    _permit: OwnedSemaphorePermit,
+    _one: Option<Underway>,
+}
+
+impl FollowerPlace {
+    /// 503 or 429 where there is none.
+    pub(crate) fn take(hub: &Hub) -> Result<Self, Problem> {
+        let permit = room::now(&hub.followers, "too many follow this hub at once")?;
+        let one = request_log::key().map(|key| hub.clients.follow(key)).transpose()?;
+        Ok(Self { _permit: permit, _one: one })
+    }
+}
+
+/// An answer that goes on until its events end.
+pub(crate) fn answer(events: impl Stream<Item = Bytes> + Send + 'static) -> Response {
+    let headers = [
+        (header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream")),
+        (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
+    ];
+    let events = events.map(Ok::<_, std::convert::Infallible>);
+    (headers, Body::from_stream(events)).into_response()
+}
