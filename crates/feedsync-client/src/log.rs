@@ -9,7 +9,7 @@ mod lines;
 mod remote;
 mod stored;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -128,14 +128,6 @@ pub async fn synchronise<F: Follower>(
             event => follower.apply(event, session)?,
         }
     }
-}
-
-/// What stands beside a file, under its name and another one behind it.
-fn beside(path: &Path, what: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".");
-    name.push(what);
-    PathBuf::from(name)
 }
 
 async fn pause(log: &dyn LogAccess, pause: Duration) -> Result<(), LogError> {

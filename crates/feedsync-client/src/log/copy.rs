@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 use feedsync_log::{Event, Position, RecordId, Session, Start};
 use serde::{Deserialize, Serialize};
 
-use super::{Follower, LogError, beside};
+use super::{Follower, LogError};
+use crate::whole_file::{Readers, beside, replace_by};
 
 /// A copy of a log, which nobody else writes meanwhile.
 #[derive(Debug)]
@@ -60,10 +61,10 @@ pub enum CopyError {
 impl LogCopy {
     /// The copy in this file; it begins where there is none. Waits until nobody else writes it.
     pub fn open(path: &Path) -> Result<Self, CopyError> {
-        let guard = beside(path, "lock");
+        let guard = beside(path, ".lock");
         let locked = File::create(&guard).and_then(|file| file.lock().map(|()| file));
         let lock = locked.map_err(|source| CopyError::File { path: guard, source })?;
-        let beside = beside(path, "position");
+        let beside = beside(path, ".position");
         let known: Known = match fs::read(&beside) {
             Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| CopyError::Position {
                 path: beside.clone(),
@@ -106,21 +107,15 @@ impl LogCopy {
         file.seek(SeekFrom::Start(self.length()))?;
         file.write_all(bytes)?;
         file.sync_all()?;
-        if !self.known.begun {
-            sync_directory(&self.path)?;
-        }
         self.remember(Known { position: position.clone(), begun: true })?;
         self.added += bytes.len() as u64;
         Ok(())
     }
 
     fn remember(&mut self, known: Known) -> io::Result<()> {
-        let beside = beside(&self.path, "position");
-        let partial = beside.with_extension("partial");
-        let mut file = File::create(&partial)?;
-        serde_json::to_writer(&mut file, &known)?;
-        file.sync_all()?;
-        fs::rename(&partial, &beside)?;
+        let (position, partial) =
+            (beside(&self.path, ".position"), beside(&self.path, ".position.partial"));
+        replace_by(&position, &partial, &serde_json::to_vec(&known)?, Readers::AsUsual)?;
         self.known = known;
         Ok(())
     }
@@ -142,11 +137,4 @@ impl Follower for LogCopy {
         };
         done.map_err(|source| CopyError::File { path: self.path.clone(), source })
     }
-}
-
-/// A new file's name is durable when its directory is.
-fn sync_directory(path: &Path) -> io::Result<()> {
-    let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());
-    let directory = directory.unwrap_or(Path::new("."));
-    if cfg!(unix) { File::open(directory)?.sync_all() } else { Ok(()) }
 }

@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use async_trait::async_trait;
 use feedsync_log::{Answer, Ask, Range, Read};
 
-use super::{LogAccess, LogError, beside};
+use super::{LogAccess, LogError};
+use crate::whole_file::beside;
 
 /// A file of records.
 #[derive(Debug, Clone)]
@@ -62,7 +63,7 @@ impl LogAccess for FileLog {
             }
             Ask::Snapshot => {
                 // As a web server serves both (R44).
-                let path = beside(&self.path, "snapshot");
+                let path = beside(&self.path, ".snapshot");
                 match tokio::fs::read(&path).await {
                     Ok(body) => Ok(Answer { body, ..refused(200) }),
                     Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(refused(404)),
