@@ -20,6 +20,6 @@ pub use lines::Lines;
 pub use position::Position;
 pub use record::{Line, LineError, MOST_RECORD, Object, Record, VERSION};
 pub use session::{
-    Covered, Event, MOST_APPEND, MOST_READ, Session, Start, Stop, Waiting, overlap_of,
+    Covered, Event, MOST_APPEND, MOST_READ, Session, Start, Stop, Waiting, at_once, overlap_of,
 };
 pub use stamp::{Clock, Millis, Stamp, StampError, Tick};

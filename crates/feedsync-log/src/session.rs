@@ -32,6 +32,7 @@ use crate::lines::Lines;
 use crate::position::{Position, overlap};
 use crate::stamp::Millis;
 
+pub use appending::at_once;
 pub use reading::overlap_of;
 
 /// The most bytes that are read at once.

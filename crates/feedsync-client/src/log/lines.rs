@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use feedsync_log::{Device, Event, MOST_APPEND, MOST_RECORD, RecordId, Session, Start};
+use feedsync_log::{Device, Event, MOST_RECORD, RecordId, Session, Start, at_once};
 
 use super::{Follower, LogError};
 
@@ -54,14 +54,7 @@ impl Follower for LineAppend {
     type Error = LogError;
 
     fn waiting(&mut self, _: &Session) -> Result<Vec<(RecordId, String)>, LogError> {
-        // As many as are appended at once, and one more.
-        let mut bytes = 0;
-        let within = self.waiting.iter().take_while(|(_, line)| {
-            let begins_within = bytes < MOST_APPEND;
-            bytes += line.len();
-            begins_within
-        });
-        Ok(within.cloned().collect())
+        Ok(at_once(self.waiting.iter().cloned()).collect())
     }
 
     fn apply(&mut self, event: Event, _: &mut Session) -> Result<(), LogError> {

@@ -93,7 +93,8 @@ impl RemoteLog {
             Heard::Answer(response) => *response,
         };
         let here = response.url();
-        if here.host() == self.url.host() && *here != self.url {
+        let is_read = matches!(response.status().as_u16(), 200 | 206);
+        if is_read && here.host() == self.url.host() && *here != self.url {
             // The first that led on counts for this session.
             let _ = self.led_to.set(here.clone());
         }

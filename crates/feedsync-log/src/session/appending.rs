@@ -1,9 +1,10 @@
 //! Steps 4 and 5: appending what waits (R12, R13, R18, R29, R32, R36).
 
 use super::{
-    Answer, Append, Condition, Event, MOST_OUTRUN, Phase, Session, Start, Stop, Torn, Waiting,
-    pause,
+    Answer, Append, Condition, Event, MOST_APPEND, MOST_OUTRUN, Phase, Session, Start, Stop, Torn,
+    Waiting, pause,
 };
+use crate::device::RecordId;
 use crate::lines::Lines;
 
 impl Session {
@@ -139,6 +140,18 @@ impl Session {
             attempts => Event::Wait(pause(4, 1_000, attempts, random)),
         }
     }
+}
+
+/// Of lines that wait, in their order, as many as are of use for one append ([`MOST_APPEND`]).
+pub fn at_once(
+    waiting: impl Iterator<Item = (RecordId, String)>,
+) -> impl Iterator<Item = (RecordId, String)> {
+    let mut bytes = 0;
+    waiting.take_while(move |(_, line)| {
+        let begins_within = bytes < MOST_APPEND;
+        bytes += line.len();
+        begins_within
+    })
 }
 
 /// Tells different bodies apart that have the same first and last records (FNV-1a).

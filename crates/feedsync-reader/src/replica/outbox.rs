@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use feedsync_log::{Device, MOST_APPEND, Record, RecordId};
+use feedsync_log::{Device, Record, RecordId, at_once};
 
 use crate::action::Action;
 use crate::change::Change;
@@ -35,14 +35,7 @@ impl Outbox {
 
     /// The first ones, as many as are appended at once.
     pub(super) fn lines(&self) -> Vec<(RecordId, String)> {
-        let mut bytes = 0;
-        let lines = self.records.values().map(|record| (record.id.clone(), record.line()));
-        let within = lines.take_while(|(_, line)| {
-            let begins_within = bytes < MOST_APPEND;
-            bytes += line.len();
-            begins_within
-        });
-        within.collect()
+        at_once(self.records.values().map(|record| (record.id.clone(), record.line()))).collect()
     }
 
     /// The record of a name.
