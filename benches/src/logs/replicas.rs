@@ -34,7 +34,7 @@ const READINGS: [Reading; 2] = [
 
 pub(super) async fn run(hub: &Hub) {
     let relay = Relay::start(&hub.address, Duration::ZERO).await;
-    print_records();
+    print_records(hub).await;
     println!("## A new device, in step with {} articles read of {FEEDS} feeds\n", FEEDS * ARTICLES);
     println!(
         "| read | in step after | requests | bytes sent | bytes received |\n|---|---|---|---|---|"
@@ -123,20 +123,23 @@ impl Reading {
 }
 
 /// What it takes to say that everything is read.
-fn print_records() {
+async fn print_records(hub: &Hub) {
     println!("## Marking {} articles read\n", FEEDS * ARTICLES);
     println!("| | records | bytes |\n|---|---|---|");
     for count in [1, FEEDS] {
         let feeds = feeds(count);
-        let mut device = feedsync_reader::Replica::new(feedsync_log::Device::minted(random()));
+        let mut device = Device::new(hub.way(&hub.address, &format!("all-of-{count}")));
+        device.subscribe(&feeds);
+        device.synchronise().await;
         let articles = FEEDS * ARTICLES / count;
         let last = published(articles - 1);
         for (place, feed) in feeds.iter().enumerate() {
-            device.act(feed, &Action::ReadUpTo { at: last }, published(articles));
-            let known = device.state().feed(feed.as_str()).expect("a feed");
+            device.act(feed, &Action::ReadUpTo { at: last });
+            let known = device.reader.replica.state().feed(feed.as_str()).expect("a feed");
             assert!((0..articles).all(|n| known.is_read(&article(place, n), Some(published(n)))));
         }
-        let lines = device.waiting();
+        let lines = device.reader.replica.waiting();
+        assert_eq!(lines.len(), count, "one record a feed");
         let bytes: usize = lines.iter().map(|(_, line)| line.len()).sum();
         let plural = if count == 1 { "one feed" } else { "500 feeds" };
         println!("| all of {plural} | {} | {bytes} |", lines.len());

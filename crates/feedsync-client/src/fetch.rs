@@ -107,7 +107,18 @@ pub struct Request {
     body: Option<Bytes>,
     bytes: Option<u64>,
     endless: bool,
-    as_it_is: bool,
+    wanted: Wanted,
+}
+
+/// Which answers are wanted, and how.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    /// Successes, packed where that costs less than the way.
+    Success,
+    /// Of any status, never packed.
+    AsItIs,
+    /// Of any status, packed on any way.
+    Packed,
 }
 
 /// What a server answered, if not an error.
@@ -144,7 +155,7 @@ impl Request {
 
     fn new(method: Method, url: Url, body: Option<Bytes>) -> Self {
         let headers = HeaderMap::new();
-        Self { method, url, headers, body, bytes: None, endless: false, as_it_is: false }
+        Self { method, url, headers, body, bytes: None, endless: false, wanted: Wanted::Success }
     }
 
     /// The media types that are understood.
@@ -185,7 +196,15 @@ impl Request {
     /// wants, whatever its length.
     #[must_use]
     pub fn as_it_is(mut self) -> Self {
-        self.as_it_is = true;
+        self.wanted = Wanted::AsItIs;
+        self
+    }
+
+    /// The answer is wanted of any status, and packed on its way even from this machine, which may be the near
+    /// end of a long one. Its body is unpacked and read as far as its reader wants, whatever its length.
+    #[must_use]
+    pub fn packed(mut self) -> Self {
+        self.wanted = Wanted::Packed;
         self
     }
 
@@ -272,7 +291,7 @@ impl Fetcher {
             Method::HEAD => u64::MAX,
             _ => request.bytes.unwrap_or(u64::MAX).min(self.policy.bytes),
         };
-        let Request { method, url, mut headers, body, as_it_is, .. } = request;
+        let Request { method, url, mut headers, body, wanted, .. } = request;
         let given = self.given.as_deref().cloned().unwrap_or_else(|| url.clone());
         let mut trail = Trail::new(url, self.policy.redirects);
         let mut sent_on = false;
@@ -287,7 +306,11 @@ impl Fetcher {
             };
             address::check(&url, private)?;
             // Packing costs more than the way inside one machine.
-            let is_packed = !as_it_is && !address::is_loopback(&url);
+            let is_packed = match wanted {
+                Wanted::Success => !address::is_loopback(&url),
+                Wanted::AsItIs => false,
+                Wanted::Packed => true,
+            };
             let coding = if is_packed { "gzip" } else { "identity" };
             headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(coding));
             let login = if sent_on { None } else { self.login(&url, &given, open) };
@@ -326,13 +349,14 @@ impl Fetcher {
                 continue;
             }
             let head = response::Head::new(url, status, answer.headers().clone());
-            if !status.is_success() && !as_it_is {
+            if !status.is_success() && wanted == Wanted::Success {
                 return Err(problem::refused(head, answer, wait, &self.traffic, &secrets).await);
             }
             let traffic = Arc::clone(&self.traffic);
-            let body = match as_it_is {
-                true => Body::packed(&head, answer, wait, traffic),
-                false => Body::new(&head, answer, bound, wait, traffic)?,
+            let body = match wanted {
+                Wanted::Success => Body::bounded(&head, answer, bound, wait, traffic)?,
+                Wanted::AsItIs => Body::as_it_is(&head, answer, wait, traffic),
+                Wanted::Packed => Body::unpacked(&head, answer, wait, traffic),
             };
             return Ok(Fetched::Answer(Box::new(Response::new(head, body))));
         }

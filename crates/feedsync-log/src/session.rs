@@ -39,7 +39,10 @@ pub use reading::overlap_of;
 pub const MOST_READ: u64 = 8 << 20;
 
 /// The most bytes of records that are appended at once (R18).
-pub const MOST_APPEND: usize = 256 << 10;
+pub const MOST_APPEND: usize = 512 << 10;
+
+/// So many bytes are appended at once however often nobody answered.
+const LEAST_APPEND: usize = 32 << 10;
 
 /// So often in a row an answer that says nothing is taken before it ends a session: about half a minute.
 const MOST_ATTEMPTS: u32 = 8;

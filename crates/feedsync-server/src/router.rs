@@ -61,8 +61,11 @@ async fn surround(State(hub): State<Hub>, request: Request, next: Next) -> Respo
         let answer = AssertUnwindSafe(answer).catch_unwind().await;
         let mut response = answer.unwrap_or_else(panicked);
         compression::distinguish(&mut response);
-        let nosniff = HeaderValue::from_static("nosniff");
-        response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, nosniff);
+        // What is still held came with it.
+        if response.status() != StatusCode::NOT_MODIFIED {
+            let nosniff = HeaderValue::from_static("nosniff");
+            response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, nosniff);
+        }
         response
     })
     .await

@@ -48,43 +48,38 @@ pub(crate) struct Body {
 }
 
 impl Body {
-    pub(crate) fn new(
+    /// A body that is unpacked, of at most so many bytes.
+    pub(crate) fn bounded(
         head: &Head,
         answer: reqwest::Response,
         limit: u64,
         wait: Wait,
         traffic: Arc<Traffic>,
     ) -> Result<Self, FetchError> {
-        let url = head.shown();
-        let gzip = match head.text(CONTENT_ENCODING).map(str::trim) {
-            None | Some("" | "identity") => None,
-            Some(coding) if matches!(&*coding.to_ascii_lowercase(), "gzip" | "x-gzip") => {
-                Some(MultiGzDecoder::new(Vec::new()))
-            }
-            Some(coding) => {
-                let reason = format!("the answer is encoded as {coding}, which was not asked for");
-                return Err(FetchError::Encoding { url, reason });
-            }
-        };
+        let gzip = decoder(head).map_err(|coding| {
+            let reason = format!("the answer is encoded as {coding}, which was not asked for");
+            FetchError::Encoding { url: head.shown(), reason }
+        })?;
         let announced = head.text(CONTENT_LENGTH).and_then(|text| text.parse::<u64>().ok());
         if announced.is_some_and(|length| length > limit) {
-            return Err(FetchError::TooLarge { url, limit });
+            return Err(FetchError::TooLarge { url: head.shown(), limit });
         }
-        Ok(Self {
-            url,
-            answer,
-            gzip,
-            pending: Bytes::new(),
-            limit,
-            wait,
-            travelled: 0,
-            decoded: 0,
-            traffic,
-        })
+        Ok(Self { gzip, limit, ..Self::as_it_is(head, answer, wait, traffic) })
+    }
+
+    /// A body that is unpacked, unless it has a coding that is not known here; who reads it bounds it.
+    pub(crate) fn unpacked(
+        head: &Head,
+        answer: reqwest::Response,
+        wait: Wait,
+        traffic: Arc<Traffic>,
+    ) -> Self {
+        let gzip = decoder(head).ok().flatten();
+        Self { gzip, ..Self::as_it_is(head, answer, wait, traffic) }
     }
 
     /// A body that is left as it travels; who reads it bounds it.
-    pub(crate) fn packed(
+    pub(crate) fn as_it_is(
         head: &Head,
         answer: reqwest::Response,
         wait: Wait,
@@ -101,6 +96,11 @@ impl Body {
             decoded: 0,
             traffic,
         }
+    }
+
+    /// Whether it travels packed, and comes out unpacked.
+    pub(crate) fn is_unpacked(&self) -> bool {
+        self.gzip.is_some()
     }
 
     /// The next piece; `None` at the end.
@@ -173,6 +173,15 @@ impl Body {
 
     fn too_large(&self) -> FetchError {
         FetchError::TooLarge { url: self.url.clone(), limit: self.limit }
+    }
+}
+
+/// What unpacks it, if it is packed; the coding that is not known here.
+fn decoder(head: &Head) -> Result<Option<MultiGzDecoder<Vec<u8>>>, String> {
+    match head.text(CONTENT_ENCODING).map(|coding| coding.trim().to_ascii_lowercase()).as_deref() {
+        None | Some("" | "identity") => Ok(None),
+        Some("gzip" | "x-gzip") => Ok(Some(MultiGzDecoder::new(Vec::new()))),
+        Some(coding) => Err(coding.to_owned()),
     }
 }
 

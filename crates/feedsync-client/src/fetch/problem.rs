@@ -48,7 +48,7 @@ pub(crate) async fn refused(
 ) -> FetchError {
     let mut problem: Option<Box<Problem>> = None;
     if head.media_type().as_deref() == Some("application/problem+json")
-        && let Ok(mut body) = Body::new(&head, answer, REASON, wait, Arc::clone(traffic))
+        && let Ok(mut body) = Body::bounded(&head, answer, REASON, wait, Arc::clone(traffic))
         && let Ok(bytes) = body.rest().await
     {
         problem = serde_json::from_slice(&bytes).ok();

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, DATE, ETAG, HeaderMap, LAST_MODIFIED};
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE, DATE, ETAG, HeaderMap, LAST_MODIFIED};
 use http::{HeaderName, StatusCode};
 use reqwest::Url;
 
@@ -88,6 +88,13 @@ impl Response {
     /// A header, if it is text.
     pub fn header(&self, name: HeaderName) -> Option<&str> {
         self.head.text(name)
+    }
+
+    /// The coding that its body still has when it is read.
+    pub(crate) fn coding(&self) -> Option<&str> {
+        let coding = self.head.text(CONTENT_ENCODING)?.trim();
+        let is_none = self.body.is_unpacked() || coding.eq_ignore_ascii_case("identity");
+        (!is_none).then_some(coding)
     }
 
     /// When the server wants to be asked again, if it told.

@@ -9,8 +9,7 @@ use std::time::SystemTime;
 use async_trait::async_trait;
 use feedsync_log::{Answer, Append, Ask, Condition, Range, Read};
 use http::header::{
-    CONTENT_ENCODING, CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, IF_MATCH,
-    IF_NONE_MATCH, RANGE,
+    CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, IF_MATCH, IF_NONE_MATCH, RANGE,
 };
 
 use super::{LogAccess, LogError, RECORDS};
@@ -58,7 +57,7 @@ impl RemoteLog {
 
     /// The snapshot of a hub, or else the file beside the log (R44).
     async fn read_snapshot(&self) -> Result<Answer, FetchError> {
-        let at_hub = match self.request(Request::read(self.beside("/snapshot"))).await? {
+        let at_hub = match self.request(Request::read(self.beside("/snapshot")).packed()).await? {
             Heard::Nothing(answer) => return Ok(answer),
             Heard::Answer(response) => response,
         };
@@ -69,7 +68,8 @@ impl RemoteLog {
         }
         // Whatever it has at that address is none, and may be the log itself: its body is left.
         drop(at_hub);
-        let file = self.answer(Request::read(self.beside(".snapshot")), MOST_SNAPSHOT).await?;
+        let file =
+            self.answer(Request::read(self.beside(".snapshot")).packed(), MOST_SNAPSHOT).await?;
         // At a hub that is another log.
         Ok(if file.generation.is_some() {
             Answer { status: 404, ..Answer::default() }
@@ -80,7 +80,7 @@ impl RemoteLog {
 
     async fn read(&self, read: &Read) -> Result<Answer, FetchError> {
         let mut request =
-            Request::read(self.url.clone()).header(RANGE, value(&read.range.header()));
+            Request::read(self.url.clone()).as_it_is().header(RANGE, value(&read.range.header()));
         if let Some(tag) = &read.unless {
             request = request.header(IF_NONE_MATCH, value(tag));
         }
@@ -116,7 +116,7 @@ impl RemoteLog {
                 Request::put(url, RECORDS, body).header(CONTENT_RANGE, value(&range))
             }
         };
-        self.answer(request.header(KEY, value(&append.key)), MOST_PROBLEM).await
+        self.answer(request.as_it_is().header(KEY, value(&append.key)), MOST_PROBLEM).await
     }
 
     /// Makes a request, and reads the answer.
@@ -128,7 +128,7 @@ impl RemoteLog {
     }
 
     async fn request(&self, request: Request) -> Result<Heard, FetchError> {
-        match self.fetcher.fetch(request.as_it_is()).await {
+        match self.fetcher.fetch(request).await {
             Ok(Fetched::Answer(response)) => Ok(Heard::Answer(response)),
             Ok(Fetched::NotModified) => {
                 Ok(Heard::Nothing(Answer { status: 304, ended: true, ..Answer::default() }))
@@ -195,12 +195,12 @@ impl LogAccess for RemoteLog {
     async fn put_snapshot(&self, covers: &str, body: Vec<u8>) -> Result<Answer, LogError> {
         let request = Request::put(self.beside("/snapshot"), RECORDS, body)
             .header(COVERS, value(&format!("\"{covers}\"")));
-        Ok(self.answer(request, MOST_PROBLEM).await?)
+        Ok(self.answer(request.as_it_is(), MOST_PROBLEM).await?)
     }
 
     async fn begin_generation(&self, tag: &str, body: Vec<u8>) -> Result<Answer, LogError> {
         let request = Request::put(self.here(), RECORDS, body).header(IF_MATCH, value(tag));
-        Ok(self.answer(request, MOST_PROBLEM).await?)
+        Ok(self.answer(request.as_it_is(), MOST_PROBLEM).await?)
     }
 }
 
@@ -214,7 +214,7 @@ fn head(response: &Response) -> Answer {
         covers: text(COVERS),
         content_range: text(CONTENT_RANGE),
         media_type: text(CONTENT_TYPE),
-        coding: text(CONTENT_ENCODING).filter(|coding| !coding.eq_ignore_ascii_case("identity")),
+        coding: response.coding().map(str::to_owned),
         retry_after: response.retry_after().map(|after| after.from_now(now).as_secs()),
         ..Answer::default()
     }

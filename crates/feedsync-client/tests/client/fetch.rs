@@ -28,7 +28,7 @@ async fn read_from(answer: Answer) -> Result<Vec<u8>, FetchError> {
     read(&site, "/feed").await
 }
 
-fn gzipped(bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn gzipped(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
     encoder.write_all(bytes).unwrap();
     encoder.finish().unwrap()

@@ -2,7 +2,9 @@
 
 use feedsync_client::fetch::{Fetcher, Policy, Private, address};
 use feedsync_client::{LineAppend, LogAccess as _, LogCopy, RemoteLog, synchronise};
+use feedsync_log::{Answer, Ask};
 
+use crate::fetch::gzipped;
 use crate::site::{Asked, Site, answer, redirect};
 
 fn log(site: &Site, path: &str) -> RemoteLog {
@@ -50,4 +52,50 @@ fn a_copy_is_written_by_one_at_a_time() {
     assert!(guard.try_lock().is_err(), "somebody writes");
     drop(copy);
     guard.try_lock().unwrap();
+}
+
+/// R44: a snapshot is whole, so that it may travel packed; of a log's bytes some are asked for, and never packed.
+#[tokio::test]
+async fn a_snapshot_is_packed_on_its_way_and_a_log_is_not() {
+    const LINE: &[u8] = b"{\"what\":\"somebody made of the log\"}\n";
+    let snapshot = LINE.repeat(1_000);
+    let packed = gzipped(&snapshot);
+    let site = Site::start(move |asked: &Asked| match &*asked.target {
+        "/log/snapshot" => {
+            let covers = [("Log-Covers", "\"1-2\""), ("Content-Encoding", "gzip")];
+            answer(200, &covers, &packed)
+        }
+        _ => answer(206, &[("ETag", "\"a\""), ("Content-Range", "bytes 0-2/3")], "{}\n"),
+    })
+    .await;
+    let log = log(&site, "/log");
+    let told = log.ask(&Ask::Snapshot).await.unwrap();
+    assert_eq!((told.body, told.coding, told.ended), (snapshot, None, true));
+    synchronise(&log, &mut LineAppend::session(), &mut LineAppend::new("", 7).unwrap(), &|| 0)
+        .await
+        .unwrap();
+    let codings = site
+        .asked()
+        .into_iter()
+        .map(|asked| (asked.target, asked.headers["accept-encoding"].clone()));
+    let [snapshot, log] = [("/log/snapshot", "gzip"), ("/log", "identity")];
+    let known = |(target, coding): (&str, &str)| (target.to_owned(), coding.to_owned());
+    assert_eq!(codings.collect::<Vec<_>>(), [known(snapshot), known(log)]);
+}
+
+/// A coding that nobody asked for is told to whoever reads, and so is a body that has no end.
+#[tokio::test]
+async fn a_snapshot_that_cannot_be_unpacked_or_has_no_end_is_none() {
+    let bomb = gzipped(&vec![b'\n'; 65 << 20]);
+    let site = Site::start(move |asked: &Asked| match &*asked.target {
+        "/odd/snapshot" => {
+            answer(200, &[("Log-Covers", "\"1-2\""), ("Content-Encoding", "br")], "?")
+        }
+        _ => answer(200, &[("Log-Covers", "\"1-2\""), ("Content-Encoding", "gzip")], &bomb),
+    })
+    .await;
+    let ask = async |path| -> Answer { log(&site, path).ask(&Ask::Snapshot).await.unwrap() };
+    assert_eq!(ask("/odd").await.coding.as_deref(), Some("br"));
+    let told = ask("/bomb").await;
+    assert!(!told.ended && told.body.len() < 80 << 20, "{}", told.body.len());
 }

@@ -1,8 +1,8 @@
 //! Steps 4 and 5: appending what waits (R12, R13, R18, R29, R32, R36).
 
 use super::{
-    Answer, Append, Condition, Event, MOST_APPEND, MOST_OUTRUN, Phase, Session, Start, Stop, Torn,
-    Waiting, pause,
+    Answer, Append, Condition, Event, LEAST_APPEND, MOST_APPEND, MOST_OUTRUN, Phase, Session,
+    Start, Stop, Torn, Waiting, pause,
 };
 use crate::device::RecordId;
 use crate::lines::Lines;
@@ -87,7 +87,11 @@ impl Session {
                 Event::Nothing
             }
             507 => self.stop(Stop::Full),
-            _ => {
+            status => {
+                if status == 0 {
+                    // It may take too long on this way.
+                    self.most_append = (append.body.len() / 2).max(LEAST_APPEND);
+                }
                 // Nobody knows what is in the log now: it is read first.
                 self.phase = Phase::Read;
                 self.otherwise(answer, random)

@@ -82,9 +82,10 @@ impl Asked<'_> {
         Ok((status, headers, Extension(AsSent), body).into_response())
     }
 
-    /// What is told of it each time.
+    /// What is told of it each time, whether it is sent or not.
     fn cached(&self) -> HeaderMap {
-        let mut headers = stand(self.place);
+        let mut headers = HeaderMap::new();
+        headers.insert(header::ETAG, tag(self.place).value());
         let control = HeaderValue::from_static("no-cache, no-transform, private");
         headers.insert(header::CACHE_CONTROL, control);
         headers
@@ -92,6 +93,7 @@ impl Asked<'_> {
 
     fn headers(&self, call: &Call) -> HeaderMap {
         let mut headers = self.cached();
+        headers.extend(stand(self.place));
         headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
         headers.insert(header::CONTENT_SECURITY_POLICY, super::HARMLESS);
         if self.place.generation != self.log.place.generation {

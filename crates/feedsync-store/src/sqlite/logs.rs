@@ -20,6 +20,9 @@ use crate::order::Moment;
 use crate::people::Act;
 use crate::transfer::MovedLog;
 
+/// So many bytes are read on the caller's thread, if the system has them in memory: another thread costs more.
+const AT_ONCE: usize = 64 << 10;
+
 /// What is known of a collection's log.
 #[derive(Debug)]
 pub(super) struct KnownLog {
@@ -121,6 +124,11 @@ impl Logs for SqliteStore {
             return Ok(Some(Vec::new()));
         }
         let (key, files) = ((known.collection, generation), Arc::clone(&self.files));
+        if count <= AT_ONCE
+            && let Some(held) = files.read_held(key, from, count)
+        {
+            return Ok(Some(held));
+        }
         let read = self.readers.run(move |_| files.read(key, from, count)).await??;
         if read.is_some() {
             return Ok(read);

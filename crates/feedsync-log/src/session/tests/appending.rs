@@ -102,6 +102,23 @@ fn a_batch_is_bounded_and_halved_where_it_is_too_large() {
     assert_eq!(event, Event::Stopped(Stop::TooLarge(ids[0].clone())));
 }
 
+/// R18: an append that nobody answers may have been too long for the way.
+#[test]
+fn a_batch_is_halved_where_nobody_answers() {
+    let mut session = resumed(of_generation("g", 19));
+    answer(&mut session, status(304));
+    let ids = ids(4);
+    let long = format!("{{\"v\":1,\"x\":\"{}\"}}\n", "x".repeat(LEAST_APPEND));
+    let waiting: Vec<_> = ids.iter().map(|id| Waiting { id, line: &long }).collect();
+    for records in [4, 2, 1, 1] {
+        let ask = session.next(&waiting).unwrap();
+        assert!(matches!(&ask, Ask::Append(append) if append.records == records), "{ask:?}");
+        assert!(matches!(session.answered(&ask, Answer::default(), 0), Event::Wait(_)));
+        // It did not arrive.
+        answer(&mut session, status(304));
+    }
+}
+
 /// R29: a weak tag is good for reading alone; what is appended names the length.
 #[test]
 fn where_tags_are_weak_the_length_is_the_condition() {
