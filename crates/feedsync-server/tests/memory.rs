@@ -141,14 +141,19 @@ async fn uploads_that_come_slowly_take_no_memory() {
     paused.wait().await;
     let on_their_way = resident();
     paused.wait().await;
-    let mut peak = on_their_way;
+    let (mut peak, mut stored) = (on_their_way, 0);
     for upload in uploads {
         while !upload.is_finished() {
             tokio::time::sleep(std::time::Duration::from_millis(5)).await;
             peak = peak.max(resident());
         }
-        assert_eq!(upload.await.unwrap().unwrap().status(), StatusCode::CREATED);
+        // On a slow disk those at the end wait for their turn longer than they may.
+        match upload.await.unwrap().unwrap().status() {
+            StatusCode::CREATED => stored += 1,
+            status => assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE),
+        }
     }
+    assert!(stored > 1, "{stored}");
     if let (Some(before), Some(on_their_way), Some(peak)) = (before, on_their_way, peak) {
         let (waiting, storing) = (on_their_way.saturating_sub(before), peak.saturating_sub(before));
         println!("{waiting} KiB while {UPLOADS} uploads wait, {storing} KiB while they are stored");
