@@ -1,0 +1,132 @@
+//! Answers that list articles.
+
+use std::collections::BTreeMap;
+
+use feedsync_log::Millis;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::item_id::ItemId;
+use super::stream::{READ, READING_LIST, STARRED, feed_id, label_id};
+use crate::answer::Answer;
+use crate::continuation::Continuation;
+use crate::shown::{Article, ArticleNumber, FeedNumber, Label, Subscription};
+
+/// The subscriptions by their numbers.
+pub(super) type Feeds<'a> = BTreeMap<FeedNumber, &'a Subscription>;
+
+pub(super) fn by_number(feeds: &[Subscription]) -> Feeds<'_> {
+    feeds.iter().map(|feed| (feed.number, feed)).collect()
+}
+
+/// The articles of a stream with what they say, and where they go on. Articles that were asked for by their
+/// numbers are those of the reading list.
+pub fn contents(
+    stream: Option<&str>,
+    title: &str,
+    articles: &[Article],
+    feeds: &[Subscription],
+    next: Option<Continuation>,
+) -> Answer {
+    let feeds = by_number(feeds);
+    let newest = articles.iter().map(|article| article.received).max().unwrap_or_default();
+    let items: Vec<Value> = articles.iter().map(|article| item(article, &feeds)).collect();
+    let mut shown = json!({
+        "direction": "ltr",
+        "id": stream.unwrap_or(READING_LIST),
+        "title": title,
+        "updated": seconds(newest),
+        "items": items,
+    });
+    if let Some(next) = next {
+        shown["continuation"] = next.to_string().into();
+    }
+    Answer::json(&shown)
+}
+
+fn item(article: &Article, feeds: &Feeds<'_>) -> Value {
+    let feed = feeds.get(&article.feed);
+    let enclosures = article.enclosures.iter().map(|enclosure| {
+        json!({
+            "href": enclosure.address,
+            "type": enclosure.media_type.as_deref().unwrap_or("application/octet-stream"),
+            "length": enclosure.length.unwrap_or_default(),
+        })
+    });
+    let address = article.address.as_deref();
+    let canonical: Vec<Value> = address.iter().map(|address| json!({ "href": address })).collect();
+    let alternate = address.iter().map(|address| json!({ "href": address, "type": "text/html" }));
+    json!({
+        "id": ItemId(article.number).to_string(),
+        "crawlTimeMsec": article.received.to_string(),
+        "timestampUsec": micros(article.received),
+        "published": seconds(article.published),
+        "updated": seconds(article.published),
+        "title": article.title,
+        "author": article.author.as_deref().unwrap_or_default(),
+        "canonical": canonical,
+        "alternate": alternate.collect::<Vec<_>>(),
+        "summary": { "direction": "ltr", "content": article.content },
+        "categories": categories(article, feed.copied()),
+        "origin": {
+            "streamId": feed_id(article.feed),
+            "title": feed.map(|feed| &*feed.title).unwrap_or_default(),
+            "htmlUrl": feed.and_then(|feed| feed.site.as_deref()).unwrap_or_default(),
+        },
+        "enclosure": enclosures.collect::<Vec<_>>(),
+    })
+}
+
+/// The streams that an article is in.
+fn categories(article: &Article, feed: Option<&Subscription>) -> Vec<String> {
+    let mut categories = vec![READING_LIST.to_owned()];
+    let states = [(article.is_read, READ), (article.is_starred, STARRED)];
+    categories.extend(states.iter().filter(|state| state.0).map(|state| state.1.to_owned()));
+    let folder = feed.and_then(|feed| feed.folder.as_ref());
+    categories.extend(folder.map(|folder| label_id(&folder.name)));
+    categories.extend(article.tags.iter().map(|tag| label_id(&Label::of_tag(tag))));
+    categories
+}
+
+/// The numbers of articles and when each came, and where they go on.
+pub fn ids(
+    articles: impl IntoIterator<Item = (ArticleNumber, Millis)>,
+    next: Option<Continuation>,
+) -> Answer {
+    let item_refs = articles.into_iter().map(|(number, received)| ItemRef {
+        id: number.to_string(),
+        direct_stream_ids: [],
+        timestamp_usec: micros(received),
+    });
+    let continuation = next.map(|next| next.to_string());
+    Answer::json(&ItemRefs { item_refs: item_refs.collect(), continuation })
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ItemRefs {
+    item_refs: Vec<ItemRef>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    continuation: Option<String>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ItemRef {
+    id: String,
+    direct_stream_ids: [String; 0],
+    timestamp_usec: String,
+}
+
+/// How many articles a stream has.
+pub fn count(articles: u64) -> Answer {
+    Answer::text(200, articles.to_string())
+}
+
+pub(super) fn seconds(at: Millis) -> u64 {
+    at.get() / 1_000
+}
+
+fn micros(at: Millis) -> String {
+    (at.get() * 1_000).to_string()
+}

@@ -1,0 +1,92 @@
+//! Answers about subscriptions, folders and tags.
+
+use std::collections::BTreeMap;
+
+use feedsync_log::Millis;
+use feedsync_reader::{FeedAddress, Tag};
+use serde_json::{Value, json};
+
+use super::stream::{READING_LIST, STARRED, feed_id, label_id};
+use crate::answer::Answer;
+use crate::shown::{Folders, Label, ShownFolder, Subscription};
+
+/// What newsreaders take for "and more"; nobody has so many unread articles.
+const UNCOUNTED: u64 = 1_000_000_000;
+
+/// All subscriptions, in their order.
+pub fn subscriptions(feeds: &[Subscription]) -> Answer {
+    let shown = |(place, feed): (usize, &Subscription)| {
+        json!({
+            "id": feed_id(feed.number),
+            "title": feed.title,
+            "categories": categories(feed.folder.as_ref()),
+            "url": feed.address.as_str(),
+            "htmlUrl": feed.site.as_deref().unwrap_or_default(),
+            "iconUrl": feed.icon.as_deref().unwrap_or_default(),
+            "sortid": format!("{place:08X}"),
+            "firstitemmsec": "0",
+        })
+    };
+    let shown: Vec<Value> = feeds.iter().enumerate().map(shown).collect();
+    Answer::json(&json!({ "subscriptions": shown }))
+}
+
+fn categories(folder: Option<&ShownFolder>) -> Vec<Value> {
+    let shown = |folder: &ShownFolder| json!({ "id": label_id(&folder.name), "label": folder.name.as_str() });
+    folder.map(shown).into_iter().collect()
+}
+
+/// All folders and tags. One that is called as a folder is shown as that alone.
+pub fn tags<'a>(folders: &Folders, tags: impl IntoIterator<Item = &'a Tag>) -> Answer {
+    let mut shown = vec![json!({ "id": STARRED })];
+    for folder in folders.iter() {
+        shown.push(json!({ "id": label_id(&folder.name), "type": "folder" }));
+    }
+    for tag in tags {
+        let label = Label::of_tag(tag);
+        if folders.called(&label).is_none() {
+            shown.push(json!({ "id": label_id(&label), "type": "tag" }));
+        }
+    }
+    Answer::json(&json!({ "tags": shown }))
+}
+
+/// How many articles of each feed and folder were not read, and of all.
+pub fn unread_counts(feeds: &[Subscription]) -> Answer {
+    let mut folders: BTreeMap<&Label, (u64, Option<Millis>)> = BTreeMap::new();
+    let mut all = (0, None);
+    let mut shown = Vec::new();
+    for feed in feeds {
+        let folder = feed.folder.as_ref().map(|folder| folders.entry(&folder.name).or_default());
+        for (unread, newest) in folder.into_iter().chain([&mut all]) {
+            *unread += feed.unread;
+            *newest = feed.newest.max(*newest);
+        }
+        shown.push(unread_count(feed_id(feed.number), feed.unread, feed.newest));
+    }
+    let folders = folders.into_iter();
+    shown.extend(
+        folders.map(|(name, (unread, newest))| unread_count(label_id(name), unread, newest)),
+    );
+    shown.push(unread_count(READING_LIST.to_owned(), all.0, all.1));
+    Answer::json(&json!({ "max": UNCOUNTED, "unreadcounts": shown }))
+}
+
+fn unread_count(id: String, count: u64, newest: Option<Millis>) -> Value {
+    let newest = newest.unwrap_or_default().get() * 1_000;
+    json!({ "id": id, "count": count, "newestItemTimestampUsec": newest.to_string() })
+}
+
+/// What became of an address: the feed that is subscribed to now, or that there is none.
+pub fn quick_added(address: &FeedAddress, feed: Option<&Subscription>) -> Answer {
+    let query = address.as_str();
+    Answer::json(&match feed {
+        Some(feed) => json!({
+            "query": query,
+            "numResults": 1,
+            "streamId": feed_id(feed.number),
+            "streamName": feed.title,
+        }),
+        None => json!({ "query": query, "numResults": 0, "error": "there is no feed" }),
+    })
+}

@@ -1,0 +1,185 @@
+//! Requests, told apart by their path.
+
+use feedsync_log::Millis;
+use feedsync_reader::SubscriptionList;
+
+use super::edit;
+use super::item_id::ItemId;
+use super::stream::parse_stream;
+use super::{Call, Listing, MOST_CONTENTS, MOST_IDS, Request, SignIn, USUAL_COUNT};
+use crate::asked::{Asked, decoded};
+use crate::fault::Fault;
+use crate::marking::articles;
+use crate::parameters::Parameters;
+use crate::selection::{Selection, Span, Stream};
+use crate::shown::ArticleNumber;
+
+/// What some newsreaders put in front of every path.
+const PREFIXES: &[&str] = &["api/greader.php"];
+
+const GET: &[&str] = &["GET"];
+const POST: &[&str] = &["POST"];
+const BOTH: &[&str] = &["GET", "POST"];
+
+/// Reads a request.
+pub fn read(asked: &Asked<'_>) -> Result<Call, Fault> {
+    let path = asked.path_below(PREFIXES);
+    if path == "accounts/ClientLogin" {
+        asked.only(POST)?;
+        return Ok(Call { request: sign_in(&asked.parameters()?)?, token: None });
+    }
+    let Some(path) = path.strip_prefix("reader/api/0/") else {
+        return Err(asked.not_found());
+    };
+    if path == "subscription/import" {
+        asked.only(POST)?;
+        return Ok(Call { request: Request::Import(list(asked.body)?), token: None });
+    }
+    asked.only(methods(path).ok_or_else(|| asked.not_found())?)?;
+    let parameters = asked.parameters()?;
+    let request = request(path, &parameters)?.ok_or_else(|| asked.not_found())?;
+    let token = parameters.first("T").map(|token| token.to_owned().into());
+    Ok(Call { request, token })
+}
+
+/// What may be done at a path.
+fn methods(path: &str) -> Option<&'static [&'static str]> {
+    Some(match path {
+        "subscription/edit"
+        | "subscription/quickadd"
+        | "rename-tag"
+        | "disable-tag"
+        | "edit-tag"
+        | "mark-all-as-read" => POST,
+        "token"
+        | "user-info"
+        | "subscription/list"
+        | "subscription/export"
+        | "tag/list"
+        | "unread-count"
+        | "preference/list"
+        | "preference/stream/list"
+        | "friend/list" => GET,
+        path if path.starts_with("stream/") => BOTH,
+        _ => return None,
+    })
+}
+
+fn request(path: &str, parameters: &Parameters) -> Result<Option<Request>, Fault> {
+    Ok(Some(match path {
+        "token" => Request::Token,
+        "user-info" => Request::UserInfo,
+        "subscription/list" => Request::Subscriptions,
+        "subscription/edit" => edit::subscription(parameters)?,
+        "subscription/quickadd" => edit::quick_add(parameters)?,
+        "subscription/export" => Request::Export,
+        "tag/list" => Request::Tags,
+        "rename-tag" => edit::rename_tag(parameters)?,
+        "disable-tag" => edit::disable_tag(parameters)?,
+        "edit-tag" => edit::edit_tag(parameters)?,
+        "mark-all-as-read" => {
+            let up_to = parameters.number("ts")?.filter(|at| *at > 0).map(instant);
+            Request::MarkAllRead { stream: stream(parameters)?, up_to }
+        }
+        "unread-count" => Request::UnreadCounts,
+        "stream/items/ids" => Request::Ids(selection(stream(parameters)?, parameters, MOST_IDS)?),
+        "stream/items/contents" => Request::Items(items(parameters)?),
+        "stream/items/count" => Request::Count(stream(parameters)?),
+        "stream/contents" => Request::Contents(listing(parameters.needed("s")?, parameters)?),
+        "preference/list" => Request::Preferences,
+        "preference/stream/list" => Request::StreamPreferences,
+        "friend/list" => Request::Friends,
+        path => match path.strip_prefix("stream/contents/") {
+            Some(stream) => Request::Contents(listing(&decoded(stream)?, parameters)?),
+            None => return Ok(None),
+        },
+    }))
+}
+
+fn sign_in(parameters: &Parameters) -> Result<Request, Fault> {
+    Ok(Request::SignIn(SignIn {
+        name: parameters.needed("Email")?.to_owned(),
+        password: parameters.needed("Passwd")?.to_owned().into(),
+        is_json: parameters.first("output") == Some("json"),
+    }))
+}
+
+fn list(body: &[u8]) -> Result<SubscriptionList, Fault> {
+    SubscriptionList::read(body).map_err(|error| Fault::of("the list of subscriptions", error))
+}
+
+fn stream(parameters: &Parameters) -> Result<Stream, Fault> {
+    let name = parameters.needed("s")?;
+    if parameters.all("s").nth(1).is_some() {
+        return Err(Fault::of("s", "only one stream is read at once"));
+    }
+    parse_stream(name).map_err(|error| Fault::of("s", error))
+}
+
+/// The articles that are named.
+pub(super) fn items(parameters: &Parameters) -> Result<Vec<ArticleNumber>, Fault> {
+    articles("i", parameters.all("i"), |id| {
+        id.parse().map(|ItemId(number)| number).map_err(|error| Fault::of("i", error))
+    })
+}
+
+pub(super) fn listing(stream: &str, parameters: &Parameters) -> Result<Listing, Fault> {
+    let parsed = parse_stream(stream).map_err(|error| Fault::of("the stream", error))?;
+    let selection = selection(parsed, parameters, MOST_CONTENTS)?;
+    Ok(Listing { stream: stream.to_owned(), selection })
+}
+
+fn selection(stream: Stream, parameters: &Parameters, most: usize) -> Result<Selection, Fault> {
+    let count = match parameters.number("n")? {
+        Some(count) => usize::try_from(count).unwrap_or(most).min(most),
+        None => USUAL_COUNT,
+    };
+    let from = parameters.first("c").map(str::parse).transpose();
+    Ok(Selection {
+        include: streams("it", parameters)?,
+        exclude: streams("xt", parameters)?,
+        received: Span {
+            from: parameters.number("ot")?.map(seconds),
+            to: parameters.number("nt")?.map(seconds),
+        },
+        descending: parameters.first("r") != Some("o"),
+        from: from.map_err(|error| Fault::of("c", error))?,
+        ..Selection::newest(stream, count)
+    })
+}
+
+fn streams(name: &'static str, parameters: &Parameters) -> Result<Vec<Stream>, Fault> {
+    let given = parameters.all(name).filter(|stream| !stream.is_empty());
+    given.map(|stream| parse_stream(stream).map_err(|error| Fault::of(name, error))).collect()
+}
+
+fn seconds(seconds: u64) -> Millis {
+    Millis::new(seconds.saturating_mul(1_000))
+}
+
+/// A time that should be in microseconds. Newsreaders err; the number itself says in what it is counted, for all
+/// times between 2001 and 2286.
+fn instant(number: u64) -> Millis {
+    match number {
+        0..1_000_000_000_000 => seconds(number),
+        1_000_000_000_000..1_000_000_000_000_000 => Millis::new(number),
+        1_000_000_000_000_000..1_000_000_000_000_000_000 => Millis::new(number / 1_000),
+        _ => Millis::new(number / 1_000_000),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_says_in_what_it_is_counted() {
+        let millis = 1_795_330_800_123;
+        for number in ["1795330800123", "1795330800123456", "1795330800123456789"] {
+            assert_eq!(instant(number.parse().unwrap()), Millis::new(millis));
+        }
+        assert_eq!(instant(1_795_330_800), Millis::new(1_795_330_800_000));
+        assert_eq!(instant(u64::MAX), Millis::new(u64::MAX / 1_000_000));
+        assert_eq!(seconds(u64::MAX), Millis::MAX);
+    }
+}

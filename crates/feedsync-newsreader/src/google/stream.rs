@@ -1,0 +1,122 @@
+//! The names of streams.
+
+use feedsync_reader::AddressError;
+
+use crate::selection::Stream;
+use crate::shown::{FeedName, FeedNumber, Label, LabelError};
+
+pub(super) const READING_LIST: &str = "user/-/state/com.google/reading-list";
+pub(super) const READ: &str = "user/-/state/com.google/read";
+pub(super) const STARRED: &str = "user/-/state/com.google/starred";
+
+/// Why a text is not the name of a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum StreamError {
+    /// It begins with nothing that is known.
+    #[error("a stream is feed/..., user/-/label/... or user/-/state/com.google/...")]
+    Kind,
+    /// The feed is none.
+    #[error("{0}")]
+    Feed(#[from] AddressError),
+    /// The label is none.
+    #[error("{0}")]
+    Label(#[from] LabelError),
+}
+
+/// The stream of a name. States that nobody here can set are empty streams.
+pub fn parse_stream(name: &str) -> Result<Stream, StreamError> {
+    if let Some(feed) = name.strip_prefix("feed/") {
+        return Ok(Stream::Feed(feed_name(feed)?));
+    }
+    let of_user = name.strip_prefix("user/").and_then(|rest| rest.split_once('/'));
+    let own = of_user.map_or(name, |(_, rest)| rest);
+    if let Some(label) = own.strip_prefix("label/") {
+        return Ok(Stream::Label(label.parse()?));
+    }
+    let (vendor, state) = own
+        .strip_prefix("state/")
+        .and_then(|state| state.split_once('/'))
+        .ok_or(StreamError::Kind)?;
+    Ok(match state {
+        _ if vendor != "com.google" => Stream::Nothing,
+        "reading-list" => Stream::All,
+        "read" => Stream::Read,
+        "unread" | "fresh" | "kept-unread" | "tracking-kept-unread" => Stream::Unread,
+        "starred" => Stream::Starred,
+        _ => Stream::Nothing,
+    })
+}
+
+/// A feed by its number or address.
+pub(super) fn feed_name(name: &str) -> Result<FeedName, AddressError> {
+    let number = name.parse::<FeedNumber>();
+    number.map(FeedName::Number).or_else(|_| name.parse().map(FeedName::Address))
+}
+
+/// The name of a label, given with what makes it a stream or without.
+pub(super) fn label(name: &str) -> Result<Label, StreamError> {
+    match parse_stream(name)? {
+        Stream::Label(label) => Ok(label),
+        _ => Err(StreamError::Kind),
+    }
+}
+
+pub(super) fn feed_id(feed: FeedNumber) -> String {
+    format!("feed/{feed}")
+}
+
+pub(super) fn label_id(label: &Label) -> String {
+    format!("user/-/label/{label}")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn streams_have_many_names() {
+        let label = |name: &str| Ok(Stream::Label(name.parse().unwrap()));
+        let feed = |name: &str| Ok(Stream::Feed(FeedName::Address(name.parse().unwrap())));
+        for (name, stream) in [
+            ("feed/12", Ok(Stream::Feed(FeedName::Number(FeedNumber::new(12))))),
+            ("feed/http://example.org/?a=b", feed("http://example.org/?a=b")),
+            ("feed/feed://Example.org", feed("http://example.org/")),
+            ("feed/", Err(StreamError::Feed(AddressError::Scheme))),
+            ("feed/x", Err(StreamError::Feed(AddressError::Scheme))),
+            ("user/-/label/News / Local", label("News / Local")),
+            ("user/1005921515/label/a/b", label("a/b")),
+            ("user/me/label/", Err(StreamError::Label(LabelError))),
+            ("user/-/state/com.google/reading-list", Ok(Stream::All)),
+            ("user/me/state/com.google/read", Ok(Stream::Read)),
+            ("state/com.google/starred", Ok(Stream::Starred)),
+            ("user/-/state/com.google/kept-unread", Ok(Stream::Unread)),
+            ("user/-/state/com.google/tracking-kept-unread", Ok(Stream::Unread)),
+            ("user/-/state/com.google/fresh", Ok(Stream::Unread)),
+            ("user/-/state/com.google/broadcast", Ok(Stream::Nothing)),
+            ("user/-/state/com.google/like", Ok(Stream::Nothing)),
+            ("user/-/state/com.blogger/read", Ok(Stream::Nothing)),
+            ("user/-/state/read", Err(StreamError::Kind)),
+            ("user/-", Err(StreamError::Kind)),
+            ("", Err(StreamError::Kind)),
+        ] {
+            assert_eq!(parse_stream(name), stream, "{name}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read(number in any::<i64>(), text in "\\PC{0,20}") {
+            let feed = FeedNumber::new(number);
+            prop_assert_eq!(
+                parse_stream(&feed_id(feed)),
+                Ok(Stream::Feed(FeedName::Number(feed)))
+            );
+            if let Ok(label) = text.parse::<Label>() {
+                prop_assert_eq!(parse_stream(&label_id(&label)), Ok(Stream::Label(label)));
+            }
+            let _ = parse_stream(&text);
+        }
+    }
+}

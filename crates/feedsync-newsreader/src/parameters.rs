@@ -1,0 +1,102 @@
+//! Parameters, as queries and forms have them.
+
+use percent_encoding::percent_decode;
+
+use crate::fault::Fault;
+
+/// The most parameters of a request.
+pub const MOST_PARAMETERS: usize = 40_000;
+
+/// The most bytes of one text in a request.
+pub const MOST_TEXT: usize = 1 << 20;
+
+/// Names and values in their order, decoded. A name may come more than once.
+#[derive(Debug, Default)]
+pub(crate) struct Parameters(Vec<(String, String)>);
+
+impl Parameters {
+    /// Adds those of a query or a form; `part` is what it is called where it is faulty.
+    pub(crate) fn read(&mut self, part: &'static str, text: &str) -> Result<(), Fault> {
+        for pair in text.split('&').filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            if name.len().max(value.len()) > MOST_TEXT {
+                return Err(Fault::of(part, format!("a text has at most {MOST_TEXT} bytes")));
+            }
+            if self.0.len() == MOST_PARAMETERS {
+                return Err(Fault::of(part, format!("at most {MOST_PARAMETERS} parameters")));
+            }
+            let text = |raw| {
+                decoded(raw).ok_or_else(|| Fault::of(part, "percent-encoded bytes are not UTF-8"))
+            };
+            self.0.push((text(name)?, text(value)?));
+        }
+        Ok(())
+    }
+
+    /// All values of a name.
+    pub(crate) fn all(&self, name: &'static str) -> impl Iterator<Item = &str> {
+        self.0.iter().filter(move |(known, _)| known == name).map(|(_, value)| &**value)
+    }
+
+    /// The first value of a name, unless it is empty.
+    pub(crate) fn first(&self, name: &'static str) -> Option<&str> {
+        self.all(name).next().filter(|value| !value.is_empty())
+    }
+
+    /// The first value of a name that must have one.
+    pub(crate) fn needed(&self, name: &'static str) -> Result<&str, Fault> {
+        self.first(name).ok_or(Fault::Missing { name })
+    }
+
+    /// The first value of a name as a number that is not negative.
+    pub(crate) fn number(&self, name: &'static str) -> Result<Option<u64>, Fault> {
+        self.first(name).map(|text| number(name, text)).transpose()
+    }
+}
+
+/// A number that is not negative; one that is too large counts as the largest.
+pub(crate) fn number(name: &'static str, text: &str) -> Result<u64, Fault> {
+    if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(Fault::of(name, "not a number"));
+    }
+    Ok(text.parse().unwrap_or(u64::MAX))
+}
+
+/// `None` for what is not UTF-8.
+fn decoded(raw: &str) -> Option<String> {
+    let spaced = raw.replace('+', " ");
+    Some(percent_decode(spaced.as_bytes()).decode_utf8().ok()?.into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Parameters, Fault> {
+        let mut parameters = Parameters::default();
+        parameters.read("the query", text).map(|()| parameters)
+    }
+
+    #[test]
+    fn parameters_are_decoded_in_their_order() {
+        let found = read("i=1&i=%32&&n=a+b%2Bc&x&e=&i=3=4").unwrap();
+        assert_eq!(found.all("i").collect::<Vec<_>>(), ["1", "2", "3=4"]);
+        assert_eq!(found.first("n"), Some("a b+c"));
+        assert_eq!((found.first("x"), found.first("e"), found.first("y")), (None, None, None));
+        assert_eq!(found.needed("e"), Err(Fault::Missing { name: "e" }));
+        assert_eq!(found.number("i"), Ok(Some(1)));
+        assert_eq!(number("n", "99999999999999999999"), Ok(u64::MAX));
+        for other in ["", "-1", "+1", "1.0", "\u{661}"] {
+            assert_eq!(number("n", other), Err(Fault::of("n", "not a number")));
+        }
+    }
+
+    #[test]
+    fn parameters_are_bounded() {
+        assert!(read("a=%ff").is_err() && read("%ff=a").is_err());
+        assert!(read(&"a&".repeat(MOST_PARAMETERS)).is_ok());
+        assert!(read(&"a&".repeat(MOST_PARAMETERS + 1)).is_err());
+        assert!(read(&format!("a={}", "x".repeat(MOST_TEXT))).is_ok());
+        assert!(read(&format!("a={}", "x".repeat(MOST_TEXT + 1))).is_err());
+    }
+}

@@ -1,0 +1,152 @@
+//! Folders as newsreaders know them: a flat list of names with numbers.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use feedsync_reader::Folder;
+
+use super::label::Label;
+use super::number::FolderNumber;
+
+/// A folder as it is shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShownFolder {
+    /// What it is known by.
+    pub number: FolderNumber,
+    /// What it is called.
+    pub name: Label,
+}
+
+/// Some folders, in their order.
+///
+/// The number of a folder comes from its name alone, so that it is the same on every server and stays the same
+/// as long as the name does. Of folders of one list whose numbers would be the same, the one with the lower name
+/// has it and the other the next.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Folders(Vec<(ShownFolder, Folder)>);
+
+impl Folders {
+    /// The list of these folders, each name once. Of paths that are shown alike, the first counts.
+    pub fn new<'a>(folders: impl IntoIterator<Item = &'a Folder>) -> Self {
+        Self::numbered(folders, hash)
+    }
+
+    fn numbered<'a>(
+        folders: impl IntoIterator<Item = &'a Folder>,
+        hash: impl Fn(&str) -> i64,
+    ) -> Self {
+        let mut known = BTreeSet::new();
+        let named =
+            folders.into_iter().filter_map(|folder| Some((Label::of_folder(folder)?, folder)));
+        let named: Vec<_> = named.filter(|(name, _)| known.insert(name.clone())).collect();
+        let mut taken = BTreeSet::new();
+        let mut numbers = BTreeMap::new();
+        for name in known {
+            let mut number = hash(name.as_str());
+            while !taken.insert(number) {
+                number = if number == LAST { FIRST } else { number + 1 };
+            }
+            numbers.insert(name, FolderNumber::new(number));
+        }
+        let shown = |(name, folder): (Label, &Folder)| {
+            let number = *numbers.get(&name)?;
+            Some((ShownFolder { number, name }, folder.clone()))
+        };
+        Self(named.into_iter().filter_map(shown).collect())
+    }
+
+    /// How they are shown.
+    pub fn iter(&self) -> impl Iterator<Item = &ShownFolder> {
+        self.0.iter().map(|(shown, _)| shown)
+    }
+
+    /// How a folder is shown.
+    pub fn shown(&self, folder: &Folder) -> Option<&ShownFolder> {
+        let name = Label::of_folder(folder)?;
+        self.iter().find(|shown| shown.name == name)
+    }
+
+    /// The folder with this number.
+    pub fn numbered_as(&self, number: FolderNumber) -> Option<&Folder> {
+        self.0.iter().find(|(shown, _)| shown.number == number).map(|(_, folder)| folder)
+    }
+
+    /// The folder that is called so.
+    pub fn called(&self, name: &Label) -> Option<&Folder> {
+        self.0.iter().find(|(shown, _)| shown.name == *name).map(|(_, folder)| folder)
+    }
+}
+
+/// Before it are numbers that dialects give to what is no folder.
+const FIRST: i64 = 1_000;
+
+const LAST: i64 = i32::MAX as i64;
+
+/// FNV-1a, brought down to the numbers that folders have.
+fn hash(name: &str) -> i64 {
+    let mixed = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    let numbers = LAST.abs_diff(FIRST) + 1;
+    FIRST + i64::try_from(mixed % numbers).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn folder(path: &[String]) -> Folder {
+        Folder::new(path.iter().map(|name| name.parse().unwrap()).collect()).unwrap()
+    }
+
+    fn numbers(folders: &Folders) -> BTreeMap<Label, FolderNumber> {
+        folders.iter().map(|shown| (shown.name.clone(), shown.number)).collect()
+    }
+
+    #[test]
+    fn numbers_are_those_that_they_were() {
+        let news = folder(&["News".to_owned()]);
+        let local = folder(&["News".to_owned(), "Local".to_owned()]);
+        let alike = folder(&["News / Local".to_owned()]);
+        let folders = Folders::new([&local, &Folder::TOP, &news, &alike, &news]);
+        let shown: Vec<_> =
+            folders.iter().map(|shown| (shown.name.as_str(), shown.number.get())).collect();
+        assert_eq!(shown, [("News / Local", 1_129_284_144), ("News", 1_681_092_750)]);
+        assert_eq!(folders.called(&"News / Local".parse().unwrap()), Some(&local));
+        assert_eq!(folders.shown(&alike), folders.shown(&local));
+        assert_eq!(folders.shown(&Folder::TOP), None);
+        assert_eq!(folders.numbered_as(FolderNumber::TOP), None);
+    }
+
+    proptest! {
+        #[test]
+        fn numbers_are_stable_and_distinct(
+            paths in prop::collection::vec(prop::collection::vec("[a-c /]{0,2}[a-c]", 1..3), 0..30),
+            one_of in 1..4_i64,
+        ) {
+            let paths: Vec<Folder> = paths.iter().map(|path| folder(path)).collect();
+            // Hashes of few values meet often.
+            let few = |name: &str| LAST - hash(name) % one_of;
+            for hash in [&hash as &dyn Fn(&str) -> i64, &few] {
+                let folders = Folders::numbered(&paths, hash);
+                let found = numbers(&folders);
+                prop_assert_eq!(&found, &numbers(&Folders::numbered(paths.iter().rev(), hash)));
+                let distinct: BTreeSet<_> = found.values().collect();
+                prop_assert_eq!(distinct.len(), found.len());
+                for (name, number) in &found {
+                    prop_assert!((FIRST..=LAST).contains(&number.get()));
+                    let path = folders.numbered_as(*number).unwrap();
+                    prop_assert_eq!(Label::of_folder(path), Some(name.clone()));
+                    prop_assert_eq!(folders.called(name), Some(path));
+                    // What is made of a label is shown as that label.
+                    let made = name.folder().map(|made| Label::of_folder(&made));
+                    prop_assert!(made.is_err() || made == Ok(Some(name.clone())));
+                }
+                for path in &paths {
+                    prop_assert!(folders.shown(path).is_some());
+                }
+            }
+        }
+    }
+}
