@@ -84,3 +84,4 @@ pub use submission::{
 pub use subscription_list::{ListedOutline, read_subscription_list, write_subscription_list};
 pub use truncate::truncate;
 pub use write::{FeedWriter, entry_document};
+pub use xml::{escape_attribute, escape_text};

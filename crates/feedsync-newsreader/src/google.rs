@@ -7,6 +7,7 @@
 //! An article is unread, read, or "kept unread", which is unread once more and no third thing here.
 
 mod account;
+mod atom;
 mod authorization;
 mod edit;
 mod item_id;
@@ -27,6 +28,7 @@ pub use account::{
     done, export, friends, imported, preferences, refuse, signed_in, stream_preferences, token,
     user_info, wrong_password,
 };
+pub use atom::atom;
 pub use authorization::authorization;
 pub use item_id::{ItemId, ItemIdError};
 pub use items::{contents, count, ids};
@@ -95,6 +97,8 @@ pub enum Request {
     UnreadCounts,
     /// `stream/contents`: answered by [`contents`].
     Contents(Listing),
+    /// `atom`: answered by [`atom()`].
+    Atom(Listing),
     /// `stream/items/ids`: answered by [`ids`].
     Ids(Selection),
     /// `stream/items/contents`: answered by [`contents`].

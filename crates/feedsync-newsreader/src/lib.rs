@@ -14,6 +14,7 @@
 mod answer;
 mod asked;
 mod continuation;
+mod date;
 mod fault;
 pub mod google;
 mod marking;

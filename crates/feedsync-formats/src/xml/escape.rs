@@ -2,12 +2,12 @@
 
 /// Appends character data: `&`, `<`, `>` and carriage return as references. Characters that XML
 /// cannot hold become U+FFFD.
-pub(crate) fn escape_text(out: &mut String, text: &str) {
+pub fn escape_text(out: &mut String, text: &str) {
     escape(out, text, |byte| matches!(byte, b'&' | b'<' | b'>' | b'\r'));
 }
 
 /// Appends the value of an attribute in double quotes: also `"`, tab and line feed.
-pub(crate) fn escape_attribute(out: &mut String, text: &str) {
+pub fn escape_attribute(out: &mut String, text: &str) {
     escape(out, text, |byte| matches!(byte, b'&' | b'<' | b'>' | b'"' | b'\r' | b'\n' | b'\t'));
 }
 

@@ -31,7 +31,7 @@ pub(crate) use attributes::Attribute;
 pub(crate) use characters::{collapse, is_space, is_white, unescape};
 pub(crate) use encoding::{Encoding, decode};
 pub(crate) use error::XmlError;
-pub(crate) use escape::{escape_attribute, escape_text};
+pub use escape::{escape_attribute, escape_text};
 pub(crate) use namespace::{Namespace, Namespaces};
 pub(crate) use reader::{Reader, StartTag, Token};
 pub(crate) use tree::{Element, Node, NodeKind, Tree};

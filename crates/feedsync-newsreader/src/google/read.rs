@@ -28,6 +28,11 @@ pub fn read(asked: &Asked<'_>) -> Result<Call, Fault> {
         asked.only(POST)?;
         return Ok(Call { request: sign_in(&asked.parameters()?)?, token: None });
     }
+    if let Some(stream) = path.strip_prefix("reader/atom/") {
+        asked.only(GET)?;
+        let listing = listing(&decoded(stream)?, &asked.parameters()?)?;
+        return Ok(Call { request: Request::Atom(listing), token: None });
+    }
     let Some(path) = path.strip_prefix("reader/api/0/") else {
         return Err(asked.not_found());
     };
