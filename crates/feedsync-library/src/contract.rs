@@ -1,0 +1,96 @@
+//! The contract of a library.
+
+use std::collections::BTreeSet;
+
+use async_trait::async_trait;
+use feedsync_log::Millis;
+use feedsync_reader::{FeedAddress, Remembered};
+
+use crate::article::KeptArticle;
+use crate::error::LibraryError;
+use crate::feed::{DueFeed, KeptFeed};
+use crate::listing::{Listed, Selection};
+use crate::poll::{Poll, Settled};
+use crate::reader_name::ReaderName;
+use feedsync_newsreader::{ArticleNumber, FeedNumber};
+
+/// What the feeds of a hub say, for those who read them.
+///
+/// **Numbers.** A feed and an article have a number, given once and never again, also not after it is gone or the
+/// power was: before somebody can have seen a number, the disk holds that it is given. Those of
+/// articles ascend in the order of arrival; of what one document brings, the newest has the highest.
+///
+/// **What is kept.** All else that was acknowledged survives the process. The power may take the last of it: that
+/// is fetched again, since what a feed said and the validators of its document are of one transaction.
+///
+/// **Atomicity.** What one call writes is seen at once or not at all, by all processes that have the library
+/// open. What one call reads is of one moment, after all that was acknowledged before.
+///
+/// **Order.** An article stands where its [`Place`](crate::Place) is: at the earlier of when it says it was published
+/// and when it arrived, so that a date in the future does not stand above everything; then by number. It
+/// never moves, whatever it says later. So who walks a list [from place to place](Selection::from) meets
+/// each article once.
+///
+/// **Work.** A list costs what it holds and what its decision refuses, and one look at each of its feeds; never
+/// what there is. Writing follows what differs.
+///
+/// No method blocks the thread that polls it. A dropped future of one that writes may still be carried out, all of
+/// it.
+#[async_trait]
+pub trait Library: Send + Sync + 'static {
+    /// What somebody reads from now on, instead of all before. A feed that nobody read until now is due at once;
+    /// one that nobody reads any more is kept, and polled no more.
+    async fn set_subscriptions(
+        &self,
+        reader: &ReaderName,
+        feeds: &BTreeSet<FeedAddress>,
+        now: Millis,
+    ) -> Result<(), LibraryError>;
+
+    /// What somebody reads, by address.
+    async fn subscriptions(&self, reader: &ReaderName) -> Result<Vec<KeptFeed>, LibraryError>;
+
+    /// All who read anything, by name.
+    async fn readers(&self) -> Result<Vec<ReaderName>, LibraryError>;
+
+    /// A feed, if it is here.
+    async fn feed(&self, number: FeedNumber) -> Result<Option<KeptFeed>, LibraryError>;
+
+    /// The feed at an address, if it is here.
+    async fn feed_at(&self, address: &FeedAddress) -> Result<Option<KeptFeed>, LibraryError>;
+
+    /// Feeds that somebody reads and that are due, longest first, each for one taker: until it is
+    /// [settled](Library::settle), or the moment `until` has come, nobody else is given it.
+    async fn claim(
+        &self,
+        now: Millis,
+        until: Millis,
+        most: usize,
+    ) -> Result<Vec<DueFeed>, LibraryError>;
+
+    /// When the next feed that somebody reads is due.
+    async fn next_due(&self) -> Result<Option<Millis>, LibraryError>;
+
+    /// Makes feeds due now, unless somebody is polling them now.
+    async fn hasten(&self, feeds: &[FeedNumber], now: Millis) -> Result<(), LibraryError>;
+
+    /// What was remembered of the articles of a feed when its last document was settled; nothing before the first.
+    async fn remembered(&self, feed: FeedNumber) -> Result<Remembered, LibraryError>;
+
+    /// Writes down what came of asking a feed, all of it in one transaction. What a document does not tell any
+    /// more stays. An article that is here keeps its number and its place; if it says something else, that
+    /// is what it says now.
+    async fn settle(
+        &self,
+        feed: FeedNumber,
+        poll: Poll,
+        now: Millis,
+    ) -> Result<Settled, LibraryError>;
+
+    /// A list of articles.
+    async fn list(&self, selection: Selection) -> Result<Vec<Listed>, LibraryError>;
+
+    /// Articles with what they say, in the order in which they are asked for; those that are here. At most
+    /// [`MOST_SHOWN`](crate::MOST_SHOWN) at once.
+    async fn articles(&self, numbers: &[ArticleNumber]) -> Result<Vec<KeptArticle>, LibraryError>;
+}

@@ -1,0 +1,80 @@
+//! Lists of articles.
+
+use std::fmt;
+use std::sync::Arc;
+
+use feedsync_log::Millis;
+
+use feedsync_newsreader::{ArticleNumber, FeedNumber};
+
+/// The most articles that one list holds, however many are asked for.
+pub const MOST_LISTED: usize = 1_000_000;
+
+/// The most articles that are given with their texts, or by their names, at once.
+pub const MOST_SHOWN: usize = 1_000;
+
+/// What a list tells of an article.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Listed {
+    /// Its number.
+    pub number: ArticleNumber,
+    /// Its feed.
+    pub feed: FeedNumber,
+    /// When it was published by its own account at first, else when it arrived.
+    pub published: Millis,
+    /// Where it stands in time: a date in the future counts as the arrival.
+    pub shown: Millis,
+}
+
+impl Listed {
+    /// Where it stands in lists.
+    pub fn place(&self) -> Place {
+        Place { shown: self.shown, number: self.number }
+    }
+}
+
+/// Where an article stands in lists. No two have the same place, and none ever changes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Place {
+    /// When it is shown to be of.
+    pub shown: Millis,
+    /// Its number.
+    pub number: ArticleNumber,
+}
+
+/// Decides on an article whether a list keeps it: what is unread, say. It is asked on a thread of its own, once
+/// for each article in the order of the list until there are enough, and must not wait for anything.
+pub type Keep = Arc<dyn Fn(&Listed) -> bool + Send + Sync>;
+
+/// Which articles to list.
+#[derive(Clone, Default)]
+pub struct Selection {
+    /// Those of these feeds; of feeds that are not here there are none.
+    pub feeds: Vec<FeedNumber>,
+    /// The oldest first, else the newest.
+    pub oldest_first: bool,
+    /// Only what comes behind this place.
+    pub from: Option<Place>,
+    /// Only what is shown to be of later than this.
+    pub newer_than: Option<Millis>,
+    /// Only what is shown to be of earlier than this.
+    pub older_than: Option<Millis>,
+    /// No more than so many, and never more than [`MOST_LISTED`].
+    pub most: usize,
+    /// Only those on which this decides so.
+    pub keep: Option<Keep>,
+}
+
+impl fmt::Debug for Selection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Selection")
+            .field("feeds", &self.feeds)
+            .field("oldest_first", &self.oldest_first)
+            .field("from", &self.from)
+            .field("newer_than", &self.newer_than)
+            .field("older_than", &self.older_than)
+            .field("most", &self.most)
+            .field("keep", &self.keep.is_some())
+            .finish()
+    }
+}

@@ -1,0 +1,60 @@
+//! Who reads.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+/// The most bytes of the name of a reader.
+pub const MOST_READER_NAME: usize = 256;
+
+/// The name of somebody who reads: a text that is compared by its bytes and never looked into.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ReaderName(Arc<str>);
+
+/// A text that is nobody's name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the name of a reader has 1 to {MOST_READER_NAME} bytes")]
+pub struct ReaderNameError;
+
+impl ReaderName {
+    /// The text of the name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for ReaderName {
+    type Err = ReaderNameError;
+    fn from_str(text: &str) -> Result<Self, ReaderNameError> {
+        if (1..=MOST_READER_NAME).contains(&text.len()) {
+            Ok(Self(text.into()))
+        } else {
+            Err(ReaderNameError)
+        }
+    }
+}
+
+impl fmt::Display for ReaderName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for ReaderName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&*self.0, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_bounded() {
+        let most = "x".repeat(MOST_READER_NAME);
+        assert_eq!(most.parse::<ReaderName>().unwrap().as_str(), most);
+        assert_eq!("".parse::<ReaderName>(), Err(ReaderNameError));
+        assert_eq!(format!("{most}x").parse::<ReaderName>(), Err(ReaderNameError));
+    }
+}

@@ -1,0 +1,146 @@
+//! Rows of articles and of what they say.
+
+use feedsync_formats::ContentType;
+use feedsync_log::Millis;
+use rusqlite::{Connection, params};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::columns::{Columns, damaged, moment};
+use super::settle::shown;
+use crate::article::{ArticleText, KeptArticle, NewArticle};
+use crate::error::LibraryError;
+use feedsync_newsreader::{ArticleNumber, FeedNumber};
+
+/// A new article gets the next number.
+pub(super) fn add(
+    connection: &Connection,
+    feed: FeedNumber,
+    article: &NewArticle,
+    now: Millis,
+) -> Result<ArticleNumber, LibraryError> {
+    let shown = moment(shown(article, now));
+    let number = connection
+        .prepare_cached(
+            "INSERT INTO articles (feed, shown, received, present, digest, name)
+             VALUES (?1, ?2, ?3, 1, ?4, ?5)",
+        )?
+        .insert(params![feed.get(), shown, moment(now), article.digest(), article.name.as_str()])?;
+    let published = moment(article.published.unwrap_or(now));
+    connection
+        .prepare_cached(
+            "INSERT INTO listed (feed, shown, number, published) VALUES (?1, ?2, ?3, ?4)",
+        )?
+        .execute(params![feed.get(), shown, number, published])?;
+    let number = ArticleNumber::new(number);
+    write_text(connection, number, article)?;
+    Ok(number)
+}
+
+/// An article that is here says something else.
+pub(super) fn replace(
+    connection: &Connection,
+    number: ArticleNumber,
+    article: &NewArticle,
+    now: Millis,
+) -> Result<(), LibraryError> {
+    connection
+        .prepare_cached("UPDATE articles SET changed = ?2, digest = ?3 WHERE number = ?1")?
+        .execute(params![number.get(), moment(now), article.digest()])?;
+    write_text(connection, number, article)
+}
+
+fn write_text(
+    connection: &Connection,
+    number: ArticleNumber,
+    article: &NewArticle,
+) -> Result<(), LibraryError> {
+    let text = &article.text;
+    connection
+        .prepare_cached(
+            "INSERT OR REPLACE INTO texts (number, updated, title, link, author, base, enclosures,
+                                           categories, summary, content_type, content)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+        )?
+        .execute(params![
+            number.get(),
+            text.updated.map(moment),
+            text.title,
+            text.link,
+            text.author,
+            text.base,
+            list_out(&text.enclosures)?,
+            list_out(&text.categories)?,
+            text.summary,
+            text.content_type.name(),
+            text.content,
+        ])?;
+    connection
+        .prepare_cached("INSERT OR REPLACE INTO words (rowid, title, plain) VALUES (?1, ?2, ?3)")?
+        .execute(params![number.get(), text.title, article.plain])?;
+    Ok(())
+}
+
+pub(super) fn all(
+    connection: &Connection,
+    numbers: &[ArticleNumber],
+) -> Result<Vec<KeptArticle>, LibraryError> {
+    let mut statement = connection.prepare_cached(
+        "SELECT number, feed, name, published, received, shown, changed, updated, title, link, author,
+                base, content, content_type, summary, enclosures, categories
+           FROM articles JOIN listed USING (feed, shown, number) JOIN texts USING (number)
+          WHERE number = ?1",
+    )?;
+    let mut all = Vec::with_capacity(numbers.len());
+    for number in numbers {
+        let mut rows = statement.query([number.get()])?;
+        if let Some(row) = rows.next()? {
+            all.push(article(&mut Columns::of(row))?);
+        }
+    }
+    Ok(all)
+}
+
+fn article(columns: &mut Columns<'_>) -> Result<KeptArticle, LibraryError> {
+    Ok(KeptArticle {
+        number: columns.article()?,
+        feed: columns.feed()?,
+        name: columns.parsed()?,
+        published: columns.moment()?,
+        received: columns.moment()?,
+        shown: columns.moment()?,
+        changed: columns.optional_moment()?,
+        text: ArticleText {
+            updated: columns.optional_moment()?,
+            title: columns.get()?,
+            link: columns.get()?,
+            author: columns.get()?,
+            base: columns.get()?,
+            content: columns.get()?,
+            content_type: content_type(columns.get()?),
+            summary: columns.get()?,
+            enclosures: list_in(columns.get()?)?,
+            categories: list_in(columns.get()?)?,
+        },
+    })
+}
+
+fn content_type(name: String) -> ContentType {
+    [ContentType::Text, ContentType::Html, ContentType::Xhtml]
+        .into_iter()
+        .find(|known| known.name() == name)
+        .unwrap_or(ContentType::Other(name))
+}
+
+/// Nothing where nothing is listed.
+fn list_out<T: Serialize>(list: &[T]) -> Result<Option<String>, LibraryError> {
+    if list.is_empty() {
+        return Ok(None);
+    }
+    serde_json::to_string(list).map(Some).map_err(|error| LibraryError::Database(error.into()))
+}
+
+fn list_in<T: DeserializeOwned>(text: Option<String>) -> Result<Vec<T>, LibraryError> {
+    let read = |text: String| serde_json::from_str(&text).map_err(|error| damaged(&text, error));
+    text.map_or(Ok(Vec::new()), read)
+}

@@ -1,0 +1,138 @@
+//! Rows of feeds.
+
+use std::time::Duration;
+
+use feedsync_log::Millis;
+use feedsync_reader::FeedAddress;
+use rusqlite::{Connection, Row, params};
+
+use super::columns::{Columns, moment};
+use crate::error::LibraryError;
+use crate::feed::{FeedHead, KeptFeed, PollState};
+use feedsync_newsreader::FeedNumber;
+
+/// The columns of [`kept_feed`], in its order.
+macro_rules! feed_columns {
+    () => {
+        "feeds.number, feeds.address, feeds.due, feeds.every, feeds.checked, feeds.changed, \
+         feeds.etag, feeds.last_modified, feeds.digest, feeds.failures, feeds.fault, feeds.gone, \
+         feeds.led_to, feeds.title, feeds.site, feeds.description, feeds.icon, feeds.hub, \
+         feeds.topic, feeds.articles, feeds.newest"
+    };
+}
+pub(super) use feed_columns;
+
+pub(super) fn kept_feed(row: &Row<'_>) -> Result<KeptFeed, LibraryError> {
+    let mut columns = Columns::of(row);
+    Ok(KeptFeed {
+        number: columns.feed()?,
+        address: columns.parsed()?,
+        state: PollState {
+            due: columns.moment()?,
+            every: Duration::from_millis(columns.number()?),
+            checked: columns.optional_moment()?,
+            changed: columns.optional_moment()?,
+            etag: columns.get()?,
+            last_modified: columns.get()?,
+            digest: columns.get()?,
+            failures: columns.number()?,
+            fault: columns.get()?,
+            gone: columns.get()?,
+            led_to: columns.optional_parsed()?,
+        },
+        head: FeedHead {
+            title: columns.get()?,
+            site: columns.get()?,
+            description: columns.get()?,
+            icon: columns.get()?,
+            hub: columns.get()?,
+            topic: columns.get()?,
+        },
+        articles: columns.number()?,
+        newest: columns.optional_moment()?,
+    })
+}
+
+pub(super) fn by_number(
+    connection: &Connection,
+    number: FeedNumber,
+) -> Result<Option<KeptFeed>, LibraryError> {
+    let sql = concat!("SELECT ", feed_columns!(), " FROM feeds WHERE number = ?1");
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query([number.get()])?;
+    rows.next()?.map(kept_feed).transpose()
+}
+
+pub(super) fn by_address(
+    connection: &Connection,
+    address: &FeedAddress,
+) -> Result<Option<KeptFeed>, LibraryError> {
+    let sql = concat!("SELECT ", feed_columns!(), " FROM feeds WHERE address = ?1");
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query([address.as_str()])?;
+    rows.next()?.map(kept_feed).transpose()
+}
+
+/// What is known from asking a feed; whether the feed is here. Nobody is polling it any more.
+pub(super) fn write_state(
+    connection: &Connection,
+    feed: FeedNumber,
+    state: &PollState,
+) -> Result<bool, LibraryError> {
+    let millis = i64::try_from(state.every.as_millis()).unwrap_or(i64::MAX);
+    let written = connection
+        .prepare_cached(
+            "UPDATE feeds SET claimed = NULL, due = ?2, every = ?3, checked = ?4, changed = ?5,
+                              etag = ?6, last_modified = ?7, digest = ?8, failures = ?9,
+                              fault = ?10, gone = ?11, led_to = ?12
+              WHERE number = ?1",
+        )?
+        .execute(params![
+            feed.get(),
+            moment(state.due),
+            millis,
+            state.checked.map(moment),
+            state.changed.map(moment),
+            state.etag,
+            state.last_modified,
+            state.digest,
+            state.failures,
+            state.fault,
+            state.gone,
+            state.led_to.as_ref().map(FeedAddress::as_str),
+        ])?;
+    Ok(written > 0)
+}
+
+/// What a feed says of itself, if it said something else before.
+pub(super) fn write_head(
+    connection: &Connection,
+    feed: FeedNumber,
+    head: &FeedHead,
+) -> Result<(), LibraryError> {
+    let FeedHead { title, site, description, icon, hub, topic } = head;
+    connection
+        .prepare_cached(
+            "UPDATE feeds SET title = ?2, site = ?3, description = ?4, icon = ?5, hub = ?6, topic = ?7
+              WHERE number = ?1
+                AND (title, site, description, icon, hub, topic) IS NOT (?2, ?3, ?4, ?5, ?6, ?7)",
+        )?
+        .execute(params![feed.get(), title, site, description, icon, hub, topic])?;
+    Ok(())
+}
+
+/// More articles of a feed are here.
+pub(super) fn add_articles(
+    connection: &Connection,
+    feed: FeedNumber,
+    count: usize,
+    newest: Millis,
+) -> Result<(), LibraryError> {
+    connection
+        .prepare_cached(
+            "UPDATE feeds SET articles = articles + ?2, newest = max(ifnull(newest, 0), ?3)
+              WHERE number = ?1",
+        )?
+        .execute(params![feed.get(), count as i64, moment(newest)])?;
+    Ok(())
+}

@@ -1,0 +1,238 @@
+//! Lists: the feeds' own lists, merged as far as they are needed.
+//!
+//! Each feed's articles stand in order in a table. A feed is looked at only when what it may have comes before
+//! what the others have, and is read a piece at a time. So the newest of many feeds cost as many looks as
+//! there are feeds among them.
+
+use std::collections::binary_heap::PeekMut;
+use std::collections::{BTreeSet, BinaryHeap};
+
+use feedsync_log::Millis;
+use rusqlite::{CachedStatement, Connection, OptionalExtension as _};
+
+use super::columns::{Columns, moment};
+use crate::error::LibraryError;
+use crate::listing::{Listed, MOST_LISTED, Place, Selection};
+use feedsync_newsreader::FeedNumber;
+
+/// Rows of the first piece of a feed and of the largest.
+const FIRST_PIECE: usize = 16;
+const LARGEST_PIECE: usize = 1_024;
+
+const NEWEST_FIRST: &str = "SELECT number, feed, published, shown FROM listed
+      WHERE feed = ?1 AND (shown, number) < (?2, ?3) ORDER BY shown DESC, number DESC LIMIT ?4";
+
+const OLDEST_FIRST: &str = "SELECT number, feed, published, shown FROM listed
+      WHERE feed = ?1 AND (shown, number) > (?2, ?3) ORDER BY shown, number LIMIT ?4";
+
+pub(super) fn list(
+    connection: &Connection,
+    selection: &Selection,
+) -> Result<Vec<Listed>, LibraryError> {
+    let most = selection.most.min(MOST_LISTED);
+    let range = Range::of(selection);
+    let sql = if range.oldest_first { OLDEST_FIRST } else { NEWEST_FIRST };
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut shelves = shelves(connection, &selection.feeds, &range)?;
+    let next =
+        shelves.iter().enumerate().map(|(shelf, of)| Next { rank: of.rank, row: None, shelf });
+    let mut next: BinaryHeap<Next> = next.collect();
+    let mut list = Vec::new();
+    while list.len() < most
+        && let Some(mut first) = next.peek_mut()
+    {
+        if let Some(row) = first.row
+            && selection.keep.as_ref().is_none_or(|keep| keep(&row))
+        {
+            list.push(row);
+        }
+        match shelves[first.shelf].next(&mut statement, &range)? {
+            Some(row) => {
+                first.rank = range.rank(row.place().into());
+                first.row = Some(row);
+            }
+            None => _ = PeekMut::pop(first),
+        }
+    }
+    Ok(list)
+}
+
+/// A place, or a bound between places.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Bound {
+    shown: i64,
+    number: i64,
+}
+
+impl From<Place> for Bound {
+    fn from(place: Place) -> Self {
+        Self { shown: moment(place.shown), number: place.number.get() }
+    }
+}
+
+/// What is between two bounds, without them, in one of the two orders.
+struct Range {
+    low: Bound,
+    high: Bound,
+    oldest_first: bool,
+}
+
+/// What comes first in a list has the highest.
+type Rank = (i64, i64);
+
+impl Range {
+    fn of(selection: &Selection) -> Self {
+        let Selection { oldest_first, from, newer_than, older_than, .. } = *selection;
+        let from = from.map(Bound::from);
+        let newer = newer_than.map(|than| Bound { shown: moment(than), number: i64::MAX });
+        let older = older_than.map(|than| Bound { shown: moment(than), number: 0 });
+        let (lowest, highest) = (Bound { shown: -1, number: 0 }, moment(Millis::MAX) + 1);
+        let highest = Bound { shown: highest, number: 0 };
+        let low = newer.max(from.filter(|_| oldest_first)).unwrap_or(lowest);
+        let high = [older, from.filter(|_| !oldest_first)].into_iter().flatten().min();
+        Self { low, high: high.unwrap_or(highest), oldest_first }
+    }
+
+    fn rank(&self, place: Bound) -> Rank {
+        if self.oldest_first { (!place.shown, !place.number) } else { (place.shown, place.number) }
+    }
+
+    fn holds(&self, place: Bound) -> bool {
+        self.low < place && place < self.high
+    }
+}
+
+/// What comes next of a feed: a row, or nobody has looked yet.
+struct Next {
+    rank: Rank,
+    row: Option<Listed>,
+    shelf: usize,
+}
+
+impl Ord for Next {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.rank.cmp(&other.rank)
+    }
+}
+
+impl PartialOrd for Next {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Next {
+    fn eq(&self, other: &Self) -> bool {
+        self.rank == other.rank
+    }
+}
+
+impl Eq for Next {}
+
+/// The articles of one feed.
+struct Shelf {
+    feed: FeedNumber,
+    /// Nothing of it has a higher one.
+    rank: Rank,
+    /// Where the next piece begins.
+    from: Bound,
+    /// How many rows the next piece has; none if there is none.
+    piece: usize,
+    rows: std::vec::IntoIter<Listed>,
+}
+
+/// Those of the feeds that may have something to list, each once.
+fn shelves(
+    connection: &Connection,
+    feeds: &[FeedNumber],
+    range: &Range,
+) -> Result<Vec<Shelf>, LibraryError> {
+    let mut statement = connection.prepare_cached("SELECT newest FROM feeds WHERE number = ?1")?;
+    let feeds: BTreeSet<FeedNumber> = feeds.iter().copied().collect();
+    let mut shelves = Vec::with_capacity(feeds.len());
+    for feed in feeds {
+        let newest: Option<Option<i64>> =
+            statement.query_row([feed.get()], |row| row.get(0)).optional()?;
+        let Some(newest) = newest.flatten() else { continue };
+        let newest = Bound { shown: newest, number: i64::MAX };
+        if newest <= range.low {
+            continue;
+        }
+        let from = if range.oldest_first { range.low } else { range.high };
+        let first = if range.oldest_first { from } else { newest.min(from) };
+        shelves.push(Shelf {
+            feed,
+            rank: range.rank(first),
+            from,
+            piece: FIRST_PIECE,
+            rows: Vec::new().into_iter(),
+        });
+    }
+    Ok(shelves)
+}
+
+impl Shelf {
+    fn next(
+        &mut self,
+        statement: &mut CachedStatement<'_>,
+        range: &Range,
+    ) -> Result<Option<Listed>, LibraryError> {
+        if self.rows.as_slice().is_empty() && self.piece > 0 {
+            self.read(statement)?;
+        }
+        Ok(self.rows.next().filter(|row| range.holds(row.place().into())))
+    }
+
+    fn read(&mut self, statement: &mut CachedStatement<'_>) -> Result<(), LibraryError> {
+        let Bound { shown, number } = self.from;
+        let asked = (self.feed.get(), shown, number, self.piece as i64);
+        let mut rows = statement.query(asked)?;
+        let mut piece = Vec::with_capacity(self.piece);
+        while let Some(row) = rows.next()? {
+            piece.push(listed(&mut Columns::of(row))?);
+        }
+        if let Some(last) = piece.last() {
+            self.from = last.place().into();
+        }
+        let is_last = piece.len() < self.piece;
+        self.piece = if is_last { 0 } else { LARGEST_PIECE.min(self.piece * 4) };
+        self.rows = piece.into_iter();
+        Ok(())
+    }
+}
+
+fn listed(columns: &mut Columns<'_>) -> Result<Listed, LibraryError> {
+    Ok(Listed {
+        number: columns.article()?,
+        feed: columns.feed()?,
+        published: columns.moment()?,
+        shown: columns.moment()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::schema;
+    use super::*;
+
+    /// A list is read from one place alone, from where it begins on, and sorts nothing.
+    #[test]
+    fn a_list_seeks() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("articles.sqlite3");
+        std::fs::write(&file, b"").unwrap();
+        let mut connection = schema::connect(&file).unwrap();
+        schema::migrate(&mut connection, &file).unwrap();
+        for (sql, bound) in [(NEWEST_FIRST, "<"), (OLDEST_FIRST, ">")] {
+            let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+            let plan: Vec<String> = statement
+                .query_map((1, 1, 1, 1), |row| row.get(3))
+                .unwrap()
+                .collect::<Result<_, _>>()
+                .unwrap();
+            let seek =
+                format!("SEARCH listed USING PRIMARY KEY (feed=? AND (shown,number){bound}(?,?))");
+            assert_eq!(plan, [seek]);
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! A library in one SQLite file.
+//!
+//! One thread writes and commits what is queued together; others read, each at one moment, without waiting for
+//! it. Several processes may have the same file open: its lock puts what they write in one order. A commit
+//! that gives numbers is synchronised to the disk before anybody sees it (write-ahead log, `synchronous = FULL`);
+//! all else is not waited for (`NORMAL`). The tables are drawn in `migrations/`.
+
+mod articles;
+mod columns;
+mod feeds;
+mod library;
+mod list;
+mod polling;
+mod readers;
+mod schema;
+mod settle;
+mod subscriptions;
+mod writer;
+
+use std::path::Path;
+
+use feedsync_store::owned;
+
+use crate::error::LibraryError;
+use readers::Readers;
+use writer::Writer;
+
+/// The file of a library in its directory.
+const FILE: &str = "articles.sqlite3";
+
+/// A library in the file `articles.sqlite3` of a directory. Dropping it writes what is queued and waits for its
+/// threads.
+pub struct SqliteLibrary {
+    writer: Writer,
+    readers: Readers,
+}
+
+impl SqliteLibrary {
+    /// Opens the library of a directory, or makes one; makes the directory where needed. Nobody but their owner
+    /// reads what is made.
+    pub fn open(directory: &Path) -> Result<Self, LibraryError> {
+        let failed = |source| LibraryError::file(directory, source);
+        owned::make_directory(directory).map_err(failed)?;
+        let file = directory.join(FILE);
+        owned::make_file(&file).map_err(|source| LibraryError::file(&file, source))?;
+        let mut connection = schema::connect(&file)?;
+        schema::migrate(&mut connection, &file)?;
+        owned::sync_directory(directory).map_err(failed)?;
+        let threads = std::thread::available_parallelism().map_or(2, |count| count.get());
+        let readers: Result<_, _> =
+            (0..threads.clamp(2, 4)).map(|_| schema::connect_reader(&file)).collect();
+        Ok(Self { readers: Readers::start(readers?)?, writer: Writer::start(connection)? })
+    }
+}

@@ -1,0 +1,90 @@
+//! Which feeds are polled next, and by whom.
+
+use feedsync_log::Millis;
+use feedsync_reader::Remembered;
+use rusqlite::{Connection, OptionalExtension as _, params};
+
+use super::columns::{Columns, damaged, moment};
+use super::feeds::{self, feed_columns};
+use crate::error::LibraryError;
+use crate::feed::{DueFeed, KeptFeed};
+use feedsync_newsreader::FeedNumber;
+
+pub(super) fn claim(
+    connection: &Connection,
+    now: Millis,
+    until: Millis,
+    most: usize,
+) -> Result<Vec<DueFeed>, LibraryError> {
+    let mut claimed = Vec::new();
+    {
+        let mut statement = connection.prepare_cached(concat!(
+            "SELECT ",
+            feed_columns!(),
+            " FROM feeds WHERE readers > 0 AND due <= ?1 ORDER BY due, number LIMIT ?2"
+        ))?;
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let mut rows = statement.query(params![moment(now), most])?;
+        while let Some(row) = rows.next()? {
+            let KeptFeed { number, address, state, .. } = feeds::kept_feed(row)?;
+            claimed.push(DueFeed { number, address, state });
+        }
+    }
+    let sql = "UPDATE feeds SET due = ?2, claimed = ?2 WHERE number = ?1";
+    let mut statement = connection.prepare_cached(sql)?;
+    for feed in &claimed {
+        statement.execute(params![feed.number.get(), moment(until)])?;
+    }
+    Ok(claimed)
+}
+
+pub(super) fn next_due(connection: &Connection) -> Result<Option<Millis>, LibraryError> {
+    let sql = "SELECT min(due) FROM feeds WHERE readers > 0";
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query([])?;
+    rows.next()?.map_or(Ok(None), |row| Columns::of(row).optional_moment())
+}
+
+pub(super) fn hasten(
+    connection: &Connection,
+    feeds: &[FeedNumber],
+    now: Millis,
+) -> Result<(), LibraryError> {
+    let mut statement = connection.prepare_cached(
+        "UPDATE feeds SET due = ?2
+          WHERE number = ?1 AND due > ?2 AND ifnull(claimed, 0) <= ?2",
+    )?;
+    for feed in feeds {
+        statement.execute(params![feed.get(), moment(now)])?;
+    }
+    Ok(())
+}
+
+pub(super) fn remembered(
+    connection: &Connection,
+    feed: FeedNumber,
+) -> Result<Remembered, LibraryError> {
+    let stored: Option<String> = connection
+        .prepare_cached("SELECT articles FROM remembered WHERE feed = ?1")?
+        .query_row([feed.get()], |row| row.get(0))
+        .optional()?;
+    let read = |text: String| serde_json::from_str(&text).map_err(|error| damaged(&text, error));
+    stored.map_or(Ok(Remembered::default()), read)
+}
+
+/// What is remembered of a feed, if it is something else than before.
+pub(super) fn remember(
+    connection: &Connection,
+    feed: FeedNumber,
+    remembered: &Remembered,
+) -> Result<(), LibraryError> {
+    let text =
+        serde_json::to_string(remembered).map_err(|error| LibraryError::Database(error.into()))?;
+    connection
+        .prepare_cached(
+            "INSERT INTO remembered (feed, articles) VALUES (?1, ?2)
+             ON CONFLICT (feed) DO UPDATE SET articles = ?2 WHERE articles <> ?2",
+        )?
+        .execute(params![feed.get(), text])?;
+    Ok(())
+}

@@ -1,0 +1,114 @@
+//! Connections and the schema's numbered migrations.
+
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
+
+use crate::error::LibraryError;
+
+/// "fslb": tells a library of ours from any other database.
+const APPLICATION_ID: i64 = 0x6673_6c62;
+
+/// Each brings the schema to the next version; the newest is the last.
+const MIGRATIONS: [&str; 1] = [include_str!("migrations/001.sql")];
+
+/// Who finds another process writing asks again so soon, and no more often than this: about a minute.
+const PAUSE: Duration = Duration::from_micros(500);
+const TRIES: i32 = 100_000;
+
+/// A connection that writes.
+pub(super) fn connect(file: &Path) -> Result<Connection, LibraryError> {
+    let mut connection = Connection::open_with_flags(
+        file,
+        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
+    )?;
+    connection.busy_handler(Some(ask_again))?;
+    connection.set_prepared_statement_cache_capacity(64);
+    let settings = "PRAGMA synchronous = NORMAL;
+         PRAGMA fullfsync = ON;
+         PRAGMA checkpoint_fullfsync = ON;
+         PRAGMA foreign_keys = ON;
+         PRAGMA trusted_schema = OFF;
+         PRAGMA temp_store = MEMORY;
+         PRAGMA cache_size = -16000;
+         PRAGMA journal_size_limit = 67108864;";
+    match connection.execute_batch(settings) {
+        Err(error) if is_not_a_database(&error) => {
+            Err(LibraryError::Foreign { path: file.to_owned() })
+        }
+        result => Ok(result.map(|()| connection)?),
+    }
+}
+
+fn ask_again(tries: i32) -> bool {
+    thread::sleep(PAUSE);
+    tries < TRIES
+}
+
+/// A connection that only reads.
+pub(super) fn connect_reader(file: &Path) -> Result<Connection, LibraryError> {
+    let connection = connect(file)?;
+    connection.execute_batch("PRAGMA query_only = ON; PRAGMA cache_size = -8000;")?;
+    Ok(connection)
+}
+
+/// Brings the schema up to date; refuses what is not a library of ours, or newer than this program.
+pub(super) fn migrate(connection: &mut Connection, file: &Path) -> Result<(), LibraryError> {
+    // Before anything is written to what may be another program's.
+    let found = version(connection, file)?;
+    write_ahead(connection, file)?;
+    if found == MIGRATIONS.len() {
+        return Ok(());
+    }
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // Another process may have been quicker.
+    let found = version(&transaction, file)?;
+    if found < MIGRATIONS.len() {
+        for migration in &MIGRATIONS[found..] {
+            transaction.execute_batch(migration)?;
+        }
+        transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+        transaction.pragma_update(None, "user_version", MIGRATIONS.len() as i64)?;
+    }
+    Ok(transaction.commit()?)
+}
+
+/// The version of the schema; 0 if there is nothing yet.
+fn version(connection: &Connection, file: &Path) -> Result<usize, LibraryError> {
+    let pragma = |name| connection.query_row(name, [], |row| row.get::<_, i64>(0));
+    let read: rusqlite::Result<_> = (|| {
+        let application = pragma("PRAGMA application_id")?;
+        let version = pragma("PRAGMA user_version")?;
+        Ok((application, version, pragma("SELECT count(*) FROM sqlite_schema")?))
+    })();
+    let foreign = || LibraryError::Foreign { path: file.to_owned() };
+    match read {
+        Ok((0, 0, 0)) => Ok(0),
+        Ok((APPLICATION_ID, found, _)) => match usize::try_from(found) {
+            Ok(found) if found <= MIGRATIONS.len() => Ok(found),
+            _ => {
+                let known = MIGRATIONS.len() as i64;
+                Err(LibraryError::Newer { path: file.to_owned(), found, known })
+            }
+        },
+        Ok(_) => Err(foreign()),
+        Err(error) if is_not_a_database(&error) => Err(foreign()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Readers do not wait for writers, nor writers for readers. The mode is kept in the file.
+fn write_ahead(connection: &Connection, file: &Path) -> Result<(), LibraryError> {
+    let mode: String = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
+    if mode == "wal" {
+        return Ok(());
+    }
+    let text = format!("the file system does not allow write-ahead logging (got {mode})");
+    Err(LibraryError::file(file, std::io::Error::other(text)))
+}
+
+fn is_not_a_database(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(ErrorCode::NotADatabase)
+}

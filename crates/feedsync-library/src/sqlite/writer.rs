@@ -1,0 +1,197 @@
+//! The one thread that writes: what is queued is committed together, each in a savepoint of its own.
+
+use std::collections::VecDeque;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+use tokio::sync::oneshot;
+
+use crate::error::LibraryError;
+
+/// A commit waits for no more than this, however much is queued.
+const MOST_TASKS: usize = 512;
+const MOST_TIME: Duration = Duration::from_millis(50);
+
+/// What a commit outlives, once it is acknowledged or seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Outlives {
+    /// The process.
+    Process,
+    /// The power too: numbers are given in it.
+    Power,
+}
+
+/// Something to write.
+trait Task: Send {
+    fn outlives(&self) -> Outlives;
+    /// Does it; true if it is to be committed.
+    fn run(&mut self, connection: &Connection) -> bool;
+    /// Answers who waits: with what `run` made of it, or with why it was not committed.
+    fn answer(self: Box<Self>, failure: Option<LibraryError>);
+}
+
+struct Work<T, F> {
+    outlives: Outlives,
+    work: Option<F>,
+    outcome: Result<T, LibraryError>,
+    answer: oneshot::Sender<Result<T, LibraryError>>,
+}
+
+impl<T, F> Task for Work<T, F>
+where
+    T: Send,
+    F: FnOnce(&Connection) -> Result<T, LibraryError> + Send,
+{
+    fn outlives(&self) -> Outlives {
+        self.outlives
+    }
+
+    fn run(&mut self, connection: &Connection) -> bool {
+        if let Some(work) = self.work.take() {
+            self.outcome = work(connection);
+        }
+        self.outcome.is_ok()
+    }
+
+    fn answer(self: Box<Self>, failure: Option<LibraryError>) {
+        let outcome = match (self.outcome, failure) {
+            (Ok(_), Some(failure)) => Err(failure),
+            (outcome, _) => outcome,
+        };
+        // Who asked may have gone.
+        let _ = self.answer.send(outcome);
+    }
+}
+
+/// The thread and its queue. Dropping it ends the thread when all that is queued is written.
+pub(super) struct Writer {
+    queue: Option<Sender<Box<dyn Task>>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Writer {
+    pub(super) fn start(connection: Connection) -> Result<Self, LibraryError> {
+        let (queue, tasks) = channel();
+        let thread = thread::Builder::new()
+            .name("feedsync-library".to_owned())
+            .spawn(move || write(&connection, &tasks))
+            .map_err(|error| LibraryError::Database(Box::new(error)))?;
+        Ok(Self { queue: Some(queue), thread: Some(thread) })
+    }
+
+    /// Queues work; ready when it is committed.
+    pub(super) async fn run<T, F>(&self, outlives: Outlives, work: F) -> Result<T, LibraryError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> Result<T, LibraryError> + Send + 'static,
+    {
+        let stopped = || LibraryError::Unknown("the writing thread has ended".to_owned());
+        let (answer, outcome) = oneshot::channel();
+        let task = Work { outlives, work: Some(work), outcome: Err(stopped()), answer };
+        if let Some(queue) = &self.queue {
+            queue.send(Box::new(task)).map_err(|_| stopped())?;
+        }
+        outcome.await.map_err(|_| stopped())?
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.queue = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn write(connection: &Connection, tasks: &Receiver<Box<dyn Task>>) {
+    let mut waiting: VecDeque<Box<dyn Task>> = VecDeque::new();
+    loop {
+        if waiting.is_empty() {
+            match tasks.recv() {
+                Ok(task) => waiting.push_back(task),
+                Err(_) => return,
+            }
+        }
+        while waiting.len() < MOST_TASKS
+            && let Ok(task) = tasks.try_recv()
+        {
+            waiting.push_back(task);
+        }
+        let mut done = Vec::new();
+        let failure = commit(connection, &mut waiting, &mut done).err();
+        if failure.is_some() && !connection.is_autocommit() {
+            // If even this fails, the next BEGIN will say so.
+            let _ = connection.execute_batch("ROLLBACK");
+        }
+        for task in done {
+            task.answer(failure.as_ref().map(Failure::error));
+        }
+    }
+}
+
+/// Why a whole commit failed.
+enum Failure {
+    /// Before COMMIT was asked for: nothing was written.
+    Before(rusqlite::Error),
+    /// In COMMIT: what reached the disk is not known.
+    Commit(rusqlite::Error),
+}
+
+impl Failure {
+    /// As each of the tasks is told.
+    fn error(&self) -> LibraryError {
+        match self {
+            Self::Before(error) => match error.sqlite_error_code() {
+                Some(rusqlite::ErrorCode::DiskFull) => LibraryError::Full,
+                Some(rusqlite::ErrorCode::DatabaseCorrupt) => {
+                    LibraryError::Damaged(error.to_string())
+                }
+                _ => LibraryError::Database(error.to_string().into()),
+            },
+            Self::Commit(error) => LibraryError::Unknown(error.to_string()),
+        }
+    }
+}
+
+/// Runs those that wait, in their order, and commits them; those that it has no time for wait on.
+fn commit(
+    connection: &Connection,
+    waiting: &mut VecDeque<Box<dyn Task>>,
+    done: &mut Vec<Box<dyn Task>>,
+) -> Result<(), Failure> {
+    let started = Instant::now();
+    let outlives = waiting.iter().map(|task| task.outlives()).max();
+    if let Err(error) = begin(connection, outlives.unwrap_or(Outlives::Process)) {
+        done.extend(waiting.pop_front());
+        return Err(Failure::Before(error));
+    }
+    while let Some(mut task) = waiting.pop_front() {
+        let run = savepoint(connection, &mut *task);
+        done.push(task);
+        run.map_err(Failure::Before)?;
+        if started.elapsed() >= MOST_TIME {
+            break;
+        }
+    }
+    connection.execute_batch("COMMIT").map_err(Failure::Commit)
+}
+
+fn begin(connection: &Connection, outlives: Outlives) -> Result<(), rusqlite::Error> {
+    connection.execute_batch(match outlives {
+        Outlives::Process => "PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE",
+        Outlives::Power => "PRAGMA synchronous = FULL; BEGIN IMMEDIATE",
+    })
+}
+
+fn savepoint(connection: &Connection, task: &mut dyn Task) -> Result<(), rusqlite::Error> {
+    let execute = |sql| connection.prepare_cached(sql)?.execute([]).map(drop);
+    execute("SAVEPOINT task")?;
+    if !task.run(connection) {
+        // A full disk and the like end the whole transaction; then this fails, and so do all.
+        execute("ROLLBACK TO task")?;
+    }
+    execute("RELEASE task")
+}

@@ -1,0 +1,14 @@
+//! The contract of a library, and its one implementation held against a model of it.
+
+mod claims;
+mod file;
+mod model;
+mod samples;
+mod sequences;
+mod settling;
+mod walks;
+
+/// Runs a future to its end on this thread.
+fn wait<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().build().expect("a runtime").block_on(future)
+}

@@ -1,0 +1,270 @@
+//! Whatever is done to a library, it answers as the model does.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use feedsync_formats::ContentType;
+use feedsync_library::{
+    ArticleText, Enclosure, FeedHead, Keep, Library, LibraryError, NewArticle, Place, Poll,
+    PollState, PolledDocument, Selection, SqliteLibrary,
+};
+use feedsync_log::Millis;
+use feedsync_newsreader::{ArticleNumber, FeedNumber};
+use proptest::prelude::*;
+
+use crate::model::Model;
+use crate::samples::{address, addresses, at, reader, remembered};
+use crate::wait;
+
+const FEEDS: u8 = 4;
+const READERS: u8 = 2;
+const NAMES: u8 = 6;
+const MOMENTS: u64 = 30;
+
+#[derive(Debug, Clone)]
+enum Operation {
+    Subscribe(u8, Vec<u8>),
+    Claim { until: u64, most: usize },
+    Hasten(Vec<FeedNumber>),
+    Settle(FeedNumber, Box<Poll>),
+    List(Selection),
+    Show(Vec<ArticleNumber>),
+    Clock(u64),
+    Reopen,
+}
+
+fn feed() -> impl Strategy<Value = FeedNumber> + Clone {
+    // One more than there are.
+    (1..=i64::from(FEEDS) + 1).prop_map(FeedNumber::new)
+}
+
+fn number() -> impl Strategy<Value = ArticleNumber> {
+    prop_oneof![9 => 1..30_i64, 1 => Just(i64::MAX), 1 => Just(i64::MIN)]
+        .prop_map(ArticleNumber::new)
+}
+
+fn moment() -> impl Strategy<Value = Millis> {
+    prop_oneof![9 => (0..MOMENTS).prop_map(at), 1 => Just(Millis::MAX)]
+}
+
+fn text() -> impl Strategy<Value = Option<String>> {
+    prop::option::of(prop_oneof![Just(String::new()), Just("one\0two".to_owned()), ".{0,3}"])
+}
+
+fn state() -> impl Strategy<Value = PollState> {
+    let moments = (moment(), prop::option::of(moment()), prop::option::of(moment()));
+    let said = (text(), text(), prop::option::of(any::<[u8; 32]>()), text());
+    let rest = (any::<bool>(), prop::option::of(0..FEEDS), 0..3u32, any::<u32>());
+    (moments, said, rest).prop_map(|(moments, said, (gone, led_to, failures, every))| PollState {
+        due: moments.0,
+        every: Duration::from_millis(every.into()),
+        checked: moments.1,
+        changed: moments.2,
+        etag: said.0,
+        last_modified: said.1,
+        digest: said.2,
+        failures,
+        fault: said.3,
+        gone,
+        led_to: led_to.map(address),
+    })
+}
+
+fn article() -> impl Strategy<Value = NewArticle> {
+    let kinds = vec!["text", "html", "xhtml", "image/png", "", "text/plain"];
+    let kind = prop::sample::select(kinds).prop_map(|name| match name {
+        "text" | "html" | "xhtml" => ContentType::named(name),
+        other => ContentType::Other(other.to_owned()),
+    });
+    let enclosure = (text(), text(), prop::option::of(any::<u64>())).prop_map(
+        |(address, media_type, length)| Enclosure {
+            address: address.unwrap_or_default(),
+            media_type,
+            length,
+        },
+    );
+    let lists = (prop::collection::vec(enclosure, 0..2), prop::collection::vec("[a\"\0]?", 0..2));
+    // Mostly the same, so that most articles come again as they were.
+    let long = (text(), text(), text(), text(), kind, lists).prop_map(
+        |(link, author, base, content, content_type, (enclosures, categories))| ArticleText {
+            link,
+            author,
+            base,
+            content,
+            content_type,
+            enclosures,
+            categories,
+            ..ArticleText::default()
+        },
+    );
+    let long = prop_oneof![8 => Just(ArticleText::default()), 1 => long];
+    let dates = (prop::option::of(moment()), prop::option::of(moment()));
+    (0..NAMES, dates, prop::option::weighted(0.2, text()), long).prop_map(
+        |(name, (published, updated), title, long)| NewArticle {
+            name: format!("article {name}").parse().unwrap(),
+            published,
+            plain: title.clone().flatten().unwrap_or_default(),
+            text: ArticleText { updated, title: title.flatten(), ..long },
+        },
+    )
+}
+
+fn document() -> impl Strategy<Value = PolledDocument> {
+    let head = (text(), text(), text()).prop_map(|(title, site, hub)| FeedHead {
+        description: title.clone(),
+        icon: site.clone(),
+        topic: hub.clone(),
+        title,
+        site,
+        hub,
+    });
+    let known = prop::collection::vec(0..NAMES, 0..4).prop_map(|names| remembered(&names));
+    (head, prop::collection::vec(article(), 0..6), known)
+        .prop_map(|(head, articles, remembered)| PolledDocument { head, articles, remembered })
+}
+
+/// One of so many articles is kept.
+fn one_of(each: i64) -> Keep {
+    Arc::new(move |row| (row.number.get() + row.feed.get()) % each == 0)
+}
+
+fn selection() -> impl Strategy<Value = Selection> {
+    let from = (moment(), number()).prop_map(|(shown, number)| Place { shown, number });
+    let bounds = (
+        prop::option::weighted(0.3, from),
+        prop::option::weighted(0.2, moment()),
+        prop::option::weighted(0.2, moment()),
+    );
+    let most = prop_oneof![0..4_usize, Just(usize::MAX)];
+    let feeds = prop::collection::vec(feed(), 0..6);
+    (feeds, any::<bool>(), bounds, most, prop::option::weighted(0.3, 2..4_i64)).prop_map(
+        |(feeds, oldest_first, (from, newer_than, older_than), most, each)| Selection {
+            feeds,
+            oldest_first,
+            from,
+            newer_than,
+            older_than,
+            most,
+            keep: each.map(one_of),
+        },
+    )
+}
+
+fn operation() -> impl Strategy<Value = Operation> {
+    prop_oneof![
+        3 => (0..READERS, prop::collection::vec(0..FEEDS, 0..4))
+            .prop_map(|(reader, feeds)| Operation::Subscribe(reader, feeds)),
+        2 => (0..MOMENTS, 0..4_usize).prop_map(|(until, most)| Operation::Claim { until, most }),
+        1 => prop::collection::vec(feed(), 0..3).prop_map(Operation::Hasten),
+        6 => (feed(), state(), prop::option::weighted(0.8, document()))
+            .prop_map(|(feed, state, document)| Operation::Settle(feed, Box::new(Poll { state, document }))),
+        4 => selection().prop_map(Operation::List),
+        1 => prop::collection::vec(number(), 0..6).prop_map(Operation::Show),
+        2 => (0..5_u64).prop_map(Operation::Clock),
+        1 => Just(Operation::Reopen),
+    ]
+}
+
+/// A library and its model, with a clock.
+struct Pair {
+    directory: tempfile::TempDir,
+    library: Option<SqliteLibrary>,
+    model: Model,
+    now: Millis,
+}
+
+impl Pair {
+    fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let library = SqliteLibrary::open(directory.path()).unwrap();
+        Self { directory, library: Some(library), model: Model::default(), now: at(0) }
+    }
+
+    fn library(&self) -> &SqliteLibrary {
+        self.library.as_ref().unwrap()
+    }
+
+    fn carry_out(&mut self, operation: Operation) {
+        let now = self.now;
+        match operation {
+            Operation::Subscribe(name, feeds) => {
+                let (name, feeds) = (reader(name), addresses(feeds));
+                wait(self.library().set_subscriptions(&name, &feeds, now)).unwrap();
+                self.model.set_subscriptions(&name, &feeds, now);
+            }
+            Operation::Claim { until, most } => {
+                let until = now.after(until);
+                let claimed = wait(self.library().claim(now, until, most)).unwrap();
+                assert_eq!(claimed, self.model.claim(now, until, most));
+            }
+            Operation::Hasten(feeds) => {
+                wait(self.library().hasten(&feeds, now)).unwrap();
+                self.model.hasten(&feeds, now);
+            }
+            Operation::Settle(feed, poll) => {
+                match wait(self.library().settle(feed, (*poll).clone(), now)) {
+                    Err(LibraryError::NoFeed(none)) => {
+                        assert_eq!((none, self.model.settle(feed, &poll, now)), (feed, None));
+                    }
+                    settled => {
+                        assert_eq!(Some(settled.unwrap()), self.model.settle(feed, &poll, now));
+                    }
+                }
+            }
+            Operation::List(selection) => {
+                let expected = self.model.list(&selection);
+                let list = wait(self.library().list(selection)).unwrap();
+                assert_eq!(list, expected);
+            }
+            Operation::Show(numbers) => {
+                let articles = wait(self.library().articles(&numbers)).unwrap();
+                assert_eq!(articles, self.model.articles(&numbers));
+            }
+            Operation::Clock(millis) => self.now = now.after(millis),
+            Operation::Reopen => {
+                self.library = None;
+                self.library = Some(SqliteLibrary::open(self.directory.path()).unwrap());
+            }
+        }
+    }
+
+    /// All that can be read.
+    fn compare(&self) {
+        let (library, model) = (self.library(), &self.model);
+        assert_eq!(wait(library.readers()).unwrap(), model.readers());
+        assert_eq!(wait(library.next_due()).unwrap(), model.next_due());
+        for name in (0..READERS).map(reader) {
+            assert_eq!(wait(library.subscriptions(&name)).unwrap(), model.subscriptions(&name));
+        }
+        for address in (0..FEEDS).map(address) {
+            assert_eq!(wait(library.feed_at(&address)).unwrap(), model.feed_at(&address));
+        }
+        let feeds: Vec<FeedNumber> = (1..=i64::from(FEEDS) + 1).map(FeedNumber::new).collect();
+        for feed in &feeds {
+            assert_eq!(wait(library.feed(*feed)).unwrap(), model.feed(*feed));
+            assert_eq!(wait(library.remembered(*feed)).unwrap(), model.remembered(*feed));
+        }
+        let everything = Selection { feeds, most: usize::MAX, ..Selection::default() };
+        let list = wait(library.list(everything.clone())).unwrap();
+        assert_eq!(list, model.list(&everything));
+        let numbers: Vec<ArticleNumber> = list.iter().map(|row| row.number).collect();
+        assert_eq!(wait(library.articles(&numbers)).unwrap(), model.articles(&numbers));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
+
+    #[test]
+    fn a_library_does_what_the_model_does(
+        operations in prop::collection::vec(operation(), 0..40),
+    ) {
+        let mut pair = Pair::new();
+        for operation in operations {
+            pair.carry_out(operation);
+        }
+        pair.compare();
+        pair.carry_out(Operation::Reopen);
+        pair.compare();
+    }
+}

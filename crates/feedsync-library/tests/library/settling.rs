@@ -1,0 +1,49 @@
+//! What a poll brought.
+
+use feedsync_library::{Library, LibraryError, MOST_ARTICLES, Selection};
+
+use crate::samples::{article, at, feeds, library, told};
+use crate::wait;
+
+#[test]
+fn a_date_in_the_future_does_not_stand_above_everything() {
+    let (_directory, library) = library();
+    let feed = feeds(&library, 1)[0];
+    let articles = [article("future", Some(900), ""), article("undated", None, "")];
+    let settled = wait(library.settle(feed, told(articles), at(10))).unwrap();
+    let kept = wait(library.articles(&settled.added)).unwrap();
+    let times: Vec<_> = kept
+        .iter()
+        .map(|article| (article.name.as_str(), article.published, article.shown))
+        .collect();
+    assert_eq!(times, [("undated", at(10), at(10)), ("future", at(900), at(10))]);
+    wait(library.settle(feed, told([article("later", Some(11), "")]), at(12))).unwrap();
+    let selection = Selection { feeds: vec![feed], most: 1, ..Selection::default() };
+    assert_eq!(wait(library.list(selection)).unwrap()[0].published, at(11));
+}
+
+#[test]
+fn what_changes_keeps_its_number_and_its_place() {
+    let (_directory, library) = library();
+    let feed = feeds(&library, 1)[0];
+    let first = wait(library.settle(feed, told([article("a", None, "one")]), at(10))).unwrap();
+    let second = wait(library.settle(feed, told([article("a", Some(3), "two")]), at(20))).unwrap();
+    assert_eq!((&second.added[..], second.changed), (&[][..], first.added.clone()));
+    let kept = &wait(library.articles(&first.added)).unwrap()[0];
+    let moments = (kept.published, kept.received, kept.shown, kept.changed);
+    assert_eq!(moments, (at(10), at(10), at(10), Some(at(20))));
+    assert_eq!(kept.text.title.as_deref(), Some("two"));
+    let again = wait(library.settle(feed, told([article("a", Some(4), "two")]), at(30))).unwrap();
+    assert_eq!(again, Default::default());
+}
+
+#[test]
+fn what_is_too_large_changes_nothing() {
+    let (_directory, library) = library();
+    let feed = feeds(&library, 1)[0];
+    let before = wait(library.feed(feed)).unwrap();
+    let articles = (0..=MOST_ARTICLES).map(|number| article(&number.to_string(), None, ""));
+    let refused = wait(library.settle(feed, told(articles), at(10))).unwrap_err();
+    assert!(matches!(refused, LibraryError::TooMuch { most: MOST_ARTICLES, .. }), "{refused}");
+    assert_eq!(wait(library.feed(feed)).unwrap(), before);
+}

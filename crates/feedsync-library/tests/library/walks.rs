@@ -1,0 +1,46 @@
+//! Who walks through a list meets each article once, whatever comes meanwhile.
+
+use std::collections::BTreeSet;
+
+use feedsync_library::{Library, Selection};
+use feedsync_newsreader::ArticleNumber;
+use proptest::prelude::*;
+
+use crate::samples::{article, at, feeds, library, told};
+use crate::wait;
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
+
+    #[test]
+    fn each_article_once(
+        before in prop::collection::vec((0..3_usize, 0..20_u64), 0..60),
+        meanwhile in prop::collection::vec((0..3_usize, 0..20_u64), 0..20),
+        step in 1..9_usize,
+        oldest_first in any::<bool>(),
+    ) {
+        let (_directory, library) = library();
+        let feeds = feeds(&library, 3);
+        let mut names = 0..;
+        let mut add = |(feed, published): (usize, u64)| {
+            let name = format!("{}", names.next().unwrap());
+            let poll = told([article(&name, Some(published), "")]);
+            wait(library.settle(feeds[feed], poll, at(15))).unwrap().added[0]
+        };
+        let before: BTreeSet<ArticleNumber> = before.into_iter().map(&mut add).collect();
+        let mut meanwhile = meanwhile.into_iter();
+        let mut met: Vec<ArticleNumber> = Vec::new();
+        let mut selection =
+            Selection { feeds: feeds.clone(), oldest_first, most: step, ..Selection::default() };
+        loop {
+            let page = wait(library.list(selection.clone())).unwrap();
+            let Some(last) = page.last() else { break };
+            selection.from = Some(last.place());
+            met.extend(page.iter().map(|row| row.number));
+            meanwhile.next().map(&mut add);
+        }
+        let once: BTreeSet<ArticleNumber> = met.iter().copied().collect();
+        prop_assert_eq!(once.len(), met.len());
+        prop_assert!(once.is_superset(&before));
+    }
+}
