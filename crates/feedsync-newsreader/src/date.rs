@@ -1,4 +1,4 @@
-//! Dates as texts.
+//! Dates as texts and numbers.
 
 use feedsync::Timestamp;
 use feedsync_log::Millis;
@@ -7,6 +7,22 @@ use feedsync_log::Millis;
 pub(crate) fn rfc3339(at: Millis) -> String {
     let seconds = i64::try_from(at.get() / 1_000).unwrap_or_default();
     Timestamp::from_unix_seconds(seconds).map(|when| when.to_string()).unwrap_or_default()
+}
+
+/// So many seconds after 1970.
+pub(crate) fn seconds(seconds: u64) -> Millis {
+    Millis::new(seconds.saturating_mul(1_000))
+}
+
+/// A time as a number of which newsreaders disagree in what it is counted. The number itself says it, for all times
+/// between 2001 and 2286.
+pub(crate) fn instant(number: u64) -> Millis {
+    match number {
+        0..1_000_000_000_000 => seconds(number),
+        1_000_000_000_000..1_000_000_000_000_000 => Millis::new(number),
+        1_000_000_000_000_000..1_000_000_000_000_000_000 => Millis::new(number / 1_000),
+        _ => Millis::new(number / 1_000_000),
+    }
 }
 
 #[cfg(test)]
@@ -22,5 +38,16 @@ mod tests {
         ] {
             assert_eq!(rfc3339(at), text);
         }
+    }
+
+    #[test]
+    fn a_time_says_in_what_it_is_counted() {
+        let millis = 1_795_330_800_123;
+        for number in ["1795330800123", "1795330800123456", "1795330800123456789"] {
+            assert_eq!(instant(number.parse().unwrap()), Millis::new(millis));
+        }
+        assert_eq!(instant(1_795_330_800), Millis::new(1_795_330_800_000));
+        assert_eq!(instant(u64::MAX), Millis::new(u64::MAX / 1_000_000));
+        assert_eq!(seconds(u64::MAX), Millis::MAX);
     }
 }

@@ -48,5 +48,5 @@ pub(crate) fn articles<T>(
         }
         found.push(read(article)?);
     }
-    if found.is_empty() { Err(Fault::Missing { name }) } else { Ok(found) }
+    Ok(found)
 }

@@ -33,6 +33,11 @@ impl Parameters {
         Ok(())
     }
 
+    /// Names and values as they are.
+    pub(crate) fn into_pairs(self) -> impl Iterator<Item = (String, String)> {
+        self.0.into_iter()
+    }
+
     /// All values of a name.
     pub(crate) fn all(&self, name: &'static str) -> impl Iterator<Item = &str> {
         self.0.iter().filter(move |(known, _)| known == name).map(|(_, value)| &**value)

@@ -1,6 +1,7 @@
 //! Which articles somebody asks for.
 
 use feedsync_log::Millis;
+use feedsync_reader::Tag;
 
 use crate::continuation::Continuation;
 use crate::shown::{ArticleNumber, FeedName, FolderNumber, Label};
@@ -16,6 +17,8 @@ pub enum Stream {
     Folder(FolderNumber),
     /// Those of the feeds of a folder that is called so, or those that are tagged so.
     Label(Label),
+    /// Those that are tagged so.
+    Tag(Tag),
     /// Those that were read.
     Read,
     /// Those that were not.

@@ -3,9 +3,11 @@
 mod folders;
 mod label;
 mod number;
+mod numbering;
 
 use feedsync_log::Millis;
 use feedsync_reader::{ArticleId, FeedAddress, Tag};
+use sha2::{Digest as _, Sha256};
 
 pub use folders::{Folders, ShownFolder};
 pub use label::{Label, LabelError, MOST_LABEL};
@@ -89,4 +91,14 @@ pub struct Enclosure {
     pub media_type: Option<String>,
     /// How many bytes they have.
     pub length: Option<u64>,
+}
+
+/// A text of hexadecimal digits that stands for texts: 64 of them.
+pub(crate) fn digits(texts: &[&str]) -> String {
+    let mut hash = Sha256::new();
+    for text in texts {
+        hash.update((text.len() as u64).to_be_bytes());
+        hash.update(text);
+    }
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -3,7 +3,7 @@
 mod support;
 
 use feedsync_log::Millis;
-use feedsync_newsreader::{ArticleNumber, Asked, Continuation, google};
+use feedsync_newsreader::{ArticleNumber, Asked, Continuation, google, miniflux, nextcloud};
 use proptest::prelude::*;
 
 /// Something like the path, the query or the form of a request.
@@ -45,6 +45,26 @@ const WORDS: &[&str] = &[
     "c=",
     "ts=",
     "ac=edit",
+    "categories/",
+    "feeds/",
+    "entries/",
+    "entries",
+    "1000/",
+    "items/",
+    "folders/",
+    "/star",
+    "/multiple",
+    "/read",
+    "newestItemId=",
+    "{\"items\":[{\"feedId\":1,\"guidHash\":\"a\"}]}",
+    "mark-all-as-read",
+    "status=read",
+    "order=",
+    "limit=",
+    "changed_after=",
+    "{\"entry_ids\":[1,\"2\"],\"status\":\"read\"}",
+    "{\"title\":\"a\",",
+    "\"category_id\":1}",
     "1",
     "18446744073709551616",
 ];
@@ -60,10 +80,16 @@ proptest! {
         bytes in prop::collection::vec(any::<u8>(), 0..40),
         media_type in prop::option::of(prop::sample::select(&[support::FORM, "application/json", ";", "\u{e4}"])),
     ) {
-        for path in [path.clone(), format!("/reader/api/0/{below}")] {
+        let starts = ["", "/reader/api/0/", "/v1/", "/v1-2/"];
+        for path in starts.map(|start| format!("{start}{}", if start.is_empty() { &path } else { &below })) {
             for body in [form.as_bytes(), &bytes] {
                 let asked = Asked { method, path: &path, query: &query, content_type: media_type, body };
-                if let Err(fault) = google::read(&asked) {
+                let faults = [
+                    google::read(&asked).err(),
+                    miniflux::read(&asked).err(),
+                    nextcloud::read(&asked).err(),
+                ];
+                for fault in faults.into_iter().flatten() {
                     prop_assert!((400..500).contains(&fault.status()) && !fault.to_string().is_empty());
                 }
             }

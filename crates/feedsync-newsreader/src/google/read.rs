@@ -1,6 +1,5 @@
 //! Requests, told apart by their path.
 
-use feedsync_log::Millis;
 use feedsync_reader::SubscriptionList;
 
 use super::edit;
@@ -8,6 +7,7 @@ use super::item_id::ItemId;
 use super::stream::parse_stream;
 use super::{Call, Listing, MOST_CONTENTS, MOST_IDS, Request, SignIn, USUAL_COUNT};
 use crate::asked::{Asked, decoded};
+use crate::date::{instant, seconds};
 use crate::fault::Fault;
 use crate::marking::articles;
 use crate::parameters::Parameters;
@@ -123,9 +123,10 @@ fn stream(parameters: &Parameters) -> Result<Stream, Fault> {
 
 /// The articles that are named.
 pub(super) fn items(parameters: &Parameters) -> Result<Vec<ArticleNumber>, Fault> {
-    articles("i", parameters.all("i"), |id| {
+    let found = articles("i", parameters.all("i"), |id| {
         id.parse().map(|ItemId(number)| number).map_err(|error| Fault::of("i", error))
-    })
+    })?;
+    if found.is_empty() { Err(Fault::Missing { name: "i" }) } else { Ok(found) }
 }
 
 pub(super) fn listing(stream: &str, parameters: &Parameters) -> Result<Listing, Fault> {
@@ -156,35 +157,4 @@ fn selection(stream: Stream, parameters: &Parameters, most: usize) -> Result<Sel
 fn streams(name: &'static str, parameters: &Parameters) -> Result<Vec<Stream>, Fault> {
     let given = parameters.all(name).filter(|stream| !stream.is_empty());
     given.map(|stream| parse_stream(stream).map_err(|error| Fault::of(name, error))).collect()
-}
-
-fn seconds(seconds: u64) -> Millis {
-    Millis::new(seconds.saturating_mul(1_000))
-}
-
-/// A time that should be in microseconds. Newsreaders err; the number itself says in what it is counted, for all
-/// times between 2001 and 2286.
-fn instant(number: u64) -> Millis {
-    match number {
-        0..1_000_000_000_000 => seconds(number),
-        1_000_000_000_000..1_000_000_000_000_000 => Millis::new(number),
-        1_000_000_000_000_000..1_000_000_000_000_000_000 => Millis::new(number / 1_000),
-        _ => Millis::new(number / 1_000_000),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_time_says_in_what_it_is_counted() {
-        let millis = 1_795_330_800_123;
-        for number in ["1795330800123", "1795330800123456", "1795330800123456789"] {
-            assert_eq!(instant(number.parse().unwrap()), Millis::new(millis));
-        }
-        assert_eq!(instant(1_795_330_800), Millis::new(1_795_330_800_000));
-        assert_eq!(instant(u64::MAX), Millis::new(u64::MAX / 1_000_000));
-        assert_eq!(seconds(u64::MAX), Millis::MAX);
-    }
 }

@@ -1,11 +1,12 @@
 //! Folders as newsreaders know them: a flat list of names with numbers.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use feedsync_reader::Folder;
 
 use super::label::Label;
 use super::number::FolderNumber;
+use super::numbering::{hash, numbered};
 
 /// A folder as it is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,17 +39,9 @@ impl Folders {
         let named =
             folders.into_iter().filter_map(|folder| Some((Label::of_folder(folder)?, folder)));
         let named: Vec<_> = named.filter(|(name, _)| known.insert(name.clone())).collect();
-        let mut taken = BTreeSet::new();
-        let mut numbers = BTreeMap::new();
-        for name in known {
-            let mut number = hash(name.as_str());
-            while !taken.insert(number) {
-                number = if number == LAST { FIRST } else { number + 1 };
-            }
-            numbers.insert(name, FolderNumber::new(number));
-        }
+        let numbers = numbered(known, hash);
         let shown = |(name, folder): (Label, &Folder)| {
-            let number = *numbers.get(&name)?;
+            let number = FolderNumber::new(*numbers.get(&name)?);
             Some((ShownFolder { number, name }, folder.clone()))
         };
         Self(named.into_iter().filter_map(shown).collect())
@@ -76,24 +69,13 @@ impl Folders {
     }
 }
 
-/// Before it are numbers that dialects give to what is no folder.
-const FIRST: i64 = 1_000;
-
-const LAST: i64 = i32::MAX as i64;
-
-/// FNV-1a, brought down to the numbers that folders have.
-fn hash(name: &str) -> i64 {
-    let mixed = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    let numbers = LAST.abs_diff(FIRST) + 1;
-    FIRST + i64::try_from(mixed % numbers).unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use proptest::prelude::*;
 
+    use super::super::numbering::{FIRST, LAST};
     use super::*;
 
     fn folder(path: &[String]) -> Folder {
@@ -112,7 +94,7 @@ mod tests {
         let folders = Folders::new([&local, &Folder::TOP, &news, &alike, &news]);
         let shown: Vec<_> =
             folders.iter().map(|shown| (shown.name.as_str(), shown.number.get())).collect();
-        assert_eq!(shown, [("News / Local", 1_129_284_144), ("News", 1_681_092_750)]);
+        assert_eq!(shown, [("News / Local", 36_651_920), ("News", 1_767_587_990)]);
         assert_eq!(folders.called(&"News / Local".parse().unwrap()), Some(&local));
         assert_eq!(folders.shown(&alike), folders.shown(&local));
         assert_eq!(folders.shown(&Folder::TOP), None);

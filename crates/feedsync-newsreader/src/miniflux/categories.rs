@@ -1,0 +1,44 @@
+//! Answers about categories.
+
+use serde_json::{Value, json};
+
+use super::TOP;
+use crate::answer::Answer;
+use crate::shown::{Folders, ShownFolder, Subscription};
+
+/// What the category of feeds without a folder is called.
+const TOP_TITLE: &str = "All";
+
+/// All categories. With the feeds, also how many each has, and how many unread articles.
+pub fn categories(user: i64, folders: &Folders, counted: Option<&[Subscription]>) -> Answer {
+    let all = [None].into_iter().chain(folders.iter().map(Some));
+    let shown = all.map(|folder| {
+        let mut shown = shown_category(user, folder);
+        if let Some(feeds) = counted {
+            let number = folder.map(|folder| folder.number);
+            let inside = feeds
+                .iter()
+                .filter(|feed| feed.folder.as_ref().map(|folder| folder.number) == number);
+            let unread = inside.clone().map(|feed| feed.unread).sum::<u64>();
+            shown["feed_count"] = inside.count().into();
+            shown["total_unread"] = unread.into();
+        }
+        shown
+    });
+    Answer::json(&shown.collect::<Vec<_>>())
+}
+
+/// A category that was made, or called otherwise.
+pub fn category(user: i64, folder: &ShownFolder) -> Answer {
+    Answer::json_as(201, &shown_category(user, Some(folder)))
+}
+
+/// A category; `None` is that of feeds in no folder.
+pub(super) fn shown_category(user: i64, folder: Option<&ShownFolder>) -> Value {
+    json!({
+        "id": folder.map_or(TOP, |folder| folder.number.get()),
+        "user_id": user,
+        "title": folder.map_or(TOP_TITLE, |folder| folder.name.as_str()),
+        "hide_globally": false,
+    })
+}

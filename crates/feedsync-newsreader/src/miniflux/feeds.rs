@@ -1,0 +1,101 @@
+//! Answers about feeds.
+
+use feedsync_log::Millis;
+use serde_json::{Map, Value, json};
+
+use super::categories::shown_category;
+use crate::answer::Answer;
+use crate::date::rfc3339;
+use crate::shown::{FeedNumber, Subscription};
+
+/// What Miniflux says of what never was.
+const NEVER: &str = "0001-01-01T00:00:00Z";
+
+/// Some feeds.
+pub fn feeds(user: i64, feeds: &[Subscription]) -> Answer {
+    Answer::json(&feeds.iter().map(|feed| shown_feed(user, feed)).collect::<Vec<_>>())
+}
+
+/// One feed; whether it was just changed decides about the status.
+pub fn feed(user: i64, feed: &Subscription, is_changed: bool) -> Answer {
+    Answer::json_as(if is_changed { 201 } else { 200 }, &shown_feed(user, feed))
+}
+
+/// A feed that is subscribed to now.
+pub fn created(feed: FeedNumber) -> Answer {
+    Answer::json_as(201, &json!({ "feed_id": feed }))
+}
+
+/// The feeds that were found: the title and the address of each.
+pub fn discovered<'a>(found: impl IntoIterator<Item = (&'a str, &'a str)>) -> Answer {
+    let shown = |(title, address)| json!({ "title": title, "url": address, "type": "rss" });
+    Answer::json(&found.into_iter().map(shown).collect::<Vec<_>>())
+}
+
+/// How many articles of each feed were read, as far as they are kept, and how many were not.
+pub fn counters(counted: impl IntoIterator<Item = (FeedNumber, u64, u64)>) -> Answer {
+    let (mut reads, mut unreads) = (Map::new(), Map::new());
+    for (feed, read, unread) in counted {
+        reads.insert(feed.to_string(), read.into());
+        unreads.insert(feed.to_string(), unread.into());
+    }
+    Answer::json(&json!({ "reads": reads, "unreads": unreads }))
+}
+
+/// The icon of a feed: its media type, and its bytes in base64.
+pub fn icon(feed: FeedNumber, media_type: &str, base64: &str) -> Answer {
+    let data = format!("{media_type};base64,{base64}");
+    Answer::json(&json!({ "id": feed, "mime_type": media_type, "data": data }))
+}
+
+/// What newsreaders set that nothing here depends on is as it is with a feed that was just added.
+pub(super) fn shown_feed(user: i64, feed: &Subscription) -> Value {
+    let checked = feed.checked.map_or_else(|| NEVER.to_owned(), rfc3339);
+    let icon =
+        feed.icon.as_ref().map(|_| json!({ "feed_id": feed.number, "icon_id": feed.number }));
+    json!({
+        "id": feed.number,
+        "user_id": user,
+        "feed_url": feed.address.as_str(),
+        "site_url": feed.site.as_deref().unwrap_or(feed.address.as_str()),
+        "title": feed.title,
+        "description": "",
+        "checked_at": checked,
+        "next_check_at": checked,
+        "etag_header": "",
+        "last_modified_header": "",
+        "parsing_error_message": feed.fault.as_deref().unwrap_or_default(),
+        "parsing_error_count": feed.fault_count,
+        "scraper_rules": "",
+        "rewrite_rules": "",
+        "urlrewrite_rules": "",
+        "blocklist_rules": "",
+        "keeplist_rules": "",
+        "crawler": false,
+        "user_agent": "",
+        "cookie": "",
+        "username": "",
+        "password": "",
+        "disabled": false,
+        "no_media_player": false,
+        "ignore_http_cache": false,
+        "allow_self_signed_certificates": false,
+        "fetch_via_proxy": false,
+        "hide_globally": false,
+        "disable_http2": false,
+        "apprise_service_urls": "",
+        "category": shown_category(user, feed.folder.as_ref()),
+        "icon": icon,
+    })
+}
+
+/// What is said of a feed that is no longer subscribed to.
+pub(super) fn unknown_feed(user: i64, number: FeedNumber) -> Value {
+    let category = shown_category(user, None);
+    json!({ "id": number, "user_id": user, "title": "", "feed_url": "", "site_url": "", "category": category })
+}
+
+/// A date that may be unknown.
+pub(super) fn date(at: Option<Millis>, otherwise: Millis) -> String {
+    rfc3339(at.unwrap_or(otherwise))
+}

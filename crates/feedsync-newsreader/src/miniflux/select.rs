@@ -1,0 +1,114 @@
+//! Which articles are asked for.
+
+use feedsync_reader::Tag;
+
+use super::{MOST_ENTRIES, USUAL_COUNT, folder};
+use crate::date::seconds;
+use crate::fault::Fault;
+use crate::parameters::Parameters;
+use crate::selection::{Order, Selection, Span, Stream};
+use crate::shown::{ArticleNumber, FeedName, FeedNumber};
+
+/// The articles of a stream that the parameters select. Numbers that are zero select nothing.
+pub(super) fn selection(stream: Stream, parameters: &Parameters) -> Result<Selection, Fault> {
+    let mut include = Vec::new();
+    let mut exclude = Vec::new();
+    if let Some(feed) = id("feed_id", parameters)? {
+        include.push(Stream::Feed(FeedName::Number(FeedNumber::new(feed))));
+    }
+    if let Some(category) = id("category_id", parameters)? {
+        include.push(Stream::Folder(folder(category)));
+    }
+    include.extend(status(parameters)?);
+    match parameters.first("starred") {
+        None => {}
+        Some("true" | "1") => include.push(Stream::Starred),
+        Some("false" | "0") => exclude.push(Stream::Starred),
+        Some(_) => return Err(Fault::of("starred", "neither true nor false")),
+    }
+    for tag in parameters.all("tags").filter(|tag| !tag.is_empty()) {
+        let tag: Tag = tag.parse().map_err(|error| Fault::of("tags", error))?;
+        include.push(Stream::Tag(tag));
+    }
+    let number = |name| Ok(id(name, parameters)?.map(ArticleNumber::new));
+    let count = match parameters.number("limit")? {
+        Some(count) => usize::try_from(count).unwrap_or(MOST_ENTRIES).min(MOST_ENTRIES),
+        None => USUAL_COUNT,
+    };
+    let skip = parameters.number("offset")?.unwrap_or_default();
+    // What a list of all is narrowed to is what is listed.
+    let narrowed = stream == Stream::All && !include.is_empty();
+    let stream = if narrowed { include.remove(0) } else { stream };
+    Ok(Selection {
+        include,
+        exclude,
+        published: span(parameters, ["published_after", "after"], ["published_before", "before"])?,
+        changed: span(parameters, ["changed_after"; 2], ["changed_before"; 2])?,
+        above: number("after_entry_id")?,
+        below: number("before_entry_id")?,
+        search: parameters.first("search").map(str::to_owned),
+        order: order(parameters)?,
+        descending: match parameters.first("direction") {
+            None | Some("asc") => false,
+            Some("desc") => true,
+            Some(_) => return Err(Fault::of("direction", "neither asc nor desc")),
+        },
+        skip: usize::try_from(skip).unwrap_or(usize::MAX),
+        ..Selection::newest(stream, count)
+    })
+}
+
+/// What a state of being read leaves, if it leaves anything out.
+fn status(parameters: &Parameters) -> Result<Option<Stream>, Fault> {
+    let (mut read, mut unread, mut removed) = (false, false, false);
+    for status in parameters.all("status").filter(|status| !status.is_empty()) {
+        match status {
+            "read" => read = true,
+            "unread" => unread = true,
+            "removed" => removed = true,
+            _ => return Err(Fault::of("status", "it is none of read, unread, removed")),
+        }
+    }
+    Ok(match (read, unread) {
+        (true, false) => Some(Stream::Read),
+        (false, true) => Some(Stream::Unread),
+        (false, false) if removed => Some(Stream::Nothing),
+        _ => None,
+    })
+}
+
+fn order(parameters: &Parameters) -> Result<Order, Fault> {
+    Ok(match parameters.first("order") {
+        None | Some("published_at") => Order::Published,
+        Some("id") => Order::Number,
+        Some("status") => Order::Status,
+        Some("created_at") => Order::Received,
+        Some("changed_at") => Order::Changed,
+        Some("category_title") => Order::FolderName,
+        Some("category_id") => Order::Folder,
+        Some("title") => Order::Title,
+        Some("author") => Order::Author,
+        Some(_) => return Err(Fault::of("order", "articles are not ordered by it")),
+    })
+}
+
+/// What lies between two times, which do not belong to it. Each has two names, of which the first counts.
+fn span(
+    parameters: &Parameters,
+    after: [&'static str; 2],
+    before: [&'static str; 2],
+) -> Result<Span, Fault> {
+    let first = |[one, other]: [&'static str; 2]| {
+        let given = |name| Ok(parameters.number(name)?.filter(|at| *at != 0));
+        Ok(given(one)?.or(given(other)?).map(seconds))
+    };
+    Ok(Span {
+        from: first(after)?.map(|at| at.after(1)),
+        to: first(before)?.map(|at| at.before(1)),
+    })
+}
+
+fn id(name: &'static str, parameters: &Parameters) -> Result<Option<i64>, Fault> {
+    let number = parameters.number(name)?.filter(|number| *number != 0);
+    Ok(number.map(|number| i64::try_from(number).unwrap_or(i64::MAX)))
+}

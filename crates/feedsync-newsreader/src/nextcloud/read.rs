@@ -1,0 +1,227 @@
+//! Requests, told apart by the parts of their path.
+
+use feedsync_reader::Title;
+
+use super::star::{self, starring};
+use super::{MOST_ITEMS, Request};
+use crate::asked::Asked;
+use crate::date::instant;
+use crate::fault::Fault;
+use crate::marking::{Marking, articles};
+use crate::members::{Members, number};
+use crate::selection::{Order, Selection, Span, Stream};
+use crate::shown::{ArticleNumber, FeedName, FeedNumber, FolderNumber, Label};
+
+/// What newsreaders put in front of every path, as far as it is not in the address that they were given.
+pub(super) const PREFIXES: &[&str] = &[
+    "index.php/apps/news/api/v1-2",
+    "index.php/apps/news/api/v1-3",
+    "apps/news/api/v1-2",
+    "apps/news/api/v1-3",
+    "v1-2",
+    "v1-3",
+];
+
+const GET: &[&str] = &["GET"];
+
+/// Version 1-2 puts what 1-3 posts.
+pub(super) const PUT: &[&str] = &["PUT", "POST"];
+
+/// Reads a request.
+pub fn read(asked: &Asked<'_>) -> Result<Request, Fault> {
+    if matches!(asked.path.trim_matches('/'), "index.php/apps/news/api" | "apps/news/api") {
+        asked.only(GET)?;
+        return Ok(Request::Levels);
+    }
+    // First, since the name of an article may look like anything.
+    if let Some(request) = star::by_name(asked)? {
+        return Ok(request);
+    }
+    let parts: Vec<&str> = asked.path_below(PREFIXES).splitn(5, '/').collect();
+    let found = match *parts {
+        [name @ ("version" | "status" | "user")] => {
+            asked.only(GET)?;
+            Some(match name {
+                "version" => Request::Version,
+                "status" => Request::Status,
+                _ => Request::User,
+            })
+        }
+        ["folders", ref rest @ ..] => folders(asked, rest)?,
+        ["feeds", ref rest @ ..] => feeds(asked, rest)?,
+        ["items", ref rest @ ..] => items(asked, rest)?,
+        _ => None,
+    };
+    found.ok_or_else(|| asked.not_found())
+}
+
+fn folders(asked: &Asked<'_>, parts: &[&str]) -> Result<Option<Request>, Fault> {
+    let (folder, rest) = match parts {
+        [] => {
+            asked.only(&["GET", "POST"])?;
+            let is_new = asked.verb() == "POST";
+            return Ok(Some(if is_new {
+                Request::CreateFolder(label(asked)?)
+            } else {
+                Request::Folders
+            }));
+        }
+        [folder, rest @ ..] => (folder, rest),
+    };
+    let Some(folder) = id(folder).map(FolderNumber::new) else { return Ok(None) };
+    Ok(match rest {
+        [] => {
+            asked.only(&["PUT", "DELETE"])?;
+            Some(match asked.verb() {
+                "PUT" => Request::RenameFolder(folder, label(asked)?),
+                _ => Request::DeleteFolder(folder),
+            })
+        }
+        ["read"] => Some(mark_read(asked, Stream::Folder(folder))?),
+        _ => None,
+    })
+}
+
+fn feeds(asked: &Asked<'_>, parts: &[&str]) -> Result<Option<Request>, Fault> {
+    let (feed, rest) = match parts {
+        [] => {
+            asked.only(&["GET", "POST"])?;
+            let is_new = asked.verb() == "POST";
+            return Ok(Some(if is_new { create_feed(asked)? } else { Request::Feeds }));
+        }
+        [feed, rest @ ..] => (feed, rest),
+    };
+    let Some(feed) = id(feed).map(FeedNumber::new) else { return Ok(None) };
+    Ok(match rest {
+        [] => {
+            asked.only(&["DELETE"])?;
+            Some(Request::DeleteFeed(feed))
+        }
+        ["move"] => {
+            asked.only(PUT)?;
+            Some(Request::MoveFeed(feed, folder(&Members::of(asked)?)?))
+        }
+        ["rename"] => {
+            asked.only(PUT)?;
+            let title = Members::of(asked)?.needed_text("feedTitle")?;
+            let title = Title::cleaned(&title).ok_or(Fault::Missing { name: "feedTitle" })?;
+            Some(Request::RenameFeed(feed, title))
+        }
+        ["read"] => Some(mark_read(asked, Stream::Feed(FeedName::Number(feed)))?),
+        _ => None,
+    })
+}
+
+fn items(asked: &Asked<'_>, parts: &[&str]) -> Result<Option<Request>, Fault> {
+    Ok(match *parts {
+        [] => {
+            asked.only(GET)?;
+            Some(Request::Items(selection(&Members::of(asked)?)?))
+        }
+        ["updated"] => {
+            asked.only(GET)?;
+            Some(Request::Items(updated(&Members::of(asked)?)?))
+        }
+        ["read"] => Some(mark_read(asked, Stream::All)?),
+        [deed @ ("read" | "unread"), "multiple"] => {
+            asked.only(PUT)?;
+            let members = Members::of(asked)?;
+            let name = if members.has("itemIds") { "itemIds" } else { "items" };
+            Some(Request::Mark(Marking::read(numbers(name, &members)?, deed == "read")))
+        }
+        [deed, "multiple"] => match starring(deed) {
+            Some(is_starred) => {
+                asked.only(PUT)?;
+                Some(star::multiple(&Members::of(asked)?, is_starred)?)
+            }
+            None => None,
+        },
+        [item, deed] => {
+            let Some(item) = id(item).map(ArticleNumber::new) else { return Ok(None) };
+            let marking = match deed {
+                "read" | "unread" => Marking::read(vec![item], deed == "read"),
+                "star" | "unstar" => Marking::starred(vec![item], deed == "star"),
+                _ => return Ok(None),
+            };
+            asked.only(PUT)?;
+            Some(Request::Mark(marking))
+        }
+        _ => None,
+    })
+}
+
+fn mark_read(asked: &Asked<'_>, stream: Stream) -> Result<Request, Fault> {
+    asked.only(PUT)?;
+    let up_to = ArticleNumber::new(Members::of(asked)?.needed_number("newestItemId")?);
+    Ok(Request::MarkRead { stream, up_to })
+}
+
+fn create_feed(asked: &Asked<'_>) -> Result<Request, Fault> {
+    let members = Members::of(asked)?;
+    let address = members.needed_text("url")?;
+    let address = address.parse().map_err(|error| Fault::of("url", error))?;
+    Ok(Request::CreateFeed { address, folder: folder(&members)? })
+}
+
+/// The folder that is meant; none is the top.
+fn folder(members: &Members) -> Result<FolderNumber, Fault> {
+    Ok(members.number("folderId")?.map_or(FolderNumber::TOP, FolderNumber::new))
+}
+
+fn label(asked: &Asked<'_>) -> Result<Label, Fault> {
+    let name = Members::of(asked)?.needed_text("name")?;
+    name.parse().map_err(|error| Fault::of("name", error))
+}
+
+fn selection(members: &Members) -> Result<Selection, Fault> {
+    let stream = stream(members)?;
+    let is_ascending = members.flag("oldestFirst")?.unwrap_or_default();
+    let offset = members.number("offset")?.filter(|offset| *offset > 0).map(ArticleNumber::new);
+    let is_all = members.flag("getRead")?.unwrap_or(true);
+    let count = members.number("batchSize")?.and_then(|count| usize::try_from(count).ok());
+    Ok(Selection {
+        include: if is_all { Vec::new() } else { vec![Stream::Unread] },
+        above: offset.filter(|_| is_ascending),
+        below: offset.filter(|_| !is_ascending),
+        descending: !is_ascending,
+        ..by_number(stream, count.unwrap_or(MOST_ITEMS))
+    })
+}
+
+fn updated(members: &Members) -> Result<Selection, Fault> {
+    let since = members.number("lastModified")?.unwrap_or_default();
+    let since = u64::try_from(since).unwrap_or_default();
+    Ok(Selection {
+        changed: Span { from: Some(instant(since)), to: None },
+        ..by_number(stream(members)?, MOST_ITEMS)
+    })
+}
+
+fn by_number(stream: Stream, count: usize) -> Selection {
+    Selection { order: Order::Number, ..Selection::newest(stream, count.min(MOST_ITEMS)) }
+}
+
+fn stream(members: &Members) -> Result<Stream, Fault> {
+    let id = members.number("id")?.unwrap_or_default();
+    Ok(match members.number("type")?.unwrap_or(3) {
+        0 => Stream::Feed(FeedName::Number(FeedNumber::new(id))),
+        1 => Stream::Folder(FolderNumber::new(id)),
+        2 => Stream::Starred,
+        3 => Stream::All,
+        6 => Stream::Unread,
+        _ => return Err(Fault::of("type", "it is none of 0, 1, 2, 3, 6")),
+    })
+}
+
+/// The numbers of articles in a list.
+pub(super) fn numbers(name: &'static str, members: &Members) -> Result<Vec<ArticleNumber>, Fault> {
+    articles(name, members.list(name)?.iter(), |value| {
+        let number = number(value).ok_or(Fault::of(name, "not a number"))?;
+        Ok(ArticleNumber::new(number))
+    })
+}
+
+/// A number in the path.
+pub(super) fn id(part: &str) -> Option<i64> {
+    part.parse().ok().filter(|_| part.bytes().all(|byte| byte.is_ascii_digit()))
+}

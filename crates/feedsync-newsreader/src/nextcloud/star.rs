@@ -1,0 +1,83 @@
+//! Stars, which are given to articles by their names.
+
+use serde_json::Value;
+
+use super::read::{PREFIXES, PUT, id, numbers};
+use super::{ItemName, Request};
+use crate::asked::{Asked, decoded};
+use crate::fault::Fault;
+use crate::marking::{MOST_ARTICLES, Marking};
+use crate::members::{Members, number};
+use crate::parameters::MOST_TEXT;
+use crate::shown::FeedNumber;
+
+/// `items/FEED/NAME/star`. Newsboat does not encode the name, so that there may be slashes in it, and a question
+/// mark with which the query seems to begin.
+pub(super) fn by_name(asked: &Asked<'_>) -> Result<Option<Request>, Fault> {
+    let path = asked.path.trim_start_matches('/');
+    let below = PREFIXES.iter().find_map(|prefix| path.strip_prefix(prefix)?.strip_prefix('/'));
+    let Some(rest) = below.unwrap_or(path).strip_prefix("items/") else { return Ok(None) };
+    let whole = match asked.query {
+        "" => rest.to_owned(),
+        query => format!("{rest}?{query}"),
+    };
+    // A query proper may follow, too.
+    let named = ending(&whole).or_else(|| ending(rest));
+    let Some((feed, name, is_starred)) = named else { return Ok(None) };
+    asked.only(PUT)?;
+    if name.len() > MOST_TEXT {
+        return Err(Fault::of("the path", format!("a text has at most {MOST_TEXT} bytes")));
+    }
+    let item = item(feed, name)?;
+    Ok(Some(Request::Star { items: vec![item], is_starred }))
+}
+
+/// The feed, the name and the deed of such a path.
+fn ending(path: &str) -> Option<(FeedNumber, &str, bool)> {
+    let (feed, rest) = path.split_once('/')?;
+    let (name, deed) = rest.trim_end_matches('/').rsplit_once('/')?;
+    let is_starred = match deed {
+        "star" => true,
+        "unstar" => false,
+        _ => return None,
+    };
+    Some((FeedNumber::new(id(feed)?), name, is_starred)).filter(|_| !name.is_empty())
+}
+
+fn item(feed: FeedNumber, name: &str) -> Result<ItemName, Fault> {
+    let mut names = vec![name.to_owned()];
+    match decoded(name) {
+        Ok(plain) if plain != name => names.insert(0, plain),
+        _ => {}
+    }
+    Ok(ItemName { feed, names })
+}
+
+/// Whether a word gives stars or takes them.
+pub(super) fn starring(deed: &str) -> Option<bool> {
+    match deed {
+        "star" | "starred" => Some(true),
+        "unstar" | "unstarred" => Some(false),
+        _ => None,
+    }
+}
+
+/// Many, by their numbers or by their names.
+pub(super) fn multiple(members: &Members, is_starred: bool) -> Result<Request, Fault> {
+    if members.has("itemIds") {
+        let articles = numbers("itemIds", members)?;
+        return Ok(Request::Mark(Marking::starred(articles, is_starred)));
+    }
+    let listed = members.list("items")?;
+    if listed.len() > MOST_ARTICLES {
+        return Err(Fault::of("items", format!("at most {MOST_ARTICLES} articles at once")));
+    }
+    let named = |item: &Value| {
+        let feed = number(item.get("feedId")?)?;
+        let name = item.get("guidHash").or_else(|| item.get("guid"))?.as_str()?;
+        Some(ItemName { feed: FeedNumber::new(feed), names: vec![name.to_owned()] })
+    };
+    let items: Option<Vec<_>> = listed.iter().map(named).collect();
+    let items = items.ok_or(Fault::of("items", "each has a feedId and a guidHash"))?;
+    Ok(Request::Star { items, is_starred })
+}
