@@ -10,9 +10,10 @@ mod outline;
 mod pox;
 mod rss;
 
+pub(crate) use atom::plain as atom_text;
 pub(crate) use json::named as named_member;
 pub(crate) use pox::{CONTENTS, TITLES, content_type, named as named_element};
-pub(crate) use rss::{AMPERSAND, CONTENT, DUBLIN_CORE, LESS_THAN, is_rss};
+pub(crate) use rss::{AMPERSAND, CONTENT, DUBLIN_CORE, LESS_THAN, is_rss, title as rss_title};
 
 use std::cell::Cell;
 

@@ -107,16 +107,17 @@ fn tree<'a>(text: &'a str, options: &ReadOptions<'_>) -> Result<Tree<'a>, ReadEr
     parsed.map(|(tree, _)| tree).map_err(|error: XmlError| error.into_read_error(text))
 }
 
-struct Items {
-    format: Format,
+/// Items of an XML document, as payloads.
+pub(crate) struct Items {
+    pub(crate) format: Format,
     /// Where the elements of the items begin.
-    starts: HashSet<usize>,
-    payloads: Vec<Payload>,
+    pub(crate) starts: HashSet<usize>,
+    pub(crate) payloads: Vec<Payload>,
 }
 
 impl Items {
     /// Takes up the items in an element; its depth is bounded by the options.
-    fn visit<'a>(&mut self, element: Element<'_, 'a>, context: &Context<'a>) {
+    pub(crate) fn visit<'a>(&mut self, element: Element<'_, 'a>, context: &Context<'a>) {
         let in_sse = |child: Element<'_, '_>| child.local() == "sync" && child.namespace().is_sse();
         if self.starts.contains(&element.span().start) && !element.children().any(in_sse) {
             self.payloads.push(payload(self.format, element, context));

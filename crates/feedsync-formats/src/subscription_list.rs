@@ -4,12 +4,11 @@
 //! written, and a list without `body` is one all the same. Comments (`isComment`) are left out with all in them.
 //! A list that is not well-formed for want of escaping is mended.
 
-mod mend;
-
 use std::borrow::Cow;
 
 use crate::compose::push_attribute;
 use crate::diagnostic::ReadError;
+use crate::mend::mended;
 use crate::options::{Limits, ReadOptions};
 use crate::xml::{Element, Tree, XmlError, decode, escape_text};
 
@@ -37,7 +36,7 @@ pub fn read_subscription_list(bytes: &[u8]) -> Result<Vec<ListedOutline>, ReadEr
     match outlines(&text, &options) {
         // What is wrong is told of the list as it came.
         Err(error @ ReadError::Document { .. }) => {
-            outlines(&mend::mended(&text), &options).map_err(|_| error)
+            outlines(&mended(&text), &options).map_err(|_| error)
         }
         result => result,
     }

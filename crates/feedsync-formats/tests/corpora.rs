@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use feedsync_formats::{Document, Mode, ReadError, ReadOptions, read};
+use feedsync_formats::{Document, Mode, ReadError, ReadOptions, read, read_published};
 
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -91,4 +91,30 @@ fn what_calls_itself_clean_is_accepted_in_tolerant_mode() {
         eprintln!("{}: {error}", path.display());
     }
     assert!(refused.is_empty(), "{} refused", refused.len());
+}
+
+/// A newsreader shows nearly all there is; whatever it does not show is refused with the reason.
+#[test]
+fn what_is_published_is_shown_or_refused_with_the_reason() {
+    let (mut shown, mut mended, mut entries) = (0, 0, 0);
+    let mut refused = Vec::new();
+    for (path, bytes) in corpus() {
+        let options =
+            ReadOptions { base: Some("https://h.example/feed"), ..ReadOptions::tolerant() };
+        match read_published(&bytes, None, &options) {
+            Ok(feed) => {
+                shown += 1;
+                mended += usize::from(feed.mended.is_some());
+                entries += feed.entries.len();
+            }
+            Err(error) => refused.push(format!("{}: {error}", path.display())),
+        }
+    }
+    eprintln!(
+        "{shown} shown with {entries} entries, {mended} of them mended, {} refused",
+        refused.len()
+    );
+    refused.iter().for_each(|refused| eprintln!("{refused}"));
+    assert!(shown > 0);
+    assert!(refused.iter().all(|refused| !refused.ends_with(": ")));
 }

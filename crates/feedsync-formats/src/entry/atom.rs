@@ -35,7 +35,7 @@ fn content_type(element: Element<'_, '_>) -> ContentType {
 }
 
 /// A text construct as plain text (3.1).
-fn plain(element: Element<'_, '_>) -> Option<String> {
+pub(crate) fn plain(element: Element<'_, '_>) -> Option<String> {
     match content_type(element) {
         ContentType::Html => super::present(&markup::plain(&element.text())),
         _ => text(element),

@@ -91,7 +91,7 @@ pub(crate) fn is_rss(namespace: Namespace) -> bool {
 }
 
 /// A title: text, where `&` and `<` are written as the profile has it and in no other way, else HTML.
-fn title(element: Element<'_, '_>) -> Option<String> {
+pub(crate) fn title(element: Element<'_, '_>) -> Option<String> {
     let title = text(element)?;
     let written = &element.document()[element.content_span()];
     let profiled = written.contains(AMPERSAND) || written.contains(LESS_THAN);

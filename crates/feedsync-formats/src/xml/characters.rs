@@ -31,7 +31,7 @@ pub(crate) fn collapse(text: &str) -> String {
 }
 
 /// `Char` (2.2).
-pub(super) const fn is_char(character: char) -> bool {
+pub(crate) const fn is_char(character: char) -> bool {
     matches!(character,
         '\t' | '\n' | '\r' | '\u{20}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..)
 }

@@ -156,7 +156,7 @@ fn detect(bytes: &[u8], mode: Mode) -> Result<(Encoding, &[u8]), ReadError> {
 }
 
 /// The encoding that the XML declaration at the start of the bytes names.
-fn declared_encoding(bytes: &[u8]) -> Option<&str> {
+pub(crate) fn declared_encoding(bytes: &[u8]) -> Option<&str> {
     std::str::from_utf8(&bytes[declared_span(bytes)?]).ok()
 }
 

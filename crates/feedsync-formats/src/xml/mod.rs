@@ -28,8 +28,8 @@ mod tree;
 mod undefined;
 
 pub(crate) use attributes::Attribute;
-pub(crate) use characters::{collapse, is_space, is_white, unescape};
-pub(crate) use encoding::{Encoding, decode};
+pub(crate) use characters::{collapse, is_char, is_space, is_white, unescape};
+pub(crate) use encoding::{Encoding, declared_encoding, decode};
 pub(crate) use error::XmlError;
 pub use escape::{escape_attribute, escape_text};
 pub(crate) use namespace::{Namespace, Namespaces};

@@ -1,10 +1,11 @@
-//! Lists that are no XML, since somebody wrote text between quotes as it is: half of those that are passed around.
+//! Documents that are no XML, since somebody wrote text as it is: half of the subscription lists that are passed
+//! around, and some feeds.
 //!
 //! `&` that begins no reference, `<` in a value, and quotes in a value that do not end it are escaped. A quote ends
 //! a value if the tag ends after it, and another begins, or if white space and another attribute follow. Nothing else is changed.
 
 /// The text with these signs escaped.
-pub(super) fn mended(text: &str) -> String {
+pub(crate) fn mended(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 16);
     let mut rest = text;
     while let Some(at) = rest.find(['<', '&']) {

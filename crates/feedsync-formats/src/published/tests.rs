@@ -1,0 +1,130 @@
+use super::*;
+use crate::entry::ContentType;
+
+fn read(document: &str) -> PublishedFeed {
+    let options =
+        ReadOptions { base: Some("https://a.example/feeds/x"), ..ReadOptions::tolerant() };
+    read_published(document.as_bytes(), None, &options).unwrap()
+}
+
+#[test]
+fn rss_says_what_it_is_and_how_often_it_wants_to_be_read() {
+    let feed = read(
+        "<rss version='2.0' xmlns:a='http://www.w3.org/2005/Atom'><channel><title>A &amp;amp; B</title>\
+         <link>/home</link><description>&lt;b>All&lt;/b> of it</description><ttl>90</ttl>\
+         <a:link rel='self' href='http://b.example/feed'/><image><url>i.png</url></image>\
+         <skipHours><hour>0</hour><hour>24</hour><hour>23</hour><hour>99</hour></skipHours>\
+         <skipDays><day>Sunday</day><day>never</day></skipDays>\
+         <item><title>One</title><link>one</link><guid isPermaLink='false'>1</guid>\
+         <enclosure url='one.mp3' type='audio/mpeg' length='7'/></item></channel></rss>",
+    );
+    assert_eq!(feed.title.as_deref(), Some("A & B"));
+    assert_eq!(feed.description.as_deref(), Some("All of it"));
+    assert_eq!(feed.site.as_deref(), Some("https://a.example/home"));
+    assert_eq!(feed.icon.as_deref(), Some("https://a.example/feeds/i.png"));
+    assert_eq!(feed.address.as_deref(), Some("http://b.example/feed"));
+    assert_eq!(feed.wishes.every, Some(Duration::from_secs(90 * 60)));
+    assert!(feed.wishes.is_idle(2, 0) && feed.wishes.is_idle(6, 12) && feed.wishes.is_idle(0, 23));
+    assert!(!feed.wishes.is_idle(5, 22));
+    let [entry] = &feed.entries[..] else { panic!("{:?}", feed.entries) };
+    assert_eq!(entry.link(), Some("https://a.example/feeds/one"));
+    assert_eq!(entry.links[1].href, "https://a.example/feeds/one.mp3");
+    assert_eq!(feed.mended, None);
+}
+
+#[test]
+fn atom_and_rss_1_and_json_feed_say_the_same_in_their_ways() {
+    let atom = read(
+        "<feed xmlns='http://www.w3.org/2005/Atom' xml:base='http://b.example/x/'>\
+         <title type='html'>&lt;i>T&lt;/i></title><subtitle>S</subtitle><link href='home'/>\
+         <link rel='self' href='feed'/><icon>i.png</icon><logo>l.png</logo>\
+         <entry><id>1</id><title>One</title><link href='1'/></entry></feed>",
+    );
+    let rdf = read(
+        "<rdf:RDF xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#' xmlns='http://purl.org/rss/1.0/' \
+         xmlns:sy='http://purl.org/rss/1.0/modules/syndication/' xml:base='http://b.example/x/'>\
+         <channel><title>T</title><link>home</link><description>S</description>\
+         <sy:updatePeriod>daily</sy:updatePeriod><sy:updateFrequency>4</sy:updateFrequency></channel>\
+         <image><url>i.png</url></image><item><title>One</title><link>1</link></item></rdf:RDF>",
+    );
+    let json = read(
+        r#"{"version":"https://jsonfeed.org/version/1.1","title":"T","description":"S",
+        "home_page_url":"http://b.example/x/home","favicon":"http://b.example/x/i.png","items":[{"id":"1",
+        "title":"One","url":"http://b.example/x/1","content_html":"<p>x</p>","date_published":"2026-11-22T10:00:00Z",
+        "authors":[{"name":"A"}],"attachments":[{"url":"/m.mp3","mime_type":"audio/mpeg","size_in_bytes":9}]}]}"#,
+    );
+    for feed in [&atom, &rdf, &json] {
+        assert_eq!(feed.title.as_deref(), Some("T"));
+        assert_eq!(feed.description.as_deref(), Some("S"));
+        assert_eq!(feed.site.as_deref(), Some("http://b.example/x/home"));
+        assert_eq!(feed.icon.as_deref(), Some("http://b.example/x/i.png"));
+        assert_eq!(feed.entries[0].title.as_deref(), Some("One"));
+        assert_eq!(feed.entries[0].link(), Some("http://b.example/x/1"));
+    }
+    assert_eq!(atom.address.as_deref(), Some("http://b.example/x/feed"));
+    assert_eq!(rdf.wishes.every, Some(Duration::from_secs(6 * 3_600)));
+    let entry = &json.entries[0];
+    assert_eq!(entry.content.as_deref(), Some("<p>x</p>"));
+    assert_eq!(entry.content_type, ContentType::Html);
+    assert!(entry.published.is_some());
+    assert_eq!(entry.author.as_ref().unwrap().name.as_deref(), Some("A"));
+    let enclosure = entry.links.iter().find(|link| link.rel == "enclosure").unwrap();
+    assert_eq!((&*enclosure.href, enclosure.length), ("https://a.example/m.mp3", Some(9)));
+}
+
+#[test]
+fn what_was_deleted_is_not_shown_and_what_is_shared_is() {
+    let feed = read(
+        "<rss version='2.0' xmlns:sx='http://feedsync.org/2007/feedsync'><channel><title>T</title>\
+         <item><sx:sync id='a' updates='1' deleted='true'><sx:history sequence='1' by='x'/></sx:sync>\
+         <title>gone</title></item>\
+         <item><sx:sync id='b' updates='1'><sx:history sequence='1' by='x'/></sx:sync><title>here</title></item>\
+         <item><title>plain</title></item></channel></rss>",
+    );
+    let titles: Vec<_> = feed.entries.iter().map(|entry| entry.title.as_deref().unwrap()).collect();
+    assert_eq!(titles, ["here", "plain"]);
+}
+
+#[test]
+fn what_is_wrong_is_mended_and_told() {
+    let of = |document: &[u8], charset| {
+        read_published(document, charset, &ReadOptions::tolerant()).unwrap()
+    };
+    let title = |feed: &PublishedFeed| feed.title.clone().unwrap();
+    let raw = of(b"\n\n<rss version='2.0'><channel><title>Q & A\x08</title></channel></rss>", None);
+    assert_eq!(title(&raw), "Q & A");
+    assert!(matches!(raw.mended, Some(ReadError::Document { position, .. }) if position.line == 1));
+    let undeclared =
+        of(b"<rss version='2.0'><channel><title>T</title><dc:date/></channel></rss>", None);
+    assert_eq!(title(&undeclared), "T");
+    let latin = b"<rss version='2.0'><channel><title>caf\xe9</title></channel></rss>";
+    let told = of(latin, Some("iso-8859-1"));
+    assert_eq!((title(&told), told.mended), ("caf\u{e9}".to_owned(), None));
+    let untold = of(latin, None);
+    assert_eq!(title(&untold), "caf\u{fffd}");
+    assert!(
+        matches!(untold.mended, Some(ReadError::Encoding { offset: 38, .. })),
+        "{:?}",
+        untold.mended
+    );
+    // What the document says of itself counts before what its server says.
+    let declared =
+        b"<?xml version='1.0' encoding='koi8-r'?><rss version='2.0'><channel><title>\xc1</title></channel></rss>";
+    assert_eq!(title(&of(declared, Some("utf-8"))), "\u{430}");
+}
+
+#[test]
+fn what_is_no_feed_is_refused_with_the_reason() {
+    for (document, part) in [
+        ("<!doctype html><html><head><title>x</title></head></html>", "a web page"),
+        ("", "empty"),
+        ("hello", "hello"),
+        ("{\"items\":3}", "items"),
+        ("<opml version='2.0'><body><outline text='x'/></body></opml>", "OPML"),
+        ("<rss version='2.0'><channel><title>x</title>", "1:"),
+    ] {
+        let error =
+            read_published(document.as_bytes(), None, &ReadOptions::tolerant()).unwrap_err();
+        assert!(error.to_string().contains(part), "{error}");
+    }
+}
