@@ -87,6 +87,16 @@ pub trait Library: Send + Sync + 'static {
         now: Millis,
     ) -> Result<Settled, LibraryError>;
 
+    /// The last article that came before a moment.
+    async fn before(&self, received: Millis) -> Result<Option<ArticleNumber>, LibraryError>;
+
+    /// How many articles of a feed are shown to be of later than a moment; all of them without one.
+    async fn count_behind(
+        &self,
+        feed: FeedNumber,
+        shown: Option<Millis>,
+    ) -> Result<u64, LibraryError>;
+
     /// A list of articles.
     async fn list(&self, selection: Selection) -> Result<Vec<Listed>, LibraryError>;
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use feedsync_formats::Wishes;
 use feedsync_log::Millis;
 use feedsync_reader::FeedAddress;
 
@@ -60,6 +61,8 @@ pub struct PollState {
     pub gone: bool,
     /// Its server said that it moved there for good.
     pub led_to: Option<FeedAddress>,
+    /// How often it wanted to be asked when it last said something; `every` is kept to the second.
+    pub wishes: Wishes,
 }
 
 /// What a feed says of itself.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use feedsync_formats::Wishes;
 use feedsync_log::Millis;
 use feedsync_reader::FeedAddress;
 use rusqlite::{Connection, Row, params};
@@ -16,8 +17,8 @@ macro_rules! feed_columns {
     () => {
         "feeds.number, feeds.address, feeds.due, feeds.every, feeds.checked, feeds.changed, \
          feeds.etag, feeds.last_modified, feeds.digest, feeds.failures, feeds.fault, feeds.gone, \
-         feeds.led_to, feeds.title, feeds.site, feeds.description, feeds.icon, feeds.hub, \
-         feeds.topic, feeds.articles, feeds.newest"
+         feeds.led_to, feeds.wished, feeds.idle_hours, feeds.idle_days, feeds.title, feeds.site, \
+         feeds.description, feeds.icon, feeds.hub, feeds.topic, feeds.articles, feeds.newest"
     };
 }
 pub(super) use feed_columns;
@@ -39,6 +40,13 @@ pub(super) fn kept_feed(row: &Row<'_>) -> Result<KeptFeed, LibraryError> {
             fault: columns.get()?,
             gone: columns.get()?,
             led_to: columns.optional_parsed()?,
+            wishes: Wishes {
+                every: columns
+                    .get::<Option<u32>>()?
+                    .map(|wished| Duration::from_secs(wished.into())),
+                idle_hours: columns.number()?,
+                idle_days: columns.number()?,
+            },
         },
         head: FeedHead {
             title: columns.get()?,
@@ -84,7 +92,8 @@ pub(super) fn write_state(
         .prepare_cached(
             "UPDATE feeds SET claimed = NULL, due = ?2, every = ?3, checked = ?4, changed = ?5,
                               etag = ?6, last_modified = ?7, digest = ?8, failures = ?9,
-                              fault = ?10, gone = ?11, led_to = ?12
+                              fault = ?10, gone = ?11, led_to = ?12, wished = ?13,
+                              idle_hours = ?14, idle_days = ?15
               WHERE number = ?1",
         )?
         .execute(params![
@@ -100,6 +109,9 @@ pub(super) fn write_state(
             state.fault,
             state.gone,
             state.led_to.as_ref().map(FeedAddress::as_str),
+            state.wishes.every.map(|every| u32::try_from(every.as_secs()).unwrap_or(u32::MAX)),
+            state.wishes.idle_hours,
+            state.wishes.idle_days,
         ])?;
     Ok(written > 0)
 }

@@ -7,7 +7,7 @@ use feedsync_log::Millis;
 use feedsync_reader::{FeedAddress, Remembered};
 
 use super::writer::Outlives;
-use super::{SqliteLibrary, articles, feeds, list, polling, settle, subscriptions};
+use super::{SqliteLibrary, articles, feeds, list, lookups, polling, settle, subscriptions};
 use crate::article::KeptArticle;
 use crate::contract::Library;
 use crate::error::LibraryError;
@@ -83,6 +83,18 @@ impl Library for SqliteLibrary {
         let outlives = if gives { Outlives::Power } else { Outlives::Process };
         let settle = move |connection: &_| settle::settle(connection, feed, &poll, now);
         self.writer.run(outlives, settle).await
+    }
+
+    async fn before(&self, received: Millis) -> Result<Option<ArticleNumber>, LibraryError> {
+        self.readers.read(move |connection| lookups::before(connection, received)).await
+    }
+
+    async fn count_behind(
+        &self,
+        feed: FeedNumber,
+        shown: Option<Millis>,
+    ) -> Result<u64, LibraryError> {
+        self.readers.read(move |connection| lookups::count_behind(connection, feed, shown)).await
     }
 
     async fn list(&self, selection: Selection) -> Result<Vec<Listed>, LibraryError> {

@@ -10,6 +10,7 @@ mod columns;
 mod feeds;
 mod library;
 mod list;
+mod lookups;
 mod polling;
 mod readers;
 mod schema;

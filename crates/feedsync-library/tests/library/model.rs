@@ -211,6 +211,12 @@ impl Model {
         self.feeds.values().flat_map(|feed| feed.articles.values()).map(|article| &article.kept)
     }
 
+    pub(crate) fn before(&self, received: Millis) -> Option<ArticleNumber> {
+        let before = self.all().filter(|article| article.received < received);
+        let last = before.max_by_key(|article| (article.received, article.number));
+        last.map(|article| article.number)
+    }
+
     pub(crate) fn list(&self, selection: &Selection) -> Vec<Listed> {
         let mut list: Vec<Listed> = self
             .all()

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use feedsync_formats::ContentType;
+use feedsync_formats::{ContentType, Wishes};
 use feedsync_library::{
-    ArticleText, Enclosure, FeedHead, Keep, Library, LibraryError, NewArticle, Place, Poll,
+    ArticleText, Enclosure, FeedHead, Keep, Library, LibraryError, Listed, NewArticle, Place, Poll,
     PollState, PolledDocument, Selection, SqliteLibrary,
 };
 use feedsync_log::Millis;
@@ -67,6 +67,11 @@ fn state() -> impl Strategy<Value = PollState> {
         fault: said.3,
         gone,
         led_to: led_to.map(address),
+        wishes: Wishes {
+            every: (every % 3 > 0).then(|| Duration::from_secs(every.into())),
+            idle_hours: every,
+            idle_days: u8::try_from(every % 256).unwrap(),
+        },
     })
 }
 
@@ -249,6 +254,17 @@ impl Pair {
         assert_eq!(list, model.list(&everything));
         let numbers: Vec<ArticleNumber> = list.iter().map(|row| row.number).collect();
         assert_eq!(wait(library.articles(&numbers)).unwrap(), model.articles(&numbers));
+        for row in &list {
+            let behind = wait(library.count_behind(row.feed, Some(row.shown))).unwrap();
+            let is_behind = |other: &&Listed| other.feed == row.feed && other.shown > row.shown;
+            assert_eq!(behind, list.iter().filter(is_behind).count() as u64);
+            let all = list.iter().filter(|other| other.feed == row.feed).count() as u64;
+            assert_eq!(wait(library.count_behind(row.feed, None)).unwrap(), all);
+        }
+        for article in model.articles(&numbers) {
+            let before = wait(library.before(article.received)).unwrap();
+            assert_eq!(before, model.before(article.received));
+        }
     }
 }
 

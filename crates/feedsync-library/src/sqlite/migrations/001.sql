@@ -21,6 +21,9 @@ CREATE TABLE feeds (
   fault         TEXT,
   gone          INTEGER NOT NULL DEFAULT 0,
   led_to        TEXT,
+  wished        INTEGER,                    -- seconds that it wants to be left alone
+  idle_hours    INTEGER NOT NULL DEFAULT 0, -- a bit for each hour in which it does not change
+  idle_days     INTEGER NOT NULL DEFAULT 0, -- and for each day
   title         TEXT,
   site          TEXT,
   icon          TEXT,
@@ -64,6 +67,9 @@ CREATE TABLE articles (
 ) STRICT;
 
 CREATE UNIQUE INDEX named ON articles (feed, name);
+
+-- Which article came last before a moment.
+CREATE INDEX received ON articles (received);
 
 CREATE INDEX present ON articles (feed) WHERE present = 1;
 
