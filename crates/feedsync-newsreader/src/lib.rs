@@ -25,6 +25,7 @@ mod parameters;
 mod secret;
 mod selection;
 mod shown;
+pub mod ttrss;
 
 pub use answer::Answer;
 pub use asked::Asked;
@@ -36,5 +37,5 @@ pub use secret::Secret;
 pub use selection::{Order, Selection, Span, Stream};
 pub use shown::{
     Article, ArticleNumber, Enclosure, FeedName, FeedNumber, FolderNumber, Folders, Label,
-    LabelError, MOST_LABEL, NumberError, ShownFolder, Subscription,
+    LabelError, MOST_LABEL, NumberError, ShownFolder, ShownTag, Subscription, TagNumber, Tags,
 };

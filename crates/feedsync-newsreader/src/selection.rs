@@ -4,7 +4,7 @@ use feedsync_log::Millis;
 use feedsync_reader::Tag;
 
 use crate::continuation::Continuation;
-use crate::shown::{ArticleNumber, FeedName, FolderNumber, Label};
+use crate::shown::{ArticleNumber, FeedName, FolderNumber, Label, TagNumber};
 
 /// Articles that belong together.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,6 +19,8 @@ pub enum Stream {
     Label(Label),
     /// Those that are tagged so.
     Tag(Tag),
+    /// Those that have the tag with this number.
+    NumberedTag(TagNumber),
     /// Those that were read.
     Read,
     /// Those that were not.

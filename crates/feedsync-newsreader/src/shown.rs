@@ -4,6 +4,7 @@ mod folders;
 mod label;
 mod number;
 mod numbering;
+mod tags;
 
 use feedsync_log::Millis;
 use feedsync_reader::{ArticleId, FeedAddress, Tag};
@@ -11,7 +12,8 @@ use sha2::{Digest as _, Sha256};
 
 pub use folders::{Folders, ShownFolder};
 pub use label::{Label, LabelError, MOST_LABEL};
-pub use number::{ArticleNumber, FeedNumber, FolderNumber, NumberError};
+pub use number::{ArticleNumber, FeedNumber, FolderNumber, NumberError, TagNumber};
+pub use tags::{ShownTag, Tags};
 
 /// Which feed is meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,6 +93,14 @@ pub struct Enclosure {
     pub media_type: Option<String>,
     /// How many bytes they have.
     pub length: Option<u64>,
+}
+
+/// The words of HTML, without its tags.
+pub(crate) fn words(content: &str) -> impl Iterator<Item = &str> {
+    // What stands before a tag, and behind the last.
+    let parts = content.split('<');
+    let texts = parts.map(|part| part.split_once('>').map_or(part, |(_, text)| text));
+    texts.flat_map(str::split_whitespace)
 }
 
 /// A text of hexadecimal digits that stands for texts: 64 of them.

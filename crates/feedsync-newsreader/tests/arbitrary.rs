@@ -3,7 +3,7 @@
 mod support;
 
 use feedsync_log::Millis;
-use feedsync_newsreader::{ArticleNumber, Asked, Continuation, google, miniflux, nextcloud};
+use feedsync_newsreader::{ArticleNumber, Asked, Continuation, google, miniflux, nextcloud, ttrss};
 use proptest::prelude::*;
 
 /// Something like the path, the query or the form of a request.
@@ -51,6 +51,15 @@ const WORDS: &[&str] = &[
     "entries",
     "1000/",
     "items/",
+    "api/",
+    "op=getHeadlines",
+    "op=updateArticle",
+    "op=catchupFeed",
+    "feed_id=",
+    "article_ids=",
+    "is_cat=1",
+    "{\"op\":\"updateArticle\",\"article_ids\":\"1,2\",\"field\":2,\"mode\":",
+    "1}",
     "folders/",
     "/star",
     "/multiple",
@@ -80,7 +89,7 @@ proptest! {
         bytes in prop::collection::vec(any::<u8>(), 0..40),
         media_type in prop::option::of(prop::sample::select(&[support::FORM, "application/json", ";", "\u{e4}"])),
     ) {
-        let starts = ["", "/reader/api/0/", "/v1/", "/v1-2/"];
+        let starts = ["", "/reader/api/0/", "/v1/", "/v1-2/", "/api/"];
         for path in starts.map(|start| format!("{start}{}", if start.is_empty() { &path } else { &below })) {
             for body in [form.as_bytes(), &bytes] {
                 let asked = Asked { method, path: &path, query: &query, content_type: media_type, body };
@@ -88,6 +97,7 @@ proptest! {
                     google::read(&asked).err(),
                     miniflux::read(&asked).err(),
                     nextcloud::read(&asked).err(),
+                    ttrss::read(&asked).and_then(|call| call.request).err(),
                 ];
                 for fault in faults.into_iter().flatten() {
                     prop_assert!((400..500).contains(&fault.status()) && !fault.to_string().is_empty());

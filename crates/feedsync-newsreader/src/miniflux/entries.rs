@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::feeds::{date, shown_feed, unknown_feed};
 use crate::answer::Answer;
 use crate::date::rfc3339;
-use crate::shown::{Article, FeedNumber, Subscription, digits};
+use crate::shown::{Article, FeedNumber, Subscription, digits, words};
 
 /// Some articles, and how many there are without the limit.
 pub fn entries(user: i64, total: u64, articles: &[Article], feeds: &[Subscription]) -> Answer {
@@ -71,13 +71,7 @@ fn shown_entry(user: i64, article: &Article, feeds: &BTreeMap<FeedNumber, Value>
 
 /// How many minutes it takes to read, at 265 words a minute, as Miniflux counts.
 fn reading_time(content: &str) -> usize {
-    let mut words = 0;
-    // What stands before a tag, and behind the last.
-    for part in content.split('<') {
-        let text = part.split_once('>').map_or(part, |(_, text)| text);
-        words += text.split_whitespace().count();
-    }
-    words.div_ceil(265)
+    words(content).count().div_ceil(265)
 }
 
 #[cfg(test)]

@@ -59,6 +59,11 @@ number! {
 }
 
 number! {
+    /// The number of a tag. Those that are given are positive, and fit in 31 bits.
+    TagNumber
+}
+
+number! {
     /// The number of an article. Those that are given are positive; other servers know negative ones.
     ArticleNumber
 }

@@ -1,0 +1,140 @@
+//! Answers that list articles.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::account::answer;
+use super::{HeadlinesAsked, label_feed};
+use crate::answer::Answer;
+use crate::shown::{Article, FeedNumber, Subscription, Tags, words};
+
+/// Some articles, with what of them is asked for.
+pub fn headlines(
+    seq: i64,
+    asked: &HeadlinesAsked,
+    articles: &[Article],
+    feeds: &[Subscription],
+    tags: &Tags,
+) -> Answer {
+    let feeds = by_number(feeds);
+    let shown = articles.iter().map(|article| {
+        let mut shown = headline(article, &feeds, tags);
+        if asked.show_content {
+            shown["content"] = article.content.as_str().into();
+        }
+        if let Some(most) = asked.excerpt {
+            shown["excerpt"] = excerpt(&article.content, most).into();
+        }
+        if asked.include_attachments {
+            shown["attachments"] = attachments(article);
+        }
+        shown
+    });
+    let shown: Vec<Value> = shown.collect();
+    if !asked.include_header {
+        return answer(seq, shown);
+    }
+    let first = articles.first().map_or(0, |article| article.number.get());
+    let header = json!({ "id": asked.feed, "first_id": first, "is_cat": asked.is_category });
+    answer(seq, json!([header, shown]))
+}
+
+/// Some articles, with all that is known of them.
+pub fn articles(seq: i64, articles: &[Article], feeds: &[Subscription], tags: &Tags) -> Answer {
+    let feeds = by_number(feeds);
+    let shown = articles.iter().map(|article| {
+        let mut shown = headline(article, &feeds, tags);
+        shown["content"] = article.content.as_str().into();
+        shown["attachments"] = attachments(article);
+        shown
+    });
+    answer(seq, shown.collect::<Vec<_>>())
+}
+
+type Feeds<'a> = BTreeMap<FeedNumber, &'a Subscription>;
+
+fn by_number(feeds: &[Subscription]) -> Feeds<'_> {
+    feeds.iter().map(|feed| (feed.number, feed)).collect()
+}
+
+fn headline(article: &Article, feeds: &Feeds<'_>, tags: &Tags) -> Value {
+    let feed = feeds.get(&article.feed);
+    let labels = article.tags.iter().filter_map(|tag| {
+        let shown = tags.shown(tag)?;
+        Some(json!([label_feed(shown.number), tag.as_str(), "", ""]))
+    });
+    json!({
+        "id": article.number,
+        "guid": article.name.as_str(),
+        "unread": !article.is_read,
+        "marked": article.is_starred,
+        "published": false,
+        "updated": article.published.get() / 1_000,
+        "is_updated": false,
+        "title": article.title,
+        "link": article.address.as_deref().unwrap_or_default(),
+        "feed_id": article.feed,
+        "feed_title": feed.map(|feed| &*feed.title).unwrap_or_default(),
+        "site_url": feed.and_then(|feed| feed.site.as_deref()).unwrap_or_default(),
+        "tags": article.tags.iter().map(|tag| tag.as_str()).collect::<Vec<_>>(),
+        "labels": labels.collect::<Vec<_>>(),
+        "comments": "",
+        "comments_count": 0,
+        "comments_link": "",
+        "always_display_attachments": false,
+        "author": article.author.as_deref().unwrap_or_default(),
+        "score": 0,
+        "note": null,
+        "lang": "",
+    })
+}
+
+fn attachments(article: &Article) -> Value {
+    let shown = article.enclosures.iter().enumerate().map(|(place, enclosure)| {
+        json!({
+            "id": place.to_string(),
+            "content_url": enclosure.address,
+            "content_type": enclosure.media_type.as_deref().unwrap_or_default(),
+            "title": "",
+            "duration": "",
+            "width": 0,
+            "height": 0,
+            "post_id": article.number,
+        })
+    });
+    shown.collect()
+}
+
+/// The first words, and no more characters than so many.
+fn excerpt(content: &str, most: usize) -> String {
+    let mut found = String::new();
+    let mut left = most;
+    for word in words(content) {
+        let length = word.chars().count() + usize::from(!found.is_empty());
+        if length > left {
+            found.push('\u{2026}');
+            break;
+        }
+        if !found.is_empty() {
+            found.push(' ');
+        }
+        found.push_str(word);
+        left -= length;
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_excerpt_is_of_whole_words() {
+        assert_eq!(excerpt("<p class=\"a b\">one <b>two</b>\n three</p>", 100), "one two three");
+        assert_eq!(excerpt("<p>one two three</p>", 7), "one two\u{2026}");
+        assert_eq!(excerpt("<p>one two three</p>", 6), "one\u{2026}");
+        assert_eq!(excerpt("<p>\u{e4}\u{e4}\u{e4}</p>", 3), "\u{e4}\u{e4}\u{e4}");
+        assert_eq!(excerpt("<img>", 3), "");
+    }
+}

@@ -1,0 +1,142 @@
+//! Requests, told apart by their operation.
+
+use std::time::Duration;
+
+use super::select::{category, headlines, label, stream};
+use super::{Call, FeedsAsked, Request, Toggled};
+use crate::asked::Asked;
+use crate::fault::Fault;
+use crate::marking::{Marking, articles};
+use crate::members::{Members, number};
+use crate::shown::{ArticleNumber, FeedNumber, FolderNumber};
+
+/// What may stand before the address of the interface.
+const PREFIXES: &[&str] = &["tt-rss"];
+
+const DAY: Duration = Duration::from_secs(86_400);
+
+/// Reads a request.
+pub fn read(asked: &Asked<'_>) -> Result<Call, Fault> {
+    if !matches!(asked.path_below(PREFIXES), "api" | "api/index.php") {
+        return Err(asked.not_found());
+    }
+    asked.only(&["POST"])?;
+    let members = Members::of(asked)?;
+    let seq = members.number("seq").ok().flatten().unwrap_or_default();
+    let session = members.text("sid").ok().flatten().filter(|session| !session.is_empty());
+    Ok(Call { seq, session: session.map(Into::into), request: request(&members) })
+}
+
+fn request(members: &Members) -> Result<Request, Fault> {
+    let operation = members.needed_text("op")?;
+    let is_set = |name| Ok(members.flag(name)?.unwrap_or_default());
+    Ok(match &*operation.to_ascii_lowercase() {
+        "login" => Request::Login {
+            user: members.needed_text("user")?,
+            password: members.needed_text("password")?.into(),
+        },
+        "logout" => Request::Logout,
+        "isloggedin" => Request::IsLoggedIn,
+        "getapilevel" => Request::ApiLevel,
+        "getversion" => Request::Version,
+        "getunread" => Request::Unread(stream(members, "-4")?),
+        "getcounters" => Request::Counters,
+        "getfeeds" => Request::Feeds(FeedsAsked {
+            category: category(members.number("cat_id")?.unwrap_or_default())?,
+            unread_only: is_set("unread_only")?,
+            offset: size(members, "offset")?.unwrap_or_default(),
+            limit: size(members, "limit")?,
+        }),
+        "getcategories" => Request::Categories {
+            unread_only: is_set("unread_only")?,
+            include_empty: is_set("include_empty")?,
+        },
+        "getheadlines" => Request::Headlines(Box::new(headlines(members)?)),
+        "getarticle" => Request::Articles(numbers("article_id", members)?),
+        "updatearticle" => update(members)?,
+        "getconfig" => Request::Config,
+        "getpref" => Request::Pref,
+        "updatefeed" => Request::UpdateFeed(feed(members)?),
+        "catchupfeed" => {
+            let days = match &*members.text("mode")?.unwrap_or_default() {
+                "1day" => Some(1),
+                "1week" => Some(7),
+                "2week" => Some(14),
+                "all" | "" => None,
+                _ => return Err(Fault::of("mode", "it is none of all, 1day, 1week, 2week")),
+            };
+            members.needed_text("feed_id")?;
+            let older_than = days.map(|days| DAY * days);
+            Request::Catchup { stream: stream(members, "")?, older_than }
+        }
+        "getlabels" => {
+            let article = members.number("article_id")?.filter(|article| *article > 0);
+            Request::Labels { article: article.map(ArticleNumber::new) }
+        }
+        "setarticlelabel" => Request::SetLabel {
+            articles: numbers("article_ids", members)?,
+            tag: label(members.needed_number("label_id")?)
+                .ok_or(Fault::of("label_id", "not the number of a label"))?,
+            is_added: is_set("assign")?,
+        },
+        "subscribetofeed" => subscribe(members)?,
+        "unsubscribefeed" => Request::Unsubscribe(feed(members)?),
+        "getfeedtree" => Request::Tree { include_empty: is_set("include_empty")? },
+        _ => {
+            let shown = operation.floor_char_boundary(200);
+            return Err(Fault::NotFound { path: operation[..shown].to_owned() });
+        }
+    })
+}
+
+fn update(members: &Members) -> Result<Request, Fault> {
+    let articles = numbers("article_ids", members)?;
+    let field = members.needed_number("field")?;
+    let mode = members.needed_number("mode")?;
+    let is_set = match mode {
+        0 => Some(false),
+        1 => Some(true),
+        2 => None,
+        _ => return Err(Fault::of("mode", "it is none of 0, 1, 2")),
+    };
+    Ok(match (field, is_set) {
+        (0, Some(is_starred)) => Request::Mark(Marking::starred(articles, is_starred)),
+        (0, None) => Request::Toggle { articles, toggled: Toggled::Starred },
+        (1, _) => Request::Mark(Marking { articles, ..Marking::default() }),
+        (2, Some(is_unread)) => Request::Mark(Marking::read(articles, !is_unread)),
+        (2, None) => Request::Toggle { articles, toggled: Toggled::Read },
+        (3 | 4, _) => return Err(Fault::of("field", "articles have no notes and no scores here")),
+        _ => return Err(Fault::of("field", "it is none of 0, 1, 2")),
+    })
+}
+
+fn subscribe(members: &Members) -> Result<Request, Fault> {
+    for name in ["login", "password"] {
+        if members.text(name)?.is_some_and(|text| !text.is_empty()) {
+            return Err(Fault::of(name, "it belongs into the address of the feed"));
+        }
+    }
+    let address = members.needed_text("feed_url")?;
+    let address = address.parse().map_err(|error| Fault::of("feed_url", error))?;
+    let folder = members.number("category_id")?.filter(|folder| *folder > 0);
+    Ok(Request::Subscribe { address, folder: folder.map_or(FolderNumber::TOP, FolderNumber::new) })
+}
+
+fn feed(members: &Members) -> Result<FeedNumber, Fault> {
+    members.needed_number("feed_id").map(FeedNumber::new)
+}
+
+/// The numbers of articles; there is at least one.
+fn numbers(name: &'static str, members: &Members) -> Result<Vec<ArticleNumber>, Fault> {
+    let found = articles(name, members.list(name)?.iter(), |value| {
+        let number = number(value).ok_or(Fault::of(name, "not a number"))?;
+        Ok(ArticleNumber::new(number))
+    })?;
+    if found.is_empty() { Err(Fault::Missing { name }) } else { Ok(found) }
+}
+
+/// How many; zero and less says nothing.
+pub(super) fn size(members: &Members, name: &'static str) -> Result<Option<usize>, Fault> {
+    let number = members.number(name)?.filter(|number| *number > 0);
+    Ok(number.map(|number| usize::try_from(number).unwrap_or(usize::MAX)))
+}
