@@ -1,17 +1,19 @@
 //! The contract of a library.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
 use feedsync_log::Millis;
-use feedsync_reader::{FeedAddress, Remembered};
+use feedsync_reader::{ArticleId, FeedAddress, Remembered};
 
 use crate::article::KeptArticle;
 use crate::error::LibraryError;
 use crate::feed::{DueFeed, KeptFeed};
-use crate::listing::{Listed, Selection};
+use crate::icon::{Icon, KeptIcon, Origin};
+use crate::listing::{Keep, Listed, NamedArticle, Selection};
 use crate::poll::{Poll, Settled};
 use crate::reader_name::ReaderName;
+use crate::retention::Retention;
 use feedsync_newsreader::{ArticleNumber, FeedNumber};
 
 /// What the feeds of a hub say, for those who read them.
@@ -103,4 +105,47 @@ pub trait Library: Send + Sync + 'static {
     /// Articles with what they say, in the order in which they are asked for; those that are here. At most
     /// [`MOST_SHOWN`](crate::MOST_SHOWN) at once.
     async fn articles(&self, numbers: &[ArticleNumber]) -> Result<Vec<KeptArticle>, LibraryError>;
+
+    /// How many articles of each of these feeds the decision keeps, or how many there are. Of feeds that are not
+    /// here nothing is said.
+    async fn count(
+        &self,
+        feeds: &[FeedNumber],
+        keep: Option<Keep>,
+    ) -> Result<BTreeMap<FeedNumber, u64>, LibraryError>;
+
+    /// Which articles have these numbers, in the order in which they are asked for; those that are here.
+    async fn named(&self, numbers: &[ArticleNumber]) -> Result<Vec<NamedArticle>, LibraryError>;
+
+    /// Which articles of a feed have these names, in the order in which they are asked for; those that are here.
+    async fn numbered(
+        &self,
+        feed: FeedNumber,
+        names: &[ArticleId],
+    ) -> Result<Vec<NamedArticle>, LibraryError>;
+
+    /// Those of a list that have all these words in their title or text, in the order of the list. Words are whole
+    /// ones, with or without capitals and accents; what stands between white space and has no letters
+    /// or digits is no word, and where there is no word at all nothing is found. At most
+    /// [`MOST_WORDS`](crate::MOST_WORDS) bytes.
+    async fn search(&self, words: &str, selection: Selection) -> Result<Vec<Listed>, LibraryError>;
+
+    /// Removes articles of a feed that nothing keeps; how many. They go in portions, so that others can write
+    /// meanwhile. One that is told again later is a new one.
+    async fn sweep(&self, feed: FeedNumber, keep: Retention) -> Result<u64, LibraryError>;
+
+    /// Removes feeds that nobody has read since before a moment, with all their articles, in portions; how many
+    /// feeds. Somebody who begins to read one meanwhile finds it asked anew.
+    async fn forget(&self, abandoned_before: Millis) -> Result<u64, LibraryError>;
+
+    /// What is known of the picture of a site, if it was asked for.
+    async fn icon(&self, origin: &Origin) -> Result<Option<KeptIcon>, LibraryError>;
+
+    /// The picture of a site, or that it has none.
+    async fn set_icon(
+        &self,
+        origin: &Origin,
+        icon: Option<Icon>,
+        now: Millis,
+    ) -> Result<(), LibraryError>;
 }

@@ -12,9 +12,11 @@ mod article;
 mod contract;
 mod error;
 mod feed;
+mod icon;
 mod listing;
 mod poll;
 mod reader_name;
+mod retention;
 mod sqlite;
 
 pub use article::{
@@ -23,7 +25,11 @@ pub use article::{
 pub use contract::Library;
 pub use error::LibraryError;
 pub use feed::{DueFeed, FeedHead, KeptFeed, PollState};
-pub use listing::{Keep, Listed, MOST_LISTED, MOST_SHOWN, Place, Selection};
+pub use icon::{Icon, KeptIcon, MOST_ICON, Origin};
+pub use listing::{
+    Keep, Listed, MOST_LISTED, MOST_SHOWN, MOST_WORDS, NamedArticle, Place, Selection,
+};
 pub use poll::{MOST_ARTICLES, Poll, PolledDocument, Settled};
 pub use reader_name::{MOST_READER_NAME, ReaderName, ReaderNameError};
+pub use retention::Retention;
 pub use sqlite::SqliteLibrary;

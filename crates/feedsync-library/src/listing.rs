@@ -6,12 +6,16 @@ use std::sync::Arc;
 use feedsync_log::Millis;
 
 use feedsync_newsreader::{ArticleNumber, FeedNumber};
+use feedsync_reader::ArticleId;
 
 /// The most articles that one list holds, however many are asked for.
 pub const MOST_LISTED: usize = 1_000_000;
 
 /// The most articles that are given with their texts, or by their names, at once.
 pub const MOST_SHOWN: usize = 1_000;
+
+/// The most bytes of the words that are searched for.
+pub const MOST_WORDS: usize = 1_024;
 
 /// What a list tells of an article.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -31,6 +35,15 @@ impl Listed {
     pub fn place(&self) -> Place {
         Place { shown: self.shown, number: self.number }
     }
+}
+
+/// An article by both of its names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedArticle {
+    /// Which article of its feed it is.
+    pub name: ArticleId,
+    /// Its number, and what a list tells of it.
+    pub listed: Listed,
 }
 
 /// Where an article stands in lists. No two have the same place, and none ever changes it.

@@ -2,15 +2,18 @@
 
 use feedsync_formats::ContentType;
 use feedsync_log::Millis;
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, Row, params};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::columns::{Columns, damaged, moment};
+use super::list::listed;
 use super::settle::shown;
 use crate::article::{ArticleText, KeptArticle, NewArticle};
 use crate::error::LibraryError;
+use crate::listing::{Listed, NamedArticle};
 use feedsync_newsreader::{ArticleNumber, FeedNumber};
+use feedsync_reader::ArticleId;
 
 /// A new article gets the next number.
 pub(super) fn add(
@@ -130,6 +133,62 @@ fn content_type(name: String) -> ContentType {
         .into_iter()
         .find(|known| known.name() == name)
         .unwrap_or(ContentType::Other(name))
+}
+
+/// The columns of [`named`], in its order.
+macro_rules! named_columns {
+    () => {
+        "SELECT articles.number, articles.feed, listed.published, articles.shown, articles.name
+           FROM articles JOIN listed USING (feed, shown, number)"
+    };
+}
+
+fn named(row: &Row<'_>) -> Result<NamedArticle, LibraryError> {
+    let mut columns = Columns::of(row);
+    Ok(NamedArticle { listed: listed(&mut columns)?, name: columns.parsed()? })
+}
+
+/// Those with these numbers, to one after the other.
+pub(super) fn by_number(
+    connection: &Connection,
+    numbers: impl IntoIterator<Item = i64>,
+    mut found: impl FnMut(NamedArticle),
+) -> Result<(), LibraryError> {
+    let sql = concat!(named_columns!(), " WHERE articles.number = ?1");
+    let mut statement = connection.prepare_cached(sql)?;
+    for number in numbers {
+        let mut rows = statement.query([number])?;
+        if let Some(row) = rows.next()? {
+            found(named(row)?);
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn by_name(
+    connection: &Connection,
+    feed: FeedNumber,
+    names: &[ArticleId],
+) -> Result<Vec<NamedArticle>, LibraryError> {
+    let sql = concat!(named_columns!(), " WHERE articles.feed = ?1 AND articles.name = ?2");
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut all = Vec::new();
+    for name in names {
+        let mut rows = statement.query(params![feed.get(), name.as_str()])?;
+        all.extend(rows.next()?.map(named).transpose()?);
+    }
+    Ok(all)
+}
+
+/// Removes an article with all that belongs to it; the row of its feed is not told.
+pub(super) fn remove(connection: &Connection, article: &Listed) -> Result<(), LibraryError> {
+    let number = article.number.get();
+    connection
+        .prepare_cached("DELETE FROM listed WHERE feed = ?1 AND shown = ?2 AND number = ?3")?
+        .execute(params![article.feed.get(), moment(article.shown), number])?;
+    connection.prepare_cached("DELETE FROM articles WHERE number = ?1")?.execute([number])?;
+    connection.prepare_cached("DELETE FROM words WHERE rowid = ?1")?.execute([number])?;
+    Ok(())
 }
 
 /// Nothing where nothing is listed.

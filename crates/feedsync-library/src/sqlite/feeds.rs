@@ -133,6 +133,22 @@ pub(super) fn write_head(
     Ok(())
 }
 
+/// Fewer articles of a feed are here.
+pub(super) fn remove_articles(
+    connection: &Connection,
+    feed: FeedNumber,
+    count: usize,
+) -> Result<(), LibraryError> {
+    connection
+        .prepare_cached(
+            "UPDATE feeds SET articles = articles - ?2,
+                              newest = (SELECT max(shown) FROM listed WHERE feed = ?1)
+              WHERE number = ?1",
+        )?
+        .execute(params![feed.get(), count as i64])?;
+    Ok(())
+}
+
 /// More articles of a feed are here.
 pub(super) fn add_articles(
     connection: &Connection,

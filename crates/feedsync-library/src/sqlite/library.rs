@@ -1,20 +1,27 @@
 //! The contract, method by method, on the threads of a [`SqliteLibrary`].
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use feedsync_log::Millis;
-use feedsync_reader::{FeedAddress, Remembered};
+use feedsync_reader::{ArticleId, FeedAddress, Remembered};
 
+use super::sweep::Forgotten;
 use super::writer::Outlives;
-use super::{SqliteLibrary, articles, feeds, list, lookups, polling, settle, subscriptions};
-use crate::article::KeptArticle;
+use super::{
+    SqliteLibrary, articles, feeds, icons, list, lookups, polling, search, settle, subscriptions,
+    sweep,
+};
+use crate::article::{KeptArticle, MOST_TEXT};
 use crate::contract::Library;
 use crate::error::LibraryError;
 use crate::feed::{DueFeed, KeptFeed};
-use crate::listing::{Listed, MOST_SHOWN, Selection};
+use crate::icon::{Icon, KeptIcon, MOST_ICON, Origin};
+use crate::listing::{Keep, Listed, MOST_SHOWN, MOST_WORDS, NamedArticle, Selection};
 use crate::poll::{Poll, Settled, few};
 use crate::reader_name::ReaderName;
+use crate::retention::Retention;
 use feedsync_newsreader::{ArticleNumber, FeedNumber};
 
 #[async_trait]
@@ -105,5 +112,88 @@ impl Library for SqliteLibrary {
         few(numbers.len(), MOST_SHOWN, "numbers", || "the list of articles to show".to_owned())?;
         let numbers = numbers.to_vec();
         self.readers.read(move |connection| articles::all(connection, &numbers)).await
+    }
+
+    async fn count(
+        &self,
+        feeds: &[FeedNumber],
+        keep: Option<Keep>,
+    ) -> Result<BTreeMap<FeedNumber, u64>, LibraryError> {
+        let feeds = feeds.to_vec();
+        self.readers.read(move |connection| list::count(connection, &feeds, keep.as_ref())).await
+    }
+
+    async fn named(&self, numbers: &[ArticleNumber]) -> Result<Vec<NamedArticle>, LibraryError> {
+        let numbers = numbers.to_vec();
+        self.readers
+            .read(move |connection| {
+                let mut all = Vec::new();
+                let numbers = numbers.iter().map(|number| number.get());
+                articles::by_number(connection, numbers, |found| all.push(found))?;
+                Ok(all)
+            })
+            .await
+    }
+
+    async fn numbered(
+        &self,
+        feed: FeedNumber,
+        names: &[ArticleId],
+    ) -> Result<Vec<NamedArticle>, LibraryError> {
+        let names = names.to_vec();
+        self.readers.read(move |connection| articles::by_name(connection, feed, &names)).await
+    }
+
+    async fn search(&self, words: &str, selection: Selection) -> Result<Vec<Listed>, LibraryError> {
+        few(words.len(), MOST_WORDS, "bytes", || "what is searched for".to_owned())?;
+        let Some(query) = search::query(words) else { return Ok(Vec::new()) };
+        let search = move |connection: &_| search::search(connection, &query, &selection);
+        self.readers.read(search).await
+    }
+
+    async fn sweep(&self, feed: FeedNumber, keep: Retention) -> Result<u64, LibraryError> {
+        let keep = Arc::new(keep);
+        let mut swept = 0;
+        loop {
+            let keep = Arc::clone(&keep);
+            let portion = move |connection: &_| sweep::portion(connection, feed, &keep);
+            let portion = self.writer.run(Outlives::Process, portion).await?;
+            swept += portion as u64;
+            if portion < sweep::PORTION {
+                return Ok(swept);
+            }
+        }
+    }
+
+    async fn forget(&self, abandoned_before: Millis) -> Result<u64, LibraryError> {
+        let mut forgotten = 0;
+        loop {
+            let portion = move |connection: &_| sweep::forget(connection, abandoned_before);
+            match self.writer.run(Outlives::Process, portion).await? {
+                Forgotten::Feed => forgotten += 1,
+                Forgotten::Articles => {}
+                Forgotten::Nothing => return Ok(forgotten),
+            }
+        }
+    }
+
+    async fn icon(&self, origin: &Origin) -> Result<Option<KeptIcon>, LibraryError> {
+        let origin = origin.clone();
+        self.readers.read(move |connection| icons::icon(connection, &origin)).await
+    }
+
+    async fn set_icon(
+        &self,
+        origin: &Origin,
+        icon: Option<Icon>,
+        now: Millis,
+    ) -> Result<(), LibraryError> {
+        if let Some(Icon { media_type, bytes }) = &icon {
+            few(bytes.len(), MOST_ICON, "bytes", || format!("the icon of {origin}"))?;
+            few(media_type.len(), MOST_TEXT, "bytes", || format!("the icon's type of {origin}"))?;
+        }
+        let origin = origin.clone();
+        let set = move |connection: &_| icons::set(connection, &origin, icon.as_ref(), now);
+        self.writer.run(Outlives::Process, set).await
     }
 }

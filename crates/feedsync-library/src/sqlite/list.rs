@@ -5,14 +5,14 @@
 //! there are feeds among them.
 
 use std::collections::binary_heap::PeekMut;
-use std::collections::{BTreeSet, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use feedsync_log::Millis;
 use rusqlite::{CachedStatement, Connection, OptionalExtension as _};
 
 use super::columns::{Columns, moment};
 use crate::error::LibraryError;
-use crate::listing::{Listed, MOST_LISTED, Place, Selection};
+use crate::listing::{Keep, Listed, MOST_LISTED, Place, Selection};
 use feedsync_newsreader::FeedNumber;
 
 /// Rows of the first piece of a feed and of the largest.
@@ -57,9 +57,37 @@ pub(super) fn list(
     Ok(list)
 }
 
+/// How many articles of each feed the decision keeps.
+pub(super) fn count(
+    connection: &Connection,
+    feeds: &[FeedNumber],
+    keep: Option<&Keep>,
+) -> Result<BTreeMap<FeedNumber, u64>, LibraryError> {
+    let mut total = connection.prepare_cached("SELECT articles FROM feeds WHERE number = ?1")?;
+    let mut all = connection.prepare_cached(
+        "SELECT number, feed, published, shown FROM listed
+          WHERE feed = ?1 ORDER BY shown DESC, number DESC",
+    )?;
+    let mut counts = BTreeMap::new();
+    for feed in feeds.iter().copied().collect::<BTreeSet<_>>() {
+        let total: Option<i64> = total.query_row([feed.get()], |row| row.get(0)).optional()?;
+        let Some(total) = total else { continue };
+        let mut count = total.cast_unsigned();
+        if let Some(keep) = keep {
+            count = 0;
+            let mut rows = all.query([feed.get()])?;
+            while let Some(row) = rows.next()? {
+                count += u64::from(keep(&listed(&mut Columns::of(row))?));
+            }
+        }
+        counts.insert(feed, count);
+    }
+    Ok(counts)
+}
+
 /// A place, or a bound between places.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Bound {
+pub(super) struct Bound {
     shown: i64,
     number: i64,
 }
@@ -71,17 +99,17 @@ impl From<Place> for Bound {
 }
 
 /// What is between two bounds, without them, in one of the two orders.
-struct Range {
+pub(super) struct Range {
     low: Bound,
     high: Bound,
     oldest_first: bool,
 }
 
 /// What comes first in a list has the highest.
-type Rank = (i64, i64);
+pub(super) type Rank = (i64, i64);
 
 impl Range {
-    fn of(selection: &Selection) -> Self {
+    pub(super) fn of(selection: &Selection) -> Self {
         let Selection { oldest_first, from, newer_than, older_than, .. } = *selection;
         let from = from.map(Bound::from);
         let newer = newer_than.map(|than| Bound { shown: moment(than), number: i64::MAX });
@@ -93,11 +121,11 @@ impl Range {
         Self { low, high: high.unwrap_or(highest), oldest_first }
     }
 
-    fn rank(&self, place: Bound) -> Rank {
+    pub(super) fn rank(&self, place: Bound) -> Rank {
         if self.oldest_first { (!place.shown, !place.number) } else { (place.shown, place.number) }
     }
 
-    fn holds(&self, place: Bound) -> bool {
+    pub(super) fn holds(&self, place: Bound) -> bool {
         self.low < place && place < self.high
     }
 }
@@ -201,7 +229,7 @@ impl Shelf {
     }
 }
 
-fn listed(columns: &mut Columns<'_>) -> Result<Listed, LibraryError> {
+pub(super) fn listed(columns: &mut Columns<'_>) -> Result<Listed, LibraryError> {
     Ok(Listed {
         number: columns.article()?,
         feed: columns.feed()?,
@@ -218,11 +246,7 @@ mod tests {
     /// A list is read from one place alone, from where it begins on, and sorts nothing.
     #[test]
     fn a_list_seeks() {
-        let directory = tempfile::tempdir().unwrap();
-        let file = directory.path().join("articles.sqlite3");
-        std::fs::write(&file, b"").unwrap();
-        let mut connection = schema::connect(&file).unwrap();
-        schema::migrate(&mut connection, &file).unwrap();
+        let (_directory, connection) = schema::empty();
         for (sql, bound) in [(NEWEST_FIRST, "<"), (OLDEST_FIRST, ">")] {
             let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
             let plan: Vec<String> = statement

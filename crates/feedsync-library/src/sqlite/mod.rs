@@ -8,14 +8,17 @@
 mod articles;
 mod columns;
 mod feeds;
+mod icons;
 mod library;
 mod list;
 mod lookups;
 mod polling;
 mod readers;
 mod schema;
+mod search;
 mod settle;
 mod subscriptions;
+mod sweep;
 mod writer;
 
 use std::path::Path;

@@ -112,3 +112,14 @@ fn write_ahead(connection: &Connection, file: &Path) -> Result<(), LibraryError>
 fn is_not_a_database(error: &rusqlite::Error) -> bool {
     error.sqlite_error_code() == Some(ErrorCode::NotADatabase)
 }
+
+/// A database with nothing in it, for tests.
+#[cfg(test)]
+pub(super) fn empty() -> (tempfile::TempDir, Connection) {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join(super::FILE);
+    std::fs::write(&file, b"").unwrap();
+    let mut connection = connect(&file).unwrap();
+    migrate(&mut connection, &file).unwrap();
+    (directory, connection)
+}

@@ -2,6 +2,7 @@
 
 mod claims;
 mod file;
+mod keeping;
 mod model;
 mod samples;
 mod sequences;

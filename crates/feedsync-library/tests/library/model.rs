@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use feedsync_library::{
-    DueFeed, FeedHead, KeptArticle, KeptFeed, Listed, NewArticle, Poll, PollState, ReaderName,
-    Selection, Settled,
+    DueFeed, FeedHead, Keep, KeptArticle, KeptFeed, Listed, NamedArticle, NewArticle, Place, Poll,
+    PollState, ReaderName, Retention, Selection, Settled,
 };
 use feedsync_log::Millis;
 use feedsync_newsreader::{ArticleNumber, FeedNumber};
@@ -24,6 +24,8 @@ struct Feed {
     address: FeedAddress,
     state: PollState,
     claimed: Option<Millis>,
+    /// When nobody read it any more.
+    abandoned: Option<Millis>,
     head: FeedHead,
     remembered: Remembered,
     articles: BTreeMap<ArticleId, Article>,
@@ -33,6 +35,7 @@ struct Feed {
 struct Article {
     kept: KeptArticle,
     plain: String,
+    is_present: bool,
 }
 
 impl Feed {
@@ -44,6 +47,16 @@ impl Feed {
 fn listed(article: &KeptArticle) -> Listed {
     let KeptArticle { number, feed, published, shown, .. } = *article;
     Listed { number, feed, published, shown }
+}
+
+fn named(article: &KeptArticle) -> NamedArticle {
+    NamedArticle { name: article.name.clone(), listed: listed(article) }
+}
+
+/// The words of a text; good for ASCII.
+fn tokens(text: &str) -> Vec<String> {
+    let words = text.split(|character: char| !character.is_ascii_alphanumeric());
+    words.filter(|word| !word.is_empty()).map(str::to_ascii_lowercase).collect()
 }
 
 impl Model {
@@ -64,6 +77,7 @@ impl Model {
                     address: address.clone(),
                     state: PollState { due: now, ..PollState::default() },
                     claimed: None,
+                    abandoned: Some(now),
                     head: FeedHead::default(),
                     remembered: Remembered::default(),
                     articles: BTreeMap::new(),
@@ -85,6 +99,13 @@ impl Model {
         }
         self.subscriptions.insert(reader.clone(), addresses.clone());
         self.subscriptions.retain(|_, addresses| !addresses.is_empty());
+        let read: BTreeSet<_> = self.subscriptions.values().flatten().cloned().collect();
+        for feed in self.feeds.values_mut() {
+            feed.abandoned = match feed.abandoned {
+                _ if read.contains(&feed.address) => None,
+                since => since.or(Some(now)),
+            };
+        }
     }
 
     pub(crate) fn readers(&self) -> Vec<ReaderName> {
@@ -162,6 +183,8 @@ impl Model {
         feed.claimed = None;
         let mut settled = Settled::default();
         let Some(document) = &poll.document else { return Some(settled) };
+        let told = |name: &ArticleId| document.articles.iter().any(|article| article.name == *name);
+        feed.articles.iter_mut().for_each(|(name, article)| article.is_present = told(name));
         feed.head = document.head.clone();
         feed.remembered = document.remembered.clone();
         let mut new: Vec<(Millis, Reverse<usize>, &NewArticle)> = Vec::new();
@@ -202,7 +225,10 @@ impl Model {
                 text: told.text.clone(),
             };
             settled.added.push(kept.number);
-            feed.articles.insert(told.name.clone(), Article { kept, plain: told.plain.clone() });
+            feed.articles.insert(
+                told.name.clone(),
+                Article { kept, plain: told.plain.clone(), is_present: true },
+            );
         }
         Some(settled)
     }
@@ -238,6 +264,75 @@ impl Model {
         }
         list.truncate(selection.most);
         list
+    }
+
+    pub(crate) fn count(
+        &self,
+        feeds: &[FeedNumber],
+        keep: Option<&Keep>,
+    ) -> BTreeMap<FeedNumber, u64> {
+        let kept = |feed: &Feed| {
+            let rows = feed.articles.values().map(|article| listed(&article.kept));
+            rows.filter(|row| keep.is_none_or(|keep| keep(row))).count() as u64
+        };
+        let counted = self.feeds.iter().filter(|(number, _)| feeds.contains(number));
+        counted.map(|(number, feed)| (*number, kept(feed))).collect()
+    }
+
+    pub(crate) fn named(&self, numbers: &[ArticleNumber]) -> Vec<NamedArticle> {
+        self.articles(numbers).iter().map(named).collect()
+    }
+
+    pub(crate) fn numbered(&self, feed: FeedNumber, names: &[ArticleId]) -> Vec<NamedArticle> {
+        let articles = self.feeds.get(&feed).map(|feed| &feed.articles);
+        let find = |name| Some(named(&articles?.get(name)?.kept));
+        names.iter().filter_map(find).collect()
+    }
+
+    pub(crate) fn search(&self, words: &str, selection: &Selection) -> Vec<Listed> {
+        let phrases: Vec<Vec<String>> = words
+            .split(|gap: char| gap.is_whitespace() || gap.is_control())
+            .map(tokens)
+            .filter(|phrase| !phrase.is_empty())
+            .collect();
+        let says = |article: &Article, phrase: &Vec<String>| {
+            let title = tokens(article.kept.text.title.as_deref().unwrap_or_default());
+            [title, tokens(&article.plain)]
+                .iter()
+                .any(|text| text.windows(phrase.len()).any(|window| window == phrase))
+        };
+        let articles = self.feeds.values().flat_map(|feed| feed.articles.values());
+        let found: BTreeSet<ArticleNumber> = articles
+            .filter(|article| phrases.iter().all(|phrase| says(article, phrase)))
+            .map(|article| article.kept.number)
+            .collect();
+        let everything = Selection { most: usize::MAX, ..selection.clone() };
+        let mut list = self.list(&everything);
+        list.retain(|row| !phrases.is_empty() && found.contains(&row.number));
+        list.truncate(selection.most);
+        list
+    }
+
+    pub(crate) fn sweep(&mut self, feed: FeedNumber, keep: &Retention) -> u64 {
+        let Some(feed) = self.feeds.get_mut(&feed) else { return 0 };
+        let mut places: Vec<Place> =
+            feed.articles.values().map(|article| article.kept.place()).collect();
+        places.sort();
+        let newest: BTreeSet<Place> = places.into_iter().rev().take(keep.newest).collect();
+        let before = feed.articles.len();
+        feed.articles.retain(|name, article| {
+            article.is_present
+                || article.kept.received >= keep.received_since
+                || newest.contains(&article.kept.place())
+                || keep.names.contains(name)
+        });
+        (before - feed.articles.len()) as u64
+    }
+
+    pub(crate) fn forget(&mut self, abandoned_before: Millis) -> u64 {
+        let before = self.feeds.len();
+        self.feeds.retain(|_, feed| feed.abandoned.is_none_or(|since| since >= abandoned_before));
+        (before - self.feeds.len()) as u64
     }
 
     pub(crate) fn articles(&self, numbers: &[ArticleNumber]) -> Vec<KeptArticle> {

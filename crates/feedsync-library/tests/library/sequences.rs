@@ -6,10 +6,11 @@ use std::time::Duration;
 use feedsync_formats::{ContentType, Wishes};
 use feedsync_library::{
     ArticleText, Enclosure, FeedHead, Keep, Library, LibraryError, Listed, NewArticle, Place, Poll,
-    PollState, PolledDocument, Selection, SqliteLibrary,
+    PollState, PolledDocument, Retention, Selection, SqliteLibrary,
 };
 use feedsync_log::Millis;
 use feedsync_newsreader::{ArticleNumber, FeedNumber};
+use feedsync_reader::ArticleId;
 use proptest::prelude::*;
 
 use crate::model::Model;
@@ -28,7 +29,12 @@ enum Operation {
     Hasten(Vec<FeedNumber>),
     Settle(FeedNumber, Box<Poll>),
     List(Selection),
+    Search(String, Selection),
+    Count(Vec<FeedNumber>, Option<i64>),
     Show(Vec<ArticleNumber>),
+    Numbers(FeedNumber, Vec<ArticleId>),
+    Sweep(FeedNumber, Retention),
+    Forget(u64),
     Clock(u64),
     Reopen,
 }
@@ -75,6 +81,11 @@ fn state() -> impl Strategy<Value = PollState> {
     })
 }
 
+/// A text with words in it.
+fn said() -> impl Strategy<Value = String> {
+    prop_oneof![3 => "[abAB'\0 ]{0,5}", 1 => Just("Near a, not b and title".to_owned())]
+}
+
 fn article() -> impl Strategy<Value = NewArticle> {
     let kinds = vec!["text", "html", "xhtml", "image/png", "", "text/plain"];
     let kind = prop::sample::select(kinds).prop_map(|name| match name {
@@ -104,14 +115,15 @@ fn article() -> impl Strategy<Value = NewArticle> {
     );
     let long = prop_oneof![8 => Just(ArticleText::default()), 1 => long];
     let dates = (prop::option::of(moment()), prop::option::of(moment()));
-    (0..NAMES, dates, prop::option::weighted(0.2, text()), long).prop_map(
-        |(name, (published, updated), title, long)| NewArticle {
-            name: format!("article {name}").parse().unwrap(),
+    let said = (prop::option::weighted(0.3, said()), prop::option::weighted(0.3, said()));
+    (name(), dates, said, long).prop_map(|(name, (published, updated), (title, plain), long)| {
+        NewArticle {
+            name,
             published,
-            plain: title.clone().flatten().unwrap_or_default(),
-            text: ArticleText { updated, title: title.flatten(), ..long },
-        },
-    )
+            plain: plain.unwrap_or_default(),
+            text: ArticleText { updated, title, ..long },
+        }
+    })
 }
 
 fn document() -> impl Strategy<Value = PolledDocument> {
@@ -155,6 +167,23 @@ fn selection() -> impl Strategy<Value = Selection> {
     )
 }
 
+fn name() -> impl Strategy<Value = ArticleId> {
+    (0..NAMES).prop_map(|name| format!("article {name}").parse().unwrap())
+}
+
+/// What somebody may look for: words, and what the index would take for more than words.
+fn words() -> impl Strategy<Value = String> {
+    let marks = "[abAB'\"\0 *:^+(){}-]{0,6}";
+    let syntax = ["a AND b", "a NOT b", "NEAR(a b)", "title:a", "{title}:a", "\"a b\"", "a*", "^a"];
+    let syntax = syntax.map(str::to_owned).to_vec();
+    prop_oneof![3 => marks, 1 => prop::sample::select(syntax)]
+}
+
+fn retention() -> impl Strategy<Value = Retention> {
+    (moment(), 0..4_usize, prop::collection::btree_set(name(), 0..3))
+        .prop_map(|(received_since, newest, names)| Retention { received_since, newest, names })
+}
+
 fn operation() -> impl Strategy<Value = Operation> {
     prop_oneof![
         3 => (0..READERS, prop::collection::vec(0..FEEDS, 0..4))
@@ -164,7 +193,14 @@ fn operation() -> impl Strategy<Value = Operation> {
         6 => (feed(), state(), prop::option::weighted(0.8, document()))
             .prop_map(|(feed, state, document)| Operation::Settle(feed, Box::new(Poll { state, document }))),
         4 => selection().prop_map(Operation::List),
+        2 => (words(), selection()).prop_map(|(words, from)| Operation::Search(words, from)),
+        1 => (prop::collection::vec(feed(), 0..6), prop::option::of(1..4_i64))
+            .prop_map(|(feeds, each)| Operation::Count(feeds, each)),
         1 => prop::collection::vec(number(), 0..6).prop_map(Operation::Show),
+        1 => (feed(), prop::collection::vec(name(), 0..4))
+            .prop_map(|(feed, names)| Operation::Numbers(feed, names)),
+        2 => (feed(), retention()).prop_map(|(feed, keep)| Operation::Sweep(feed, keep)),
+        1 => (0..MOMENTS).prop_map(Operation::Forget),
         2 => (0..5_u64).prop_map(Operation::Clock),
         1 => Just(Operation::Reopen),
     ]
@@ -224,6 +260,30 @@ impl Pair {
             Operation::Show(numbers) => {
                 let articles = wait(self.library().articles(&numbers)).unwrap();
                 assert_eq!(articles, self.model.articles(&numbers));
+                let named = wait(self.library().named(&numbers)).unwrap();
+                assert_eq!(named, self.model.named(&numbers));
+            }
+            Operation::Search(words, selection) => {
+                let expected = self.model.search(&words, &selection);
+                let found = wait(self.library().search(&words, selection)).unwrap();
+                assert_eq!(found, expected, "{words:?}");
+            }
+            Operation::Count(feeds, each) => {
+                let keep = each.map(one_of);
+                let expected = self.model.count(&feeds, keep.as_ref());
+                assert_eq!(wait(self.library().count(&feeds, keep)).unwrap(), expected);
+            }
+            Operation::Numbers(feed, names) => {
+                let numbered = wait(self.library().numbered(feed, &names)).unwrap();
+                assert_eq!(numbered, self.model.numbered(feed, &names));
+            }
+            Operation::Sweep(feed, keep) => {
+                let expected = self.model.sweep(feed, &keep);
+                assert_eq!(wait(self.library().sweep(feed, keep)).unwrap(), expected);
+            }
+            Operation::Forget(before) => {
+                let expected = self.model.forget(at(before));
+                assert_eq!(wait(self.library().forget(at(before))).unwrap(), expected);
             }
             Operation::Clock(millis) => self.now = now.after(millis),
             Operation::Reopen => {
@@ -244,7 +304,8 @@ impl Pair {
         for address in (0..FEEDS).map(address) {
             assert_eq!(wait(library.feed_at(&address)).unwrap(), model.feed_at(&address));
         }
-        let feeds: Vec<FeedNumber> = (1..=i64::from(FEEDS) + 1).map(FeedNumber::new).collect();
+        // Feeds that were forgotten come again with other numbers.
+        let feeds: Vec<FeedNumber> = (1..=40).map(FeedNumber::new).collect();
         for feed in &feeds {
             assert_eq!(wait(library.feed(*feed)).unwrap(), model.feed(*feed));
             assert_eq!(wait(library.remembered(*feed)).unwrap(), model.remembered(*feed));
@@ -268,8 +329,13 @@ impl Pair {
     }
 }
 
+/// More of them where more are asked for, as in all long tests.
+fn cases() -> u32 {
+    std::env::var("FEEDSYNC_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(64)
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases()) })]
 
     #[test]
     fn a_library_does_what_the_model_does(

@@ -44,3 +44,23 @@ proptest! {
         prop_assert!(once.is_superset(&before));
     }
 }
+
+/// A feed without dates: all that one document told is of one moment, and is read in several pieces.
+#[test]
+fn what_is_of_one_moment_is_listed_by_number() {
+    let (_directory, library) = library();
+    let feeds = feeds(&library, 2);
+    for feed in &feeds {
+        let articles = (0..3_000).map(|number| article(&format!("{number}"), None, ""));
+        wait(library.settle(*feed, told(articles), at(15))).unwrap();
+    }
+    let mut expected: Vec<i64> = (1..=6_000).collect();
+    for oldest_first in [true, false] {
+        let selection =
+            Selection { feeds: feeds.clone(), oldest_first, most: 9_000, ..Selection::default() };
+        let list = wait(library.list(selection)).unwrap();
+        let numbers: Vec<i64> = list.iter().map(|row| row.number.get()).collect();
+        assert!(numbers == expected, "oldest first: {oldest_first}");
+        expected.reverse();
+    }
+}

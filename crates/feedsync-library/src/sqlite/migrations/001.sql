@@ -35,6 +35,9 @@ CREATE TABLE feeds (
 -- Who is to be polled next.
 CREATE INDEX due ON feeds (due) WHERE readers > 0;
 
+-- Those that nobody reads.
+CREATE INDEX abandoned ON feeds (abandoned) WHERE readers = 0;
+
 -- What tells which article is which, as JSON; written when a document is new.
 CREATE TABLE remembered (
   feed     INTEGER PRIMARY KEY REFERENCES feeds (number) ON DELETE CASCADE,

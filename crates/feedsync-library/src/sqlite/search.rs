@@ -1,0 +1,149 @@
+//! Articles by their words.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use rusqlite::Connection;
+
+use super::articles;
+use super::list::{self, Range};
+use crate::error::LibraryError;
+use crate::listing::{Listed, MOST_LISTED, Selection};
+
+/// So many articles that have the words are looked up one by one. Where there are more, walking through the list
+/// meets them soon.
+const FEW: usize = 5_000;
+
+/// What asks the index for all of these words: each one in quotes, in which nothing but quotes means anything.
+/// Nothing if there is none.
+pub(super) fn query(words: &str) -> Option<String> {
+    let is_gap = |character: char| character.is_whitespace() || character.is_control();
+    let words = words.split(is_gap).filter(|word| word.contains(char::is_alphanumeric));
+    let quoted: BTreeSet<String> =
+        words.map(|word| format!("\"{}\"", word.replace('"', "\"\""))).collect();
+    (!quoted.is_empty()).then(|| quoted.into_iter().collect::<Vec<_>>().join(" "))
+}
+
+pub(super) fn search(
+    connection: &Connection,
+    query: &str,
+    selection: &Selection,
+) -> Result<Vec<Listed>, LibraryError> {
+    let numbers = matches(connection, query)?;
+    if numbers.len() <= FEW {
+        look_up(connection, numbers, selection)
+    } else {
+        walk(connection, numbers, selection)
+    }
+}
+
+/// The numbers of all articles that have the words, ascending.
+fn matches(connection: &Connection, query: &str) -> Result<Vec<i64>, LibraryError> {
+    let sql = "SELECT rowid FROM words WHERE words MATCH ?1 ORDER BY rowid";
+    let mut statement = connection.prepare_cached(sql)?;
+    Ok(statement.query_map([query], |row| row.get(0))?.collect::<Result<_, _>>()?)
+}
+
+fn look_up(
+    connection: &Connection,
+    numbers: Vec<i64>,
+    selection: &Selection,
+) -> Result<Vec<Listed>, LibraryError> {
+    let feeds: BTreeSet<_> = selection.feeds.iter().collect();
+    let range = Range::of(selection);
+    let mut found = Vec::new();
+    articles::by_number(connection, numbers, |article| {
+        let row = article.listed;
+        if feeds.contains(&row.feed) && range.holds(row.place().into()) {
+            found.push(row);
+        }
+    })?;
+    found.sort_by_key(|row| std::cmp::Reverse(range.rank(row.place().into())));
+    let kept = found.into_iter().filter(|row| selection.keep.as_ref().is_none_or(|keep| keep(row)));
+    Ok(kept.take(selection.most.min(MOST_LISTED)).collect())
+}
+
+/// The numbers ascend.
+fn walk(
+    connection: &Connection,
+    numbers: Vec<i64>,
+    selection: &Selection,
+) -> Result<Vec<Listed>, LibraryError> {
+    let keep = selection.keep.clone();
+    let mut selection = selection.clone();
+    selection.keep = Some(Arc::new(move |row| {
+        numbers.binary_search(&row.number.get()).is_ok()
+            && keep.as_ref().is_none_or(|keep| keep(row))
+    }));
+    list::list(connection, &selection)
+}
+
+#[cfg(test)]
+mod tests {
+    use feedsync_log::Millis;
+    use feedsync_newsreader::{ArticleNumber, FeedNumber};
+    use proptest::prelude::*;
+
+    use super::super::{schema, settle};
+    use super::*;
+    use crate::article::{ArticleText, NewArticle};
+    use crate::listing::Place;
+    use crate::poll::{Poll, PolledDocument};
+
+    fn told(feed: i64, articles: &[(u64, &str)]) -> Poll {
+        let article = |(place, (published, said)): (usize, &(u64, &str))| NewArticle {
+            name: format!("{feed}/{place}").parse().unwrap(),
+            published: Some(Millis::new(*published)),
+            text: ArticleText::default(),
+            plain: (*said).to_owned(),
+        };
+        let articles = articles.iter().enumerate().map(article).collect();
+        let document = PolledDocument { articles, ..PolledDocument::default() };
+        Poll { document: Some(document), ..Poll::default() }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
+
+        /// It does not matter which of the two ways is taken.
+        #[test]
+        fn both_ways_lead_to_the_same(
+            told_by in prop::collection::vec(
+                prop::collection::vec((0..9_u64, prop::sample::select(vec!["a", "b", "a b"])), 0..9),
+                3,
+            ),
+            feeds in prop::collection::vec(1..5_i64, 0..4),
+            oldest_first in any::<bool>(),
+            from in prop::option::of((0..9_u64, 0..20_i64)),
+            newer_than in prop::option::of((0..9_u64).prop_map(Millis::new)),
+            most in 0..9_usize,
+            each in prop::option::of(1..3_i64),
+        ) {
+            let (_directory, connection) = schema::empty();
+            connection.execute_batch("BEGIN").unwrap();
+            for (feed, articles) in (1..).zip(&told_by) {
+                let sql = "INSERT INTO feeds (number, address, due) VALUES (?1, ?1, 0)";
+                connection.execute(sql, [feed]).unwrap();
+                let (feed, poll) = (FeedNumber::new(feed), told(feed, articles));
+                settle::settle(&connection, feed, &poll, Millis::new(9)).unwrap();
+            }
+            let selection = Selection {
+                feeds: feeds.into_iter().map(FeedNumber::new).collect(),
+                oldest_first,
+                from: from.map(|(shown, number)| Place {
+                    shown: Millis::new(shown),
+                    number: ArticleNumber::new(number),
+                }),
+                newer_than,
+                older_than: None,
+                most,
+                keep: each.map(|each| -> crate::listing::Keep {
+                    Arc::new(move |row| row.number.get() % each == 0)
+                }),
+            };
+            let numbers = matches(&connection, &query("a").unwrap()).unwrap();
+            let looked_up = look_up(&connection, numbers.clone(), &selection).unwrap();
+            prop_assert_eq!(looked_up, walk(&connection, numbers, &selection).unwrap());
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! What nothing keeps goes, a portion at a time.
+
+use feedsync_log::Millis;
+use feedsync_newsreader::FeedNumber;
+use feedsync_reader::ArticleId;
+use rusqlite::{Connection, OptionalExtension as _, params};
+
+use super::columns::{Columns, moment};
+use super::list::listed;
+use super::{articles, feeds};
+use crate::error::LibraryError;
+use crate::listing::Listed;
+use crate::retention::Retention;
+
+/// The most articles that go in one transaction.
+pub(super) const PORTION: usize = 500;
+
+/// Removes a portion of what is not kept of a feed; how many articles. If they are fewer than a portion, nothing
+/// is left to be removed.
+pub(super) fn portion(
+    connection: &Connection,
+    feed: FeedNumber,
+    keep: &Retention,
+) -> Result<usize, LibraryError> {
+    let Some((shown, number)) = oldest_of_the_newest(connection, feed, keep.newest)? else {
+        return Ok(0);
+    };
+    let mut statement = connection.prepare_cached(
+        "SELECT number, feed, published, shown, name FROM listed CROSS JOIN articles USING (feed, shown, number)
+          WHERE feed = ?1 AND (shown, number) < (?2, ?3) AND received < ?4 AND present = 0
+          ORDER BY shown, number",
+    )?;
+    let since = moment(keep.received_since);
+    let mut rows = statement.query(params![feed.get(), shown, number, since])?;
+    let mut swept = Vec::new();
+    while swept.len() < PORTION
+        && let Some(row) = rows.next()?
+    {
+        let mut columns = Columns::of(row);
+        let article = listed(&mut columns)?;
+        let name: ArticleId = columns.parsed()?;
+        if !keep.names.contains(&name) {
+            swept.push(article);
+        }
+    }
+    drop(rows);
+    remove(connection, feed, &swept)
+}
+
+/// The place behind which nothing is one of the newest; none if there are no more than those.
+fn oldest_of_the_newest(
+    connection: &Connection,
+    feed: FeedNumber,
+    newest: usize,
+) -> Result<Option<(i64, i64)>, LibraryError> {
+    let Some(others) = newest.checked_sub(1) else {
+        return Ok(Some((i64::MAX, i64::MAX)));
+    };
+    let others = i64::try_from(others).unwrap_or(i64::MAX);
+    let mut statement = connection.prepare_cached(
+        "SELECT shown, number FROM listed WHERE feed = ?1
+          ORDER BY shown DESC, number DESC LIMIT 1 OFFSET ?2",
+    )?;
+    let place = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
+    Ok(statement.query_row([feed.get(), others], place).optional()?)
+}
+
+fn remove(
+    connection: &Connection,
+    feed: FeedNumber,
+    all: &[Listed],
+) -> Result<usize, LibraryError> {
+    for article in all {
+        articles::remove(connection, article)?;
+    }
+    if !all.is_empty() {
+        feeds::remove_articles(connection, feed, all.len())?;
+    }
+    Ok(all.len())
+}
+
+/// What one step of forgetting removed.
+pub(super) enum Forgotten {
+    /// A feed.
+    Feed,
+    /// A portion of the articles of one.
+    Articles,
+    /// Nothing: all are forgotten.
+    Nothing,
+}
+
+pub(super) fn forget(
+    connection: &Connection,
+    abandoned_before: Millis,
+) -> Result<Forgotten, LibraryError> {
+    let abandoned = connection
+        .prepare_cached("SELECT number FROM feeds WHERE readers = 0 AND abandoned < ?1 LIMIT 1")?
+        .query_row([moment(abandoned_before)], |row| row.get(0))
+        .optional()?;
+    let Some(feed) = abandoned.map(FeedNumber::new) else { return Ok(Forgotten::Nothing) };
+    let mut some = Vec::new();
+    {
+        let mut statement = connection.prepare_cached(
+            "SELECT number, feed, published, shown FROM listed WHERE feed = ?1 LIMIT ?2",
+        )?;
+        let mut rows = statement.query([feed.get(), PORTION as i64])?;
+        while let Some(row) = rows.next()? {
+            some.push(listed(&mut Columns::of(row))?);
+        }
+    }
+    if remove(connection, feed, &some)? == 0 {
+        let sql = "DELETE FROM feeds WHERE number = ?1";
+        connection.prepare_cached(sql)?.execute([feed.get()])?;
+        return Ok(Forgotten::Feed);
+    }
+    // Should somebody begin to read it now, its document is not one that is known.
+    connection
+        .prepare_cached(
+            "UPDATE feeds SET etag = NULL, last_modified = NULL, digest = NULL WHERE number = ?1",
+        )?
+        .execute([feed.get()])?;
+    Ok(Forgotten::Articles)
+}

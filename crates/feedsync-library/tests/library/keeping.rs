@@ -1,0 +1,127 @@
+//! What goes, what stays, and what comes back.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use feedsync_library::{
+    Icon, KeptIcon, Library, LibraryError, MOST_ICON, MOST_SHOWN, MOST_WORDS, Origin, Retention,
+    Selection, SqliteLibrary,
+};
+use feedsync_newsreader::ArticleNumber;
+
+use crate::samples::{addresses, article, at, feeds, library, reader, told};
+use crate::wait;
+
+/// Whatever is swept or forgotten, and whoever opens the file: no number is given twice.
+#[test]
+fn numbers_never_come_again() {
+    let (directory, mut library) = library();
+    let feed = feeds(&library, 1)[0];
+    let mut met = BTreeSet::new();
+    let mut feeds_met = BTreeSet::from([feed]);
+    for round in 0..6 {
+        let feed = *feeds_met.last().unwrap();
+        let articles = (0..3).map(|number| article(&format!("{number}"), None, "same"));
+        for number in wait(library.settle(feed, told(articles), at(round))).unwrap().added {
+            assert!(met.insert(number), "{number}");
+        }
+        wait(library.settle(feed, told([]), at(round))).unwrap();
+        let nothing = Retention { received_since: at(1_000), ..Retention::default() };
+        assert_eq!(wait(library.sweep(feed, nothing)).unwrap(), 3);
+        if round % 2 == 1 {
+            wait(library.set_subscriptions(&reader(0), &addresses([]), at(round))).unwrap();
+            assert_eq!(wait(library.forget(at(round + 1))).unwrap(), 1);
+            assert!(feeds_met.insert(feeds(&library, 1)[0]));
+            drop(library);
+            library = SqliteLibrary::open(directory.path()).unwrap();
+        }
+    }
+    assert_eq!((met.len(), feeds_met.len()), (18, 4));
+}
+
+/// More than one portion goes, in one call.
+#[test]
+fn a_long_feed_is_swept_and_forgotten_whole() {
+    let (_directory, library) = library();
+    let feed = feeds(&library, 1)[0];
+    let articles = |from: u64| {
+        (from..from + 1_200).map(|number| article(&format!("{number}"), Some(number), "word"))
+    };
+    wait(library.settle(feed, told(articles(0)), at(5_000))).unwrap();
+    wait(library.settle(feed, told(articles(1_200)), at(5_000))).unwrap();
+    let names = ["7", "9"].map(|name| name.parse().unwrap()).into();
+    let keep = Retention { received_since: at(6_000), newest: 1_300, names };
+    assert_eq!(wait(library.sweep(feed, keep)).unwrap(), 1_098);
+    let kept = wait(library.feed(feed)).unwrap().unwrap();
+    assert_eq!((kept.articles, kept.newest), (1_302, Some(at(2_399))));
+    let selection = || Selection { feeds: vec![feed], most: 9_000, ..Selection::default() };
+    assert_eq!(wait(library.list(selection())).unwrap().len(), 1_302);
+    assert_eq!(wait(library.search("word", selection())).unwrap().len(), 1_302);
+
+    wait(library.set_subscriptions(&reader(0), &addresses([]), at(7_000))).unwrap();
+    assert_eq!(wait(library.forget(at(7_000))).unwrap(), 0);
+    assert_eq!(wait(library.forget(at(7_001))).unwrap(), 1);
+    assert_eq!(wait(library.feed(feed)).unwrap(), None);
+    assert_eq!(wait(library.list(selection())).unwrap(), []);
+    assert!(matches!(
+        wait(library.settle(feed, told([]), at(8_000))),
+        Err(LibraryError::NoFeed(none)) if none == feed
+    ));
+}
+
+#[test]
+fn pictures_are_kept_by_site() {
+    let (directory, library) = library();
+    let origin: Origin = "https://example.org/feed".parse().unwrap();
+    let other: Origin = "https://example.org:8443/".parse().unwrap();
+    assert_eq!(wait(library.icon(&origin)).unwrap(), None);
+    let icon = Icon { media_type: "image/png".to_owned(), bytes: vec![0, 1, 255] };
+    wait(library.set_icon(&origin, Some(icon.clone()), at(5))).unwrap();
+    let kept = KeptIcon { checked: at(5), icon: Some(icon.clone()) };
+    assert_eq!(wait(library.icon(&origin)).unwrap(), Some(kept.clone()));
+    assert_eq!(wait(library.icon(&other)).unwrap(), None);
+    let bytes = vec![0; MOST_ICON + 1];
+    let refused = wait(library.set_icon(&origin, Some(Icon { bytes, ..icon }), at(6))).unwrap_err();
+    assert_eq!(refused.to_string(), "the icon of https://example.org has more than 262144 bytes");
+    drop(library);
+    let library = SqliteLibrary::open(directory.path()).unwrap();
+    assert_eq!(wait(library.icon(&origin)).unwrap(), Some(kept));
+    wait(library.set_icon(&origin, None, at(7))).unwrap();
+    let none = KeptIcon { checked: at(7), icon: None };
+    assert_eq!(wait(library.icon(&origin)).unwrap(), Some(none));
+}
+
+#[test]
+fn too_much_is_refused() {
+    let (_directory, library) = library();
+    let numbers = vec![ArticleNumber::new(1); MOST_SHOWN + 1];
+    let refused = wait(library.articles(&numbers)).unwrap_err().to_string();
+    assert_eq!(refused, "the list of articles to show has more than 1000 numbers");
+    let words = "a".repeat(MOST_WORDS + 1);
+    let refused = wait(library.search(&words, Selection::default())).unwrap_err().to_string();
+    assert_eq!(refused, "what is searched for has more than 1024 bytes");
+    // As many words as there can be.
+    let words: String =
+        ('a'..='z').cycle().take(MOST_WORDS / 2).flat_map(|one| [one, ' ']).collect();
+    assert_eq!(wait(library.search(&words, Selection::default())).unwrap(), []);
+    let words: String = (0..MOST_WORDS / 4).map(|number| format!("{number:03} ")).collect();
+    assert_eq!(wait(library.search(&words, Selection::default())).unwrap(), []);
+    let words = "a.".repeat(MOST_WORDS / 2);
+    assert_eq!(wait(library.search(&words, Selection::default())).unwrap(), []);
+}
+
+/// Who asks for lists is told, and nobody else notices.
+#[test]
+fn a_decision_that_panics_harms_nobody() {
+    let (_directory, library) = library();
+    let feed = feeds(&library, 1)[0];
+    wait(library.settle(feed, told([article("a", None, "")]), at(1))).unwrap();
+    let selection = Selection { feeds: vec![feed], most: 9, ..Selection::default() };
+    let keep = Arc::new(|_: &_| panic!("as it does in this test"));
+    let panics = Selection { keep: Some(keep), ..selection.clone() };
+    for _ in 0..9 {
+        let failed = wait(library.list(panics.clone()));
+        assert!(matches!(failed, Err(LibraryError::Decision)));
+    }
+    assert_eq!(wait(library.list(selection)).unwrap().len(), 1);
+}
