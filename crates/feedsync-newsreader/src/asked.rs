@@ -5,6 +5,9 @@ use percent_encoding::percent_decode_str;
 use crate::fault::Fault;
 use crate::parameters::Parameters;
 
+/// The most bytes of a body; a list of subscriptions has bounds of its own.
+pub const MOST_BODY: usize = 2 << 20;
+
 /// A request as it came: nothing of it is decoded.
 #[derive(Debug, Clone, Copy)]
 pub struct Asked<'a> {
@@ -31,9 +34,10 @@ impl<'a> Asked<'a> {
         if self.method == "HEAD" { "GET" } else { self.method }
     }
 
-    /// The path without slashes at its ends, and without the first of these prefixes that it has.
+    /// The path without slashes at its beginning, and without the first of these prefixes that it has. A slash at its
+    /// end may belong to the address of a feed.
     pub(crate) fn path_below(&self, prefixes: &[&str]) -> &'a str {
-        let path = self.path.trim_matches('/');
+        let path = self.path.trim_start_matches('/');
         let below = prefixes.iter().find_map(|prefix| {
             let rest = path.strip_prefix(prefix)?;
             rest.strip_prefix('/').or_else(|| rest.is_empty().then_some(rest))
@@ -51,12 +55,12 @@ impl<'a> Asked<'a> {
     pub(crate) fn parameters(&self) -> Result<Parameters, Fault> {
         let mut parameters = Parameters::default();
         parameters.read("the query", self.query.strip_prefix('?').unwrap_or(self.query))?;
-        if self.verb() != "GET" {
+        if self.verb() != "GET" && !self.body.is_empty() {
             // Newsreaders that write a form themselves do not always say so.
             if !self.is_said_to_be(&["application/x-www-form-urlencoded", "text/plain"], true) {
                 return Err(Fault::Media { wanted: "application/x-www-form-urlencoded" });
             }
-            let text = std::str::from_utf8(self.body).map_err(|_| Fault::Body {
+            let text = std::str::from_utf8(self.bounded_body()?).map_err(|_| Fault::Body {
                 line: 0,
                 column: 0,
                 reason: "not UTF-8".to_owned(),
@@ -64,6 +68,14 @@ impl<'a> Asked<'a> {
             parameters.read("the body", text.trim_end_matches(['\r', '\n']))?;
         }
         Ok(parameters)
+    }
+
+    /// The body, unless it is too large to be read into values.
+    pub(crate) fn bounded_body(&self) -> Result<&'a [u8], Fault> {
+        if self.body.len() > MOST_BODY {
+            return Err(Fault::TooLarge { most: MOST_BODY });
+        }
+        Ok(self.body)
     }
 
     /// Whether the body is said to be one of these; `unsaid` if nothing is said.

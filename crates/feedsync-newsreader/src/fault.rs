@@ -39,6 +39,12 @@ pub enum Fault {
         /// What is wrong with it.
         reason: String,
     },
+    /// The body is too large.
+    #[error("the body has more than {most} bytes")]
+    TooLarge {
+        /// How many it may have.
+        most: usize,
+    },
     /// The body is said to be something else.
     #[error("the body is not {wanted}")]
     Media {
@@ -58,6 +64,7 @@ impl Fault {
         match self {
             Self::NotFound { .. } => 404,
             Self::Method { .. } => 405,
+            Self::TooLarge { .. } => 413,
             Self::Media { .. } => 415,
             Self::Parameter { .. } | Self::Missing { .. } | Self::Body { .. } => 400,
         }

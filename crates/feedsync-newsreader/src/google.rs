@@ -42,6 +42,9 @@ pub const MOST_CONTENTS: usize = 1_000;
 /// The most articles that are listed by their numbers alone.
 pub const MOST_IDS: usize = 200_000;
 
+/// The most feeds that are edited at once.
+pub const MOST_FEEDS: usize = 1_000;
+
 /// How many articles are listed if nobody says how many.
 pub const USUAL_COUNT: usize = 20;
 

@@ -28,13 +28,13 @@ mod shown;
 pub mod ttrss;
 
 pub use answer::Answer;
-pub use asked::Asked;
+pub use asked::{Asked, MOST_BODY};
 pub use continuation::{Continuation, ContinuationError};
 pub use fault::Fault;
 pub use marking::{MOST_ARTICLES, Marking};
 pub use parameters::{MOST_PARAMETERS, MOST_TEXT};
 pub use secret::Secret;
-pub use selection::{Order, Selection, Span, Stream};
+pub use selection::{MOST_STREAMS, Order, Selection, Span, Stream};
 pub use shown::{
     Article, ArticleNumber, Enclosure, FeedName, FeedNumber, FolderNumber, Folders, Label,
     LabelError, MOST_LABEL, NumberError, ShownFolder, ShownTag, Subscription, TagNumber, Tags,

@@ -35,18 +35,7 @@ impl Marking {
     }
 }
 
-/// The articles of a request, as long as there are not too many.
-pub(crate) fn articles<T>(
-    name: &'static str,
-    given: impl Iterator<Item = T>,
-    read: impl Fn(T) -> Result<ArticleNumber, Fault>,
-) -> Result<Vec<ArticleNumber>, Fault> {
-    let mut found = Vec::new();
-    for article in given {
-        if found.len() == MOST_ARTICLES {
-            return Err(Fault::of(name, format!("at most {MOST_ARTICLES} articles at once")));
-        }
-        found.push(read(article)?);
-    }
-    Ok(found)
+/// That more articles are named.
+pub(crate) fn too_many(name: &'static str) -> Fault {
+    Fault::of(name, format!("at most {MOST_ARTICLES} articles at once"))
 }

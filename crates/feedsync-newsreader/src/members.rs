@@ -1,45 +1,62 @@
 //! Named values of a request, however it carries them: as JSON, as a form or in the query.
 //!
-//! Clients write numbers as texts and say yes in many ways; what is meant is clear, and taken.
+//! Clients write numbers as texts and say yes in many ways; what is meant is clear, and taken. What a member holds
+//! is read when it is asked for, and as what it must be, so that no document becomes larger than it is.
 
-use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::asked::Asked;
 use crate::fault::Fault;
+use crate::marking::{MOST_ARTICLES, too_many};
 use crate::parameters::MOST_TEXT;
+use crate::shown::ArticleNumber;
 
 /// Values by their names. `null` is as if it were absent.
 #[derive(Debug, Default)]
-pub(crate) struct Members(Map<String, Value>);
+pub(crate) struct Members(BTreeMap<String, Given>);
+
+/// A value as it was given.
+#[derive(Debug)]
+pub(crate) enum Given {
+    /// In a form or a query.
+    Text(String),
+    /// In JSON.
+    Json(Box<RawValue>),
+}
 
 impl Members {
-    /// Those of a body that is a JSON object, or empty.
+    /// Those of a text that is a JSON object, or empty.
     pub(crate) fn of_json(body: &[u8]) -> Result<Self, Fault> {
         if body.trim_ascii().is_empty() {
             return Ok(Self::default());
         }
-        serde_json::from_slice(body).map(Self).map_err(|error| {
+        let found: Result<BTreeMap<String, Box<RawValue>>, _> = serde_json::from_slice(body);
+        let found = found.map_err(|error| {
             // Its text ends with the place, which is said apart.
             let text = error.to_string();
             let reason = text.split(" at line ").next().unwrap_or_default().to_owned();
             Fault::Body { line: error.line(), column: error.column(), reason }
-        })
+        })?;
+        Ok(Self(found.into_iter().map(|(name, value)| (name, Given::Json(value))).collect()))
     }
 
     /// Those of a JSON object or of a form, and behind them those of the query.
     pub(crate) fn of(asked: &Asked<'_>) -> Result<Self, Fault> {
-        let is_json = asked.body.trim_ascii().starts_with(b"{");
-        let body = if is_json { asked.body } else { b"" };
-        let mut members = Self::of_json(body)?;
-        let form = if is_json { b"" } else { asked.body };
+        let body = asked.bounded_body()?;
+        let is_json = body.trim_ascii().starts_with(b"{");
+        let (json, form) = if is_json { (body, &[][..]) } else { (&[][..], body) };
+        let mut members = Self::of_json(json)?;
         let others = Asked { body: form, content_type: None, ..*asked }.parameters()?;
         for (name, value) in others.into_pairs() {
-            members.0.entry(name).or_insert(value.into());
+            members.0.entry(name).or_insert(Given::Text(value));
         }
         Ok(members)
     }
 
-    fn value(&self, name: &str) -> Option<&Value> {
+    fn value(&self, name: &str) -> Option<&Given> {
         self.0.get(name).filter(|value| !value.is_null())
     }
 
@@ -50,12 +67,8 @@ impl Members {
 
     /// A text.
     pub(crate) fn text(&self, name: &'static str) -> Result<Option<String>, Fault> {
-        let text = match self.value(name) {
-            None => return Ok(None),
-            Some(Value::String(text)) => text.clone(),
-            Some(Value::Number(number)) => number.to_string(),
-            Some(_) => return Err(Fault::of(name, "not a text")),
-        };
+        let Some(value) = self.value(name) else { return Ok(None) };
+        let text = value.text().ok_or(Fault::of(name, "not a text"))?;
         if text.len() > MOST_TEXT {
             return Err(Fault::of(name, format!("a text has at most {MOST_TEXT} bytes")));
         }
@@ -69,10 +82,10 @@ impl Members {
 
     /// A number; an empty text is none.
     pub(crate) fn number(&self, name: &'static str) -> Result<Option<i64>, Fault> {
-        match self.value(name) {
-            None => Ok(None),
-            Some(Value::String(text)) if text.is_empty() => Ok(None),
-            Some(value) => number(value).map(Some).ok_or(Fault::of(name, "not a number")),
+        let Some(value) = self.value(name) else { return Ok(None) };
+        match value.text() {
+            Some(text) if text.is_empty() => Ok(None),
+            _ => value.number().map(Some).ok_or(Fault::of(name, "not a number")),
         }
     }
 
@@ -83,47 +96,100 @@ impl Members {
 
     /// Whether something is said to be so.
     pub(crate) fn flag(&self, name: &'static str) -> Result<Option<bool>, Fault> {
-        let is_so = match self.value(name) {
-            None => return Ok(None),
-            Some(Value::Bool(is_so)) => *is_so,
-            Some(Value::Number(number)) => number.as_i64() != Some(0),
+        let Some(value) = self.value(name) else { return Ok(None) };
+        let is_so = match value.scalar() {
+            Some(Value::Bool(is_so)) => Some(is_so),
+            Some(Value::Number(number)) => Some(number.as_i64() != Some(0)),
             Some(Value::String(text)) => match &*text.to_ascii_lowercase() {
-                "true" | "t" | "1" | "yes" | "on" => true,
-                "false" | "f" | "0" | "no" | "off" | "" => false,
-                _ => return Err(Fault::of(name, "neither true nor false")),
+                "true" | "t" | "1" | "yes" | "on" => Some(true),
+                "false" | "f" | "0" | "no" | "off" | "" => Some(false),
+                _ => None,
             },
-            Some(_) => return Err(Fault::of(name, "neither true nor false")),
+            _ => None,
         };
-        Ok(Some(is_so))
+        is_so.map(Some).ok_or(Fault::of(name, "neither true nor false"))
     }
 
-    /// Some values: a list, or a text with commas between them. Of what must be there.
-    pub(crate) fn list(&self, name: &'static str) -> Result<Vec<Value>, Fault> {
-        Ok(match self.value(name) {
-            None => return Err(Fault::Missing { name }),
-            Some(Value::Array(values)) => values.clone(),
-            Some(Value::String(text)) => {
-                let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
-                words.map(Value::from).collect()
+    /// Some values: a list, or a text with commas between them. It must be there, and no longer than a list of
+    /// articles may be.
+    pub(crate) fn list(&self, name: &'static str) -> Result<Vec<Given>, Fault> {
+        let found: Vec<Given> = match self.value(name).ok_or(Fault::Missing { name })? {
+            Given::Json(raw) if raw.get().starts_with('[') => {
+                let parts: Vec<&RawValue> =
+                    serde_json::from_str(raw.get()).map_err(|_| Fault::of(name, "not a list"))?;
+                let parts = parts.into_iter().take(MOST_ARTICLES + 1);
+                parts.map(|part| Given::Json(part.to_owned())).collect()
             }
-            Some(value @ Value::Number(_)) => vec![value.clone()],
-            Some(_) => return Err(Fault::of(name, "not a list")),
-        })
+            value => {
+                let text = value.text().ok_or(Fault::of(name, "not a list"))?;
+                let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
+                words.take(MOST_ARTICLES + 1).map(|word| Given::Text(word.to_owned())).collect()
+            }
+        };
+        if found.len() > MOST_ARTICLES {
+            return Err(too_many(name));
+        }
+        Ok(found)
+    }
+
+    /// The numbers of articles, in a list that must be there.
+    pub(crate) fn articles(&self, name: &'static str) -> Result<Vec<ArticleNumber>, Fault> {
+        let number = |value: &Given| {
+            value.number().map(ArticleNumber::new).ok_or(Fault::of(name, "not a number"))
+        };
+        self.list(name)?.iter().map(number).collect()
+    }
+
+    /// The same, of at least one.
+    pub(crate) fn some_articles(&self, name: &'static str) -> Result<Vec<ArticleNumber>, Fault> {
+        let found = self.articles(name)?;
+        if found.is_empty() { Err(Fault::Missing { name }) } else { Ok(found) }
     }
 }
 
-/// A number, or a text that is one.
-pub(crate) fn number(value: &Value) -> Option<i64> {
-    match value {
-        Value::Number(number) => number.as_i64(),
-        Value::String(text) => text.trim().parse().ok(),
-        _ => None,
+impl Given {
+    fn is_null(&self) -> bool {
+        matches!(self, Self::Json(raw) if raw.get() == "null")
+    }
+
+    /// What holds nothing else.
+    fn scalar(&self) -> Option<Value> {
+        match self {
+            Self::Text(text) => Some(text.as_str().into()),
+            Self::Json(raw) if raw.get().starts_with(['[', '{']) => None,
+            Self::Json(raw) => serde_json::from_str(raw.get()).ok(),
+        }
+    }
+
+    /// A text, or a number as one.
+    fn text(&self) -> Option<String> {
+        match self.scalar()? {
+            Value::String(text) => Some(text),
+            Value::Number(number) => Some(number.to_string()),
+            _ => None,
+        }
+    }
+
+    /// A number, or a text that is one.
+    pub(crate) fn number(&self) -> Option<i64> {
+        self.text()?.trim().parse().ok()
+    }
+
+    /// The members of an object.
+    pub(crate) fn members(&self) -> Option<Members> {
+        match self {
+            Self::Json(raw) if raw.get().starts_with('{') => {
+                Members::of_json(raw.get().as_bytes()).ok()
+            }
+            _ => None,
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::asked::MOST_BODY;
 
     fn asked<'a>(query: &'a str, body: &'a str) -> Asked<'a> {
         Asked { method: "POST", path: "", query, content_type: None, body: body.as_bytes() }
@@ -143,12 +209,13 @@ mod tests {
             assert_eq!(members.flag("yes"), Ok(Some(true)));
             assert_eq!(members.flag("no"), Ok(Some(false)));
             assert_eq!(members.needed_text("text").as_deref(), Ok("a,b"));
-            let list: Vec<_> = members.list("list").unwrap().iter().map(number).collect();
+            let list: Vec<_> = members.list("list").unwrap().iter().map(Given::number).collect();
             assert_eq!(list, [Some(1), Some(2)]);
             assert_eq!(members.text("nothing"), Ok(None));
             assert_eq!(members.number("nothing"), Ok(None));
             assert_eq!(members.flag("nothing"), Ok(None));
-            assert_eq!(members.list("nothing"), Err(Fault::Missing { name: "nothing" }));
+            let missing = members.list("nothing").unwrap_err();
+            assert_eq!(missing, Fault::Missing { name: "nothing" });
         }
     }
 
@@ -156,13 +223,20 @@ mod tests {
     fn what_is_wrong_with_a_member_is_named() {
         let members = Members::of(&asked("", r#"{"n":1.5,"l":{},"b":"maybe","t":[]}"#)).unwrap();
         assert_eq!(members.number("n"), Err(Fault::of("n", "not a number")));
-        assert_eq!(members.list("l"), Err(Fault::of("l", "not a list")));
+        assert_eq!(members.list("l").unwrap_err(), Fault::of("l", "not a list"));
+        assert_eq!(members.list("b").unwrap().len(), 1);
         assert_eq!(members.flag("b"), Err(Fault::of("b", "neither true nor false")));
         assert_eq!(members.flag("l"), Err(Fault::of("l", "neither true nor false")));
         assert_eq!(members.text("t"), Err(Fault::of("t", "not a text")));
         let fault = Members::of(&asked("", "{\n \"a\": x}")).unwrap_err();
         assert_eq!(fault.to_string(), "the body, line 2, column 7: expected value");
-        let deep = format!("{{\"a\":{}", "[".repeat(100_000));
-        assert!(Members::of(&asked("", &deep)).is_err());
+        // However deep: nobody asks what is in it.
+        let deep = format!("{{\"a\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
+        let members = Members::of(&asked("", &deep)).unwrap();
+        assert_eq!(members.number("a"), Err(Fault::of("a", "not a number")));
+        assert_eq!(members.list("a").unwrap()[0].number(), None);
+        let large = "x".repeat(MOST_BODY + 1);
+        let fault = Members::of(&asked("", &large)).unwrap_err();
+        assert_eq!((fault.clone(), fault.status()), (Fault::TooLarge { most: MOST_BODY }, 413));
     }
 }

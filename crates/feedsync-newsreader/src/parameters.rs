@@ -43,6 +43,16 @@ impl Parameters {
         self.0.iter().filter(move |(known, _)| known == name).map(|(_, value)| &**value)
     }
 
+    /// The values of a name that are not empty; at most so many.
+    pub(crate) fn some(&self, name: &'static str, most: usize) -> Result<Vec<&str>, Fault> {
+        let given = self.all(name).filter(|value| !value.is_empty());
+        let found: Vec<&str> = given.take(most + 1).collect();
+        if found.len() > most {
+            return Err(Fault::of(name, format!("it is given at most {most} times")));
+        }
+        Ok(found)
+    }
+
     /// The first value of a name, unless it is empty.
     pub(crate) fn first(&self, name: &'static str) -> Option<&str> {
         self.all(name).next().filter(|value| !value.is_empty())

@@ -6,6 +6,9 @@ use feedsync_reader::Tag;
 use crate::continuation::Continuation;
 use crate::shown::{ArticleNumber, FeedName, FolderNumber, Label, TagNumber};
 
+/// The most streams or labels that a request names under one name.
+pub const MOST_STREAMS: usize = 100;
+
 /// Articles that belong together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stream {

@@ -4,11 +4,11 @@ use feedsync_reader::Title;
 
 use super::read::items;
 use super::stream::{feed_name, label, parse_stream};
-use super::{Deed, Request, SubscriptionEdit};
+use super::{Deed, MOST_FEEDS, Request, SubscriptionEdit};
 use crate::fault::Fault;
 use crate::marking::Marking;
 use crate::parameters::Parameters;
-use crate::selection::Stream;
+use crate::selection::{MOST_STREAMS, Stream};
 use crate::shown::Label;
 
 pub(super) fn subscription(parameters: &Parameters) -> Result<Request, Fault> {
@@ -20,7 +20,7 @@ pub(super) fn subscription(parameters: &Parameters) -> Result<Request, Fault> {
     };
     let mut titles = parameters.all("t");
     let mut feeds = Vec::new();
-    for stream in parameters.all("s") {
+    for stream in parameters.some("s", MOST_FEEDS)? {
         let feed = stream.strip_prefix("feed/").ok_or_else(|| Fault::of("s", "not a feed/..."))?;
         let feed = feed_name(feed).map_err(|error| Fault::of("s", error))?;
         feeds.push((feed, titles.next().and_then(Title::cleaned)));
@@ -58,7 +58,7 @@ pub(super) fn disable_tag(parameters: &Parameters) -> Result<Request, Fault> {
 pub(super) fn edit_tag(parameters: &Parameters) -> Result<Request, Fault> {
     let mut marking = Marking { articles: items(parameters)?, ..Marking::default() };
     for (name, is_added) in [("r", false), ("a", true)] {
-        for stream in parameters.all(name).filter(|stream| !stream.is_empty()) {
+        for stream in parameters.some(name, MOST_STREAMS)? {
             match parse_stream(stream).map_err(|error| Fault::of(name, error))? {
                 Stream::Read => marking.read = Some(is_added),
                 Stream::Unread if is_added => marking.read = Some(false),
@@ -79,13 +79,13 @@ pub(super) fn edit_tag(parameters: &Parameters) -> Result<Request, Fault> {
 /// Labels by their streams, or by their names alone.
 fn tags(parameters: &Parameters) -> Result<Vec<Label>, Fault> {
     let mut found = labels("s", parameters)?;
-    for name in parameters.all("t") {
+    for name in parameters.some("t", MOST_STREAMS)? {
         found.push(name.parse().map_err(|error| Fault::of("t", error))?);
     }
     Ok(found)
 }
 
 fn labels(name: &'static str, parameters: &Parameters) -> Result<Vec<Label>, Fault> {
-    let given = parameters.all(name).filter(|stream| !stream.is_empty());
+    let given = parameters.some(name, MOST_STREAMS)?.into_iter();
     given.map(|stream| label(stream).map_err(|error| Fault::of(name, error))).collect()
 }

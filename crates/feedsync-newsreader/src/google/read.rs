@@ -9,9 +9,9 @@ use super::{Call, Listing, MOST_CONTENTS, MOST_IDS, Request, SignIn, USUAL_COUNT
 use crate::asked::{Asked, decoded};
 use crate::date::{instant, seconds};
 use crate::fault::Fault;
-use crate::marking::articles;
+use crate::marking::{MOST_ARTICLES, too_many};
 use crate::parameters::Parameters;
-use crate::selection::{Selection, Span, Stream};
+use crate::selection::{MOST_STREAMS, Selection, Span, Stream};
 use crate::shown::ArticleNumber;
 
 /// What some newsreaders put in front of every path.
@@ -24,11 +24,11 @@ const BOTH: &[&str] = &["GET", "POST"];
 /// Reads a request.
 pub fn read(asked: &Asked<'_>) -> Result<Call, Fault> {
     let path = asked.path_below(PREFIXES);
-    if path == "accounts/ClientLogin" {
+    if path.trim_end_matches('/') == "accounts/ClientLogin" {
         asked.only(POST)?;
         return Ok(Call { request: sign_in(&asked.parameters()?)?, token: None });
     }
-    if let Some(stream) = path.strip_prefix("reader/atom/") {
+    if let Some(stream) = path.strip_prefix("reader/atom/").filter(|stream| !stream.is_empty()) {
         asked.only(GET)?;
         let listing = listing(&decoded(stream)?, &asked.parameters()?)?;
         return Ok(Call { request: Request::Atom(listing), token: None });
@@ -36,20 +36,25 @@ pub fn read(asked: &Asked<'_>) -> Result<Call, Fault> {
     let Some(path) = path.strip_prefix("reader/api/0/") else {
         return Err(asked.not_found());
     };
-    if path == "subscription/import" {
+    if path.trim_end_matches('/') == "subscription/import" {
         asked.only(POST)?;
         return Ok(Call { request: Request::Import(list(asked.body)?), token: None });
     }
-    asked.only(methods(path).ok_or_else(|| asked.not_found())?)?;
+    let name = path.trim_end_matches('/');
+    asked.only(methods(name).ok_or_else(|| asked.not_found())?)?;
     let parameters = asked.parameters()?;
-    let request = request(path, &parameters)?.ok_or_else(|| asked.not_found())?;
+    let listed = path.strip_prefix("stream/contents/").filter(|stream| !stream.is_empty());
+    let request = match listed {
+        Some(stream) => Request::Contents(listing(&decoded(stream)?, &parameters)?),
+        None => request(name, &parameters)?.ok_or_else(|| asked.not_found())?,
+    };
     let token = parameters.first("T").map(|token| token.to_owned().into());
     Ok(Call { request, token })
 }
 
 /// What may be done at a path.
-fn methods(path: &str) -> Option<&'static [&'static str]> {
-    Some(match path {
+fn methods(name: &str) -> Option<&'static [&'static str]> {
+    Some(match name {
         "subscription/edit"
         | "subscription/quickadd"
         | "rename-tag"
@@ -65,13 +70,13 @@ fn methods(path: &str) -> Option<&'static [&'static str]> {
         | "preference/list"
         | "preference/stream/list"
         | "friend/list" => GET,
-        path if path.starts_with("stream/") => BOTH,
+        name if name.starts_with("stream/") => BOTH,
         _ => return None,
     })
 }
 
-fn request(path: &str, parameters: &Parameters) -> Result<Option<Request>, Fault> {
-    Ok(Some(match path {
+fn request(name: &str, parameters: &Parameters) -> Result<Option<Request>, Fault> {
+    Ok(Some(match name {
         "token" => Request::Token,
         "user-info" => Request::UserInfo,
         "subscription/list" => Request::Subscriptions,
@@ -94,10 +99,7 @@ fn request(path: &str, parameters: &Parameters) -> Result<Option<Request>, Fault
         "preference/list" => Request::Preferences,
         "preference/stream/list" => Request::StreamPreferences,
         "friend/list" => Request::Friends,
-        path => match path.strip_prefix("stream/contents/") {
-            Some(stream) => Request::Contents(listing(&decoded(stream)?, parameters)?),
-            None => return Ok(None),
-        },
+        _ => return Ok(None),
     }))
 }
 
@@ -123,13 +125,21 @@ fn stream(parameters: &Parameters) -> Result<Stream, Fault> {
 
 /// The articles that are named.
 pub(super) fn items(parameters: &Parameters) -> Result<Vec<ArticleNumber>, Fault> {
-    let found = articles("i", parameters.all("i"), |id| {
-        id.parse().map(|ItemId(number)| number).map_err(|error| Fault::of("i", error))
-    })?;
+    let mut found = Vec::new();
+    for id in parameters.all("i") {
+        if found.len() == MOST_ARTICLES {
+            return Err(too_many("i"));
+        }
+        let ItemId(number) = id.parse().map_err(|error| Fault::of("i", error))?;
+        found.push(number);
+    }
     if found.is_empty() { Err(Fault::Missing { name: "i" }) } else { Ok(found) }
 }
 
-pub(super) fn listing(stream: &str, parameters: &Parameters) -> Result<Listing, Fault> {
+/// The articles of a stream. A slash at the end of its name says nothing, unless that is an address.
+fn listing(stream: &str, parameters: &Parameters) -> Result<Listing, Fault> {
+    let is_address = stream.contains("://");
+    let stream = if is_address { stream } else { stream.trim_end_matches('/') };
     let parsed = parse_stream(stream).map_err(|error| Fault::of("the stream", error))?;
     let selection = selection(parsed, parameters, MOST_CONTENTS)?;
     Ok(Listing { stream: stream.to_owned(), selection })
@@ -155,6 +165,6 @@ fn selection(stream: Stream, parameters: &Parameters, most: usize) -> Result<Sel
 }
 
 fn streams(name: &'static str, parameters: &Parameters) -> Result<Vec<Stream>, Fault> {
-    let given = parameters.all(name).filter(|stream| !stream.is_empty());
+    let given = parameters.some(name, MOST_STREAMS)?.into_iter();
     given.map(|stream| parse_stream(stream).map_err(|error| Fault::of(name, error))).collect()
 }

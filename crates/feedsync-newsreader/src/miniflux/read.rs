@@ -6,8 +6,8 @@ use super::select::selection;
 use super::{Refreshed, Request, folder};
 use crate::asked::Asked;
 use crate::fault::Fault;
-use crate::marking::{Marking, articles};
-use crate::members::{Members, number};
+use crate::marking::Marking;
+use crate::members::Members;
 use crate::selection::Stream;
 use crate::shown::{ArticleNumber, FeedName, FeedNumber, FolderNumber, Label};
 
@@ -17,7 +17,7 @@ const PUT: &[&str] = &["PUT"];
 
 /// Reads a request.
 pub fn read(asked: &Asked<'_>) -> Result<Request, Fault> {
-    let path = asked.path_below(&[]);
+    let path = asked.path_below(&[]).trim_end_matches('/');
     if matches!(path, "healthcheck" | "version") {
         asked.only(GET)?;
         return Ok(if path == "version" { Request::Version } else { Request::Health });
@@ -36,7 +36,7 @@ pub fn read(asked: &Asked<'_>) -> Result<Request, Fault> {
         }
         ["discover"] => {
             asked.only(POST)?;
-            Ok(Request::Discover(address("url", &Members::of_json(asked.body)?)?))
+            Ok(Request::Discover(address("url", &Members::of_json(asked.bounded_body()?)?)?))
         }
         ["icons", icon] => {
             asked.only(GET)?;
@@ -153,7 +153,7 @@ fn feeds(asked: &Asked<'_>, parts: &[&str]) -> Result<Option<Request>, Fault> {
 
 fn entries(asked: &Asked<'_>, parts: &[&str]) -> Result<Option<Request>, Fault> {
     match parts {
-        [] if asked.verb() == "PUT" => mark(&Members::of_json(asked.body)?).map(Some),
+        [] if asked.verb() == "PUT" => mark(&Members::of_json(asked.bounded_body()?)?).map(Some),
         [] => {
             asked.only(&["GET", "PUT"])?;
             listed(asked, Stream::All, parts)
@@ -181,14 +181,7 @@ fn listed(asked: &Asked<'_>, stream: Stream, rest: &[&str]) -> Result<Option<Req
 }
 
 fn mark(members: &Members) -> Result<Request, Fault> {
-    let found = members.list("entry_ids")?;
-    let articles = articles("entry_ids", found.iter(), |article| {
-        let number = number(article).ok_or(Fault::of("entry_ids", "not a number"))?;
-        Ok(ArticleNumber::new(number))
-    })?;
-    if articles.is_empty() {
-        return Err(Fault::Missing { name: "entry_ids" });
-    }
+    let articles = members.some_articles("entry_ids")?;
     match &*members.needed_text("status")? {
         "read" => Ok(Request::Mark(Marking::read(articles, true))),
         "unread" => Ok(Request::Mark(Marking::read(articles, false))),
@@ -198,14 +191,14 @@ fn mark(members: &Members) -> Result<Request, Fault> {
 }
 
 fn create_feed(asked: &Asked<'_>) -> Result<Request, Fault> {
-    let members = Members::of_json(asked.body)?;
+    let members = Members::of_json(asked.bounded_body()?)?;
     let category = members.number("category_id")?.filter(|category| *category != 0);
     let folder = category.map_or(FolderNumber::TOP, folder);
     Ok(Request::CreateFeed { address: address("feed_url", &members)?, folder })
 }
 
 fn update_feed(asked: &Asked<'_>, feed: FeedNumber) -> Result<Request, Fault> {
-    let members = Members::of_json(asked.body)?;
+    let members = Members::of_json(asked.bounded_body()?)?;
     let folder = members.number("category_id")?.map(folder);
     let title = members.text("title")?.and_then(|title| Title::cleaned(&title));
     let is_moved = members.text("feed_url")?.is_some_and(|url| !url.is_empty());
@@ -218,7 +211,7 @@ fn address(name: &'static str, members: &Members) -> Result<FeedAddress, Fault> 
 }
 
 fn title(asked: &Asked<'_>) -> Result<Label, Fault> {
-    let title = Members::of_json(asked.body)?.needed_text("title")?;
+    let title = Members::of_json(asked.bounded_body()?)?.needed_text("title")?;
     title.parse().map_err(|error| Fault::of("title", error))
 }
 

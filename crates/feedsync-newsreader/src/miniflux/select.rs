@@ -6,7 +6,7 @@ use super::{MOST_ENTRIES, USUAL_COUNT, folder};
 use crate::date::seconds;
 use crate::fault::Fault;
 use crate::parameters::Parameters;
-use crate::selection::{Order, Selection, Span, Stream};
+use crate::selection::{MOST_STREAMS, Order, Selection, Span, Stream};
 use crate::shown::{ArticleNumber, FeedName, FeedNumber};
 
 /// The articles of a stream that the parameters select. Numbers that are zero select nothing.
@@ -26,7 +26,7 @@ pub(super) fn selection(stream: Stream, parameters: &Parameters) -> Result<Selec
         Some("false" | "0") => exclude.push(Stream::Starred),
         Some(_) => return Err(Fault::of("starred", "neither true nor false")),
     }
-    for tag in parameters.all("tags").filter(|tag| !tag.is_empty()) {
+    for tag in parameters.some("tags", MOST_STREAMS)? {
         let tag: Tag = tag.parse().map_err(|error| Fault::of("tags", error))?;
         include.push(Stream::Tag(tag));
     }

@@ -7,8 +7,8 @@ use super::{MOST_ITEMS, Request};
 use crate::asked::Asked;
 use crate::date::instant;
 use crate::fault::Fault;
-use crate::marking::{Marking, articles};
-use crate::members::{Members, number};
+use crate::marking::Marking;
+use crate::members::Members;
 use crate::selection::{Order, Selection, Span, Stream};
 use crate::shown::{ArticleNumber, FeedName, FeedNumber, FolderNumber, Label};
 
@@ -37,7 +37,8 @@ pub fn read(asked: &Asked<'_>) -> Result<Request, Fault> {
     if let Some(request) = star::by_name(asked)? {
         return Ok(request);
     }
-    let parts: Vec<&str> = asked.path_below(PREFIXES).splitn(5, '/').collect();
+    let path = asked.path_below(PREFIXES).trim_end_matches('/');
+    let parts: Vec<&str> = path.splitn(5, '/').collect();
     let found = match *parts {
         [name @ ("version" | "status" | "user")] => {
             asked.only(GET)?;
@@ -127,7 +128,7 @@ fn items(asked: &Asked<'_>, parts: &[&str]) -> Result<Option<Request>, Fault> {
             asked.only(PUT)?;
             let members = Members::of(asked)?;
             let name = if members.has("itemIds") { "itemIds" } else { "items" };
-            Some(Request::Mark(Marking::read(numbers(name, &members)?, deed == "read")))
+            Some(Request::Mark(Marking::read(members.articles(name)?, deed == "read")))
         }
         [deed, "multiple"] => match starring(deed) {
             Some(is_starred) => {
@@ -210,14 +211,6 @@ fn stream(members: &Members) -> Result<Stream, Fault> {
         3 => Stream::All,
         6 => Stream::Unread,
         _ => return Err(Fault::of("type", "it is none of 0, 1, 2, 3, 6")),
-    })
-}
-
-/// The numbers of articles in a list.
-pub(super) fn numbers(name: &'static str, members: &Members) -> Result<Vec<ArticleNumber>, Fault> {
-    articles(name, members.list(name)?.iter(), |value| {
-        let number = number(value).ok_or(Fault::of(name, "not a number"))?;
-        Ok(ArticleNumber::new(number))
     })
 }
 

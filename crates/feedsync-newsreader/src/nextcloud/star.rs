@@ -1,13 +1,11 @@
 //! Stars, which are given to articles by their names.
 
-use serde_json::Value;
-
-use super::read::{PREFIXES, PUT, id, numbers};
+use super::read::{PREFIXES, PUT, id};
 use super::{ItemName, Request};
 use crate::asked::{Asked, decoded};
 use crate::fault::Fault;
-use crate::marking::{MOST_ARTICLES, Marking};
-use crate::members::{Members, number};
+use crate::marking::Marking;
+use crate::members::{Given, Members};
 use crate::parameters::MOST_TEXT;
 use crate::shown::FeedNumber;
 
@@ -65,18 +63,17 @@ pub(super) fn starring(deed: &str) -> Option<bool> {
 /// Many, by their numbers or by their names.
 pub(super) fn multiple(members: &Members, is_starred: bool) -> Result<Request, Fault> {
     if members.has("itemIds") {
-        let articles = numbers("itemIds", members)?;
+        let articles = members.articles("itemIds")?;
         return Ok(Request::Mark(Marking::starred(articles, is_starred)));
     }
-    let listed = members.list("items")?;
-    if listed.len() > MOST_ARTICLES {
-        return Err(Fault::of("items", format!("at most {MOST_ARTICLES} articles at once")));
-    }
-    let named = |item: &Value| {
-        let feed = number(item.get("feedId")?)?;
-        let name = item.get("guidHash").or_else(|| item.get("guid"))?.as_str()?;
-        Some(ItemName { feed: FeedNumber::new(feed), names: vec![name.to_owned()] })
+    let named = |item: &Given| {
+        let item = item.members()?;
+        let feed = item.number("feedId").ok()??;
+        let name = if item.has("guidHash") { "guidHash" } else { "guid" };
+        let name = item.text(name).ok()??;
+        Some(ItemName { feed: FeedNumber::new(feed), names: vec![name] })
     };
+    let listed = members.list("items")?;
     let items: Option<Vec<_>> = listed.iter().map(named).collect();
     let items = items.ok_or(Fault::of("items", "each has a feedId and a guidHash"))?;
     Ok(Request::Star { items, is_starred })

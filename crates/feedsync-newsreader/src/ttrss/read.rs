@@ -6,8 +6,8 @@ use super::select::{category, headlines, label, stream};
 use super::{Call, FeedsAsked, Request, Toggled};
 use crate::asked::Asked;
 use crate::fault::Fault;
-use crate::marking::{Marking, articles};
-use crate::members::{Members, number};
+use crate::marking::Marking;
+use crate::members::Members;
 use crate::shown::{ArticleNumber, FeedNumber, FolderNumber};
 
 /// What may stand before the address of the interface.
@@ -17,7 +17,7 @@ const DAY: Duration = Duration::from_secs(86_400);
 
 /// Reads a request.
 pub fn read(asked: &Asked<'_>) -> Result<Call, Fault> {
-    if !matches!(asked.path_below(PREFIXES), "api" | "api/index.php") {
+    if !matches!(asked.path_below(PREFIXES).trim_end_matches('/'), "api" | "api/index.php") {
         return Err(asked.not_found());
     }
     asked.only(&["POST"])?;
@@ -52,7 +52,7 @@ fn request(members: &Members) -> Result<Request, Fault> {
             include_empty: is_set("include_empty")?,
         },
         "getheadlines" => Request::Headlines(Box::new(headlines(members)?)),
-        "getarticle" => Request::Articles(numbers("article_id", members)?),
+        "getarticle" => Request::Articles(members.some_articles("article_id")?),
         "updatearticle" => update(members)?,
         "getconfig" => Request::Config,
         "getpref" => Request::Pref,
@@ -74,7 +74,7 @@ fn request(members: &Members) -> Result<Request, Fault> {
             Request::Labels { article: article.map(ArticleNumber::new) }
         }
         "setarticlelabel" => Request::SetLabel {
-            articles: numbers("article_ids", members)?,
+            articles: members.some_articles("article_ids")?,
             tag: label(members.needed_number("label_id")?)
                 .ok_or(Fault::of("label_id", "not the number of a label"))?,
             is_added: is_set("assign")?,
@@ -90,7 +90,7 @@ fn request(members: &Members) -> Result<Request, Fault> {
 }
 
 fn update(members: &Members) -> Result<Request, Fault> {
-    let articles = numbers("article_ids", members)?;
+    let articles = members.some_articles("article_ids")?;
     let field = members.needed_number("field")?;
     let mode = members.needed_number("mode")?;
     let is_set = match mode {
@@ -124,15 +124,6 @@ fn subscribe(members: &Members) -> Result<Request, Fault> {
 
 fn feed(members: &Members) -> Result<FeedNumber, Fault> {
     members.needed_number("feed_id").map(FeedNumber::new)
-}
-
-/// The numbers of articles; there is at least one.
-fn numbers(name: &'static str, members: &Members) -> Result<Vec<ArticleNumber>, Fault> {
-    let found = articles(name, members.list(name)?.iter(), |value| {
-        let number = number(value).ok_or(Fault::of(name, "not a number"))?;
-        Ok(ArticleNumber::new(number))
-    })?;
-    if found.is_empty() { Err(Fault::Missing { name }) } else { Ok(found) }
 }
 
 /// How many; zero and less says nothing.
