@@ -40,9 +40,10 @@ impl<'a> Asked<'a> {
         let path = self.path.trim_start_matches('/');
         let below = prefixes.iter().find_map(|prefix| {
             let rest = path.strip_prefix(prefix)?;
-            rest.strip_prefix('/').or_else(|| rest.is_empty().then_some(rest))
+            (rest.is_empty() || rest.starts_with('/')).then_some(rest)
         });
-        below.unwrap_or(path)
+        // Newsreaders put a slash behind an address that ends with one.
+        below.unwrap_or(path).trim_start_matches('/')
     }
 
     /// That nothing is at this path.

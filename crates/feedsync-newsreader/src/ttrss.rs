@@ -28,7 +28,7 @@ pub use account::{
     updated, version,
 };
 pub use feeds::feeds;
-pub use headlines::{articles, headlines};
+pub use headlines::{articles, compact_headlines, headlines};
 pub use lists::{categories, counters, labels, unread};
 pub use read::read;
 pub use tree::tree;
@@ -38,6 +38,9 @@ pub const LEVEL: u32 = 14;
 
 /// The most articles that are listed at once.
 pub const MOST_HEADLINES: usize = 200;
+
+/// The most articles that are listed by their numbers alone.
+pub const MOST_COMPACT: usize = 20_000;
 
 /// The feed of a label has a number that is as much below this as the label's own is above zero.
 pub const NOT_LABELS: i64 = -1_025;
@@ -86,6 +89,8 @@ pub enum Request {
     },
     /// `getHeadlines`: answered by [`headlines()`].
     Headlines(Box<HeadlinesAsked>),
+    /// `getCompactHeadlines`, an extension: answered by [`compact_headlines`].
+    CompactHeadlines(Selection),
     /// `getArticle`: answered by [`articles`].
     Articles(Vec<ArticleNumber>),
     /// `updateArticle`: answered by [`updated`]. What is published or not marks nothing.

@@ -29,6 +29,7 @@ fn somebody_signs_in() {
     let rss_guard = "Email=me&Passwd=p%26w";
     for (line, body, is_json) in [
         ("POST /accounts/ClientLogin", newsboat, false),
+        ("POST /api/greader.php//accounts/ClientLogin", newsboat, false),
         ("POST /api/greader.php/accounts/ClientLogin", rss_guard, false),
         ("POST /accounts/ClientLogin?output=json", rss_guard, true),
     ] {
@@ -328,7 +329,6 @@ fn subscriptions_are_listed_as_newsreaders_need_them() {
             { "id": "user/-/label/later", "type": "tag" },
         ])
     );
-    assert_eq!(json(&google::tags(&folders(), []))["tags"][1]["id"], label);
     let counts = json(&google::unread_counts(&feeds()));
     let count = |id: &str, count: u64, newest: &str| json!({ "id": id, "count": count, "newestItemTimestampUsec": newest });
     let newest = "1795330800123000";

@@ -201,6 +201,11 @@ fn every_operation_has_its_request() {
             json!({ "unread_only": true, "include_empty": 1, "enable_nested": false }),
             Request::Categories { unread_only: true, include_empty: true },
         ),
+        (
+            "getCompactHeadlines",
+            json!({ "feed_id": "7", "limit": 100, "skip": 5 }),
+            Request::CompactHeadlines(Selection { skip: 5, ..Selection::newest(of_feed(7), 100) }),
+        ),
         ("getArticle", json!({ "article_id": "17,18" }), Request::Articles(articles(&[17, 18]))),
         ("getArticle", json!({ "article_id": 17 }), Request::Articles(articles(&[17]))),
         ("getConfig", json!({}), Request::Config),

@@ -144,6 +144,8 @@ fn how_it_went_is_told() {
     assert_eq!(content(&ttrss::is_logged_in(3, true)), json!({ "status": true }));
     assert_eq!(content(&ttrss::level(3)), json!({ "level": LEVEL }));
     assert_eq!(content(&ttrss::unread(3, 5)), json!({ "unread": "5" }));
+    let numbers = ttrss::compact_headlines(3, articles(&[17, 18]));
+    assert_eq!(content(&numbers), json!([{ "id": 17 }, { "id": 18 }]));
     assert_eq!(content(&ttrss::config(3, "i", 2))["num_feeds"], 2);
     let code = |outcome| content(&ttrss::subscribed(3, outcome))["status"]["code"].clone();
     let feed = FeedNumber::new(7);

@@ -12,9 +12,7 @@ use crate::shown::FeedNumber;
 /// `items/FEED/NAME/star`. Newsboat does not encode the name, so that there may be slashes in it, and a question
 /// mark with which the query seems to begin.
 pub(super) fn by_name(asked: &Asked<'_>) -> Result<Option<Request>, Fault> {
-    let path = asked.path.trim_start_matches('/');
-    let below = PREFIXES.iter().find_map(|prefix| path.strip_prefix(prefix)?.strip_prefix('/'));
-    let Some(rest) = below.unwrap_or(path).strip_prefix("items/") else { return Ok(None) };
+    let Some(rest) = asked.path_below(PREFIXES).strip_prefix("items/") else { return Ok(None) };
     let whole = match asked.query {
         "" => rest.to_owned(),
         query => format!("{rest}?{query}"),

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::account::answer;
 use super::{HeadlinesAsked, label_feed};
 use crate::answer::Answer;
-use crate::shown::{Article, FeedNumber, Subscription, Tags, words};
+use crate::shown::{Article, ArticleNumber, FeedNumber, Subscription, Tags, words};
 
 /// Some articles, with what of them is asked for.
 pub fn headlines(
@@ -38,6 +38,12 @@ pub fn headlines(
     let first = articles.first().map_or(0, |article| article.number.get());
     let header = json!({ "id": asked.feed, "first_id": first, "is_cat": asked.is_category });
     answer(seq, json!([header, shown]))
+}
+
+/// The numbers of articles.
+pub fn compact_headlines(seq: i64, articles: impl IntoIterator<Item = ArticleNumber>) -> Answer {
+    let shown = articles.into_iter().map(|number| json!({ "id": number }));
+    answer(seq, shown.collect::<Vec<_>>())
 }
 
 /// Some articles, with all that is known of them.

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::select::{category, headlines, label, stream};
-use super::{Call, FeedsAsked, Request, Toggled};
+use super::select::{category, headlines, label, selection, stream};
+use super::{Call, FeedsAsked, MOST_COMPACT, Request, Toggled};
 use crate::asked::Asked;
 use crate::fault::Fault;
 use crate::marking::Marking;
@@ -52,6 +52,7 @@ fn request(members: &Members) -> Result<Request, Fault> {
             include_empty: is_set("include_empty")?,
         },
         "getheadlines" => Request::Headlines(Box::new(headlines(members)?)),
+        "getcompactheadlines" => Request::CompactHeadlines(selection(members, MOST_COMPACT)?),
         "getarticle" => Request::Articles(members.some_articles("article_id")?),
         "updatearticle" => update(members)?,
         "getconfig" => Request::Config,

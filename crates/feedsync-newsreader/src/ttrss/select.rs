@@ -67,7 +67,7 @@ pub(super) fn headlines(members: &Members) -> Result<HeadlinesAsked, Fault> {
     let excerpt = size(members, "excerpt_length")?.unwrap_or(100);
     Ok(HeadlinesAsked {
         is_category: is_set("is_cat")?,
-        selection: selection(members)?,
+        selection: selection(members, MOST_HEADLINES)?,
         show_content: is_set("show_content")?,
         excerpt: is_set("show_excerpt")?.then_some(excerpt),
         include_attachments: is_set("include_attachments")?,
@@ -76,8 +76,10 @@ pub(super) fn headlines(members: &Members) -> Result<HeadlinesAsked, Fault> {
     })
 }
 
-fn selection(members: &Members) -> Result<Selection, Fault> {
-    let count = size(members, "limit")?.unwrap_or(MOST_HEADLINES).min(MOST_HEADLINES);
+/// The articles that are asked for, at most so many.
+pub(super) fn selection(members: &Members, most: usize) -> Result<Selection, Fault> {
+    members.needed_text("feed_id")?;
+    let count = size(members, "limit")?.unwrap_or(most).min(most);
     let include = match &*members.text("view_mode")?.unwrap_or_default() {
         "unread" => vec![Stream::Unread],
         "marked" => vec![Stream::Starred],
