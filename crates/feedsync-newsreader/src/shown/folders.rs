@@ -1,6 +1,7 @@
 //! Folders as newsreaders know them: a flat list of names with numbers.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use feedsync_reader::Folder;
 
@@ -21,9 +22,13 @@ pub struct ShownFolder {
 ///
 /// The number of a folder comes from its name alone, so that it is the same on every server and stays the same
 /// as long as the name does. Of folders of one list whose numbers would be the same, the one with the lower name
-/// has it and the other the next.
+/// has it and the other the next. Paths that are shown alike are one folder.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Folders(Vec<(ShownFolder, Folder)>);
+pub struct Folders {
+    list: Vec<(ShownFolder, Folder)>,
+    /// Where each name is in the list.
+    places: BTreeMap<Label, usize>,
+}
 
 impl Folders {
     /// The list of these folders, each name once. Of paths that are shown alike, the first counts.
@@ -35,43 +40,51 @@ impl Folders {
         folders: impl IntoIterator<Item = &'a Folder>,
         hash: impl Fn(&str) -> i64,
     ) -> Self {
-        let mut known = BTreeSet::new();
-        let named =
-            folders.into_iter().filter_map(|folder| Some((Label::of_folder(folder)?, folder)));
-        let named: Vec<_> = named.filter(|(name, _)| known.insert(name.clone())).collect();
-        let numbers = numbered(known, hash);
+        let mut found: Vec<(Label, &Folder)> = Vec::new();
+        let mut places = BTreeMap::new();
+        for folder in folders {
+            let Some(name) = Label::of_folder(folder) else { continue };
+            if let Entry::Vacant(place) = places.entry(name.clone()) {
+                place.insert(found.len());
+                found.push((name, folder));
+            }
+        }
+        let numbers = numbered(places.keys().cloned().collect(), hash);
         let shown = |(name, folder): (Label, &Folder)| {
             let number = FolderNumber::new(*numbers.get(&name)?);
             Some((ShownFolder { number, name }, folder.clone()))
         };
-        Self(named.into_iter().filter_map(shown).collect())
+        Self { list: found.into_iter().filter_map(shown).collect(), places }
     }
 
     /// How they are shown.
     pub fn iter(&self) -> impl Iterator<Item = &ShownFolder> {
-        self.0.iter().map(|(shown, _)| shown)
+        self.list.iter().map(|(shown, _)| shown)
     }
 
     /// How a folder is shown.
     pub fn shown(&self, folder: &Folder) -> Option<&ShownFolder> {
-        let name = Label::of_folder(folder)?;
-        self.iter().find(|shown| shown.name == name)
+        self.named(&Label::of_folder(folder)?).map(|(shown, _)| shown)
     }
 
     /// The folder with this number.
     pub fn numbered_as(&self, number: FolderNumber) -> Option<&Folder> {
-        self.0.iter().find(|(shown, _)| shown.number == number).map(|(_, folder)| folder)
+        self.list.iter().find(|(shown, _)| shown.number == number).map(|(_, folder)| folder)
     }
 
     /// The folder that is called so.
     pub fn called(&self, name: &Label) -> Option<&Folder> {
-        self.0.iter().find(|(shown, _)| shown.name == *name).map(|(_, folder)| folder)
+        self.named(name).map(|(_, folder)| folder)
+    }
+
+    fn named(&self, name: &Label) -> Option<&(ShownFolder, Folder)> {
+        self.list.get(*self.places.get(name)?)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
+    use std::collections::BTreeSet;
 
     use proptest::prelude::*;
 

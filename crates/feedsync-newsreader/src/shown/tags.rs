@@ -41,7 +41,8 @@ impl Tags {
 
     /// How a tag is shown.
     pub fn shown(&self, tag: &Tag) -> Option<&ShownTag> {
-        self.0.iter().find(|shown| shown.tag == *tag)
+        let place = self.0.binary_search_by(|shown| shown.tag.cmp(tag)).ok()?;
+        self.0.get(place)
     }
 
     /// The tag with this number.
