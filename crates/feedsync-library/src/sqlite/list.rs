@@ -223,7 +223,7 @@ impl Shelf {
             self.from = last.place().into();
         }
         let is_last = piece.len() < self.piece;
-        self.piece = if is_last { 0 } else { LARGEST_PIECE.min(self.piece * 4) };
+        self.piece = if is_last { 0 } else { LARGEST_PIECE.min(self.piece * 2) };
         self.rows = piece.into_iter();
         Ok(())
     }

@@ -35,8 +35,9 @@ const FILE: &str = "articles.sqlite3";
 /// A library in the file `articles.sqlite3` of a directory. Dropping it writes what is queued and waits for its
 /// threads.
 pub struct SqliteLibrary {
-    writer: Writer,
     readers: Readers,
+    /// The last to go: who closes the file alone leaves all of it in one piece.
+    writer: Writer,
 }
 
 impl SqliteLibrary {

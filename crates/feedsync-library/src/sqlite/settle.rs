@@ -103,3 +103,52 @@ fn set_present(connection: &Connection, number: i64, is_present: bool) -> Result
     connection.prepare_cached(sql)?.execute(params![number, is_present])?;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use feedsync_formats::Entry;
+    use feedsync_reader::{Remembered, identify};
+    use proptest::prelude::*;
+
+    use super::super::schema;
+    use super::*;
+    use crate::article::ArticleText;
+    use crate::feed::FeedHead;
+
+    fn document(articles: &[(u8, Option<u64>, String)]) -> PolledDocument {
+        let article = |(name, published, said): &(u8, Option<u64>, String)| NewArticle {
+            name: name.to_string().parse().unwrap(),
+            published: published.map(Millis::new),
+            text: ArticleText { content: Some(said.clone()), ..ArticleText::default() },
+            plain: said.clone(),
+        };
+        let entry =
+            |(name, _, _): &(u8, _, _)| Entry { id: Some(name.to_string()), ..Entry::default() };
+        let entries: Vec<_> = articles.iter().map(entry).collect();
+        PolledDocument {
+            head: FeedHead { title: Some("a title".to_owned()), ..FeedHead::default() },
+            articles: articles.iter().map(article).collect(),
+            remembered: identify(&entries, Remembered::default()).1,
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
+
+        /// Of a document that comes again nothing is written: one row changes, the feed's own.
+        #[test]
+        fn what_comes_again_is_not_written(
+            articles in prop::collection::vec((0..9_u8, prop::option::of(0..99_u64), ".{0,5}"), 0..9),
+        ) {
+            let (_directory, connection) = schema::empty();
+            let sql = "INSERT INTO feeds (number, address, due) VALUES (1, 'https://example.org/', 0)";
+            connection.execute_batch(&format!("BEGIN; {sql}")).unwrap();
+            let poll = Poll { document: Some(document(&articles)), ..Poll::default() };
+            let settle = |now| settle(&connection, FeedNumber::new(1), &poll, Millis::new(now)).unwrap();
+            settle(50);
+            let before = connection.total_changes();
+            prop_assert_eq!(settle(60), Settled::default());
+            prop_assert_eq!(connection.total_changes() - before, 1);
+        }
+    }
+}

@@ -1,6 +1,7 @@
 //! What a poll brought.
 
-use feedsync_library::{Library, LibraryError, MOST_ARTICLES, Selection};
+use feedsync_library::{Library, LibraryError, MOST_ARTICLES, Selection, Settled};
+use feedsync_newsreader::FeedNumber;
 
 use crate::samples::{article, at, feeds, library, told};
 use crate::wait;
@@ -46,4 +47,29 @@ fn what_is_too_large_changes_nothing() {
     let refused = wait(library.settle(feed, told(articles), at(10))).unwrap_err();
     assert!(matches!(refused, LibraryError::TooMuch { most: MOST_ARTICLES, .. }), "{refused}");
     assert_eq!(wait(library.feed(feed)).unwrap(), before);
+}
+
+/// What is written together is answered apart.
+#[test]
+fn who_is_refused_takes_nobody_along() {
+    let (_directory, library) = library();
+    let feeds = feeds(&library, 3);
+    let none = FeedNumber::new(99);
+    let settle = |feed| library.settle(feed, told([article("a", None, "")]), at(10));
+    let answers = wait(async {
+        tokio::join!(
+            settle(feeds[0]),
+            settle(none),
+            settle(feeds[1]),
+            settle(none),
+            settle(feeds[2])
+        )
+    });
+    let added = |answer: Result<Settled, _>| answer.unwrap().added.len();
+    assert_eq!((added(answers.0), added(answers.2), added(answers.4)), (1, 1, 1));
+    for refused in [answers.1, answers.3] {
+        assert!(matches!(refused, Err(LibraryError::NoFeed(feed)) if feed == none));
+    }
+    let selection = Selection { feeds, most: 9, ..Selection::default() };
+    assert_eq!(wait(library.list(selection)).unwrap().len(), 3);
 }
