@@ -38,7 +38,7 @@ pub(super) fn search(
 }
 
 /// The numbers of all articles that have the words, ascending.
-fn matches(connection: &Connection, query: &str) -> Result<Vec<i64>, LibraryError> {
+pub(super) fn matches(connection: &Connection, query: &str) -> Result<Vec<i64>, LibraryError> {
     let sql = "SELECT rowid FROM words WHERE words MATCH ?1 ORDER BY rowid";
     let mut statement = connection.prepare_cached(sql)?;
     Ok(statement.query_map([query], |row| row.get(0))?.collect::<Result<_, _>>()?)
@@ -81,13 +81,12 @@ fn walk(
 #[cfg(test)]
 mod tests {
     use feedsync_log::Millis;
-    use feedsync_newsreader::{ArticleNumber, FeedNumber};
+    use feedsync_newsreader::FeedNumber;
     use proptest::prelude::*;
 
     use super::super::{schema, settle};
     use super::*;
     use crate::article::{ArticleText, NewArticle};
-    use crate::listing::Place;
     use crate::poll::{Poll, PolledDocument};
 
     fn told(feed: i64, articles: &[(u64, &str)]) -> Poll {
@@ -114,7 +113,7 @@ mod tests {
             ),
             feeds in prop::collection::vec(1..5_i64, 0..4),
             oldest_first in any::<bool>(),
-            from in prop::option::of((0..9_u64, 0..20_i64)),
+            from in prop::option::of(any::<prop::sample::Index>()),
             newer_than in prop::option::of((0..9_u64).prop_map(Millis::new)),
             most in 0..9_usize,
             each in prop::option::of(1..3_i64),
@@ -127,13 +126,16 @@ mod tests {
                 let (feed, poll) = (FeedNumber::new(feed), told(feed, articles));
                 settle::settle(&connection, feed, &poll, Millis::new(9)).unwrap();
             }
+            let everything = Selection {
+                feeds: (1..=3).map(FeedNumber::new).collect(),
+                most: usize::MAX,
+                ..Selection::default()
+            };
+            let all = list::list(&connection, &everything).unwrap();
             let selection = Selection {
                 feeds: feeds.into_iter().map(FeedNumber::new).collect(),
                 oldest_first,
-                from: from.map(|(shown, number)| Place {
-                    shown: Millis::new(shown),
-                    number: ArticleNumber::new(number),
-                }),
+                from: from.filter(|_| !all.is_empty()).map(|from| from.get(&all).place()),
                 newer_than,
                 older_than: None,
                 most,

@@ -79,7 +79,7 @@ fn subscribe(
     connection
         .prepare_cached(
             "UPDATE feeds SET due = iif(readers = 0 AND ifnull(claimed, 0) <= ?2, min(due, ?2), due),
-                              readers = readers + 1, abandoned = NULL
+                              readers = readers + 1
               WHERE number = ?1",
         )?
         .execute(params![feed, moment(now)])?;
@@ -96,10 +96,7 @@ fn unsubscribe(
         .prepare_cached("DELETE FROM subscriptions WHERE reader = ?1 AND feed = ?2")?
         .execute([reader, feed])?;
     connection
-        .prepare_cached(
-            "UPDATE feeds SET readers = readers - 1, abandoned = iif(readers = 1, ?2, NULL)
-              WHERE number = ?1",
-        )?
+        .prepare_cached("UPDATE feeds SET readers = readers - 1, abandoned = ?2 WHERE number = ?1")?
         .execute(params![feed, moment(now)])?;
     Ok(())
 }

@@ -121,3 +121,54 @@ pub(super) fn forget(
         .execute([feed.get()])?;
     Ok(Forgotten::Articles)
 }
+
+#[cfg(test)]
+mod tests {
+    use feedsync_reader::FeedAddress;
+
+    use super::super::{schema, search, settle, subscriptions};
+    use super::*;
+    use crate::article::{ArticleText, NewArticle};
+    use crate::feed::PollState;
+    use crate::poll::{Poll, PolledDocument};
+
+    /// Who begins to read a feed while it is being forgotten is given its document again.
+    #[test]
+    fn what_is_half_forgotten_is_asked_anew() {
+        let (_directory, connection) = schema::empty();
+        let reader = "somebody".parse().unwrap();
+        let address: FeedAddress = "https://example.org/feed".parse().unwrap();
+        let read = |addresses: &[FeedAddress], now| {
+            let addresses = addresses.iter().cloned().collect();
+            subscriptions::set(&connection, &reader, &addresses, Millis::new(now)).unwrap();
+        };
+        let one = std::slice::from_ref(&address);
+        read(one, 1);
+        let feed = feeds::by_address(&connection, &address).unwrap().unwrap().number;
+        let article = |number: usize| NewArticle {
+            name: number.to_string().parse().unwrap(),
+            published: None,
+            text: ArticleText::default(),
+            plain: "word".to_owned(),
+        };
+        let articles = (0..PORTION + 1).map(article).collect();
+        let document = PolledDocument { articles, ..PolledDocument::default() };
+        let state = PollState {
+            etag: Some("\"one\"".to_owned()),
+            last_modified: Some("yesterday".to_owned()),
+            digest: Some([1; 32]),
+            ..PollState::default()
+        };
+        let poll = Poll { state, document: Some(document) };
+        settle::settle(&connection, feed, &poll, Millis::new(2)).unwrap();
+        read(&[], 3);
+        assert!(matches!(forget(&connection, Millis::new(4)), Ok(Forgotten::Articles)));
+        assert_eq!(search::matches(&connection, "word").unwrap().len(), 1);
+        read(one, 5);
+        assert!(matches!(forget(&connection, Millis::new(6)), Ok(Forgotten::Nothing)));
+        let kept = feeds::by_number(&connection, feed).unwrap().unwrap();
+        assert_eq!((kept.articles, kept.state), (1, PollState::default()));
+        let again = settle::settle(&connection, feed, &poll, Millis::new(7)).unwrap();
+        assert_eq!(again.added.len(), PORTION);
+    }
+}

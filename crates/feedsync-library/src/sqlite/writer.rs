@@ -195,3 +195,40 @@ fn savepoint(connection: &Connection, task: &mut dyn Task) -> Result<(), rusqlit
     }
     execute("RELEASE task")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::schema;
+    use super::*;
+
+    fn write_name(connection: &Connection, name: &str) -> Result<(), LibraryError> {
+        connection.execute("INSERT INTO readers (name) VALUES (?1)", [name])?;
+        Ok(())
+    }
+
+    /// What failed half-way leaves nothing, whatever it was written together with.
+    #[test]
+    fn what_fails_is_undone_alone() {
+        let (directory, connection) = schema::empty();
+        let writer = Writer::start(connection).unwrap();
+        let write = |name: &'static str, fails: bool| {
+            writer.run(Outlives::Process, move |connection| {
+                write_name(connection, name)?;
+                if fails { Err(LibraryError::Decision) } else { Ok(()) }
+            })
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let written = runtime.block_on(async {
+            tokio::join!(write("a", false), write("b", true), write("c", false), write("a", false))
+        });
+        assert!(written.0.is_ok() && written.2.is_ok());
+        assert!(matches!(written.1, Err(LibraryError::Decision)));
+        assert!(matches!(written.3, Err(LibraryError::Database(_))));
+        drop(writer);
+        let connection = schema::connect(&directory.path().join(super::super::FILE)).unwrap();
+        let mut statement = connection.prepare("SELECT name FROM readers ORDER BY name").unwrap();
+        let names: Vec<String> =
+            statement.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap();
+        assert_eq!(names, ["a", "c"]);
+    }
+}

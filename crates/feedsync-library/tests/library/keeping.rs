@@ -69,6 +69,34 @@ fn a_long_feed_is_swept_and_forgotten_whole() {
     ));
 }
 
+/// Each reason to keep an article is enough.
+#[test]
+fn a_sweep_takes_what_nothing_keeps() {
+    let (_directory, library) = library();
+    let feed = feeds(&library, 1)[0];
+    let arrive = |name: &str, at_moment| {
+        wait(library.settle(feed, told([article(name, None, "")]), at(at_moment))).unwrap();
+    };
+    for (name, moment) in [("early", 4), ("at", 5), ("late", 6), ("told", 3)] {
+        arrive(name, moment);
+    }
+    let sweep = |received_since, newest, names: &[&str]| {
+        let names = names.iter().map(|name| name.parse().unwrap()).collect();
+        let keep = Retention { received_since: at(received_since), newest, names };
+        wait(library.sweep(feed, keep)).unwrap()
+    };
+    assert_eq!(sweep(5, 2, &["early"]), 0);
+    assert_eq!(sweep(9, 3, &[]), 0);
+    assert_eq!(sweep(9, 1, &["at", "early"]), 0);
+    assert_eq!(sweep(5, 2, &[]), 1);
+    assert_eq!(sweep(9, 0, &[]), 2);
+    let kept = wait(library.feed(feed)).unwrap().unwrap();
+    assert_eq!((kept.articles, kept.newest), (1, Some(at(3))));
+    wait(library.settle(feed, told([]), at(10))).unwrap();
+    assert_eq!(sweep(9, 0, &[]), 1);
+    assert_eq!(wait(library.feed(feed)).unwrap().unwrap().newest, None);
+}
+
 #[test]
 fn pictures_are_kept_by_site() {
     let (directory, library) = library();

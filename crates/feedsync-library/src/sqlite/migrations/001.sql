@@ -8,7 +8,7 @@ CREATE TABLE feeds (
   newest        INTEGER,                    -- `shown` of its newest article
   articles      INTEGER NOT NULL DEFAULT 0, -- how many it has
   readers       INTEGER NOT NULL DEFAULT 0, -- rows in `subscriptions`
-  abandoned     INTEGER,                    -- when the last of them left, while there are none
+  abandoned     INTEGER,                    -- when somebody left it last
   due           INTEGER NOT NULL,           -- when it is to be polled
   claimed       INTEGER,                    -- somebody is polling it, until then
   every         INTEGER NOT NULL DEFAULT 0,
