@@ -147,5 +147,21 @@ mod tests {
             let looked_up = look_up(&connection, numbers.clone(), &selection).unwrap();
             prop_assert_eq!(looked_up, walk(&connection, numbers, &selection).unwrap());
         }
+
+        /// Whatever somebody looks for is no fault, and who says just that is found.
+        #[test]
+        fn what_is_said_is_found(said in "(\\PC|[ \"'*:^(){}+\0-]|\\PC[a-z]){0,30}") {
+            let (_directory, connection) = schema::empty();
+            let sql = "INSERT INTO feeds (number, address, due) VALUES (1, 'https://example.org/', 0)";
+            connection.execute_batch(&format!("BEGIN; {sql}")).unwrap();
+            let (feed, poll) = (FeedNumber::new(1), told(1, &[(1, &said)]));
+            settle::settle(&connection, feed, &poll, Millis::new(9)).unwrap();
+            let selection = Selection { feeds: vec![feed], most: 9, ..Selection::default() };
+            let query = query(&said);
+            let found = query.map_or(0, |query| search(&connection, &query, &selection).unwrap().len());
+            if said.contains(|character: char| character.is_ascii_alphanumeric()) {
+                prop_assert_eq!(found, 1);
+            }
+        }
     }
 }
