@@ -338,7 +338,7 @@ impl Fetcher {
                 return Ok(Fetched::NotModified);
             }
             if redirect::is_redirect(status, &method) {
-                if trail.follow(answer.headers())? {
+                if trail.follow(status, answer.headers())? {
                     headers.remove(AUTHORIZATION);
                     sent_on = true;
                     if body.is_some() {
@@ -358,7 +358,8 @@ impl Fetcher {
                 Wanted::AsItIs => Body::as_it_is(&head, answer, wait, traffic),
                 Wanted::Packed => Body::unpacked(&head, answer, wait, traffic),
             };
-            return Ok(Fetched::Answer(Box::new(Response::new(head, body))));
+            let moved_to = trail.moved_to().cloned();
+            return Ok(Fetched::Answer(Box::new(Response::new(head, body, moved_to))));
         }
     }
 

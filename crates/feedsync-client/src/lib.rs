@@ -38,7 +38,7 @@ pub use logins::{LoginFile, LoginFileError};
 pub use progress::{Progress, Silent, Step};
 pub use reader::{
     CollectionSync, CollectionSyncError, ReaderFile, ReaderFileError, ReaderSync, StoredReader,
-    compact, read_reader_log,
+    compact, read_reader_log, synchronise_reader,
 };
 pub use report::{RefusedItem, Side, SyncReport, Warning};
 pub use schedule::Schedule;

@@ -144,23 +144,42 @@ impl StoredReader {
         log: &dyn LogAccess,
         may_begin: bool,
     ) -> Result<ReaderSync, ReaderFileError> {
-        if !self.replica.is_kept_by(&log.address()) {
-            let known = shown_text(self.replica.log().unwrap_or_default());
-            return Err(ReaderFileError::OtherLog { known, given: log.name() });
-        }
-        self.replica.keep_by(log.address());
         let (file, lock) = (&self.file, &self.lock);
         let store = |replica: &Replica| store(file, lock, replica);
-        let followed = follow(&mut self.replica, log, &store, &*self.random, may_begin).await;
-        let stored = self.store();
-        let (session, mut done) = followed?;
-        stored?;
-        if is_long(&session, &self.replica) {
-            done.was_compacted = compact(log, &mut self.replica, &session, (self.random)()).await?;
-            self.store()?;
-        }
-        Ok(done)
+        bring_in_step(&mut self.replica, log, &store, &*self.random, may_begin).await
     }
+}
+
+/// The same for a replica that nobody stores: what waits in it is lost with it.
+pub async fn synchronise_reader(
+    replica: &mut Replica,
+    log: &dyn LogAccess,
+    random: &(dyn Fn() -> u64 + Send + Sync),
+) -> Result<ReaderSync, ReaderFileError> {
+    bring_in_step(replica, log, &|_| Ok(()), random, true).await
+}
+
+async fn bring_in_step(
+    replica: &mut Replica,
+    log: &dyn LogAccess,
+    store: &Store<'_>,
+    random: &(dyn Fn() -> u64 + Send + Sync),
+    may_begin: bool,
+) -> Result<ReaderSync, ReaderFileError> {
+    if !replica.is_kept_by(&log.address()) {
+        let known = shown_text(replica.log().unwrap_or_default());
+        return Err(ReaderFileError::OtherLog { known, given: log.name() });
+    }
+    replica.keep_by(log.address());
+    let followed = follow(replica, log, store, random, may_begin).await;
+    let stored = store(replica);
+    let (session, mut done) = followed?;
+    stored?;
+    if is_long(&session, replica) {
+        done.was_compacted = compact(log, replica, &session, random()).await?;
+        store(replica)?;
+    }
+    Ok(done)
 }
 
 fn store(file: &PrivateFile, lock: &Lock, replica: &Replica) -> Result<(), ReaderFileError> {

@@ -116,6 +116,13 @@ impl FeedState {
         }
     }
 
+    /// When the last mark was made that says something of an article, published at that time.
+    pub fn changed(&self, article: &ArticleId, at: Option<Millis>) -> Option<Tick> {
+        let own = self.articles.get(article).into_iter().flat_map(Marks::stamps);
+        let covering = at.and_then(|at| self.up_tos.covering(at));
+        own.chain(covering).map(|stamp| stamp.tick).max()
+    }
+
     /// Whether an article is starred.
     pub fn is_starred(&self, article: &ArticleId) -> bool {
         self.articles.get(article).is_some_and(is_starred)

@@ -22,20 +22,32 @@ pub(crate) struct Trail {
     way: Vec<Url>,
     here: Url,
     limit: usize,
+    /// Whether every redirect so far said that it was for good (RFC 9110 15.4.2, 15.4.9).
+    for_good: bool,
 }
 
 impl Trail {
     pub(crate) fn new(start: Url, limit: usize) -> Self {
-        Self { way: Vec::new(), here: start, limit }
+        Self { way: Vec::new(), here: start, limit, for_good: true }
     }
 
     pub(crate) fn here(&self) -> &Url {
         &self.here
     }
 
+    /// Where what was asked for is from now on, if it moved for good.
+    pub(crate) fn moved_to(&self) -> Option<&Url> {
+        (self.for_good && !self.way.is_empty()).then_some(&self.here)
+    }
+
     /// Goes where an answer points; says whether that is another origin. There it knows no
     /// credentials; neither those we came with nor any that the server would have us use.
-    pub(crate) fn follow(&mut self, headers: &HeaderMap) -> Result<bool, FetchError> {
+    pub(crate) fn follow(
+        &mut self,
+        status: StatusCode,
+        headers: &HeaderMap,
+    ) -> Result<bool, FetchError> {
+        self.for_good &= matches!(status.as_u16(), 301 | 308);
         let url = shown(&self.here);
         let bad =
             |reason: &str| FetchError::Redirect { url: url.clone(), reason: reason.to_owned() };
@@ -74,7 +86,7 @@ mod tests {
         let mut trail = Trail::new(Url::parse(from).unwrap(), 5);
         let mut headers = HeaderMap::new();
         headers.insert(LOCATION, to.parse().unwrap());
-        trail.follow(&headers)?;
+        trail.follow(StatusCode::FOUND, &headers)?;
         Ok(trail.here().to_string())
     }
 

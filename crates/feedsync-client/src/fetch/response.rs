@@ -68,16 +68,22 @@ pub struct Response {
     head: Head,
     body: Body,
     read: Vec<u8>,
+    moved_to: Option<Url>,
 }
 
 impl Response {
-    pub(crate) fn new(head: Head, body: Body) -> Self {
-        Self { head, body, read: Vec::new() }
+    pub(crate) fn new(head: Head, body: Body, moved_to: Option<Url>) -> Self {
+        Self { head, body, read: Vec::new(), moved_to }
     }
 
     /// The address that answered, after redirects.
     pub fn url(&self) -> &Url {
         &self.head.url
+    }
+
+    /// Where it is from now on, if every redirect on the way said that it moved for good.
+    pub fn moved_to(&self) -> Option<&Url> {
+        self.moved_to.as_ref()
     }
 
     /// Its status.
