@@ -19,7 +19,7 @@ fn begins_tag(text: &str) -> bool {
 }
 
 /// HTML as plain text: tags taken off, references undone, ends of blocks as line ends.
-pub(crate) fn plain(html: &str) -> String {
+pub fn plain(html: &str) -> String {
     let mut text = String::with_capacity(html.len());
     let last = html.rfind('>').unwrap_or(0);
     let mut rest = html;

@@ -1,0 +1,135 @@
+//! What somebody has marked in one feed, by the numbers of its articles.
+//!
+//! The reader's model knows articles by name and lists know them by number. What is marked up to a date needs neither;
+//! of the rest, each article that has marks of its own is looked up once, so that whether one of many is read is
+//! a look into a table.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use feedsync_library::{Library, LibraryError, Listed, NamedArticle};
+use feedsync_log::{Millis, Stamp, Tick};
+use feedsync_newsreader::{ArticleNumber, FeedNumber};
+use feedsync_reader::{ArticleId, FeedState, Tag};
+
+/// Marks in one feed. A mark up to a date covers what [stands](Listed::shown) there.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FeedMarks {
+    /// All that stands here or before is read, but for the exceptions.
+    pub up_to: Option<Millis>,
+    /// Marks up to a date, ascending, and when each was made.
+    up_tos: Vec<(Millis, Millis)>,
+    /// Articles with marks of their own.
+    exceptions: HashMap<ArticleNumber, Exception>,
+    starred: BTreeSet<ArticleNumber>,
+    tags: BTreeMap<ArticleNumber, BTreeSet<Tag>>,
+}
+
+/// An article with marks of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Exception {
+    is_read: bool,
+    shown: Millis,
+    /// When the last of its marks was made.
+    changed: Millis,
+}
+
+impl FeedMarks {
+    /// Looks up what is marked in a feed.
+    pub(crate) async fn of(
+        library: &dyn Library,
+        feed: FeedNumber,
+        state: &FeedState,
+    ) -> Result<Self, LibraryError> {
+        let made = |stamp: &Stamp| stamp.tick.millis();
+        let up_tos: Vec<_> =
+            state.up_tos().iter().map(|up_to| (up_to.at, made(&up_to.stamp))).collect();
+        let up_to = up_tos.last().map(|(at, _)| *at);
+        let mut marks = Self { up_to, up_tos, ..Self::default() };
+        let names: Vec<ArticleId> = state.articles().map(|marked| marked.article.clone()).collect();
+        if names.is_empty() {
+            return Ok(marks);
+        }
+        for NamedArticle { name, listed } in library.numbered(feed, &names).await? {
+            let number = listed.number;
+            let is_read = state.is_read(&name, Some(listed.shown));
+            let changed = state.changed(&name, Some(listed.shown)).map(Tick::millis);
+            let (shown, changed) = (listed.shown, changed.unwrap_or_default());
+            marks.exceptions.insert(number, Exception { is_read, shown, changed });
+            if state.is_starred(&name) {
+                marks.starred.insert(number);
+            }
+            let tags: BTreeSet<_> = state.tags(&name).cloned().collect();
+            if !tags.is_empty() {
+                marks.tags.insert(number, tags);
+            }
+        }
+        Ok(marks)
+    }
+
+    /// Whether an article of the feed is read.
+    pub fn is_read(&self, listed: &Listed) -> bool {
+        self.is_read_at(listed.number, listed.shown)
+    }
+
+    /// The same by number and by where it stands.
+    pub fn is_read_at(&self, number: ArticleNumber, shown: Millis) -> bool {
+        match self.exceptions.get(&number) {
+            Some(exception) => exception.is_read,
+            None => self.up_to.is_some_and(|up_to| shown <= up_to),
+        }
+    }
+
+    /// When an article was last marked; when it came, if it never was.
+    pub fn changed(&self, listed: &Listed) -> Millis {
+        let marked = match self.exceptions.get(&listed.number) {
+            Some(exception) => Some(exception.changed),
+            None => {
+                let place = self.up_tos.partition_point(|(at, _)| *at < listed.shown);
+                self.up_tos.get(place).map(|(_, made)| *made)
+            }
+        };
+        marked.unwrap_or_default().max(listed.shown)
+    }
+
+    /// How many articles are unread, if so many stand behind [`FeedMarks::up_to`].
+    pub(crate) fn unread(&self, behind: u64) -> u64 {
+        let covered = |at: Millis| self.up_to.is_some_and(|up_to| at <= up_to);
+        let of = |is_read, is_covered| {
+            let those = self.exceptions.values();
+            those.filter(|of| of.is_read == is_read && covered(of.shown) == is_covered).count()
+                as u64
+        };
+        (behind + of(false, true)).saturating_sub(of(true, false))
+    }
+
+    /// Whether an article is starred.
+    pub fn is_starred(&self, number: ArticleNumber) -> bool {
+        self.starred.contains(&number)
+    }
+
+    /// All that are starred.
+    pub fn starred(&self) -> impl Iterator<Item = ArticleNumber> {
+        self.starred.iter().copied()
+    }
+
+    /// The tags of an article.
+    pub fn tags(&self, number: ArticleNumber) -> impl Iterator<Item = &Tag> {
+        self.tags.get(&number).into_iter().flatten()
+    }
+
+    /// All that have any tag.
+    pub fn all_tagged(&self) -> impl Iterator<Item = ArticleNumber> {
+        self.tags.keys().copied()
+    }
+
+    /// All that have a tag.
+    pub fn tagged(&self, tag: &Tag) -> impl Iterator<Item = ArticleNumber> {
+        let tagged = self.tags.iter().filter(move |(_, tags)| tags.contains(tag));
+        tagged.map(|(number, _)| *number)
+    }
+
+    /// Every tag that an article of the feed has.
+    pub fn all_tags(&self) -> impl Iterator<Item = &Tag> {
+        self.tags.values().flatten()
+    }
+}

@@ -1,0 +1,192 @@
+//! The feeds of a hub are asked, each when it is due.
+//!
+//! What is due is claimed from the library, so that of several processes one asks. Of one host one feed at a time is
+//! asked. What a publisher wants is kept (`pace`), and bytes that came before are not read again.
+
+mod article;
+mod fetch;
+mod pace;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use feedsync_client::fetch::{Fetcher, shown_text};
+use feedsync_endpoint::Endpoint;
+use feedsync_library::{DueFeed, Library, LibraryError, Settled};
+use feedsync_log::Millis;
+use feedsync_newsreader::FeedNumber;
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+
+use crate::person::ReadingError;
+
+pub use pace::{LONGEST, SHORTEST};
+
+/// How long a feed is left alone by others while it is asked.
+const LEASE: Duration = Duration::from_secs(20 * 60);
+
+/// How often it is looked whether something is due that nobody told of.
+const LOOK: Duration = Duration::from_secs(10);
+
+/// Feeds that are asked at once.
+const AT_ONCE: usize = 16;
+
+/// Feeds that are claimed and wait for others of their hosts.
+const CLAIMED: usize = 256;
+
+/// Asks the feeds of a library.
+#[derive(Clone)]
+pub struct FeedSchedule {
+    library: Arc<dyn Library>,
+    endpoint: Endpoint,
+    fetcher: Fetcher,
+    /// Told when something may be due.
+    bell: Arc<Notify>,
+}
+
+/// Feeds that were claimed, by host.
+#[derive(Default)]
+struct Waiting {
+    /// A host that is there is asked something now.
+    hosts: BTreeMap<String, VecDeque<DueFeed>>,
+    /// Hosts that may be asked.
+    free: VecDeque<DueFeed>,
+    count: usize,
+}
+
+impl Waiting {
+    fn add(&mut self, feed: DueFeed) {
+        self.count += 1;
+        match self.hosts.get_mut(&host(&feed)) {
+            Some(others) => others.push_back(feed),
+            None => {
+                self.hosts.insert(host(&feed), VecDeque::new());
+                self.free.push_back(feed);
+            }
+        }
+    }
+
+    /// A feed whose host is not asked anything now.
+    fn take(&mut self) -> Option<DueFeed> {
+        let feed = self.free.pop_front()?;
+        self.count -= 1;
+        Some(feed)
+    }
+
+    /// A host has answered.
+    fn free(&mut self, host: &str) {
+        match self.hosts.get_mut(host).and_then(VecDeque::pop_front) {
+            Some(next) => self.free.push_back(next),
+            None => drop(self.hosts.remove(host)),
+        }
+    }
+}
+
+impl FeedSchedule {
+    /// The schedule of a hub's library. The bell is rung when something may be due. Private addresses are asked for
+    /// as long as the hub has no users, and is of use to its own machine alone.
+    pub fn new(
+        library: Arc<dyn Library>,
+        endpoint: Endpoint,
+        fetcher: Fetcher,
+        bell: Arc<Notify>,
+    ) -> Self {
+        Self { library, endpoint, fetcher, bell }
+    }
+
+    /// Asks what is due, for as long as it is polled. Dropped at any moment, it leaves what was settled so far.
+    pub async fn run(self) {
+        let (mut waiting, mut polls) = (Waiting::default(), JoinSet::new());
+        loop {
+            let room = CLAIMED.saturating_sub(waiting.count + polls.len());
+            match self.claim(room).await {
+                Ok(due) => due.into_iter().for_each(|feed| waiting.add(feed)),
+                Err(error) => tracing::warn!(%error, "feeds cannot be looked up"),
+            }
+            self.begin(&mut waiting, &mut polls);
+            // Those that are done are followed by others at once; the library is asked again when few wait.
+            loop {
+                tokio::select! {
+                    () = sleep(LOOK) => break,
+                    () = self.bell.notified() => break,
+                    Some(done) = polls.join_next() => match done {
+                        Ok(host) => waiting.free(&host),
+                        Err(error) => tracing::error!(%error, "a feed was not asked"),
+                    },
+                }
+                self.begin(&mut waiting, &mut polls);
+                if waiting.count + polls.len() < AT_ONCE {
+                    break;
+                }
+            }
+        }
+    }
+
+    fn begin(&self, waiting: &mut Waiting, polls: &mut JoinSet<String>) {
+        while polls.len() < AT_ONCE
+            && let Some(feed) = waiting.take()
+        {
+            let schedule = self.clone();
+            polls.spawn(async move {
+                let host = host(&feed);
+                schedule.poll_and_tell(feed).await;
+                host
+            });
+        }
+    }
+
+    /// Feeds that are due, which nobody else asks for a while.
+    pub async fn claim(&self, most: usize) -> Result<Vec<DueFeed>, LibraryError> {
+        if most == 0 {
+            return Ok(Vec::new());
+        }
+        let now = self.now();
+        let until = now.after(u64::try_from(LEASE.as_millis()).unwrap_or(u64::MAX));
+        self.library.claim(now, until, most).await
+    }
+
+    /// Asks a feed that was claimed, and keeps what it says.
+    pub async fn poll(&self, feed: DueFeed) -> Result<Settled, ReadingError> {
+        let number = feed.number;
+        let (now, chance) = (self.now(), self.endpoint.environment().random());
+        let has_strangers = !self.endpoint.store().users().await?.is_empty();
+        let public = has_strangers.then(|| self.fetcher.refusing_private());
+        let fetcher = public.as_ref().unwrap_or(&self.fetcher);
+        let poll = fetch::poll(fetcher, &*self.library, feed, now, chance).await?;
+        Ok(self.library.settle(number, poll, now).await?)
+    }
+
+    /// Has feeds asked as soon as that can be.
+    pub async fn hasten(&self, feeds: &[FeedNumber]) -> Result<(), LibraryError> {
+        self.library.hasten(feeds, self.now()).await?;
+        self.bell.notify_one();
+        Ok(())
+    }
+
+    async fn poll_and_tell(&self, feed: DueFeed) {
+        let feed_number = feed.number;
+        let address = shown_text(feed.address.as_str());
+        match self.poll(feed).await {
+            Ok(settled) if settled.added.is_empty() => {}
+            Ok(settled) => {
+                tracing::info!(%feed_number, address, added = settled.added.len(), "a feed has news");
+            }
+            Err(error) => tracing::warn!(%error, %feed_number, address, "a feed cannot be kept"),
+        }
+    }
+
+    fn now(&self) -> Millis {
+        Millis::new(self.endpoint.environment().now().micros() / 1_000)
+    }
+}
+
+/// Who is asked: the authority of the address.
+fn host(feed: &DueFeed) -> String {
+    let address = feed.state.led_to.as_ref().unwrap_or(&feed.address).as_str();
+    let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    host.to_ascii_lowercase()
+}

@@ -1,0 +1,204 @@
+//! A feed is asked once, and what comes is read.
+
+use std::time::{Duration, SystemTime};
+
+use feedsync_client::fetch::{
+    FetchError, Fetched, Fetcher, Request, Response, Url, Validators, address,
+};
+use feedsync_formats::{PublishedFeed, ReadOptions, read_published};
+use feedsync_library::{
+    DueFeed, FeedHead, Library, LibraryError, MOST_ARTICLES, Poll, PollState, PolledDocument,
+};
+use feedsync_log::Millis;
+use feedsync_reader::{FeedAddress, Remembered, identify};
+use http::StatusCode;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use sha2::{Digest as _, Sha256};
+use tokio::task::spawn_blocking;
+
+use super::article::article;
+use super::pace::{Heard, Wanted, paced};
+
+/// Bytes of a feed.
+const MOST_BYTES: u64 = 16 << 20;
+
+/// Bytes of the reason of a failure.
+const MOST_REASON: usize = 1_000;
+
+const ACCEPT: &str = "application/atom+xml, application/rss+xml, application/feed+json, \
+     application/rdf+xml;q=0.9, application/json;q=0.9, application/xml;q=0.8, text/xml;q=0.8, */*;q=0.1";
+
+/// What a server answered.
+enum Answer {
+    Unchanged,
+    /// The same bytes as before.
+    Same {
+        validators: Validators,
+        told: Told,
+    },
+    Changed {
+        bytes: Vec<u8>,
+        digest: [u8; 32],
+        validators: Validators,
+        told: Told,
+    },
+}
+
+/// What the head of an answer tells.
+struct Told {
+    url: Url,
+    moved_to: Option<FeedAddress>,
+    charset: Option<String>,
+    fresh: Duration,
+}
+
+/// What of a document is to be kept.
+struct Document {
+    feed: PublishedFeed,
+    names: Vec<feedsync_reader::ArticleId>,
+    remembered: Remembered,
+}
+
+/// Asks a feed.
+pub(super) async fn poll(
+    fetcher: &Fetcher,
+    library: &dyn Library,
+    feed: DueFeed,
+    now: Millis,
+    chance: u64,
+) -> Result<Poll, LibraryError> {
+    let DueFeed { number, address, state } = feed;
+    let state = PollState { checked: Some(now), ..state };
+    let kept = Wanted { wishes: state.wishes, ..Wanted::default() };
+    let pace = |state, heard, wanted| paced(state, heard, wanted, now, chance);
+    Ok(match ask(fetcher, &address, &state).await {
+        Err(error) => failed(state, &error, kept, now, chance),
+        Ok(Answer::Unchanged) => {
+            Poll { state: pace(state, Heard::Unchanged, kept), document: None }
+        }
+        Ok(Answer::Same { validators, told }) => {
+            let wanted = Wanted { fresh: told.fresh, ..kept };
+            let state = told.kept(state, validators);
+            Poll { state: pace(state, Heard::Unchanged, wanted), document: None }
+        }
+        Ok(Answer::Changed { bytes, digest, validators, told }) => {
+            match read(bytes, &told, library.remembered(number).await?).await {
+                Err(reason) => {
+                    let state = PollState { fault: Some(short(reason)), ..state };
+                    Poll { state: pace(state, Heard::Failed, kept), document: None }
+                }
+                Ok(document) => {
+                    let wishes = document.feed.wishes;
+                    let wanted = Wanted { wishes, fresh: told.fresh, ..Wanted::default() };
+                    let state = told.kept(state, validators);
+                    let (document, dates) = polled(document);
+                    let state =
+                        PollState { digest: Some(digest), changed: Some(now), wishes, ..state };
+                    let state = pace(state, Heard::Changed(&dates), wanted);
+                    Poll { state, document: Some(document) }
+                }
+            }
+        }
+    })
+}
+
+async fn ask(
+    fetcher: &Fetcher,
+    feed: &FeedAddress,
+    state: &PollState,
+) -> Result<Answer, FetchError> {
+    let url = address(state.led_to.as_ref().unwrap_or(feed).as_str())?;
+    let known = Validators { etag: state.etag.clone(), last_modified: state.last_modified.clone() };
+    let request = Request::read(url).accept(ACCEPT).within(MOST_BYTES).unless(&known);
+    let response = match fetcher.fetch(request).await? {
+        Fetched::NotModified => return Ok(Answer::Unchanged),
+        Fetched::Answer(response) => *response,
+    };
+    let (validators, told) = (response.validators(), Told::of(&response));
+    let bytes = response.into_bytes().await?;
+    let digest: [u8; 32] = Sha256::digest(&bytes).into();
+    Ok(match state.digest == Some(digest) {
+        true => Answer::Same { validators, told },
+        false => Answer::Changed { bytes, digest, validators, told },
+    })
+}
+
+fn failed(state: PollState, error: &FetchError, kept: Wanted, now: Millis, chance: u64) -> Poll {
+    let (heard, retry_after) = match error {
+        FetchError::Status { status: StatusCode::GONE, .. } => (Heard::Gone, None),
+        FetchError::Status { retry_after, .. } => (Heard::Failed, *retry_after),
+        _ => (Heard::Failed, None),
+    };
+    let clock = SystemTime::UNIX_EPOCH + Duration::from_millis(now.get());
+    let retry_after = retry_after.map_or(Duration::ZERO, |after| after.from_now(clock));
+    let state = PollState { fault: Some(short(error.to_string())), ..state };
+    Poll { state: paced(state, heard, Wanted { retry_after, ..kept }, now, chance), document: None }
+}
+
+/// Reads a document, away from the threads that must not wait.
+async fn read(bytes: Vec<u8>, told: &Told, remembered: Remembered) -> Result<Document, String> {
+    let (base, charset) = (told.url.to_string(), told.charset.clone());
+    let reading = spawn_blocking(move || {
+        let options = ReadOptions { base: Some(&base), ..ReadOptions::tolerant() };
+        let read = read_published(&bytes, charset.as_deref(), &options);
+        let mut feed = read.map_err(|error| error.to_string())?;
+        feed.entries.truncate(MOST_ARTICLES);
+        let (names, remembered) = identify(&feed.entries, remembered);
+        Ok(Document { feed, names, remembered })
+    });
+    match reading.await {
+        Ok(document) => document,
+        Err(failure) => std::panic::resume_unwind(failure.into_panic()),
+    }
+}
+
+/// What is kept of a document, and the dates of its articles.
+fn polled(document: Document) -> (PolledDocument, Vec<Millis>) {
+    let Document { feed, names, remembered } = document;
+    let entries = names.into_iter().zip(feed.entries);
+    let articles: Vec<_> = entries.map(|(name, entry)| article(name, entry)).collect();
+    let dates = articles.iter().filter_map(|article| article.published).collect();
+    let short = |text: Option<String>| text.map(short);
+    let head = FeedHead {
+        title: short(feed.title),
+        site: short(feed.site),
+        description: short(feed.description),
+        icon: short(feed.icon),
+        ..FeedHead::default()
+    };
+    (PolledDocument { head, articles, remembered }, dates)
+}
+
+impl Told {
+    fn of(response: &Response) -> Self {
+        let media_type = response.header(CONTENT_TYPE).unwrap_or_default();
+        let charset = media_type.split(';').skip(1).find_map(|parameter| {
+            let (name, value) = parameter.split_once('=')?;
+            let value = value.trim().trim_matches('"');
+            name.trim().eq_ignore_ascii_case("charset").then(|| value.to_owned())
+        });
+        let moved_to = response.moved_to().and_then(|url| url.as_str().parse().ok());
+        let fresh = response.header(CACHE_CONTROL).map(fresh).unwrap_or_default();
+        Self { url: response.url().clone(), moved_to, charset, fresh }
+    }
+
+    /// What is known of the feed after this answer. Validators are those of where it was found.
+    fn kept(self, state: PollState, validators: Validators) -> PollState {
+        let Validators { etag, last_modified } = validators;
+        let led_to = self.moved_to.or(state.led_to);
+        PollState { etag, last_modified, led_to, ..state }
+    }
+}
+
+/// `max-age` of `Cache-Control` (RFC 9111 5.2.2.1).
+fn fresh(control: &str) -> Duration {
+    let directives = control.split(',').map(|directive| directive.trim().to_ascii_lowercase());
+    let seconds = directives
+        .filter_map(|directive| directive.strip_prefix("max-age=")?.trim_matches('"').parse().ok());
+    Duration::from_secs(seconds.max().unwrap_or(0))
+}
+
+fn short(mut text: String) -> String {
+    text.truncate(text.floor_char_boundary(MOST_REASON));
+    text
+}

@@ -1,0 +1,141 @@
+//! Feeds are asked politely, and what they say is kept.
+
+use feedsync_endpoint::{NewUser, Password};
+use feedsync_library::{KeptFeed, Selection};
+use feedsync_reading::SHORTEST;
+use feedsync_store::UserName;
+
+use crate::scene::{BEGIN, Page, Scene, rss};
+
+const AT: u64 = BEGIN / 1_000 - 86_400;
+const HOUR: u64 = 3_600_000;
+
+async fn only(scene: &Scene) -> KeptFeed {
+    let person = scene.somebody().await;
+    let shelf = person.shelf().await.unwrap();
+    let [feed] = shelf.feeds() else { panic!("{} feeds", shelf.feeds().len()) };
+    feed.kept.clone()
+}
+
+#[tokio::test]
+async fn a_feed_is_asked_when_it_is_due_and_read_when_it_changed() {
+    let scene = Scene::new().await;
+    let person = scene.somebody().await;
+    let tagged = |tag: &str, items: &[(&str, u64)]| Page {
+        status: 200,
+        headers: vec![("etag", format!("\"{tag}\""))],
+        body: rss(items),
+    };
+    scene.web.put("/feed", tagged("1", &[("a", AT)]));
+    scene.subscribe(&person, &["/feed"]).await;
+    assert_eq!(scene.poll().await, 1);
+    assert_eq!(scene.poll().await, 0, "it was asked just now");
+    let feed = only(&scene).await;
+    assert_eq!((feed.articles, feed.head.title.as_deref()), (1, Some("News")));
+    assert!(feed.state.due >= scene.now().after(SHORTEST.as_millis() as u64));
+    scene.web.asked();
+
+    scene.wait(48 * HOUR);
+    assert_eq!(scene.poll().await, 1);
+    let asked = scene.web.asked();
+    assert_eq!(asked.len(), 1);
+    assert_eq!(asked[0].1["if-none-match"], "\"1\"");
+    assert_eq!(only(&scene).await.articles, 1);
+
+    scene.web.put("/feed", tagged("2", &[("b", AT + 60), ("a", AT)]));
+    scene.wait(48 * HOUR);
+    scene.poll().await;
+    let feed = only(&scene).await;
+    assert_eq!(feed.articles, 2);
+    assert_eq!(person.shelf().await.unwrap().feeds()[0].unread, 2);
+}
+
+#[tokio::test]
+async fn where_a_feed_moved_for_good_is_remembered_and_doubted_when_nobody_is_there() {
+    let scene = Scene::new().await;
+    let person = scene.somebody().await;
+    let moved =
+        Page { status: 301, headers: vec![("location", "/new".to_owned())], ..Page::default() };
+    scene.web.put("/old", moved);
+    scene.web.feed("/new", &[("a", AT)]);
+    scene.subscribe(&person, &["/old"]).await;
+    scene.poll().await;
+    let feed = only(&scene).await;
+    assert_eq!(feed.state.led_to.as_ref().unwrap().as_str(), scene.web.url("/new"));
+    scene.web.asked();
+    scene.web.put("/new", Page { status: 500, ..Page::default() });
+    let mut paths = Vec::new();
+    for _ in 0..4 {
+        scene.wait(48 * HOUR);
+        assert_eq!(scene.poll().await, 1);
+        paths.extend(scene.web.asked().into_iter().map(|(path, _)| path));
+    }
+    assert_eq!(paths, ["/new", "/new", "/new", "/old", "/new"]);
+    let feed = only(&scene).await;
+    assert!(feed.state.fault.unwrap().contains("500"));
+    assert_eq!(feed.articles, 1, "what was told stays");
+}
+
+#[tokio::test]
+async fn what_is_gone_is_asked_no_more_and_what_cannot_be_read_says_why() {
+    let scene = Scene::new().await;
+    let person = scene.somebody().await;
+    scene.web.put("/gone", Page { status: 410, ..Page::default() });
+    scene.subscribe(&person, &["/gone"]).await;
+    scene.poll().await;
+    assert!(only(&scene).await.state.gone);
+    scene.wait(4_000 * HOUR);
+    assert_eq!(scene.poll().await, 0);
+    // Unless somebody wants it.
+    let number = only(&scene).await.number;
+    scene.schedule.hasten(&[number]).await.unwrap();
+    scene
+        .web
+        .put("/gone", Page { status: 200, body: "<rss><channel>".to_owned(), ..Page::default() });
+    assert_eq!(scene.poll().await, 1);
+    let state = only(&scene).await.state;
+    assert!(!state.gone || state.failures == 1);
+    assert!(state.fault.unwrap().starts_with("1:"));
+    scene.web.feed("/gone", &[("a", AT)]);
+    scene.wait(48 * HOUR);
+    scene.poll().await;
+    let feed = only(&scene).await;
+    assert_eq!((feed.state.fault, feed.state.failures, feed.articles), (None, 0, 1));
+}
+
+/// An article keeps its number and place whatever becomes of its feed's names and text.
+#[tokio::test]
+async fn an_article_that_is_edited_stays_the_same() {
+    let scene = Scene::new().await;
+    let person = scene.somebody().await;
+    scene.web.feed("/feed", &[("a", AT)]);
+    scene.subscribe(&person, &["/feed"]).await;
+    scene.poll().await;
+    let feed = only(&scene).await;
+    let all = || Selection { feeds: vec![feed.number], most: 9, ..Selection::default() };
+    let before = scene.library.list(all()).await.unwrap();
+    let edited = rss(&[("a", AT)]).replace("Words", "Other words");
+    scene.web.put("/feed", Page { status: 200, body: edited, ..Page::default() });
+    scene.wait(48 * HOUR);
+    scene.poll().await;
+    assert_eq!(scene.library.list(all()).await.unwrap(), before);
+    let articles = scene.library.articles(&[before[0].number]).await.unwrap();
+    assert_eq!(articles[0].text.content.as_deref(), Some("Other words about a"));
+    assert_eq!(articles[0].changed, Some(scene.now()));
+}
+
+/// As soon as there are users, nobody has this machine's own network asked.
+#[tokio::test]
+async fn private_addresses_are_not_asked_for_strangers() {
+    let scene = Scene::new().await;
+    let person = scene.somebody().await;
+    scene.web.feed("/feed", &[("a", AT)]);
+    scene.subscribe(&person, &["/feed"]).await;
+    let password = Password::new("correct horse battery").unwrap();
+    let name = UserName::new("anna").unwrap();
+    let new = NewUser { name, password: Some(password), administrator: true };
+    scene.endpoint.add_user(new).await.unwrap();
+    scene.poll().await;
+    assert!(scene.web.asked().is_empty());
+    assert!(only(&scene).await.state.fault.unwrap().contains("not a public address"));
+}
