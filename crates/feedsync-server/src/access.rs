@@ -141,6 +141,15 @@ impl Access {
         Ok(person.map(|person| self.believe(given, person)))
     }
 
+    /// Who a program's token signs in, within the bounds of guessing.
+    pub(crate) async fn by_access_token(
+        &self,
+        secret: &Secret,
+        address: Option<IpAddr>,
+    ) -> Result<Option<Arc<Person>>, Problem> {
+        self.by_token(secret, TokenKind::Access, address).await
+    }
+
     async fn by_token(
         &self,
         secret: &Secret,

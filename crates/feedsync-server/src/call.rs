@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use axum::extract::{FromRequestParts, Path};
 use feedsync::Format;
 use feedsync_endpoint::{Actor, Endpoint, Secret};
-use feedsync_store::{Collection, CollectionName};
+use feedsync_store::{Collection, CollectionName, UserName};
 use http::request::Parts;
 use http::{HeaderMap, Uri};
 use tokio::time::Instant;
@@ -85,7 +85,11 @@ impl Call {
     /// The endpoint, on behalf of who makes the request: what changes is recorded as theirs, and no
     /// collection comes to more items than it may have.
     pub(crate) fn endpoint(&self, hub: &Hub) -> Endpoint {
-        let user = self.principal.user().cloned();
+        self.endpoint_of(hub, self.principal.user().cloned())
+    }
+
+    /// The same on behalf of a user who signs in with what is in the body.
+    pub(crate) fn endpoint_of(&self, hub: &Hub, user: Option<UserName>) -> Endpoint {
         let address = self.from.map(|address| address.to_string());
         let most = hub.config.limits.collection_items as u64;
         hub.endpoint.on_behalf_of(Actor { user, address }).holding_at_most(most)

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use feedsync_endpoint::Endpoint;
+use feedsync_reading::Newsreading;
 use feedsync_store::EndpointName;
 use tokio::sync::{Mutex, OnceCell, Semaphore, watch};
 
@@ -17,6 +18,21 @@ use crate::live::Live;
 use crate::metrics::{Metrics, TimedStore, Timings};
 use crate::problem::Problem;
 use crate::upload::STORING;
+
+/// What a hub serves.
+#[derive(Clone)]
+pub struct Served {
+    /// Its collections and people.
+    pub endpoint: Endpoint,
+    /// What people read, if it keeps articles.
+    pub newsreading: Option<Newsreading>,
+}
+
+impl From<Endpoint> for Served {
+    fn from(endpoint: Endpoint) -> Self {
+        Self { endpoint, newsreading: None }
+    }
+}
 
 /// What all requests share, each with a handle of its own: cloned for every layer that a request
 /// passes, so that it counts one reference and not each part's.
@@ -53,6 +69,8 @@ pub(crate) struct Shared {
     pub(crate) draining: Arc<AtomicBool>,
     /// Held by whoever makes a collection, from counting what they own to making it.
     pub(crate) collections: Arc<Mutex<()>>,
+    /// What people read here, if the hub keeps articles.
+    pub(crate) newsreading: Option<Newsreading>,
     /// What is read for all of them.
     pub(crate) live: Live,
     /// True once the hub stops: streams without an end then end.
@@ -60,7 +78,8 @@ pub(crate) struct Shared {
 }
 
 impl Hub {
-    pub(crate) fn new(endpoint: Endpoint, config: Config, stopping: watch::Receiver<bool>) -> Self {
+    pub(crate) fn new(served: Served, config: Config, stopping: watch::Receiver<bool>) -> Self {
+        let Served { endpoint, newsreading } = served;
         let timings = Arc::new(Timings::default());
         let store = TimedStore { store: Arc::clone(endpoint.store()), timings: timings.clone() };
         let endpoint = Endpoint::new(Arc::new(store), Arc::clone(endpoint.environment()));
@@ -77,6 +96,7 @@ impl Hub {
             kept: Kept::new(),
             followers: Arc::new(Semaphore::new(config.limits.followers)),
             collections: Arc::default(),
+            newsreading,
             live: Live::new(endpoint.clone(), stopping.clone()),
             endpoint,
             config: Arc::new(config),

@@ -248,7 +248,7 @@ mod tests {
         endpoint.create_collection(new).await.unwrap();
         let mut config = Config::default();
         config.limits.answers = 1;
-        let hub = Hub::new(endpoint.clone(), config, watch::channel(false).1);
+        let hub = Hub::new(endpoint.clone().into(), config, watch::channel(false).1);
         let ask = {
             let hub = hub.clone();
             move || {

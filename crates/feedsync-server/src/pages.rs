@@ -12,7 +12,7 @@ pub(crate) mod answer;
 pub(crate) mod assets;
 pub(crate) mod change;
 pub(crate) mod collection;
-mod content;
+pub(crate) mod content;
 pub(crate) mod differences;
 pub(crate) mod failure;
 mod form;

@@ -76,6 +76,11 @@ impl Problem {
         Self::new(StatusCode::BAD_REQUEST, "bad-request", "Bad request", detail)
     }
 
+    /// The status that it is told with.
+    pub(crate) fn status(&self) -> StatusCode {
+        self.status
+    }
+
     /// The request is too large.
     pub fn too_large(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", "Too large", detail)

@@ -8,7 +8,6 @@ use axum::extract::{Request, State};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, any};
-use feedsync_endpoint::Endpoint;
 use futures_util::FutureExt as _;
 use http::{HeaderValue, Method, StatusCode, header};
 use tokio::sync::watch;
@@ -16,7 +15,7 @@ use tokio::sync::watch;
 use crate::access::{Gate, guard};
 use crate::config::Config;
 use crate::document::nothing;
-use crate::hub::Hub;
+use crate::hub::{Hub, Served};
 use crate::negotiation::DOCUMENTS;
 use crate::other_origin::Told;
 use crate::pages;
@@ -25,8 +24,8 @@ use crate::routes::{Right, Route, table};
 use crate::{compression, host_origin, request_log};
 
 /// The application of a hub, callable without a socket.
-pub fn router(endpoint: Endpoint, config: Config) -> Router {
-    application(Hub::new(endpoint, config, watch::channel(false).1))
+pub fn router(served: impl Into<Served>, config: Config) -> Router {
+    application(Hub::new(served.into(), config, watch::channel(false).1))
 }
 
 /// What surrounds every resource is few layers, since a request pays for each of them.

@@ -13,7 +13,7 @@ use crate::negotiation::suffix;
 use crate::pages;
 use crate::{blobs, changes, complete, events, health, index, limits, listing, metrics, offer};
 use crate::{collection, service};
-use crate::{conflicts, create, log, media, members};
+use crate::{conflicts, create, log, media, members, newsreaders};
 
 /// What a method of a route demands of who asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -180,6 +180,42 @@ pub(crate) fn table() -> Vec<Route> {
             &[(Method::GET, Administer), (Method::POST, Administer)],
         ),
         route("/pages/limits", get(pages::limits::read), &[(Method::GET, Resource)]),
+        route(
+            "/reader/google/{*path}",
+            get(newsreaders::google::answer).post(newsreaders::google::answer),
+            &[(Method::GET, Resource), (Method::POST, Resource)],
+        ),
+        route(
+            "/reader/miniflux/{*path}",
+            get(newsreaders::miniflux::answer)
+                .post(newsreaders::miniflux::answer)
+                .put(newsreaders::miniflux::answer)
+                .delete(newsreaders::miniflux::answer),
+            &[
+                (Method::GET, Resource),
+                (Method::POST, Resource),
+                (Method::PUT, Resource),
+                (Method::DELETE, Resource),
+            ],
+        ),
+        route(
+            "/reader/nextcloud/{*path}",
+            get(newsreaders::nextcloud::answer)
+                .post(newsreaders::nextcloud::answer)
+                .put(newsreaders::nextcloud::answer)
+                .delete(newsreaders::nextcloud::answer),
+            &[
+                (Method::GET, Resource),
+                (Method::POST, Resource),
+                (Method::PUT, Resource),
+                (Method::DELETE, Resource),
+            ],
+        ),
+        route(
+            "/reader/ttrss/{*path}",
+            post(newsreaders::ttrss::answer),
+            &[(Method::POST, Resource)],
+        ),
         route("/healthz", get(health::read), &[(Method::GET, Public)]),
         route("/limits", get(limits::read), &[(Method::GET, Public)]),
         route("/metrics", get(metrics::read), &[(Method::GET, Resource)]),

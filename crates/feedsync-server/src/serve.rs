@@ -8,7 +8,6 @@ use std::sync::atomic::Ordering;
 use std::task::Poll;
 use std::time::Duration;
 
-use feedsync_endpoint::Endpoint;
 use feedsync_store::StoreError;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -20,7 +19,7 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
 use crate::config::{Config, Elsewhere, Limits};
-use crate::hub::Hub;
+use crate::hub::{Hub, Served};
 use crate::peer::{Peer, WithPeer};
 use crate::router::application;
 use crate::stall::Impatient;
@@ -99,11 +98,12 @@ impl Serving {
 /// for [`Limits::drain_notice`]; then no more connections are taken, and open answers have
 /// [`Limits::drain_time`] to end.
 pub async fn serve(
-    endpoint: Endpoint,
+    served: impl Into<Served>,
     config: Config,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> Result<Serving, ServeError> {
-    if endpoint.store().users().await?.is_empty() {
+    let served = served.into();
+    if served.endpoint.store().users().await?.is_empty() {
         if let Some(refused) = ServeError::without_user(&config) {
             return Err(refused);
         }
@@ -123,26 +123,27 @@ pub async fn serve(
         let source = io::Error::new(io::ErrorKind::InvalidInput, "no address was named");
         return Err(ServeError::Listen { address, source });
     }
-    let task = tokio::spawn(run(listeners, certificate, endpoint, config, shutdown));
+    let task = tokio::spawn(run(listeners, certificate, served, config, shutdown));
     Ok(Serving { addresses, task })
 }
 
 async fn run(
     listeners: Vec<TcpListener>,
     certificate: Option<Arc<Certificate>>,
-    endpoint: Endpoint,
+    served: Served,
     config: Config,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) {
     let limits = config.limits;
     let (stop, stopping) = watch::channel(false);
-    let hub = Hub::new(endpoint.clone(), config, stopping.clone());
+    let endpoint = served.endpoint.clone();
+    let hub = Hub::new(served, config, stopping.clone());
     let draining = Arc::clone(&hub.draining);
     let application = application(hub);
     let graceful = GracefulShutdown::new();
     let room = Arc::new(Semaphore::new(limits.connections));
     let mut connections = JoinSet::new();
-    connections.spawn(sweep::hourly(endpoint.clone(), limits.log_generation_time));
+    connections.spawn(sweep::hourly(endpoint, limits.log_generation_time));
     connections.spawn(reloading(certificate.clone()));
     let mut shutdown = std::pin::pin!(async {
         shutdown.await;

@@ -1,12 +1,18 @@
 //! `feedsync serve`
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::Args;
+use feedsync_client::fetch::Fetcher;
 use feedsync_client::{Schedule, Session};
+use feedsync_endpoint::Endpoint;
+use feedsync_library::{Library, SqliteLibrary};
+use feedsync_reading::{FeedSchedule, Newsreading, Readers};
 use feedsync_server::configuration::{self, LogFormat, Sources, StoreAddress};
-use feedsync_server::{Config, ServeError, Serving, serve};
+use feedsync_server::{Config, ServeError, Served, Serving, serve};
 use serde_json::json;
+use tokio::sync::Notify;
 use tracing_subscriber::EnvFilter;
 
 use crate::context::Context;
@@ -66,7 +72,10 @@ impl Serve {
         let scheme = if config.tls.certificate.is_some() { "https" } else { "http" };
         // What is wrong with the logins is said before anybody is answered.
         let fetcher = context.way().fetcher()?;
-        let serving = serve(home.endpoint.clone(), config, asked_to_stop()).await;
+        let newsreading = newsreading(context, &home.endpoint, &fetcher, &config)?;
+        let served =
+            Served { endpoint: home.endpoint.clone(), newsreading: Some(newsreading.clone()) };
+        let serving = serve(served, config, asked_to_stop()).await;
         let serving = serving.map_err(|error| match error {
             ServeError::NotLoopback(_) | ServeError::SeenFromElsewhere(_) => {
                 Failure::refused(error)
@@ -78,9 +87,11 @@ impl Serve {
         let subscriptions = Schedule::new(Session::new(home.endpoint.clone(), fetcher))
             .renewing(move || way.fetcher());
         let reading = tokio::spawn(subscriptions.run());
+        let feeds = tokio::spawn(newsreading.schedule.run());
         let finished = serving.finished().await;
         // What was stored of a feed that is being read stays; the rest is read another time.
         reading.abort();
+        feeds.abort();
         finished.map_err(Failure::store)
     }
 
@@ -94,6 +105,22 @@ impl Serve {
         let config = configuration::configure(&sources).map_err(Failure::usage)?;
         Ok(Config { store: context.named.clone().or(config.store), ..config })
     }
+}
+
+/// The articles in the data directory, for those who read them with newsreaders.
+fn newsreading(
+    context: &Context,
+    endpoint: &Endpoint,
+    fetcher: &Fetcher,
+    config: &Config,
+) -> Result<Newsreading, Failure> {
+    let library: Arc<dyn Library> =
+        Arc::new(SqliteLibrary::open(&context.data).map_err(Failure::store)?);
+    let bell = Arc::new(Notify::new());
+    let most = config.limits.log_bytes as u64;
+    let readers = Arc::new(Readers::new(Arc::clone(&library), Arc::clone(&bell), most));
+    let schedule = FeedSchedule::new(library, endpoint.clone(), fetcher.clone(), bell);
+    Ok(Newsreading { readers, schedule })
 }
 
 /// Says where the hub is, and what to do next.

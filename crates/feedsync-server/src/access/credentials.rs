@@ -1,15 +1,19 @@
-//! What a request says to sign in: `Authorization` of Basic or Bearer (RFC 7617, RFC 6750), else the
-//! cookie of a browser's session.
+//! What a request says to sign in: `Authorization` of Basic or Bearer (RFC 7617, RFC 6750) or as newsreaders have it
+//! (`GoogleLogin`, or `X-Auth-Token`), else the cookie of a browser's session.
 //!
 //! Never the address: what stands there is logged, kept and handed on (AD33).
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use feedsync_endpoint::Secret;
+use feedsync_newsreader::google;
 use feedsync_store::UserName;
-use http::{HeaderMap, header};
+use http::{HeaderMap, HeaderName, header};
 
 use super::session;
+
+/// Where clients of Miniflux say it.
+const AUTH_TOKEN: HeaderName = HeaderName::from_static("x-auth-token");
 
 /// What a request signs in with.
 pub(super) enum Credentials {
@@ -30,6 +34,11 @@ pub(super) enum Credentials {
 pub(super) fn read(headers: &HeaderMap, secure: bool) -> Credentials {
     let mut given = headers.get_all(header::AUTHORIZATION).iter();
     match (given.next(), given.next()) {
+        (None, _) if headers.contains_key(AUTH_TOKEN) => {
+            let token = headers.get(AUTH_TOKEN).and_then(|token| token.to_str().ok());
+            let secret = token.and_then(|token| Secret::parse(token.trim()));
+            secret.map_or(Credentials::Invalid, |secret| Credentials::Token(secret, None))
+        }
         (None, _) => session::read(headers, secure).map_or(Credentials::None, Credentials::Session),
         (Some(value), None) => {
             value.to_str().ok().and_then(authorization).unwrap_or(Credentials::Invalid)
@@ -41,6 +50,9 @@ pub(super) fn read(headers: &HeaderMap, secure: bool) -> Credentials {
 fn authorization(text: &str) -> Option<Credentials> {
     let (scheme, given) = text.split_once(' ')?;
     let given = given.trim();
+    if scheme.eq_ignore_ascii_case("GoogleLogin") {
+        return Some(Credentials::Token(Secret::parse(google::authorization(text)?)?, None));
+    }
     if scheme.eq_ignore_ascii_case("bearer") {
         return Some(Credentials::Token(Secret::parse(given)?, None));
     }

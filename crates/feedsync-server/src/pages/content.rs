@@ -56,16 +56,42 @@ impl Shown {
 
 /// The HTML without what could do harm; none if there is too much of it.
 fn safe(html: &str) -> Option<String> {
-    if html.len() > MOST {
-        return None;
-    }
+    (!is_too_much(html)).then(|| CLEANER.clean(html).to_string())
+}
+
+/// Whether its parts would come to more than a page holds.
+fn is_too_much(html: &str) -> bool {
     let tags = html.bytes().filter(|&byte| byte == b'<').count();
     let repeated = html.split('<').skip(1).filter(|tag| is_repeated(tag)).count();
-    if tags.saturating_mul(repeated.saturating_add(1)) > NODES {
-        return None;
-    }
-    Some(CLEANER.clean(html).to_string())
+    html.len() > MOST || tags.saturating_mul(repeated.saturating_add(1)) > NODES
 }
+
+/// The same for newsreaders, which show pictures: they ask for them, and not this hub's pages.
+pub(crate) fn for_newsreaders(html: &str) -> String {
+    match is_too_much(html) {
+        true => of_text(&feedsync_formats::plain_text(html)),
+        false => NEWSREADERS.clean(html).to_string(),
+    }
+}
+
+/// Text as HTML.
+pub(crate) fn of_text(text: &str) -> String {
+    let escaped = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    escaped.replace('\n', "<br>")
+}
+
+static NEWSREADERS: LazyLock<Builder<'static>> = LazyLock::new(|| {
+    let mut builder = Builder::default();
+    builder
+        .add_tags(["audio", "video", "source"])
+        .add_tag_attributes("audio", ["src", "controls"])
+        .add_tag_attributes("video", ["src", "controls", "poster", "width", "height"])
+        .add_tag_attributes("source", ["src", "type"])
+        .url_schemes(HashSet::from(["http", "https", "mailto"]))
+        .url_relative(UrlRelative::Deny)
+        .link_rel(Some("noopener noreferrer"));
+    builder
+});
 
 fn is_repeated(tag: &str) -> bool {
     let end = tag.find(|character: char| !character.is_ascii_alphanumeric()).unwrap_or(tag.len());

@@ -1,0 +1,207 @@
+//! `/reader/`: the programming interfaces of newsreaders, each a dialect over one reading.
+//!
+//! What a newsreader asks is read by `feedsync_newsreader`, done to the reading of whoever asks
+//! (`feedsync_reading`), and answered in its dialect: errors too, since newsreaders show those as they are told. What
+//! somebody reads is in the log of a collection of theirs, and who may edit that may use these.
+
+mod articles;
+mod filing;
+pub(crate) mod google;
+mod marking;
+pub(crate) mod miniflux;
+pub(crate) mod nextcloud;
+mod sign_in;
+pub(crate) mod ttrss;
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::response::{IntoResponse as _, Response};
+use feedsync_log::Millis;
+use feedsync_newsreader::{Answer, Asked, Fault, FeedName, Folders, Subscription};
+use feedsync_reading::{Newsreading, Person, Readers, ReadingError, Shelf, ShelvedFeed, select};
+use http::{HeaderValue, Method, StatusCode, header};
+
+use crate::access::{Principal, require};
+use crate::call::Call;
+use crate::hub::Hub;
+use crate::problem::Problem;
+use crate::routes::Right;
+use crate::{body, submissions};
+
+/// Bytes of a request.
+const MOST_BODY: usize = 4 << 20;
+
+/// A request of a newsreader, read to its end.
+struct Sent {
+    method: Method,
+    path: String,
+    query: String,
+    content_type: Option<String>,
+    body: Vec<u8>,
+    _turn: Option<body::Turn>,
+}
+
+impl Sent {
+    async fn read(hub: &Hub, call: &Call, method: Method, body: Body) -> Result<Self, Problem> {
+        let (turn, body) = match method {
+            Method::GET | Method::HEAD => (None, Vec::new()),
+            _ => {
+                let (turn, bytes) = submissions::read(hub, call, body, MOST_BODY).await?;
+                (Some(turn), bytes)
+            }
+        };
+        Ok(Self {
+            method,
+            path: call.segment("path").to_owned(),
+            query: call.uri.query().unwrap_or_default().to_owned(),
+            content_type: submissions::media_type(&call.headers).map(str::to_owned),
+            body,
+            _turn: turn,
+        })
+    }
+
+    fn asked(&self) -> Asked<'_> {
+        Asked {
+            method: self.method.as_str(),
+            path: &self.path,
+            query: &self.query,
+            content_type: self.content_type.as_deref(),
+            body: &self.body,
+        }
+    }
+}
+
+/// Why a request was not carried out.
+enum Refusal {
+    /// It says something that cannot be done.
+    Fault(Fault),
+    /// It cannot be done here and now, or by whoever asks.
+    Problem(Problem),
+}
+
+impl From<Fault> for Refusal {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+impl From<Problem> for Refusal {
+    fn from(problem: Problem) -> Self {
+        Self::Problem(problem)
+    }
+}
+
+impl From<ReadingError> for Refusal {
+    fn from(error: ReadingError) -> Self {
+        Self::Problem(match error {
+            ReadingError::Store(error) => error.into(),
+            ReadingError::Endpoint(error) => error.into(),
+            error => {
+                tracing::error!(%error, "somebody's reading is not to be had");
+                Problem::unavailable("what you read cannot be had just now")
+            }
+        })
+    }
+}
+
+impl From<feedsync_library::LibraryError> for Refusal {
+    fn from(error: feedsync_library::LibraryError) -> Self {
+        ReadingError::Library(error).into()
+    }
+}
+
+/// Somebody's reading, as one request sees it.
+struct Reading {
+    newsreading: Newsreading,
+    person: Arc<Person>,
+    shelf: Arc<Shelf>,
+    folders: Folders,
+    now: Millis,
+}
+
+impl Reading {
+    /// The reading of whoever asks. Who may not edit the collection of it may not read this way, either.
+    async fn of(hub: &Hub, call: &Call, principal: &Principal) -> Result<Self, Refusal> {
+        let newsreading = newsreading(hub)?.clone();
+        let user = principal.user().cloned();
+        let collection = Readers::collection(user.as_ref());
+        require(hub, principal, Right::Append, Some(&collection)).await?;
+        let endpoint = call.endpoint_of(hub, user.clone());
+        let person = newsreading.readers.person(&endpoint, user.as_ref()).await?;
+        let shelf = person.shelf().await?;
+        let now = Millis::new(hub.endpoint.environment().now().micros() / 1_000);
+        let folders = folders(&person, &shelf);
+        Ok(Self { newsreading, person, shelf, folders, now })
+    }
+
+    /// Looks again, after something was done.
+    async fn refresh(&mut self) -> Result<(), Refusal> {
+        self.shelf = self.person.shelf().await?;
+        self.folders = folders(&self.person, &self.shelf);
+        Ok(())
+    }
+
+    fn subscriptions(&self) -> Vec<Subscription> {
+        self.shelf.feeds().iter().map(|feed| self.subscription(feed)).collect()
+    }
+
+    fn subscription(&self, feed: &ShelvedFeed) -> Subscription {
+        let kept = &feed.kept;
+        Subscription {
+            number: kept.number,
+            address: feed.subscription.address.clone(),
+            title: feed.title().to_owned(),
+            site: kept.head.site.clone(),
+            folder: self.folders.shown(&feed.subscription.folder).cloned(),
+            icon: kept.head.icon.clone(),
+            newest: kept.newest,
+            unread: feed.unread,
+            checked: kept.state.checked,
+            fault: kept.state.fault.clone(),
+            fault_count: kept.state.failures.into(),
+        }
+    }
+
+    fn feed(&self, name: &FeedName) -> Option<&ShelvedFeed> {
+        match name {
+            FeedName::Number(number) => self.shelf.feed(*number),
+            FeedName::Address(address) => self.shelf.feed_at(address),
+        }
+    }
+
+    async fn select(
+        &self,
+        asked: &feedsync_newsreader::Selection,
+    ) -> Result<feedsync_reading::Selected, Refusal> {
+        let library = &**self.newsreading.readers.library();
+        Ok(select(library, &self.shelf, &self.folders, asked, self.now).await?)
+    }
+}
+
+/// The number of whoever asks, for dialects in which people have numbers: nobody sees another one.
+const USER: i64 = 1;
+
+/// What the hub has of newsreading; 404 if it has nothing of it.
+fn newsreading(hub: &Hub) -> Result<&Newsreading, Problem> {
+    let nothing = || Problem::not_found("this hub keeps no articles");
+    hub.newsreading.as_ref().ok_or_else(nothing)
+}
+
+fn folders(person: &Person, shelf: &Shelf) -> Folders {
+    let made = person.made();
+    Folders::new(shelf.feeds().iter().map(|feed| &feed.subscription.folder).chain(&made))
+}
+
+/// An answer as it is sent: what somebody reads is nobody else's, and changes all the time.
+fn answered(answer: Answer) -> Response {
+    let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let mut response = (status, Body::from(answer.body)).into_response();
+    let headers = response.headers_mut();
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-store"));
+    headers.remove(header::CONTENT_TYPE);
+    if let Some(media_type) = answer.media_type {
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
+    }
+    response
+}

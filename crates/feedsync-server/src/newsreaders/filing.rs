@@ -1,0 +1,114 @@
+//! What becomes of subscriptions, folders and tags.
+
+use std::collections::BTreeSet;
+
+use feedsync_newsreader::{FeedName, FeedNumber, FolderNumber, Label, ShownFolder};
+use feedsync_reader::{
+    Action, FeedAddress, Filing, Folder, ListedFeed, SubscriptionList, Tag, Title,
+};
+
+use super::{Reading, Refusal};
+
+impl Reading {
+    /// Subscribes to a feed. One that is subscribed to is called and filed so.
+    pub(super) async fn subscribe(
+        &mut self,
+        address: FeedAddress,
+        title: Option<Title>,
+        folder: Option<Folder>,
+    ) -> Result<(), Refusal> {
+        let kept = self.shelf.feed_at(&address).map(|feed| feed.subscription.folder.clone());
+        let folder = folder.or(kept).unwrap_or_default();
+        let feeds = vec![ListedFeed { address, title, folder }];
+        let list = SubscriptionList { feeds, refused: Vec::new() };
+        self.person.subscribe(&list, Filing::Listed).await?;
+        self.refresh().await
+    }
+
+    /// Does something to feeds that are subscribed to.
+    pub(super) async fn file(
+        &mut self,
+        actions: Vec<(FeedAddress, Action)>,
+    ) -> Result<(), Refusal> {
+        self.person.act(&actions).await?;
+        self.refresh().await
+    }
+
+    /// The address of a feed: of one with a number, if it is subscribed to.
+    pub(super) fn address(&self, name: &FeedName) -> Option<FeedAddress> {
+        match name {
+            FeedName::Address(address) => Some(address.clone()),
+            FeedName::Number(_) => self.feed(name).map(|feed| feed.subscription.address.clone()),
+        }
+    }
+
+    /// Makes a folder, and says how it is shown; `None` if a folder cannot be called so.
+    pub(super) fn make(&mut self, label: &Label) -> Option<ShownFolder> {
+        self.person.make(label.folder().ok()?);
+        self.folders = super::folders(&self.person, &self.shelf);
+        self.folders.iter().find(|shown| shown.name == *label).cloned()
+    }
+
+    /// The folder with a number; the top has one, too.
+    pub(super) fn folder(&self, number: FolderNumber) -> Option<Folder> {
+        match number {
+            FolderNumber::TOP => Some(Folder::TOP),
+            number => self.folders.numbered_as(number).cloned(),
+        }
+    }
+
+    /// Moves all of a folder into another one, and forgets it.
+    pub(super) async fn replace(&mut self, from: &Folder, to: &Folder) -> Result<(), Refusal> {
+        self.person.unmake(from);
+        if !to.names().is_empty() {
+            self.person.make(to.clone());
+        }
+        self.file(self.moving(from, to)).await
+    }
+
+    /// Has feeds asked now.
+    pub(super) async fn hasten(&self, feeds: &[FeedNumber]) -> Result<(), Refusal> {
+        Ok(self.newsreading.schedule.hasten(feeds).await?)
+    }
+
+    /// Calls a folder otherwise, with all in it, or a tag.
+    pub(super) async fn rename(&mut self, from: &Label, to: &Label) -> Result<(), Refusal> {
+        let moved = to.folder().ok().zip(self.folders.called(from).cloned());
+        if let Some((to, from)) = moved {
+            return self.replace(&from, &to).await;
+        }
+        if let (Ok(from), Ok(to)) = (from.tag(), to.tag()) {
+            self.retag(&from, Some(&to)).await?;
+        }
+        Ok(())
+    }
+
+    /// Dissolves a folder, or takes a tag off everything.
+    pub(super) async fn dissolve(&mut self, label: &Label) -> Result<(), Refusal> {
+        if let Some(folder) = self.folders.called(label).cloned() {
+            return self.replace(&folder, &Folder::TOP).await;
+        }
+        match label.tag() {
+            Ok(tag) => self.retag(&tag, None).await,
+            Err(_) => Ok(()),
+        }
+    }
+
+    /// What moves the feeds of a folder into another one.
+    fn moving(&self, from: &Folder, to: &Folder) -> Vec<(FeedAddress, Action)> {
+        let inside = self.shelf.feeds().iter().filter(|feed| feed.subscription.folder == *from);
+        let moved = |address: &FeedAddress| (address.clone(), Action::Move { folder: to.clone() });
+        inside.map(|feed| moved(&feed.subscription.address)).collect()
+    }
+
+    async fn retag(&mut self, from: &Tag, to: Option<&Tag>) -> Result<(), Refusal> {
+        let tagged: BTreeSet<_> =
+            self.shelf.feeds().iter().flat_map(|feed| feed.marks.tagged(from)).collect();
+        let tagged: Vec<_> = tagged.into_iter().collect();
+        if let Some(to) = to {
+            self.person.tag(&tagged, to, true).await?;
+        }
+        self.person.tag(&tagged, from, false).await?;
+        self.refresh().await
+    }
+}

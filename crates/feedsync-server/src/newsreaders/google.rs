@@ -1,0 +1,153 @@
+//! `/reader/google/`: the interface of Google Reader.
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use feedsync_newsreader::google::{self, Deed, Request, SubscriptionEdit};
+use feedsync_newsreader::{Answer, Stream};
+use feedsync_reader::{Action, Filing, Folder};
+use http::Method;
+
+use super::{Reading, Refusal, Sent, answered, sign_in};
+use crate::call::Call;
+use crate::hub::Hub;
+use crate::problem::Problem;
+
+pub(crate) async fn answer(
+    State(hub): State<Hub>,
+    method: Method,
+    call: Call,
+    body: Body,
+) -> Result<Response, Problem> {
+    let sent = Sent::read(&hub, &call, method, body).await?;
+    match carry_out(&hub, &call, &sent).await {
+        Ok(answer) => Ok(answered(answer)),
+        Err(Refusal::Fault(fault)) => {
+            Ok(answered(google::refuse(fault.status(), &fault.to_string())))
+        }
+        Err(Refusal::Problem(problem)) => Err(problem),
+    }
+}
+
+async fn carry_out(hub: &Hub, call: &Call, sent: &Sent) -> Result<Answer, Refusal> {
+    let google::Call { request, token } = google::read(&sent.asked())?;
+    if let Request::SignIn(given) = &request {
+        let token = sign_in::token(hub, call, &given.name, given.password.as_str()).await?;
+        return Ok(match token {
+            Some(token) => google::signed_in(&token, given.is_json),
+            None => google::wrong_password(),
+        });
+    }
+    let token = token.as_ref().map(feedsync_newsreader::Secret::as_str);
+    let principal = sign_in::principal(hub, call, token).await?;
+    let name = principal.user().map_or("reader", |user| user.as_str()).to_owned();
+    let mut reading = Reading::of(hub, call, &principal).await?;
+    Ok(match request {
+        // Answered above.
+        Request::SignIn(_) => google::wrong_password(),
+        // Whoever sends it back has said who asks in the head.
+        Request::Token => google::token("feedsync"),
+        Request::UserInfo => google::user_info(&name, &name),
+        Request::Subscriptions => google::subscriptions(&reading.subscriptions()),
+        Request::Edit(edit) => reading.edit(edit).await?,
+        Request::QuickAdd(address) => {
+            reading.subscribe(address.clone(), None, None).await?;
+            let added = reading.shelf.feed_at(&address).map(|feed| reading.subscription(feed));
+            google::quick_added(&address, added.as_ref())
+        }
+        Request::Export => google::export(reading.person.opml("Subscriptions").await?),
+        Request::Import(list) => {
+            reading.person.subscribe(&list, Filing::Kept).await?;
+            google::imported(list.feeds.len())
+        }
+        Request::Tags => google::tags(&reading.folders, reading.shelf.tags()),
+        Request::RenameTag { from, to } => {
+            reading.rename(&from, &to).await?;
+            google::done()
+        }
+        Request::DisableTag(labels) => {
+            for label in &labels {
+                reading.dissolve(label).await?;
+            }
+            google::done()
+        }
+        Request::Mark(marking) => {
+            reading.mark(&marking).await?;
+            google::done()
+        }
+        Request::MarkAllRead { stream, up_to } => {
+            reading.mark_all(&stream, up_to).await?;
+            google::done()
+        }
+        Request::UnreadCounts => google::unread_counts(&reading.subscriptions()),
+        Request::Contents(listing) => {
+            let selected = reading.select(&listing.selection).await?;
+            let articles = reading.shown(&selected.listed).await?;
+            let feeds = reading.subscriptions();
+            let title = reading.title(&listing.selection.stream);
+            google::contents(Some(&listing.stream), &title, &articles, &feeds, selected.next)
+        }
+        Request::Atom(listing) => {
+            let selected = reading.select(&listing.selection).await?;
+            let articles = reading.shown(&selected.listed).await?;
+            let feeds = reading.subscriptions();
+            let title = reading.title(&listing.selection.stream);
+            google::atom(&listing.stream, &title, &articles, &feeds, selected.next)
+        }
+        Request::Ids(selection) => {
+            let selected = reading.select(&selection).await?;
+            let articles = selected.listed.iter().map(|listed| (listed.number, listed.shown));
+            google::ids(articles, selected.next)
+        }
+        Request::Items(numbers) => {
+            let articles = reading.articles(&numbers).await?;
+            google::contents(None, "Articles", &articles, &reading.subscriptions(), None)
+        }
+        Request::Count(stream) => {
+            let all = feedsync_newsreader::Selection::newest(stream, usize::MAX);
+            google::count(reading.select(&all).await?.listed.len() as u64)
+        }
+        Request::Preferences => google::preferences(),
+        Request::StreamPreferences => google::stream_preferences(),
+        Request::Friends => google::friends(),
+    })
+}
+
+impl Reading {
+    async fn edit(&mut self, edit: SubscriptionEdit) -> Result<Answer, Refusal> {
+        let folder: Option<Folder> = edit.add.iter().find_map(|label| label.folder().ok());
+        for (name, title) in edit.feeds {
+            let Some(address) = self.address(&name) else { continue };
+            match edit.deed {
+                Deed::Subscribe => self.subscribe(address, title, folder.clone()).await?,
+                Deed::Unsubscribe => self.file(vec![(address, Action::Unsubscribe)]).await?,
+                Deed::Edit => {
+                    let mut actions = Vec::new();
+                    if title.is_some() {
+                        actions.push((address.clone(), Action::Rename { title }));
+                    }
+                    let is_in = self.shelf.feed_at(&address).is_some_and(|feed| {
+                        let removed =
+                            |label| self.folders.called(label) == Some(&feed.subscription.folder);
+                        edit.remove.iter().any(removed)
+                    });
+                    let folder = folder.clone().or_else(|| is_in.then_some(Folder::TOP));
+                    actions.extend(folder.map(|folder| (address, Action::Move { folder })));
+                    self.file(actions).await?;
+                }
+            }
+        }
+        Ok(google::done())
+    }
+
+    /// What a stream is called.
+    fn title(&self, stream: &Stream) -> String {
+        match stream {
+            Stream::Feed(name) => self.feed(name).map_or("", |feed| feed.title()).to_owned(),
+            Stream::Label(label) => label.as_str().to_owned(),
+            Stream::Starred => "Starred".to_owned(),
+            Stream::Read => "Read".to_owned(),
+            _ => "Articles".to_owned(),
+        }
+    }
+}

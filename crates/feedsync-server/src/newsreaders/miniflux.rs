@@ -1,0 +1,226 @@
+//! `/reader/miniflux/`: the interface of Miniflux.
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use feedsync_newsreader::miniflux::{self, Refreshed, Request, User};
+use feedsync_newsreader::{Answer, ArticleNumber, FeedName, FeedNumber, Label, Selection, Stream};
+use feedsync_reader::{Action, Filing, Title};
+use feedsync_reading::ShelvedFeed;
+use http::Method;
+
+use super::{Reading, Refusal, Sent, USER, answered};
+use crate::access::{Principal, sign_in};
+use crate::call::Call;
+use crate::hub::Hub;
+use crate::problem::Problem;
+
+pub(crate) async fn answer(
+    State(hub): State<Hub>,
+    method: Method,
+    call: Call,
+    body: Body,
+) -> Result<Response, Problem> {
+    let sent = Sent::read(&hub, &call, method, body).await?;
+    match carry_out(&hub, &call, &sent).await {
+        Ok(answer) => Ok(answered(answer)),
+        Err(Refusal::Fault(fault)) => {
+            Ok(answered(miniflux::refuse(fault.status(), &fault.to_string())))
+        }
+        Err(Refusal::Problem(problem)) => Err(problem),
+    }
+}
+
+async fn carry_out(hub: &Hub, call: &Call, sent: &Sent) -> Result<Answer, Refusal> {
+    let request = miniflux::read(&sent.asked())?;
+    match request {
+        Request::Health => return Ok(miniflux::health()),
+        Request::Version => return Ok(miniflux::version(env!("CARGO_PKG_VERSION"))),
+        _ => {}
+    }
+    if matches!(call.principal, Principal::Anonymous) {
+        return Err(sign_in().into());
+    }
+    let mut reading = Reading::of(hub, call, &call.principal).await?;
+    let done = miniflux::done();
+    Ok(match request {
+        Request::Me => {
+            let name = call.principal.user().map_or("reader", |user| user.as_str());
+            miniflux::user(&User {
+                number: USER,
+                name: name.to_owned(),
+                is_administrator: call.principal.administers(),
+            })
+        }
+        // Answered above.
+        Request::Version | Request::Health => miniflux::health(),
+        Request::Integrations => miniflux::integrations(),
+        Request::Categories { with_counts } => {
+            let feeds = reading.subscriptions();
+            miniflux::categories(USER, &reading.folders, with_counts.then_some(&feeds))
+        }
+        Request::CreateCategory(label) => match reading.make(&label) {
+            Some(folder) => miniflux::category(USER, &folder),
+            None => miniflux::refuse(400, "a folder cannot be called so"),
+        },
+        Request::RenameCategory(folder, label) => reading.rename_folder(folder, &label).await?,
+        Request::DeleteCategory(folder) => match reading.folders.numbered_as(folder).cloned() {
+            Some(folder) => {
+                reading.replace(&folder, &feedsync_reader::Folder::TOP).await?;
+                done
+            }
+            None => miniflux::unknown(),
+        },
+        Request::MarkCategoryRead(folder) => {
+            reading.mark_all(&Stream::Folder(folder), None).await?;
+            done
+        }
+        Request::CategoryFeeds(folder) => match reading.folder(folder) {
+            Some(folder) => {
+                let inside = |feed: &&ShelvedFeed| feed.subscription.folder == folder;
+                let feeds = reading.shelf.feeds().iter().filter(inside);
+                let feeds: Vec<_> = feeds.map(|feed| reading.subscription(feed)).collect();
+                miniflux::feeds(USER, &feeds)
+            }
+            None => miniflux::unknown(),
+        },
+        Request::Feeds => miniflux::feeds(USER, &reading.subscriptions()),
+        Request::Feed(feed) => match reading.shelf.feed(feed) {
+            Some(feed) => miniflux::feed(USER, &reading.subscription(feed), false),
+            None => miniflux::unknown(),
+        },
+        Request::CreateFeed { address, folder } => match reading.folder(folder) {
+            Some(folder) => {
+                reading.subscribe(address.clone(), None, Some(folder)).await?;
+                let feed = reading.shelf.feed_at(&address);
+                feed.map_or_else(miniflux::unknown, |feed| miniflux::created(feed.number()))
+            }
+            None => miniflux::refuse(400, "there is no such category"),
+        },
+        Request::UpdateFeed { feed, title, folder, address } => {
+            let folder = folder.map(|number| reading.folder(number).ok_or(number));
+            match folder.transpose() {
+                Ok(folder) => reading.update(feed, title, folder, address).await?,
+                Err(_) => miniflux::refuse(400, "there is no such category"),
+            }
+        }
+        Request::DeleteFeed(feed) => match reading.address(&FeedName::Number(feed)) {
+            Some(address) => {
+                reading.file(vec![(address, Action::Unsubscribe)]).await?;
+                done
+            }
+            None => miniflux::unknown(),
+        },
+        Request::MarkFeedRead(feed) => {
+            reading.mark_all(&Stream::Feed(FeedName::Number(feed)), None).await?;
+            done
+        }
+        Request::Refresh(refreshed) => {
+            let stream = match refreshed {
+                Refreshed::All => Stream::All,
+                Refreshed::Folder(folder) => Stream::Folder(folder),
+                Refreshed::Feed(feed) => Stream::Feed(FeedName::Number(feed)),
+            };
+            let feeds = reading.feeds_of(&stream).unwrap_or_default();
+            let feeds: Vec<_> = feeds.into_iter().map(ShelvedFeed::number).collect();
+            reading.hasten(&feeds).await?;
+            done
+        }
+        Request::Counters => {
+            let feeds = reading.shelf.feeds().iter();
+            miniflux::counters(feeds.map(|feed| {
+                let all = feed.kept.articles;
+                (feed.number(), all.saturating_sub(feed.unread), feed.unread)
+            }))
+        }
+        // Icons are where their sites have them; none is kept here.
+        Request::Icon(_) => miniflux::unknown(),
+        Request::Discover(address) => miniflux::discovered([(address.as_str(), address.as_str())]),
+        Request::Entries(selection) => reading.entries(selection).await?,
+        Request::Entry(article) => match reading.articles(&[article]).await?.first() {
+            Some(article) => miniflux::entry(USER, article, &reading.subscriptions()),
+            None => miniflux::unknown(),
+        },
+        Request::Content(article) => match reading.articles(&[article]).await?.first() {
+            Some(article) => miniflux::content(article),
+            None => miniflux::unknown(),
+        },
+        Request::Mark(marking) => {
+            reading.mark(&marking).await?;
+            done
+        }
+        Request::ToggleStar(article) => match reading.is_starred(article).await? {
+            Some(is_starred) => {
+                reading.person.star(&[article], !is_starred).await?;
+                done
+            }
+            None => miniflux::unknown(),
+        },
+        Request::MarkAllRead { user: USER } => {
+            reading.mark_all(&Stream::All, None).await?;
+            done
+        }
+        Request::MarkAllRead { .. } => miniflux::unknown(),
+        Request::Export => miniflux::export(reading.person.opml("Subscriptions").await?),
+        Request::Import(list) => {
+            reading.person.subscribe(&list, Filing::Kept).await?;
+            miniflux::imported()
+        }
+        Request::FlushHistory => miniflux::accepted(),
+    })
+}
+
+impl Reading {
+    /// Whether an article is starred; `None` if it is none of what is subscribed to.
+    pub(super) async fn is_starred(&self, article: ArticleNumber) -> Result<Option<bool>, Refusal> {
+        Ok(self.articles(&[article]).await?.first().map(|article| article.is_starred))
+    }
+
+    async fn rename_folder(
+        &mut self,
+        folder: feedsync_newsreader::FolderNumber,
+        label: &Label,
+    ) -> Result<Answer, Refusal> {
+        let Some(from) = self.folders.numbered_as(folder).cloned() else {
+            return Ok(miniflux::unknown());
+        };
+        let Ok(to) = label.folder() else {
+            return Ok(miniflux::refuse(400, "a folder cannot be called so"));
+        };
+        self.replace(&from, &to).await?;
+        let shown = self.folders.shown(&to);
+        Ok(shown.map_or_else(miniflux::unknown, |folder| miniflux::category(USER, folder)))
+    }
+
+    async fn update(
+        &mut self,
+        feed: FeedNumber,
+        title: Option<Title>,
+        folder: Option<feedsync_reader::Folder>,
+        address: Option<feedsync_reader::FeedAddress>,
+    ) -> Result<Answer, Refusal> {
+        let Some(here) = self.address(&FeedName::Number(feed)) else {
+            return Ok(miniflux::unknown());
+        };
+        let mut actions = Vec::new();
+        if title.is_some() {
+            actions.push((here.clone(), Action::Rename { title }));
+        }
+        actions.extend(folder.map(|folder| (here.clone(), Action::Move { folder })));
+        let moved = address.filter(|to| *to != here);
+        actions.extend(moved.clone().map(|to| (here.clone(), Action::FeedMoved { to })));
+        self.file(actions).await?;
+        let feed = self.shelf.feed_at(&moved.unwrap_or(here));
+        let shown = feed.map(|feed| miniflux::feed(USER, &self.subscription(feed), true));
+        Ok(shown.unwrap_or_else(miniflux::unknown))
+    }
+
+    /// A part of a list, and how long all of it is.
+    async fn entries(&self, asked: Selection) -> Result<Answer, Refusal> {
+        let all = Selection { skip: 0, count: usize::MAX - 1, ..asked.clone() };
+        let listed = self.select(&all).await?.listed;
+        let part = listed.iter().skip(asked.skip).take(asked.count).copied().collect::<Vec<_>>();
+        let articles = self.shown(&part).await?;
+        Ok(miniflux::entries(USER, listed.len() as u64, &articles, &self.subscriptions()))
+    }
+}

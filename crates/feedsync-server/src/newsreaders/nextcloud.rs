@@ -1,0 +1,181 @@
+//! `/reader/nextcloud/`: the interface of Nextcloud News.
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use feedsync_library::MOST_SHOWN;
+use feedsync_newsreader::nextcloud::{self, ItemName, Request};
+use feedsync_newsreader::{Answer, ArticleNumber, FeedName, Order, Selection, Stream};
+use feedsync_reader::{Action, ArticleId};
+use http::Method;
+
+use super::{Reading, Refusal, Sent, answered};
+use crate::access::{Principal, sign_in};
+use crate::call::Call;
+use crate::hub::Hub;
+use crate::problem::Problem;
+
+pub(crate) async fn answer(
+    State(hub): State<Hub>,
+    method: Method,
+    call: Call,
+    body: Body,
+) -> Result<Response, Problem> {
+    let sent = Sent::read(&hub, &call, method, body).await?;
+    match carry_out(&hub, &call, &sent).await {
+        Ok(answer) => Ok(answered(answer)),
+        Err(Refusal::Fault(fault)) => {
+            Ok(answered(nextcloud::refuse(fault.status(), &fault.to_string())))
+        }
+        Err(Refusal::Problem(problem)) => Err(problem),
+    }
+}
+
+async fn carry_out(hub: &Hub, call: &Call, sent: &Sent) -> Result<Answer, Refusal> {
+    let request = nextcloud::read(&sent.asked())?;
+    if matches!(call.principal, Principal::Anonymous) {
+        return Err(sign_in().into());
+    }
+    let name = call.principal.user().map_or("reader", |user| user.as_str());
+    let mut reading = Reading::of(hub, call, &call.principal).await?;
+    let done = nextcloud::done();
+    let unknown = |what: &str| nextcloud::refuse(404, &format!("there is no such {what}"));
+    Ok(match request {
+        Request::Levels => nextcloud::levels(),
+        Request::Version => nextcloud::version(),
+        Request::Status => nextcloud::status(),
+        Request::User => nextcloud::user(name),
+        Request::Folders => nextcloud::folders(&reading.folders),
+        Request::CreateFolder(label) => match reading.make(&label) {
+            Some(folder) => nextcloud::created_folder(&folder),
+            None => nextcloud::refuse(422, "a folder cannot be called so"),
+        },
+        Request::RenameFolder(folder, label) => {
+            let to = label.folder().ok();
+            match (reading.folders.numbered_as(folder).cloned(), to) {
+                (Some(from), Some(to)) => {
+                    reading.replace(&from, &to).await?;
+                    done
+                }
+                (None, _) => unknown("folder"),
+                (_, None) => nextcloud::refuse(422, "a folder cannot be called so"),
+            }
+        }
+        Request::DeleteFolder(number) => match reading.folders.numbered_as(number).cloned() {
+            Some(folder) => {
+                reading.person.unmake(&folder);
+                let inside = reading.feeds_of(&Stream::Folder(number)).unwrap_or_default();
+                let gone = inside.into_iter().map(|feed| feed.subscription.address.clone());
+                let gone = gone.map(|address| (address, Action::Unsubscribe)).collect();
+                reading.file(gone).await?;
+                done
+            }
+            None => unknown("folder"),
+        },
+        Request::Feeds => {
+            let starred =
+                reading.select(&Selection::newest(Stream::Starred, usize::MAX - 1)).await?;
+            let newest = reading.newest().await?;
+            nextcloud::feeds(&reading.subscriptions(), starred.listed.len() as u64, newest)
+        }
+        Request::CreateFeed { address, folder } => match reading.folder(folder) {
+            Some(_) if reading.shelf.feed_at(&address).is_some() => {
+                nextcloud::refuse(409, "the feed is subscribed to")
+            }
+            Some(folder) => {
+                reading.subscribe(address.clone(), None, Some(folder)).await?;
+                let newest = reading.newest().await?;
+                let feed = reading.shelf.feed_at(&address).map(|feed| reading.subscription(feed));
+                feed.map_or_else(|| unknown("feed"), |feed| nextcloud::created_feed(&feed, newest))
+            }
+            None => unknown("folder"),
+        },
+        Request::DeleteFeed(feed) => match reading.address(&FeedName::Number(feed)) {
+            Some(address) => {
+                reading.file(vec![(address, Action::Unsubscribe)]).await?;
+                done
+            }
+            None => unknown("feed"),
+        },
+        Request::MoveFeed(feed, folder) => {
+            match (reading.address(&FeedName::Number(feed)), reading.folder(folder)) {
+                (Some(address), Some(folder)) => {
+                    reading.file(vec![(address, Action::Move { folder })]).await?;
+                    done
+                }
+                _ => unknown("feed or folder"),
+            }
+        }
+        Request::RenameFeed(feed, title) => match reading.address(&FeedName::Number(feed)) {
+            Some(address) => {
+                reading.file(vec![(address, Action::Rename { title: Some(title) })]).await?;
+                done
+            }
+            None => unknown("feed"),
+        },
+        Request::MarkRead { stream, up_to } => {
+            reading.mark_up_to(&stream, up_to).await?;
+            done
+        }
+        Request::Items(selection) => {
+            let selected = reading.select(&selection).await?;
+            nextcloud::items(&reading.shown(&selected.listed).await?)
+        }
+        Request::Mark(marking) => {
+            reading.mark(&marking).await?;
+            done
+        }
+        Request::Star { items, is_starred } => {
+            let mut numbers = Vec::new();
+            for item in &items {
+                numbers.extend(reading.numbered(item).await?);
+            }
+            reading.person.star(&numbers, is_starred).await?;
+            done
+        }
+    })
+}
+
+impl Reading {
+    /// The highest number of an article that is subscribed to.
+    async fn newest(&self) -> Result<Option<ArticleNumber>, Refusal> {
+        let newest = Selection { order: Order::Number, ..Selection::newest(Stream::All, 1) };
+        Ok(self.select(&newest).await?.listed.first().map(|listed| listed.number))
+    }
+
+    /// Marks what of a stream has no higher number than this. If that is all of it, it is one record a feed.
+    async fn mark_up_to(&self, stream: &Stream, up_to: ArticleNumber) -> Result<(), Refusal> {
+        let behind = Selection { above: Some(up_to), ..Selection::newest(stream.clone(), 1) };
+        if self.select(&behind).await?.listed.is_empty() {
+            return self.mark_all(stream, None).await;
+        }
+        let mut unread = Selection::newest(stream.clone(), super::marking::MOST_MARKED);
+        unread.below = Some(ArticleNumber::new(up_to.get().saturating_add(1)));
+        unread.include.push(Stream::Unread);
+        let numbers: Vec<_> =
+            self.select(&unread).await?.listed.iter().map(|listed| listed.number).collect();
+        self.person.mark(&numbers, true).await?;
+        Ok(())
+    }
+
+    /// The article of a name, or of its hash.
+    async fn numbered(&self, item: &ItemName) -> Result<Option<ArticleNumber>, Refusal> {
+        let library = self.newsreading.readers.library();
+        let names: Vec<_> = item.names.iter().filter_map(|name| ArticleId::of(name)).collect();
+        if let Some(found) = library.numbered(item.feed, &names).await?.first() {
+            return Ok(Some(found.listed.number));
+        }
+        let stream = Stream::Feed(FeedName::Number(item.feed));
+        let listed = self.select(&Selection::newest(stream, usize::MAX - 1)).await?.listed;
+        let numbers: Vec<_> = listed.iter().map(|listed| listed.number).collect();
+        for numbers in numbers.chunks(MOST_SHOWN) {
+            let named = library.named(numbers).await?;
+            let is_it = |hash: &String| item.names.contains(hash);
+            let found = named.iter().find(|named| is_it(&nextcloud::guid_hash(&named.name)));
+            if let Some(found) = found {
+                return Ok(Some(found.listed.number));
+            }
+        }
+        Ok(None)
+    }
+}

@@ -1,0 +1,222 @@
+//! `/reader/ttrss/`: the interface of Tiny Tiny RSS.
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use feedsync_newsreader::ttrss::{self, Request, Subscribed, Toggled, Unread};
+use feedsync_newsreader::{Answer, Article, Fault, FeedName, Selection, ShownTag, Stream, Tags};
+use feedsync_reader::Action;
+use http::{Method, StatusCode};
+
+use super::{Reading, Refusal, Sent, answered, sign_in};
+use crate::call::Call;
+use crate::hub::Hub;
+use crate::problem::Problem;
+
+/// Where icons would be.
+const ICONS: &str = "feed-icons";
+
+pub(crate) async fn answer(
+    State(hub): State<Hub>,
+    method: Method,
+    call: Call,
+    body: Body,
+) -> Result<Response, Problem> {
+    let sent = Sent::read(&hub, &call, method, body).await?;
+    let asked = match ttrss::read(&sent.asked()) {
+        Ok(asked) => asked,
+        Err(Fault::NotFound { path }) => {
+            return Err(Problem::not_found(format!("there is nothing at {path:?}")));
+        }
+        Err(fault) => {
+            let refusal = ttrss::Refusal::IncorrectUsage;
+            return Ok(answered(ttrss::refuse(0, refusal, Some(&fault.to_string()))));
+        }
+    };
+    let seq = asked.seq;
+    match carry_out(&hub, &call, asked).await {
+        Ok(answer) => Ok(answered(answer)),
+        Err(Refusal::Fault(fault)) => {
+            let refusal = match fault {
+                Fault::NotFound { .. } => ttrss::Refusal::UnknownMethod,
+                _ => ttrss::Refusal::IncorrectUsage,
+            };
+            Ok(answered(ttrss::refuse(seq, refusal, Some(&fault.to_string()))))
+        }
+        Err(Refusal::Problem(problem)) => Ok(answered(match problem.status() {
+            StatusCode::UNAUTHORIZED => ttrss::refuse(seq, ttrss::Refusal::NotLoggedIn, None),
+            StatusCode::FORBIDDEN => ttrss::refuse(seq, ttrss::Refusal::ApiDisabled, None),
+            _ => return Err(problem),
+        })),
+    }
+}
+
+async fn carry_out(hub: &Hub, call: &Call, asked: ttrss::Call) -> Result<Answer, Refusal> {
+    let ttrss::Call { seq, session, request } = asked;
+    let request = request?;
+    if let Request::Login { user, password } = &request {
+        let Some(token) = sign_in::token(hub, call, user, password.as_str()).await? else {
+            return Ok(ttrss::refuse(seq, ttrss::Refusal::LoginError, None));
+        };
+        return Ok(ttrss::logged_in(seq, &token, ICONS, 0));
+    }
+    let session = session.as_ref().map(feedsync_newsreader::Secret::as_str);
+    let principal = match sign_in::principal(hub, call, session).await {
+        Err(_) if request == Request::IsLoggedIn => return Ok(ttrss::is_logged_in(seq, false)),
+        principal => principal?,
+    };
+    let mut reading = Reading::of(hub, call, &principal).await?;
+    let tags = Tags::new(reading.shelf.tags());
+    let done = ttrss::done(seq);
+    Ok(match request {
+        // Answered above.
+        Request::Login { .. } => ttrss::refuse(seq, ttrss::Refusal::LoginError, None),
+        // The token goes on being good for who has it; it is revoked in *My account*.
+        Request::Logout => done,
+        Request::IsLoggedIn => ttrss::is_logged_in(seq, true),
+        Request::ApiLevel => ttrss::level(seq),
+        Request::Version => ttrss::version(seq),
+        Request::Unread(stream) => ttrss::unread(seq, reading.count_unread(stream).await?),
+        Request::Counters => {
+            let counts = reading.counts(&tags).await?;
+            ttrss::counters(seq, &reading.subscriptions(), &reading.folders, &counts.as_unread())
+        }
+        Request::Feeds(asked) => {
+            let counts = reading.counts(&tags).await?;
+            ttrss::feeds(seq, &asked, &reading.subscriptions(), &counts.as_unread())
+        }
+        Request::Categories { unread_only, include_empty } => {
+            let counts = reading.counts(&tags).await?;
+            let shown = (unread_only, include_empty);
+            let feeds = reading.subscriptions();
+            ttrss::categories(seq, shown, &feeds, &reading.folders, &counts.as_unread())
+        }
+        Request::Headlines(asked) => {
+            let selected = reading.select(&asked.selection).await?;
+            let articles = reading.shown(&selected.listed).await?;
+            ttrss::headlines(seq, &asked, &articles, &reading.subscriptions(), &tags)
+        }
+        Request::CompactHeadlines(selection) => {
+            let listed = reading.select(&selection).await?.listed;
+            ttrss::compact_headlines(seq, listed.iter().map(|listed| listed.number))
+        }
+        Request::Articles(numbers) => {
+            let articles = reading.articles(&numbers).await?;
+            ttrss::articles(seq, &articles, &reading.subscriptions(), &tags)
+        }
+        Request::Mark(marking) => {
+            reading.mark(&marking).await?;
+            ttrss::updated(seq, marking.articles.len())
+        }
+        Request::Toggle { articles, toggled } => {
+            let articles = reading.articles(&articles).await?;
+            reading.toggle(&articles, toggled).await?;
+            ttrss::updated(seq, articles.len())
+        }
+        Request::Config => ttrss::config(seq, ICONS, reading.shelf.feeds().len()),
+        Request::Pref => ttrss::pref(seq),
+        Request::UpdateFeed(feed) => {
+            reading.hasten(&[feed]).await?;
+            done
+        }
+        Request::Catchup { stream, older_than } => {
+            let millis = older_than.map(|age| u64::try_from(age.as_millis()).unwrap_or(u64::MAX));
+            let up_to = millis.map(|millis| reading.now.before(millis));
+            reading.mark_all(&stream, up_to).await?;
+            done
+        }
+        Request::Labels { article } => {
+            let articles = reading.articles(article.as_slice()).await?;
+            let of_article = articles.first().map(|article| &*article.tags).unwrap_or_default();
+            ttrss::labels(seq, &tags, of_article)
+        }
+        Request::SetLabel { articles, tag, is_added } => match tags.numbered_as(tag) {
+            Some(tag) => {
+                let acted = reading.person.tag(&articles, tag, is_added).await?;
+                ttrss::updated(seq, acted.changed)
+            }
+            None => ttrss::updated(seq, 0),
+        },
+        Request::Subscribe { address, folder } => {
+            let known = reading.shelf.feed_at(&address).map(|feed| feed.number());
+            let folder = reading.folder(folder);
+            ttrss::subscribed(
+                seq,
+                match (known, folder) {
+                    (Some(feed), _) => Subscribed::Before(feed),
+                    (None, None) => Subscribed::Failed,
+                    (None, folder) => {
+                        reading.subscribe(address.clone(), None, folder).await?;
+                        let feed = reading.shelf.feed_at(&address);
+                        feed.map_or(Subscribed::NoFeed, |feed| Subscribed::Now(feed.number()))
+                    }
+                },
+            )
+        }
+        Request::Unsubscribe(feed) => match reading.address(&FeedName::Number(feed)) {
+            Some(address) => {
+                reading.file(vec![(address, Action::Unsubscribe)]).await?;
+                done
+            }
+            None => {
+                ttrss::refuse(seq, ttrss::Refusal::OperationFailed, Some("there is no such feed"))
+            }
+        },
+        Request::Tree { include_empty } => {
+            let counts = reading.counts(&tags).await?;
+            let feeds = reading.subscriptions();
+            ttrss::tree(seq, include_empty, &feeds, &reading.folders, &counts.as_unread())
+        }
+    })
+}
+
+/// How many unread articles there are in what is no feed.
+struct Counts {
+    starred: u64,
+    fresh: u64,
+    tags: Vec<(ShownTag, u64)>,
+}
+
+impl Counts {
+    fn as_unread(&self) -> Unread<'_> {
+        Unread { starred: self.starred, fresh: self.fresh, tags: &self.tags }
+    }
+}
+
+impl Reading {
+    async fn count_unread(&self, stream: Stream) -> Result<u64, Refusal> {
+        let mut unread = Selection::newest(stream, usize::MAX - 1);
+        unread.include.push(Stream::Unread);
+        Ok(self.select(&unread).await?.listed.len() as u64)
+    }
+
+    async fn counts(&self, tags: &Tags) -> Result<Counts, Refusal> {
+        let mut counted = Vec::new();
+        for shown in tags.iter() {
+            let unread = self.count_unread(Stream::Tag(shown.tag.clone())).await?;
+            counted.push((shown.clone(), unread));
+        }
+        Ok(Counts {
+            starred: self.count_unread(Stream::Starred).await?,
+            fresh: self.count_unread(Stream::Fresh).await?,
+            tags: counted,
+        })
+    }
+
+    /// Marks each as what it is not.
+    async fn toggle(&self, articles: &[Article], toggled: Toggled) -> Result<(), Refusal> {
+        let is = |article: &Article| match toggled {
+            Toggled::Read => article.is_read,
+            Toggled::Starred => article.is_starred,
+        };
+        for becomes in [true, false] {
+            let those = articles.iter().filter(|article| is(article) != becomes);
+            let numbers: Vec<_> = those.map(|article| article.number).collect();
+            match toggled {
+                Toggled::Read => self.person.mark(&numbers, becomes).await?,
+                Toggled::Starred => self.person.star(&numbers, becomes).await?,
+            };
+        }
+        Ok(())
+    }
+}
