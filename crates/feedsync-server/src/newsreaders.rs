@@ -20,7 +20,8 @@ use axum::response::{IntoResponse as _, Response};
 use feedsync_log::Millis;
 use feedsync_newsreader::{Answer, Asked, Fault, FeedName, Folders, Subscription};
 use feedsync_reading::{Newsreading, Person, Readers, ReadingError, Shelf, ShelvedFeed, select};
-use http::{HeaderValue, Method, StatusCode, header};
+use feedsync_store::UserName;
+use http::{HeaderValue, Method, StatusCode, Uri, header};
 
 use crate::access::{Principal, require};
 use crate::call::Call;
@@ -28,6 +29,11 @@ use crate::hub::Hub;
 use crate::problem::Problem;
 use crate::routes::Right;
 use crate::{body, submissions};
+
+/// Whether newsreaders are answered at an address: they have names for parameters that come more than once.
+pub(crate) fn are_at(uri: &Uri) -> bool {
+    uri.path().starts_with("/reader/")
+}
 
 /// Bytes of a request.
 const MOST_BODY: usize = 4 << 20;
@@ -127,8 +133,7 @@ impl Reading {
         let user = principal.user().cloned();
         let collection = Readers::collection(user.as_ref());
         require(hub, principal, Right::Append, Some(&collection)).await?;
-        let endpoint = call.endpoint_of(hub, user.clone());
-        let person = newsreading.readers.person(&endpoint, user.as_ref()).await?;
+        let person = person(hub, call, user.as_ref()).await?;
         let shelf = person.shelf().await?;
         let now = Millis::new(hub.endpoint.environment().now().micros() / 1_000);
         let folders = folders(&person, &shelf);
@@ -186,6 +191,18 @@ const USER: i64 = 1;
 fn newsreading(hub: &Hub) -> Result<&Newsreading, Problem> {
     let nothing = || Problem::not_found("this hub keeps no articles");
     hub.newsreading.as_ref().ok_or_else(nothing)
+}
+
+/// Somebody's reading, made if there is none yet. Then they own one collection more than they did just now.
+async fn person(hub: &Hub, call: &Call, user: Option<&UserName>) -> Result<Arc<Person>, Refusal> {
+    let (readers, endpoint) = (&newsreading(hub)?.readers, call.endpoint_of(hub, user.cloned()));
+    let collection = Readers::collection(user);
+    let known = endpoint.store().collection(&collection).await.map_err(Problem::from)?;
+    let person = readers.person(&endpoint, user).await?;
+    if known.is_none() {
+        hub.access.forget();
+    }
+    Ok(person)
 }
 
 fn folders(person: &Person, shelf: &Shelf) -> Folders {

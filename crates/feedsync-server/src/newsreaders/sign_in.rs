@@ -73,8 +73,7 @@ async fn issue(hub: &Hub, call: &Call, user: UserName) -> Result<String, Refusal
         Problem::internal()
     };
     // A token of a collection ends with it, and is of one that is there.
-    let newsreading = newsreading(hub)?;
-    newsreading.readers.person(&endpoint, Some(&user)).await?;
+    super::person(hub, call, Some(&user)).await?;
     let tokens = endpoint.store().tokens(&user).await.map_err(Problem::from)?;
     let is_ours = |token: &&Token| {
         token.label == LABEL && token.scope.collection.as_ref() == Some(&collection)

@@ -20,6 +20,7 @@ mod listing;
 mod logs;
 mod media;
 mod members;
+mod newsreaders;
 mod offer;
 mod operating;
 mod outlines;

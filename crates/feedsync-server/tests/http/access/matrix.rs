@@ -147,6 +147,9 @@ fn decided(path: &str, method: &Method, is: Is) -> Verdict {
         (path, "GET" | "POST") if sessions.contains(&path) => Verdict::Allowed,
         ("/blobs/{sha256}", "GET") => expected(Right::Read, is, false, false),
         ("/metrics", "GET") => expected(Right::Administer, is, false, false),
+        // What is asked decides, and first of all whether it can be read: `newsreaders` has the rest.
+        ("/reader/miniflux/{*path}", "GET") if is == Is::Nobody => Verdict::SignIn,
+        (path, _) if path.starts_with("/reader/") => Verdict::Allowed,
         (path, method) => panic!("say here what {method} {path} must answer to whom"),
     }
 }
@@ -158,7 +161,8 @@ fn filled(path: &str, target: &str, world: &World) -> String {
         .replace("{sha256}", &world.blob.to_string())
         .replace("{generation}", "1.00000000")
         .replace("{id}", "a")
-        .replace("{name}", "n");
+        .replace("{name}", "n")
+        .replace("{*path}", "v1/feeds");
     assert!(!filled.contains('{'), "say here what stands in {path}");
     filled
 }
