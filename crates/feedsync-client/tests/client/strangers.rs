@@ -4,14 +4,19 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use feedsync_client::fetch::{FetchError, Fetcher, Policy, Private, address};
 use feedsync_client::{
     Direction, LogAccess as _, LogError, Pace, RemoteLog, Silent, SyncError, Terms, Watch,
 };
-use feedsync_log::Ask;
-use feedsync_store::{Remote, RemoteState, Subscription};
+use feedsync_endpoint::NewUser;
+use feedsync_library::{Library, SqliteLibrary};
+use feedsync_log::{Ask, Millis};
+use feedsync_reader::FeedAddress;
+use feedsync_reading::FeedSchedule;
+use feedsync_store::{Remote, RemoteState, Subscription, UserName};
 use tokio::time::timeout;
 
 use crate::blobs::naming;
@@ -21,12 +26,13 @@ use crate::world::{Peer, notes};
 const PUBLIC: &str = "http://8.8.8.8/feed";
 
 /// Whoever asks other machines, by the file that does: a new one needs a row, and a proof below.
-const CALLERS: [(&str, Caller); 7] = [
+const CALLERS: [(&str, Caller); 8] = [
     ("feedsync-client/src/document.rs", Caller::Documents),
     ("feedsync-client/src/push.rs", Caller::Pushes),
     ("feedsync-client/src/blobs.rs", Caller::Blobs),
     ("feedsync-client/src/follow.rs", Caller::Events),
     ("feedsync-client/src/log/remote.rs", Caller::Logs),
+    ("feedsync-reading/src/poll/fetch.rs", Caller::Feeds),
     ("feedsync-cli/src/source.rs", Caller::Sources),
     ("feedsync-cli/src/commands/login.rs", Caller::Sources),
 ];
@@ -40,6 +46,8 @@ enum Caller {
     Events,
     /// Logs, and what stands beside them.
     Logs,
+    /// Feeds that somebody reads at a hub with users.
+    Feeds,
     /// `import URL`, `validate URL`, `convert URL`, `merge URL`, `login URL`.
     Sources,
 }
@@ -137,6 +145,26 @@ impl Caller {
                 let log = RemoteLog::new(fetcher.refusing_private(), address(private).unwrap());
                 let asked = log.ask(&Ask::Snapshot).await;
                 matches!(asked, Err(LogError::Fetch(FetchError::Private { .. })))
+            }
+            Self::Feeds => {
+                let name = UserName::new("anna").unwrap();
+                let new = NewUser { name, password: None, administrator: true };
+                peer.endpoint().add_user(new).await.unwrap();
+                let directory = tempfile::tempdir().unwrap();
+                let library: Arc<dyn Library> =
+                    Arc::new(SqliteLibrary::open(directory.path()).unwrap());
+                let feed: FeedAddress = private.parse().unwrap();
+                let feeds = BTreeSet::from([feed.clone()]);
+                let reader = "anna".parse().unwrap();
+                library.set_subscriptions(&reader, &feeds, Millis::new(1)).await.unwrap();
+                let fetcher = Fetcher::new(Policy::new(Private::Allowed)).unwrap();
+                let (endpoint, bell) = (peer.endpoint().clone(), Arc::default());
+                let schedule = FeedSchedule::new(Arc::clone(&library), endpoint, fetcher, bell);
+                for due in schedule.claim(9).await.unwrap() {
+                    schedule.poll(due).await.unwrap();
+                }
+                let state = library.feed_at(&feed).await.unwrap().unwrap().state;
+                state.fault.is_some_and(|fault| fault.contains("is not a public address"))
             }
             Self::Sources => {
                 let fetcher = Fetcher::new(Policy::new(Private::Allowed)).unwrap();
