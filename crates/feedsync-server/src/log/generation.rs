@@ -4,12 +4,11 @@
 use axum::extract::State;
 use axum::response::Response;
 use feedsync_store::{Generation, LogPlace};
-use http::{HeaderMap, Method, header};
+use http::Method;
 
 use super::reading::Asked;
-use super::standing::{gone, links};
+use super::standing::swept;
 use crate::call::Call;
-use crate::document::append_link;
 use crate::hub::Hub;
 use crate::problem::Problem;
 
@@ -24,14 +23,7 @@ pub(crate) async fn read(
     let place = match log.length_of(generation) {
         Some(length) => LogPlace { generation, length },
         None if generation.number() > log.place.generation.number() => return Err(none()),
-        None => {
-            let mut headers = HeaderMap::new();
-            append_link(&mut headers, &call.base.url(&super::path(&name)), "successor-version");
-            links(&mut headers, &call.base, &name, &log);
-            let problem = gone("this generation is no longer kept; Link names what followed");
-            let links = headers.into_iter().map(|(_, link)| link);
-            return Err(links.fold(problem, |problem, link| problem.header(header::LINK, link)));
-        }
+        None => return Err(swept(&call.base, &name, &log)),
     };
     Asked { name: &name, log: &log, place }.answer(&hub, &call, &method).await
 }

@@ -12,7 +12,7 @@ use feedsync_store::{CollectionName, Generation, Log, LogPlace, Store, StoreErro
 use futures_util::{StreamExt as _, stream};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 
-use super::standing::{elsewhere, gone, links, stand, tag, told};
+use super::standing::{elsewhere, links, stand, swept, tag, told};
 use crate::answers::SMALL;
 use crate::call::Call;
 use crate::compression::AsSent;
@@ -74,7 +74,11 @@ impl Asked<'_> {
                     at: part.start,
                     end: part.end,
                 };
-                pieces.send().await?
+                pieces.send().await.map_err(|broken| match broken {
+                    Broken::Store(error) => error.into(),
+                    // It went between being found and being read.
+                    Broken::Gone => swept(&call.base, self.name, self.log),
+                })?
             }
         };
         // No more than a piece is held at a time, however long the whole is.
@@ -126,12 +130,8 @@ enum Broken {
 impl Pieces {
     /// The first piece is read before the status is sent, so that a failing store has its own. What goes
     /// away later is cut off: the length was promised, so that everybody sees it.
-    async fn send(mut self) -> Result<Body, Problem> {
-        let first = match self.next().await {
-            Ok(first) => first.unwrap_or_default(),
-            Err(Broken::Store(error)) => return Err(error.into()),
-            Err(Broken::Gone) => return Err(gone("the log was removed just now")),
-        };
+    async fn send(mut self) -> Result<Body, Broken> {
+        let first = self.next().await?.unwrap_or_default();
         if self.at == self.end {
             return Ok(Body::from(first));
         }

@@ -79,8 +79,18 @@ pub(super) fn absent(name: &CollectionName, log: Option<&Log>) -> Problem {
     }
 }
 
+/// A generation that is kept no longer, with what followed.
+pub(super) fn swept(base: &PublicBase, name: &CollectionName, log: &Log) -> Problem {
+    let mut headers = HeaderMap::new();
+    append_link(&mut headers, &base.url(&super::path(name)), "successor-version");
+    links(&mut headers, base, name, log);
+    let problem = gone("this generation is no longer kept; Link names what followed");
+    let links = headers.into_iter().map(|(_, link)| link);
+    links.fold(problem, |problem, link| problem.header(header::LINK, link))
+}
+
 /// Something that there was.
-pub(super) fn gone(detail: &str) -> Problem {
+fn gone(detail: &str) -> Problem {
     Problem::new(StatusCode::GONE, "gone", "No longer here", detail)
 }
 

@@ -1,5 +1,7 @@
 //! Compacting: the next generation, and what becomes of the one before (R46).
 
+use std::sync::Arc;
+
 use feedsync_store::Moment;
 use http::{Method, StatusCode};
 
@@ -74,4 +76,26 @@ async fn a_generation_that_never_was_is_not_found() {
     let other = if tail == "00000000" { "00000001" } else { "00000000" };
     let gone = hub.get(&format!("{LOG}/{number}.{other}")).await;
     assert_eq!(gone.status(), StatusCode::GONE, "of another life of the log");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_generation_that_goes_while_it_is_asked_for_says_what_followed() {
+    let hub = hub().await;
+    let mut tag = begun(&hub, "1\n").await;
+    for _ in 0..50 {
+        let own = format!("{LOG}/{}", generation(&tag));
+        let compacted = send(&hub, Method::PUT, LOG, &[("if-match", &tag)], "1\n").await;
+        tag = text(&compacted, "etag").to_owned();
+        let store = Arc::clone(hub.endpoint.store());
+        let sweeping = tokio::spawn(async move { store.sweep_logs(Moment::MAX).await.unwrap() });
+        loop {
+            let answer = hub.get(&own).await;
+            if answer.status() != StatusCode::OK {
+                assert_eq!(answer.status(), StatusCode::GONE);
+                assert_eq!(path(&link(&answer, "successor-version").unwrap()), LOG);
+                break;
+            }
+        }
+        assert_eq!(sweeping.await.unwrap(), 1);
+    }
 }
