@@ -14,8 +14,6 @@ use feedsync_reader::{ArticleId, FeedState, Tag};
 /// Marks in one feed. A mark up to a date covers what [stands](Listed::shown) there.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FeedMarks {
-    /// All that stands here or before is read, but for the exceptions.
-    pub up_to: Option<Millis>,
     /// Marks up to a date, ascending, and when each was made.
     up_tos: Vec<(Millis, Millis)>,
     /// Articles with marks of their own.
@@ -43,8 +41,7 @@ impl FeedMarks {
         let made = |stamp: &Stamp| stamp.tick.millis();
         let up_tos: Vec<_> =
             state.up_tos().iter().map(|up_to| (up_to.at, made(&up_to.stamp))).collect();
-        let up_to = up_tos.last().map(|(at, _)| *at);
-        let mut marks = Self { up_to, up_tos, ..Self::default() };
+        let mut marks = Self { up_tos, ..Self::default() };
         let names: Vec<ArticleId> = state.articles().map(|marked| marked.article.clone()).collect();
         if names.is_empty() {
             return Ok(marks);
@@ -66,16 +63,16 @@ impl FeedMarks {
         Ok(marks)
     }
 
-    /// Whether an article of the feed is read.
-    pub fn is_read(&self, listed: &Listed) -> bool {
-        self.is_read_at(listed.number, listed.shown)
+    /// All that stands here or before is read, but for articles with marks of their own.
+    pub fn up_to(&self) -> Option<Millis> {
+        self.up_tos.last().map(|(at, _)| *at)
     }
 
-    /// The same by number and by where it stands.
-    pub fn is_read_at(&self, number: ArticleNumber, shown: Millis) -> bool {
-        match self.exceptions.get(&number) {
+    /// Whether an article of the feed is read.
+    pub fn is_read(&self, listed: &Listed) -> bool {
+        match self.exceptions.get(&listed.number) {
             Some(exception) => exception.is_read,
-            None => self.up_to.is_some_and(|up_to| shown <= up_to),
+            None => self.up_to().is_some_and(|up_to| listed.shown <= up_to),
         }
     }
 
@@ -93,7 +90,7 @@ impl FeedMarks {
 
     /// How many articles are unread, if so many stand behind [`FeedMarks::up_to`].
     pub(crate) fn unread(&self, behind: u64) -> u64 {
-        let covered = |at: Millis| self.up_to.is_some_and(|up_to| at <= up_to);
+        let covered = |at: Millis| self.up_to().is_some_and(|up_to| at <= up_to);
         let of = |is_read, is_covered| {
             let those = self.exceptions.values();
             those.filter(|of| of.is_read == is_read && covered(of.shown) == is_covered).count()

@@ -93,11 +93,6 @@ impl Person {
         Self { library, store, environment, bell, collection, reader, log, held, made }
     }
 
-    /// The collection whose log it is.
-    pub fn collection(&self) -> &CollectionName {
-        &self.collection
-    }
-
     /// Folders that were made and have nothing in them yet.
     pub fn made(&self) -> BTreeSet<Folder> {
         self.made.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -125,7 +120,7 @@ impl Person {
     }
 
     /// Does something to feeds, or to articles of them; how much of it was news. It is in the log when this
-    /// returns.
+    /// returns. What is subscribed to is fetched from the next [`Person::shelf`] on.
     pub async fn act(&self, actions: &[(FeedAddress, Action)]) -> Result<usize, ReadingError> {
         self.act_on(|_| actions.to_vec()).await
     }
@@ -159,9 +154,6 @@ impl Person {
         let told = told.count();
         if held.replica.waiting_count() > 0 {
             self.synchronise(&mut held).await?;
-        }
-        if told > 0 {
-            self.show(&mut held).await?;
         }
         Ok(told)
     }
@@ -292,7 +284,7 @@ impl Person {
                 Some(known) => ShelvedFeed { subscription, kept, ..(*known).clone() },
                 None => {
                     let marks = FeedMarks::of(&*self.library, kept.number, &state).await?;
-                    let behind = self.library.count_behind(kept.number, marks.up_to).await?;
+                    let behind = self.library.count_behind(kept.number, marks.up_to()).await?;
                     let (unread, state) = (marks.unread(behind), Arc::new(state.into_owned()));
                     ShelvedFeed { subscription, kept, marks: Arc::new(marks), unread, state }
                 }

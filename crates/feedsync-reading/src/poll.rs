@@ -190,3 +190,36 @@ fn host(feed: &DueFeed) -> String {
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
     host.to_ascii_lowercase()
 }
+
+#[cfg(test)]
+mod tests {
+    use feedsync_library::PollState;
+
+    use super::*;
+
+    fn due(number: i64, address: &str, led_to: Option<&str>) -> DueFeed {
+        let led_to = led_to.map(|address| address.parse().unwrap());
+        let state = PollState { led_to, ..PollState::default() };
+        DueFeed { number: FeedNumber::new(number), address: address.parse().unwrap(), state }
+    }
+
+    #[test]
+    fn of_one_host_one_feed_is_asked_at_a_time() {
+        let mut waiting = Waiting::default();
+        waiting.add(due(1, "http://u:p@a.example/1", None));
+        waiting.add(due(2, "http://A.example/2", None));
+        waiting.add(due(3, "http://b.example/3", None));
+        waiting.add(due(4, "http://b.example/4", Some("http://a.example/new")));
+        let take = |waiting: &mut Waiting| waiting.take().map(|feed| feed.number.get());
+        assert_eq!([take(&mut waiting), take(&mut waiting)], [Some(1), Some(3)]);
+        assert_eq!((take(&mut waiting), waiting.count), (None, 2));
+        waiting.free("b.example");
+        assert_eq!(take(&mut waiting), None, "the others are of another host");
+        waiting.free("a.example");
+        assert_eq!([take(&mut waiting), take(&mut waiting)], [Some(2), None]);
+        waiting.free("a.example");
+        assert_eq!(take(&mut waiting), Some(4));
+        waiting.free("a.example");
+        assert!(waiting.hosts.is_empty() && waiting.count == 0);
+    }
+}

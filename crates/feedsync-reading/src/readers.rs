@@ -53,14 +53,14 @@ impl Readers {
     }
 
     /// A person's reading, on whose behalf the endpoint acts; begun where there is none. Whether they may edit the
-    /// [collection](Readers::collection) is for the caller to know.
+    /// [collection](Readers::collection) is for the caller to know; who made it just now is told so.
     pub async fn person(
         &self,
         endpoint: &Endpoint,
         user: Option<&UserName>,
-    ) -> Result<Arc<Person>, ReadingError> {
+    ) -> Result<(Arc<Person>, bool), ReadingError> {
         let collection = Self::collection(user);
-        self.begin(endpoint, user, &collection).await?;
+        let is_new = self.begin(endpoint, user, &collection).await?;
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         let last = held.values().map(|(used, _)| *used).max().unwrap_or(0);
         if !held.contains_key(&collection) && held.len() >= HELD {
@@ -87,24 +87,25 @@ impl Readers {
             )
         });
         *used = last + 1;
-        Ok(Arc::clone(person))
+        Ok((Arc::clone(person), is_new))
     }
 
-    /// Makes the collection where there is none.
+    /// Makes the collection where there is none; whether it did.
     async fn begin(
         &self,
         endpoint: &Endpoint,
         user: Option<&UserName>,
         name: &CollectionName,
-    ) -> Result<(), ReadingError> {
+    ) -> Result<bool, ReadingError> {
         if endpoint.store().collection(name).await?.is_some() {
-            return Ok(());
+            return Ok(false);
         }
         let title = user.map_or_else(|| "Reading".to_owned(), |user| format!("Reading of {user}"));
         let settings = BTreeMap::new();
         let new = NewCollection { name: name.clone(), title, format: Format::Opml, settings };
         match endpoint.create_collection(new).await {
-            Ok(_) | Err(EndpointError::Store(StoreError::CollectionExists(_))) => Ok(()),
+            Ok(_) => Ok(true),
+            Err(EndpointError::Store(StoreError::CollectionExists(_))) => Ok(false),
             Err(error) => Err(error.into()),
         }
     }

@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::response::{IntoResponse as _, Response};
+use feedsync_library::LibraryError;
 use feedsync_log::Millis;
 use feedsync_newsreader::{Answer, Asked, Fault, FeedName, Folders, Subscription};
 use feedsync_reading::{Newsreading, Person, Readers, ReadingError, Shelf, ShelvedFeed, select};
@@ -103,6 +104,10 @@ impl From<ReadingError> for Refusal {
         Self::Problem(match error {
             ReadingError::Store(error) => error.into(),
             ReadingError::Endpoint(error) => error.into(),
+            // Such as words to be found that are a book.
+            ReadingError::Library(error @ LibraryError::TooMuch { .. }) => {
+                Problem::bad_request(error.to_string())
+            }
             error => {
                 tracing::error!(%error, "somebody's reading is not to be had");
                 Problem::unavailable("what you read cannot be had just now")
@@ -111,8 +116,8 @@ impl From<ReadingError> for Refusal {
     }
 }
 
-impl From<feedsync_library::LibraryError> for Refusal {
-    fn from(error: feedsync_library::LibraryError) -> Self {
+impl From<LibraryError> for Refusal {
+    fn from(error: LibraryError) -> Self {
         ReadingError::Library(error).into()
     }
 }
@@ -196,10 +201,8 @@ fn newsreading(hub: &Hub) -> Result<&Newsreading, Problem> {
 /// Somebody's reading, made if there is none yet. Then they own one collection more than they did just now.
 async fn person(hub: &Hub, call: &Call, user: Option<&UserName>) -> Result<Arc<Person>, Refusal> {
     let (readers, endpoint) = (&newsreading(hub)?.readers, call.endpoint_of(hub, user.cloned()));
-    let collection = Readers::collection(user);
-    let known = endpoint.store().collection(&collection).await.map_err(Problem::from)?;
-    let person = readers.person(&endpoint, user).await?;
-    if known.is_none() {
+    let (person, is_new) = readers.person(&endpoint, user).await?;
+    if is_new {
         hub.access.forget();
     }
     Ok(person)
@@ -208,6 +211,18 @@ async fn person(hub: &Hub, call: &Call, user: Option<&UserName>) -> Result<Arc<P
 fn folders(person: &Person, shelf: &Shelf) -> Folders {
     let made = person.made();
     Folders::new(shelf.feeds().iter().map(|feed| &feed.subscription.folder).chain(&made))
+}
+
+/// What came of a request, in its dialect. What is wrong with the hub is told as everywhere.
+fn told(
+    outcome: Result<Answer, Refusal>,
+    refuse: fn(u16, &str) -> Answer,
+) -> Result<Response, Problem> {
+    match outcome {
+        Ok(answer) => Ok(answered(answer)),
+        Err(Refusal::Fault(fault)) => Ok(answered(refuse(fault.status(), &fault.to_string()))),
+        Err(Refusal::Problem(problem)) => Err(problem),
+    }
 }
 
 /// An answer as it is sent: what somebody reads is nobody else's, and changes all the time.

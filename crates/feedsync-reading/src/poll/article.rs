@@ -1,7 +1,7 @@
 //! Entries of a feed, as the library keeps them.
 
-use feedsync_formats::{ContentType, Entry, Person};
-use feedsync_library::{ArticleText, Enclosure, MOST_ARTICLE, MOST_LIST, MOST_TEXT, NewArticle};
+use feedsync_formats::{ContentType, Entry, Link, Person};
+use feedsync_library::{ArticleText, Enclosure, MOST_ARTICLE, MOST_TEXT, NewArticle};
 use feedsync_log::Millis;
 use feedsync_reader::ArticleId;
 
@@ -9,15 +9,16 @@ use feedsync_reader::ArticleId;
 pub(super) fn article(name: ArticleId, entry: Entry) -> NewArticle {
     let plain = entry.plain_content().or_else(|| entry.summary.clone()).unwrap_or_default();
     let (published, updated) = (millis(entry.published), millis(entry.updated));
-    let link = entry.link().map(str::to_owned);
-    let enclosures = entry.links.iter().filter(|link| link.rel == "enclosure").take(MOST_LIST);
-    let enclosures = enclosures.map(|link| Enclosure {
-        address: cut(link.href.clone(), MOST_TEXT),
-        media_type: link.media_type.clone().map(|text| cut(text, MOST_TEXT)),
+    // An address that is cut off is another one.
+    let link = entry.link().filter(|link| link.len() <= MOST_ADDRESS).map(str::to_owned);
+    let is_media = |link: &&Link| link.rel == "enclosure" && link.href.len() <= MOST_ADDRESS;
+    let enclosures = entry.links.iter().filter(is_media).take(MOST_PARTS).map(|link| Enclosure {
+        address: link.href.clone(),
+        media_type: link.media_type.clone().map(|text| cut(text, MOST_NAME)),
         length: link.length,
     });
     let enclosures = enclosures.collect();
-    let categories = entry.categories.into_iter().take(MOST_LIST);
+    let categories = entry.categories.into_iter().take(MOST_PARTS);
     let categories = categories.map(|category| category.label.unwrap_or(category.term));
     // What is neither text nor markup is nothing that a newsreader shows.
     let is_shown = match &entry.content_type {
@@ -28,20 +29,29 @@ pub(super) fn article(name: ArticleId, entry: Entry) -> NewArticle {
     let text = ArticleText {
         updated,
         title: short(entry.title),
-        link: short(link),
+        link,
         author: short(entry.author.and_then(named)),
         base: None,
         content: entry.content.filter(|_| is_shown).map(|text| cut(text, MOST_CONTENT)),
         content_type: if is_shown { entry.content_type } else { ContentType::Text },
         summary: short(entry.summary),
         enclosures,
-        categories: categories.map(|text| cut(text, MOST_TEXT / 64)).collect(),
+        categories: categories.map(|text| cut(text, MOST_NAME)).collect(),
     };
     NewArticle { name, published: published.or(updated), text, plain: cut(plain, MOST_CONTENT) }
 }
 
+/// Bytes of an address, and of a category or media type; enclosures, and categories.
+const MOST_ADDRESS: usize = 2 << 10;
+const MOST_NAME: usize = 256;
+const MOST_PARTS: usize = 100;
+
 /// What is left for the content when all else is as long as it may be.
 const MOST_CONTENT: usize = MOST_ARTICLE / 2;
+const _: () = assert!(
+    MOST_CONTENT + 3 * MOST_TEXT + MOST_ADDRESS + MOST_PARTS * (MOST_ADDRESS + 2 * MOST_NAME)
+        < MOST_ARTICLE
+);
 
 fn named(person: Person) -> Option<String> {
     person.name.or(person.email).or(person.uri)

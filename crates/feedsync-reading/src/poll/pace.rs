@@ -85,7 +85,7 @@ pub(super) fn paced(
     match heard {
         Heard::Gone => PollState { every, due: Millis::MAX, failures, led_to, gone: true, ..state },
         // How often it says something is not known from failures.
-        Heard::Failed => PollState { due, failures, led_to, ..state },
+        Heard::Failed => PollState { due, failures, led_to, gone: false, ..state },
         _ => {
             let due = awake(due, wanted.wishes);
             PollState { every, due, failures, led_to, gone: false, fault: None, ..state }
@@ -196,6 +196,8 @@ mod tests {
         assert_eq!(state.failures, 0);
         let gone = paced(state, Heard::Gone, Wanted::default(), NOW, 0);
         assert!(gone.gone && gone.due == Millis::MAX);
+        // Whoever has it asked again takes it for one that may come back.
+        assert!(!paced(gone, Heard::Failed, Wanted::default(), NOW, 0).gone);
     }
 
     proptest! {

@@ -94,7 +94,7 @@ async fn what_is_gone_is_asked_no_more_and_what_cannot_be_read_says_why() {
         .put("/gone", Page { status: 200, body: "<rss><channel>".to_owned(), ..Page::default() });
     assert_eq!(scene.poll().await, 1);
     let state = only(&scene).await.state;
-    assert!(!state.gone || state.failures == 1);
+    assert_eq!((state.gone, state.failures), (false, 1));
     assert!(state.fault.unwrap().starts_with("1:"));
     scene.web.feed("/gone", &[("a", AT)]);
     scene.wait(48 * HOUR);
@@ -122,6 +122,33 @@ async fn an_article_that_is_edited_stays_the_same() {
     let articles = scene.library.articles(&[before[0].number]).await.unwrap();
     assert_eq!(articles[0].text.content.as_deref(), Some("Other words about a"));
     assert_eq!(articles[0].changed, Some(scene.now()));
+}
+
+/// However much an article says, it is kept, as far as a newsreader shows it.
+#[tokio::test]
+async fn an_article_that_says_too_much_is_cut_and_kept() {
+    let scene = Scene::new().await;
+    let person = scene.somebody().await;
+    let long = "x".repeat(100_000);
+    let many = |part: &str| part.repeat(2_000);
+    let media = format!("<enclosure url='http://m.example/1' type='{long}' length='1'/>");
+    let body = format!(
+        "<rss version='2.0'><channel><title>{long}</title><item><guid>a</guid><title>{long}</title>\
+         <link>http://l.example/{long}</link><author>{long}</author><description>{}</description>{}{}\
+         <enclosure url='http://m.example/{long}'/></item></channel></rss>",
+        many(&long[..1_000]),
+        many("<category>one of many</category>"),
+        media.repeat(120),
+    );
+    scene.web.put("/feed", Page { status: 200, body, ..Page::default() });
+    scene.subscribe(&person, &["/feed"]).await;
+    scene.poll().await;
+    let feed = only(&scene).await;
+    assert_eq!((feed.articles, feed.state.fault), (1, None));
+    let number = feedsync_newsreader::ArticleNumber::new(1);
+    let text = scene.library.articles(&[number]).await.unwrap().remove(0).text;
+    assert_eq!((text.link, text.enclosures.len(), text.categories.len()), (None, 100, 100));
+    assert_eq!(text.content.unwrap().len(), 512 << 10);
 }
 
 /// As soon as there are users, nobody has this machine's own network asked.

@@ -65,7 +65,7 @@ impl Scene {
     pub(crate) async fn somebody(&self) -> Arc<Person> {
         let library = Arc::clone(&self.library);
         let readers = Readers::new(library, Arc::new(Notify::new()), 1 << 30);
-        readers.person(&self.endpoint, None).await.unwrap()
+        readers.person(&self.endpoint, None).await.unwrap().0
     }
 
     pub(crate) fn wait(&self, millis: u64) {
@@ -96,6 +96,7 @@ impl Scene {
         let feeds = paths.iter().map(listed).collect();
         let list = SubscriptionList { feeds, refused: Vec::new() };
         person.subscribe(&list, Filing::Kept).await.unwrap();
+        person.shelf().await.unwrap();
     }
 }
 

@@ -8,7 +8,7 @@ use feedsync_newsreader::{Answer, Stream};
 use feedsync_reader::{Action, Filing, Folder};
 use http::Method;
 
-use super::{Reading, Refusal, Sent, answered, sign_in};
+use super::{Reading, Refusal, Sent, sign_in, told};
 use crate::call::Call;
 use crate::hub::Hub;
 use crate::problem::Problem;
@@ -20,13 +20,7 @@ pub(crate) async fn answer(
     body: Body,
 ) -> Result<Response, Problem> {
     let sent = Sent::read(&hub, &call, method, body).await?;
-    match carry_out(&hub, &call, &sent).await {
-        Ok(answer) => Ok(answered(answer)),
-        Err(Refusal::Fault(fault)) => {
-            Ok(answered(google::refuse(fault.status(), &fault.to_string())))
-        }
-        Err(Refusal::Problem(problem)) => Err(problem),
-    }
+    told(carry_out(&hub, &call, &sent).await, google::refuse)
 }
 
 async fn carry_out(hub: &Hub, call: &Call, sent: &Sent) -> Result<Answer, Refusal> {
@@ -58,6 +52,7 @@ async fn carry_out(hub: &Hub, call: &Call, sent: &Sent) -> Result<Answer, Refusa
         Request::Export => google::export(reading.person.opml("Subscriptions").await?),
         Request::Import(list) => {
             reading.person.subscribe(&list, Filing::Kept).await?;
+            reading.refresh().await?;
             google::imported(list.feeds.len())
         }
         Request::Tags => google::tags(&reading.folders, reading.shelf.tags()),

@@ -9,7 +9,7 @@ use feedsync_reader::{Action, Filing, Title};
 use feedsync_reading::ShelvedFeed;
 use http::Method;
 
-use super::{Reading, Refusal, Sent, USER, answered};
+use super::{Reading, Refusal, Sent, USER, told};
 use crate::access::{Principal, sign_in};
 use crate::call::Call;
 use crate::hub::Hub;
@@ -22,13 +22,7 @@ pub(crate) async fn answer(
     body: Body,
 ) -> Result<Response, Problem> {
     let sent = Sent::read(&hub, &call, method, body).await?;
-    match carry_out(&hub, &call, &sent).await {
-        Ok(answer) => Ok(answered(answer)),
-        Err(Refusal::Fault(fault)) => {
-            Ok(answered(miniflux::refuse(fault.status(), &fault.to_string())))
-        }
-        Err(Refusal::Problem(problem)) => Err(problem),
-    }
+    told(carry_out(&hub, &call, &sent).await, miniflux::refuse)
 }
 
 async fn carry_out(hub: &Hub, call: &Call, sent: &Sent) -> Result<Answer, Refusal> {
@@ -164,6 +158,7 @@ async fn carry_out(hub: &Hub, call: &Call, sent: &Sent) -> Result<Answer, Refusa
         Request::Export => miniflux::export(reading.person.opml("Subscriptions").await?),
         Request::Import(list) => {
             reading.person.subscribe(&list, Filing::Kept).await?;
+            reading.refresh().await?;
             miniflux::imported()
         }
         Request::FlushHistory => miniflux::accepted(),

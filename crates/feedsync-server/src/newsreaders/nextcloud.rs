@@ -9,7 +9,7 @@ use feedsync_newsreader::{Answer, ArticleNumber, FeedName, Order, Selection, Str
 use feedsync_reader::{Action, ArticleId};
 use http::Method;
 
-use super::{Reading, Refusal, Sent, answered};
+use super::{Reading, Refusal, Sent, told};
 use crate::access::{Principal, sign_in};
 use crate::call::Call;
 use crate::hub::Hub;
@@ -22,13 +22,7 @@ pub(crate) async fn answer(
     body: Body,
 ) -> Result<Response, Problem> {
     let sent = Sent::read(&hub, &call, method, body).await?;
-    match carry_out(&hub, &call, &sent).await {
-        Ok(answer) => Ok(answered(answer)),
-        Err(Refusal::Fault(fault)) => {
-            Ok(answered(nextcloud::refuse(fault.status(), &fault.to_string())))
-        }
-        Err(Refusal::Problem(problem)) => Err(problem),
-    }
+    told(carry_out(&hub, &call, &sent).await, nextcloud::refuse)
 }
 
 async fn carry_out(hub: &Hub, call: &Call, sent: &Sent) -> Result<Answer, Refusal> {

@@ -76,7 +76,8 @@ pub(crate) fn for_newsreaders(html: &str) -> String {
 
 /// Text as HTML.
 pub(crate) fn of_text(text: &str) -> String {
-    let escaped = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    let mut escaped = String::with_capacity(text.len());
+    feedsync_formats::escape_text(&mut escaped, text);
     escaped.replace('\n', "<br>")
 }
 
