@@ -1,0 +1,119 @@
+//! newsboat as the distribution has it, unmodified, in each way in which it asks servers: what is done in one is seen
+//! in all others, and is a record of the log.
+
+#![cfg(unix)]
+
+mod support;
+
+#[path = "support/newsboat.rs"]
+mod newsboat;
+
+use newsboat::{Mode, Newsboat};
+use serde_json::Value;
+use support::web::WebServer;
+use support::{Desk, Hub, Place, has, until};
+
+/// Articles of a feed, the newest first.
+fn feed(title: &str, names: &[&str]) -> String {
+    let item = |(place, name): (usize, &&str)| {
+        format!(
+            "<item><title>{name}</title><guid isPermaLink=\"false\">urn:x:{name}</guid>\
+             <pubDate>Sat, 21 Nov 2026 1{place}:00:00 GMT</pubDate><description>About {name}\
+             </description></item>"
+        )
+    };
+    let items: String = names.iter().enumerate().map(item).rev().collect();
+    format!("<rss version=\"2.0\"><channel><title>{title}</title>{items}</channel></rss>")
+}
+
+/// What a device that keeps in step with the log knows of an article.
+fn known(device: &Desk<'_>, log: &str, article: &str) -> Option<Value> {
+    device.ok(&["reader", "sync", log]);
+    let marked = device.json(&["reader", "articles"]);
+    let marked = marked.as_array().unwrap().clone();
+    marked.into_iter().find(|marked| marked["article"] == format!("urn:x:{article}"))
+}
+
+#[test]
+fn what_is_read_and_starred_in_one_way_is_so_in_all_and_in_the_log() {
+    let place = Place::new();
+    let Some(web) = WebServer::nginx(&place, "", "default_type application/rss+xml;") else {
+        return;
+    };
+    place.write("www/one.xml", &feed("Alpha news", &["Apple", "Apricot", "Avocado"]));
+    place.write("www/two.xml", &feed("Beta news", &["Banana", "Blackberry"]));
+    place.bare("hub");
+    let device = place.bare("device");
+    let hub = Hub::start(&place, "hub");
+    let log = format!("{}/logs/reading", hub.url);
+    for name in ["one", "two"] {
+        device.ok(&["reader", "subscribe", &format!("http://{}/{name}.xml", web.authority)]);
+    }
+    device.ok(&["reader", "sync", &log]);
+    let newsboats = Mode::ALL.map(|mode| {
+        let name = format!("{mode:?}");
+        Newsboat::new(&place, &name, mode, &hub.url)
+    });
+    let Some(newsboats) = newsboats.into_iter().collect::<Option<Vec<_>>>() else { return };
+    until("the feeds are fetched", || match newsboats[0].unread() {
+        unread if unread == "5 unread articles" => Ok(()),
+        unread => Err(unread),
+    });
+    let all = |expected: usize| {
+        for newsboat in &newsboats {
+            let unread = newsboat.unread();
+            assert_eq!(unread, format!("{expected} unread articles"), "{:?}", newsboat.mode);
+        }
+    };
+    all(5);
+
+    let articles = ["Avocado", "Apricot", "Apple", "Blackberry"];
+    for (left, (newsboat, article)) in (1..5).rev().zip(newsboats.iter().zip(articles)) {
+        let title = if article.starts_with('A') { "Alpha news" } else { "Beta news" };
+        let terminal = newsboat.open();
+        terminal.press_until("R", title);
+        terminal.open(title);
+        terminal.open(article);
+        terminal.sees(&format!("About {article}"));
+        // It tells of what is read when one leaves it.
+        terminal.press(&["q"]);
+        let marked = || match known(&device, &log, article) {
+            Some(marked) if marked["read"] == true => Ok(()),
+            other => Err(format!("{other:?} {}", terminal.screen())),
+        };
+        until(&format!("{:?} has marked {article}", newsboat.mode), marked);
+        // newsboat sends no stars to Miniflux.
+        if newsboat.mode != Mode::Miniflux {
+            terminal.press(&["C-e", "s", "Enter"]);
+            until(&format!("{:?} has starred {article}", newsboat.mode), || {
+                match known(&device, &log, article) {
+                    Some(marked) if marked["starred"] == true => Ok(()),
+                    other => Err(format!("{other:?} {}", terminal.screen())),
+                }
+            });
+        }
+        drop(terminal);
+        all(left);
+    }
+    // What is unread again is so everywhere, and all of a feed is one record.
+    let terminal = newsboats[0].open();
+    terminal.open("Alpha news");
+    terminal.go_to("Avocado");
+    terminal.press(&["N"]);
+    until("it is unread again", || match known(&device, &log, "Avocado") {
+        Some(marked) if marked["read"] == true => Err(terminal.screen()),
+        _ => Ok(()),
+    });
+    drop(terminal);
+    all(2);
+    let terminal = newsboats[3].open();
+    terminal.press_until("R", "Alpha news");
+    terminal.go_to("Alpha news");
+    terminal.press(&["A"]);
+    until("all of the first feed is read", || match newsboats[1].unread() {
+        unread if unread == "1 unread articles" => Ok(()),
+        unread => Err(unread),
+    });
+    drop(terminal);
+    all(1);
+}

@@ -1,0 +1,163 @@
+//! newsboat as it comes, which reads through a hub: in a terminal of its own, where keys are pressed.
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+use super::{Place, has, until};
+
+/// A way in which newsboat asks servers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    FeedHq,
+    Miniflux,
+    Nextcloud,
+    TinyTinyRss,
+}
+
+impl Mode {
+    pub(crate) const ALL: [Self; 4] =
+        [Self::FeedHq, Self::Miniflux, Self::Nextcloud, Self::TinyTinyRss];
+
+    /// What its settings begin with, and below what of the hub it asks.
+    const fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Self::FeedHq => ("feedhq", "google"),
+            Self::Miniflux => ("miniflux", "miniflux"),
+            Self::Nextcloud => ("ocnews", "nextcloud"),
+            Self::TinyTinyRss => ("ttrss", "ttrss"),
+        }
+    }
+}
+
+/// A newsboat with a cache of its own.
+pub(crate) struct Newsboat {
+    home: PathBuf,
+    pub(crate) mode: Mode,
+}
+
+impl Newsboat {
+    /// One that asks a hub; none where a program is missing.
+    pub(crate) fn new(place: &Place, name: &str, mode: Mode, hub: &str) -> Option<Self> {
+        if !has("newsboat") || !has("tmux") {
+            return None;
+        }
+        let (setting, path) = mode.names();
+        let home = place.path(name);
+        std::fs::create_dir_all(home.join(".newsboat")).unwrap();
+        let mut config = format!(
+            "urls-source \"{setting}\"\n{setting}-url \"{hub}/reader/{path}\"\n\
+             {setting}-login \"anna\"\n{setting}-password \"correct horse\"\n\
+             auto-reload no\nconfirm-exit no\n\
+             show-read-feeds yes\nshow-read-articles yes\n"
+        );
+        if mode != Mode::Miniflux {
+            config += &format!("{setting}-flag-star \"s\"\n");
+        }
+        if mode == Mode::FeedHq {
+            config += "feedhq-show-special-feeds \"no\"\nfeedhq-min-items 100\n";
+        }
+        std::fs::write(home.join(".newsboat/config"), config).unwrap();
+        Some(Self { home, mode })
+    }
+
+    /// Runs it without a terminal.
+    pub(crate) fn execute(&self, what: &str) -> Output {
+        let command = Command::new("newsboat").args(["-x", what]).env("HOME", &self.home).output();
+        command.unwrap()
+    }
+
+    /// Asks for everything, and says how much is unread.
+    pub(crate) fn unread(&self) -> String {
+        let reloaded = self.execute("reload");
+        assert!(reloaded.status.success(), "{:?}: {reloaded:?}", self.mode);
+        let told = self.execute("print-unread");
+        String::from_utf8(told.stdout).unwrap().trim().to_owned()
+    }
+
+    /// Opens it in a terminal, once it shows its feeds.
+    pub(crate) fn open(&self) -> Terminal<'_> {
+        let terminal = Terminal { newsboat: self };
+        let opened = terminal.tmux(&[
+            "-f",
+            "/dev/null",
+            "new-session",
+            "-d",
+            "-x",
+            "100",
+            "-y",
+            "30",
+            "newsboat",
+        ]);
+        assert!(opened.status.success(), "{opened:?}");
+        terminal.sees("Your feeds");
+        terminal
+    }
+}
+
+/// A terminal in which it runs.
+pub(crate) struct Terminal<'n> {
+    newsboat: &'n Newsboat,
+}
+
+impl Terminal<'_> {
+    fn tmux(&self, arguments: &[&str]) -> Output {
+        let socket = self.newsboat.home.join("tmux");
+        Command::new("tmux")
+            .arg("-S")
+            .arg(socket)
+            .args(arguments)
+            .env("HOME", &self.newsboat.home)
+            .env("TERM", "xterm")
+            .env("LC_ALL", "C.UTF-8")
+            .output()
+            .unwrap()
+    }
+
+    /// What stands there.
+    pub(crate) fn screen(&self) -> String {
+        String::from_utf8_lossy(&self.tmux(&["capture-pane", "-p"]).stdout).into_owned()
+    }
+
+    /// Waits until this stands there.
+    pub(crate) fn sees(&self, text: &str) {
+        until(&format!("{:?} shows {text:?}", self.newsboat.mode), || {
+            let screen = self.screen();
+            if screen.contains(text) { Ok(()) } else { Err(screen) }
+        });
+    }
+
+    /// Presses keys, as tmux names them, one after the other.
+    pub(crate) fn press(&self, keys: &[&str]) {
+        for key in keys {
+            let pressed = self.tmux(&["send-keys", key]);
+            assert!(pressed.status.success(), "{pressed:?}");
+        }
+    }
+
+    /// Goes to a line of a list, once it is there.
+    pub(crate) fn go_to(&self, text: &str) {
+        self.sees(text);
+        // The first line of a list stands below the line that says which list it is.
+        let line = self.screen().lines().skip(1).position(|line| line.contains(text));
+        self.press(&["Home"]);
+        (0..line.unwrap_or(0)).for_each(|_| self.press(&["Down"]));
+    }
+
+    /// Opens what a line of a list stands for.
+    pub(crate) fn open(&self, text: &str) {
+        self.go_to(text);
+        self.press(&["Enter"]);
+    }
+
+    /// Presses a key and waits until this stands there.
+    pub(crate) fn press_until(&self, key: &str, text: &str) {
+        self.press(&[key]);
+        self.sees(text);
+    }
+}
+
+impl Drop for Terminal<'_> {
+    fn drop(&mut self) {
+        self.tmux(&["kill-server"]);
+    }
+}
