@@ -16,6 +16,7 @@ mod logs;
 mod measure;
 mod memory;
 mod merge;
+mod newsreaders;
 mod process;
 mod pull;
 mod read;
@@ -27,7 +28,7 @@ mod since;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-const BENCHMARKS: [(&str, fn()); 12] = [
+const BENCHMARKS: [(&str, fn()); 13] = [
     ("merge", merge::run),
     ("read", read::run),
     ("changes", changes::run),
@@ -40,6 +41,7 @@ const BENCHMARKS: [(&str, fn()); 12] = [
     ("gateway", gateway::run),
     ("drain", drain::run),
     ("logs", logs::run),
+    ("newsreaders", newsreaders::run),
 ];
 
 fn main() {

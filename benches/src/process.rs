@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use crate::backend::Place;
-use crate::{answers, changes, gateway, gateways, memory};
+use crate::{answers, changes, gateway, gateways, memory, newsreaders};
 
 /// The first argument of a child.
 pub(crate) const CHILD: &str = "child";
@@ -22,6 +22,8 @@ pub(crate) fn play(arguments: &[String]) {
         }
         ["hub", directory] => memory::serve(Place::Directory(Path::new(directory))),
         ["hub-postgres", url] => memory::serve(Place::Database(url)),
+        ["feeds"] => newsreaders::serve_feeds(),
+        ["poll", directory, port] => newsreaders::poll(Path::new(directory), port),
         ["gateway", directory, origin] => gateways::serve(Path::new(directory), origin),
         ["links", count] => gateway::serve_links(count.parse().expect("a number")),
         ["pull", directory, url] => memory::pull(Path::new(directory), url),

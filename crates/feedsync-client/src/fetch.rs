@@ -15,6 +15,7 @@ mod link;
 mod login;
 mod problem;
 mod redirect;
+mod request;
 mod response;
 mod retry;
 mod traffic;
@@ -24,8 +25,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{
-    ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue,
-    IF_MODIFIED_SINCE, IF_NONE_MATCH,
+    ACCEPT_ENCODING, AUTHORIZATION, HeaderMap, HeaderValue, IF_MODIFIED_SINCE, IF_NONE_MATCH,
 };
 use http::{Method, StatusCode};
 pub use reqwest::Url;
@@ -36,6 +36,7 @@ pub(crate) use address::{is_private, with_credentials, with_pairs};
 pub use error::{FetchError, shown_text, without_credentials};
 pub use login::{Login, LoginError, LoginOrigin, Logins};
 pub use problem::Problem;
+pub use request::Request;
 pub use response::{Response, Validators};
 pub use retry::RetryAfter;
 pub use traffic::Traffic;
@@ -43,6 +44,7 @@ pub use traffic::Traffic;
 use body::Body;
 pub(crate) use error::{bare, shown};
 use redirect::Trail;
+use request::Wanted;
 
 /// Whether addresses that only this machine or this network can reach may be fetched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -98,29 +100,6 @@ pub struct Fetcher {
     traffic: Arc<Traffic>,
 }
 
-/// What is asked of a server.
-#[derive(Debug, Clone)]
-pub struct Request {
-    method: Method,
-    url: Url,
-    headers: HeaderMap,
-    body: Option<Bytes>,
-    bytes: Option<u64>,
-    endless: bool,
-    wanted: Wanted,
-}
-
-/// Which answers are wanted, and how.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Wanted {
-    /// Successes, packed where that costs less than the way.
-    Success,
-    /// Of any status, never packed.
-    AsItIs,
-    /// Of any status, packed on any way.
-    Packed,
-}
-
 /// What a server answered, if not an error.
 #[derive(Debug)]
 pub enum Fetched {
@@ -128,92 +107,6 @@ pub enum Fetched {
     NotModified,
     /// A success; its body is still to be read.
     Answer(Box<Response>),
-}
-
-impl Request {
-    /// Asks for a document.
-    pub fn read(url: Url) -> Self {
-        Self::new(Method::GET, url, None)
-    }
-
-    /// Asks for the head of an answer only.
-    pub fn head(url: Url) -> Self {
-        Self::new(Method::HEAD, url, None)
-    }
-
-    /// Sends a document to be processed.
-    pub fn post(url: Url, media_type: &'static str, body: impl Into<Bytes>) -> Self {
-        Self::new(Method::POST, url, Some(body.into()))
-            .header(CONTENT_TYPE, HeaderValue::from_static(media_type))
-    }
-
-    /// Sends a document to be stored.
-    pub fn put(url: Url, media_type: &'static str, body: impl Into<Bytes>) -> Self {
-        Self::new(Method::PUT, url, Some(body.into()))
-            .header(CONTENT_TYPE, HeaderValue::from_static(media_type))
-    }
-
-    fn new(method: Method, url: Url, body: Option<Bytes>) -> Self {
-        let headers = HeaderMap::new();
-        Self { method, url, headers, body, bytes: None, endless: false, wanted: Wanted::Success }
-    }
-
-    /// The media types that are understood.
-    #[must_use]
-    pub fn accept(self, media_types: &'static str) -> Self {
-        self.header(ACCEPT, HeaderValue::from_static(media_types))
-    }
-
-    /// Only if it changed since the answer that had these validators.
-    #[must_use]
-    pub fn unless(mut self, known: &Validators) -> Self {
-        for (name, value) in
-            [(IF_NONE_MATCH, &known.etag), (IF_MODIFIED_SINCE, &known.last_modified)]
-        {
-            if let Some(value) = value.as_deref().and_then(|text| HeaderValue::from_str(text).ok())
-            {
-                self.headers.insert(name, value);
-            }
-        }
-        self
-    }
-
-    /// A header.
-    #[must_use]
-    pub fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
-        self.headers.insert(name, value);
-        self
-    }
-
-    /// A smaller bound for the body than the policy's.
-    #[must_use]
-    pub fn within(mut self, bytes: u64) -> Self {
-        self.bytes = Some(bytes);
-        self
-    }
-
-    /// The answer is wanted as it is: of any status, never packed, and its body read as far as its reader
-    /// wants, whatever its length.
-    #[must_use]
-    pub fn as_it_is(mut self) -> Self {
-        self.wanted = Wanted::AsItIs;
-        self
-    }
-
-    /// The answer is wanted of any status, and packed on its way even from this machine, which may be the near
-    /// end of a long one. Its body is unpacked and read as far as its reader wants, whatever its length.
-    #[must_use]
-    pub fn packed(mut self) -> Self {
-        self.wanted = Wanted::Packed;
-        self
-    }
-
-    /// The answer has no end: only each wait is bounded, not the whole.
-    #[must_use]
-    pub fn endless(mut self) -> Self {
-        self.endless = true;
-        self
-    }
 }
 
 impl Fetcher {
@@ -270,6 +163,18 @@ impl Fetcher {
     #[must_use]
     pub fn refusing_private(&self) -> Self {
         Self { policy: Policy { private: Private::Refused, ..self.policy }, ..self.clone() }
+    }
+
+    /// The same fetcher as it is for a stranger: it reaches public addresses only, and is signed in nowhere.
+    #[must_use]
+    pub fn for_stranger(&self) -> Self {
+        Self { logins: Arc::default(), local: None, ..self.refusing_private() }
+    }
+
+    /// The same fetcher, which waits no longer than this each time, and in all.
+    #[must_use]
+    pub fn within(&self, idle: Duration, overall: Duration) -> Self {
+        Self { policy: Policy { idle, overall, ..self.policy }, ..self.clone() }
     }
 
     /// The same fetcher, whose traffic is counted anew.

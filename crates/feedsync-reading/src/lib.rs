@@ -11,6 +11,7 @@ mod poll;
 mod readers;
 mod select;
 mod shelf;
+mod upkeep;
 
 pub use marks::FeedMarks;
 pub use person::{Acted, Person, ReadingError};
@@ -18,6 +19,7 @@ pub use poll::{FeedSchedule, LONGEST, SHORTEST};
 pub use readers::Readers;
 pub use select::{Selected, select};
 pub use shelf::{Shelf, ShelvedFeed};
+pub use upkeep::Swept;
 
 /// What a hub has of newsreading: everybody's reading, and the feeds that it asks.
 #[derive(Clone)]

@@ -5,6 +5,7 @@
 
 mod article;
 mod fetch;
+pub(crate) mod icon;
 mod pace;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -26,6 +27,11 @@ pub use pace::{LONGEST, SHORTEST};
 
 /// How long a feed is left alone by others while it is asked.
 const LEASE: Duration = Duration::from_secs(20 * 60);
+
+/// How long a server may be silent, and how long a feed may take in all: a few that are slow on purpose must not
+/// keep the others waiting.
+const IDLE: Duration = Duration::from_secs(20);
+const OVERALL: Duration = Duration::from_secs(60);
 
 /// How often it is looked whether something is due that nobody told of.
 const LOOK: Duration = Duration::from_secs(10);
@@ -85,14 +91,16 @@ impl Waiting {
 }
 
 impl FeedSchedule {
-    /// The schedule of a hub's library. The bell is rung when something may be due. Private addresses are asked for
-    /// as long as the hub has no users, and is of use to its own machine alone.
+    /// The schedule of a hub's library. The bell is rung when something may be due. Private addresses are asked, and
+    /// logins used, for as long as the hub has no users, and is of use to its own machine alone.
     pub fn new(
         library: Arc<dyn Library>,
         endpoint: Endpoint,
         fetcher: Fetcher,
         bell: Arc<Notify>,
     ) -> Self {
+        let policy = fetcher.policy();
+        let fetcher = fetcher.within(IDLE.min(policy.idle), OVERALL.min(policy.overall));
         Self { library, endpoint, fetcher, bell }
     }
 
@@ -149,13 +157,18 @@ impl FeedSchedule {
 
     /// Asks a feed that was claimed, and keeps what it says.
     pub async fn poll(&self, feed: DueFeed) -> Result<Settled, ReadingError> {
-        let number = feed.number;
+        let (number, address) = (feed.number, feed.address.clone());
         let (now, chance) = (self.now(), self.endpoint.environment().random());
         let has_strangers = !self.endpoint.store().users().await?.is_empty();
-        let public = has_strangers.then(|| self.fetcher.refusing_private());
-        let fetcher = public.as_ref().unwrap_or(&self.fetcher);
+        let for_stranger = has_strangers.then(|| self.fetcher.for_stranger());
+        let fetcher = for_stranger.as_ref().unwrap_or(&self.fetcher);
         let poll = fetch::poll(fetcher, &*self.library, feed, now, chance).await?;
-        Ok(self.library.settle(number, poll, now).await?)
+        let head = poll.document.as_ref().map(|document| document.head.clone());
+        let settled = self.library.settle(number, poll, now).await?;
+        if let Some(head) = head {
+            icon::look(fetcher, &*self.library, &address, &head, now).await?;
+        }
+        Ok(settled)
     }
 
     /// Has feeds asked as soon as that can be.

@@ -4,12 +4,12 @@
 //! users. It is made when it is first needed, and belongs to its person.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use feedsync::Format;
 use feedsync_endpoint::{Endpoint, EndpointError};
 use feedsync_library::Library;
-use feedsync_store::{CollectionName, NewCollection, StoreError, UserName};
+use feedsync_store::{CollectionName, GrantsOf, NewCollection, Role, StoreError, UserName};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::Notify;
 
@@ -24,7 +24,15 @@ pub struct Readers {
     bell: Arc<Notify>,
     /// The most bytes that a log may have.
     most: u64,
-    held: Mutex<BTreeMap<CollectionName, (u64, Arc<Person>)>>,
+    held: Mutex<BTreeMap<CollectionName, Held>>,
+}
+
+struct Held {
+    person: Arc<Person>,
+    /// The higher, the later it was asked for.
+    used: u64,
+    /// Whether the collection was found to be owned by its person.
+    is_owned: bool,
 }
 
 impl Readers {
@@ -53,7 +61,8 @@ impl Readers {
     }
 
     /// A person's reading, on whose behalf the endpoint acts; begun where there is none. Whether they may edit the
-    /// [collection](Readers::collection) is for the caller to know; who made it just now is told so.
+    /// [collection](Readers::collection) is for the caller to know; who made it just now is told so. What somebody
+    /// else owns is nobody's reading, whatever it is called.
     pub async fn person(
         &self,
         endpoint: &Endpoint,
@@ -61,33 +70,41 @@ impl Readers {
     ) -> Result<(Arc<Person>, bool), ReadingError> {
         let collection = Self::collection(user);
         let is_new = self.begin(endpoint, user, &collection).await?;
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        let last = held.values().map(|(used, _)| *used).max().unwrap_or(0);
-        if !held.contains_key(&collection) && held.len() >= HELD {
-            let idle = held.iter().min_by_key(|(_, (used, _))| *used).map(|(name, _)| name.clone());
+        if let Some(user) = user
+            && !self.lock().get(&collection).is_some_and(|held| held.is_owned)
+            && !is_owner(endpoint, user, &collection).await?
+        {
+            return Err(ReadingError::OfAnother(collection));
+        }
+        let person = self.held(endpoint, &collection);
+        self.lock().entry(collection).and_modify(|held| held.is_owned = true);
+        Ok((person, is_new))
+    }
+
+    /// The reading in the log of a collection.
+    pub(crate) fn held(&self, endpoint: &Endpoint, collection: &CollectionName) -> Arc<Person> {
+        let mut held = self.lock();
+        let last = held.values().map(|held| held.used).max().unwrap_or(0);
+        if !held.contains_key(collection) && held.len() >= HELD {
+            let idle = held.iter().min_by_key(|(_, held)| held.used).map(|(name, _)| name.clone());
             idle.and_then(|name| held.remove(&name));
         }
-        let (used, person) = held.entry(collection.clone()).or_insert_with(|| {
+        let held = held.entry(collection.clone()).or_insert_with(|| {
             let reader = collection.as_str().parse();
             let reader = reader.unwrap_or_else(|_| unreachable!("names of collections are short"));
             let (library, store) = (Arc::clone(&self.library), Arc::clone(endpoint.store()));
             let environment = Arc::clone(endpoint.environment());
-            let bell = Arc::clone(&self.bell);
-            (
-                0,
-                Arc::new(Person::new(
-                    library,
-                    store,
-                    environment,
-                    bell,
-                    collection,
-                    reader,
-                    self.most,
-                )),
-            )
+            let (bell, collection) = (Arc::clone(&self.bell), collection.clone());
+            let most = self.most;
+            let person = Person::new(library, store, environment, bell, collection, reader, most);
+            Held { person: Arc::new(person), used: 0, is_owned: false }
         });
-        *used = last + 1;
-        Ok((Arc::clone(person), is_new))
+        held.used = last + 1;
+        Arc::clone(&held.person)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<CollectionName, Held>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Makes the collection where there is none; whether it did.
@@ -109,4 +126,13 @@ impl Readers {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+async fn is_owner(
+    endpoint: &Endpoint,
+    user: &UserName,
+    collection: &CollectionName,
+) -> Result<bool, StoreError> {
+    let grants = endpoint.store().grants(GrantsOf::Collection(collection)).await?;
+    Ok(grants.iter().any(|grant| grant.user == *user && grant.role == Role::Owner))
 }

@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use feedsync_library::{KeptFeed, Listed};
+use feedsync_library::{KeptFeed, Listed, Origin};
 use feedsync_newsreader::FeedNumber;
-use feedsync_reader::{FeedAddress, FeedState, Subscription, Tag};
+use feedsync_reader::{ArticleId, FeedAddress, FeedState, Subscription, Tag};
+
+use crate::poll::icon;
 
 use crate::marks::FeedMarks;
 
@@ -42,6 +44,20 @@ impl ShelvedFeed {
         let own = self.subscription.title.as_ref().map(feedsync_reader::Title::as_str);
         let title = own.or(self.kept.head.title.as_deref()).filter(|title| !title.is_empty());
         title.unwrap_or(self.subscription.address.as_str())
+    }
+
+    /// The site whose picture stands for it.
+    pub fn site(&self) -> Origin {
+        icon::site(&self.kept.address, &self.kept.head)
+    }
+
+    /// Articles with a star or a tag.
+    pub(crate) fn treasured(&self) -> impl Iterator<Item = &ArticleId> {
+        let marked = self.state.articles();
+        let is_treasured = |name: &ArticleId| {
+            self.state.is_starred(name) || self.state.tags(name).next().is_some()
+        };
+        marked.map(|marked| marked.article).filter(move |name| is_treasured(name))
     }
 
     /// The folders that it is filed in, from the outermost, in one line; `None` at the top.

@@ -141,6 +141,9 @@ settings! {
         log_bytes: usize as Bytes = 1 << 30;
         /// How long an earlier generation of a log is kept after the next one began.
         log_generation_time: Duration as Span = Duration::from_secs(30 * 24 * 60 * 60);
+        /// How long articles of feeds are kept for newsreaders after they came; what a feed still has, the
+        /// newest hundred of a feed, and what anybody starred or tagged stays. 0 s: for ever.
+        article_time: Duration as Span = Duration::ZERO;
         /// Collections that one person may own; administrators are not bounded. 0: any number.
         owned_collections: usize as Whole = 1_000;
         /// Bytes of media and blobs that one person may send in a day, on average, to one process of

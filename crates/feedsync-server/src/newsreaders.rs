@@ -17,9 +17,9 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::response::{IntoResponse as _, Response};
-use feedsync_library::LibraryError;
+use feedsync_library::{Icon, LibraryError};
 use feedsync_log::Millis;
-use feedsync_newsreader::{Answer, Asked, Fault, FeedName, Folders, Subscription};
+use feedsync_newsreader::{Answer, Asked, Fault, FeedName, FeedNumber, Folders, Subscription};
 use feedsync_reading::{Newsreading, Person, Readers, ReadingError, Shelf, ShelvedFeed, select};
 use feedsync_store::UserName;
 use http::{HeaderValue, Method, StatusCode, Uri, header};
@@ -104,6 +104,10 @@ impl From<ReadingError> for Refusal {
         Self::Problem(match error {
             ReadingError::Store(error) => error.into(),
             ReadingError::Endpoint(error) => error.into(),
+            ReadingError::OfAnother(_) => {
+                let status = StatusCode::FORBIDDEN;
+                Problem::new(status, "forbidden", "Not allowed", error.to_string())
+            }
             // Such as words to be found that are a book.
             ReadingError::Library(error @ LibraryError::TooMuch { .. }) => {
                 Problem::bad_request(error.to_string())
@@ -164,7 +168,7 @@ impl Reading {
             title: feed.title().to_owned(),
             site: kept.head.site.clone(),
             folder: self.folders.shown(&feed.subscription.folder).cloned(),
-            icon: kept.head.icon.clone(),
+            icon: kept.head.icon.clone().or_else(|| Some(format!("{}/favicon.ico", feed.site()))),
             newest: kept.newest,
             unread: feed.unread,
             checked: kept.state.checked,
@@ -178,6 +182,13 @@ impl Reading {
             FeedName::Number(number) => self.shelf.feed(*number),
             FeedName::Address(address) => self.shelf.feed_at(address),
         }
+    }
+
+    /// The picture of a feed's site.
+    async fn icon(&self, feed: FeedNumber) -> Result<Option<Icon>, Refusal> {
+        let Some(feed) = self.shelf.feed(feed) else { return Ok(None) };
+        let kept = self.newsreading.readers.library().icon(&feed.site()).await?;
+        Ok(kept.and_then(|kept| kept.icon))
     }
 
     async fn select(

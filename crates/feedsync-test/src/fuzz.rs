@@ -4,6 +4,7 @@
 //! The promise is always the same: reading never panics, and what reads is a fixed point: unedited it
 //! comes out as it came in, and what we write of it reads back as the same.
 
+mod newsreading;
 mod reader;
 
 use std::fmt::{Debug, Display};
@@ -14,13 +15,14 @@ use feedsync_formats::{
     Document, FeedHead, FeedWriter, ReadOptions, Reading, entry, read, sse as sse_documents,
 };
 
+pub use newsreading::{newsreader, published};
 pub use reader::{document, records, snapshot, subscriptions};
 
 /// A body: what a fuzz target runs on its input; gives how many items or values it read and checked.
 pub type Body = fn(&[u8]) -> usize;
 
 /// All bodies, by the name of their target.
-pub const TARGETS: [(&str, Body); 8] = [
+pub const TARGETS: [(&str, Body); 10] = [
     ("feed", feed),
     ("pox", pox),
     ("sse", sse),
@@ -29,6 +31,8 @@ pub const TARGETS: [(&str, Body); 8] = [
     ("document", document),
     ("snapshot", snapshot),
     ("subscriptions", subscriptions),
+    ("published", published),
+    ("newsreader", newsreader),
 ];
 
 /// Atom, RSS, OPML, POX and JSON, told apart by content, in both modes.

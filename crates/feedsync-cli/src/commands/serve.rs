@@ -75,6 +75,8 @@ impl Serve {
         let newsreading = newsreading(context, &home.endpoint, &fetcher, &config)?;
         let served =
             Served { endpoint: home.endpoint.clone(), newsreading: Some(newsreading.clone()) };
+        let kept = config.limits.article_time;
+        let kept = (!kept.is_zero()).then_some(kept);
         let serving = serve(served, config, asked_to_stop()).await;
         let serving = serving.map_err(|error| match error {
             ServeError::NotLoopback(_) | ServeError::SeenFromElsewhere(_) => {
@@ -87,7 +89,7 @@ impl Serve {
         let subscriptions = Schedule::new(Session::new(home.endpoint.clone(), fetcher))
             .renewing(move || way.fetcher());
         let reading = tokio::spawn(subscriptions.run());
-        let feeds = tokio::spawn(newsreading.schedule.run());
+        let feeds = tokio::spawn(newsreading.run(home.endpoint.clone(), kept));
         let finished = serving.finished().await;
         // What was stored of a feed that is being read stays; the rest is read another time.
         reading.abort();

@@ -1,6 +1,8 @@
 //! Feeds are fetched, and people read them.
 
+mod hostile;
 mod people;
 mod polling;
 mod scene;
 mod selecting;
+mod upkeep;

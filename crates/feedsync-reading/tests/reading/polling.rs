@@ -166,3 +166,34 @@ async fn private_addresses_are_not_asked_for_strangers() {
     assert!(scene.web.asked().is_empty());
     assert!(only(&scene).await.state.fault.unwrap().contains("not a public address"));
 }
+
+/// The picture of a site is asked for once, whatever its feeds say; what may hold scripts is none.
+#[tokio::test]
+async fn the_picture_of_a_site_is_kept_and_asked_for_once_a_month() {
+    let scene = Scene::new().await;
+    let person = scene.somebody().await;
+    let picture = |body: &str| Page { status: 200, headers: Vec::new(), body: body.to_owned() };
+    scene.web.put("/favicon.ico", picture("GIF89a and so on"));
+    scene.web.feed("/feed", &[("a", AT)]);
+    scene.web.feed("/other", &[("b", AT)]);
+    scene.subscribe(&person, &["/feed", "/other"]).await;
+    let pictures = || {
+        let asked = scene.web.asked();
+        asked.iter().filter(|(path, _)| path == "/favicon.ico").count()
+    };
+    assert_eq!(scene.poll().await, 2);
+    assert_eq!(pictures(), 1);
+    let site = person.shelf().await.unwrap().feeds()[0].site();
+    let kept = async || scene.library.icon(&site).await.unwrap().unwrap().icon;
+    let icon = kept().await.unwrap();
+    assert_eq!((&*icon.media_type, &*icon.bytes), ("image/gif", &b"GIF89a and so on"[..]));
+
+    scene.web.put("/favicon.ico", picture("<svg xmlns='http://www.w3.org/2000/svg'/>"));
+    for (days, count) in [(2, 0), (31, 1)] {
+        scene.wait(days * 24 * HOUR);
+        scene.web.feed("/feed", &[("a", AT), ("c", AT + days)]);
+        scene.poll().await;
+        assert_eq!(pictures(), count, "{days} days later");
+    }
+    assert_eq!(kept().await, None);
+}

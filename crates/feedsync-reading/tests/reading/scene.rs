@@ -48,6 +48,11 @@ pub(crate) struct Scene {
 
 impl Scene {
     pub(crate) async fn new() -> Self {
+        Self::with(Policy::new(Private::Allowed)).await
+    }
+
+    /// One that fetches within these bounds.
+    pub(crate) async fn with(policy: Policy) -> Self {
         let directory = TempDir::new().unwrap();
         let clock = Arc::new(Clock { millis: AtomicU64::new(BEGIN), random: AtomicU64::new(1) });
         let name = EndpointName::new("hub").unwrap();
@@ -55,7 +60,7 @@ impl Scene {
         let endpoint = Endpoint::new(Arc::new(store), clock.clone());
         let library: Arc<dyn Library> = Arc::new(SqliteLibrary::open(directory.path()).unwrap());
         let bell = Arc::new(Notify::new());
-        let fetcher = Fetcher::new(Policy::new(Private::Allowed)).unwrap();
+        let fetcher = Fetcher::new(policy).unwrap();
         let schedule = FeedSchedule::new(Arc::clone(&library), endpoint.clone(), fetcher, bell);
         let web = Web::start().await;
         Self { clock, endpoint, library, schedule, web, _directory: directory }

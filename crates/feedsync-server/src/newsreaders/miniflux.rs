@@ -3,6 +3,8 @@
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use feedsync_newsreader::miniflux::{self, Refreshed, Request, User};
 use feedsync_newsreader::{Answer, ArticleNumber, FeedName, FeedNumber, Label, Selection, Stream};
 use feedsync_reader::{Action, Filing, Title};
@@ -127,8 +129,10 @@ async fn carry_out(hub: &Hub, call: &Call, sent: &Sent) -> Result<Answer, Refusa
                 (feed.number(), all.saturating_sub(feed.unread), feed.unread)
             }))
         }
-        // Icons are where their sites have them; none is kept here.
-        Request::Icon(_) => miniflux::unknown(),
+        Request::Icon(feed) => match reading.icon(feed).await? {
+            Some(icon) => miniflux::icon(feed, &icon.media_type, &STANDARD.encode(icon.bytes)),
+            None => miniflux::unknown(),
+        },
         Request::Discover(address) => miniflux::discovered([(address.as_str(), address.as_str())]),
         Request::Entries(selection) => reading.entries(selection).await?,
         Request::Entry(article) => match reading.articles(&[article]).await?.first() {

@@ -4,9 +4,9 @@
 //! The token that a password is answered with is one of its user's, listed in *My account* and revoked there. It is
 //! good for the collection of their reading alone, for a month, and there are no more than ten of them.
 
-use feedsync_endpoint::{NewToken, Secret};
+use feedsync_endpoint::{NewToken, PeopleError, Secret};
 use feedsync_reading::Readers;
-use feedsync_store::{Moment, Role, Scope, Token, TokenKind, UserName};
+use feedsync_store::{CollectionName, Moment, Role, Scope, StoreError, Token, TokenKind, UserName};
 
 use super::{Refusal, newsreading};
 use crate::access::Principal;
@@ -65,6 +65,33 @@ pub(super) async fn principal(
     }
 }
 
+/// Ends a session. A token that a newsreader was given for a password ends; any other one goes on being good for who has it.
+pub(super) async fn end(
+    hub: &Hub,
+    call: &Call,
+    principal: &Principal,
+    token: Option<&str>,
+) -> Result<(), Refusal> {
+    let (Some(user), Some(secret)) = (principal.user(), token.and_then(Secret::parse)) else {
+        return Ok(());
+    };
+    let endpoint = call.endpoint_of(hub, Some(user.clone()));
+    let token = endpoint.store().token(secret.digest()).await.map_err(Problem::from)?;
+    if token.is_some_and(|token| is_given_here(&token, &Readers::collection(Some(user)))) {
+        match endpoint.revoke_token(user, secret.digest()).await {
+            // It has ended already.
+            Ok(()) | Err(PeopleError::Store(StoreError::NoToken)) => hub.access.forget(),
+            Err(error) => return Err(Problem::from(error).into()),
+        }
+    }
+    Ok(())
+}
+
+/// Whether a token was given to a newsreader for a password.
+fn is_given_here(token: &Token, collection: &CollectionName) -> bool {
+    token.label == LABEL && token.scope.collection.as_ref() == Some(collection)
+}
+
 async fn issue(hub: &Hub, call: &Call, user: UserName) -> Result<String, Refusal> {
     let endpoint = call.endpoint_of(hub, Some(user.clone()));
     let collection = Readers::collection(Some(&user));
@@ -75,10 +102,7 @@ async fn issue(hub: &Hub, call: &Call, user: UserName) -> Result<String, Refusal
     // A token of a collection ends with it, and is of one that is there.
     super::person(hub, call, Some(&user)).await?;
     let tokens = endpoint.store().tokens(&user).await.map_err(Problem::from)?;
-    let is_ours = |token: &&Token| {
-        token.label == LABEL && token.scope.collection.as_ref() == Some(&collection)
-    };
-    let ours: Vec<_> = tokens.iter().filter(is_ours).collect();
+    let ours: Vec<_> = tokens.iter().filter(|token| is_given_here(token, &collection)).collect();
     for token in ours.iter().take((ours.len() + 1).saturating_sub(MOST)) {
         endpoint.revoke_token(&user, token.digest).await.map_err(|error| failed(&error))?;
     }

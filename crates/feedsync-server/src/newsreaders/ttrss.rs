@@ -71,8 +71,10 @@ async fn carry_out(hub: &Hub, call: &Call, asked: ttrss::Call) -> Result<Answer,
     Ok(match request {
         // Answered above.
         Request::Login { .. } => ttrss::refuse(seq, ttrss::Refusal::LoginError, None),
-        // The token goes on being good for who has it; it is revoked in *My account*.
-        Request::Logout => done,
+        Request::Logout => {
+            sign_in::end(hub, call, &principal, session).await?;
+            done
+        }
         Request::IsLoggedIn => ttrss::is_logged_in(seq, true),
         Request::ApiLevel => ttrss::level(seq),
         Request::Version => ttrss::version(seq),

@@ -178,7 +178,10 @@ impl Change<'_> {
         let digest: Digest = form.text("token").parse().map_err(|_| StoreError::NoToken)?;
         match call.endpoint(hub).revoke_token(person.user(), digest).await {
             // It has ended already.
-            Ok(()) | Err(PeopleError::Store(StoreError::NoToken)) => self.done("revoked"),
+            Ok(()) | Err(PeopleError::Store(StoreError::NoToken)) => {
+                hub.access.forget();
+                self.done("revoked")
+            }
             Err(error) => Err(error.into()),
         }
     }

@@ -10,7 +10,7 @@ use askama::Template;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use feedsync_endpoint::{Actor, Period};
+use feedsync_endpoint::{Actor, PeopleError, Period};
 use feedsync_store::{StoreError, UserName};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
@@ -106,9 +106,10 @@ async fn end_session(hub: &Hub, call: &Call) -> Result<(), Problem> {
     };
     match call.endpoint(hub).revoke_token(person.user(), secret.digest()).await {
         // Ended meanwhile.
-        Err(feedsync_endpoint::PeopleError::Store(StoreError::NoToken)) => Ok(()),
-        other => Ok(other?),
+        Ok(()) | Err(PeopleError::Store(StoreError::NoToken)) => hub.access.forget(),
+        Err(error) => return Err(error.into()),
     }
+    Ok(())
 }
 
 async fn again(

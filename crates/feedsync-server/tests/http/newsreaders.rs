@@ -1,5 +1,9 @@
 //! Newsreaders of several people over one library: who signs in with what, and whose marks are whose.
 
+mod attacks;
+mod day;
+mod truth;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -9,6 +13,7 @@ use feedsync_client::fetch::{Fetcher, Policy, Private};
 use feedsync_endpoint::{Endpoint, NewUser, Password};
 use feedsync_library::{ArticleText, Library, NewArticle, Poll, PolledDocument, SqliteLibrary};
 use feedsync_log::Millis;
+use feedsync_reader::FeedAddress;
 use feedsync_reading::{FeedSchedule, Newsreading, Readers};
 use feedsync_server::{Config, Served, router};
 use http::{Method, Response, StatusCode};
@@ -112,6 +117,30 @@ impl Hub {
         let path = "google/reader/api/0/subscription/quickadd";
         let (status, text) = self.ask(Method::POST, path, authorization, body).await;
         assert!(status == 200 && text.contains("\"numResults\":1"), "{text}");
+    }
+
+    /// The hour at the hub.
+    fn now(&self) -> Millis {
+        Millis::new(self.endpoint.environment().now().micros() / 1_000)
+    }
+
+    /// The number of a feed that somebody has subscribed to.
+    async fn number_of(&self, feed: &FeedAddress) -> i64 {
+        self.library.feed_at(feed).await.unwrap().unwrap().number.get()
+    }
+
+    /// A feed has one article more.
+    async fn publish_one(&self, feed: &FeedAddress, name: &str, published: u64) {
+        let article = NewArticle {
+            name: name.parse().unwrap(),
+            published: Some(Millis::new(published)),
+            text: ArticleText::default(),
+            plain: String::new(),
+        };
+        let feed = self.library.feed_at(feed).await.unwrap().unwrap();
+        let document = Some(PolledDocument { articles: vec![article], ..Default::default() });
+        let poll = Poll { document, ..Poll::default() };
+        self.library.settle(feed.number, poll, self.now()).await.unwrap();
     }
 
     /// A feed has so many articles.
@@ -352,4 +381,20 @@ async fn subscriptions_are_filed_in_one_dialect_and_stand_so_in_all() {
     assert_eq!(imported.status(), StatusCode::CREATED);
     let feeds = hub.get("miniflux/v1/feeds", &basic).await;
     assert_eq!(feeds.as_array().unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn the_picture_of_a_site_is_given_out_to_its_readers() {
+    let hub = Hub::of(&["anna", "bob"]).await;
+    let anna = hub.google("anna").await;
+    hub.subscribe(&anna, FEED).await;
+    let icon =
+        feedsync_library::Icon { media_type: "image/png".to_owned(), bytes: b"\x89PNG".to_vec() };
+    let site = "https://news.example".parse().unwrap();
+    hub.library.set_icon(&site, Some(icon), Millis::new(1)).await.unwrap();
+    let shown = hub.get("miniflux/v1/feeds/1/icon", &basic("anna", PASSWORD)).await;
+    assert_eq!(shown["data"], "image/png;base64,iVBORw==");
+    let path = "miniflux/v1/feeds/1/icon";
+    let (status, _) = hub.ask(Method::GET, path, &basic("bob", PASSWORD), Body::empty()).await;
+    assert_eq!(status, 404, "he does not read it");
 }

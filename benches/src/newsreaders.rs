@@ -1,0 +1,91 @@
+//! Newsreading: what polling many feeds costs the hub, and what newsreaders wait for where there are many articles.
+
+mod lists;
+mod polling;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use feedsync_client::fetch::{Fetcher, Policy, Private};
+use feedsync_endpoint::Endpoint;
+use feedsync_library::{ArticleText, Library, NewArticle, Poll, PolledDocument, SqliteLibrary};
+use feedsync_log::Millis;
+use feedsync_newsreader::FeedNumber;
+use feedsync_reading::{FeedSchedule, Newsreading, Person, Readers};
+use tokio::sync::Notify;
+
+use crate::sample;
+
+pub(crate) use polling::{poll, serve_feeds};
+
+pub(crate) fn run() {
+    polling::run();
+    lists::run();
+}
+
+/// A hub without users that keeps articles.
+struct Hub {
+    endpoint: Endpoint,
+    library: Arc<dyn Library>,
+    newsreading: Newsreading,
+}
+
+impl Hub {
+    async fn create(directory: &Path) -> Self {
+        let endpoint = sample::create(directory, "hub").await;
+        let library: Arc<dyn Library> =
+            Arc::new(SqliteLibrary::open(directory).expect("a new library"));
+        let bell = Arc::new(Notify::new());
+        let readers = Arc::new(Readers::new(Arc::clone(&library), Arc::clone(&bell), 1 << 30));
+        let fetcher = Fetcher::new(Policy::new(Private::Allowed)).expect("a client");
+        let schedule = FeedSchedule::new(Arc::clone(&library), endpoint.clone(), fetcher, bell);
+        Self { endpoint, library, newsreading: Newsreading { readers, schedule } }
+    }
+
+    async fn somebody(&self) -> Arc<Person> {
+        self.newsreading.readers.person(&self.endpoint, None).await.expect("a reading").0
+    }
+
+    /// Subscribes to feeds; their numbers, in the order of the addresses.
+    async fn subscribe(&self, addresses: &[String]) -> Vec<FeedNumber> {
+        let person = self.somebody().await;
+        let feeds = addresses.iter().map(|address| feedsync_reader::ListedFeed {
+            address: address.parse().expect("an address"),
+            title: None,
+            folder: Default::default(),
+        });
+        let list =
+            feedsync_reader::SubscriptionList { feeds: feeds.collect(), refused: Vec::new() };
+        person.subscribe(&list, feedsync_reader::Filing::Kept).await.expect("subscriptions");
+        let shelf = person.shelf().await.expect("a shelf");
+        let number = |address: &String| {
+            let address = address.parse().expect("an address");
+            shelf.feed_at(&address).expect("a subscription").number()
+        };
+        addresses.iter().map(number).collect()
+    }
+
+    /// A feed comes to have so many articles, a minute between each two of them.
+    async fn publish(&self, feed: FeedNumber, count: usize) {
+        let now = feedsync_store::Environment::now(&feedsync_store::SystemEnvironment);
+        let now = now.micros() / 1_000;
+        let article = |number: usize| NewArticle {
+            name: format!("urn:example:{}:{number}", feed.get()).parse().expect("a name"),
+            published: Some(Millis::new(now - (count - number) as u64 * 60_000)),
+            text: ArticleText {
+                title: Some(format!("The news of the day, part {number}")),
+                link: Some(format!("https://news.example/{}/{number}", feed.get())),
+                content: Some("<p>Nothing of note happened. More about it tomorrow.</p>".repeat(8)),
+                ..ArticleText::default()
+            },
+            plain: "Nothing of note happened. More about it tomorrow.".to_owned(),
+        };
+        let numbers: Vec<usize> = (0..count).collect();
+        for part in numbers.chunks(feedsync_library::MOST_ARTICLES) {
+            let articles = part.iter().map(|number| article(*number)).collect();
+            let document = Some(PolledDocument { articles, ..PolledDocument::default() });
+            let poll = Poll { document, ..Poll::default() };
+            self.library.settle(feed, poll, Millis::new(now)).await.expect("kept");
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! The small picture of a feed's site, asked for when the feed says something new, and at most once a month.
+
+use feedsync_client::fetch::{Fetched, Fetcher, Request, address};
+use feedsync_library::{FeedHead, Icon, Library, LibraryError, MOST_ICON, Origin};
+use feedsync_log::Millis;
+use feedsync_reader::FeedAddress;
+
+const MONTH: u64 = 30 * 24 * 60 * 60 * 1_000;
+
+/// The site of a feed: where it says that its pages are, else where it is.
+pub(crate) fn site(feed: &FeedAddress, head: &FeedHead) -> Origin {
+    let said = head.site.as_deref().and_then(|site| site.parse().ok());
+    said.unwrap_or_else(|| Origin::from(feed))
+}
+
+/// Asks a site for its picture, unless that was done within a month. Where it has none, that of the feed will do.
+pub(super) async fn look(
+    fetcher: &Fetcher,
+    library: &dyn Library,
+    feed: &FeedAddress,
+    head: &FeedHead,
+    now: Millis,
+) -> Result<(), LibraryError> {
+    let origin = site(feed, head);
+    let known = library.icon(&origin).await?;
+    if known.is_some_and(|known| now < known.checked.after(MONTH)) {
+        return Ok(());
+    }
+    let own = format!("{origin}/favicon.ico");
+    let mut icon = None;
+    for address in [Some(&own), head.icon.as_ref()].into_iter().flatten() {
+        icon = picture(fetcher, address).await;
+        if icon.is_some() {
+            break;
+        }
+    }
+    library.set_icon(&origin, icon, now).await
+}
+
+/// A picture at an address, if there is one.
+async fn picture(fetcher: &Fetcher, text: &str) -> Option<Icon> {
+    let request = Request::read(address(text).ok()?).accept("image/*").within(MOST_ICON as u64);
+    let Ok(Fetched::Answer(answer)) = fetcher.fetch(request).await else { return None };
+    let bytes = answer.into_bytes().await.ok()?;
+    let media_type = media_type(&bytes)?.to_owned();
+    Some(Icon { media_type, bytes })
+}
+
+/// What kind of picture this is, whatever its server calls it. Those that may hold scripts are none.
+fn media_type(bytes: &[u8]) -> Option<&'static str> {
+    Some(match bytes {
+        [0x89, b'P', b'N', b'G', ..] => "image/png",
+        [b'G', b'I', b'F', b'8', ..] => "image/gif",
+        [0xff, 0xd8, 0xff, ..] => "image/jpeg",
+        [0, 0, 1, 0, ..] => "image/x-icon",
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => "image/webp",
+        _ => return None,
+    })
+}

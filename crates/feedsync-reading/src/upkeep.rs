@@ -1,0 +1,142 @@
+//! What a hub does for its readers without being asked: feeds are asked when they are due, what other devices subscribed
+//! to is found, and articles that are kept no longer go.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use feedsync_endpoint::Endpoint;
+use feedsync_library::{Library, ReaderName, Retention};
+use feedsync_log::Millis;
+use feedsync_newsreader::FeedNumber;
+use feedsync_reader::ArticleId;
+use feedsync_store::CollectionName;
+use tokio::time::interval;
+
+use crate::Newsreading;
+use crate::person::ReadingError;
+
+/// How often it is looked what devices subscribed to.
+const LOOK: Duration = Duration::from_secs(10 * 60);
+
+/// So many looks are between two sweeps: a day.
+const LOOKS: u64 = 24 * 6;
+
+/// So many articles of a feed stay, however old they are.
+const NEWEST: usize = 100;
+
+/// How long a feed stays that nobody subscribes to any more.
+const ABANDONED: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+/// What a sweep removed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Swept {
+    /// Articles that are kept no longer.
+    pub articles: u64,
+    /// Feeds that nobody has subscribed to for a month, with all that was kept of them.
+    pub feeds: u64,
+}
+
+impl Newsreading {
+    /// Does all of it, for as long as it is polled. Articles are kept so long after they came, or for ever.
+    pub async fn run(self, endpoint: Endpoint, kept: Option<Duration>) {
+        tokio::join!(self.schedule.clone().run(), self.keep_up(&endpoint, kept));
+    }
+
+    async fn keep_up(&self, endpoint: &Endpoint, kept: Option<Duration>) {
+        let (mut pause, mut looks) = (interval(LOOK), 0);
+        loop {
+            pause.tick().await;
+            if let Err(error) = self.look(endpoint).await {
+                tracing::warn!(%error, "it cannot be told what devices subscribed to");
+            }
+            if looks % LOOKS == 0 {
+                match self.sweep(endpoint, kept).await {
+                    Ok(swept) if swept == Swept::default() => {}
+                    Ok(Swept { articles, feeds }) => {
+                        tracing::info!(articles, feeds, "swept articles that are kept no longer");
+                    }
+                    Err(error) => tracing::warn!(%error, "articles cannot be swept"),
+                }
+            }
+            looks += 1;
+        }
+    }
+
+    /// Takes in what devices subscribed to since. Who is gone subscribes to nothing. A reading that cannot be had does
+    /// not keep the others waiting.
+    pub async fn look(&self, endpoint: &Endpoint) -> Result<(), ReadingError> {
+        for reader in self.library().readers().await? {
+            if let Err(error) = self.look_at(endpoint, &reader).await {
+                tracing::warn!(%error, %reader, "somebody's reading is not to be had");
+            }
+        }
+        Ok(())
+    }
+
+    async fn look_at(&self, endpoint: &Endpoint, reader: &ReaderName) -> Result<(), ReadingError> {
+        let collection = CollectionName::new(reader.as_str()).ok();
+        let is_here = match &collection {
+            Some(collection) => endpoint.store().collection(collection).await?.is_some(),
+            None => false,
+        };
+        match collection {
+            Some(collection) if is_here => {
+                self.readers.held(endpoint, &collection).shelf().await?;
+            }
+            _ => {
+                let now = now(endpoint);
+                self.library().set_subscriptions(reader, &BTreeSet::new(), now).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes articles that came longer ago than they are kept, and feeds that nobody reads. What its feed still has,
+    /// the newest hundred of a feed, and what anybody starred or tagged stays. If somebody's reading cannot be had, no
+    /// article goes, since it is not known what they starred.
+    pub async fn sweep(
+        &self,
+        endpoint: &Endpoint,
+        kept: Option<Duration>,
+    ) -> Result<Swept, ReadingError> {
+        let ago = |period: Duration| {
+            now(endpoint).before(u64::try_from(period.as_millis()).unwrap_or(u64::MAX))
+        };
+        let mut swept = Swept::default();
+        if let Some(kept) = kept {
+            for (feed, names) in self.treasured(endpoint).await? {
+                let keep = Retention { received_since: ago(kept), newest: NEWEST, names };
+                swept.articles += self.library().sweep(feed, keep).await?;
+            }
+        }
+        swept.feeds = self.library().forget(ago(ABANDONED)).await?;
+        Ok(swept)
+    }
+
+    /// All feeds that anybody subscribes to, with the articles that anybody starred or tagged.
+    async fn treasured(
+        &self,
+        endpoint: &Endpoint,
+    ) -> Result<BTreeMap<FeedNumber, BTreeSet<ArticleId>>, ReadingError> {
+        let mut treasured: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+        for reader in self.library().readers().await? {
+            let Ok(collection) = CollectionName::new(reader.as_str()) else { continue };
+            if endpoint.store().collection(&collection).await?.is_none() {
+                continue;
+            }
+            let shelf = self.readers.held(endpoint, &collection).shelf().await?;
+            for feed in shelf.feeds() {
+                treasured.entry(feed.number()).or_default().extend(feed.treasured().cloned());
+            }
+        }
+        Ok(treasured)
+    }
+
+    fn library(&self) -> &dyn Library {
+        &**self.readers.library()
+    }
+}
+
+fn now(endpoint: &Endpoint) -> Millis {
+    Millis::new(endpoint.environment().now().micros() / 1_000)
+}

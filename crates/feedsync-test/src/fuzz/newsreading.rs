@@ -1,0 +1,46 @@
+//! Feeds as newsreaders show them, and what newsreaders ask.
+
+use feedsync_formats::{ReadOptions, read_published};
+use feedsync_newsreader::{Asked, google, miniflux, nextcloud, ttrss};
+
+/// Any bytes as a feed that is shown: nothing panics, and it is the same feed each time it is read.
+pub fn published(bytes: &[u8]) -> usize {
+    let options = ReadOptions { base: Some("https://a.example/feed"), ..ReadOptions::tolerant() };
+    let mut count = 0;
+    for charset in [None, Some("iso-8859-1")] {
+        let Ok(feed) = read_published(bytes, charset, &options) else { continue };
+        let again = read_published(bytes, charset, &options);
+        assert_eq!(again.as_ref(), Ok(&feed), "the same bytes are another feed");
+        count += feed.entries.len();
+    }
+    count
+}
+
+/// A line with a method, a path and a query, and a body, in each dialect: nothing panics, and what is refused is
+/// refused with a status that says so.
+pub fn newsreader(bytes: &[u8]) -> usize {
+    let end = bytes.iter().position(|byte| *byte == b'\n').unwrap_or(bytes.len());
+    let (line, rest) = bytes.split_at(end);
+    let line = String::from_utf8_lossy(line);
+    let (method, target) = line.split_once(' ').unwrap_or(("GET", &line));
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    let body = rest.get(1..).unwrap_or_default();
+    let mut count = 0;
+    for content_type in [None, Some("application/x-www-form-urlencoded"), Some("application/json")]
+    {
+        let asked = Asked { method, path, query, content_type, body };
+        let outcomes = [
+            google::read(&asked).map(drop),
+            miniflux::read(&asked).map(drop),
+            nextcloud::read(&asked).map(drop),
+            ttrss::read(&asked).map(drop),
+        ];
+        for outcome in outcomes {
+            match outcome {
+                Ok(()) => count += 1,
+                Err(fault) => assert!((400..500).contains(&fault.status()), "{fault}"),
+            }
+        }
+    }
+    count
+}
