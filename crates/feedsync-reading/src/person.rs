@@ -12,7 +12,10 @@ use feedsync_endpoint::EndpointError;
 use feedsync_library::{KeptFeed, Library, LibraryError, NamedArticle, ReaderName};
 use feedsync_log::{Device, Millis};
 use feedsync_newsreader::ArticleNumber;
-use feedsync_reader::{Action, FeedAddress, Filing, Folder, Replica, SubscriptionList, Tag, View};
+use feedsync_reader::{
+    Action, FeedAddress, Filing, Folder, ReaderState, Replica, Snapshot, SubscriptionList, Tag,
+    View,
+};
 use feedsync_store::{CollectionName, Environment, LogPlace, Store, StoreError};
 use tokio::sync::{Mutex, Notify};
 
@@ -142,6 +145,25 @@ impl Person {
         let mut held = self.held.lock().await;
         self.catch_up(&mut held).await?;
         Ok(held.replica.state().view().opml(title))
+    }
+
+    /// Everything: subscriptions, marks, stars and tags.
+    pub async fn everything(&self) -> Result<Snapshot, ReadingError> {
+        let mut held = self.held.lock().await;
+        self.catch_up(&mut held).await?;
+        Ok(Snapshot { covers: None, state: held.replica.state().clone() })
+    }
+
+    /// Takes in what is known elsewhere; how many changes that was. Of each mark the newest counts.
+    pub async fn take_in(&self, other: ReaderState) -> Result<usize, ReadingError> {
+        let mut held = self.held.lock().await;
+        self.catch_up(&mut held).await?;
+        let changes = other.beyond(held.replica.state()).len();
+        held.replica.take_in(other);
+        if held.replica.waiting_count() > 0 {
+            self.synchronise(&mut held).await?;
+        }
+        Ok(changes)
     }
 
     /// Does what is decided on what there is.

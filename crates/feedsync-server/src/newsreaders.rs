@@ -2,12 +2,13 @@
 //!
 //! What a newsreader asks is read by `feedsync_newsreader`, done to the reading of whoever asks
 //! (`feedsync_reading`), and answered in its dialect: errors too, since newsreaders show those as they are told. What
-//! somebody reads is in the log of a collection of theirs, and who may edit that may use these.
+//! somebody reads is in the log of a collection of theirs, and who may edit that may use these. The pages on which
+//! people read do the same to the same reading.
 
-mod articles;
+pub(crate) mod articles;
 mod filing;
 pub(crate) mod google;
-mod marking;
+pub(crate) mod marking;
 pub(crate) mod miniflux;
 pub(crate) mod nextcloud;
 mod sign_in;
@@ -80,7 +81,7 @@ impl Sent {
 }
 
 /// Why a request was not carried out.
-enum Refusal {
+pub(crate) enum Refusal {
     /// It says something that cannot be done.
     Fault(Fault),
     /// It cannot be done here and now, or by whoever asks.
@@ -120,6 +121,15 @@ impl From<ReadingError> for Refusal {
     }
 }
 
+impl From<Refusal> for Problem {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Fault(fault) => Self::bad_request(fault.to_string()),
+            Refusal::Problem(problem) => problem,
+        }
+    }
+}
+
 impl From<LibraryError> for Refusal {
     fn from(error: LibraryError) -> Self {
         ReadingError::Library(error).into()
@@ -127,17 +137,17 @@ impl From<LibraryError> for Refusal {
 }
 
 /// Somebody's reading, as one request sees it.
-struct Reading {
-    newsreading: Newsreading,
-    person: Arc<Person>,
-    shelf: Arc<Shelf>,
-    folders: Folders,
-    now: Millis,
+pub(crate) struct Reading {
+    pub(crate) newsreading: Newsreading,
+    pub(crate) person: Arc<Person>,
+    pub(crate) shelf: Arc<Shelf>,
+    pub(crate) folders: Folders,
+    pub(crate) now: Millis,
 }
 
 impl Reading {
     /// The reading of whoever asks. Who may not edit the collection of it may not read this way, either.
-    async fn of(hub: &Hub, call: &Call, principal: &Principal) -> Result<Self, Refusal> {
+    pub(crate) async fn of(hub: &Hub, call: &Call, principal: &Principal) -> Result<Self, Refusal> {
         let newsreading = newsreading(hub)?.clone();
         let user = principal.user().cloned();
         let collection = Readers::collection(user.as_ref());
@@ -150,7 +160,7 @@ impl Reading {
     }
 
     /// Looks again, after something was done.
-    async fn refresh(&mut self) -> Result<(), Refusal> {
+    pub(crate) async fn refresh(&mut self) -> Result<(), Refusal> {
         self.shelf = self.person.shelf().await?;
         self.folders = folders(&self.person, &self.shelf);
         Ok(())
@@ -177,7 +187,7 @@ impl Reading {
         }
     }
 
-    fn feed(&self, name: &FeedName) -> Option<&ShelvedFeed> {
+    pub(crate) fn feed(&self, name: &FeedName) -> Option<&ShelvedFeed> {
         match name {
             FeedName::Number(number) => self.shelf.feed(*number),
             FeedName::Address(address) => self.shelf.feed_at(address),
@@ -191,7 +201,7 @@ impl Reading {
         Ok(kept.and_then(|kept| kept.icon))
     }
 
-    async fn select(
+    pub(crate) async fn select(
         &self,
         asked: &feedsync_newsreader::Selection,
     ) -> Result<feedsync_reading::Selected, Refusal> {

@@ -1,5 +1,5 @@
 //! Pages for people, made here and sent whole: collections, items, their histories and conflicts
-//! (FeedSync 3.4 asks for the means to resolve them), remotes.
+//! (FeedSync 3.4 asks for the means to resolve them), remotes, and articles to read.
 //!
 //! The page of an address is at the same address below `/pages`. Every page works without its script,
 //! which only follows changes. Forms post to the page that they stand on and are answered with 303;
@@ -23,9 +23,11 @@ pub(crate) mod limits;
 pub(crate) mod login;
 mod place;
 pub(crate) mod proof;
+pub(crate) mod reading;
 pub(crate) mod remotes;
 pub(crate) mod roles;
 mod seen;
+mod upload;
 pub(crate) mod users;
 mod versions;
 

@@ -181,6 +181,36 @@ pub(crate) fn table() -> Vec<Route> {
         ),
         route("/pages/limits", get(pages::limits::read), &[(Method::GET, Resource)]),
         route(
+            "/pages/reading",
+            get(pages::reading::subscriptions::read).post(pages::reading::subscriptions::change),
+            &[(Method::GET, SignedIn), (Method::POST, SignedIn)],
+        ),
+        route(
+            "/pages/reading/feeds/{number}",
+            get(pages::reading::feed::read).post(pages::reading::feed::change),
+            &[(Method::GET, SignedIn), (Method::POST, SignedIn)],
+        ),
+        route(
+            "/pages/reading/articles",
+            get(pages::reading::articles::read).post(pages::reading::articles::mark),
+            &[(Method::GET, SignedIn), (Method::POST, SignedIn)],
+        ),
+        route(
+            "/pages/reading/articles/{number}",
+            get(pages::reading::article::read).post(pages::reading::article::mark),
+            &[(Method::GET, SignedIn), (Method::POST, SignedIn)],
+        ),
+        route(
+            "/pages/reading/transfer",
+            get(pages::reading::transfer::read).post(pages::reading::transfer::take_in),
+            &[(Method::GET, SignedIn), (Method::POST, SignedIn)],
+        ),
+        route(
+            "/pages/reading/export/{name}",
+            get(pages::reading::export::read),
+            &[(Method::GET, SignedIn)],
+        ),
+        route(
             "/reader/google/{*path}",
             get(newsreaders::google::answer).post(newsreaders::google::answer),
             &[(Method::GET, Resource), (Method::POST, Resource)],

@@ -53,6 +53,11 @@ impl Browser {
         Self::start_with(&[&format!("--proxy-server={proxy}"), &but])
     }
 
+    /// Starts one for which all names of hosts are those of one authority; addresses are what they are.
+    pub(crate) fn whose_names_lead_to(authority: &str) -> Option<Self> {
+        Self::start_with(&[&format!("--host-resolver-rules=MAP * {authority}, EXCLUDE 127.0.0.1")])
+    }
+
     fn start_with(arguments: &[&str]) -> Option<Self> {
         if !has("chromedriver") || !has("chromium") {
             return None;
@@ -105,6 +110,19 @@ impl Browser {
             .collect();
         let actions = json!({ "actions": [{ "type": "key", "id": "keys", "actions": strokes }] });
         self.post("/actions", &actions);
+    }
+
+    /// Selects all of the field that has the focus.
+    pub(crate) fn select_all(&self) {
+        self.ask("document.activeElement.select()");
+    }
+
+    /// Chooses a file in a field for one.
+    pub(crate) fn choose_file(&self, selector: &str, file: &std::path::Path) {
+        let found = self.post("/element", &json!({ "using": "css selector", "value": selector }));
+        let id = found[ELEMENT].as_str().expect("a field");
+        let path = file.to_str().unwrap();
+        self.post(&format!("/element/{id}/value"), &json!({ "text": path }));
     }
 
     /// Goes on with Tab until the focus is on what has this accessible name.

@@ -86,6 +86,31 @@ async fn what_is_not_subscribed_to_is_not_marked() {
     assert!(person.shelf().await.unwrap().feeds().is_empty());
 }
 
+/// Everything goes from one hub to another, and is in the log there. The newest of each mark counts, and the same
+/// again is no news.
+#[tokio::test]
+async fn everything_is_taken_in_and_recorded() {
+    let (here, there) = (Scene::new().await, Scene::new().await);
+    let (one, other) = (here.somebody().await, there.somebody().await);
+    here.web.feed("/feed", &[("a", AT), ("b", AT + 1)]);
+    here.subscribe(&one, &["/feed"]).await;
+    here.poll().await;
+    let (a, b) =
+        (feedsync_newsreader::ArticleNumber::new(1), feedsync_newsreader::ArticleNumber::new(2));
+    one.star(&[a], true).await.unwrap();
+    one.mark(&[a, b], true).await.unwrap();
+    let everything = one.everything().await.unwrap();
+    assert_eq!(everything.covers, None);
+    let changes = other.take_in(everything.state.clone()).await.unwrap();
+    assert!(changes >= 4, "{changes}");
+    assert_eq!(told(&there).await, everything.state);
+    assert_eq!(other.everything().await.unwrap(), everything);
+    let before = length(&there).await;
+    assert_eq!(other.take_in(everything.state).await.unwrap(), 0);
+    assert_eq!(length(&there).await, before);
+    assert_eq!(other.shelf().await.unwrap().feeds().len(), 1);
+}
+
 #[derive(Debug, Clone)]
 enum Deed {
     Mark(usize, Vec<i64>, bool),

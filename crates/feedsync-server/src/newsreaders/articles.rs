@@ -16,13 +16,23 @@ impl Reading {
     ) -> Result<Vec<Article>, Refusal> {
         let mut found = Vec::with_capacity(numbers.len());
         for numbers in numbers.chunks(MOST_SHOWN) {
-            for article in self.newsreading.readers.library().articles(numbers).await? {
-                if let Some(feed) = self.shelf.feed(article.feed) {
-                    found.push(shown(article, feed));
-                }
-            }
+            let kept = self.kept(numbers).await?;
+            found.extend(kept.into_iter().map(|(article, feed)| shown(article, feed)));
         }
         Ok(found)
+    }
+
+    /// The same with what they say as it came, and with their feeds; at most [`MOST_SHOWN`] at once.
+    pub(crate) async fn kept(
+        &self,
+        numbers: &[ArticleNumber],
+    ) -> Result<Vec<(KeptArticle, &ShelvedFeed)>, Refusal> {
+        let articles = self.newsreading.readers.library().articles(numbers).await?;
+        let of_feed = |article: KeptArticle| {
+            let feed = self.shelf.feed(article.feed)?;
+            Some((article, feed))
+        };
+        Ok(articles.into_iter().filter_map(of_feed).collect())
     }
 
     /// The articles of a list.
@@ -33,9 +43,9 @@ impl Reading {
 }
 
 fn shown(article: KeptArticle, feed: &ShelvedFeed) -> Article {
+    let listed = listed(&article);
     let KeptArticle { number, name, received, shown, changed, text, .. } = article;
     let marks = &feed.marks;
-    let listed = Listed { number, feed: article.feed, published: article.published, shown };
     let content = safe(&text);
     let enclosures = text.enclosures.into_iter().map(|enclosure| Enclosure {
         address: enclosure.address,
@@ -60,6 +70,12 @@ fn shown(article: KeptArticle, feed: &ShelvedFeed) -> Article {
     }
 }
 
+/// What a list tells of an article.
+pub(crate) fn listed(article: &KeptArticle) -> Listed {
+    let KeptArticle { number, feed, published, shown, .. } = *article;
+    Listed { number, feed, published, shown }
+}
+
 /// What it says, as HTML that does no harm wherever it is shown.
 fn safe(text: &ArticleText) -> String {
     match (&text.content, &text.summary) {
@@ -73,7 +89,7 @@ fn safe(text: &ArticleText) -> String {
 }
 
 /// Whether an address leads to the web: others may be anything, such as a script.
-fn is_web(address: &str) -> bool {
+pub(crate) fn is_web(address: &str) -> bool {
     let scheme = address.split(':').next().unwrap_or_default();
     ["http", "https"].iter().any(|known| known.eq_ignore_ascii_case(scheme))
 }

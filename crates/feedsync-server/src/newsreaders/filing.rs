@@ -11,7 +11,7 @@ use super::{Reading, Refusal};
 
 impl Reading {
     /// Subscribes to a feed. One that is subscribed to is called and filed so.
-    pub(super) async fn subscribe(
+    pub(crate) async fn subscribe(
         &mut self,
         address: FeedAddress,
         title: Option<Title>,
@@ -26,7 +26,7 @@ impl Reading {
     }
 
     /// Does something to feeds that are subscribed to.
-    pub(super) async fn file(
+    pub(crate) async fn file(
         &mut self,
         actions: Vec<(FeedAddress, Action)>,
     ) -> Result<(), Refusal> {
@@ -67,7 +67,7 @@ impl Reading {
     }
 
     /// Has feeds asked now.
-    pub(super) async fn hasten(&self, feeds: &[FeedNumber]) -> Result<(), Refusal> {
+    pub(crate) async fn hasten(&self, feeds: &[FeedNumber]) -> Result<(), Refusal> {
         Ok(self.newsreading.schedule.hasten(feeds).await?)
     }
 

@@ -1,7 +1,10 @@
 //! What becomes of the marks of articles.
 
+use feedsync_library::Listed;
 use feedsync_log::Millis;
-use feedsync_newsreader::{FolderNumber, Marking, Selection, Stream};
+use feedsync_newsreader::{
+    ArticleNumber, Continuation, FolderNumber, Marking, Selection, Span, Stream,
+};
 use feedsync_reader::Folder;
 use feedsync_reading::ShelvedFeed;
 
@@ -10,9 +13,20 @@ use super::{Reading, Refusal};
 /// So many articles at most are marked one by one, where it cannot be said of all that stands in a feed.
 pub(super) const MOST_MARKED: usize = 10_000;
 
+/// A part of a list, in its order.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Part {
+    /// All of it.
+    Whole,
+    /// What stands at a place and before it.
+    Before(Continuation),
+    /// What stands at a place and behind it.
+    Behind(Continuation),
+}
+
 impl Reading {
     /// Marks articles in one way or several.
-    pub(super) async fn mark(&self, marking: &Marking) -> Result<(), Refusal> {
+    pub(crate) async fn mark(&self, marking: &Marking) -> Result<(), Refusal> {
         let articles = &marking.articles;
         if let Some(is_read) = marking.read {
             self.person.mark(articles, is_read).await?;
@@ -43,13 +57,64 @@ impl Reading {
         unread.include.push(Stream::Unread);
         unread.published.to = up_to;
         let listed = self.select(&unread).await?.listed;
+        self.mark_each(&listed).await
+    }
+
+    /// Marks a part of a list as read, as far as it came no later than an article: what whoever marks it has not been
+    /// shown stays as it is. Of feeds it is one record each, where that can be said.
+    pub(crate) async fn mark_part(
+        &self,
+        asked: &Selection,
+        part: Part,
+        last: ArticleNumber,
+    ) -> Result<(), Refusal> {
+        let mut unread = Selection { from: None, skip: 0, count: MOST_MARKED, ..asked.clone() };
+        unread.include.push(Stream::Unread);
+        unread.below = Some(ArticleNumber::new(last.get().saturating_add(1)));
+        match part {
+            Part::Whole => unread.descending = true,
+            Part::Before(place) => {
+                unread.descending = !asked.descending;
+                unread.from = Some(place);
+                self.person.mark(&[place.article], true).await?;
+            }
+            Part::Behind(place) => {
+                unread.from = Some(place);
+                self.person.mark(&[place.article], true).await?;
+            }
+        }
+        let listed = self.select(&unread).await?.listed;
+        let (Some(first), Some(feeds)) = (listed.first(), self.feeds_of(&asked.stream)) else {
+            return self.mark_each(&listed).await;
+        };
+        let is_of_feeds = unread.descending && asked.search.is_none();
+        // A mark up to a date covers all that stands there, also what is none of the part.
+        let up_to = Span { from: None, to: Some(first.shown) };
+        let since =
+            Selection { from: None, above: Some(last), below: None, count: 1, ..unread.clone() };
+        let beside = Selection { descending: false, count: 1, ..unread.clone() };
+        let is_swallowed = async |other: Selection| -> Result<bool, Refusal> {
+            let other = Selection { published: up_to, ..other };
+            Ok(!self.select(&other).await?.listed.is_empty())
+        };
+        if !is_of_feeds
+            || is_swallowed(since).await?
+            || (unread.from.is_some() && is_swallowed(beside).await?)
+        {
+            return self.mark_each(&listed).await;
+        }
+        self.person.mark_all(&feeds, Some(first.shown)).await?;
+        Ok(())
+    }
+
+    async fn mark_each(&self, listed: &[Listed]) -> Result<(), Refusal> {
         let numbers: Vec<_> = listed.iter().map(|listed| listed.number).collect();
         self.person.mark(&numbers, true).await?;
         Ok(())
     }
 
     /// The feeds that a stream is made of; `None` if it is made of something else.
-    pub(super) fn feeds_of(&self, stream: &Stream) -> Option<Vec<&ShelvedFeed>> {
+    pub(crate) fn feeds_of(&self, stream: &Stream) -> Option<Vec<&ShelvedFeed>> {
         const TOP: &Folder = &Folder::TOP;
         let folder = match stream {
             Stream::All => return Some(self.shelf.feeds().iter().collect()),

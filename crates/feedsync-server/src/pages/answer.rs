@@ -42,6 +42,8 @@ pub(super) struct Frame {
     /// Whether there is an account to look after: not with a token that is bound to less.
     pub(super) account: bool,
     pub(super) administers: bool,
+    /// Whether there is something to read for them.
+    pub(super) reads: bool,
     /// What each form carries; empty for those who have no form.
     pub(super) form: String,
     /// Where signing in leads back to.
@@ -60,6 +62,7 @@ impl Frame {
             open: matches!(principal, Principal::Local),
             account: principal.is_unbounded(),
             administers: principal.administers(),
+            reads: hub.newsreading.is_some() && !matches!(principal, Principal::Anonymous),
             form: match principal {
                 Principal::Anonymous => String::new(),
                 _ => proof::token(hub, call),

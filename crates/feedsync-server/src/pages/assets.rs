@@ -1,4 +1,4 @@
-//! The style sheet and the script of the pages, inside the program. Their names hold a hash of their
+//! The style sheet and the scripts of the pages, inside the program. Their names hold a hash of their
 //! bytes, so that whoever has one never needs to ask for it again.
 
 use std::sync::LazyLock;
@@ -33,6 +33,16 @@ pub(super) static SCRIPT: LazyLock<Asset> = LazyLock::new(|| {
     )
 });
 
+/// The keyboard of those who read, and marks without leaving the page.
+pub(super) static READING: LazyLock<Asset> = LazyLock::new(|| {
+    Asset::new(
+        "reading",
+        "js",
+        "text/javascript; charset=utf-8",
+        include_str!("../../web/reading.js"),
+    )
+});
+
 impl Asset {
     fn new(stem: &str, suffix: &str, kind: &'static str, text: &'static str) -> Self {
         let tag = EntityTag::of(&[text]);
@@ -43,7 +53,7 @@ impl Asset {
 /// `GET /pages/assets/{name}`.
 pub(crate) async fn read(call: Call) -> Result<Response, Problem> {
     let name = call.segment("name");
-    let asset = [&*STYLE, &*SCRIPT].into_iter().find(|asset| asset.name == name);
+    let asset = [&*STYLE, &*SCRIPT, &*READING].into_iter().find(|asset| asset.name == name);
     let asset = asset.ok_or_else(|| Problem::not_found("the pages use other files by now"))?;
     let mut headers = http::HeaderMap::new();
     let forever = HeaderValue::from_static("public, max-age=31536000, immutable");

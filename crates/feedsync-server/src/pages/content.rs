@@ -1,15 +1,18 @@
 //! What an item says, safe to show: the stored bytes stay as they came, this is made of them anew for
-//! each page (A55, RFC 4287 8.1).
+//! each page (A55, RFC 4287 8.1). So is what an article says.
 //!
 //! Text is text and escaped where it is written. HTML and XHTML keep what reads as a document: no
 //! scripts, styles, forms, frames, pictures from elsewhere, ids, classes or event handlers; links
 //! lead to absolute web or mail addresses and tell nothing of where they stand.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
-use std::sync::LazyLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock};
 
-use ammonia::{Builder, UrlRelative};
+use ammonia::{Builder, Url, UrlRelative};
 use feedsync_formats::{ContentType, Entry};
+use feedsync_library::ArticleText;
 
 /// Content as a page shows it.
 #[derive(Debug, PartialEq, Eq)]
@@ -52,6 +55,75 @@ impl Shown {
             }
         }
     }
+}
+
+/// What an article says, as a page shows it.
+pub(super) struct ShownArticle {
+    pub(super) shown: Shown,
+    /// Whether it was cut or lost its markup to be shown.
+    pub(super) is_reduced: bool,
+    /// How many pictures from elsewhere it has.
+    pub(super) pictures: usize,
+}
+
+impl ShownArticle {
+    /// The content of an article, or its summary. Relative addresses in it count from `base`. Its pictures are loaded
+    /// if whoever reads it wants that.
+    pub(super) fn of(text: &ArticleText, base: Option<Url>, with_pictures: bool) -> Self {
+        let reduced = |text: &str| {
+            let (text, is_reduced) = cut(text);
+            Self { shown: Shown::Text(text), is_reduced, pictures: 0 }
+        };
+        match (&text.content, &text.summary) {
+            (Some(content), _) => match text.content_type {
+                ContentType::Html | ContentType::Xhtml if is_too_much(content) => {
+                    let plain = reduced(&feedsync_formats::plain_text(content));
+                    Self { is_reduced: true, ..plain }
+                }
+                ContentType::Html | ContentType::Xhtml => {
+                    let (html, pictures) = readable(content, base, with_pictures);
+                    Self { shown: Shown::Html(html), is_reduced: false, pictures }
+                }
+                _ => reduced(content),
+            },
+            (None, Some(summary)) => reduced(summary),
+            (None, None) => Self { shown: Shown::Nothing, is_reduced: false, pictures: 0 },
+        }
+    }
+}
+
+/// The HTML of an article without what could do harm, and how many pictures it has.
+fn readable(html: &str, base: Option<Url>, with_pictures: bool) -> (String, usize) {
+    let pictures = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&pictures);
+    let mut builder = cleaner();
+    builder
+        // What stands for a part of a page is one of this page alone.
+        .rm_tags(["area", "map", "nav"])
+        .add_tag_attributes("img", ["src", "width", "height"])
+        .set_tag_attribute_value("img", "loading", "lazy")
+        .attribute_filter(move |element, attribute, value| {
+            if (element, attribute) == ("img", "src") {
+                counted.fetch_add(1, Ordering::Relaxed);
+            }
+            let is_kept = with_pictures || element != "img" || matches!(attribute, "alt" | "title");
+            is_kept.then_some(Cow::Borrowed(value))
+        });
+    if let Some(base) = base {
+        builder.url_relative(UrlRelative::RewriteWithBase(base));
+    }
+    let clean = builder.clean(html).to_string();
+    (below_the_title(clean), pictures.load(Ordering::Relaxed))
+}
+
+/// Headings one level lower: the title of the article stands above them. What was cleaned has tags in one spelling.
+fn below_the_title(mut html: String) -> String {
+    for level in (1..6).rev() {
+        for tag in ["<h", "</h"] {
+            html = html.replace(&format!("{tag}{level}"), &format!("{tag}{}", level + 1));
+        }
+    }
+    html
 }
 
 /// The HTML without what could do harm; none if there is too much of it.
@@ -99,7 +171,9 @@ fn is_repeated(tag: &str) -> bool {
     REPEATED.iter().any(|name| name.eq_ignore_ascii_case(&tag[..end]))
 }
 
-static CLEANER: LazyLock<Builder<'static>> = LazyLock::new(|| {
+static CLEANER: LazyLock<Builder<'static>> = LazyLock::new(cleaner);
+
+fn cleaner() -> Builder<'static> {
     let mut builder = Builder::default();
     builder
         // A picture from elsewhere tells its server who reads; its description is shown instead.
@@ -115,7 +189,7 @@ static CLEANER: LazyLock<Builder<'static>> = LazyLock::new(|| {
         .url_relative(UrlRelative::Deny)
         .link_rel(Some("noopener noreferrer nofollow"));
     builder
-});
+}
 
 /// The address of a link, if it is one that a page may lead to.
 pub(super) fn web(href: &str) -> Option<&str> {
@@ -210,6 +284,37 @@ mod tests {
                 assert!(!html.contains(harm), "{hostile}: {html}");
             }
         }
+    }
+
+    #[test]
+    fn an_article_counts_its_pictures_and_loads_them_if_that_is_wanted() {
+        let text = ArticleText {
+            content: Some(
+                "<h1>One</h1><h5>Two</h5><a href='/x'>x</a><a href='javascript:y()'>y</a>\
+                 <img src=p.png alt=P width=1 onload=z()><img src=data:image/gif,x><img alt=none>"
+                    .to_owned(),
+            ),
+            content_type: ContentType::Html,
+            ..ArticleText::default()
+        };
+        let of = |with_pictures| {
+            let base = Url::parse("https://example.org/a/b").ok();
+            let ShownArticle { shown, is_reduced, pictures } =
+                ShownArticle::of(&text, base, with_pictures);
+            assert_eq!((is_reduced, pictures), (false, 1));
+            match shown {
+                Shown::Html(html) => html,
+                other => panic!("{other:?}"),
+            }
+        };
+        let begin = "<h2>One</h2><h6>Two</h6><a href=\"https://example.org/x\" \
+                     rel=\"noopener noreferrer nofollow\">x</a>";
+        assert!(of(false).starts_with(begin), "{}", of(false));
+        assert!(!of(false).contains("src=") && !of(false).contains("javascript"));
+        let html = of(true);
+        assert!(html.contains("src=\"https://example.org/a/p.png\""), "{html}");
+        assert!(html.contains("loading=\"lazy\"") && !html.contains("data:"), "{html}");
+        assert!(!html.contains("onload") && !html.contains("javascript"), "{html}");
     }
 
     #[test]

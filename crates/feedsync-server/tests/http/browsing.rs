@@ -6,7 +6,7 @@ use html5ever::{Attribute, ParseOpts, parse_document};
 use markup5ever_rcdom::{Handle, NodeData, RcDom};
 
 /// Elements that pages are made of; those of entries are among them.
-const KNOWN: [&str; 83] = [
+const KNOWN: [&str; 85] = [
     "html",
     "head",
     "meta",
@@ -90,6 +90,8 @@ const KNOWN: [&str; 83] = [
     "path",
     "circle",
     "aside",
+    "dialog",
+    "audio",
 ];
 
 /// Attributes that load or lead somewhere.
@@ -150,10 +152,18 @@ fn walk(node: &Handle, faults: &mut Vec<String>) {
             faults.push(format!("<{tag}>"));
         }
         if tag == "script" {
-            let own = value("src").is_some_and(|src| src.starts_with("/pages/assets/script-"));
+            let own = value("src").is_some_and(|src| {
+                ["script-", "reading-"]
+                    .iter()
+                    .any(|own| src.starts_with(&format!("/pages/assets/{own}")))
+            });
             if !own || !node.children.borrow().is_empty() {
                 faults.push(format!("a script: {:?}", value("src")));
             }
+        }
+        let waits = value("preload") == Some("none") && value("autoplay").is_none();
+        if tag == "audio" && !(waits && value("controls").is_some()) {
+            faults.push("a sound that nobody asked for".to_owned());
         }
         if tag == "meta"
             && (value("http-equiv").is_some()
@@ -192,6 +202,7 @@ fn fault(tag: &str, attribute: &Attribute) -> Option<String> {
         ("a", "href") => own || web || address.is_empty(),
         ("link", "href") => own || address == "data:,",
         ("script", "src") => own,
+        ("audio", "src") => web,
         ("form", "action") => own && (address.starts_with("/pages/")),
         (_, name) if ADDRESSES.contains(&name) => false,
         _ => true,
@@ -220,6 +231,9 @@ fn whatever_runs_loads_or_leads_elsewhere_is_found() {
         "<form><button formaction=/x>",
         "<meta http-equiv=refresh content='0;url=x'>",
         "<base href=//example.org>",
+        "<audio src=https://example.org/a.mp3 controls>",
+        "<audio src=https://example.org/a.mp3 controls preload=none autoplay>",
+        "<audio src=data:audio/mpeg,x controls preload=none>",
         "<link rel=prefetch href=/x>",
         "<style>p{}</style>",
         "<p style=color:red>",

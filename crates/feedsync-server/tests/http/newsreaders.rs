@@ -9,23 +9,19 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
-use feedsync_client::fetch::{Fetcher, Policy, Private};
-use feedsync_endpoint::{Endpoint, NewUser, Password};
-use feedsync_library::{ArticleText, Library, NewArticle, Poll, PolledDocument, SqliteLibrary};
+use feedsync_endpoint::Endpoint;
+use feedsync_library::{ArticleText, Library, NewArticle, Poll, PolledDocument};
 use feedsync_log::Millis;
 use feedsync_reader::FeedAddress;
-use feedsync_reading::{FeedSchedule, Newsreading, Readers};
-use feedsync_server::{Config, Served, router};
 use http::{Method, Response, StatusCode};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tokio::sync::Notify;
 use tower::ServiceExt as _;
 
 use crate::access::world::{basic, user};
 use crate::hub::{bytes, request};
+use crate::newsroom::{Newsroom, PASSWORD};
 
-const PASSWORD: &str = "correct horse battery";
 const FEED: &str = "https://news.example/feed";
 
 struct Hub {
@@ -38,22 +34,7 @@ struct Hub {
 impl Hub {
     /// A hub with users.
     async fn of(names: &[&str]) -> Self {
-        let directory = TempDir::new().unwrap();
-        let endpoint = crate::hub::endpoint("hub");
-        for name in names {
-            let password = Some(Password::new(PASSWORD).unwrap());
-            let administrator = *name == "anna";
-            let new = NewUser { name: user(name), password, administrator };
-            endpoint.add_user(new).await.unwrap();
-        }
-        let library: Arc<dyn Library> = Arc::new(SqliteLibrary::open(directory.path()).unwrap());
-        let bell = Arc::new(Notify::new());
-        let readers = Arc::new(Readers::new(Arc::clone(&library), Arc::clone(&bell), 1 << 30));
-        let fetcher = Fetcher::new(Policy::new(Private::Refused)).unwrap();
-        let schedule = FeedSchedule::new(Arc::clone(&library), endpoint.clone(), fetcher, bell);
-        let newsreading = Some(Newsreading { readers, schedule });
-        let served = Served { endpoint: endpoint.clone(), newsreading };
-        let router = router(served, Config::default());
+        let Newsroom { endpoint, library, router, directory } = Newsroom::of(names).await;
         Self { endpoint, library, router, _directory: directory }
     }
 

@@ -83,7 +83,7 @@ impl Visitor {
         self.cookies.lock().unwrap().get(name).cloned()
     }
 
-    async fn ask(
+    pub(crate) async fn ask(
         &self,
         method: Method,
         path: &str,

@@ -162,6 +162,7 @@ fn filled(path: &str, target: &str, world: &World) -> String {
         .replace("{generation}", "1.00000000")
         .replace("{id}", "a")
         .replace("{name}", "n")
+        .replace("{number}", "1")
         .replace("{*path}", "v1/feeds");
     assert!(!filled.contains('{'), "say here what stands in {path}");
     filled

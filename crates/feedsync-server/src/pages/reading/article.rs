@@ -1,0 +1,289 @@
+//! `/pages/reading/articles/{number}`: one article, with those before and behind it in the list that it was opened
+//! from.
+
+use ammonia::Url;
+use askama::Template;
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use feedsync_library::{Enclosure, KeptArticle};
+use feedsync_newsreader::{ArticleNumber, Continuation, Marking, Selection};
+use feedsync_reader::Tag;
+use feedsync_reading::ShelvedFeed;
+use http::{HeaderValue, StatusCode, header};
+
+use super::articles::said;
+use super::list::{List, Of};
+use super::{reading, time, with};
+use crate::call::Call;
+use crate::hub::Hub;
+use crate::newsreaders::Reading;
+use crate::newsreaders::articles::{is_web, listed};
+use crate::pages::answer::{Frame, Time, page, see_other, sentence};
+use crate::pages::assets::READING;
+use crate::pages::content::{Shown, ShownArticle, short};
+use crate::pages::form::Form;
+use crate::problem::Problem;
+
+/// What the page of an article may do more than others: play what somebody presses a button for.
+const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; \
+                      media-src http: https:; connect-src 'self'; form-action 'self'; \
+                      frame-ancestors 'none'; base-uri 'none'";
+
+/// The same with pictures from elsewhere, for whoever asks for them.
+const WITH_PICTURES: &str = "default-src 'none'; style-src 'self'; script-src 'self'; \
+                             img-src 'self' data: http: https:; media-src http: https:; \
+                             connect-src 'self'; form-action 'self'; frame-ancestors 'none'; \
+                             base-uri 'none'";
+
+#[derive(Template)]
+#[template(path = "article.html")]
+struct ArticlePage {
+    frame: Frame,
+    script: &'static str,
+    list_page: String,
+    list_title: String,
+    /// Where its forms are posted.
+    here: String,
+    said: &'static str,
+    /// Whether a script is to say that it was opened.
+    opens: bool,
+    title: String,
+    feed: String,
+    feed_page: String,
+    author: Option<String>,
+    shown: Time,
+    updated: Option<Time>,
+    link: Option<String>,
+    media: Vec<Media>,
+    content: Shown,
+    is_reduced: bool,
+    /// Pictures that it has.
+    pictures: usize,
+    with_pictures: bool,
+    /// The page with pictures, or without.
+    other: String,
+    is_read: bool,
+    is_starred: bool,
+    tags: Vec<Tag>,
+    tag_error: String,
+    categories: Vec<String>,
+    previous: Option<String>,
+    next: Option<String>,
+}
+
+/// Something that comes with an article.
+struct Media {
+    address: String,
+    /// The last segment of its address.
+    name: String,
+    kind: String,
+    size: Option<String>,
+    is_audio: bool,
+}
+
+pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
+    shown(&hub, &call, String::new(), StatusCode::OK).await
+}
+
+/// `POST`: marks it.
+pub(crate) async fn mark(
+    State(hub): State<Hub>,
+    call: Call,
+    body: Body,
+) -> Result<Response, Problem> {
+    let form = Form::read(&hub, &call, body).await?;
+    let list = List::read(&call.query)?;
+    let reading = reading(&hub, &call).await?;
+    let number = number(&call)?;
+    let (article, _) = found(&reading, number).await?;
+    let root = call.base.path();
+    let of = |marking| Marking { articles: vec![number], ..marking };
+    let (marking, said) = match form.text("action") {
+        "read" => (Marking::read(vec![number], true), "read"),
+        "unread" => (Marking::read(vec![number], false), "unread"),
+        "star" => (Marking::starred(vec![number], true), "starred"),
+        "unstar" => (Marking::starred(vec![number], false), "unstarred"),
+        "next" => {
+            reading.mark(&Marking::read(vec![number], true)).await?;
+            let next = beside(&reading, &list, &article, true).await?;
+            let next = next.map_or_else(|| list.page(root), |next| list.article(root, next));
+            return see_other(&next);
+        }
+        "tag" => match form.text("tag").trim().parse::<Tag>() {
+            Ok(tag) => (of(Marking { tag: vec![tag], ..Marking::default() }), "tagged"),
+            Err(error) => {
+                return shown(&hub, &call, sentence(error), StatusCode::UNPROCESSABLE_ENTITY).await;
+            }
+        },
+        _ => match form.text("untag").parse::<Tag>() {
+            Ok(tag) => (of(Marking { untag: vec![tag], ..Marking::default() }), "untagged"),
+            Err(_) => return Err(Problem::bad_request("there is no such button")),
+        },
+    };
+    reading.mark(&marking).await?;
+    see_other(&with(&list.article(root, number), "said", said))
+}
+
+async fn shown(
+    hub: &Hub,
+    call: &Call,
+    tag_error: String,
+    status: StatusCode,
+) -> Result<Response, Problem> {
+    let turn = hub.answers.turn().await?;
+    let list = List::read(&call.query)?;
+    let reading = reading(hub, call).await?;
+    let (article, feed) = found(&reading, number(call)?).await?;
+    let frame = Frame::of(hub, call).await?;
+    let root = frame.root.clone();
+    let said = said(call.query.text("said").unwrap_or_default());
+    let previous = beside(&reading, &list, &article, false).await?;
+    let next = beside(&reading, &list, &article, true).await?;
+    let list_title = list.title(&reading)?;
+    let other = List { with_pictures: !list.with_pictures, ..list.clone() };
+    let is_read = feed.marks.is_read(&listed(&article));
+    let is_starred = feed.marks.is_starred(article.number);
+    let tags = feed.marks.tags(article.number).cloned().collect();
+    let (feed_title, bases) = (short(feed.title(), 120), bases(&article, feed));
+    let policy = if list.with_pictures { WITH_PICTURES } else { POLICY };
+    let mut answer = page(turn, call, status, move || {
+        let KeptArticle { number, text, .. } = article;
+        let base = bases.iter().find_map(|base| web(base));
+        let content = ShownArticle::of(&text, base, list.with_pictures);
+        ArticlePage {
+            script: &READING.name,
+            list_page: list.page(&root),
+            list_title,
+            here: list.article(&root, number),
+            opens: !is_read && said.is_empty(),
+            said,
+            title: short(text.title.as_deref().unwrap_or_default(), 400),
+            feed: feed_title,
+            feed_page: List::new(Of::Feed(article.feed)).page(&root),
+            author: text.author.map(|author| short(&author, 200)),
+            shown: time(article.shown),
+            updated: text.updated.filter(|at| *at > article.shown).map(time),
+            link: text.link.filter(|link| is_web(link)),
+            media: text.enclosures.into_iter().filter_map(Media::of).collect(),
+            content: content.shown,
+            is_reduced: content.is_reduced,
+            pictures: content.pictures,
+            with_pictures: list.with_pictures,
+            other: other.article(&root, number),
+            is_read,
+            is_starred,
+            tags,
+            tag_error,
+            categories: text.categories.iter().map(|name| short(name, 80)).collect(),
+            previous: previous.map(|number| list.article(&root, number)),
+            next: next.map(|number| list.article(&root, number)),
+            frame,
+        }
+    })
+    .await?;
+    let policy = HeaderValue::from_static(policy);
+    answer.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
+    Ok(answer)
+}
+
+fn number(call: &Call) -> Result<ArticleNumber, Problem> {
+    call.segment("number").parse().map_err(|_| unknown())
+}
+
+fn unknown() -> Problem {
+    Problem::not_found("there is no such article in what you read")
+}
+
+/// An article of a feed that is subscribed to.
+async fn found(
+    reading: &Reading,
+    number: ArticleNumber,
+) -> Result<(KeptArticle, &ShelvedFeed), Problem> {
+    reading.kept(&[number]).await?.pop().ok_or_else(unknown)
+}
+
+/// What stands behind an article in a list, or before it. Of what is unread what is unread comes next; who goes back
+/// finds what was read on the way, too.
+async fn beside(
+    reading: &Reading,
+    list: &List,
+    article: &KeptArticle,
+    is_behind: bool,
+) -> Result<Option<ArticleNumber>, Problem> {
+    let place = article.place();
+    let shows_read = list.shows_read || !is_behind;
+    let asked = List { shows_read, ..list.clone() }.selection(1);
+    let asked = Selection {
+        from: Some(Continuation { at: place.shown, article: place.number }),
+        descending: asked.descending == is_behind,
+        ..asked
+    };
+    Ok(reading.select(&asked).await?.listed.first().map(|listed| listed.number))
+}
+
+/// What relative addresses of an article may count from, the best first.
+fn bases(article: &KeptArticle, feed: &ShelvedFeed) -> Vec<String> {
+    let of_feed = [feed.kept.head.site.clone(), Some(feed.kept.address.as_str().to_owned())];
+    let own = [article.text.base.clone(), article.text.link.clone()];
+    own.into_iter().chain(of_feed).flatten().collect()
+}
+
+fn web(address: &str) -> Option<Url> {
+    Url::parse(address).ok().filter(|url| matches!(url.scheme(), "http" | "https"))
+}
+
+impl Media {
+    fn of(enclosure: Enclosure) -> Option<Self> {
+        let Enclosure { address, media_type, length } = enclosure;
+        let url = web(&address)?;
+        let name = url.path().rsplit('/').find(|segment| !segment.is_empty());
+        let kind = media_type.unwrap_or_default();
+        Some(Self {
+            name: short(name.or(url.host_str()).unwrap_or("media"), 80),
+            size: length.filter(|length| *length > 0).map(size),
+            is_audio: kind.to_ascii_lowercase().starts_with("audio/"),
+            kind: short(&kind, 80),
+            address: url.into(),
+        })
+    }
+}
+
+/// A number of bytes as people read it.
+fn size(bytes: u64) -> String {
+    let tenths = |unit: u64| format!("{}.{}", bytes / unit, bytes % unit * 10 / unit);
+    match bytes {
+        0..1_000 => format!("{bytes} bytes"),
+        1_000..1_000_000 => format!("{} kB", bytes / 1_000),
+        1_000_000..1_000_000_000 => format!("{} MB", tenths(1_000_000)),
+        _ => format!("{} GB", tenths(1_000_000_000)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_said_in_units_that_fit() {
+        let cases = [(0, "0 bytes"), (999, "999 bytes"), (1_999, "1 kB"), (52_489_000, "52.4 MB")];
+        for (bytes, text) in cases {
+            assert_eq!(size(bytes), text);
+        }
+        assert_eq!(size(u64::MAX), "18446744073.7 GB");
+    }
+
+    #[test]
+    fn what_comes_with_an_article_is_on_the_web() {
+        let of = |address: &str, kind: &str| {
+            let (address, media_type) = (address.to_owned(), Some(kind.to_owned()));
+            Media::of(Enclosure { address, media_type, length: Some(0) })
+        };
+        let media = of("https://example.org/a/talk.mp3?x", "Audio/MPEG").unwrap();
+        assert!(media.name == "talk.mp3" && media.is_audio && media.size.is_none());
+        assert_eq!(of("https://example.org", "").unwrap().name, "example.org");
+        for other in ["javascript:alert(1)", "data:audio/mpeg,x", "/talk.mp3", ""] {
+            assert!(of(other, "audio/mpeg").is_none(), "{other}");
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! `/pages/reading/articles`: a list of articles, paged by place, and what marks a part of it.
+
+use askama::Template;
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use feedsync_library::KeptArticle;
+use feedsync_log::Millis;
+use feedsync_newsreader::{ArticleNumber, Continuation, Marking, Tags};
+use feedsync_reading::ShelvedFeed;
+use http::StatusCode;
+
+use super::list::{List, Of};
+use super::{beginning, feed_page, reading, time, with};
+use crate::call::Call;
+use crate::hub::Hub;
+use crate::newsreaders::Reading;
+use crate::newsreaders::articles::{is_web, listed};
+use crate::newsreaders::marking::Part;
+use crate::pages::answer::{Frame, Time, page, see_other};
+use crate::pages::assets::READING;
+use crate::pages::content::short;
+use crate::pages::form::Form;
+use crate::problem::Problem;
+
+/// Articles of a page.
+const PAGE: usize = 50;
+
+#[derive(Template)]
+#[template(path = "articles.html")]
+struct ArticlesPage {
+    frame: Frame,
+    script: &'static str,
+    /// The list without a place in it.
+    page: String,
+    /// This part of it, where its forms are posted.
+    here: String,
+    title: String,
+    said: &'static str,
+    list: List,
+    part: Option<(&'static str, String)>,
+    /// The page of the feed, if it is one, and why it could not be read.
+    feed: Option<(String, Option<String>)>,
+    rows: Vec<Row>,
+    /// The part that follows.
+    next: Option<String>,
+    /// Whether it begins further down.
+    is_part: bool,
+    /// The last article that had come when this was shown.
+    last: ArticleNumber,
+}
+
+pub(super) struct Row {
+    number: ArticleNumber,
+    page: String,
+    title: String,
+    excerpt: String,
+    feed: String,
+    link: Option<String>,
+    shown: Time,
+    place: Continuation,
+    is_read: bool,
+    is_starred: bool,
+    tags: Vec<String>,
+}
+
+pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
+    let turn = hub.answers.turn().await?;
+    let list = List::read(&call.query)?;
+    let from = place(&call)?;
+    let reading = reading(&hub, &call).await?;
+    let title = list.title(&reading)?;
+    let mut selection = list.selection(PAGE);
+    selection.from = from;
+    // Told first, so that what comes while the list is made counts as not shown.
+    let last = reading.last().await?;
+    let found = reading.select(&selection).await?;
+    let numbers: Vec<_> = found.listed.iter().map(|listed| listed.number).collect();
+    let articles = reading.kept(&numbers).await?;
+    let frame = Frame::of(&hub, &call).await?;
+    let root = frame.root.clone();
+    let of_feed = articles.into_iter().map(|(article, feed)| Unwritten::of(article, feed));
+    let unwritten: Vec<_> = of_feed.collect();
+    let address = list.page(&root);
+    let feed = match &list.of {
+        Of::Feed(number) => {
+            let fault = reading.shelf.feed(*number).and_then(|feed| feed.kept.state.fault.clone());
+            Some((feed_page(&root, *number), fault))
+        }
+        _ => None,
+    };
+    let here = match from {
+        Some(from) => with(&address, "from", &from.to_string()),
+        None => address.clone(),
+    };
+    let said = said(call.query.text("said").unwrap_or_default());
+    page(turn, &call, StatusCode::OK, move || ArticlesPage {
+        script: &READING.name,
+        next: found.next.map(|next| with(&address, "from", &next.to_string())),
+        page: address,
+        here,
+        title,
+        said,
+        part: list.part(),
+        feed,
+        rows: unwritten.into_iter().map(|one| one.row(&root, &list)).collect(),
+        is_part: from.is_some(),
+        last,
+        list,
+        frame,
+    })
+    .await
+}
+
+/// `POST`: marks one of them, or a part of them all.
+pub(crate) async fn mark(
+    State(hub): State<Hub>,
+    call: Call,
+    body: Body,
+) -> Result<Response, Problem> {
+    let form = Form::read(&hub, &call, body).await?;
+    let list = List::read(&call.query)?;
+    let from = place(&call)?;
+    let reading = reading(&hub, &call).await?;
+    list.title(&reading)?;
+    let named = |name: &str| {
+        let number = Some(form.text(name)).filter(|text| !text.is_empty());
+        let number = number.map(str::parse::<ArticleNumber>).transpose();
+        number.map_err(|error| Problem::parameter(name, error.to_string()))
+    };
+    let placed = |name: &str| {
+        let place = Some(form.text(name)).filter(|text| !text.is_empty());
+        let place = place.map(str::parse::<Continuation>).transpose();
+        place.map_err(|error| Problem::parameter(name, error.to_string()))
+    };
+    let markings = [
+        named("read")?.map(|number| (Marking::read(vec![number], true), "read")),
+        named("unread")?.map(|number| (Marking::read(vec![number], false), "unread")),
+        named("star")?.map(|number| (Marking::starred(vec![number], true), "starred")),
+        named("unstar")?.map(|number| (Marking::starred(vec![number], false), "unstarred")),
+    ];
+    let parts = [
+        form.has("all").then_some(Part::Whole),
+        placed("above")?.map(Part::Before),
+        placed("below")?.map(Part::Behind),
+    ];
+    let said = if let Some((marking, said)) = markings.into_iter().flatten().next() {
+        reading.mark(&marking).await?;
+        said
+    } else if let Some(part) = parts.into_iter().flatten().next() {
+        let last = named("last")?.ok_or_else(|| Problem::parameter("last", "it is missing"))?;
+        reading.mark_part(&list.selection(0), part, last).await?;
+        "all"
+    } else {
+        return Err(Problem::bad_request("there is no such button"));
+    };
+    let mut address = list.page(call.base.path());
+    if let Some(from) = from {
+        address = with(&address, "from", &from.to_string());
+    }
+    see_other(&with(&address, "said", said))
+}
+
+fn place(call: &Call) -> Result<Option<Continuation>, Problem> {
+    let place = call.query.text("from").map(str::parse::<Continuation>).transpose();
+    place.map_err(|error| Problem::parameter("from", error.to_string()))
+}
+
+/// What a page says of the form that led to it.
+pub(super) fn said(word: &str) -> &'static str {
+    match word {
+        "read" => "Marked as read.",
+        "unread" => "Marked as unread.",
+        "starred" => "Starred.",
+        "unstarred" => "The star is taken away.",
+        "all" => "Marked as read. What came since this was shown is as it was.",
+        "tagged" => "Tagged.",
+        "untagged" => "The tag is taken away.",
+        _ => "",
+    }
+}
+
+impl Reading {
+    /// The last article that has come, of whatever feed.
+    async fn last(&self) -> Result<ArticleNumber, Problem> {
+        let last = self.newsreading.readers.library().before(Millis::MAX).await;
+        let last = last.map_err(crate::newsreaders::Refusal::from)?;
+        Ok(last.unwrap_or(ArticleNumber::new(0)))
+    }
+}
+
+/// An article of a list, before anything of it is written.
+struct Unwritten {
+    article: KeptArticle,
+    feed: String,
+    is_read: bool,
+    is_starred: bool,
+    tags: Vec<String>,
+}
+
+impl Unwritten {
+    fn of(article: KeptArticle, feed: &ShelvedFeed) -> Self {
+        let tags = Tags::new(feed.marks.tags(article.number));
+        Self {
+            feed: feed.title().to_owned(),
+            is_read: feed.marks.is_read(&listed(&article)),
+            is_starred: feed.marks.is_starred(article.number),
+            tags: tags.iter().map(|shown| shown.tag.as_str().to_owned()).collect(),
+            article,
+        }
+    }
+
+    fn row(self, root: &str, list: &List) -> Row {
+        let Self { article, feed, is_read, is_starred, tags } = self;
+        let place = article.place();
+        Row {
+            number: article.number,
+            page: list.article(root, article.number),
+            title: short(article.text.title.as_deref().unwrap_or_default(), 160),
+            excerpt: beginning(&article.text, 200),
+            feed: short(&feed, 80),
+            link: article.text.link.filter(|link| is_web(link)),
+            shown: time(article.shown),
+            place: Continuation { at: place.shown, article: place.number },
+            is_read,
+            is_starred,
+            tags,
+        }
+    }
+}

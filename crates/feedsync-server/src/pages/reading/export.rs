@@ -1,0 +1,40 @@
+//! `/pages/reading/export/{name}`: the subscriptions as OPML, and everything that somebody has marked, as files.
+
+use axum::extract::State;
+use axum::response::Response;
+use http::{HeaderValue, header};
+
+use super::reading;
+use crate::caching::Caching;
+use crate::call::Call;
+use crate::hub::Hub;
+use crate::newsreaders::Refusal;
+use crate::problem::Problem;
+use crate::whole::in_turn;
+
+/// What the files are called; `feedsync reader import` takes in both.
+pub(super) const SUBSCRIPTIONS: &str = "subscriptions.opml";
+pub(super) const EVERYTHING: &str = "everything.jsonl";
+
+pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
+    let turn = hub.answers.turn().await?;
+    let person = reading(&hub, &call).await?.person;
+    let (name, kind, text) = match call.segment("name") {
+        SUBSCRIPTIONS => {
+            let list = person.opml("Subscriptions").await.map_err(Refusal::from)?;
+            (SUBSCRIPTIONS, "text/x-opml; charset=utf-8", list)
+        }
+        EVERYTHING => {
+            let everything = person.everything().await.map_err(Refusal::from)?;
+            let written = tokio::task::spawn_blocking(move || everything.write());
+            let text = written.await.map_err(|_| Problem::internal())?;
+            (EVERYTHING, "application/x-ndjson", text)
+        }
+        _ => return Err(Problem::not_found("there is no such file")),
+    };
+    let mut answer = in_turn(turn, &call, kind, Caching::OnePerson, text)?;
+    let saved = HeaderValue::from_str(&format!("attachment; filename=\"{name}\""));
+    let saved = saved.map_err(|_| Problem::internal())?;
+    answer.headers_mut().insert(header::CONTENT_DISPOSITION, saved);
+    Ok(answer)
+}

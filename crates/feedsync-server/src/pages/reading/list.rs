@@ -1,0 +1,200 @@
+//! A list of articles, as an address says it.
+
+use feedsync_newsreader::{ArticleNumber, FeedName, FeedNumber, FolderNumber, Selection, Stream};
+use feedsync_reader::Tag;
+
+use super::home;
+use crate::newsreaders::Reading;
+use crate::problem::Problem;
+use crate::query::{Query, encoded};
+
+/// What a list is made of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Of {
+    All,
+    Feed(FeedNumber),
+    /// The feeds of a folder; those that are in none, if it is the top.
+    Folder(FolderNumber),
+    Starred,
+    Tag(Tag),
+}
+
+/// A list of articles, without a place in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct List {
+    pub(super) of: Of,
+    /// Whether what was read is shown, too; where nobody says so, of feeds it is not.
+    pub(super) shows_read: bool,
+    pub(super) oldest_first: bool,
+    /// Only those with these words.
+    pub(super) words: String,
+    /// Whether pictures are shown in the articles that one opens from here. It is kept in the address alone.
+    pub(super) with_pictures: bool,
+}
+
+impl List {
+    pub(super) fn new(of: Of) -> Self {
+        let shows_read = !of.is_of_feeds();
+        Self { of, shows_read, oldest_first: false, words: String::new(), with_pictures: false }
+    }
+
+    /// Reads the parameters of an address.
+    pub(super) fn read(query: &Query) -> Result<Self, Problem> {
+        let number = |name| {
+            let text = query.text(name);
+            let number = text.map(|text| text.parse::<FeedNumber>().map(FeedNumber::get));
+            number.transpose().map_err(|error| Problem::parameter(name, error.to_string()))
+        };
+        let tag = query.text("tag").map(str::parse::<Tag>).transpose();
+        let tag = tag.map_err(|error| Problem::parameter("tag", error.to_string()))?;
+        let is_set = |name| matches!(query.text(name), Some("1" | "on"));
+        let mut lists = Vec::new();
+        lists.extend(number("feed")?.map(|feed| Of::Feed(FeedNumber::new(feed))));
+        lists.extend(number("folder")?.map(|folder| Of::Folder(FolderNumber::new(folder))));
+        lists.extend(tag.map(Of::Tag));
+        lists.extend(is_set("starred").then_some(Of::Starred));
+        if lists.len() > 1 {
+            let detail = "a list is of one feed, folder or tag, or of what is starred";
+            return Err(Problem::bad_request(detail));
+        }
+        let words = query.text("q").unwrap_or_default().trim().to_owned();
+        let of = lists.pop().unwrap_or(Of::All);
+        let shows_read = match query.text("show") {
+            Some("all") => true,
+            Some("unread") => false,
+            _ => !of.is_of_feeds() || !words.is_empty(),
+        };
+        let oldest_first = query.text("order") == Some("oldest");
+        let with_pictures = is_set("pictures");
+        Ok(Self { of, shows_read, oldest_first, words, with_pictures })
+    }
+
+    /// What is asked of the library; at most so many.
+    pub(super) fn selection(&self, count: usize) -> Selection {
+        let stream = match &self.of {
+            Of::All => Stream::All,
+            Of::Feed(feed) => Stream::Feed(FeedName::Number(*feed)),
+            Of::Folder(folder) => Stream::Folder(*folder),
+            Of::Starred => Stream::Starred,
+            Of::Tag(tag) => Stream::Tag(tag.clone()),
+        };
+        let mut selection = Selection::newest(stream, count);
+        selection.descending = !self.oldest_first;
+        selection.search = Some(self.words.clone()).filter(|words| !words.is_empty());
+        if !self.shows_read {
+            selection.include.push(Stream::Unread);
+        }
+        selection
+    }
+
+    /// What it is called; 404 for a feed or a folder that is none of theirs.
+    pub(super) fn title(&self, reading: &Reading) -> Result<String, Problem> {
+        let unknown = |what: &str| Problem::not_found(format!("there is no such {what} here"));
+        Ok(match &self.of {
+            Of::All => "All articles".to_owned(),
+            Of::Feed(feed) => {
+                let feed = reading.shelf.feed(*feed).ok_or_else(|| unknown("feed"))?;
+                feed.title().to_owned()
+            }
+            Of::Folder(FolderNumber::TOP) => "Without a folder".to_owned(),
+            Of::Folder(number) => {
+                let folder = reading.folders.numbered_as(*number);
+                let shown = folder.and_then(|folder| reading.folders.shown(folder));
+                shown.ok_or_else(|| unknown("folder"))?.name.to_string()
+            }
+            Of::Starred => "Starred".to_owned(),
+            Of::Tag(tag) => tag.as_str().to_owned(),
+        })
+    }
+
+    /// The parameter that says what it is made of.
+    pub(super) fn part(&self) -> Option<(&'static str, String)> {
+        match &self.of {
+            Of::All => None,
+            Of::Feed(feed) => Some(("feed", feed.to_string())),
+            Of::Folder(folder) => Some(("folder", folder.to_string())),
+            Of::Starred => Some(("starred", "1".to_owned())),
+            Of::Tag(tag) => Some(("tag", tag.as_str().to_owned())),
+        }
+    }
+
+    /// Its address.
+    pub(super) fn page(&self, root: &str) -> String {
+        format!("{}/articles{}", home(root), self.query())
+    }
+
+    /// The address of an article of it.
+    pub(super) fn article(&self, root: &str, article: ArticleNumber) -> String {
+        format!("{}/articles/{article}{}", home(root), self.query())
+    }
+
+    fn query(&self) -> String {
+        let mut parameters = Vec::new();
+        parameters.extend(self.part());
+        if !self.words.is_empty() {
+            parameters.push(("q", self.words.clone()));
+        }
+        let usual = Self { words: self.words.clone(), ..Self::new(self.of.clone()) };
+        let shows_read = usual.shows_read || !self.words.is_empty();
+        if self.shows_read != shows_read {
+            parameters.push(("show", if self.shows_read { "all" } else { "unread" }.to_owned()));
+        }
+        if self.oldest_first {
+            parameters.push(("order", "oldest".to_owned()));
+        }
+        if self.with_pictures {
+            parameters.push(("pictures", "1".to_owned()));
+        }
+        let pairs: Vec<_> =
+            parameters.iter().map(|(name, value)| format!("{name}={}", encoded(value))).collect();
+        if pairs.is_empty() { String::new() } else { format!("?{}", pairs.join("&")) }
+    }
+}
+
+impl Of {
+    /// Whether it is made of feeds, of which there is more to read than to look up.
+    fn is_of_feeds(&self) -> bool {
+        matches!(self, Self::All | Self::Feed(_) | Self::Folder(_))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn read(page: &str) -> Result<List, Problem> {
+        List::read(&Query::parse(page.split_once('?').map(|(_, query)| query)).unwrap())
+    }
+
+    proptest! {
+        /// Whatever a list is, its address says all of it.
+        #[test]
+        fn an_address_says_the_whole_list(
+            of in prop_oneof![
+                Just(Of::All),
+                Just(Of::Starred),
+                any::<i64>().prop_map(|number| Of::Feed(FeedNumber::new(number))),
+                any::<i64>().prop_map(|number| Of::Folder(FolderNumber::new(number))),
+                "[a-z&=%+ü?#]{1,9}".prop_map(|tag| Of::Tag(tag.parse().unwrap())),
+            ],
+            (shows_read, oldest_first, with_pictures) in any::<(bool, bool, bool)>(),
+            words in "([a-z&=%+ü?#]{1,9})?",
+        ) {
+            let list = List { of, shows_read, oldest_first, words, with_pictures };
+            prop_assert_eq!(&read(&list.page("")).unwrap(), &list);
+            prop_assert_eq!(&read(&list.article("/hub", ArticleNumber::new(3))).unwrap(), &list);
+        }
+    }
+
+    #[test]
+    fn what_is_no_list_is_refused_by_name() {
+        for query in ["?feed=x", "?feed=", "?folder=1.5", "?tag=", "?feed=1&starred=1"] {
+            assert!(read(query).is_err(), "{query}");
+        }
+        assert_eq!(read("?show=some&order=none").unwrap(), List::new(Of::All));
+        let search = read("?q=+milk+").unwrap();
+        assert!(search.words == "milk" && search.shows_read);
+    }
+}

@@ -1,0 +1,190 @@
+//! `/pages/reading`: what somebody subscribes to, by folder, with what is unread and what cannot be read.
+
+use askama::Template;
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use feedsync_newsreader::{FolderNumber, Stream};
+use feedsync_reader::FeedAddress;
+use feedsync_reading::ShelvedFeed;
+use http::StatusCode;
+
+use super::list::{List, Of};
+use super::{feed_page, home, reading, time, typed_folder, with};
+use crate::call::Call;
+use crate::hub::Hub;
+use crate::newsreaders::Reading;
+use crate::pages::answer::{Frame, Time, page, see_other, sentence};
+use crate::pages::assets::READING;
+use crate::pages::content::short;
+use crate::pages::form::{Form, Posted};
+use crate::pages::proof::STALE;
+use crate::problem::Problem;
+
+#[derive(Template)]
+#[template(path = "subscriptions.html")]
+struct SubscriptionsPage {
+    frame: Frame,
+    script: &'static str,
+    page: String,
+    said: &'static str,
+    unread: u64,
+    everything: String,
+    tags: Vec<(String, String)>,
+    groups: Vec<Group>,
+    /// What folders are called.
+    folders: Vec<String>,
+    draft: Draft,
+}
+
+/// The feeds of a folder.
+struct Group {
+    /// None for what is in no folder.
+    name: Option<String>,
+    page: String,
+    unread: u64,
+    rows: Vec<Row>,
+}
+
+struct Row {
+    title: String,
+    page: String,
+    settings: String,
+    unread: u64,
+    fault: Option<String>,
+    failures: u32,
+    is_gone: bool,
+    checked: Option<Time>,
+}
+
+/// A subscription that is not there yet.
+#[derive(Default)]
+struct Draft {
+    address: String,
+    folder: String,
+    address_error: String,
+    folder_error: String,
+    error: String,
+}
+
+impl Draft {
+    fn is_refused(&self) -> bool {
+        [&self.address_error, &self.folder_error, &self.error].iter().any(|text| !text.is_empty())
+    }
+}
+
+pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
+    shown(&hub, &call, Draft::default(), StatusCode::OK).await
+}
+
+/// `POST`: subscribes, has feeds asked, or makes a folder.
+pub(crate) async fn change(
+    State(hub): State<Hub>,
+    call: Call,
+    body: Body,
+) -> Result<Response, Problem> {
+    let posted = Posted::read(&hub, &call, body).await?;
+    let mut reading = reading(&hub, &call).await?;
+    let typed = |form: &Form| Draft {
+        address: form.text("address").trim().to_owned(),
+        folder: form.text("folder").to_owned(),
+        ..Draft::default()
+    };
+    let form = match &posted {
+        Posted::Genuine(form) => form,
+        Posted::Foreign(form) => {
+            let draft = Draft { error: STALE.to_owned(), ..typed(form) };
+            return shown(&hub, &call, draft, StatusCode::FORBIDDEN).await;
+        }
+    };
+    let said = match form.text("action") {
+        "subscribe" => {
+            let draft = typed(form);
+            let again = |draft| shown(&hub, &call, draft, StatusCode::UNPROCESSABLE_ENTITY);
+            let address: FeedAddress = match draft.address.parse() {
+                Ok(address) => address,
+                Err(error) => {
+                    return again(Draft { address_error: sentence(error), ..draft }).await;
+                }
+            };
+            let folder = match typed_folder(&reading, &draft.folder) {
+                Ok(folder) => folder,
+                Err(folder_error) => return again(Draft { folder_error, ..draft }).await,
+            };
+            let folder = Some(folder).filter(|folder| !folder.names().is_empty());
+            reading.subscribe(address, None, folder).await?;
+            "subscribed"
+        }
+        "refresh" => {
+            let feeds: Vec<_> = reading.shelf.feeds().iter().map(ShelvedFeed::number).collect();
+            reading.hasten(&feeds).await?;
+            "asked"
+        }
+        _ => return Err(Problem::bad_request("there is no such button")),
+    };
+    see_other(&with(&home(call.base.path()), "said", said))
+}
+
+async fn shown(
+    hub: &Hub,
+    call: &Call,
+    draft: Draft,
+    status: StatusCode,
+) -> Result<Response, Problem> {
+    let turn = hub.answers.turn().await?;
+    let reading = reading(hub, call).await?;
+    let frame = Frame::of(hub, call).await?;
+    let root = frame.root.clone();
+    let said = match call.query.text("said").unwrap_or_default() {
+        "subscribed" => "You subscribe to it. Its articles come as soon as it is fetched.",
+        "unsubscribed" => "You do not subscribe to it any more. Your marks are kept.",
+        "asked" => "Your feeds are asked now. Look again in a moment.",
+        _ => "",
+    };
+    page(turn, call, status, move || {
+        let tag = |tag: &feedsync_reader::Tag| {
+            (tag.as_str().to_owned(), List::new(Of::Tag(tag.clone())).page(&root))
+        };
+        SubscriptionsPage {
+            script: &READING.name,
+            page: home(&root),
+            said,
+            unread: reading.shelf.feeds().iter().map(|feed| feed.unread).sum(),
+            everything: List::new(Of::All).page(&root),
+            tags: reading.shelf.tags().into_iter().map(tag).collect(),
+            groups: groups(&reading, &root),
+            folders: reading.folders.iter().map(|shown| shown.name.to_string()).collect(),
+            draft,
+            frame,
+        }
+    })
+    .await
+}
+
+/// What is in no folder, then each folder that something is in.
+fn groups(reading: &Reading, root: &str) -> Vec<Group> {
+    let top = [(None, FolderNumber::TOP)];
+    let folders = reading.folders.iter().map(|shown| (Some(shown.name.to_string()), shown.number));
+    let group = |(name, number): (Option<String>, FolderNumber)| {
+        let inside = reading.feeds_of(&Stream::Folder(number)).unwrap_or_default();
+        let unread = inside.iter().map(|feed| feed.unread).sum();
+        let rows: Vec<_> = inside.into_iter().map(|feed| row(feed, root)).collect();
+        let page = List::new(Of::Folder(number)).page(root);
+        (!rows.is_empty()).then_some(Group { name, page, unread, rows })
+    };
+    top.into_iter().chain(folders).filter_map(group).collect()
+}
+
+fn row(feed: &ShelvedFeed, root: &str) -> Row {
+    let state = &feed.kept.state;
+    Row {
+        title: short(feed.title(), 120),
+        page: List::new(Of::Feed(feed.number())).page(root),
+        settings: feed_page(root, feed.number()),
+        unread: feed.unread,
+        fault: state.fault.clone(),
+        failures: state.failures,
+        is_gone: state.gone,
+        checked: state.checked.map(time),
+    }
+}

@@ -1,0 +1,120 @@
+//! `/pages/reading/transfer`: subscriptions of other newsreaders in, and everything out.
+
+use askama::Template;
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use feedsync_reader::{Filing, Snapshot, SubscriptionList};
+use http::StatusCode;
+
+use super::export::{EVERYTHING, SUBSCRIPTIONS};
+use super::{home, reading};
+use crate::call::Call;
+use crate::hub::Hub;
+use crate::newsreaders::Refusal;
+use crate::pages::answer::{Frame, page, sentence};
+use crate::pages::assets::READING;
+use crate::pages::content::short;
+use crate::pages::proof;
+use crate::pages::upload::Upload;
+use crate::problem::Problem;
+
+/// So many outlines are named that were not taken.
+const NAMED: usize = 50;
+
+#[derive(Template)]
+#[template(path = "transfer.html")]
+struct TransferPage {
+    frame: Frame,
+    script: &'static str,
+    page: String,
+    exports: String,
+    subscriptions: &'static str,
+    everything: &'static str,
+    taken: Option<Taken>,
+    error: String,
+}
+
+/// What came of a file.
+struct Taken {
+    feeds: usize,
+    changes: usize,
+    refused: usize,
+    /// The first that were refused.
+    named: Vec<String>,
+}
+
+pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
+    reading(&hub, &call).await?;
+    shown(&hub, &call, None, String::new(), StatusCode::OK).await
+}
+
+/// What a file is.
+enum Contents {
+    List(SubscriptionList),
+    Everything(Snapshot),
+}
+
+/// `POST`: takes in a file.
+pub(crate) async fn take_in(
+    State(hub): State<Hub>,
+    call: Call,
+    body: Body,
+) -> Result<Response, Problem> {
+    let upload = Upload::read(&hub, &call, body).await?;
+    let reading = reading(&hub, &call).await?;
+    if !proof::is_genuine(&hub, &call, upload.text("form")) {
+        return Err(proof::refused());
+    }
+    let refile = upload.text("refile") == "1";
+    let again = |error: String| shown(&hub, &call, None, error, StatusCode::UNPROCESSABLE_ENTITY);
+    let Some(file) = upload.file("file").filter(|file| !file.is_empty()) else {
+        return again("Choose a file first.".to_owned()).await;
+    };
+    let contents = tokio::task::spawn_blocking(move || match file.starts_with(b"{") {
+        true => Snapshot::read(&file).map(Contents::Everything).map_err(sentence),
+        false => SubscriptionList::read(&file).map(Contents::List).map_err(sentence),
+    });
+    let taken = match contents.await.map_err(|_| Problem::internal())? {
+        Err(error) => return again(error).await,
+        Ok(Contents::Everything(snapshot)) => {
+            let feeds = snapshot.state.feeds().count();
+            let changes = reading.person.take_in(snapshot.state).await.map_err(Refusal::from)?;
+            Taken { feeds, changes, refused: 0, named: Vec::new() }
+        }
+        Ok(Contents::List(list)) => {
+            let filing = if refile { Filing::Listed } else { Filing::Kept };
+            let changes = reading.person.subscribe(&list, filing).await.map_err(Refusal::from)?;
+            let named = list.refused.iter().take(NAMED).map(|one| short(&one.to_string(), 300));
+            let (feeds, refused) = (list.feeds.len(), list.refused.len());
+            Taken { feeds, changes, refused, named: named.collect() }
+        }
+    };
+    // What is subscribed to now is fetched from now on.
+    reading.person.shelf().await.map_err(Refusal::from)?;
+    shown(&hub, &call, Some(taken), String::new(), StatusCode::OK).await
+}
+
+async fn shown(
+    hub: &Hub,
+    call: &Call,
+    taken: Option<Taken>,
+    error: String,
+    status: StatusCode,
+) -> Result<Response, Problem> {
+    let turn = hub.answers.turn().await?;
+    let frame = Frame::of(hub, call).await?;
+    let home = home(&frame.root);
+    let (page_of, exports) = (format!("{home}/transfer"), format!("{home}/export"));
+    page(turn, call, status, move || TransferPage {
+        script: &READING.name,
+        page: page_of,
+        exports,
+        subscriptions: SUBSCRIPTIONS,
+        everything: EVERYTHING,
+        taken,
+        error,
+        frame,
+    })
+    .await
+}

@@ -1,0 +1,101 @@
+//! A hub that keeps articles, with feeds that say something without being fetched.
+
+use std::sync::Arc;
+
+use axum::Router;
+use feedsync_client::fetch::{Fetcher, Policy, Private};
+use feedsync_endpoint::{Endpoint, NewUser, Password};
+use feedsync_formats::ContentType;
+use feedsync_library::{
+    ArticleText, Library, NewArticle, Poll, PollState, PolledDocument, SqliteLibrary,
+};
+use feedsync_log::Millis;
+use feedsync_newsreader::ArticleNumber;
+use feedsync_reading::{FeedSchedule, Newsreading, Readers};
+use feedsync_server::{Config, Limits, Served, router};
+use tempfile::TempDir;
+use tokio::sync::Notify;
+
+use crate::access::world::user;
+
+pub(crate) const PASSWORD: &str = "correct horse battery";
+
+/// When articles come, unless a test says otherwise.
+pub(crate) const CAME: u64 = 1_763_600_000_000;
+
+pub(crate) struct Newsroom {
+    pub(crate) endpoint: Endpoint,
+    pub(crate) library: Arc<dyn Library>,
+    pub(crate) router: Router,
+    pub(crate) directory: TempDir,
+}
+
+impl Newsroom {
+    /// A hub with users, or without any.
+    pub(crate) async fn of(names: &[&str]) -> Self {
+        let endpoint = crate::hub::endpoint("hub");
+        for name in names {
+            let password = Some(Password::new(PASSWORD).unwrap());
+            let administrator = *name == "anna";
+            let new = NewUser { name: user(name), password, administrator };
+            endpoint.add_user(new).await.unwrap();
+        }
+        Self::over(endpoint)
+    }
+
+    /// A hub that nobody waits for a turn of.
+    pub(crate) fn over(endpoint: Endpoint) -> Self {
+        let directory = TempDir::new().unwrap();
+        let library: Arc<dyn Library> = Arc::new(SqliteLibrary::open(directory.path()).unwrap());
+        let bell = Arc::new(Notify::new());
+        let readers = Arc::new(Readers::new(Arc::clone(&library), Arc::clone(&bell), 1 << 30));
+        let fetcher = Fetcher::new(Policy::new(Private::Refused)).unwrap();
+        let schedule = FeedSchedule::new(Arc::clone(&library), endpoint.clone(), fetcher, bell);
+        let newsreading = Some(Newsreading { readers, schedule });
+        let served = Served { endpoint: endpoint.clone(), newsreading };
+        let limits = Limits { client_requests: 0, ..Limits::default() };
+        let router = router(served, Config { limits, ..Config::default() });
+        Self { endpoint, library, router, directory }
+    }
+
+    /// A feed that somebody reads says this; what is new gets the numbers that follow.
+    pub(crate) async fn publish(&self, feed: &str, articles: Vec<NewArticle>, came: u64) {
+        let document = PolledDocument { articles, ..PolledDocument::default() };
+        self.settle(feed, Poll { document: Some(document), ..Poll::default() }, came).await;
+    }
+
+    /// A feed cannot be read.
+    pub(crate) async fn fail(&self, feed: &str, fault: &str, failures: u32) {
+        let fault = Some(fault.to_owned());
+        let state =
+            PollState { fault, failures, checked: Some(Millis::new(CAME)), ..PollState::default() };
+        self.settle(feed, Poll { state, document: None }, CAME).await;
+    }
+
+    pub(crate) async fn settle(&self, feed: &str, poll: Poll, now: u64) {
+        let feed = self.library.feed_at(&feed.parse().unwrap()).await.unwrap().unwrap();
+        self.library.settle(feed.number, poll, Millis::new(now)).await.unwrap();
+    }
+
+    /// What an article is called in its feed.
+    pub(crate) async fn name(&self, number: i64) -> String {
+        let named = self.library.named(&[ArticleNumber::new(number)]).await.unwrap();
+        named[0].name.to_string()
+    }
+}
+
+/// An article, of so many seconds after the first.
+pub(crate) fn article(name: &str, title: &str, content: &str, seconds: u64) -> NewArticle {
+    NewArticle {
+        name: name.parse().unwrap(),
+        published: Some(Millis::new(1_763_000_000_000 + seconds * 1_000)),
+        text: ArticleText {
+            title: Some(title.to_owned()),
+            content: Some(content.to_owned()),
+            content_type: ContentType::Html,
+            link: Some(format!("https://news.example/{name}")),
+            ..ArticleText::default()
+        },
+        plain: format!("{title} {content}"),
+    }
+}

@@ -1,0 +1,146 @@
+// The keyboard of those who read, and marks without leaving the page. Every page works without it.
+"use strict";
+(() => {
+  const articles = [...document.querySelectorAll("[data-article]")];
+  const said = document.getElementById("said");
+  const dialog = document.getElementById("keys");
+  const marks = {
+    read: ["unread", "Marked as read."],
+    unread: ["read", "Marked as unread."],
+    star: ["unstar", "Starred."],
+    unstar: ["star", "The star is taken away."],
+  };
+  let current = null;
+
+  // What is said is shown, and told by screen readers.
+  function tell(text) {
+    if (!said) return;
+    said.hidden = false;
+    said.textContent = "";
+    requestAnimationFrame(() => {
+      said.textContent = text;
+    });
+  }
+
+  // Sends a form as its button would, and stays where it is; whether it was carried out.
+  async function send(form, name, value) {
+    const fields = new URLSearchParams();
+    for (const field of form.querySelectorAll("input[type=hidden]")) fields.set(field.name, field.value);
+    fields.set(name, value);
+    // A field called action hides the form's own.
+    const address = form.getAttribute("action");
+    const answer = await fetch(address, { method: "POST", body: fields, redirect: "manual", keepalive: true });
+    return answer.type === "opaqueredirect";
+  }
+
+  async function mark(article, kinds) {
+    const find = (kind) => article.querySelector(`[data-mark="${kind}"]`);
+    const button = kinds.map(find).find((one) => one && !one.hidden);
+    if (!button) return;
+    const kind = button.dataset.mark;
+    const [opposite, words] = marks[kind];
+    let done = false;
+    try {
+      done = await send(button.form, button.name, button.value);
+    } catch {
+      // The hub cannot be reached.
+    }
+    if (!done) return tell("That could not be saved. Load the page again, and try once more.");
+    const hadFocus = document.activeElement === button;
+    button.hidden = true;
+    find(opposite).hidden = false;
+    if (hadFocus) find(opposite).focus();
+    if (kind === "read" || kind === "unread") article.classList.toggle("unread", kind === "unread");
+    else article.classList.toggle("starred", kind === "star");
+    tell(words);
+  }
+
+  document.addEventListener("submit", (event) => {
+    const kind = event.submitter?.dataset.mark;
+    const article = event.submitter?.closest("[data-article]");
+    if (!kind || !article) return;
+    event.preventDefault();
+    mark(article, [kind]);
+  });
+
+  // Opened is read: where somebody sees it, and not where a browser fetches what they may want next.
+  function opened() {
+    const article = document.querySelector("[data-opens]");
+    if (!article || document.prerendering || document.visibilityState !== "visible") return;
+    article.removeAttribute("data-opens");
+    mark(article, ["read"]);
+  }
+  document.addEventListener("visibilitychange", opened);
+  document.addEventListener("prerenderingchange", opened);
+  opened();
+
+  const link = (selector) => document.querySelector(`main ${selector}`);
+  const isList = document.querySelector("[data-open]") !== null;
+
+  function here() {
+    return document.activeElement?.closest?.("[data-article]") ?? current ?? (isList ? null : articles[0]);
+  }
+
+  function go(step) {
+    if (!isList) {
+      const other = link(step > 0 ? "a[rel=next]" : "a[rel=prev]");
+      return other ? other.click() : tell(step > 0 ? "This is the last one." : "This is the first one.");
+    }
+    const place = articles.indexOf(here());
+    const next = articles[place < 0 ? (step > 0 ? 0 : -1) : place + step];
+    if (!next) return step > 0 ? (link("a[rel=next]")?.focus(), tell("This is the end of the list.")) : undefined;
+    current = next;
+    const title = next.querySelector("[data-open]");
+    title.focus({ preventScroll: true });
+    next.scrollIntoView({ block: "nearest" });
+  }
+
+  const keys = {
+    j: () => go(1),
+    k: () => go(-1),
+    o: () => here()?.querySelector("[data-open]")?.click(),
+    m: () => here() && mark(here(), ["read", "unread"]),
+    s: () => here() && mark(here(), ["star", "unstar"]),
+    v: () => {
+      const original = here()?.querySelector("[data-original]");
+      if (original) open(original.href, "_blank", "noopener,noreferrer");
+    },
+    u: () => link("a[data-list]")?.click(),
+    "/": () => document.getElementById("search")?.focus(),
+    "?": () => dialog.showModal(),
+  };
+  const after = { h: "a.hub", r: 'nav a[href$="/pages/reading"]' };
+
+  // Who speaks to a browser, or types into it by other means, can do without keys.
+  const choice = document.getElementById("keys-on");
+  try {
+    choice.checked = localStorage.getItem("feedsync-keys") !== "off";
+    choice.addEventListener("change", () => {
+      localStorage.setItem("feedsync-keys", choice.checked ? "on" : "off");
+    });
+  } catch {
+    // A browser that keeps nothing: it is chosen for this page.
+  }
+  const button = document.getElementById("keys-button");
+  button.hidden = false;
+  button.addEventListener("click", () => dialog.showModal());
+
+  let isAfterG = false;
+  document.addEventListener("keydown", (event) => {
+    if (event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey || event.isComposing) return;
+    if (!choice.checked || dialog.open || event.target.closest("input, textarea, select, audio")) return;
+    const wasAfterG = isAfterG;
+    isAfterG = event.key === "g";
+    if (wasAfterG && after[event.key]) {
+      event.preventDefault();
+      return document.querySelector(after[event.key])?.click();
+    }
+    if (!Object.hasOwn(keys, event.key)) return;
+    event.preventDefault();
+    keys[event.key]();
+  });
+  // A page that a browser kept and shows again.
+  addEventListener("pageshow", (event) => {
+    if (event.persisted) location.reload();
+  });
+})();
