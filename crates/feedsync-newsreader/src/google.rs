@@ -31,7 +31,7 @@ pub use account::{
 pub use atom::atom;
 pub use authorization::authorization;
 pub use item_id::{ItemId, ItemIdError};
-pub use items::{contents, count, ids};
+pub use items::{contents, count, ids, items};
 pub use outline::{quick_added, subscriptions, tags, unread_counts};
 pub use read::read;
 pub use stream::{StreamError, parse_stream};
@@ -104,8 +104,13 @@ pub enum Request {
     Atom(Listing),
     /// `stream/items/ids`: answered by [`ids`].
     Ids(Selection),
-    /// `stream/items/contents`: answered by [`contents`].
-    Items(Vec<ArticleNumber>),
+    /// `stream/items/contents`: answered by [`items()`].
+    Items {
+        /// Which articles.
+        articles: Vec<ArticleNumber>,
+        /// Whether it is Liferea that asks, which knows an article that is read by something that confuses others.
+        by_liferea: bool,
+    },
     /// `stream/items/count`: answered by [`count`].
     Count(Stream),
     /// `preference/list`: answered by [`preferences`].

@@ -62,22 +62,6 @@ fn lists_are_asked_for_by_their_names() {
 }
 
 #[test]
-fn liferea_asks_for_ids_and_then_for_items() {
-    let ids =
-        "GET /reader/api/0/stream/items/ids?s=feed%2F1&client=liferea&n=50&output=json&merge=true";
-    assert_eq!(request(ids, ""), Request::Ids(Selection::newest(Stream::Feed(feed(1)), 50)));
-    let body = "output=json&mediaRss=true&T=secret%2F1&i=101&i=102";
-    let Call { request, token } = call("POST /reader/api/0/stream/items/contents", body).unwrap();
-    assert_eq!(request, Request::Items(articles(&[101, 102])));
-    assert_eq!(token.as_ref().map(|token| token.as_str()), Some("secret/1"));
-    let body = "i=tag:google.com,2005:reader/item/0000000000000065&s=feed%2Fhttps%3A%2F%2Fa.example%2F\
-                &a=user/-/state/com.google/read&ac=edit-tags&T=t&async=true";
-    let marked = call("POST /reader/api/0/edit-tag?client=liferea", body).unwrap();
-    assert_eq!(marked.request, Request::Mark(Marking::read(articles(&[101]), true)));
-    assert_eq!(marked.token.unwrap().as_str(), "t");
-}
-
-#[test]
 fn rss_guard_asks_for_all_ids_and_many_items() {
     let ids = "GET /api/greader.php/reader/api/0/stream/items/ids?output=json&n=200000\
                &s=user/-/state/com.google/reading-list&xt=user/-/state/com.google/read&ot=1795330800";
@@ -94,9 +78,9 @@ fn rss_guard_asks_for_all_ids_and_many_items() {
     };
     let line = "POST /api/greader.php/reader/api/0/stream/items/contents?output=json&n=200000";
     for count in [999, MOST_ARTICLES] {
-        let Request::Items(items) = request(line, &body(count)) else { panic!() };
-        assert_eq!(items.len(), count);
-        assert_eq!(items[count - 1].get(), i64::try_from(count).unwrap());
+        let Request::Items { articles, by_liferea } = request(line, &body(count)) else { panic!() };
+        assert_eq!((articles.len(), by_liferea), (count, false));
+        assert_eq!(articles[count - 1].get(), i64::try_from(count).unwrap());
     }
     let fault = call(line, &body(MOST_ARTICLES + 1)).unwrap_err();
     assert_eq!(fault.to_string(), "i: at most 10000 articles at once");
@@ -350,7 +334,7 @@ fn subscriptions_are_listed_as_newsreaders_need_them() {
 #[test]
 fn articles_are_listed_as_newsreaders_need_them() {
     let next = Continuation { at: Millis::new(5), article: articles(&[6])[0] };
-    let found = json(&google::contents(Some("feed/1"), "A", &shown(), &feeds(), Some(next)));
+    let found = json(&google::contents("feed/1", "A", &shown(), &feeds(), Some(next)));
     assert_eq!((&found["id"], &found["title"]), (&json!("feed/1"), &json!("A")));
     assert_eq!(found["updated"], 1_795_330_800);
     assert_eq!(found["continuation"].as_str().unwrap().parse(), Ok(next));
@@ -374,6 +358,7 @@ fn articles_are_listed_as_newsreaders_need_them() {
                 "user/-/label/News / Local",
                 "user/-/label/later",
             ],
+            "marked": true,
             "origin": {
                 "streamId": "feed/1",
                 "title": "A \"fine\" <feed> & more",
@@ -388,7 +373,7 @@ fn articles_are_listed_as_newsreaders_need_them() {
     let bare = &found["items"][1];
     assert_eq!(bare["categories"], json!(["user/-/state/com.google/reading-list"]));
     assert_eq!(bare["origin"]["streamId"], "feed/3");
-    assert!(json(&google::contents(None, "", &[], &[], None)).get("continuation").is_none());
+    assert!(json(&google::contents("feed/1", "", &[], &[], None)).get("continuation").is_none());
     let ids = google::ids(shown().iter().map(|one| (one.number, one.received)), None);
     assert_eq!(
         text(&ids),

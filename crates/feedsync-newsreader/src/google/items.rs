@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::item_id::ItemId;
-use super::stream::{READ, READING_LIST, STARRED, feed_id, label_id};
+use super::stream::{READ, READ_BY_LIFEREA, READING_LIST, STARRED, feed_id, label_id};
 use crate::answer::Answer;
 use crate::continuation::Continuation;
 use crate::shown::{Article, ArticleNumber, FeedNumber, Label, Subscription};
@@ -19,29 +19,49 @@ pub(super) fn by_number(feeds: &[Subscription]) -> Feeds<'_> {
     feeds.iter().map(|feed| (feed.number, feed)).collect()
 }
 
-/// The articles of a stream with what they say, and where they go on. Articles that were asked for by their
-/// numbers are those of the reading list.
+/// The articles of a stream with what they say, and where they go on.
 pub fn contents(
-    stream: Option<&str>,
+    stream: &str,
     title: &str,
     articles: &[Article],
     feeds: &[Subscription],
     next: Option<Continuation>,
 ) -> Answer {
     let feeds = by_number(feeds);
-    let newest = articles.iter().map(|article| article.received).max().unwrap_or_default();
-    let items: Vec<Value> = articles.iter().map(|article| item(article, &feeds)).collect();
-    let mut shown = json!({
-        "direction": "ltr",
-        "id": stream.unwrap_or(READING_LIST),
-        "title": title,
-        "updated": seconds(newest),
-        "items": items,
-    });
+    let items = articles.iter().map(|article| item(article, &feeds)).collect();
+    let mut shown = list(stream, title, articles, items);
     if let Some(next) = next {
         shown["continuation"] = next.to_string().into();
     }
     Answer::json(&shown)
+}
+
+/// The articles that were asked for by their numbers.
+pub fn items(articles: &[Article], feeds: &[Subscription], by_liferea: bool) -> Answer {
+    let feeds = by_number(feeds);
+    let items = articles.iter().map(|article| {
+        let mut shown = item(article, &feeds);
+        if by_liferea
+            && article.is_read
+            && let Value::Array(categories) = &mut shown["categories"]
+        {
+            // It looks at the first of them alone.
+            categories.insert(0, READ_BY_LIFEREA.into());
+        }
+        shown
+    });
+    Answer::json(&list(READING_LIST, "Articles", articles, items.collect()))
+}
+
+fn list(stream: &str, title: &str, articles: &[Article], items: Vec<Value>) -> Value {
+    let newest = articles.iter().map(|article| article.received).max().unwrap_or_default();
+    json!({
+        "direction": "ltr",
+        "id": stream,
+        "title": title,
+        "updated": seconds(newest),
+        "items": items,
+    })
 }
 
 fn item(article: &Article, feeds: &Feeds<'_>) -> Value {
@@ -68,6 +88,8 @@ fn item(article: &Article, feeds: &Feeds<'_>) -> Value {
         "alternate": alternate.collect::<Vec<_>>(),
         "summary": { "direction": "ltr", "content": article.content },
         "categories": categories(article, feed.copied()),
+        // Liferea takes an article without this for one that is not starred, whatever its categories are.
+        "marked": article.is_starred,
         "origin": {
             "streamId": feed_id(article.feed),
             "title": feed.map(|feed| &*feed.title).unwrap_or_default(),

@@ -93,7 +93,11 @@ fn request(name: &str, parameters: &Parameters) -> Result<Option<Request>, Fault
         }
         "unread-count" => Request::UnreadCounts,
         "stream/items/ids" => Request::Ids(selection(stream(parameters)?, parameters, MOST_IDS)?),
-        "stream/items/contents" => Request::Items(items(parameters)?),
+        "stream/items/contents" => Request::Items {
+            articles: items(parameters)?,
+            // Nobody else says this, and here it says nothing else of itself.
+            by_liferea: parameters.first("mediaRss") == Some("true"),
+        },
         "stream/items/count" => Request::Count(stream(parameters)?),
         "stream/contents" => Request::Contents(listing(parameters.needed("s")?, parameters)?),
         "preference/list" => Request::Preferences,

@@ -9,6 +9,10 @@ pub(super) const READING_LIST: &str = "user/-/state/com.google/reading-list";
 pub(super) const READ: &str = "user/-/state/com.google/read";
 pub(super) const STARRED: &str = "user/-/state/com.google/starred";
 
+/// What Liferea looks for where an article is read: the slashes of the name as some servers escape them in JSON,
+/// and never once that is decoded.
+pub(super) const READ_BY_LIFEREA: &str = r"user/-/state\/com.google\/read";
+
 /// Why a text is not the name of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum StreamError {

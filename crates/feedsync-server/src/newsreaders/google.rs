@@ -80,7 +80,7 @@ async fn carry_out(hub: &Hub, call: &Call, sent: &Sent) -> Result<Answer, Refusa
             let articles = reading.shown(&selected.listed).await?;
             let feeds = reading.subscriptions();
             let title = reading.title(&listing.selection.stream);
-            google::contents(Some(&listing.stream), &title, &articles, &feeds, selected.next)
+            google::contents(&listing.stream, &title, &articles, &feeds, selected.next)
         }
         Request::Atom(listing) => {
             let selected = reading.select(&listing.selection).await?;
@@ -94,9 +94,9 @@ async fn carry_out(hub: &Hub, call: &Call, sent: &Sent) -> Result<Answer, Refusa
             let articles = selected.listed.iter().map(|listed| (listed.number, listed.shown));
             google::ids(articles, selected.next)
         }
-        Request::Items(numbers) => {
-            let articles = reading.articles(&numbers).await?;
-            google::contents(None, "Articles", &articles, &reading.subscriptions(), None)
+        Request::Items { articles, by_liferea } => {
+            let articles = reading.articles(&articles).await?;
+            google::items(&articles, &reading.subscriptions(), by_liferea)
         }
         Request::Count(stream) => {
             let all = feedsync_newsreader::Selection::newest(stream, usize::MAX);
