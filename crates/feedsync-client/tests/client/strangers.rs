@@ -26,13 +26,14 @@ use crate::world::{Peer, notes};
 const PUBLIC: &str = "http://8.8.8.8/feed";
 
 /// Whoever asks other machines, by the file that does: a new one needs a row, and a proof below.
-const CALLERS: [(&str, Caller); 8] = [
+const CALLERS: [(&str, Caller); 9] = [
     ("feedsync-client/src/document.rs", Caller::Documents),
     ("feedsync-client/src/push.rs", Caller::Pushes),
     ("feedsync-client/src/blobs.rs", Caller::Blobs),
     ("feedsync-client/src/follow.rs", Caller::Events),
     ("feedsync-client/src/log/remote.rs", Caller::Logs),
     ("feedsync-reading/src/poll/fetch.rs", Caller::Feeds),
+    ("feedsync-reading/src/poll/icon.rs", Caller::Feeds),
     ("feedsync-cli/src/source.rs", Caller::Sources),
     ("feedsync-cli/src/commands/login.rs", Caller::Sources),
 ];
