@@ -170,7 +170,10 @@ fn mutated_documents_panic_nowhere_and_what_reads_is_a_fixed_point() {
         }
     }
     println!("items and values read and checked: {read:?}");
-    assert!(only.is_some() || read.iter().all(|&count| count > 3_000), "{read:?}");
+    // One in a hundred at least: else the mutations have become too wild for a target, or its
+    // fixtures too few among the others.
+    let enough = read.iter().all(|&count| count as u64 > rounds / 100);
+    assert!(only.is_some() || enough, "{read:?}");
 }
 
 #[test]
