@@ -53,9 +53,15 @@ impl Browser {
         Self::start_with(&[&format!("--proxy-server={proxy}"), &but])
     }
 
-    /// Starts one for which all names of hosts are those of one authority; addresses are what they are.
-    pub(crate) fn whose_names_lead_to(authority: &str) -> Option<Self> {
-        Self::start_with(&[&format!("--host-resolver-rules=MAP * {authority}, EXCLUDE 127.0.0.1")])
+    /// Starts one for which a name is that of an authority and no other name leads anywhere; addresses are what they
+    /// are. What it does for itself, such as asking for the time, it leaves.
+    pub(crate) fn knowing(name: &str, authority: &str) -> Option<Self> {
+        let rules = format!("MAP {name} {authority}, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1");
+        Self::start_with(&[
+            &format!("--host-resolver-rules={rules}"),
+            "--disable-background-networking",
+            "--disable-component-update",
+        ])
     }
 
     fn start_with(arguments: &[&str]) -> Option<Self> {

@@ -1,0 +1,145 @@
+//! Feeds of all sorts on the pages of a hub, in a real browser: each is shown or reported, and none does anything.
+
+#![cfg(unix)]
+
+mod support;
+
+#[path = "support/awkward.rs"]
+mod awkward;
+
+use awkward::{ATTACKS, attack_feed, corpora};
+use serde_json::Value;
+use support::browser::{Browser, ENTER};
+use support::web::WebServer;
+use support::{Hub, Place, until};
+
+const READING: &str = "/pages/reading";
+
+/// What a page would tell if anything of a feed did something: whoever sets this runs.
+const EXECUTED: &str = "String(window.executed)";
+
+/// Feeds of all sorts are shown, or reported with the reason; nothing that one contains runs, or is asked for, and none
+/// covers or widens a page.
+#[test]
+fn whatever_a_feed_contains_it_is_shown_or_reported_and_does_nothing() {
+    let (place, canary) = (Place::new(), Place::new());
+    let Some(web) = WebServer::nginx(&place, "", "default_type application/xml;") else { return };
+    let Some(mut canary) = WebServer::nginx(&canary, "", "") else { return };
+    let Some(browser) = Browser::knowing("canary.example", &canary.authority) else { return };
+    place.bare("hub");
+    let hub = Hub::start(&place, "hub");
+    let home = format!("{}{READING}", hub.url);
+
+    place.write("www/attacks.xml", &attack_feed());
+    let feeds = corpora();
+    let mut outlines = format!("<outline type=\"rss\" xmlUrl=\"{}\"/>", web.url("attacks.xml"));
+    for (number, feed) in feeds.iter().enumerate() {
+        std::fs::copy(&feed.path, place.path(&format!("www/{number}.xml"))).unwrap();
+        outlines.push_str(&format!(
+            "<outline type=\"rss\" xmlUrl=\"{}\"/>",
+            web.url(&format!("{number}.xml"))
+        ));
+    }
+    place.write(
+        "list.opml",
+        &format!("<opml version=\"2.0\"><head/><body>{outlines}</body></opml>"),
+    );
+    browser.go(&format!("{home}/transfer"));
+    browser.choose_file("#file", &place.path("list.opml"));
+    browser.tab_to("Import");
+    browser.press(ENTER);
+    browser.sees(&format!("Taken in: {} feed", feeds.len() + 1));
+    until("all feeds are asked", || {
+        browser.go(&home);
+        match browser.ask("document.body.innerText.split('Not fetched yet.').length - 1") {
+            Value::Number(none) if none.as_u64() == Some(0) => Ok(()),
+            left => Err(format!("{left} are left")),
+        }
+    });
+    // Whatever a page asked for, whether it was there or not.
+    let asked = "performance.getEntriesByType('resource').map(one => one.name)\
+         .filter(name => ![location.origin + '/', 'data:'].some(own => name.startsWith(own))).join(' ')";
+    let check = |what: &str| {
+        assert_eq!(browser.ask(asked), "", "{what}: something was asked for");
+        assert_eq!(browser.ask(EXECUTED), "undefined", "{what}: something ran");
+        let wider = browser.ask("document.documentElement.scrollWidth - innerWidth");
+        assert!(wider.as_i64().unwrap() <= 0, "{what}: {wider} too wide");
+        let top = "(one => one === null || !!one.closest('header, main'))(document.elementFromPoint(9, 9))";
+        assert_eq!(browser.ask(top), true, "{what}: something covers the page");
+        let here = browser.ask("location.origin");
+        assert_eq!(here, *hub.url, "{what}: it led elsewhere");
+    };
+    browser.looks(400, "light");
+    browser.go(&home);
+    check("subscriptions");
+    browser.fits("awkward-home");
+
+    // What became of each.
+    let rows = "[...document.querySelectorAll('.feeds > li')].map(row => ({\
+        number: +row.querySelector('a[href*=\"feeds/\"]').href.split('/').pop(),\
+        fault: row.querySelector('.error')?.innerText ?? ''}))";
+    let rows = browser.ask(rows);
+    let rows = rows.as_array().unwrap();
+    assert_eq!(rows.len(), feeds.len() + 1);
+    let (mut shown, mut faulty, mut empty, mut articles) = (0, 0, Vec::new(), 0);
+    browser.looks(400, "dark");
+    for row in rows {
+        let number = &row["number"];
+        browser.go(&format!("{home}/feeds/{number}"));
+        check(&format!("feed {number}"));
+        let address = browser.ask("document.querySelector('.facts code').innerText");
+        let name = address.as_str().unwrap().rsplit('/').next().unwrap().to_owned();
+        let feed = name.trim_end_matches(".xml").parse::<usize>().ok().map(|at| &feeds[at]);
+        browser.go(&format!("{home}/articles?feed={number}&show=all"));
+        check(&format!("list {number}"));
+        let links =
+            browser.ask("[...document.querySelectorAll('[data-open]')].map(one => one.href)");
+        let links = links.as_array().unwrap().clone();
+        let most = if feed.is_none() { links.len() } else { 2 };
+        for link in links.iter().take(most) {
+            browser.go(link.as_str().unwrap());
+            check(link.as_str().unwrap());
+            articles += 1;
+        }
+        let fault = row["fault"].as_str().unwrap();
+        match (links.is_empty(), fault.is_empty()) {
+            (false, true) => shown += 1,
+            (true, false) => {
+                assert!(fault.len() > "Could not be read: ".len(), "a reason: {fault}");
+                faulty += 1;
+            }
+            (true, true) => empty.extend(feed),
+            (false, false) => panic!("{name}: shown, and reported: {fault}"),
+        }
+        if feed.is_none() {
+            assert_eq!(links.len(), ATTACKS.len(), "each attack is an article: {fault}");
+        }
+    }
+    let untold: Vec<_> =
+        empty.iter().filter(|feed| feed.has_entries()).map(|feed| &feed.path).collect();
+    assert_eq!(untold, Vec::<&std::path::PathBuf>::new(), "neither shown nor reported");
+    eprintln!(
+        "{} feeds: {shown} shown, {faulty} reported, {} without articles; {articles} articles opened",
+        rows.len(),
+        empty.len()
+    );
+    assert_eq!(canary.asked(), [], "something was asked for");
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+
+    // With pictures, pictures are asked for and nothing else.
+    browser.go(&format!("{home}/articles?q=attack&pictures=1&show=all"));
+    let links = browser.ask("[...document.querySelectorAll('[data-open]')].map(one => one.href)");
+    for link in links.as_array().unwrap() {
+        browser.go(link.as_str().unwrap());
+        assert_eq!(browser.ask(EXECUTED), "undefined", "{link}: something ran");
+    }
+    let mut asked = Vec::new();
+    until("pictures are asked for", || {
+        asked.extend(canary.asked());
+        let is_there = |name: &str| asked.iter().any(|asked| asked.path.starts_with(name));
+        let all = ["/picture.png", "/picture2", "/picture3.png"].into_iter().all(is_there);
+        all.then_some(()).ok_or_else(|| format!("{asked:?}"))
+    });
+    assert!(asked.iter().all(|asked| asked.path.starts_with("/picture")), "{asked:?}");
+    browser.fits("awkward-article");
+}
