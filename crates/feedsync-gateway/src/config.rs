@@ -9,7 +9,7 @@ use feedsync_offline::profile::Profile;
 
 use crate::face::PageOrigin;
 use crate::store::Quota;
-use crate::target::{Allowed, Mount};
+use crate::target::{Allowed, Mount, Newsreader};
 
 /// Where a gateway listens, and what it reaches.
 #[derive(Debug, Clone)]
@@ -18,6 +18,8 @@ pub struct Config {
     pub listen: SocketAddr,
     /// Origins by a short name.
     pub mounts: Vec<Mount>,
+    /// Servers of newsreaders, which are mounted, too.
+    pub newsreaders: Vec<Newsreader>,
     /// Authorities that are reached besides those that are mounted or subscribed.
     pub allow: Vec<Allowed>,
     /// Pages of these origins may use the gateway.
@@ -31,6 +33,7 @@ impl Default for Config {
         Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 5023)),
             mounts: Vec::new(),
+            newsreaders: Vec::new(),
             allow: Vec::new(),
             allow_origins: Vec::new(),
             limits: Limits::default(),

@@ -13,6 +13,7 @@ mod emulating;
 mod hops;
 mod intercepting;
 mod last;
+mod newsreading;
 mod paced;
 mod pages;
 mod problem;
@@ -33,7 +34,7 @@ use tokio::sync::{Semaphore, watch};
 
 use crate::agent::Agent;
 use crate::config::{Config, Limits};
-use crate::target::{Addresses, Mode, Target, TargetError};
+use crate::target::{Addresses, Mode, Newsreader, Target, TargetError};
 use crate::upstream::{Origins, PSEUDONYM, RootsError, Upstream, UpstreamError, append_via};
 
 pub use body::{Body, BodyError};
@@ -52,6 +53,7 @@ pub struct Face {
     upstream: Upstream,
     allow_origins: Arc<[PageOrigin]>,
     limits: Limits,
+    newsreaders: Arc<[Newsreader]>,
     tunnels: Arc<Semaphore>,
     /// Who knows what is kept; without one all is passed on.
     agent: Option<Arc<Agent>>,
@@ -75,13 +77,16 @@ impl Face {
     /// A face that reaches what is configured. The gateway's own addresses are added to
     /// [`Face::addresses`] as they are opened.
     pub fn new(config: &Config, origins: Origins) -> Result<Self, RootsError> {
-        let reachable = crate::target::Reachable::new(config.mounts.clone(), config.allow.clone());
+        let newsreaders = config.newsreaders.iter().map(|newsreader| newsreader.mount.clone());
+        let mounts = config.mounts.iter().cloned().chain(newsreaders).collect();
+        let reachable = crate::target::Reachable::new(mounts, config.allow.clone());
         let addresses = Addresses { reachable, own: crate::target::Own::default() };
         Ok(Self {
             upstream: Upstream::new(addresses.clone(), origins, config.limits)?,
             addresses,
             allow_origins: config.allow_origins.clone().into(),
             limits: config.limits,
+            newsreaders: config.newsreaders.clone().into(),
             tunnels: Arc::new(Semaphore::new(config.limits.tunnels)),
             agent: None,
             feeds: Arc::default(),
@@ -141,7 +146,12 @@ impl Face {
         let realms_of = matches!(target.mode, Mode::Reverse { .. })
             .then(|| target.location.origin().to_owned());
         let mut response = match &self.agent {
-            Some(agent) => self.intercept(agent, target, request).await,
+            Some(agent) => match self.newsreader_of(&target) {
+                Some(newsreader) => {
+                    Box::pin(self.newsread(agent, newsreader, target, request)).await
+                }
+                None => self.intercept(agent, target, request).await,
+            },
             None => Box::pin(self.pass(&target, request)).await,
         };
         if let Some(origin) = realms_of {

@@ -10,6 +10,7 @@
 mod allowed;
 mod authority;
 mod mount;
+mod newsreader;
 mod own;
 mod reachable;
 
@@ -22,6 +23,7 @@ use http::{HeaderMap, Uri, header};
 pub use allowed::Allowed;
 pub use authority::{Authority, AuthorityError};
 pub use mount::{Mount, MountError, MountName};
+pub use newsreader::{Newsreader, NewsreaderError};
 pub use own::Own;
 pub use reachable::{Access, Reachable};
 pub(crate) use reachable::{is_local, is_near};

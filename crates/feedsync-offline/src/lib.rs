@@ -15,6 +15,7 @@ pub mod likeness;
 pub mod links;
 pub mod location;
 pub mod negotiation;
+pub mod newsreader;
 pub mod outbox;
 pub mod overlay;
 pub mod profile;

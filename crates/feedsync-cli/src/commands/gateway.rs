@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use feedsync_gateway::face::PageOrigin;
 use feedsync_gateway::store::Quota;
-use feedsync_gateway::target::{Allowed, Mount};
+use feedsync_gateway::target::{Allowed, Mount, Newsreader};
 use feedsync_gateway::{Config, Keep, Running, start};
 use feedsync_offline::interceptor::Settings;
 use feedsync_offline::profile::Profile;
@@ -29,6 +29,7 @@ const EXAMPLES: &str = "\
 Examples:
   feedsync gateway --mount notes=https://example.org/notes/
   feedsync gateway --allow example.org --allow '*.example.net' --allow box.lan:8080
+  feedsync gateway --newsreader google=https://hub.example.org/reader/google
   feedsync gateway --allow '*' --allow-origin https://app.example.org
 
   curl http://127.0.0.1:5023/notes/
@@ -75,6 +76,11 @@ pub(crate) struct Gateway {
     /// Reach URL as /NAME/. Repeatable
     #[arg(long, value_name = "NAME=URL")]
     mount: Vec<Mount>,
+    /// Keep newsreaders going without a network: they are given /INTERFACE/ here as the address of their server, which
+    /// is at URL. INTERFACE is google, miniflux, nextcloud or ttrss; NAME:INTERFACE=URL is reached as /NAME/.
+    /// Repeatable
+    #[arg(long, value_name = "INTERFACE=URL")]
+    newsreader: Vec<Newsreader>,
     /// Let pages of ORIGIN, such as https://HOST, use the gateway. Repeatable
     #[arg(long, value_name = "ORIGIN")]
     allow_origin: Vec<PageOrigin>,
@@ -134,14 +140,17 @@ impl Gateway {
 
     async fn serve(self, context: &Context) -> Result<(), Failure> {
         begin_log()?;
-        for (at, mount) in self.mount.iter().enumerate() {
-            if self.mount[..at].iter().any(|other| other.name() == mount.name()) {
+        let newsreaders = self.newsreader.iter().map(|newsreader| &newsreader.mount);
+        let mounts: Vec<&Mount> = self.mount.iter().chain(newsreaders).collect();
+        for (at, mount) in mounts.iter().enumerate() {
+            if mounts[..at].iter().any(|other| other.name() == mount.name()) {
                 return Err(Failure::usage(format!("{} is mounted twice", mount.name())));
             }
         }
         let config = Config {
             listen: self.listen,
             mounts: self.mount,
+            newsreaders: self.newsreader,
             allow: self.allow,
             allow_origins: self.allow_origin,
             ..Config::default()
@@ -167,9 +176,11 @@ fn tell(as_json: bool, config: &Config, running: &Running) -> Result<(), Failure
     if as_json {
         return output::json(&json!({ "url": url, "control": control }));
     }
+    let newsreaders = config.newsreaders.iter().map(|newsreader| &newsreader.mount);
     let mut ways: String = config
         .mounts
         .iter()
+        .chain(newsreaders)
         .map(|mount| format!("  {url}/{}/ is {}\n", mount.name(), mount.base()))
         .collect();
     if ways.is_empty() && config.allow.is_empty() {

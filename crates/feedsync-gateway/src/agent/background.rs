@@ -113,6 +113,7 @@ impl Agent {
                 while all.join_next().await.is_some() {}
             });
         }
+        self.begin_deliveries(upstream, tasks);
         let now = self.now();
         Ok(wakes
             .map_or(LONGEST, |time| time.since(now).max(Duration::from_millis(10)).min(LONGEST)))

@@ -12,6 +12,7 @@
 mod ambient;
 mod background;
 mod cookie_date;
+mod delivering;
 mod jar;
 mod subscribed;
 mod syncing;
@@ -19,8 +20,9 @@ mod syncing;
 mod tests;
 mod turns;
 
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 
 use feedsync_offline::authentication::Partition;
 use feedsync_offline::interceptor::{
@@ -65,6 +67,8 @@ pub struct Agent {
     /// The disk has no room.
     is_full: AtomicBool,
     turns: Turns,
+    /// Whose changes are on their way.
+    delivering: Mutex<HashSet<Partition>>,
     jar: Jar,
     subscribed: Subscribed,
 }
@@ -129,6 +133,7 @@ impl Agent {
             wake: Notify::new(),
             is_full: AtomicBool::new(false),
             turns: Turns::default(),
+            delivering: Mutex::default(),
             jar: Jar::default(),
             subscribed,
         }))

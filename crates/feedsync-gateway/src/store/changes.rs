@@ -4,7 +4,7 @@ use feedsync_offline::interceptor::{Change, Content, Entity, Step};
 use rusqlite::Connection;
 
 use super::error::StoreError;
-use super::{attempts, edits, keepings, representations, told};
+use super::{attempts, edits, keepings, newsreaders, representations, told};
 
 /// Makes a change. By how much what is stored of addresses has grown.
 pub(super) fn make(connection: &Connection, change: &Change) -> Result<i64, StoreError> {
@@ -37,6 +37,14 @@ pub(super) fn make(connection: &Connection, change: &Change) -> Result<i64, Stor
         }
         Change::Policy(policy) => told::put_policy(connection, *policy)?,
         Change::Forgotten(partition) => return representations::forgotten(connection, *partition),
+        Change::Account(account) => newsreaders::put_account(connection, account)?,
+        Change::AccountGone(partition) => newsreaders::account_gone(connection, *partition)?,
+        Change::Kept(kept) => newsreaders::put_kept(connection, kept)?,
+        Change::KeptGone { partition, key } => {
+            newsreaders::kept_gone(connection, *partition, *key)?;
+        }
+        Change::Written(written) => newsreaders::put_written(connection, written)?,
+        Change::WrittenGone(id) => newsreaders::written_gone(connection, *id)?,
         Change::Counters(counters) => told::put_counters(connection, *counters)?,
     }
     Ok(0)
@@ -56,6 +64,7 @@ pub(super) fn contents<'s>(steps: &'s [Step]) -> impl Iterator<Item = &'s Conten
             [request.as_ref(), response.as_ref(), error.was.as_ref()]
         }
         Change::Attempt(attempt) => [Some(&attempt.content), None, None],
+        Change::Kept(kept) => [Some(&kept.content), None, None],
         Change::Shown(shown) => [of(shown.entity.as_ref()), None, None],
         Change::Representation { representation: Some(representation), .. } => {
             [Some(&representation.content), None, None]

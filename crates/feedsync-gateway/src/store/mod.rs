@@ -16,6 +16,7 @@ mod edits;
 mod error;
 mod incoming;
 mod keepings;
+mod newsreaders;
 mod place;
 mod quota;
 mod readers;
@@ -266,6 +267,7 @@ fn rows(connection: &Connection) -> Result<Rows, StoreError> {
         shown: told::shown(connection)?,
         named: told::named(connection)?,
         attempts: attempts::all(connection)?,
+        newsreaders: newsreaders::all(connection)?,
         counters: told::counters(connection)?,
         policy: told::policy(connection)?,
     })
@@ -289,8 +291,10 @@ fn forget_lost(connection: &mut Connection, contents: &Contents) -> Result<(), S
             let Content { digest, .. } = content;
             if !contents.has_file(&content) {
                 tracing::warn!(%digest, "the file of stored bytes is gone or damaged");
-                let sql = "DELETE FROM representation WHERE content = ?1";
-                transaction.prepare_cached(sql)?.execute([digest.0])?;
+                for table in ["representation", "kept"] {
+                    let sql = format!("DELETE FROM {table} WHERE content = ?1");
+                    transaction.prepare_cached(&sql)?.execute([digest.0])?;
+                }
             }
         }
     }

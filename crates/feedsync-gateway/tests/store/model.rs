@@ -22,6 +22,7 @@ pub(crate) struct Model {
     shown: BTreeMap<u64, Shown>,
     named: BTreeMap<Key, Option<Location>>,
     attempts: Vec<Attempt>,
+    newsreaders: feedsync_offline::newsreader::Rows,
     counters: Counters,
     policy: Policy,
     pub(crate) representations: BTreeMap<Key, Representation>,
@@ -80,6 +81,7 @@ impl Model {
                 self.feeds.retain(|(whose, _), _| *whose != partition);
             }
             Change::Counters(counters) => self.counters = counters,
+            other => self.newsreaders.make(&other),
         }
     }
 
@@ -92,6 +94,7 @@ impl Model {
             shown: self.shown.values().cloned().collect(),
             named: named.map(|((whose, pending), member)| (whose, pending, member)).collect(),
             attempts: self.attempts.clone(),
+            newsreaders: self.newsreaders.clone(),
             counters: self.counters,
             policy: self.policy,
         }

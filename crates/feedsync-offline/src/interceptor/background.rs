@@ -231,6 +231,7 @@ impl Interceptor {
         self.outbox.edits().next().is_some()
             || !self.underway.is_empty()
             || !self.asked.is_empty()
+            || !self.accounts.waiting().is_empty()
             || self.keepings.values().any(|keeping| keeping.subscription.is_ready())
     }
 

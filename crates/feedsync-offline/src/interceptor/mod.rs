@@ -28,6 +28,7 @@ mod finding;
 mod generation;
 mod looking;
 mod naming;
+mod newsreading;
 mod reach;
 mod reply;
 mod sending;
@@ -50,6 +51,7 @@ pub use stored::{Content, Digest, Entity, Representation, Resource, Stored};
 use crate::authentication::{Credentials, Partition};
 use crate::event::{ErrorId, Errors, Interaction, StateChange, SyncError};
 use crate::location::Location;
+use crate::newsreader::{self, Accounts};
 use crate::outbox::{Edit, EditId, Outbox, Progress};
 use crate::profile::Profile;
 use crate::proxy::Configuration;
@@ -109,6 +111,8 @@ pub struct Rows {
     pub named: Vec<(Partition, Location, Option<Location>)>,
     /// Edits that were carried, and of which nobody knows what became, in their order.
     pub attempts: Vec<Attempt>,
+    /// What is kept of newsreaders.
+    pub newsreaders: newsreader::Rows,
     /// The next places.
     pub counters: Counters,
     /// Whether the network is used.
@@ -130,6 +134,7 @@ pub struct Interceptor {
     shown: Showing,
     named: Naming,
     attempts: Attempts,
+    accounts: Accounts,
     counters: Counters,
     reach: Reach,
     /// Feeds that are asked where they have what was made in them.
@@ -158,7 +163,8 @@ impl Interceptor {
     /// One that goes on from what was stored. Rounds that were under way begin again; what was being sent is
     /// in doubt.
     pub fn restored(settings: Settings, rows: Rows) -> Self {
-        let Rows { keepings, edits, errors, shown, named, attempts, counters, policy } = rows;
+        let Rows { keepings, edits, errors, shown, named, attempts, newsreaders, counters, policy } =
+            rows;
         let mut interceptor = Self {
             settings,
             policy,
@@ -171,6 +177,7 @@ impl Interceptor {
             shown: Showing::restored(shown),
             named: Naming::restored(named),
             attempts: Attempts::restored(attempts),
+            accounts: Accounts::restored(newsreaders),
             counters,
             reach: Reach::default(),
             finding: BTreeMap::new(),
@@ -245,7 +252,8 @@ impl Interceptor {
         let shown = self.shown.all().filter_map(|shown| shown.entity.as_ref());
         let staged = self.underway.values().flat_map(Underway::contents);
         let contents = edits.chain(errors).chain(shown.map(|entity| entity.content)).chain(staged);
-        contents.chain(self.attempts.contents()).map(|content| content.digest)
+        let contents = contents.chain(self.attempts.contents());
+        contents.chain(self.accounts.contents()).map(|content| content.digest)
     }
 
     fn keep(&mut self, keeping: Keeping) {

@@ -10,6 +10,7 @@ use crate::authentication::Partition;
 use crate::event::{ErrorId, Interaction, StateChange, SyncError};
 use crate::interception::Role;
 use crate::location::Location;
+use crate::newsreader::{Account, Kept, Key, Written, WrittenId};
 use crate::outbox::{Edit, EditId};
 
 /// What a decision changes. All of it is stored in one transaction, or nothing is; then its events are told
@@ -90,6 +91,23 @@ pub enum Change {
     Policy(Policy),
     /// Nothing else of these people is needed any more.
     Forgotten(Partition),
+    /// Somebody is known to the server of a newsreader.
+    Account(Box<Account>),
+    /// Nothing of theirs is needed any more.
+    AccountGone(Partition),
+    /// An answer to a newsreader is kept.
+    Kept(Box<Kept>),
+    /// It is not any more.
+    KeptGone {
+        /// Whose it was.
+        partition: Partition,
+        /// Under what.
+        key: Key,
+    },
+    /// What somebody changed with a newsreader.
+    Written(Box<Written>),
+    /// It is not needed any more.
+    WrittenGone(WrittenId),
     /// The next places of what is counted.
     Counters(Counters),
 }

@@ -87,6 +87,7 @@ impl Written {
                 }
                 Change::Counters(counters) => rows.counters = counters,
                 Change::Policy(policy) => rows.policy = policy,
+                other => rows.newsreaders.make(&other),
             }
         }
     }

@@ -1,0 +1,177 @@
+//! What newsreaders changed without a network, on its way to their servers: of each account one change after the
+//! other, in their order.
+
+use std::sync::{Arc, PoisonError};
+
+use feedsync_offline::authentication::Partition;
+use feedsync_offline::location::Location;
+use feedsync_offline::newsreader::{Asking, Delivery, Ended, Next, Written};
+use http::{HeaderMap, Method, Request, StatusCode};
+use http_body_util::{BodyExt as _, Limited};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use super::{Agent, AgentError};
+use crate::face::Body;
+use crate::upstream::Upstream;
+
+/// Bytes of an answer at most.
+const ANSWER: usize = 1 << 20;
+
+/// How long a request and its answer may take.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(60);
+
+/// What a server answered.
+struct Answered {
+    status: StatusCode,
+    headers: HeaderMap,
+    body: Vec<u8>,
+}
+
+impl Agent {
+    /// Begins to send what can be sent.
+    pub(super) fn begin_deliveries(self: &Arc<Self>, upstream: &Upstream, tasks: &mut JoinSet<()>) {
+        let due = self.look(|interceptor| interceptor.deliverable(self.now()));
+        for account in due {
+            let partition = account.partition;
+            if !self.delivering().insert(partition) {
+                continue;
+            }
+            let (agent, upstream) = (Arc::clone(self), upstream.clone());
+            tasks.spawn(async move {
+                agent.deliver(&upstream, partition).await;
+                agent.delivering().remove(&partition);
+            });
+        }
+    }
+
+    /// Sends what somebody changed, until all is sent or the server is not reached.
+    pub async fn deliver(&self, upstream: &Upstream, partition: Partition) {
+        let account = self.look(|interceptor| interceptor.accounts().account(partition).cloned());
+        let Some(account) = account else { return };
+        let base = account.base.clone();
+        let _turn = self.turn(partition, &base).await;
+        let mut delivery = Delivery::new(account);
+        while let Some(written) = self.next_written(partition, &base) {
+            match self.bring(upstream, &mut delivery, &written).await {
+                Ok(true) => {}
+                Ok(false) => return,
+                Err(error) => {
+                    tracing::error!(%error, "what a newsreader changed cannot be sent");
+                    return;
+                }
+            }
+        }
+    }
+
+    fn next_written(&self, partition: Partition, base: &Location) -> Option<Written> {
+        self.look(|interceptor| {
+            let first = interceptor.accounts().pending(partition).next();
+            first.filter(|_| interceptor.may_ask(base, self.now())).cloned()
+        })
+    }
+
+    /// Brings a change to its server; whether the next one may follow.
+    async fn bring(
+        &self,
+        upstream: &Upstream,
+        delivery: &mut Delivery,
+        written: &Written,
+    ) -> Result<bool, AgentError> {
+        let base = delivery.account().base.clone();
+        let mut asking = delivery.begin(written.change.clone());
+        let (ended, answered) = loop {
+            let Some(answered) = self.ask_own(upstream, &base, asking).await else {
+                self.reached(&base, false);
+                return Ok(false);
+            };
+            match delivery.answered(answered.status.as_u16(), &answered.body) {
+                Next::Ask(next) => asking = next,
+                Next::Ended(ended) => break (ended, answered),
+            }
+        };
+        self.reached(&base, ended != Ended::Away);
+        self.note_session(delivery).await?;
+        let id = written.id;
+        match ended {
+            Ended::Sent => {
+                let sent =
+                    |accounts: &mut feedsync_offline::newsreader::Accounts| accounts.sent(id);
+                self.change(|interceptor, _, _, _| Ok(((), interceptor.read_with(false, sent))))
+                    .await?;
+            }
+            Ended::Refused => {
+                let body = written.change.request.body.clone().into_bytes();
+                let body = self.hold(Body::from(bytes::Bytes::from(body)), u64::MAX).await?;
+                let answer = bytes::Bytes::from(answered.body);
+                let answer = self.hold(Body::from(answer), u64::MAX).await?;
+                let contents = (body.content(), answer.content());
+                let told = (answered.status, answered.headers);
+                self.change(|interceptor, _, now, _| {
+                    Ok(((), interceptor.not_written(id, told, contents, now)))
+                })
+                .await?;
+            }
+            Ended::Away => return Ok(false),
+            Ended::Unknown => {
+                let status = answered.status;
+                self.change(|interceptor, _, now, _| {
+                    Ok(((), interceptor.not_known(delivery.account(), status, now)))
+                })
+                .await?;
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Notes a session that was given meanwhile.
+    async fn note_session(&self, delivery: &Delivery) -> Result<(), AgentError> {
+        let account = delivery.account();
+        let Some(session) = account.sessions.last() else { return Ok(()) };
+        let is_known = self.look(|interceptor| {
+            let known = interceptor.accounts().account(account.partition);
+            known.is_none_or(|known| known.sessions.contains(session))
+        });
+        if is_known {
+            return Ok(());
+        }
+        let at = (account.interface, &account.base);
+        self.change(|interceptor, _, now, _| {
+            let step = interceptor
+                .read_with(true, |accounts| accounts.signed_in(at, &account.sign_in, session, now));
+            Ok(((), step))
+        })
+        .await
+    }
+
+    /// Asks a server on behalf of who reads; nothing if it did not answer.
+    async fn ask_own(
+        &self,
+        upstream: &Upstream,
+        base: &Location,
+        asking: Asking,
+    ) -> Option<Answered> {
+        let Asking { method, path, headers, body } = asking;
+        let location = Location::resolve(Some(base), &path).ok()?;
+        let mut request = Request::new(Body::from(bytes::Bytes::from(body)));
+        *request.method_mut() = Method::from_bytes(method.as_bytes()).ok()?;
+        *request.headers_mut() = headers;
+        let asked = async {
+            let response = upstream.send_own(&location, base, request).await;
+            let response = response.inspect_err(|error| {
+                tracing::debug!(%error, origin = base.origin(), "a change was not answered");
+            });
+            let (parts, body) = response.ok()?.into_parts();
+            // What a server says at length says nothing more.
+            let body = Limited::new(body, ANSWER).collect().await.ok();
+            let body = body.map(|body| body.to_bytes().to_vec()).unwrap_or_default();
+            Some(Answered { status: parts.status, headers: parts.headers, body })
+        };
+        timeout(PATIENCE, asked).await.ok()?
+    }
+
+    fn delivering(&self) -> std::sync::MutexGuard<'_, std::collections::HashSet<Partition>> {
+        self.delivering.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

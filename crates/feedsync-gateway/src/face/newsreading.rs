@@ -1,0 +1,493 @@
+//! Requests of newsreaders: passed on while their server is there, and what it answers is kept; answered as it
+//! would be while it is not.
+//!
+//! - What somebody changed goes first: before a server is asked for something, it is sent what it does not have yet.
+//! - A change that the server may or may not have got is taken as one that it has not: it is sent again.
+//! - Nothing is kept for whom no server answered, and nobody gets what somebody else was answered.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use feedsync_newsreader::{Answer, Asked};
+use feedsync_offline::authentication::Partition;
+use feedsync_offline::newsreader::{
+    Call, Form, Kept, Reading, Request as Asking, SignIn, What, Writing,
+};
+use futures_util::{StreamExt as _, stream};
+use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use http::{Request, Response, StatusCode, request, response};
+use http_body_util::{BodyExt as _, BodyStream, LengthLimitError, Limited, StreamBody};
+use hyper::body::Frame;
+
+use super::Face;
+use super::body::Body;
+use super::problem::Problem;
+use crate::agent::{Agent, AgentError};
+use crate::target::{Newsreader, Target};
+use crate::upstream::{NotSent, UpstreamError};
+
+/// Bytes of a request at most.
+const REQUEST: usize = 8 << 20;
+
+/// Bytes of an answer that is kept at most; what is larger comes through as it is.
+const ANSWER: usize = 16 << 20;
+
+/// What asks for less than a whole answer, which is what can be kept, or for one that is packed.
+const LESS: [HeaderName; 6] = [
+    header::ACCEPT_ENCODING,
+    header::IF_MATCH,
+    header::IF_MODIFIED_SINCE,
+    header::IF_NONE_MATCH,
+    header::IF_RANGE,
+    header::RANGE,
+];
+
+/// What an answer does not say once marks are in it.
+const OF_WHOLE: [HeaderName; 5] = [
+    header::ACCEPT_RANGES,
+    header::CONTENT_LENGTH,
+    header::ETAG,
+    header::LAST_MODIFIED,
+    header::TRANSFER_ENCODING,
+];
+
+/// A request that was read to its end.
+struct Sent<'a> {
+    agent: &'a Arc<Agent>,
+    newsreader: &'a Newsreader,
+    target: Target,
+    parts: request::Parts,
+    body: Bytes,
+}
+
+/// What came of asking a server.
+enum Tried {
+    Whole(response::Parts, Bytes),
+    /// It is more than is kept.
+    Large(Response<Body>),
+    /// The server says itself that it is away.
+    Said(response::Parts, Bytes),
+    Away,
+    Failed(Problem),
+}
+
+impl Face {
+    /// The server of newsreaders that a request is for, if it is for one.
+    pub(super) fn newsreader_of(&self, target: &Target) -> Option<Newsreader> {
+        let has = |newsreader: &&Newsreader| newsreader.has(&target.location);
+        let below = self.newsreaders.iter().filter(has);
+        below.max_by_key(|newsreader| newsreader.mount.base().as_str().len()).cloned()
+    }
+
+    /// Answers a request of a newsreader.
+    pub(super) async fn newsread(
+        &self,
+        agent: &Arc<Agent>,
+        newsreader: Newsreader,
+        target: Target,
+        request: Request<Body>,
+    ) -> Response<Body> {
+        let (parts, body) = request.into_parts();
+        let body = match Limited::new(body, REQUEST).collect().await {
+            Ok(body) => body.to_bytes(),
+            Err(error) if error.is::<LengthLimitError>() => {
+                return Problem::from(AgentError::TooLarge { limit: REQUEST as u64 }).response();
+            }
+            Err(error) => return Problem::bad_request(error.to_string()).response(),
+        };
+        let sent = Sent { agent, newsreader: &newsreader, target, parts, body };
+        let call = sent.read();
+        let answered = match call.what.clone() {
+            What::SignIn { sign_in, is_json } => {
+                self.sign_in(&sent, &sign_in, call.seq, is_json).await
+            }
+            What::Reading(reading) => self.read_kept(&sent, &call, &reading).await,
+            What::Writing(writing) => self.write(&sent, &call, &writing).await,
+            What::Word(word) => self.word(&sent, &call, word).await,
+            What::Other => self.other(&sent, &call).await,
+        };
+        answered.unwrap_or_else(Problem::response)
+    }
+
+    async fn sign_in(
+        &self,
+        sent: &Sent<'_>,
+        sign_in: &SignIn,
+        seq: i64,
+        is_json: bool,
+    ) -> Result<Response<Body>, Problem> {
+        let (interface, base) = sent.at();
+        let said = match self.attempt(sent).await {
+            Tried::Whole(parts, body) => {
+                if let Some(session) = interface.session(parts.status.as_u16(), &body) {
+                    let noted = sent.agent.change(|interceptor, _, now, _| {
+                        let at = (interface, base);
+                        let step = interceptor.read_with(true, |accounts| {
+                            accounts.signed_in(at, sign_in, &session, now)
+                        });
+                        Ok(((), step))
+                    });
+                    noted.await?;
+                    sent.agent.wake();
+                }
+                return Ok(whole(parts, body));
+            }
+            Tried::Large(response) => return Ok(response),
+            Tried::Failed(problem) => return Err(problem),
+            Tried::Said(parts, body) => Some(whole(parts, body)),
+            Tried::Away => None,
+        };
+        let session = sent.agent.look(|interceptor| {
+            interceptor.accounts().session(interface, base, sign_in).map(str::to_owned)
+        });
+        Ok(match (session, said) {
+            (Some(session), _) => self.tells(sent, interface.signed_in(&session, seq, is_json)),
+            (None, Some(said)) => said,
+            (None, None) => self.refuse(
+                sent,
+                seq,
+                "the server is not reached, and nobody has signed in so while it was",
+            ),
+        })
+    }
+
+    /// Answers with what the server has, or with what it had.
+    async fn read_kept(
+        &self,
+        sent: &Sent<'_>,
+        call: &Call,
+        reading: &Reading,
+    ) -> Result<Response<Body>, Problem> {
+        let known = sent.known(call);
+        self.send_first(sent, known).await;
+        // Before it is asked: what is changed meanwhile may be in its answer or not.
+        let stamp = sent.agent.look(|interceptor| {
+            let accounts = interceptor.accounts();
+            accounts.stamp(known.unwrap_or_else(Partition::public))
+        });
+        let said = match self.attempt(sent).await {
+            Tried::Whole(parts, body) => {
+                let (interface, base) = sent.at();
+                let is_done = interface.is_done(parts.status.as_u16(), &body);
+                let facts = interface.facts(&reading.form, &body).filter(|_| is_done);
+                let Some(facts) = facts else { return Ok(whole(parts, body)) };
+                let held = sent.agent.hold(Body::from(body.clone()), u64::MAX).await?;
+                let kept = sent.agent.change(|interceptor, _, now, _| {
+                    let mut kept = None;
+                    let step = interceptor.read_with(false, |accounts| {
+                        let at = (interface, base);
+                        let answered = accounts.answered(at, &call.who, reading.is_proof, now);
+                        let Some((partition, mut changes)) = answered else { return Vec::new() };
+                        let new = Kept {
+                            partition,
+                            key: reading.key,
+                            kind: kind(&reading.form),
+                            stamp,
+                            fetched: now,
+                            media_type: media_type(&parts.headers),
+                            content: held.content(),
+                            facts,
+                        };
+                        changes.extend(accounts.keep(new.clone()));
+                        kept = Some(new);
+                        changes
+                    });
+                    Ok((kept, step))
+                });
+                // While it is kept, its bytes are held.
+                let kept = kept.await?;
+                drop(held);
+                return Ok(match kept {
+                    Some(kept) => {
+                        let body = self.merged(sent, reading, &kept, body).await?;
+                        whole(parts, body)
+                    }
+                    None => whole(parts, body),
+                });
+            }
+            Tried::Large(response) => return Ok(response),
+            Tried::Failed(problem) => return Err(problem),
+            Tried::Said(parts, body) => Some(whole(parts, body)),
+            Tried::Away => None,
+        };
+        let kept = known.and_then(|partition| {
+            sent.agent
+                .look(|interceptor| interceptor.accounts().kept(partition, reading.key).cloned())
+        });
+        let Some(kept) = kept else {
+            let reason = "the server is not reached, and this was not asked while it was";
+            return Ok(said.unwrap_or_else(|| self.refuse(sent, call.seq, reason)));
+        };
+        let body = Bytes::from(sent.agent.content(&kept.content)?);
+        let body = self.merged(sent, reading, &kept, body).await?;
+        let body = sent.newsreader.interface.renumbered(body.to_vec(), call.seq);
+        let mut response = self.own(sent, StatusCode::OK, Bytes::from(body));
+        if let Ok(media_type) = HeaderValue::from_str(&kept.media_type) {
+            response.headers_mut().insert(header::CONTENT_TYPE, media_type);
+        }
+        Ok(response)
+    }
+
+    /// An answer with all later changes in it.
+    async fn merged(
+        &self,
+        sent: &Sent<'_>,
+        reading: &Reading,
+        kept: &Kept,
+        body: Bytes,
+    ) -> Result<Bytes, Problem> {
+        let (overlay, others) = sent.agent.look(|interceptor| interceptor.accounts().overlay(kept));
+        let is_list = matches!(&reading.form, Form::List(list) if list.above.is_some());
+        if overlay.is_empty() && !is_list {
+            return Ok(body);
+        }
+        let (agent, form) = (Arc::clone(sent.agent), reading.form.clone());
+        let interface = sent.newsreader.interface;
+        let is_needed = matches!(&form, Form::List(list) if list.filter.gains());
+        let merged = tokio::task::spawn_blocking(move || {
+            let others = others.iter().filter(|_| is_needed);
+            // What was let go of meanwhile is missing.
+            let others: Vec<Vec<u8>> = others.filter_map(|it| agent.content(it).ok()).collect();
+            interface.merged(&form, &body, &overlay, &others).map_or(body, Bytes::from)
+        });
+        Ok(merged.await.map_err(AgentError::from)?)
+    }
+
+    /// Passes a change on, or takes it.
+    async fn write(
+        &self,
+        sent: &Sent<'_>,
+        call: &Call,
+        writing: &Writing,
+    ) -> Result<Response<Body>, Problem> {
+        self.check_page(&sent.target, &sent.parts.headers)?;
+        let (interface, _) = sent.at();
+        let known = sent.known(call);
+        self.send_first(sent, known).await;
+        let is_behind = known.is_some_and(|partition| {
+            sent.agent
+                .look(|interceptor| interceptor.accounts().pending(partition).next().is_some())
+        });
+        let tried = if is_behind { Tried::Away } else { self.attempt(sent).await };
+        let said = match tried {
+            Tried::Whole(parts, body) => {
+                let status = parts.status.as_u16();
+                if interface.is_unknown(status, &body) && known.is_some() {
+                    // Whose session has ended meanwhile: it is renewed where the change is sent.
+                    Some(whole(parts, body))
+                } else {
+                    if let Some(partition) = known.filter(|_| interface.is_done(status, &body)) {
+                        let noted = sent.agent.change(|interceptor, _, _, _| {
+                            let step = interceptor.read_with(false, |accounts| {
+                                accounts.made(interface, partition, writing)
+                            });
+                            Ok(((), step))
+                        });
+                        noted.await?;
+                    }
+                    return Ok(whole(parts, body));
+                }
+            }
+            Tried::Large(response) => return Ok(response),
+            Tried::Failed(problem) => return Err(problem),
+            Tried::Said(parts, body) => Some(whole(parts, body)),
+            Tried::Away => None,
+        };
+        let Some(partition) = known else {
+            let reason = "the server is not reached, and it has never answered who asks";
+            return Ok(said.unwrap_or_else(|| self.refuse(sent, call.seq, reason)));
+        };
+        let taken = sent.agent.change(|interceptor, _, _, _| {
+            let mut full = None;
+            let step = interceptor.read_with(true, |accounts| {
+                accounts.take(interface, partition, writing).unwrap_or_else(|error| {
+                    full = Some(error);
+                    Vec::new()
+                })
+            });
+            Ok((full, step))
+        });
+        match taken.await? {
+            None => Ok(self.tells(sent, writing.answer.clone())),
+            Some(error) => Ok(self.refuse(sent, call.seq, &error.to_string())),
+        }
+    }
+
+    /// Passes on what nobody depends on; without a network it is answered so to who is known.
+    async fn word(
+        &self,
+        sent: &Sent<'_>,
+        call: &Call,
+        word: Answer,
+    ) -> Result<Response<Body>, Problem> {
+        match self.attempt(sent).await {
+            Tried::Whole(parts, body) => Ok(whole(parts, body)),
+            Tried::Large(response) => Ok(response),
+            Tried::Failed(problem) => Err(problem),
+            Tried::Said(..) | Tried::Away if sent.known(call).is_some() => {
+                Ok(self.tells(sent, word))
+            }
+            Tried::Said(parts, body) => Ok(whole(parts, body)),
+            Tried::Away => Ok(self.refuse(sent, call.seq, "the server is not reached")),
+        }
+    }
+
+    async fn other(&self, sent: &Sent<'_>, call: &Call) -> Result<Response<Body>, Problem> {
+        match self.attempt(sent).await {
+            Tried::Whole(parts, body) | Tried::Said(parts, body) => Ok(whole(parts, body)),
+            Tried::Large(response) => Ok(response),
+            Tried::Failed(problem) => Err(problem),
+            Tried::Away => Ok(self.refuse(
+                sent,
+                call.seq,
+                "the server is not reached, and only it can do this",
+            )),
+        }
+    }
+
+    /// Sends what somebody changed before.
+    async fn send_first(&self, sent: &Sent<'_>, known: Option<Partition>) {
+        let Some(partition) = known else { return };
+        let is_behind = sent
+            .agent
+            .look(|interceptor| interceptor.accounts().pending(partition).next().is_some());
+        if is_behind {
+            sent.agent.deliver(&self.upstream, partition).await;
+        }
+    }
+
+    /// Asks the server, if it can be expected to answer.
+    async fn attempt(&self, sent: &Sent<'_>) -> Tried {
+        let location = &sent.target.location;
+        let now = sent.agent.now();
+        if !sent.agent.look(|interceptor| interceptor.may_ask(location, now)) {
+            return Tried::Away;
+        }
+        let mut request = Request::new(Body::from(sent.body.clone()));
+        *request.method_mut() = sent.parts.method.clone();
+        *request.version_mut() = sent.parts.version;
+        *request.headers_mut() = sent.parts.headers.clone();
+        for name in LESS {
+            request.headers_mut().remove(name);
+        }
+        let response = match self.exchange(&sent.target, request).await {
+            Ok(response) => response,
+            Err(error @ (UpstreamError::Refused(_) | UpstreamError::NotSent(NotSent::Busy(_)))) => {
+                return Tried::Failed(Problem::from(&error));
+            }
+            Err(error) => {
+                tracing::debug!(%error, "a newsreader is answered without its server");
+                sent.agent.reached(location, false);
+                return Tried::Away;
+            }
+        };
+        let (mut parts, body) = response.into_parts();
+        let is_away = matches!(parts.status.as_u16(), 502..=504);
+        sent.agent.reached(location, !is_away);
+        match collected(body).await {
+            Ok(Ok(body)) => {
+                for name in OF_WHOLE {
+                    parts.headers.remove(name);
+                }
+                if is_away { Tried::Said(parts, body) } else { Tried::Whole(parts, body) }
+            }
+            Ok(Err(large)) => Tried::Large(Response::from_parts(parts, large)),
+            Err(error) => {
+                tracing::debug!(%error, "an answer to a newsreader has broken off");
+                sent.agent.reached(location, false);
+                Tried::Away
+            }
+        }
+    }
+
+    /// An answer of an interface that is made here.
+    fn tells(&self, sent: &Sent<'_>, answer: Answer) -> Response<Body> {
+        let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::OK);
+        let mut response = self.own(sent, status, Bytes::from(answer.body));
+        if let Some(media_type) = answer.media_type {
+            let media_type = HeaderValue::from_static(media_type);
+            response.headers_mut().insert(header::CONTENT_TYPE, media_type);
+        }
+        response
+    }
+
+    fn refuse(&self, sent: &Sent<'_>, seq: i64, reason: &str) -> Response<Body> {
+        self.tells(sent, sent.newsreader.interface.refused(seq, reason))
+    }
+
+    fn own(&self, sent: &Sent<'_>, status: StatusCode, body: Bytes) -> Response<Body> {
+        let mut response = Response::new(Body::from(body));
+        *response.status_mut() = status;
+        let headers = response.headers_mut();
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        self.show(&sent.target, headers);
+        response
+    }
+}
+
+impl Sent<'_> {
+    /// What it means.
+    fn read(&self) -> Call {
+        let whole = self.target.path.as_str();
+        let base = self.newsreader.mount.base();
+        let base = &base.as_str()[base.origin().len()..];
+        // In the spelling of the newsreader, unless it spells the address of the interface otherwise.
+        let location = &self.target.location;
+        let settled = &location.as_str()[location.origin().len()..];
+        let below = whole.strip_prefix(base).or_else(|| settled.strip_prefix(base));
+        let below = below.unwrap_or_default();
+        let (path, query) = below.split_once('?').unwrap_or((below, ""));
+        let content_type = self.parts.headers.get(header::CONTENT_TYPE);
+        let asked = Asked {
+            method: self.parts.method.as_str(),
+            path,
+            query,
+            content_type: content_type.and_then(|value| value.to_str().ok()),
+            body: &self.body,
+        };
+        let asking = Asking { asked, headers: &self.parts.headers };
+        self.newsreader.interface.read(&asking)
+    }
+
+    fn at(
+        &self,
+    ) -> (feedsync_offline::newsreader::Interface, &feedsync_offline::location::Location) {
+        (self.newsreader.interface, self.newsreader.mount.base())
+    }
+
+    /// Who asks, if a server has answered them before.
+    fn known(&self, call: &Call) -> Option<Partition> {
+        let (interface, base) = self.at();
+        self.agent.look(|interceptor| interceptor.accounts().whose(interface, base, &call.who))
+    }
+}
+
+fn whole(parts: response::Parts, body: Bytes) -> Response<Body> {
+    Response::from_parts(parts, Body::from(body))
+}
+
+fn kind(form: &Form) -> u8 {
+    match form {
+        Form::List(list) => list.kind,
+        _ => 0,
+    }
+}
+
+fn media_type(headers: &HeaderMap) -> String {
+    let said = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    said.unwrap_or("application/octet-stream").to_owned()
+}
+
+/// A body to its end; if that is more than is kept, all of it as it comes.
+async fn collected(mut body: Body) -> Result<Result<Bytes, Body>, super::BodyError> {
+    let mut found = Vec::new();
+    while let Some(frame) = body.frame().await {
+        let Ok(bytes) = frame?.into_data() else { continue };
+        found.extend_from_slice(&bytes);
+        if found.len() > ANSWER {
+            let begun = stream::iter([Ok(Frame::data(Bytes::from(found)))]);
+            return Ok(Err(Body::new(StreamBody::new(begun.chain(BodyStream::new(body))))));
+        }
+    }
+    Ok(Ok(Bytes::from(found)))
+}

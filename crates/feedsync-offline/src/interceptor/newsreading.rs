@@ -1,0 +1,92 @@
+//! What newsreaders ask and change: it shares the store, the errors and what is known of the network with all else.
+
+use http::{HeaderMap, StatusCode};
+
+use super::stored::Content;
+use super::{Change, Interceptor, Policy, Step};
+use crate::event::Interaction;
+use crate::location::Location;
+use crate::newsreader::{Account, Accounts, WrittenId};
+use crate::time::Time;
+
+impl Interceptor {
+    /// What is kept of those who read.
+    pub fn accounts(&self) -> &Accounts {
+        &self.accounts
+    }
+
+    /// Changes what is kept of them. What was acknowledged to somebody `is_durable`.
+    pub fn read_with(
+        &mut self,
+        is_durable: bool,
+        change: impl FnOnce(&mut Accounts) -> Vec<Change>,
+    ) -> Step {
+        let changes = change(&mut self.accounts);
+        Step { changes, is_durable, ..Step::default() }
+    }
+
+    /// Whether a server is asked, as far as anybody knows that it can be reached.
+    pub fn may_ask(&self, location: &Location, now: Time) -> bool {
+        self.policy == Policy::Auto && self.reach.may_try(location, now)
+    }
+
+    /// Those whose changes can be sent now.
+    pub fn deliverable(&self, now: Time) -> Vec<Account> {
+        let waiting = self.accounts.waiting().into_iter();
+        waiting.filter(|account| self.may_ask(&account.base, now)).cloned().collect()
+    }
+
+    /// A server has refused a change: it is an error until somebody has looked at it. `content` are the bytes of
+    /// the answer, `body` those of the request.
+    pub fn not_written(
+        &mut self,
+        id: WrittenId,
+        (status, headers): (StatusCode, HeaderMap),
+        (body, content): (Content, Content),
+        now: Time,
+    ) -> Step {
+        let mut step = Step::default();
+        let Some((written, change)) = self.accounts.refused(id) else { return step };
+        step.changes.push(change);
+        let Some(account) = self.accounts.account(written.partition) else { return step };
+        let (base, partition) = (account.base.clone(), written.partition);
+        let request = written.change.request;
+        let location = Location::resolve(Some(&base), &request.path);
+        let interaction = Interaction {
+            status,
+            time: now,
+            location: location.unwrap_or_else(|_| base.clone()),
+            method: request.method,
+            request_headers: HeaderMap::new(),
+            request_body: Some(body),
+            response_headers: headers,
+            response_body: Some(content),
+        };
+        self.interacted(&mut step, (partition, &base), interaction, Some(None));
+        self.count(&mut step);
+        step.is_durable = true;
+        step
+    }
+
+    /// A server does not know somebody any more: what they changed waits until they sign in again, and that is an
+    /// error until somebody has looked at it.
+    pub fn not_known(&mut self, account: &Account, status: StatusCode, now: Time) -> Step {
+        let mut step = Step::default();
+        if !self.accounts.hold(account.partition) {
+            return step;
+        }
+        let interaction = Interaction {
+            status,
+            time: now,
+            location: account.base.clone(),
+            method: "POST".to_owned(),
+            request_headers: HeaderMap::new(),
+            request_body: None,
+            response_headers: HeaderMap::new(),
+            response_body: None,
+        };
+        self.interacted(&mut step, (account.partition, &account.base), interaction, Some(None));
+        self.count(&mut step);
+        step
+    }
+}

@@ -1,0 +1,443 @@
+//! What is kept of whom: answers, and changes in their order.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use super::Interface;
+use super::account::{Account, SignIn, Who, partition};
+use super::key::Key;
+use super::known::{Fact, Facts, Subject};
+use super::overlay::Overlay;
+use super::written::{Written, WrittenId};
+use crate::authentication::Partition;
+use crate::interceptor::{Change, Content};
+use crate::location::Location;
+use crate::time::Time;
+
+/// Accounts at most.
+pub(super) const MOST_ACCOUNTS: usize = 32;
+
+/// Answers at most, of all accounts.
+pub(super) const MOST_KEPT: usize = 10_000;
+
+/// Bytes of answers at most, of all accounts.
+pub(super) const KEPT_BYTES: u64 = 256 << 20;
+
+/// Changes of an account at most that its server has.
+pub(super) const MOST_SENT: usize = 20_000;
+
+/// It is noted so often that somebody was seen.
+const SEEN: std::time::Duration = std::time::Duration::from_secs(3_600);
+
+/// An answer that is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kept {
+    /// Whose.
+    pub partition: Partition,
+    /// Under what.
+    pub key: Key,
+    /// What its articles are written like, if it has any.
+    pub kind: u8,
+    /// The last change that is in it.
+    pub stamp: WrittenId,
+    /// When it came.
+    pub fetched: Time,
+    /// What it is.
+    pub media_type: String,
+    /// Its bytes.
+    pub content: Content,
+    /// What it says.
+    pub facts: Facts,
+}
+
+/// What was stored, to go on from.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Rows {
+    /// Who was answered.
+    pub accounts: Vec<Account>,
+    /// What was answered.
+    pub kept: Vec<Kept>,
+    /// What was changed.
+    pub written: Vec<Written>,
+}
+
+/// What is kept of whom.
+#[derive(Debug, Default)]
+pub struct Accounts {
+    pub(super) accounts: BTreeMap<Partition, Account>,
+    kept: BTreeMap<(Partition, Key), Kept>,
+    pub(super) written: BTreeMap<WrittenId, Written>,
+    /// The next place of a change.
+    next: u64,
+    /// Who is not known to their server any more: nothing of theirs is sent until they sign in again.
+    held: HashSet<Partition>,
+}
+
+impl Rows {
+    /// Makes a change, as a store does.
+    pub fn make(&mut self, change: &Change) {
+        match change {
+            Change::Account(account) => {
+                self.accounts.retain(|other| other.partition != account.partition);
+                self.accounts.push((**account).clone());
+            }
+            Change::AccountGone(partition) => {
+                self.accounts.retain(|other| other.partition != *partition);
+            }
+            Change::Kept(kept) => {
+                let is_it =
+                    |other: &Kept| (other.partition, other.key) == (kept.partition, kept.key);
+                self.kept.retain(|other| !is_it(other));
+                self.kept.push((**kept).clone());
+            }
+            Change::KeptGone { partition, key } => {
+                self.kept.retain(|other| (other.partition, other.key) != (*partition, *key));
+            }
+            Change::Written(written) => {
+                self.written.retain(|other| other.id != written.id);
+                self.written.push((**written).clone());
+                self.written.sort_by_key(|written| written.id);
+            }
+            Change::WrittenGone(id) => self.written.retain(|other| other.id != *id),
+            _ => {}
+        }
+    }
+}
+
+impl Accounts {
+    /// What goes on from what was stored.
+    pub fn restored(rows: Rows) -> Self {
+        let ids = rows.written.iter().map(|written| written.id);
+        let last = ids.chain(rows.kept.iter().map(|kept| kept.stamp)).max();
+        Self {
+            next: last.map_or(0, |WrittenId(last)| last) + 1,
+            accounts: rows.accounts.into_iter().map(|one| (one.partition, one)).collect(),
+            kept: rows.kept.into_iter().map(|kept| ((kept.partition, kept.key), kept)).collect(),
+            written: rows.written.into_iter().map(|written| (written.id, written)).collect(),
+            held: HashSet::new(),
+        }
+    }
+
+    /// Who asks, if somebody was answered who showed the same.
+    pub fn whose(&self, interface: Interface, base: &Location, who: &Who) -> Option<Partition> {
+        let (sign_in, session) = match who {
+            Who::Nobody => return None,
+            Who::Field(field) => (field, None),
+            Who::Session(session) => {
+                // A session of this server, whoever else may have one that begins alike.
+                let shown = partition(interface, base, &SignIn::Session, Some(session.as_str()));
+                let is_it = |known: &&Account| {
+                    let of = |known: &String| {
+                        partition(interface, base, &SignIn::Session, Some(known)) == shown
+                    };
+                    known.interface == interface
+                        && known.base == *base
+                        && known.sessions.iter().any(of)
+                };
+                // Whoever was given it last.
+                let known = self.accounts.values().filter(is_it).max_by_key(|known| known.seen);
+                return known.map(|known| known.partition);
+            }
+        };
+        let partition = partition(interface, base, sign_in, session);
+        self.accounts.contains_key(&partition).then_some(partition)
+    }
+
+    /// Somebody, by what they are known.
+    pub fn account(&self, partition: Partition) -> Option<&Account> {
+        self.accounts.get(&partition)
+    }
+
+    /// The session of who signs in without a network, if they did before, in the same way.
+    pub fn session(&self, interface: Interface, base: &Location, sign_in: &SignIn) -> Option<&str> {
+        self.accounts.get(&partition(interface, base, sign_in, None))?.session()
+    }
+
+    /// Notes that a server gave a session to who signed in.
+    pub fn signed_in(
+        &mut self,
+        (interface, base): (Interface, &Location),
+        sign_in: &SignIn,
+        session: &str,
+        now: Time,
+    ) -> Vec<Change> {
+        let account = Account::new(interface, base, sign_in.clone(), None);
+        self.knows(account, Some(session), true, now).1
+    }
+
+    /// Notes that a server answered who shows this; whether it `is_proof` that it knows them.
+    pub fn answered(
+        &mut self,
+        (interface, base): (Interface, &Location),
+        who: &Who,
+        is_proof: bool,
+        now: Time,
+    ) -> Option<(Partition, Vec<Change>)> {
+        if let Some(account) = self.whose(interface, base, who).and_then(|it| self.account(it)) {
+            let account = account.clone();
+            return Some(self.knows(account, None, is_proof, now));
+        }
+        let account = match who {
+            Who::Nobody => return None,
+            Who::Field(field) => Account::new(interface, base, field.clone(), None),
+            Who::Session(session) => {
+                Account::new(interface, base, SignIn::Session, Some(session.as_str()))
+            }
+        };
+        Some(self.knows(account, None, is_proof, now))
+    }
+
+    fn knows(
+        &mut self,
+        account: Account,
+        session: Option<&str>,
+        is_proof: bool,
+        now: Time,
+    ) -> (Partition, Vec<Change>) {
+        let partition = account.partition;
+        let mut changes = Vec::new();
+        let is_new = !self.accounts.contains_key(&partition);
+        let known = self.accounts.entry(partition).or_insert(account);
+        let has_session = session.is_some_and(|session| known.add_session(session));
+        if is_new || has_session || now.since(known.seen) > SEEN {
+            known.seen = now;
+            changes.push(Change::Account(Box::new(known.clone())));
+        }
+        if is_proof {
+            self.held.remove(&partition);
+            changes.extend(self.inherit(partition));
+        }
+        changes.extend(self.bound_accounts(partition));
+        (partition, changes)
+    }
+
+    /// Whoever has another password now goes on with what they changed under the one before.
+    fn inherit(&mut self, partition: Partition) -> Vec<Change> {
+        let Some(account) = self.accounts.get(&partition) else { return Vec::new() };
+        let Some(name) = account.name() else { return Vec::new() };
+        let is_same = |other: &&Account| {
+            other.partition != partition
+                && (other.interface, &other.base) == (account.interface, &account.base)
+                && other.name().as_ref() == Some(&name)
+        };
+        let before: HashSet<Partition> =
+            self.accounts.values().filter(is_same).map(|other| other.partition).collect();
+        let theirs = self
+            .written
+            .values_mut()
+            .filter(|written| !written.is_sent && before.contains(&written.partition));
+        let moved = theirs.map(|written| {
+            written.partition = partition;
+            Change::Written(Box::new(written.clone()))
+        });
+        moved.collect()
+    }
+
+    fn bound_accounts(&mut self, but: Partition) -> Vec<Change> {
+        if self.accounts.len() <= MOST_ACCOUNTS {
+            return Vec::new();
+        }
+        let is_spare =
+            |one: &&Account| one.partition != but && self.pending(one.partition).next().is_none();
+        let spare = self.accounts.values().filter(is_spare).min_by_key(|one| one.seen);
+        spare.map(|one| one.partition).map(|partition| self.forget(partition)).unwrap_or_default()
+    }
+
+    fn forget(&mut self, partition: Partition) -> Vec<Change> {
+        let of = |(whose, _): &&(Partition, Key)| *whose == partition;
+        let keys: Vec<_> = self.kept.keys().filter(of).copied().collect();
+        let mut changes: Vec<Change> =
+            keys.into_iter().map(|(_, key)| self.kept_gone(partition, key)).collect();
+        changes.extend(self.prune(partition));
+        self.accounts.remove(&partition);
+        changes.push(Change::AccountGone(partition));
+        changes
+    }
+
+    /// The last change that is in what a server answers that is asked now.
+    pub fn stamp(&self, partition: Partition) -> WrittenId {
+        let first = self.pending(partition).next().map(|written| written.id.0);
+        WrittenId(first.unwrap_or(self.next) - 1)
+    }
+
+    /// Keeps an answer, and lets go of what there is no room for.
+    pub fn keep(&mut self, kept: Kept) -> Vec<Change> {
+        let partition = kept.partition;
+        let mut changes = vec![Change::Kept(Box::new(kept.clone()))];
+        self.kept.insert((partition, kept.key), kept);
+        let mut bytes: u64 = self.kept.values().map(|kept| kept.content.length).sum();
+        while self.kept.len() > MOST_KEPT || bytes > KEPT_BYTES {
+            let oldest = self.kept.values().min_by_key(|kept| kept.fetched);
+            let Some((whose, key)) = oldest.map(|kept| (kept.partition, kept.key)) else { break };
+            bytes -= self.kept[&(whose, key)].content.length;
+            changes.push(self.kept_gone(whose, key));
+        }
+        changes.extend(self.prune(partition));
+        changes
+    }
+
+    fn kept_gone(&mut self, partition: Partition, key: Key) -> Change {
+        self.kept.remove(&(partition, key));
+        Change::KeptGone { partition, key }
+    }
+
+    /// Lets go of changes that every answer has.
+    pub(super) fn prune(&mut self, partition: Partition) -> Vec<Change> {
+        let mut changes = Vec::new();
+        loop {
+            let oldest = self.kept_of(partition).min_by_key(|kept| kept.stamp);
+            let oldest = oldest.map(|kept| (kept.stamp, kept.key));
+            let sent = self.written.values().filter(|it| it.partition == partition && it.is_sent);
+            let (gone, left): (Vec<_>, Vec<_>) =
+                sent.map(|it| it.id).partition(|id| oldest.is_none_or(|(stamp, _)| *id <= stamp));
+            for id in gone {
+                self.written.remove(&id);
+                changes.push(Change::WrittenGone(id));
+            }
+            match oldest {
+                // It is so old that more has changed since than is in it.
+                Some((_, key)) if left.len() > MOST_SENT => {
+                    changes.push(self.kept_gone(partition, key));
+                }
+                _ => return changes,
+            }
+        }
+    }
+
+    /// An answer that was kept.
+    pub fn kept(&self, partition: Partition, key: Key) -> Option<&Kept> {
+        self.kept.get(&(partition, key))
+    }
+
+    /// All bytes that are needed.
+    pub fn contents(&self) -> impl Iterator<Item = Content> {
+        self.kept.values().map(|kept| kept.content)
+    }
+
+    fn kept_of(&self, partition: Partition) -> impl Iterator<Item = &Kept> {
+        let (first, last) = (Key([0; 32]), Key([u8::MAX; 32]));
+        self.kept.range((partition, first)..=(partition, last)).map(|(_, kept)| kept)
+    }
+
+    pub(super) fn all_facts(&self, partition: Partition) -> impl Iterator<Item = &Facts> {
+        self.kept_of(partition).map(|kept| &kept.facts)
+    }
+
+    /// What was changed since an answer, and the answers that have articles which may come into it.
+    pub fn overlay(&self, kept: &Kept) -> (Overlay, Vec<Content>) {
+        let after = (std::ops::Bound::Excluded(kept.stamp), std::ops::Bound::Unbounded);
+        let since = self.written.range(after).map(|(_, written)| written);
+        let since = since.filter(|written| written.partition == kept.partition);
+        let filed = self.all_facts(kept.partition).flat_map(|facts| facts.filed.iter().copied());
+        let filed: HashSet<(Subject, Subject)> = filed.collect();
+        let mut overlay = Overlay::new(since.map(|written| &written.change), filed);
+        if overlay.is_empty() {
+            return (overlay, Vec::new());
+        }
+        let changed: HashSet<i64> = overlay.articles().collect();
+        for fact in self.known(kept.partition, Some(&changed)).into_values() {
+            overlay.learn(fact);
+        }
+        let has = |other: &&Kept| {
+            other.kind == kept.kind
+                && other.key != kept.key
+                && other.facts.articles.iter().any(|fact| changed.contains(&fact.article))
+        };
+        let mut others: Vec<&Kept> = self.kept_of(kept.partition).filter(has).collect();
+        others.sort_by_key(|other| std::cmp::Reverse((other.stamp, other.fetched)));
+        (overlay, others.into_iter().map(|other| other.content).collect())
+    }
+
+    /// What is known of articles, with all changes.
+    pub(super) fn known(
+        &self,
+        partition: Partition,
+        only: Option<&HashSet<i64>>,
+    ) -> HashMap<i64, Fact> {
+        let is_asked = |article: &i64| only.is_none_or(|only| only.contains(article));
+        let mut known: HashMap<i64, (WrittenId, Time, Fact)> = HashMap::new();
+        for kept in self.kept_of(partition) {
+            for fact in kept.facts.articles.iter().filter(|fact| is_asked(&fact.article)) {
+                let place = (kept.stamp, kept.fetched);
+                match known.entry(fact.article) {
+                    std::collections::hash_map::Entry::Occupied(mut there) => {
+                        let (stamp, fetched, before) = there.get_mut();
+                        if (*stamp, *fetched) <= place {
+                            let older = *before;
+                            (*stamp, *fetched, *before) =
+                                (place.0, place.1, completed(*fact, older));
+                        } else {
+                            *before = completed(*before, *fact);
+                        }
+                    }
+                    std::collections::hash_map::Entry::Vacant(free) => {
+                        free.insert((kept.stamp, kept.fetched, *fact));
+                    }
+                }
+            }
+        }
+        for written in self.written.values().filter(|written| written.partition == partition) {
+            for mark in written.change.marks.iter().filter(|mark| is_asked(&mark.article)) {
+                let new = Fact { article: mark.article, feed: mark.feed, ..Fact::default() };
+                let none = (WrittenId(0), Time::default(), new);
+                let (stamp, _, fact) = known.entry(mark.article).or_insert(none);
+                if *stamp < written.id {
+                    fact.is_read = mark.read.map(|turn| turn.now).or(fact.is_read);
+                    fact.is_starred = mark.starred.map(|turn| turn.now).or(fact.is_starred);
+                }
+            }
+        }
+        known.into_iter().map(|(article, (_, _, fact))| (article, fact)).collect()
+    }
+
+    /// The changes that a server does not have yet, in their order.
+    pub fn pending(&self, partition: Partition) -> impl Iterator<Item = &Written> {
+        self.written.values().filter(move |it| it.partition == partition && !it.is_sent)
+    }
+
+    /// Who made changes that can be sent.
+    pub fn waiting(&self) -> Vec<&Account> {
+        let pending = self.written.values().filter(|written| !written.is_sent);
+        let whose: HashSet<Partition> = pending.map(|written| written.partition).collect();
+        let is_due = |account: &&Account| {
+            whose.contains(&account.partition) && !self.held.contains(&account.partition)
+        };
+        self.accounts.values().filter(is_due).collect()
+    }
+
+    /// Sends nothing of theirs until they sign in again; whether something was sent until now.
+    pub fn hold(&mut self, partition: Partition) -> bool {
+        self.held.insert(partition)
+    }
+
+    /// Notes that a server has a change.
+    pub fn sent(&mut self, id: WrittenId) -> Vec<Change> {
+        let Some(written) = self.written.get_mut(&id) else { return Vec::new() };
+        written.is_sent = true;
+        written.change.request = super::Sending::default();
+        let mut changes = vec![Change::Written(Box::new(written.clone()))];
+        let partition = written.partition;
+        changes.extend(self.prune(partition));
+        changes
+    }
+
+    /// Gives a change up that its server has refused.
+    pub fn refused(&mut self, id: WrittenId) -> Option<(Written, Change)> {
+        Some((self.written.remove(&id)?, Change::WrittenGone(id)))
+    }
+
+    pub(super) fn next(&mut self) -> WrittenId {
+        self.next += 1;
+        WrittenId(self.next - 1)
+    }
+}
+
+/// A fact with what an older one says besides.
+fn completed(fact: Fact, older: Fact) -> Fact {
+    Fact {
+        article: fact.article,
+        feed: fact.feed.or(older.feed),
+        is_read: fact.is_read.or(older.is_read),
+        is_starred: fact.is_starred.or(older.is_starred),
+        names: if fact.names == [None; 2] { older.names } else { fact.names },
+    }
+}

@@ -1,0 +1,224 @@
+//! A change on its way to its server: what is asked, one after the other, and what came of it.
+
+use http::header::{HeaderMap, HeaderName, HeaderValue};
+
+use super::account::{Account, SignIn};
+use super::written::{Change, Sending};
+use super::{Interface, miniflux, ttrss};
+
+/// A request that is due.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asking {
+    /// Its method.
+    pub method: String,
+    /// Path and query, below the address of the interface.
+    pub path: String,
+    /// Its header, which says who asks.
+    pub headers: HeaderMap,
+    /// Its body.
+    pub body: Vec<u8>,
+}
+
+/// What comes after an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Next {
+    /// Another request.
+    Ask(Asking),
+    /// Nothing.
+    Ended(Ended),
+}
+
+/// What came of a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// The server has it.
+    Sent,
+    /// The server does not take it.
+    Refused,
+    /// The server is not itself: it is sent later.
+    Away,
+    /// The server does not know who asks, also after they signed in again.
+    Unknown,
+}
+
+/// The changes of somebody on their way.
+#[derive(Debug)]
+pub struct Delivery {
+    account: Account,
+    change: Change,
+    /// The short-lived token of writes, where there is one.
+    token: Option<String>,
+    is_renewed: bool,
+    step: Step,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    SigningIn,
+    Token,
+    Looking,
+    Writing,
+}
+
+impl Delivery {
+    /// Of what this account changes.
+    pub fn new(account: Account) -> Self {
+        let (change, step) = (Change::default(), Step::Writing);
+        Self { account, change, token: None, is_renewed: false, step }
+    }
+
+    /// Who it is for, with the session that they have by now.
+    pub fn account(&self) -> &Account {
+        &self.account
+    }
+
+    /// The first request of a change.
+    pub fn begin(&mut self, change: Change) -> Asking {
+        self.change = change;
+        self.is_renewed = false;
+        self.go_on()
+    }
+
+    /// What comes after the answer to the last request.
+    pub fn answered(&mut self, status: u16, body: &[u8]) -> Next {
+        if matches!(status, 408 | 425 | 429 | 502 | 503 | 504) {
+            return Next::Ended(Ended::Away);
+        }
+        let interface = self.account.interface;
+        if self.step == Step::SigningIn {
+            let Some(session) = interface.session(status, body) else {
+                let is_fault = status >= 500;
+                return Next::Ended(if is_fault { Ended::Away } else { Ended::Unknown });
+            };
+            self.account.add_session(&session);
+            return Next::Ask(self.go_on());
+        }
+        // A token that is too old is refused like a session that is.
+        if interface.is_unknown(status, body) {
+            self.token = None;
+            let can_renew = matches!(self.account.sign_in, SignIn::Password(..));
+            if !can_renew || self.is_renewed {
+                return Next::Ended(Ended::Unknown);
+            }
+            self.is_renewed = true;
+            return Next::Ask(self.sign_in());
+        }
+        match self.step {
+            Step::Token => {
+                // A server without any takes the session.
+                let text = std::str::from_utf8(body).ok().filter(|_| status == 200);
+                let token = text.map(|text| text.trim().to_owned());
+                self.token = Some(token.unwrap_or_else(|| self.session()));
+                Next::Ask(self.go_on())
+            }
+            Step::Looking => match (miniflux::is_starred(body), self.change.toggles) {
+                (Some(is_so), Some((_, wanted))) if is_so == wanted => Next::Ended(Ended::Sent),
+                (Some(_), _) => Next::Ask(self.write()),
+                (None, _) => Next::Ended(Ended::Refused),
+            },
+            _ if interface.is_done(status, body) => Next::Ended(Ended::Sent),
+            _ => Next::Ended(Ended::Refused),
+        }
+    }
+
+    fn go_on(&mut self) -> Asking {
+        let is_google = self.account.interface == Interface::Google;
+        let needs_session = matches!(self.account.sign_in, SignIn::Password(..));
+        if needs_session && self.account.session().is_none() {
+            self.is_renewed = true;
+            return self.sign_in();
+        }
+        if is_google && self.token.is_none() {
+            self.step = Step::Token;
+            let path = format!("{}reader/api/0/token", self.prefix());
+            return self.dressed(Sending { method: "GET".to_owned(), path, ..Sending::default() });
+        }
+        if let Some((article, _)) = self.change.toggles {
+            self.step = Step::Looking;
+            let path = format!("v1/entries/{article}");
+            return self.dressed(Sending { method: "GET".to_owned(), path, ..Sending::default() });
+        }
+        self.write()
+    }
+
+    fn write(&mut self) -> Asking {
+        self.step = Step::Writing;
+        let mut request = self.change.request.clone();
+        match self.account.interface {
+            Interface::Google => {
+                let token = self.token.as_deref().unwrap_or_default();
+                let token: String =
+                    url::form_urlencoded::byte_serialize(token.as_bytes()).collect();
+                let between = if request.body.is_empty() { "" } else { "&" };
+                request.body = format!("{}{between}T={token}", request.body);
+                request.content_type = Some("application/x-www-form-urlencoded".to_owned());
+            }
+            Interface::TinyTinyRss => {
+                request.body = ttrss::with_session(&request.body, &self.session());
+            }
+            Interface::Miniflux | Interface::Nextcloud => {}
+        }
+        self.dressed(request)
+    }
+
+    fn sign_in(&mut self) -> Asking {
+        self.step = Step::SigningIn;
+        let SignIn::Password(name, password) = &self.account.sign_in else {
+            return self.dressed(Sending::default());
+        };
+        let (path, content_type, body) = match self.account.interface {
+            Interface::TinyTinyRss => {
+                (self.change.request.path.clone(), "application/json", ttrss::login(name, password))
+            }
+            _ => {
+                let body = url::form_urlencoded::Serializer::new(String::new())
+                    .append_pair("service", "reader")
+                    .append_pair("accountType", "HOSTED_OR_GOOGLE")
+                    .append_pair("source", "feedsync")
+                    .append_pair("Email", name)
+                    .append_pair("Passwd", password)
+                    .finish();
+                let path = format!("{}accounts/ClientLogin", self.prefix());
+                (path, "application/x-www-form-urlencoded", body)
+            }
+        };
+        let (method, content_type) = ("POST".to_owned(), Some(content_type.to_owned()));
+        let mut asking = self.dressed(Sending { method, path, content_type, body });
+        asking.headers.remove(http::header::AUTHORIZATION);
+        asking
+    }
+
+    /// What stands before the paths of Google Reader, as the newsreader wrote it.
+    fn prefix(&self) -> &str {
+        let path = self.change.request.path.as_str();
+        path.find("reader/api/0/").map_or("", |at| &path[..at])
+    }
+
+    fn session(&self) -> String {
+        self.account.session().unwrap_or_default().to_owned()
+    }
+
+    /// A request that says who asks.
+    fn dressed(&self, request: Sending) -> Asking {
+        let mut headers = HeaderMap::new();
+        let mut put = |name: &str, text: &str, is_secret: bool| {
+            let name = HeaderName::try_from(name);
+            if let (Ok(name), Ok(mut value)) = (name, HeaderValue::from_str(text)) {
+                value.set_sensitive(is_secret);
+                headers.insert(name, value);
+            }
+        };
+        if let Some(content_type) = &request.content_type {
+            put("content-type", content_type, false);
+        }
+        match (&self.account.sign_in, self.account.interface) {
+            (SignIn::Field(name, value), _) => put(name, value, true),
+            (_, Interface::Google) => {
+                put("authorization", &format!("GoogleLogin auth={}", self.session()), true);
+            }
+            _ => {}
+        }
+        let Sending { method, path, body, .. } = request;
+        Asking { method, path, headers, body: body.into_bytes() }
+    }
+}

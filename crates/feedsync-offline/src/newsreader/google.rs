@@ -1,0 +1,299 @@
+//! The interface of Google Reader.
+//!
+//! Who signs in gets a session, shown in the header or, by Liferea, as the parameter `T` alone, which otherwise is the
+//! short-lived token of a write. A newsreader says with `ot` since when it wants to hear of articles, another time
+//! each time: it gets what it got last.
+
+use feedsync_newsreader::google::{self, Call as Asks, ItemId, Request as Asked};
+use feedsync_newsreader::{Selection, Stream};
+use serde_json::{Value, json};
+
+use super::account::{SignIn, Who};
+use super::form::{Filter, Form, List};
+use super::key::Key;
+use super::known::{Fact, Facts, Subject};
+use super::list::{Articles, array, counted, number, put_number};
+use super::overlay::{Overlay, State};
+use super::written::Sending;
+use super::{Call, Deed, Reading, Request, What, Writing, atom};
+
+/// What is another each time, or says who asks.
+const WITHOUT: &[&str] = &["T", "ck", "client", "ot", "async"];
+
+/// Articles with what they say, those of streams in Atom, and numbers alone.
+const CONTENTS: u8 = 1;
+const ATOM: u8 = 2;
+const NUMBERS: u8 = 3;
+
+const STATES: &str = "user/-/state/com.google/";
+
+pub(super) fn read(request: &Request<'_>) -> Call {
+    let asked = &request.asked;
+    let session = request.headers.get(http::header::AUTHORIZATION);
+    let session = session.and_then(|value| google::authorization(value.to_str().ok()?));
+    let session = session.map(|token| token.to_owned().into());
+    let Ok(Asks { request: asks, token }) = google::read(asked) else {
+        return Call { who: session.map_or(Who::Nobody, Who::Session), seq: 0, what: What::Other };
+    };
+    let who = session.or(token).map_or(Who::Nobody, Who::Session);
+    let what = what(request, asks);
+    Call { who, seq: 0, what }
+}
+
+fn what(request: &Request<'_>, asks: Asked) -> What {
+    let form = match asks {
+        Asked::SignIn(given) => {
+            let sign_in = SignIn::Password(given.name, given.password.as_str().to_owned());
+            return What::SignIn { sign_in, is_json: given.is_json };
+        }
+        // What it is only the server knows, which is not asked for a write that it does not get.
+        Asked::Token => return What::Word(google::token("offline")),
+        Asked::Edit(_) | Asked::RenameTag { .. } | Asked::DisableTag(_) => {
+            return write(request, Deed::Edit);
+        }
+        Asked::Mark(marking) => {
+            let tag = marking.tag.iter().map(|tag| (tag.as_str().to_owned(), true));
+            let untag = marking.untag.iter().map(|tag| (tag.as_str().to_owned(), false));
+            let tags = tag.chain(untag).collect();
+            let articles = marking.articles.iter().map(|number| number.get()).collect();
+            let (read, starred) = (marking.read, marking.starred);
+            return write(request, Deed::Mark { articles, read, starred, tags });
+        }
+        Asked::MarkAllRead { stream, .. } => {
+            return write(request, Deed::All(Filter::of_stream(&stream)));
+        }
+        // They are answered with what only the server can say.
+        Asked::QuickAdd(_) | Asked::Import(_) => return What::Other,
+        Asked::UnreadCounts => Form::Counts,
+        Asked::Contents(listing) => listed(CONTENTS, &listing.selection),
+        Asked::Atom(listing) => listed(ATOM, &listing.selection),
+        Asked::Ids(selection) => listed(NUMBERS, &selection),
+        Asked::Items(_) => {
+            listed(CONTENTS, &Selection { skip: 1, ..Selection::newest(Stream::All, 0) })
+        }
+        Asked::Count(stream) => Form::Count(Filter::of_stream(&stream)),
+        Asked::Subscriptions
+        | Asked::Tags
+        | Asked::UserInfo
+        | Asked::Export
+        | Asked::Preferences
+        | Asked::StreamPreferences
+        | Asked::Friends => Form::Plain,
+    };
+    let asked = &request.asked;
+    let body = std::str::from_utf8(asked.body).unwrap_or_default();
+    let key = Key::of(asked.path, &[asked.query, body], WITHOUT);
+    What::Reading(Reading { key, form, is_proof: true })
+}
+
+fn listed(kind: u8, selection: &Selection) -> Form {
+    let filter = Filter::of(selection);
+    Form::List(List { kind, filter, is_descending: selection.descending, above: None })
+}
+
+fn write(request: &Request<'_>, deed: Deed) -> What {
+    let asked = &request.asked;
+    let plain = |text: &str| {
+        let pairs = text.split('&').filter(|pair| !pair.is_empty() && !pair.starts_with("T="));
+        pairs.collect::<Vec<_>>().join("&")
+    };
+    let (query, body) = (plain(asked.query), String::from_utf8_lossy(asked.body));
+    let path = asked.path.trim_start_matches('/');
+    let request = Sending {
+        method: asked.method.to_owned(),
+        path: if query.is_empty() { path.to_owned() } else { format!("{path}?{query}") },
+        content_type: asked.content_type.map(str::to_owned),
+        body: plain(body.trim_end_matches(['\r', '\n'])),
+    };
+    What::Writing(Writing { deed, request, answer: google::done() })
+}
+
+/// The request that marks these read.
+pub(super) fn marks_read(like: &Sending, articles: &[i64]) -> Sending {
+    let prefix = like.path.split("reader/api/0/").next().unwrap_or_default();
+    let mut body: String = articles.iter().map(|number| format!("i={}&", id(*number))).collect();
+    body.push_str(&format!("a={STATES}read&r={STATES}kept-unread&ac=edit"));
+    Sending {
+        method: "POST".to_owned(),
+        path: format!("{prefix}reader/api/0/edit-tag"),
+        content_type: Some("application/x-www-form-urlencoded".to_owned()),
+        body,
+    }
+}
+
+fn id(article: i64) -> ItemId {
+    ItemId(feedsync_newsreader::ArticleNumber::new(article))
+}
+
+pub(super) fn facts(form: &Form, body: &[u8]) -> Option<Facts> {
+    if let Form::List(list @ List { kind: ATOM, .. }) = form {
+        return atom::facts(list, body);
+    }
+    if *form == Form::Plain || matches!(form, Form::Count(_)) {
+        return Some(filed(body));
+    }
+    let mut value: Value = serde_json::from_slice(body).ok()?;
+    let articles = match form {
+        Form::List(List { kind: CONTENTS, .. }) => ARTICLES.facts(array(&mut value, "items")?),
+        Form::List(_) => {
+            array(&mut value, "itemRefs")?;
+            Vec::new()
+        }
+        _ => {
+            array(&mut value, "unreadcounts")?;
+            Vec::new()
+        }
+    };
+    Some(Facts { articles, filed: Vec::new() })
+}
+
+/// Which feed is in which folder, if a list of subscriptions says it.
+fn filed(body: &[u8]) -> Facts {
+    let value: Value = serde_json::from_slice(body).unwrap_or_default();
+    let feeds = value["subscriptions"].as_array().into_iter().flatten();
+    let pairs = feeds.flat_map(|feed| {
+        let name = feed["id"].as_str().map(subject);
+        let folders = feed["categories"].as_array().into_iter().flatten();
+        let folders = folders.filter_map(|folder| label(folder["id"].as_str()?));
+        folders.filter_map(move |folder| Some((name?, folder))).collect::<Vec<_>>()
+    });
+    Facts { articles: Vec::new(), filed: pairs.collect() }
+}
+
+/// The feed of a stream's name, in whatever spelling.
+fn subject(stream: &str) -> Subject {
+    let parsed = google::parse_stream(stream).ok();
+    let feed = parsed.and_then(|stream| Filter::of_stream(&stream).feed);
+    feed.unwrap_or_else(|| Subject::feed(stream.strip_prefix("feed/").unwrap_or(stream)))
+}
+
+fn label(stream: &str) -> Option<Subject> {
+    Filter::of_stream(&google::parse_stream(stream).ok()?).folder
+}
+
+pub(super) fn merged(
+    form: &Form,
+    body: &[u8],
+    overlay: &Overlay,
+    others: &[Vec<u8>],
+) -> Option<Vec<u8>> {
+    match form {
+        Form::Plain => return Some(body.to_vec()),
+        Form::List(list @ List { kind: ATOM, .. }) => return atom::merged(list, body, overlay),
+        Form::Count(filter) => {
+            let before = std::str::from_utf8(body).ok()?.trim().replace(',', "").parse().ok()?;
+            return Some(counted(filter, before, overlay).to_string().into_bytes());
+        }
+        _ => {}
+    }
+    let mut value: Value = serde_json::from_slice(body).ok()?;
+    match form {
+        Form::List(list @ List { kind: NUMBERS, .. }) => {
+            REFERENCES.merge(array(&mut value, "itemRefs")?, list, overlay, Vec::new);
+        }
+        Form::List(list) => {
+            let found = || {
+                let parsed = others.iter().filter_map(|body| serde_json::from_slice(body).ok());
+                parsed
+                    .flat_map(|mut value: Value| array(&mut value, "items").map(std::mem::take))
+                    .flatten()
+                    .collect()
+            };
+            ARTICLES.merge(array(&mut value, "items")?, list, overlay, found);
+        }
+        _ => {
+            for count in array(&mut value, "unreadcounts")? {
+                let stream = count["id"].as_str().unwrap_or_default().to_owned();
+                put_number(&mut count["count"], |before| unread(&stream, before, overlay));
+            }
+        }
+    }
+    serde_json::to_vec(&value).ok()
+}
+
+fn unread(stream: &str, before: i64, overlay: &Overlay) -> i64 {
+    if stream.ends_with("/state/com.google/reading-list") {
+        return overlay.of_all(before);
+    }
+    match label(stream) {
+        Some(folder) => overlay.of_folder(folder, before),
+        None if stream.starts_with("feed/") => overlay.of_feed(subject(stream), before),
+        None => before,
+    }
+}
+
+const ARTICLES: Articles = Articles { fact, set, place, made: |_| None };
+
+const REFERENCES: Articles = Articles {
+    fact: |item| Some(Fact { article: article(item)?, ..Fact::default() }),
+    set: |_, _| {},
+    // What is not told does not order: new ones come first.
+    place: |item| (number(&item["timestampUsec"]).unwrap_or(i64::MAX), String::new()),
+    made: |article| Some(json!({ "id": article.to_string(), "directStreamIds": [] })),
+};
+
+fn article(item: &Value) -> Option<i64> {
+    let ItemId(number) = item["id"].as_str()?.parse().ok()?;
+    Some(number.get())
+}
+
+fn fact(item: &Value) -> Option<Fact> {
+    let categories = item["categories"].as_array();
+    let has = |state: &str| categories.map(|all| all.iter().any(|one| is_state(one, state)));
+    Some(Fact {
+        article: article(item)?,
+        feed: item["origin"]["streamId"].as_str().map(subject),
+        is_read: has("read"),
+        is_starred: has("starred"),
+        ..Fact::default()
+    })
+}
+
+/// Whoever's state it is: some servers write the number of the user.
+fn is_state(category: &Value, state: &str) -> bool {
+    let named = category.as_str().and_then(|name| name.split_once("/state/com.google/"));
+    named.is_some_and(|(_, known)| known == state)
+}
+
+fn set(item: &mut Value, state: &State) {
+    let Some(categories) = array(item, "categories") else { return };
+    let mut put = |names: &[&str], is_so: Option<bool>| {
+        let Some(is_so) = is_so else { return };
+        categories.retain(|one| !names.iter().any(|name| is_state(one, name)));
+        if is_so {
+            categories.push(format!("{STATES}{}", names[0]).into());
+        }
+    };
+    put(&["read", "fresh"], state.read);
+    put(&["starred"], state.starred);
+    if state.read == Some(true) {
+        put(&["kept-unread"], Some(false));
+    }
+    for (tag, is_added) in &state.tags {
+        let is_it = |one: &Value| {
+            one.as_str()
+                .and_then(|name| name.split_once("/label/"))
+                .is_some_and(|(_, known)| known == tag)
+        };
+        categories.retain(|one| !is_it(one));
+        if *is_added {
+            categories.push(format!("user/-/label/{tag}").into());
+        }
+    }
+}
+
+fn place(item: &Value) -> (i64, String) {
+    let crawled = number(&item["crawlTimeMsec"]).or_else(|| number(&item["published"]));
+    (crawled.unwrap_or_default(), String::new())
+}
+
+pub(super) fn session(status: u16, body: &[u8]) -> Option<String> {
+    let text = std::str::from_utf8(body).ok().filter(|_| status == 200)?;
+    let line = text.lines().find_map(|line| line.strip_prefix("Auth="));
+    let line = line.map(|token| token.trim().to_owned());
+    let token = line.or_else(|| {
+        let value: Value = serde_json::from_str(text).ok()?;
+        Some(value["Auth"].as_str()?.to_owned())
+    });
+    token.filter(|token| !token.is_empty())
+}

@@ -1,0 +1,202 @@
+//! The interface of Miniflux, version 1.
+//!
+//! A star is turned into its opposite, and nothing else can be said of it. So it is looked at before it is.
+
+use feedsync_newsreader::miniflux::{self, Request as Asked};
+use feedsync_newsreader::{FeedName, FolderNumber, Stream};
+use serde_json::Value;
+
+use super::form::{Filter, Form, List};
+use super::key::Key;
+use super::known::{Fact, Facts, Subject};
+use super::list::{Articles, array, number, put_number};
+use super::overlay::{Overlay, State};
+use super::written::Sending;
+use super::{AUTHORIZATION, Call, Deed, Reading, Request, What, Writing, by_field};
+
+/// What is another each time.
+const WITHOUT: &[&str] = &["after", "changed_after", "published_after"];
+
+/// A list of articles, and one alone.
+const ENTRIES: u8 = 1;
+const ENTRY: u8 = 2;
+
+pub(super) fn read(request: &Request<'_>) -> Call {
+    let who = by_field(request.headers, &[AUTHORIZATION, "x-auth-token"]);
+    let what = miniflux::read(&request.asked).map_or(What::Other, |asks| what(request, asks));
+    Call { who, seq: 0, what }
+}
+
+fn what(request: &Request<'_>, asks: Asked) -> What {
+    let all = |stream| write(request, Deed::All(Filter::of_stream(&stream)));
+    let form = match asks {
+        Asked::Mark(marking) => {
+            let articles = marking.articles.iter().map(|number| number.get()).collect();
+            let (read, starred) = (marking.read, marking.starred);
+            return write(request, Deed::Mark { articles, read, starred, tags: Vec::new() });
+        }
+        Asked::ToggleStar(article) => {
+            return write(request, Deed::Toggle { articles: vec![article.get()], is_star: true });
+        }
+        Asked::MarkAllRead { .. } => return all(Stream::All),
+        Asked::MarkFeedRead(feed) => return all(Stream::Feed(FeedName::Number(feed))),
+        Asked::MarkCategoryRead(folder) => return all(Stream::Folder(folder)),
+        Asked::DeleteCategory(_) | Asked::DeleteFeed(_) => return write(request, Deed::Edit),
+        // They have come as far as anybody can tell.
+        Asked::Refresh(_) => return What::Word(miniflux::done()),
+        Asked::FlushHistory => return What::Word(miniflux::accepted()),
+        // Everybody is told these, or they are answered with what only the server can say.
+        Asked::Version
+        | Asked::Health
+        | Asked::CreateCategory(_)
+        | Asked::RenameCategory(..)
+        | Asked::CreateFeed { .. }
+        | Asked::UpdateFeed { .. }
+        | Asked::Discover(_)
+        | Asked::Import(_) => return What::Other,
+        Asked::Entries(selection) => Form::List(List {
+            kind: ENTRIES,
+            filter: Filter::of(&selection),
+            is_descending: selection.descending,
+            above: None,
+        }),
+        Asked::Entry(_) => Form::List(List {
+            kind: ENTRY,
+            filter: Filter { is_narrow: true, ..Filter::default() },
+            is_descending: true,
+            above: None,
+        }),
+        Asked::Counters | Asked::Categories { .. } => Form::Counts,
+        Asked::Me
+        | Asked::Integrations
+        | Asked::CategoryFeeds(_)
+        | Asked::Feeds
+        | Asked::Feed(_)
+        | Asked::Icon(_)
+        | Asked::Content(_)
+        | Asked::Export => Form::Plain,
+    };
+    let key = Key::of(request.asked.path, &[request.asked.query], WITHOUT);
+    What::Reading(Reading { key, form, is_proof: true })
+}
+
+fn write(request: &Request<'_>, deed: Deed) -> What {
+    let answer = miniflux::done();
+    What::Writing(Writing { deed, request: Sending::of(&request.asked), answer })
+}
+
+/// The request that marks these read.
+pub(super) fn marks_read(articles: &[i64]) -> Sending {
+    Sending {
+        method: "PUT".to_owned(),
+        path: "v1/entries".to_owned(),
+        content_type: Some("application/json".to_owned()),
+        body: serde_json::json!({ "entry_ids": articles, "status": "read" }).to_string(),
+    }
+}
+
+pub(super) fn facts(form: &Form, body: &[u8]) -> Option<Facts> {
+    if let Form::List(List { kind: ENTRIES | ENTRY, .. }) = form {
+        let mut value: Value = serde_json::from_slice(body).ok()?;
+        let articles = match form {
+            Form::List(List { kind: ENTRIES, .. }) => ARTICLES.facts(array(&mut value, "entries")?),
+            _ => vec![fact(&value)?],
+        };
+        return Some(Facts { articles, filed: Vec::new() });
+    }
+    let value: Value = serde_json::from_slice(body).unwrap_or_default();
+    if *form == Form::Counts && value.is_null() {
+        return None;
+    }
+    let filed = value.as_array().into_iter().flatten().filter_map(|feed| {
+        let folder = feed["category"]["id"].as_i64()?;
+        Some((Subject::feed(feed["id"].as_i64()?), category(folder)))
+    });
+    Some(Facts { articles: Vec::new(), filed: filed.collect() })
+}
+
+/// The folder of a category: the first is that of feeds in none.
+fn category(number: i64) -> Subject {
+    let is_top = number == miniflux::TOP;
+    Subject::folder(if is_top { FolderNumber::TOP.get() } else { number })
+}
+
+pub(super) fn merged(
+    form: &Form,
+    body: &[u8],
+    overlay: &Overlay,
+    others: &[Vec<u8>],
+) -> Option<Vec<u8>> {
+    if *form == Form::Plain {
+        return Some(body.to_vec());
+    }
+    let mut value: Value = serde_json::from_slice(body).ok()?;
+    match form {
+        Form::List(List { kind: ENTRY, .. }) => {
+            if let Some(state) = number(&value["id"]).and_then(|id| overlay.state(id)) {
+                set(&mut value, state);
+            }
+        }
+        Form::List(list) => {
+            let found = || {
+                let parsed = others.iter().filter_map(|body| serde_json::from_slice(body).ok());
+                parsed
+                    .flat_map(|mut value: Value| array(&mut value, "entries").map(std::mem::take))
+                    .flatten()
+                    .collect()
+            };
+            let grown = ARTICLES.merge(array(&mut value, "entries")?, list, overlay, found);
+            put_number(&mut value["total"], |total| total.saturating_add(grown).max(0));
+        }
+        _ => counts(&mut value, overlay),
+    }
+    serde_json::to_vec(&value).ok()
+}
+
+fn counts(value: &mut Value, overlay: &Overlay) {
+    for category_shown in value.as_array_mut().into_iter().flatten() {
+        let Some(folder) = number(&category_shown["id"]).map(category) else { continue };
+        put_number(&mut category_shown["total_unread"], |it| overlay.of_folder(folder, it));
+    }
+    let mut grown = Vec::new();
+    if let Some(unread) = value.get_mut("unreads").and_then(Value::as_object_mut) {
+        for (feed, count) in unread {
+            let before = number(count).unwrap_or_default();
+            put_number(count, |before| overlay.of_feed(Subject::feed(feed), before));
+            grown.push((feed.clone(), number(count).unwrap_or_default() - before));
+        }
+    }
+    for (feed, grown) in grown {
+        put_number(&mut value["reads"][&feed], |before| before.saturating_sub(grown).max(0));
+    }
+}
+
+const ARTICLES: Articles = Articles { fact, set, place, made: |_| None };
+
+fn fact(entry: &Value) -> Option<Fact> {
+    Some(Fact {
+        article: number(&entry["id"])?,
+        feed: number(&entry["feed_id"]).map(Subject::feed),
+        is_read: entry["status"].as_str().map(|status| status == "read"),
+        is_starred: entry["starred"].as_bool(),
+        ..Fact::default()
+    })
+}
+
+fn set(entry: &mut Value, state: &State) {
+    if let Some(is_read) = state.read {
+        entry["status"] = if is_read { "read" } else { "unread" }.into();
+    }
+    if let Some(is_starred) = state.starred {
+        entry["starred"] = is_starred.into();
+    }
+}
+
+fn place(entry: &Value) -> (i64, String) {
+    (0, entry["published_at"].as_str().unwrap_or_default().to_owned())
+}
+
+/// Whether an article is starred, as it says itself.
+pub(super) fn is_starred(body: &[u8]) -> Option<bool> {
+    serde_json::from_slice::<Value>(body).ok()?["starred"].as_bool()
+}

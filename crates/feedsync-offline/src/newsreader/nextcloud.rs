@@ -1,0 +1,163 @@
+//! The interface of Nextcloud News, version 1-2.
+
+use feedsync_newsreader::nextcloud::{self, Request as Asked};
+use serde_json::Value;
+
+use super::form::{Filter, Form, List};
+use super::key::Key;
+use super::known::{Fact, Facts, Subject};
+use super::list::{Articles, array, number, put_number};
+use super::overlay::{Overlay, State};
+use super::written::Sending;
+use super::{AUTHORIZATION, Call, Deed, Reading, Request, What, Writing, by_field};
+
+/// What is another each time.
+const WITHOUT: &[&str] = &["lastModified"];
+
+pub(super) fn read(request: &Request<'_>) -> Call {
+    let who = by_field(request.headers, &[AUTHORIZATION]);
+    let what = nextcloud::read(&request.asked).map_or(What::Other, |asks| what(request, asks));
+    Call { who, seq: 0, what }
+}
+
+fn what(request: &Request<'_>, asks: Asked) -> What {
+    let mut is_proof = true;
+    let form = match asks {
+        Asked::Mark(marking) => {
+            let articles = marking.articles.iter().map(|number| number.get()).collect();
+            let (read, starred) = (marking.read, marking.starred);
+            return write(request, Deed::Mark { articles, read, starred, tags: Vec::new() });
+        }
+        Asked::Star { items, is_starred } => {
+            let named = items.into_iter().map(|item| {
+                let names = item.names.iter().map(|text| name(text)).collect();
+                (Subject::feed(item.feed), names)
+            });
+            return write(request, Deed::Star { items: named.collect(), is_starred });
+        }
+        Asked::MarkRead { stream, .. } => {
+            return write(request, Deed::All(Filter::of_stream(&stream)));
+        }
+        Asked::RenameFolder(..)
+        | Asked::DeleteFolder(_)
+        | Asked::DeleteFeed(_)
+        | Asked::MoveFeed(..)
+        | Asked::RenameFeed(..) => return write(request, Deed::Edit),
+        // They are answered with what only the server can say.
+        Asked::CreateFolder(_) | Asked::CreateFeed { .. } => return What::Other,
+        // Not every server asks who wants to know.
+        Asked::Levels | Asked::Version | Asked::Status => {
+            is_proof = false;
+            Form::Plain
+        }
+        Asked::Items(selection) => {
+            let mut filter = Filter::of(&selection);
+            // What changed since whenever may be anything.
+            filter.is_narrow |= selection.changed.from.is_some();
+            let is_descending = selection.descending;
+            Form::List(List { kind: 1, filter, is_descending, above: None })
+        }
+        Asked::Feeds => Form::Counts,
+        Asked::User | Asked::Folders => Form::Plain,
+    };
+    let asked = &request.asked;
+    let body = std::str::from_utf8(asked.body).unwrap_or_default();
+    let body = if asked.method == "GET" { body } else { "" };
+    let key = Key::of(asked.path, &[asked.query, body], WITHOUT);
+    What::Reading(Reading { key, form, is_proof })
+}
+
+fn name(text: &str) -> Subject {
+    Subject::of("name", text)
+}
+
+fn write(request: &Request<'_>, deed: Deed) -> What {
+    let answer = nextcloud::done();
+    What::Writing(Writing { deed, request: Sending::of(&request.asked), answer })
+}
+
+/// The request that marks these read.
+pub(super) fn marks_read(like: &Sending, articles: &[i64]) -> Sending {
+    let end =
+        ["feeds/", "folders/", "items/"].iter().filter_map(|part| like.path.rfind(part)).max();
+    let prefix = &like.path[..end.unwrap_or_default()];
+    Sending {
+        method: like.method.clone(),
+        path: format!("{prefix}items/read/multiple"),
+        content_type: Some("application/json".to_owned()),
+        // Versions 1-2 and 1-3 call them so.
+        body: serde_json::json!({ "items": articles, "itemIds": articles }).to_string(),
+    }
+}
+
+pub(super) fn facts(form: &Form, body: &[u8]) -> Option<Facts> {
+    let mut value: Value = serde_json::from_slice(body).ok()?;
+    Some(match form {
+        Form::List(_) => {
+            Facts { articles: ARTICLES.facts(array(&mut value, "items")?), filed: Vec::new() }
+        }
+        Form::Counts => {
+            let filed = array(&mut value, "feeds")?.iter().filter_map(|feed| {
+                let folder = number(&feed["folderId"]).unwrap_or_default();
+                Some((Subject::feed(number(&feed["id"])?), Subject::folder(folder)))
+            });
+            Facts { articles: Vec::new(), filed: filed.collect() }
+        }
+        _ => Facts::default(),
+    })
+}
+
+pub(super) fn merged(
+    form: &Form,
+    body: &[u8],
+    overlay: &Overlay,
+    others: &[Vec<u8>],
+) -> Option<Vec<u8>> {
+    let mut value: Value = serde_json::from_slice(body).ok()?;
+    match form {
+        Form::List(list) => {
+            let found = || {
+                let parsed = others.iter().filter_map(|body| serde_json::from_slice(body).ok());
+                parsed
+                    .flat_map(|mut value: Value| array(&mut value, "items").map(std::mem::take))
+                    .flatten()
+                    .collect()
+            };
+            ARTICLES.merge(array(&mut value, "items")?, list, overlay, found);
+        }
+        Form::Counts => {
+            for feed in array(&mut value, "feeds")? {
+                let Some(subject) = number(&feed["id"]).map(Subject::feed) else { continue };
+                put_number(&mut feed["unreadCount"], |before| overlay.of_feed(subject, before));
+            }
+            put_number(&mut value["starredCount"], |before| overlay.starred(before));
+        }
+        _ => return Some(body.to_vec()),
+    }
+    serde_json::to_vec(&value).ok()
+}
+
+const ARTICLES: Articles = Articles { fact, set, place, made: |_| None };
+
+fn fact(item: &Value) -> Option<Fact> {
+    Some(Fact {
+        article: number(&item["id"])?,
+        feed: number(&item["feedId"]).map(Subject::feed),
+        is_read: item["unread"].as_bool().map(|is_unread| !is_unread),
+        is_starred: item["starred"].as_bool(),
+        names: [item["guidHash"].as_str().map(name), item["guid"].as_str().map(name)],
+    })
+}
+
+fn set(item: &mut Value, state: &State) {
+    if let Some(is_read) = state.read {
+        item["unread"] = (!is_read).into();
+    }
+    if let Some(is_starred) = state.starred {
+        item["starred"] = is_starred.into();
+    }
+}
+
+fn place(item: &Value) -> (i64, String) {
+    (number(&item["id"]).unwrap_or_default(), String::new())
+}

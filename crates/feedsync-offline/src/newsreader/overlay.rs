@@ -1,0 +1,114 @@
+//! What was changed since an answer was given, in sum.
+
+use std::collections::{HashMap, HashSet};
+
+use super::known::{Fact, Subject};
+use super::written::{Change, Mark};
+
+/// What was changed since an answer was given.
+#[derive(Debug, Clone, Default)]
+pub struct Overlay {
+    states: HashMap<i64, State>,
+    /// What is known of the articles that were changed, with what was changed.
+    facts: HashMap<i64, Fact>,
+    filed: HashSet<(Subject, Subject)>,
+    /// By how many articles more are unread in a feed, or one that is not known.
+    unread: HashMap<Option<Subject>, i64>,
+    starred: i64,
+}
+
+/// What became of an article; what did not change is not said.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct State {
+    pub(super) read: Option<bool>,
+    pub(super) starred: Option<bool>,
+    pub(super) tags: Vec<(String, bool)>,
+}
+
+impl Overlay {
+    /// What these changes come to, in their order, where this is known.
+    pub(super) fn new<'c>(
+        changes: impl IntoIterator<Item = &'c Change>,
+        filed: HashSet<(Subject, Subject)>,
+    ) -> Self {
+        let mut overlay = Self { filed, ..Self::default() };
+        for change in changes {
+            for mark in &change.marks {
+                overlay.mark(mark, &change.tags);
+            }
+        }
+        overlay
+    }
+
+    fn mark(&mut self, mark: &Mark, tags: &[(String, bool)]) {
+        let state = self.states.entry(mark.article).or_default();
+        if let Some(turn) = mark.read {
+            state.read = Some(turn.now);
+            *self.unread.entry(mark.feed).or_default() -= turn.step();
+        }
+        if let Some(turn) = mark.starred {
+            state.starred = Some(turn.now);
+            self.starred += turn.step();
+        }
+        for (tag, is_added) in tags {
+            state.tags.retain(|(known, _)| known != tag);
+            state.tags.push((tag.clone(), *is_added));
+        }
+    }
+
+    /// Notes what is known of an article that was changed.
+    pub(super) fn learn(&mut self, fact: Fact) {
+        self.facts.insert(fact.article, fact);
+    }
+
+    /// Whether nothing was changed.
+    pub fn is_empty(&self) -> bool {
+        self.states.is_empty()
+    }
+
+    /// The articles that were changed.
+    pub(super) fn articles(&self) -> impl Iterator<Item = i64> {
+        self.states.keys().copied()
+    }
+
+    pub(super) fn state(&self, article: i64) -> Option<&State> {
+        self.states.get(&article)
+    }
+
+    /// What is known of the articles that were changed.
+    pub(super) fn facts(&self) -> impl Iterator<Item = &Fact> {
+        self.facts.values()
+    }
+
+    pub(super) fn is_filed(&self, feed: Subject, folder: Subject) -> bool {
+        self.filed.contains(&(feed, folder))
+    }
+
+    /// How many unread articles there are of a feed where there were so many.
+    pub(super) fn of_feed(&self, feed: Subject, before: i64) -> i64 {
+        grown(before, self.unread.get(&Some(feed)).copied().unwrap_or_default())
+    }
+
+    /// The same of a folder.
+    pub(super) fn of_folder(&self, folder: Subject, before: i64) -> i64 {
+        let inside = self
+            .unread
+            .iter()
+            .filter(|(feed, _)| feed.is_some_and(|feed| self.is_filed(feed, folder)));
+        grown(before, inside.map(|(_, more)| more).sum())
+    }
+
+    /// The same of everything.
+    pub(super) fn of_all(&self, before: i64) -> i64 {
+        grown(before, self.unread.values().sum())
+    }
+
+    /// How many are starred where so many were.
+    pub(super) fn starred(&self, before: i64) -> i64 {
+        grown(before, self.starred)
+    }
+}
+
+fn grown(before: i64, more: i64) -> i64 {
+    before.saturating_add(more).max(0)
+}

@@ -1,0 +1,323 @@
+//! The interface of Tiny Tiny RSS.
+//!
+//! All is asked at one address, in the body of a request, with the session and a number that its answer repeats.
+
+use feedsync_newsreader::Selection;
+use feedsync_newsreader::ttrss::{self, Request as Asked, Toggled};
+use serde_json::{Map, Value, json};
+
+use super::account::{SignIn, Who};
+use super::form::{Filter, Form, List};
+use super::key::Key;
+use super::known::{Fact, Facts, Subject};
+use super::list::{Articles, array, counted, number, put_number};
+use super::overlay::{Overlay, State};
+use super::written::Sending;
+use super::{Call, Deed, Reading, Request, What, Writing};
+
+/// Lists of numbers alone; others by what of articles is told.
+const NUMBERS: u8 = 1;
+const WHOLE: u8 = 2;
+
+pub(super) fn read(request: &Request<'_>) -> Call {
+    let Ok(call) = ttrss::read(&request.asked) else {
+        return Call { who: Who::Nobody, seq: 0, what: What::Other };
+    };
+    let who = call.session.map_or(Who::Nobody, Who::Session);
+    let what = match call.request {
+        Ok(asks) => what(request, call.seq, asks),
+        Err(_) => What::Other,
+    };
+    Call { who, seq: call.seq, what }
+}
+
+fn what(request: &Request<'_>, seq: i64, asks: Asked) -> What {
+    let write = |deed, answer| {
+        let request = without(request);
+        What::Writing(Writing { deed, request, answer })
+    };
+    let form = match asks {
+        Asked::Login { user, password } => {
+            let sign_in = SignIn::Password(user, password.as_str().to_owned());
+            return What::SignIn { sign_in, is_json: true };
+        }
+        Asked::Logout | Asked::UpdateFeed(_) => return What::Word(ttrss::done(seq)),
+        Asked::IsLoggedIn => return What::Word(ttrss::is_logged_in(seq, true)),
+        Asked::Mark(marking) => {
+            let articles: Vec<i64> = marking.articles.iter().map(|number| number.get()).collect();
+            let answer = ttrss::updated(seq, articles.len());
+            let (read, starred) = (marking.read, marking.starred);
+            return write(Deed::Mark { articles, read, starred, tags: Vec::new() }, answer);
+        }
+        Asked::Toggle { articles, toggled } => {
+            let articles: Vec<i64> = articles.iter().map(|number| number.get()).collect();
+            let answer = ttrss::updated(seq, articles.len());
+            return write(Deed::Toggle { articles, is_star: toggled == Toggled::Starred }, answer);
+        }
+        Asked::Catchup { stream, older_than } => {
+            let mut filter = Filter::of_stream(&stream);
+            filter.is_narrow |= older_than.is_some();
+            return write(Deed::All(filter), ttrss::done(seq));
+        }
+        Asked::SetLabel { articles, .. } => {
+            return write(Deed::Edit, ttrss::updated(seq, articles.len()));
+        }
+        Asked::Unsubscribe(_) => return write(Deed::Edit, ttrss::done(seq)),
+        // It is answered with what only the server can say.
+        Asked::Subscribe { .. } => return What::Other,
+        Asked::Headlines(asked) => {
+            let told = [asked.show_content, asked.excerpt.is_some(), asked.include_attachments];
+            let told = told.iter().fold(1, |all, is_told| all << 1 | u8::from(*is_told));
+            listed(told << 2, &asked.selection)
+        }
+        Asked::CompactHeadlines(selection) => listed(NUMBERS, &selection),
+        Asked::Articles(_) => {
+            let filter = Filter { is_narrow: true, ..Filter::default() };
+            Form::List(List { kind: WHOLE, filter, is_descending: true, above: None })
+        }
+        Asked::Unread(stream) => {
+            let mut filter = Filter::of_stream(&stream);
+            filter.is_narrow |= filter.is_starred.is_some();
+            Form::Count(Filter { is_read: Some(false), ..filter })
+        }
+        Asked::Counters | Asked::Feeds(_) | Asked::Categories { .. } | Asked::Tree { .. } => {
+            Form::Counts
+        }
+        Asked::ApiLevel | Asked::Version | Asked::Config | Asked::Pref | Asked::Labels { .. } => {
+            Form::Plain
+        }
+    };
+    What::Reading(Reading { key: key(request), form, is_proof: true })
+}
+
+fn listed(kind: u8, selection: &Selection) -> Form {
+    let above = selection.above.map(|number| number.get());
+    // What was shown before is left out of what is shown again.
+    let filter = Filter::of(&Selection { above: None, ..selection.clone() });
+    Form::List(List { kind, filter, is_descending: selection.descending, above })
+}
+
+/// The members of the body, without those that say who asks and how it is answered.
+fn members(request: &Request<'_>) -> Option<Map<String, Value>> {
+    let mut members: Map<String, Value> = serde_json::from_slice(request.asked.body).ok()?;
+    members.remove("sid");
+    members.remove("seq");
+    Some(members)
+}
+
+const WITHOUT: [&str; 2] = ["sid", "seq"];
+
+fn key(request: &Request<'_>) -> Key {
+    let asked = &request.asked;
+    match members(request) {
+        Some(mut members) => {
+            members.remove("since_id");
+            let body = Value::Object(members).to_string();
+            Key::hash([asked.path.trim_matches('/'), &*body])
+        }
+        None => {
+            let body = std::str::from_utf8(asked.body).unwrap_or_default();
+            Key::of(asked.path, &[asked.query, body], &[WITHOUT[0], WITHOUT[1], "since_id"])
+        }
+    }
+}
+
+fn without(request: &Request<'_>) -> Sending {
+    let mut sending = Sending::of(&request.asked);
+    sending.body = match members(request) {
+        Some(members) => Value::Object(members).to_string(),
+        None => {
+            let is_kept =
+                |pair: &&str| !WITHOUT.contains(&pair.split('=').next().unwrap_or_default());
+            sending.body.split('&').filter(is_kept).collect::<Vec<_>>().join("&")
+        }
+    };
+    sending
+}
+
+/// The body of a request with a session.
+pub(super) fn with_session(body: &str, session: &str) -> String {
+    match serde_json::from_str::<Map<String, Value>>(body) {
+        Ok(mut members) => {
+            members.insert("sid".to_owned(), session.into());
+            Value::Object(members).to_string()
+        }
+        Err(_) => {
+            let session: String =
+                url::form_urlencoded::byte_serialize(session.as_bytes()).collect();
+            format!("{body}&sid={session}")
+        }
+    }
+}
+
+/// The request that logs somebody in.
+pub(super) fn login(name: &str, password: &str) -> String {
+    json!({ "op": "login", "user": name, "password": password }).to_string()
+}
+
+/// The request that gives articles a state: of the star 0, of being unread 2.
+pub(super) fn updates(like: &Sending, articles: &[i64], field: u8, is_set: bool) -> Sending {
+    let numbers: Vec<String> = articles.iter().map(i64::to_string).collect();
+    Sending {
+        body: json!({
+            "op": "updateArticle",
+            "article_ids": numbers.join(","),
+            "field": field,
+            "mode": u8::from(is_set),
+        })
+        .to_string(),
+        content_type: Some("application/json".to_owned()),
+        ..like.clone()
+    }
+}
+
+/// What went wrong, as an answer says it.
+pub(super) fn error(body: &[u8]) -> Option<String> {
+    let value: Value = serde_json::from_slice(body).ok()?;
+    (number(&value["status"]) != Some(0))
+        .then(|| value["content"]["error"].as_str().unwrap_or_default().to_owned())
+}
+
+pub(super) fn session(status: u16, body: &[u8]) -> Option<String> {
+    let value: Value = serde_json::from_slice(body).ok().filter(|_| status == 200)?;
+    let session = value["content"]["session_id"].as_str()?;
+    (!session.is_empty()).then(|| session.to_owned())
+}
+
+pub(super) fn renumbered(body: Vec<u8>, seq: i64) -> Vec<u8> {
+    let Ok(mut value) = serde_json::from_slice::<Value>(&body) else { return body };
+    if let Some(members) = value.as_object_mut() {
+        members.insert("seq".to_owned(), seq.into());
+    }
+    serde_json::to_vec(&value).unwrap_or(body)
+}
+
+/// The articles of an answer, which a header may precede.
+fn articles(value: &mut Value) -> Option<&mut Vec<Value>> {
+    let content = array(value, "content")?;
+    let has_header = content.len() == 2 && content[1].is_array();
+    if has_header { content[1].as_array_mut() } else { Some(content) }
+}
+
+pub(super) fn facts(form: &Form, body: &[u8]) -> Option<Facts> {
+    let mut value: Value = serde_json::from_slice(body).ok()?;
+    if number(&value["status"]) != Some(0) {
+        return None;
+    }
+    if let Form::List(list) = form {
+        let articles = articles(&mut value)?;
+        let facts = if list.kind == NUMBERS { Vec::new() } else { ARTICLES.facts(articles) };
+        return Some(Facts { articles: facts, filed: Vec::new() });
+    }
+    let feeds = value["content"].as_array().into_iter().flatten();
+    let filed = feeds.filter_map(|feed| {
+        let feed_number = number(&feed["id"]).filter(|number| *number > 0)?;
+        Some((Subject::feed(feed_number), Subject::folder(number(&feed["cat_id"])?)))
+    });
+    Some(Facts { articles: Vec::new(), filed: filed.collect() })
+}
+
+pub(super) fn merged(
+    form: &Form,
+    body: &[u8],
+    overlay: &Overlay,
+    others: &[Vec<u8>],
+) -> Option<Vec<u8>> {
+    if *form == Form::Plain {
+        return Some(body.to_vec());
+    }
+    let mut value: Value = serde_json::from_slice(body).ok()?;
+    match form {
+        Form::List(list) => {
+            let found = || {
+                let parsed = others.iter().filter_map(|body| serde_json::from_slice(body).ok());
+                parsed
+                    .flat_map(|mut value: Value| articles(&mut value).map(std::mem::take))
+                    .flatten()
+                    .collect()
+            };
+            let written = if list.kind == NUMBERS { NUMBERED } else { ARTICLES };
+            written.merge(articles(&mut value)?, list, overlay, found);
+        }
+        Form::Count(filter) => {
+            put_number(&mut value["content"]["unread"], |before| counted(filter, before, overlay));
+        }
+        _ => match value["content"].get_mut("categories") {
+            Some(tree) => branches(tree, overlay),
+            None => {
+                for counted in value["content"].as_array_mut().into_iter().flatten() {
+                    count(counted, overlay);
+                }
+            }
+        },
+    }
+    serde_json::to_vec(&value).ok()
+}
+
+/// Feeds, categories and counters: which of them it is, its members say.
+fn count(shown: &mut Value, overlay: &Overlay) {
+    let is_category = shown.get("kind").is_some_and(|kind| kind == "cat")
+        || shown.get("unread").is_some() && shown.get("cat_id").is_none();
+    let is_all = shown["id"] == "global-unread";
+    let id = number(&shown["id"]);
+    let after = |before: i64| match id {
+        _ if is_all => overlay.of_all(before),
+        Some(id) if id >= 0 && is_category => overlay.of_folder(Subject::folder(id), before),
+        Some(-4) => overlay.of_all(before),
+        Some(id) if id > 0 => overlay.of_feed(Subject::feed(id), before),
+        // What is starred, new or labelled: nobody here knows which it is.
+        _ => before,
+    };
+    for name in ["unread", "counter"] {
+        if let Some(count) = shown.get_mut(name) {
+            put_number(count, after);
+        }
+    }
+}
+
+fn branches(tree: &mut Value, overlay: &Overlay) {
+    let mut waiting: Vec<&mut Value> = tree["items"].as_array_mut().into_iter().flatten().collect();
+    while let Some(branch) = waiting.pop() {
+        let id = number(&branch["bare_id"]).unwrap_or_default();
+        let is_category = branch["type"] == "category";
+        put_number(&mut branch["unread"], |before| match id {
+            0.. if is_category => overlay.of_folder(Subject::folder(id), before),
+            -4 => overlay.of_all(before),
+            1.. => overlay.of_feed(Subject::feed(id), before),
+            _ => before,
+        });
+        waiting.extend(branch["items"].as_array_mut().into_iter().flatten());
+    }
+}
+
+const ARTICLES: Articles = Articles { fact, set, place, made: |_| None };
+
+const NUMBERED: Articles = Articles {
+    fact: |item| Some(Fact { article: number(&item["id"])?, ..Fact::default() }),
+    set: |_, _| {},
+    place: |item| (number(&item["id"]).unwrap_or_default(), String::new()),
+    made: |article| Some(json!({ "id": article })),
+};
+
+fn fact(headline: &Value) -> Option<Fact> {
+    Some(Fact {
+        article: number(&headline["id"])?,
+        feed: number(&headline["feed_id"]).map(Subject::feed),
+        is_read: headline["unread"].as_bool().map(|is_unread| !is_unread),
+        is_starred: headline["marked"].as_bool(),
+        ..Fact::default()
+    })
+}
+
+fn set(headline: &mut Value, state: &State) {
+    if let Some(is_read) = state.read {
+        headline["unread"] = (!is_read).into();
+    }
+    if let Some(is_starred) = state.starred {
+        headline["marked"] = is_starred.into();
+    }
+}
+
+fn place(headline: &Value) -> (i64, String) {
+    (number(&headline["updated"]).unwrap_or_default(), String::new())
+}
