@@ -8,31 +8,9 @@ mod support;
 #[path = "support/newsboat.rs"]
 mod newsboat;
 
-use newsboat::{Mode, Newsboat};
-use serde_json::Value;
+use newsboat::{Mode, Newsboat, feed, known};
 use support::web::WebServer;
-use support::{Desk, Hub, Place, has, until};
-
-/// Articles of a feed, the newest first.
-fn feed(title: &str, names: &[&str]) -> String {
-    let item = |(place, name): (usize, &&str)| {
-        format!(
-            "<item><title>{name}</title><guid isPermaLink=\"false\">urn:x:{name}</guid>\
-             <pubDate>Sat, 21 Nov 2026 1{place}:00:00 GMT</pubDate><description>About {name}\
-             </description></item>"
-        )
-    };
-    let items: String = names.iter().enumerate().map(item).rev().collect();
-    format!("<rss version=\"2.0\"><channel><title>{title}</title>{items}</channel></rss>")
-}
-
-/// What a device that keeps in step with the log knows of an article.
-fn known(device: &Desk<'_>, log: &str, article: &str) -> Option<Value> {
-    device.ok(&["reader", "sync", log]);
-    let marked = device.json(&["reader", "articles"]);
-    let marked = marked.as_array().unwrap().clone();
-    marked.into_iter().find(|marked| marked["article"] == format!("urn:x:{article}"))
-}
+use support::{Hub, Place, until};
 
 #[test]
 fn what_is_read_and_starred_in_one_way_is_so_in_all_and_in_the_log() {

@@ -108,6 +108,7 @@ pub async fn start_with(
     let face = Face::new(config, origins).map_err(ServeError::from)?;
     let reachable = face.addresses().reachable.clone();
     let agent = Agent::new(store, keep.settings, Ambient::default(), reachable)?;
+    config.newsreaders.iter().for_each(|newsreader| agent.watch(newsreader.mount.base()));
     let pages = config.allow_origins.iter().filter_map(|page| page.to_string().parse().ok());
     let pages: Vec<Location> = pages.collect();
     let decisions: Arc<dyn Decisions> = Arc::clone(&agent) as Arc<dyn Decisions>;

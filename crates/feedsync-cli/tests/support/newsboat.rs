@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-use super::{Place, has, until};
+use serde_json::Value;
+
+use super::support::{Desk, Place, has, until};
 
 /// A way in which newsboat asks servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +29,11 @@ impl Mode {
             Self::TinyTinyRss => ("ttrss", "ttrss"),
         }
     }
+
+    /// What its interface is called, at the hub and by a gateway.
+    pub(crate) const fn path(self) -> &'static str {
+        self.names().1
+    }
 }
 
 /// A newsboat with a cache of its own.
@@ -38,14 +45,19 @@ pub(crate) struct Newsboat {
 impl Newsboat {
     /// One that asks a hub; none where a program is missing.
     pub(crate) fn new(place: &Place, name: &str, mode: Mode, hub: &str) -> Option<Self> {
+        Self::at(place, name, mode, &format!("{hub}/reader/{}", mode.path()))
+    }
+
+    /// One that is given this address of its server.
+    pub(crate) fn at(place: &Place, name: &str, mode: Mode, url: &str) -> Option<Self> {
         if !has("newsboat") || !has("tmux") {
             return None;
         }
-        let (setting, path) = mode.names();
+        let (setting, _) = mode.names();
         let home = place.path(name);
         std::fs::create_dir_all(home.join(".newsboat")).unwrap();
         let mut config = format!(
-            "urls-source \"{setting}\"\n{setting}-url \"{hub}/reader/{path}\"\n\
+            "urls-source \"{setting}\"\n{setting}-url \"{url}\"\n\
              {setting}-login \"anna\"\n{setting}-password \"correct horse\"\n\
              auto-reload no\nconfirm-exit no\n\
              show-read-feeds yes\nshow-read-articles yes\n"
@@ -160,4 +172,25 @@ impl Drop for Terminal<'_> {
     fn drop(&mut self) {
         self.tmux(&["kill-server"]);
     }
+}
+
+/// Articles of a feed, the newest first.
+pub(crate) fn feed(title: &str, names: &[&str]) -> String {
+    let item = |(place, name): (usize, &&str)| {
+        format!(
+            "<item><title>{name}</title><guid isPermaLink=\"false\">urn:x:{name}</guid>\
+             <pubDate>Sat, 21 Nov 2026 1{place}:00:00 GMT</pubDate><description>About {name}\
+             </description></item>"
+        )
+    };
+    let items: String = names.iter().enumerate().map(item).rev().collect();
+    format!("<rss version=\"2.0\"><channel><title>{title}</title>{items}</channel></rss>")
+}
+
+/// What a device that keeps in step with the log knows of an article.
+pub(crate) fn known(device: &Desk<'_>, log: &str, article: &str) -> Option<Value> {
+    device.ok(&["reader", "sync", log]);
+    let marked = device.json(&["reader", "articles"]);
+    let marked = marked.as_array().unwrap().clone();
+    marked.into_iter().find(|marked| marked["article"] == format!("urn:x:{article}"))
 }

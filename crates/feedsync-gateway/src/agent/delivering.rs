@@ -66,7 +66,7 @@ impl Agent {
 
     fn next_written(&self, partition: Partition, base: &Location) -> Option<Written> {
         self.look(|interceptor| {
-            let first = interceptor.accounts().pending(partition).next();
+            let first = interceptor.accounts().next_due(partition);
             first.filter(|_| interceptor.may_ask(base, self.now())).cloned()
         })
     }

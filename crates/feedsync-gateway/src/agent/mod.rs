@@ -305,6 +305,12 @@ impl Agent {
         self.wake.notify_one();
     }
 
+    /// Has a server of newsreaders tried often while it is away.
+    pub fn watch(&self, base: &Location) {
+        let mut decided = self.held.write().unwrap_or_else(PoisonError::into_inner);
+        decided.interceptor.watch(base);
+    }
+
     /// The edit that may leave before what became of another is taken in.
     fn next_of_line(&self, id: TaskId, status: StatusCode, headers: &HeaderMap) -> Option<Task> {
         let mut decided = self.held.write().unwrap_or_else(PoisonError::into_inner);

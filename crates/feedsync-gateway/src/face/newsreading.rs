@@ -5,6 +5,8 @@
 //! - A change that the server may or may not have got is taken as one that it has not: it is sent again.
 //! - Nothing is kept for whom no server answered, and nobody gets what somebody else was answered.
 
+mod attempt;
+
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -13,43 +15,19 @@ use feedsync_offline::authentication::Partition;
 use feedsync_offline::newsreader::{
     Call, Form, Kept, Reading, Request as Asking, SignIn, What, Writing,
 };
-use futures_util::{StreamExt as _, stream};
-use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use http::header::{self, HeaderMap, HeaderValue};
 use http::{Request, Response, StatusCode, request, response};
-use http_body_util::{BodyExt as _, BodyStream, LengthLimitError, Limited, StreamBody};
-use hyper::body::Frame;
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 
 use super::Face;
 use super::body::Body;
 use super::problem::Problem;
 use crate::agent::{Agent, AgentError};
 use crate::target::{Newsreader, Target};
-use crate::upstream::{NotSent, UpstreamError};
+use attempt::Tried;
 
 /// Bytes of a request at most.
 const REQUEST: usize = 8 << 20;
-
-/// Bytes of an answer that is kept at most; what is larger comes through as it is.
-const ANSWER: usize = 16 << 20;
-
-/// What asks for less than a whole answer, which is what can be kept, or for one that is packed.
-const LESS: [HeaderName; 6] = [
-    header::ACCEPT_ENCODING,
-    header::IF_MATCH,
-    header::IF_MODIFIED_SINCE,
-    header::IF_NONE_MATCH,
-    header::IF_RANGE,
-    header::RANGE,
-];
-
-/// What an answer does not say once marks are in it.
-const OF_WHOLE: [HeaderName; 5] = [
-    header::ACCEPT_RANGES,
-    header::CONTENT_LENGTH,
-    header::ETAG,
-    header::LAST_MODIFIED,
-    header::TRANSFER_ENCODING,
-];
 
 /// A request that was read to its end.
 struct Sent<'a> {
@@ -58,17 +36,6 @@ struct Sent<'a> {
     target: Target,
     parts: request::Parts,
     body: Bytes,
-}
-
-/// What came of asking a server.
-enum Tried {
-    Whole(response::Parts, Bytes),
-    /// It is more than is kept.
-    Large(Response<Body>),
-    /// The server says itself that it is away.
-    Said(response::Parts, Bytes),
-    Away,
-    Failed(Problem),
 }
 
 impl Face {
@@ -344,85 +311,6 @@ impl Face {
             )),
         }
     }
-
-    /// Sends what somebody changed before.
-    async fn send_first(&self, sent: &Sent<'_>, known: Option<Partition>) {
-        let Some(partition) = known else { return };
-        let is_behind = sent
-            .agent
-            .look(|interceptor| interceptor.accounts().pending(partition).next().is_some());
-        if is_behind {
-            sent.agent.deliver(&self.upstream, partition).await;
-        }
-    }
-
-    /// Asks the server, if it can be expected to answer.
-    async fn attempt(&self, sent: &Sent<'_>) -> Tried {
-        let location = &sent.target.location;
-        let now = sent.agent.now();
-        if !sent.agent.look(|interceptor| interceptor.may_ask(location, now)) {
-            return Tried::Away;
-        }
-        let mut request = Request::new(Body::from(sent.body.clone()));
-        *request.method_mut() = sent.parts.method.clone();
-        *request.version_mut() = sent.parts.version;
-        *request.headers_mut() = sent.parts.headers.clone();
-        for name in LESS {
-            request.headers_mut().remove(name);
-        }
-        let response = match self.exchange(&sent.target, request).await {
-            Ok(response) => response,
-            Err(error @ (UpstreamError::Refused(_) | UpstreamError::NotSent(NotSent::Busy(_)))) => {
-                return Tried::Failed(Problem::from(&error));
-            }
-            Err(error) => {
-                tracing::debug!(%error, "a newsreader is answered without its server");
-                sent.agent.reached(location, false);
-                return Tried::Away;
-            }
-        };
-        let (mut parts, body) = response.into_parts();
-        let is_away = matches!(parts.status.as_u16(), 502..=504);
-        sent.agent.reached(location, !is_away);
-        match collected(body).await {
-            Ok(Ok(body)) => {
-                for name in OF_WHOLE {
-                    parts.headers.remove(name);
-                }
-                if is_away { Tried::Said(parts, body) } else { Tried::Whole(parts, body) }
-            }
-            Ok(Err(large)) => Tried::Large(Response::from_parts(parts, large)),
-            Err(error) => {
-                tracing::debug!(%error, "an answer to a newsreader has broken off");
-                sent.agent.reached(location, false);
-                Tried::Away
-            }
-        }
-    }
-
-    /// An answer of an interface that is made here.
-    fn tells(&self, sent: &Sent<'_>, answer: Answer) -> Response<Body> {
-        let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::OK);
-        let mut response = self.own(sent, status, Bytes::from(answer.body));
-        if let Some(media_type) = answer.media_type {
-            let media_type = HeaderValue::from_static(media_type);
-            response.headers_mut().insert(header::CONTENT_TYPE, media_type);
-        }
-        response
-    }
-
-    fn refuse(&self, sent: &Sent<'_>, seq: i64, reason: &str) -> Response<Body> {
-        self.tells(sent, sent.newsreader.interface.refused(seq, reason))
-    }
-
-    fn own(&self, sent: &Sent<'_>, status: StatusCode, body: Bytes) -> Response<Body> {
-        let mut response = Response::new(Body::from(body));
-        *response.status_mut() = status;
-        let headers = response.headers_mut();
-        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        self.show(&sent.target, headers);
-        response
-    }
 }
 
 impl Sent<'_> {
@@ -476,18 +364,4 @@ fn kind(form: &Form) -> u8 {
 fn media_type(headers: &HeaderMap) -> String {
     let said = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     said.unwrap_or("application/octet-stream").to_owned()
-}
-
-/// A body to its end; if that is more than is kept, all of it as it comes.
-async fn collected(mut body: Body) -> Result<Result<Bytes, Body>, super::BodyError> {
-    let mut found = Vec::new();
-    while let Some(frame) = body.frame().await {
-        let Ok(bytes) = frame?.into_data() else { continue };
-        found.extend_from_slice(&bytes);
-        if found.len() > ANSWER {
-            let begun = stream::iter([Ok(Frame::data(Bytes::from(found)))]);
-            return Ok(Err(Body::new(StreamBody::new(begun.chain(BodyStream::new(body))))));
-        }
-    }
-    Ok(Ok(Bytes::from(found)))
 }

@@ -11,8 +11,7 @@ use super::error::StoreError;
 
 pub(super) fn put_account(connection: &Connection, account: &Account) -> Result<(), StoreError> {
     let Account { partition, interface, base, sign_in, sessions, seen } = account;
-    let sql = "INSERT INTO account VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-         ON CONFLICT (partition) DO UPDATE SET sessions = excluded.sessions, seen = excluded.seen";
+    let sql = "INSERT OR REPLACE INTO account VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
     connection.prepare_cached(sql)?.execute(params![
         partition.bytes(),
         interface.name(),
@@ -92,7 +91,7 @@ pub(super) fn all(connection: &Connection) -> Result<Rows, StoreError> {
 
 fn accounts(connection: &Connection) -> Result<Vec<Account>, StoreError> {
     let mut accounts = Vec::new();
-    let mut statement = connection.prepare("SELECT * FROM account")?;
+    let mut statement = connection.prepare("SELECT * FROM account ORDER BY partition")?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let mut row = Columns::of(row);
@@ -112,7 +111,7 @@ fn accounts(connection: &Connection) -> Result<Vec<Account>, StoreError> {
 
 fn kept(connection: &Connection) -> Result<Vec<Kept>, StoreError> {
     let mut all = Vec::new();
-    let mut statement = connection.prepare("SELECT * FROM kept")?;
+    let mut statement = connection.prepare("SELECT * FROM kept ORDER BY partition, key")?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let mut row = Columns::of(row);

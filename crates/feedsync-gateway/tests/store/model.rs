@@ -119,6 +119,8 @@ impl Model {
             [interaction.request_body, interaction.response_body, error.was]
         });
         let attempts = self.attempts.iter().map(|attempt| attempt.content);
-        entities.chain(errors.flatten()).chain(attempts).map(|content| content.digest).collect()
+        let kept = self.newsreaders.kept.iter().map(|kept| kept.content);
+        let contents = entities.chain(errors.flatten()).chain(attempts).chain(kept);
+        contents.map(|content| content.digest).collect()
     }
 }

@@ -11,6 +11,10 @@ use feedsync_offline::interceptor::{
     Representation, Shown,
 };
 use feedsync_offline::location::Location;
+use feedsync_offline::newsreader::{
+    self, Account, Fact, Facts, Interface, Kept, Key, Mark, Sending, SignIn, Turn, Written,
+    WrittenId,
+};
 use feedsync_offline::outbox::{Edit, EditId, NewEdit, Progress};
 use feedsync_offline::propagation::Method;
 use feedsync_offline::relation::Relation;
@@ -227,6 +231,74 @@ fn belonging() -> impl Strategy<Value = Belonging> {
     all.prop_map(|(role, entry, seen)| Belonging { role, entry, seen })
 }
 
+fn account() -> impl Strategy<Value = Account> {
+    let sign_in = prop_oneof![
+        ("[a-z\"]{0,3}", "\\PC{0,3}").prop_map(|(name, password)| SignIn::Password(name, password)),
+        "\\PC{0,3}".prop_map(|value| SignIn::Field("authorization".to_owned(), value)),
+        Just(SignIn::Session),
+    ];
+    let all = (
+        partition(),
+        select(Interface::ALL.to_vec()),
+        location(),
+        sign_in,
+        vec("\\PC{0,3}", 0..3),
+        time(),
+    );
+    all.prop_map(|(partition, interface, base, sign_in, sessions, seen)| Account {
+        partition,
+        interface,
+        base,
+        sign_in,
+        sessions,
+        seen,
+    })
+}
+
+fn kept() -> impl Strategy<Value = Kept> {
+    let fact = (any::<i64>(), option::of(any::<bool>()), option::of(any::<bool>()));
+    let facts = vec(fact, 0..3).prop_map(|facts| {
+        let fact = |(article, is_read, is_starred)| Fact {
+            article,
+            is_read,
+            is_starred,
+            ..Fact::default()
+        };
+        Facts { articles: facts.into_iter().map(fact).collect(), filed: Vec::new() }
+    });
+    let all = (partition(), 0..3u8, any::<u8>(), any::<u64>(), time(), content(), facts);
+    all.prop_map(|(partition, key, kind, stamp, fetched, content, facts)| Kept {
+        partition,
+        key: Key([key; 32]),
+        kind,
+        stamp: WrittenId(stamp),
+        fetched,
+        media_type: "application/json".to_owned(),
+        content,
+        facts,
+    })
+}
+
+fn written() -> impl Strategy<Value = Written> {
+    let turn = || {
+        option::of(
+            (option::of(any::<bool>()), any::<bool>()).prop_map(|(was, now)| Turn { was, now }),
+        )
+    };
+    let mark = (any::<i64>(), turn(), turn()).prop_map(|(article, read, starred)| Mark {
+        article,
+        feed: None,
+        read,
+        starred,
+    });
+    let all = (0..4u64, partition(), any::<bool>(), vec(mark, 0..3), "\\PC{0,9}");
+    all.prop_map(|(id, partition, is_sent, marks, body)| {
+        let request = Sending { body, ..Sending::default() };
+        let change = newsreader::Change { request, marks, ..newsreader::Change::default() };
+        Written { id: WrittenId(id), partition, is_sent, change }
+    })
+}
+
 pub(crate) fn change() -> impl Strategy<Value = Change> {
     let places = [any::<u64>(); 6];
     prop_oneof![
@@ -257,6 +329,13 @@ pub(crate) fn change() -> impl Strategy<Value = Change> {
             .prop_map(|(partition, pending)| Change::NamedGone { partition, pending }),
         2 => attempt().prop_map(|it| Change::Attempt(Box::new(it))),
         1 => attempt().prop_map(|it| Change::AttemptGone(Box::new(it))),
+        2 => account().prop_map(|it| Change::Account(Box::new(it))),
+        1 => partition().prop_map(Change::AccountGone),
+        3 => kept().prop_map(|it| Change::Kept(Box::new(it))),
+        1 => (partition(), 0..3u8)
+            .prop_map(|(partition, key)| Change::KeptGone { partition, key: Key([key; 32]) }),
+        2 => written().prop_map(|it| Change::Written(Box::new(it))),
+        1 => (0..4u64).prop_map(|id| Change::WrittenGone(WrittenId(id))),
         1 => select(vec![Policy::Auto, Policy::Offline]).prop_map(Change::Policy),
         1 => partition().prop_map(Change::Forgotten),
         1 => places.prop_map(|[keeping, holder, edit, error, shown, generation]| {

@@ -184,6 +184,7 @@ impl Interceptor {
     /// Goes on with the edits that one before it is sending or looking for: they are busy until that has ended.
     /// Of its tasks those before `until` were begun.
     pub fn take_over(&mut self, before: Self, until: TaskId) {
+        self.reach.watch_as(&before.reach);
         let of_edits = before.tasks.into_iter().filter(|(id, errand)| match errand.what {
             What::Send { edit } | What::Look { edit } | What::Ask { edit } => {
                 *id < until && self.outbox.edit(edit).is_some()

@@ -30,6 +30,11 @@ impl Interceptor {
         self.policy == Policy::Auto && self.reach.may_try(location, now)
     }
 
+    /// Has a server of newsreaders tried often while it is away.
+    pub fn watch(&mut self, base: &Location) {
+        self.reach.watch(base);
+    }
+
     /// Those whose changes can be sent now.
     pub fn deliverable(&self, now: Time) -> Vec<Account> {
         let waiting = self.accounts.waiting().into_iter();

@@ -4,7 +4,7 @@
 //! A network that is away and a server that is away look the same to an application: what is stored is served,
 //! and edits wait (1.3).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use crate::location::Location;
@@ -16,10 +16,14 @@ const FIRST: Duration = Duration::from_secs(2);
 /// The longest: who opens a lid does not want to wait.
 const LONGEST: Duration = Duration::from_secs(120);
 
+/// The longest for a server that somebody reads from: they look again and again whether it is there.
+const LONGEST_WATCHED: Duration = Duration::from_secs(10);
+
 /// The servers that were not reached.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Reach {
     away: HashMap<String, Away>,
+    watched: HashSet<String>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -46,15 +50,27 @@ impl Reach {
 
     /// Notes that a server was not reached. `random` spreads tries that would otherwise come together.
     pub(super) fn lost(&mut self, location: &Location, now: Time, random: u64) {
+        let is_watched = self.watched.contains(location.origin());
+        let longest = if is_watched { LONGEST_WATCHED } else { LONGEST };
         let away = self.away.entry(location.origin().to_owned());
         let away = away.or_insert(Away { tries: 0, until: now });
         // Several requests that were lost at once count as one.
         if away.until > now {
             return;
         }
-        let most = FIRST.saturating_mul(1 << away.tries.min(10)).min(LONGEST);
+        let most = FIRST.saturating_mul(1 << away.tries.min(10)).min(longest);
         away.tries += 1;
         away.until = now.after(most / 2 + (most / 2).mul_f64(random as f64 / u64::MAX as f64));
+    }
+
+    /// Has a server tried more often.
+    pub(super) fn watch(&mut self, location: &Location) {
+        self.watched.insert(location.origin().to_owned());
+    }
+
+    /// Has the servers tried more often that another one does.
+    pub(super) fn watch_as(&mut self, other: &Self) {
+        self.watched.extend(other.watched.iter().cloned());
     }
 
     /// Forgets what was not reached, since there is a network again.

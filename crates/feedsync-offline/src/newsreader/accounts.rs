@@ -7,6 +7,7 @@ use super::account::{Account, SignIn, Who, partition};
 use super::key::Key;
 use super::known::{Fact, Facts, Subject};
 use super::overlay::Overlay;
+use super::rows::{Kept, Rows};
 use super::written::{Written, WrittenId};
 use crate::authentication::Partition;
 use crate::interceptor::{Change, Content};
@@ -28,38 +29,6 @@ pub(super) const MOST_SENT: usize = 20_000;
 /// It is noted so often that somebody was seen.
 const SEEN: std::time::Duration = std::time::Duration::from_secs(3_600);
 
-/// An answer that is kept.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kept {
-    /// Whose.
-    pub partition: Partition,
-    /// Under what.
-    pub key: Key,
-    /// What its articles are written like, if it has any.
-    pub kind: u8,
-    /// The last change that is in it.
-    pub stamp: WrittenId,
-    /// When it came.
-    pub fetched: Time,
-    /// What it is.
-    pub media_type: String,
-    /// Its bytes.
-    pub content: Content,
-    /// What it says.
-    pub facts: Facts,
-}
-
-/// What was stored, to go on from.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Rows {
-    /// Who was answered.
-    pub accounts: Vec<Account>,
-    /// What was answered.
-    pub kept: Vec<Kept>,
-    /// What was changed.
-    pub written: Vec<Written>,
-}
-
 /// What is kept of whom.
 #[derive(Debug, Default)]
 pub struct Accounts {
@@ -72,44 +41,13 @@ pub struct Accounts {
     held: HashSet<Partition>,
 }
 
-impl Rows {
-    /// Makes a change, as a store does.
-    pub fn make(&mut self, change: &Change) {
-        match change {
-            Change::Account(account) => {
-                self.accounts.retain(|other| other.partition != account.partition);
-                self.accounts.push((**account).clone());
-            }
-            Change::AccountGone(partition) => {
-                self.accounts.retain(|other| other.partition != *partition);
-            }
-            Change::Kept(kept) => {
-                let is_it =
-                    |other: &Kept| (other.partition, other.key) == (kept.partition, kept.key);
-                self.kept.retain(|other| !is_it(other));
-                self.kept.push((**kept).clone());
-            }
-            Change::KeptGone { partition, key } => {
-                self.kept.retain(|other| (other.partition, other.key) != (*partition, *key));
-            }
-            Change::Written(written) => {
-                self.written.retain(|other| other.id != written.id);
-                self.written.push((**written).clone());
-                self.written.sort_by_key(|written| written.id);
-            }
-            Change::WrittenGone(id) => self.written.retain(|other| other.id != *id),
-            _ => {}
-        }
-    }
-}
-
 impl Accounts {
     /// What goes on from what was stored.
     pub fn restored(rows: Rows) -> Self {
         let ids = rows.written.iter().map(|written| written.id);
         let last = ids.chain(rows.kept.iter().map(|kept| kept.stamp)).max();
         Self {
-            next: last.map_or(0, |WrittenId(last)| last) + 1,
+            next: last.map_or(0, |WrittenId(last)| last).saturating_add(1),
             accounts: rows.accounts.into_iter().map(|one| (one.partition, one)).collect(),
             kept: rows.kept.into_iter().map(|kept| ((kept.partition, kept.key), kept)).collect(),
             written: rows.written.into_iter().map(|written| (written.id, written)).collect(),
@@ -256,7 +194,7 @@ impl Accounts {
     /// The last change that is in what a server answers that is asked now.
     pub fn stamp(&self, partition: Partition) -> WrittenId {
         let first = self.pending(partition).next().map(|written| written.id.0);
-        WrittenId(first.unwrap_or(self.next) - 1)
+        WrittenId(first.unwrap_or(self.next).saturating_sub(1))
     }
 
     /// Keeps an answer, and lets go of what there is no room for.
@@ -404,7 +342,12 @@ impl Accounts {
         self.accounts.values().filter(is_due).collect()
     }
 
-    /// Sends nothing of theirs until they sign in again; whether something was sent until now.
+    /// The next change that is sent.
+    pub fn next_due(&self, partition: Partition) -> Option<&Written> {
+        self.pending(partition).next().filter(|_| !self.held.contains(&partition))
+    }
+
+    /// Sends nothing of theirs until they sign in again; whether that is news.
     pub fn hold(&mut self, partition: Partition) -> bool {
         self.held.insert(partition)
     }

@@ -24,6 +24,7 @@ mod list;
 mod miniflux;
 mod nextcloud;
 mod overlay;
+mod rows;
 mod taking;
 mod ttrss;
 mod written;
@@ -34,12 +35,13 @@ use feedsync_newsreader::{Answer, Asked};
 use http::HeaderMap;
 
 pub use account::{Account, SignIn, Who};
-pub use accounts::{Accounts, Kept, Rows};
+pub use accounts::Accounts;
 pub use delivery::{Asking, Delivery, Ended, Next};
 pub use form::{Filter, Form, List};
 pub use key::Key;
 pub use known::{Fact, Facts, Subject};
 pub use overlay::Overlay;
+pub use rows::{Kept, Rows};
 pub use taking::Full;
 pub use written::{Change, Mark, Sending, Turn, Written, WrittenId};
 
@@ -173,12 +175,14 @@ impl Interface {
 
     /// What a request means.
     pub fn read(self, request: &Request<'_>) -> Call {
-        match self {
+        let call = match self {
             Self::Google => google::read(request),
             Self::Miniflux => miniflux::read(request),
             Self::Nextcloud => nextcloud::read(request),
             Self::TinyTinyRss => ttrss::read(request),
-        }
+        };
+        // What there is of an answer without its body is not kept.
+        if request.asked.method == "HEAD" { Call { what: What::Other, ..call } } else { call }
     }
 
     /// What an answer says of articles; nothing if it is not what was asked for, so that it cannot be kept.

@@ -1,0 +1,176 @@
+//! newsboat as the distribution has it, unmodified, while its server is away: through a gateway it goes on, in each way
+//! in which it asks servers, and what was read and starred arrives later. Without one it does not start, and what was
+//! read is lost.
+
+#![cfg(unix)]
+
+mod support;
+
+#[path = "support/newsboat.rs"]
+mod newsboat;
+
+use std::cell::RefCell;
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Stdio};
+
+use newsboat::{Mode, Newsboat, feed, known};
+use support::application::Application;
+use support::web::WebServer;
+use support::{Hub, Place, until};
+
+/// A gateway between newsreaders and a hub, killed as by `kill -9` and started again where it was.
+struct Gateway<'p> {
+    place: &'p Place,
+    hub: String,
+    child: Option<Child>,
+    address: String,
+}
+
+impl<'p> Gateway<'p> {
+    fn start(place: &'p Place, hub: &Hub) -> Self {
+        let (hub, address) = (hub.url.clone(), "127.0.0.1:0".to_owned());
+        let mut gateway = Self { place, hub, child: None, address };
+        gateway.wake();
+        gateway
+    }
+
+    fn wake(&mut self) {
+        let mut command = self.place.command(&["--data", "gateway", "gateway"]);
+        command.args(["--listen", &self.address, "--control", "127.0.0.1:0"]);
+        for mode in Mode::ALL {
+            let name = mode.path();
+            command.args(["--newsreader", &format!("{name}={}/reader/{name}", self.hub)]);
+        }
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let address = lines
+            .map_while(Result::ok)
+            .find_map(|line| Some(line.strip_prefix("listening on http://")?.to_owned()));
+        self.address = address.expect("it says where it listens").trim_end_matches('/').to_owned();
+        self.child = Some(child);
+    }
+
+    fn kill(&mut self) {
+        let mut child = self.child.take().expect("a gateway that runs");
+        assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    fn newsboat(&self, mode: Mode) -> Option<Newsboat> {
+        let url = format!("http://{}/{}", self.address, mode.path());
+        Newsboat::at(self.place, &format!("{mode:?}"), mode, &url)
+    }
+}
+
+impl Drop for Gateway<'_> {
+    fn drop(&mut self) {
+        if self.child.is_some() {
+            self.kill();
+        }
+    }
+}
+
+/// Reads an article, and gives it a star where newsboat tells its server of stars.
+fn read(newsboat: &Newsboat, feed: &str, article: &str) {
+    let terminal = newsboat.open();
+    terminal.press_until("R", feed);
+    terminal.open(feed);
+    terminal.open(article);
+    terminal.sees(&format!("About {article}"));
+    if newsboat.mode != Mode::Miniflux {
+        terminal.press(&["C-e"]);
+        terminal.press(&["s", "Enter"]);
+    }
+    terminal.press(&["q"]);
+    terminal.sees("Articles in feed");
+}
+
+#[test]
+fn what_is_read_and_starred_without_a_network_arrives_when_there_is_one_again() {
+    let place = Place::new();
+    let Some(web) = WebServer::nginx(&place, "", "default_type application/rss+xml;") else {
+        return;
+    };
+    place.write("www/one.xml", &feed("Alpha news", &["Apple", "Apricot", "Avocado"]));
+    place.write("www/two.xml", &feed("Beta news", &["Banana", "Blackberry"]));
+    place.bare("hub");
+    let device = place.bare("device");
+    let mut hub = Hub::start(&place, "hub");
+    let log = format!("{}/logs/reading", hub.url);
+    for name in ["one", "two"] {
+        device.ok(&["reader", "subscribe", &format!("http://{}/{name}.xml", web.authority)]);
+    }
+    device.ok(&["reader", "sync", &log]);
+    let gateway = RefCell::new(Gateway::start(&place, &hub));
+    let newsboats = Mode::ALL.map(|mode| gateway.borrow().newsboat(mode));
+    let direct =
+        Mode::ALL.map(|mode| Newsboat::new(&place, &format!("direct-{mode:?}"), mode, &hub.url));
+    let Some(newsboats) = newsboats.into_iter().collect::<Option<Vec<_>>>() else { return };
+    let Some(direct) = direct.into_iter().collect::<Option<Vec<_>>>() else { return };
+    until("the feeds are fetched", || match newsboats[0].unread() {
+        unread if unread == "5 unread articles" => Ok(()),
+        unread => Err(unread),
+    });
+    let unread = |newsboat: &Newsboat, expected: usize| {
+        assert_eq!(newsboat.unread(), format!("{expected} unread articles"), "{:?}", newsboat.mode);
+    };
+    newsboats.iter().chain(&direct).for_each(|newsboat| unread(newsboat, 5));
+
+    let articles = ["Avocado", "Apricot", "Apple", "Blackberry"];
+    let title = |article: &str| if article.starts_with('B') { "Beta news" } else { "Alpha news" };
+    let without = direct[0].open();
+    without.press_until("R", "Beta news");
+    hub.again(&place, "hub", || {
+        // Without a gateway, what is read is lost, and nothing starts.
+        without.open("Beta news");
+        without.open("Banana");
+        without.sees("About Banana");
+        without.press(&["q"]);
+        without.sees("Articles in feed");
+        for newsboat in &direct {
+            let started = newsboat.execute("print-unread");
+            assert!(!started.status.success(), "{:?}: {started:?}", newsboat.mode);
+        }
+        for (newsboat, article) in newsboats.iter().zip(articles) {
+            read(newsboat, title(article), article);
+            unread(newsboat, 4);
+        }
+        // All of a feed at once.
+        let terminal = newsboats[3].open();
+        terminal.press_until("R", "Alpha news");
+        terminal.go_to("Alpha news");
+        terminal.press(&["A"]);
+        terminal.sees("(0/3)");
+        drop(terminal);
+        unread(&newsboats[3], 1);
+        gateway.borrow_mut().kill();
+        gateway.borrow_mut().wake();
+        newsboats[..3].iter().for_each(|newsboat| unread(newsboat, 4));
+        unread(&newsboats[3], 1);
+    });
+    drop(without);
+    for article in articles {
+        until(&format!("{article} has arrived"), || match known(&device, &log, article) {
+            Some(marked) if marked["read"] == true => Ok(()),
+            other => Err(format!("{other:?}")),
+        });
+    }
+    for article in ["Avocado", "Apple", "Blackberry"] {
+        until(&format!("the star of {article} has arrived"), || {
+            match known(&device, &log, article) {
+                Some(marked) if marked["starred"] == true => Ok(()),
+                other => Err(format!("{other:?}")),
+            }
+        });
+    }
+    // What was read without a gateway is unread, in all ways.
+    newsboats.iter().chain(&direct).for_each(|newsboat| unread(newsboat, 1));
+    let told = Application::direct().get(&log);
+    for article in articles {
+        let about =
+            |line: &&str| line.contains(&format!("urn:x:{article}")) && line.contains("read");
+        let times = told.text().lines().filter(about).count();
+        assert_eq!(times, 1, "{article} in {}", told.text());
+    }
+}

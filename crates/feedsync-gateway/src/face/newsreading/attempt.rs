@@ -1,0 +1,147 @@
+//! Asking the server of a newsreader, and answers that are made here in its place.
+
+use bytes::Bytes;
+use feedsync_newsreader::Answer;
+use feedsync_offline::authentication::Partition;
+use futures_util::{StreamExt as _, stream};
+use http::header::{self, HeaderName, HeaderValue};
+use http::{Request, Response, StatusCode, response};
+use http_body_util::{BodyExt as _, BodyStream, StreamBody};
+use hyper::body::Frame;
+
+use super::Sent;
+use crate::face::problem::Problem;
+use crate::face::{Body, BodyError, Face};
+use crate::upstream::{NotSent, UpstreamError};
+
+/// Bytes of an answer that is kept at most; what is larger comes through as it is.
+const ANSWER: usize = 16 << 20;
+
+/// What asks for less than a whole answer at once, which is what can be kept, or for one that is packed.
+const LESS: [HeaderName; 7] = [
+    header::ACCEPT_ENCODING,
+    header::EXPECT,
+    header::IF_MATCH,
+    header::IF_MODIFIED_SINCE,
+    header::IF_NONE_MATCH,
+    header::IF_RANGE,
+    header::RANGE,
+];
+
+/// What an answer does not say once marks are in it.
+const OF_WHOLE: [HeaderName; 5] = [
+    header::ACCEPT_RANGES,
+    header::CONTENT_LENGTH,
+    header::ETAG,
+    header::LAST_MODIFIED,
+    header::TRANSFER_ENCODING,
+];
+
+/// What came of asking a server.
+pub(super) enum Tried {
+    /// What it answered.
+    Whole(response::Parts, Bytes),
+    /// It is more than is kept.
+    Large(Response<Body>),
+    /// The server says itself that it is away.
+    Said(response::Parts, Bytes),
+    /// It did not answer.
+    Away,
+    /// It was not asked, and that is no fault of the network.
+    Failed(Problem),
+}
+
+impl Face {
+    /// Sends what somebody changed before.
+    pub(super) async fn send_first(&self, sent: &Sent<'_>, known: Option<Partition>) {
+        let Some(partition) = known else { return };
+        let is_behind = sent
+            .agent
+            .look(|interceptor| interceptor.accounts().pending(partition).next().is_some());
+        if is_behind {
+            sent.agent.deliver(&self.upstream, partition).await;
+        }
+    }
+
+    /// Asks the server, if it can be expected to answer.
+    pub(super) async fn attempt(&self, sent: &Sent<'_>) -> Tried {
+        let location = &sent.target.location;
+        let now = sent.agent.now();
+        if !sent.agent.look(|interceptor| interceptor.may_ask(location, now)) {
+            return Tried::Away;
+        }
+        let mut request = Request::new(Body::from(sent.body.clone()));
+        *request.method_mut() = sent.parts.method.clone();
+        *request.version_mut() = sent.parts.version;
+        *request.headers_mut() = sent.parts.headers.clone();
+        for name in LESS {
+            request.headers_mut().remove(name);
+        }
+        let response = match self.exchange(&sent.target, request).await {
+            Ok(response) => response,
+            Err(error @ (UpstreamError::Refused(_) | UpstreamError::NotSent(NotSent::Busy(_)))) => {
+                return Tried::Failed(Problem::from(&error));
+            }
+            Err(error) => {
+                tracing::debug!(%error, "a newsreader is answered without its server");
+                sent.agent.reached(location, false);
+                return Tried::Away;
+            }
+        };
+        let (mut parts, body) = response.into_parts();
+        let is_away = matches!(parts.status.as_u16(), 502..=504);
+        sent.agent.reached(location, !is_away);
+        match collected(body).await {
+            Ok(Ok(body)) => {
+                for name in OF_WHOLE {
+                    parts.headers.remove(name);
+                }
+                if is_away { Tried::Said(parts, body) } else { Tried::Whole(parts, body) }
+            }
+            Ok(Err(large)) => Tried::Large(Response::from_parts(parts, large)),
+            Err(error) => {
+                tracing::debug!(%error, "an answer to a newsreader has broken off");
+                sent.agent.reached(location, false);
+                Tried::Away
+            }
+        }
+    }
+
+    /// An answer of an interface that is made here.
+    pub(super) fn tells(&self, sent: &Sent<'_>, answer: Answer) -> Response<Body> {
+        let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::OK);
+        let mut response = self.own(sent, status, Bytes::from(answer.body));
+        if let Some(media_type) = answer.media_type {
+            let media_type = HeaderValue::from_static(media_type);
+            response.headers_mut().insert(header::CONTENT_TYPE, media_type);
+        }
+        response
+    }
+
+    pub(super) fn refuse(&self, sent: &Sent<'_>, seq: i64, reason: &str) -> Response<Body> {
+        self.tells(sent, sent.newsreader.interface.refused(seq, reason))
+    }
+
+    pub(super) fn own(&self, sent: &Sent<'_>, status: StatusCode, body: Bytes) -> Response<Body> {
+        let mut response = Response::new(Body::from(body));
+        *response.status_mut() = status;
+        let headers = response.headers_mut();
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        self.show(&sent.target, headers);
+        response
+    }
+}
+
+/// A body to its end; if that is more than is kept, all of it as it comes.
+async fn collected(mut body: Body) -> Result<Result<Bytes, Body>, BodyError> {
+    let mut found = Vec::new();
+    while let Some(frame) = body.frame().await {
+        let Ok(bytes) = frame?.into_data() else { continue };
+        found.extend_from_slice(&bytes);
+        if found.len() > ANSWER {
+            let begun = stream::iter([Ok(Frame::data(Bytes::from(found)))]);
+            return Ok(Err(Body::new(StreamBody::new(begun.chain(BodyStream::new(body))))));
+        }
+    }
+    Ok(Ok(Bytes::from(found)))
+}

@@ -1,0 +1,118 @@
+//! A gateway that is killed between any two steps: what it acknowledged arrives.
+
+use feedsync_offline::newsreader::Interface;
+use proptest::prelude::*;
+
+use crate::desk::{Desk, Killed, asked};
+use crate::merging::{interface, meant};
+use crate::said::{Deed, readings, write};
+use crate::server::Server;
+
+/// What happens.
+#[derive(Debug, Clone, Copy)]
+enum Happening {
+    Does(Deed),
+    Reads(usize),
+    Network(bool),
+    /// The gateway is killed after so many steps.
+    Kill(usize),
+    /// The server forgets its sessions.
+    Expire,
+}
+
+fn happening() -> impl Strategy<Value = Happening> {
+    prop_oneof![
+        6 => crate::merging::deed(6).prop_map(Happening::Does),
+        3 => (0..9_usize).prop_map(Happening::Reads),
+        2 => any::<bool>().prop_map(Happening::Network),
+        3 => (0..6_usize).prop_map(Happening::Kill),
+        1 => Just(Happening::Expire),
+    ]
+}
+
+/// A newsreader asks until it is answered.
+fn insist<T>(desk: &mut Desk, mut ask: impl FnMut(&mut Desk) -> Result<T, Killed>) -> T {
+    loop {
+        match ask(desk) {
+            Ok(answer) => return answer,
+            Err(Killed) => desk.restart(),
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
+    #[test]
+    fn what_was_acknowledged_arrives(
+        interface in interface(),
+        happenings in prop::collection::vec(happening(), 0..40),
+    ) {
+        let mut desk = Desk::new(interface, Server::new(&[(false, false); 6]));
+        desk.sign_in().unwrap();
+        readings(interface).iter().for_each(|said| drop(desk.ask(said).unwrap()));
+        let mut mirror = desk.server.clone();
+        let mut expired = 0;
+        for happening in happenings {
+            match happening {
+                // To make a star its opposite again would be another change.
+                Happening::Does(Deed::Star(..)) if interface == Interface::Miniflux => {}
+                Happening::Does(deed) => {
+                    let answer = insist(&mut desk, |desk| {
+                        // Whoever is not known any more signs in again.
+                        let said = crate::said::write_in(interface, deed, &desk.server.session);
+                        let answer = desk.ask(&said)?;
+                        let is_unknown = interface.is_unknown(answer.status, &answer.body);
+                        if is_unknown {
+                            desk.sign_in()?;
+                            return desk.ask(&said);
+                        }
+                        Ok(answer)
+                    });
+                    let done = interface.is_done(answer.status, &answer.body);
+                    // Who is given no session while the server is away is told so.
+                    if done {
+                        let shown = match interface {
+                            Interface::Google => format!("GoogleLogin auth={}", mirror.session),
+                            _ => mirror.basic(),
+                        };
+                        mirror.answer(interface, &asked(&write(interface, deed)), &shown);
+                    } else {
+                        prop_assert!(expired > 0, "{answer:?}");
+                    }
+                }
+                Happening::Reads(which) => {
+                    let readings = readings(interface);
+                    let said = &readings[which % readings.len()];
+                    insist(&mut desk, |desk| desk.ask(said));
+                }
+                Happening::Network(is_away) => desk.is_away = is_away,
+                Happening::Kill(after) => desk.left = Some(after),
+                Happening::Expire => {
+                    expired += 1;
+                    desk.server.session = format!("s{}", expired + 1);
+                }
+            }
+        }
+        desk.left = None;
+        desk.restart();
+        desk.is_away = false;
+        desk.sign_in().unwrap();
+        let partitions: Vec<_> = desk.disk.accounts.iter().map(|account| account.partition).collect();
+        for partition in partitions {
+            desk.deliver(partition).unwrap();
+        }
+        prop_assert_eq!(desk.disk.written.iter().filter(|written| !written.is_sent).count(), 0);
+        prop_assert_eq!(&desk.server.articles, &mirror.articles);
+        // Lists are right, too, with what was sent and is not in them.
+        desk.is_away = true;
+        desk.server.session = "s1".to_owned();
+        for said in readings(interface) {
+            let shown = desk.shown();
+            let answer = desk.ask(&said).unwrap();
+            if interface.is_done(answer.status, &answer.body) {
+                let expected = mirror.answer(interface, &asked(&said), &shown);
+                prop_assert_eq!(meant(&answer), meant(&expected), "{:?}", said);
+            }
+        }
+    }
+}
