@@ -14,7 +14,7 @@ use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Stdio};
 
 use newsboat::{Mode, Newsboat, feed, known};
-use support::application::Application;
+use support::application::{Application, Way};
 use support::web::WebServer;
 use support::{Hub, Place, until};
 
@@ -94,13 +94,32 @@ fn what_is_read_and_starred_without_a_network_arrives_when_there_is_one_again() 
     };
     place.write("www/one.xml", &feed("Alpha news", &["Apple", "Apricot", "Avocado"]));
     place.write("www/two.xml", &feed("Beta news", &["Banana", "Blackberry"]));
-    place.bare("hub");
-    let device = place.bare("device");
+    let desk = place.bare("hub");
     let mut hub = Hub::start(&place, "hub");
-    let log = format!("{}/logs/reading", hub.url);
-    for name in ["one", "two"] {
-        device.ok(&["reader", "subscribe", &format!("http://{}/{name}.xml", web.authority)]);
-    }
+    let feeds = ["one", "two"].map(|name| format!("http://{}/{name}.xml", web.authority));
+    // Feeds of this machine are fetched while there is nobody but who sits at it.
+    let alone = place.bare("alone");
+    feeds.iter().for_each(|feed| drop(alone.ok(&["reader", "subscribe", feed])));
+    alone.ok(&["reader", "sync", &format!("{}/logs/reading", hub.url)]);
+    let Some(first) = Newsboat::new(&place, "first", Mode::Miniflux, &hub.url) else { return };
+    until("the feeds are fetched", || match first.unread() {
+        unread if unread == "5 unread articles" => Ok(()),
+        unread => Err(unread),
+    });
+    // And through a gateway somebody has to sign in.
+    let add = ["--data", "hub", "user", "add", "anna", "--administrator", "--password-stdin"];
+    assert_eq!(place.run_with(&add, "correct horse").code, 0);
+    let token = desk.ok(&["token", "create", "--user", "anna"]).trim_end().to_owned();
+    let anna = Application::new(Way::Direct, Some("anna:correct horse"));
+    until("she may read", || match anna.get(&format!("{}/reader/miniflux/v1/me", hub.url)) {
+        answer if answer.status == 200 => Ok(()),
+        answer => Err(answer.text().to_owned()),
+    });
+    let device = place.bare("device");
+    let login = ["--data", "device", "login", "--stdin", &hub.url];
+    assert_eq!(place.run_with(&login, &token).code, 0);
+    let log = format!("{}/logs/reading-anna", hub.url);
+    feeds.iter().for_each(|feed| drop(device.ok(&["reader", "subscribe", feed])));
     device.ok(&["reader", "sync", &log]);
     let gateway = RefCell::new(Gateway::start(&place, &hub));
     let newsboats = Mode::ALL.map(|mode| gateway.borrow().newsboat(mode));
@@ -108,10 +127,6 @@ fn what_is_read_and_starred_without_a_network_arrives_when_there_is_one_again() 
         Mode::ALL.map(|mode| Newsboat::new(&place, &format!("direct-{mode:?}"), mode, &hub.url));
     let Some(newsboats) = newsboats.into_iter().collect::<Option<Vec<_>>>() else { return };
     let Some(direct) = direct.into_iter().collect::<Option<Vec<_>>>() else { return };
-    until("the feeds are fetched", || match newsboats[0].unread() {
-        unread if unread == "5 unread articles" => Ok(()),
-        unread => Err(unread),
-    });
     let unread = |newsboat: &Newsboat, expected: usize| {
         assert_eq!(newsboat.unread(), format!("{expected} unread articles"), "{:?}", newsboat.mode);
     };
@@ -166,10 +181,11 @@ fn what_is_read_and_starred_without_a_network_arrives_when_there_is_one_again() 
     }
     // What was read without a gateway is unread, in all ways.
     newsboats.iter().chain(&direct).for_each(|newsboat| unread(newsboat, 1));
-    let told = Application::direct().get(&log);
+    let told = anna.get(&log);
     for article in articles {
-        let about =
-            |line: &&str| line.contains(&format!("urn:x:{article}")) && line.contains("read");
+        let about = |line: &&str| {
+            line.contains(&format!("urn:x:{article}")) && line.contains("\"act\":\"read\"")
+        };
         let times = told.text().lines().filter(about).count();
         assert_eq!(times, 1, "{article} in {}", told.text());
     }

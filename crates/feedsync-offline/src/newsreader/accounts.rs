@@ -30,7 +30,7 @@ pub(super) const MOST_SENT: usize = 20_000;
 const SEEN: std::time::Duration = std::time::Duration::from_secs(3_600);
 
 /// What is kept of whom.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Accounts {
     pub(super) accounts: BTreeMap<Partition, Account>,
     kept: BTreeMap<(Partition, Key), Kept>,
@@ -39,6 +39,12 @@ pub struct Accounts {
     next: u64,
     /// Who is not known to their server any more: nothing of theirs is sent until they sign in again.
     held: HashSet<Partition>,
+}
+
+impl Default for Accounts {
+    fn default() -> Self {
+        Self::restored(Rows::default())
+    }
 }
 
 impl Accounts {

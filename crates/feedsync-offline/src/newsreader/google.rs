@@ -204,7 +204,7 @@ pub(super) fn merged(
         _ => {
             for count in array(&mut value, "unreadcounts")? {
                 let stream = count["id"].as_str().unwrap_or_default().to_owned();
-                put_number(&mut count["count"], |before| unread(&stream, before, overlay));
+                put_number(count, "count", |before| unread(&stream, before, overlay));
             }
         }
     }
@@ -227,8 +227,8 @@ const ARTICLES: Articles = Articles { fact, set, place, made: |_| None };
 const REFERENCES: Articles = Articles {
     fact: |item| Some(Fact { article: article(item)?, ..Fact::default() }),
     set: |_, _| {},
-    // What is not told does not order: new ones come first.
-    place: |item| (number(&item["timestampUsec"]).unwrap_or(i64::MAX), String::new()),
+    // When one came that was marked here nobody knows; numbers grow with time.
+    place: |item| (article(item).unwrap_or_default(), String::new()),
     made: |article| Some(json!({ "id": article.to_string(), "directStreamIds": [] })),
 };
 

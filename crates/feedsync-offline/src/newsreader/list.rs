@@ -76,9 +76,8 @@ impl Articles {
         for mut item in made.collect::<Vec<_>>().into_iter().chain(others) {
             let number = (self.fact)(&item).map(|fact| fact.article);
             let Some(number) = number.filter(|number| missing.remove(number)) else { continue };
-            if let Some(state) = overlay.state(number) {
-                (self.set)(&mut item, state);
-            }
+            // It may be from an answer that is older than this one.
+            (self.set)(&mut item, &overlay.whole(number));
             let place = (self.place)(&item);
             let comes_later = |there: &Value| match (self.place)(there).cmp(&place) {
                 Ordering::Less => list.is_descending,
@@ -122,9 +121,17 @@ pub(super) fn number(value: &Value) -> Option<i64> {
     value.as_i64().or_else(|| value.as_str()?.trim().parse().ok())
 }
 
-/// Puts a number where one stands, as a text if that was one.
-pub(super) fn put_number(value: &mut Value, change: impl FnOnce(i64) -> i64) {
-    let Some(before) = number(value) else { return };
+/// Changes a number where one stands in a member, as a text if it is one.
+pub(super) fn put_number(value: &mut Value, name: &str, change: impl FnOnce(i64) -> i64) {
+    let Some(member) = value.get_mut(name) else { return };
+    let Some(before) = number(member) else { return };
     let now = change(before);
-    *value = if value.is_string() { now.to_string().into() } else { now.into() };
+    *member = if member.is_string() { now.to_string().into() } else { now.into() };
+}
+
+/// Puts a member where it is told of something.
+pub(super) fn put(value: &mut Value, name: &str, member: impl Into<Value>) {
+    if let Some(members) = value.as_object_mut() {
+        members.insert(name.to_owned(), member.into());
+    }
 }

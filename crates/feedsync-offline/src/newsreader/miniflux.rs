@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::form::{Filter, Form, List};
 use super::key::Key;
 use super::known::{Fact, Facts, Subject};
-use super::list::{Articles, array, number, put_number};
+use super::list::{Articles, array, number, put, put_number};
 use super::overlay::{Overlay, State};
 use super::written::Sending;
 use super::{AUTHORIZATION, Call, Deed, Reading, Request, What, Writing, by_field};
@@ -146,7 +146,7 @@ pub(super) fn merged(
                     .collect()
             };
             let grown = ARTICLES.merge(array(&mut value, "entries")?, list, overlay, found);
-            put_number(&mut value["total"], |total| total.saturating_add(grown).max(0));
+            put_number(&mut value, "total", |total| total.saturating_add(grown).max(0));
         }
         _ => counts(&mut value, overlay),
     }
@@ -156,18 +156,19 @@ pub(super) fn merged(
 fn counts(value: &mut Value, overlay: &Overlay) {
     for category_shown in value.as_array_mut().into_iter().flatten() {
         let Some(folder) = number(&category_shown["id"]).map(category) else { continue };
-        put_number(&mut category_shown["total_unread"], |it| overlay.of_folder(folder, it));
+        put_number(category_shown, "total_unread", |it| overlay.of_folder(folder, it));
     }
+    let Some(unread) = value.get_mut("unreads").and_then(Value::as_object_mut) else { return };
     let mut grown = Vec::new();
-    if let Some(unread) = value.get_mut("unreads").and_then(Value::as_object_mut) {
-        for (feed, count) in unread {
-            let before = number(count).unwrap_or_default();
-            put_number(count, |before| overlay.of_feed(Subject::feed(feed), before));
-            grown.push((feed.clone(), number(count).unwrap_or_default() - before));
-        }
+    for (feed, count) in unread {
+        let Some(before) = number(count) else { continue };
+        let now = overlay.of_feed(Subject::feed(feed), before);
+        *count = now.into();
+        grown.push((feed.clone(), now.saturating_sub(before)));
     }
+    let Some(read) = value.get_mut("reads") else { return };
     for (feed, grown) in grown {
-        put_number(&mut value["reads"][&feed], |before| before.saturating_sub(grown).max(0));
+        put_number(read, &feed, |before| before.saturating_sub(grown).max(0));
     }
 }
 
@@ -185,10 +186,10 @@ fn fact(entry: &Value) -> Option<Fact> {
 
 fn set(entry: &mut Value, state: &State) {
     if let Some(is_read) = state.read {
-        entry["status"] = if is_read { "read" } else { "unread" }.into();
+        put(entry, "status", if is_read { "read" } else { "unread" });
     }
     if let Some(is_starred) = state.starred {
-        entry["starred"] = is_starred.into();
+        put(entry, "starred", is_starred);
     }
 }
 

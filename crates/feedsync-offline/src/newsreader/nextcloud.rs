@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::form::{Filter, Form, List};
 use super::key::Key;
 use super::known::{Fact, Facts, Subject};
-use super::list::{Articles, array, number, put_number};
+use super::list::{Articles, array, number, put, put_number};
 use super::overlay::{Overlay, State};
 use super::written::Sending;
 use super::{AUTHORIZATION, Call, Deed, Reading, Request, What, Writing, by_field};
@@ -128,9 +128,9 @@ pub(super) fn merged(
         Form::Counts => {
             for feed in array(&mut value, "feeds")? {
                 let Some(subject) = number(&feed["id"]).map(Subject::feed) else { continue };
-                put_number(&mut feed["unreadCount"], |before| overlay.of_feed(subject, before));
+                put_number(feed, "unreadCount", |before| overlay.of_feed(subject, before));
             }
-            put_number(&mut value["starredCount"], |before| overlay.starred(before));
+            put_number(&mut value, "starredCount", |before| overlay.starred(before));
         }
         _ => return Some(body.to_vec()),
     }
@@ -151,10 +151,10 @@ fn fact(item: &Value) -> Option<Fact> {
 
 fn set(item: &mut Value, state: &State) {
     if let Some(is_read) = state.read {
-        item["unread"] = (!is_read).into();
+        put(item, "unread", !is_read);
     }
     if let Some(is_starred) = state.starred {
-        item["starred"] = is_starred.into();
+        put(item, "starred", is_starred);
     }
 }
 

@@ -75,6 +75,16 @@ impl Overlay {
         self.states.get(&article)
     }
 
+    /// All that is known of an article that was changed.
+    pub(super) fn whole(&self, article: i64) -> State {
+        let mut state = self.states.get(&article).cloned().unwrap_or_default();
+        if let Some(fact) = self.facts.get(&article) {
+            state.read = fact.is_read.or(state.read);
+            state.starred = fact.is_starred.or(state.starred);
+        }
+        state
+    }
+
     /// What is known of the articles that were changed.
     pub(super) fn facts(&self) -> impl Iterator<Item = &Fact> {
         self.facts.values()

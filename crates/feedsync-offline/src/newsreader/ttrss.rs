@@ -10,7 +10,7 @@ use super::account::{SignIn, Who};
 use super::form::{Filter, Form, List};
 use super::key::Key;
 use super::known::{Fact, Facts, Subject};
-use super::list::{Articles, array, counted, number, put_number};
+use super::list::{Articles, array, counted, number, put, put_number};
 use super::overlay::{Overlay, State};
 use super::written::Sending;
 use super::{Call, Deed, Reading, Request, What, Writing};
@@ -240,16 +240,19 @@ pub(super) fn merged(
             written.merge(articles(&mut value)?, list, overlay, found);
         }
         Form::Count(filter) => {
-            put_number(&mut value["content"]["unread"], |before| counted(filter, before, overlay));
+            let content = value.get_mut("content")?;
+            put_number(content, "unread", |before| counted(filter, before, overlay));
         }
-        _ => match value["content"].get_mut("categories") {
-            Some(tree) => branches(tree, overlay),
-            None => {
-                for counted in value["content"].as_array_mut().into_iter().flatten() {
-                    count(counted, overlay);
+        _ => {
+            let content = value.get_mut("content")?;
+            match content.get_mut("categories") {
+                Some(tree) => branches(tree, overlay),
+                None => {
+                    let counted = content.as_array_mut().into_iter().flatten();
+                    counted.for_each(|counted| count(counted, overlay));
                 }
             }
-        },
+        }
     }
     serde_json::to_vec(&value).ok()
 }
@@ -269,24 +272,22 @@ fn count(shown: &mut Value, overlay: &Overlay) {
         _ => before,
     };
     for name in ["unread", "counter"] {
-        if let Some(count) = shown.get_mut(name) {
-            put_number(count, after);
-        }
+        put_number(shown, name, after);
     }
 }
 
 fn branches(tree: &mut Value, overlay: &Overlay) {
-    let mut waiting: Vec<&mut Value> = tree["items"].as_array_mut().into_iter().flatten().collect();
+    let mut waiting: Vec<&mut Value> = array(tree, "items").into_iter().flatten().collect();
     while let Some(branch) = waiting.pop() {
         let id = number(&branch["bare_id"]).unwrap_or_default();
         let is_category = branch["type"] == "category";
-        put_number(&mut branch["unread"], |before| match id {
+        put_number(branch, "unread", |before| match id {
             0.. if is_category => overlay.of_folder(Subject::folder(id), before),
             -4 => overlay.of_all(before),
             1.. => overlay.of_feed(Subject::feed(id), before),
             _ => before,
         });
-        waiting.extend(branch["items"].as_array_mut().into_iter().flatten());
+        waiting.extend(array(branch, "items").into_iter().flatten());
     }
 }
 
@@ -311,10 +312,10 @@ fn fact(headline: &Value) -> Option<Fact> {
 
 fn set(headline: &mut Value, state: &State) {
     if let Some(is_read) = state.read {
-        headline["unread"] = (!is_read).into();
+        put(headline, "unread", !is_read);
     }
     if let Some(is_starred) = state.starred {
-        headline["marked"] = is_starred.into();
+        put(headline, "marked", is_starred);
     }
 }
 

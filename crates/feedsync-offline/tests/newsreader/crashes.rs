@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use crate::desk::{Desk, Killed, asked};
 use crate::merging::{interface, meant};
-use crate::said::{Deed, readings, write};
+use crate::said::{Deed, readings, write, write_in};
 use crate::server::Server;
 
 /// What happens.
@@ -59,12 +59,11 @@ proptest! {
                 Happening::Does(deed) => {
                     let answer = insist(&mut desk, |desk| {
                         // Whoever is not known any more signs in again.
-                        let said = crate::said::write_in(interface, deed, &desk.server.session);
-                        let answer = desk.ask(&said)?;
-                        let is_unknown = interface.is_unknown(answer.status, &answer.body);
-                        if is_unknown {
+                        let said = |desk: &Desk| write_in(interface, deed, &desk.session);
+                        let answer = desk.ask(&said(desk))?;
+                        if interface.is_unknown(answer.status, &answer.body) {
                             desk.sign_in()?;
-                            return desk.ask(&said);
+                            return desk.ask(&said(desk));
                         }
                         Ok(answer)
                     });
@@ -105,7 +104,7 @@ proptest! {
         prop_assert_eq!(&desk.server.articles, &mirror.articles);
         // Lists are right, too, with what was sent and is not in them.
         desk.is_away = true;
-        desk.server.session = "s1".to_owned();
+        desk.session = "s1".to_owned();
         for said in readings(interface) {
             let shown = desk.shown();
             let answer = desk.ask(&said).unwrap();

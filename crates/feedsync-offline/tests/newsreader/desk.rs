@@ -33,6 +33,8 @@ pub(crate) struct Desk {
     pub(crate) disk: Rows,
     pub(crate) contents: HashMap<Content, Vec<u8>>,
     pub(crate) server: Server,
+    /// What the newsreader was given when somebody signed in.
+    pub(crate) session: String,
     pub(crate) is_away: bool,
     pub(crate) now: u64,
     /// So many steps until the gateway is killed, if it is.
@@ -51,6 +53,7 @@ impl Desk {
             accounts: Accounts::default(),
             disk: Rows::default(),
             contents: HashMap::new(),
+            session: server.session.clone(),
             server,
             is_away: false,
             now: 1_795_330_000_000,
@@ -85,7 +88,7 @@ impl Desk {
     /// What the person shows in this interface.
     pub(crate) fn shown(&self) -> String {
         match self.interface {
-            Interface::Google => format!("GoogleLogin auth={}", self.server.session),
+            Interface::Google => format!("GoogleLogin auth={}", self.session),
             _ => self.server.basic(),
         }
     }
@@ -214,10 +217,9 @@ impl Desk {
         let Some(account) = self.accounts.account(partition).cloned() else { return Ok(None) };
         let mut delivery = Delivery::new(account);
         let mut last = None;
-        while let Some(written) = self.accounts.pending(partition).next().cloned() {
-            if self.is_away {
-                return Ok(last);
-            }
+        loop {
+            let next = self.accounts.pending(partition).next().cloned();
+            let Some(written) = next.filter(|_| !self.is_away) else { return Ok(last) };
             let mut asking = delivery.begin(written.change);
             let ended = loop {
                 self.step()?;
@@ -244,7 +246,6 @@ impl Desk {
                 Ended::Away | Ended::Unknown => return Ok(last),
             }
         }
-        Ok(last)
     }
 
     /// Signs the person in, where one does.
@@ -265,7 +266,11 @@ impl Desk {
             ),
             _ => return Ok(None),
         };
-        self.ask_as(&said, "none").map(Some)
+        let answer = self.ask_as(&said, "none")?;
+        if let Some(session) = self.interface.session(answer.status, &answer.body) {
+            self.session = session;
+        }
+        Ok(Some(answer))
     }
 }
 

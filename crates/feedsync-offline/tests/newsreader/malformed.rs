@@ -95,7 +95,7 @@ proptest! {
         let What::Reading(reading) = call.what else { panic!("{call:?}") };
         let _ = interface.facts(&reading.form, &answer);
         let _ = interface.merged(&reading.form, &answer, &Overlay::default(), &[]);
-        let _ = interface.merged(&Form::Counts, &answer, &Overlay::default(), &[answer.clone()]);
+        let _ = interface.merged(&Form::Counts, &answer, &Overlay::default(), std::slice::from_ref(&answer));
         let _ = (interface.session(200, &answer), interface.renumbered(answer.clone(), 3));
         let account = Account {
             partition: feedsync_offline::authentication::Partition::public(),

@@ -24,14 +24,15 @@ fn nobody_gets_what_somebody_else_was_answered() {
     for interface in Interface::ALL {
         let mut desk = read(interface);
         let all = readings(interface);
-        assert!(!is_refused(&desk, &{ desk.ask(&all[1]).unwrap() }), "{interface:?}");
+        let answer = desk.ask(&all[1]).unwrap();
+        assert!(!is_refused(&desk, &answer), "{interface:?}");
         // Somebody else signs in, another password, and no credentials at all.
         for (name, password) in [("eve", "secret"), ("anna", "wrong"), ("", "")] {
             (desk.server.name, desk.server.password) = (name.to_owned(), password.to_owned());
             if let Some(answer) = desk.sign_in().unwrap() {
                 assert!(is_refused(&desk, &answer), "{interface:?} {name}: {answer:?}");
             }
-            desk.server.session = "another".to_owned();
+            desk.session = "another".to_owned();
             let shown = desk.shown();
             let mut said = all[1].clone();
             said.body = said.body.replace("s1", "another");
@@ -74,7 +75,7 @@ fn two_people_read_through_one_gateway() {
         assert_eq!(desk.server.writes, 0, "Anna's changes are not Bob's");
         assert_eq!(desk.disk.accounts.len(), 2);
         desk.is_away = true;
-        desk.server = annas;
+        (desk.server, desk.session) = (annas, "s1".to_owned());
         desk.restart();
         let all = readings(interface);
         let list = desk.ask(&all[1]).unwrap();
