@@ -12,7 +12,7 @@ use super::account::{SignIn, Who};
 use super::form::{Filter, Form, List};
 use super::key::Key;
 use super::known::{Fact, Facts, Subject};
-use super::list::{Articles, array, counted, number, put_number};
+use super::list::{Articles, array, counted, number, put, put_number};
 use super::overlay::{Overlay, State};
 use super::written::Sending;
 use super::{Call, Deed, Reading, Request, What, Writing, atom};
@@ -20,10 +20,14 @@ use super::{Call, Deed, Reading, Request, What, Writing, atom};
 /// What is another each time, or says who asks.
 const WITHOUT: &[&str] = &["T", "ck", "client", "ot", "async"];
 
-/// Articles with what they say, those of streams in Atom, and numbers alone.
+/// Articles with what they say, those of streams in Atom, numbers alone, and what Liferea gets.
 const CONTENTS: u8 = 1;
 const ATOM: u8 = 2;
 const NUMBERS: u8 = 3;
+const LIFEREA: u8 = 4;
+
+/// What Liferea looks for where an article is read, among its categories the first.
+const READ_BY_LIFEREA: &str = r"user/-/state\/com.google\/read";
 
 const STATES: &str = "user/-/state/com.google/";
 
@@ -68,8 +72,9 @@ fn what(request: &Request<'_>, asks: Asked) -> What {
         Asked::Contents(listing) => listed(CONTENTS, &listing.selection),
         Asked::Atom(listing) => listed(ATOM, &listing.selection),
         Asked::Ids(selection) => listed(NUMBERS, &selection),
-        Asked::Items(_) => {
-            listed(CONTENTS, &Selection { skip: 1, ..Selection::newest(Stream::All, 0) })
+        Asked::Items { by_liferea, .. } => {
+            let kind = if by_liferea { LIFEREA } else { CONTENTS };
+            listed(kind, &Selection { skip: 1, ..Selection::newest(Stream::All, 0) })
         }
         Asked::Count(stream) => Form::Count(Filter::of_stream(&stream)),
         Asked::Subscriptions
@@ -134,7 +139,9 @@ pub(super) fn facts(form: &Form, body: &[u8]) -> Option<Facts> {
     }
     let mut value: Value = serde_json::from_slice(body).ok()?;
     let articles = match form {
-        Form::List(List { kind: CONTENTS, .. }) => ARTICLES.facts(array(&mut value, "items")?),
+        Form::List(List { kind: CONTENTS | LIFEREA, .. }) => {
+            ARTICLES.facts(array(&mut value, "items")?)
+        }
         Form::List(_) => {
             array(&mut value, "itemRefs")?;
             Vec::new()
@@ -199,7 +206,8 @@ pub(super) fn merged(
                     .flatten()
                     .collect()
             };
-            ARTICLES.merge(array(&mut value, "items")?, list, overlay, found);
+            let written = if list.kind == LIFEREA { FOR_LIFEREA } else { ARTICLES };
+            written.merge(array(&mut value, "items")?, list, overlay, found);
         }
         _ => {
             for count in array(&mut value, "unreadcounts")? {
@@ -223,6 +231,16 @@ fn unread(stream: &str, before: i64, overlay: &Overlay) -> i64 {
 }
 
 const ARTICLES: Articles = Articles { fact, set, place, made: |_| None };
+
+const FOR_LIFEREA: Articles = Articles {
+    set: |item, state| {
+        set(item, state);
+        if let (Some(true), Some(categories)) = (state.read, array(item, "categories")) {
+            categories.insert(0, READ_BY_LIFEREA.into());
+        }
+    },
+    ..ARTICLES
+};
 
 const REFERENCES: Articles = Articles {
     fact: |item| Some(Fact { article: article(item)?, ..Fact::default() }),
@@ -249,13 +267,17 @@ fn fact(item: &Value) -> Option<Fact> {
     })
 }
 
-/// Whoever's state it is: some servers write the number of the user.
+/// Whoever's state it is: some servers write the number of the user, and Liferea is told in a way of its own.
 fn is_state(category: &Value, state: &str) -> bool {
-    let named = category.as_str().and_then(|name| name.split_once("/state/com.google/"));
-    named.is_some_and(|(_, known)| known == state)
+    let Some(name) = category.as_str() else { return false };
+    let plain = if name == READ_BY_LIFEREA { "user/-/state/com.google/read" } else { name };
+    plain.split_once("/state/com.google/").is_some_and(|(_, known)| known == state)
 }
 
 fn set(item: &mut Value, state: &State) {
+    if let (Some(is_starred), true) = (state.starred, item.get("marked").is_some()) {
+        put(item, "marked", is_starred);
+    }
     let Some(categories) = array(item, "categories") else { return };
     let mut put = |names: &[&str], is_so: Option<bool>| {
         let Some(is_so) = is_so else { return };

@@ -105,6 +105,7 @@ pub(crate) fn readings(interface: Interface) -> Vec<Said> {
             "reader/api/0/stream/contents/feed/2?n=1000&r=o",
             "reader/api/0/stream/contents/user/-/state/com.google/starred?n=1000",
             "reader/api/0/stream/items/ids?s=user/-/state/com.google/starred&n=1000",
+            "reader/api/0/stream/items/contents?mediaRss=true&i=1&i=3&i=2",
             "reader/api/0/unread-count?output=json",
         ]),
         Interface::Miniflux => gets(&[

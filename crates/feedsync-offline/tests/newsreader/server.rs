@@ -205,10 +205,14 @@ impl Server {
             Asks::UnreadCounts => google::unread_counts(&self.feeds()),
             Asks::Contents(list) => {
                 let found = self.select(&list.selection);
-                google::contents(Some(&list.stream), "", &found, &self.feeds(), None)
+                google::contents(&list.stream, "", &found, &self.feeds(), None)
             }
             Asks::Atom(list) => {
                 google::atom(&list.stream, "", &self.select(&list.selection), &self.feeds(), None)
+            }
+            Asks::Items { articles, by_liferea } => {
+                let found = articles.iter().filter_map(|it| self.articles.get(&it.get()).cloned());
+                google::items(&found.collect::<Vec<_>>(), &self.feeds(), by_liferea)
             }
             Asks::Ids(selection) => {
                 let found = self.select(&selection);
