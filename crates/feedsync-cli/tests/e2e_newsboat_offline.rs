@@ -112,9 +112,11 @@ fn what_is_read_and_starred_without_a_network_arrives_when_there_is_one_again() 
     let token = desk.ok(&["token", "create", "--user", "anna"]).trim_end().to_owned();
     let anna = Application::new(Way::Direct, Some("anna:correct horse"));
     let nobody = Application::new(Way::Direct, None);
-    until("one has to sign in", || match nobody.get(&format!("{}/reader/miniflux/v1/me", hub.url)) {
-        answer if answer.status == 401 => Ok(()),
-        answer => Err(answer.text().to_owned()),
+    until("one has to sign in", || {
+        match nobody.get(&format!("{}/reader/miniflux/v1/me", hub.url)) {
+            answer if answer.status == 401 => Ok(()),
+            answer => Err(answer.text().to_owned()),
+        }
     });
     let device = place.bare("device");
     let login = ["--data", "device", "login", "--stdin", &hub.url];

@@ -1,0 +1,9 @@
+//! Endpoints on stores: what they promise to who calls them.
+
+mod deletion;
+mod killed;
+mod origins;
+mod parts;
+mod people;
+mod recording;
+mod support;

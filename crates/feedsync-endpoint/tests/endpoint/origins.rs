@@ -1,0 +1,143 @@
+//! Whose an item is: what may be discarded, and what is refused.
+
+use crate::support::{endpoint, notes, titled};
+use feedsync::{
+    Base, By, Creation, Edit, History, Item, ItemId, MAX_CONFLICTS, Payload, Refusal, Sequence,
+    Stamp, Timestamp, Update, Updates,
+};
+use feedsync_endpoint::{
+    Conclusion, EditFailure, Endpoint, EndpointError, ItemOutcome, Seen, Source,
+};
+use feedsync_store::{NewRemote, Origin, RemoteId, RemoteState};
+
+async fn remote(endpoint: &Endpoint, url: &str) -> RemoteId {
+    let new = NewRemote { collection: notes(), name: None, url: url.into(), subscription: None };
+    endpoint.store().add_remote(new).await.unwrap().id
+}
+
+/// R-F36: items that came from another subscription as well stay.
+#[tokio::test]
+async fn what_two_remotes_gave_is_not_discarded_when_one_drops_it() {
+    let (ann, bob) = (endpoint("ann").await, endpoint("bob").await);
+    let (first, second) = (remote(&bob, "http://one/").await, remote(&bob, "http://two/").await);
+    let mut items = Vec::new();
+    for title in ["both", "one"] {
+        let id = ann.new_id();
+        items.push(ann.add(&notes(), id, Creation::default(), titled(title)).await.unwrap().item);
+    }
+    let (both, one) = (items[0].id.clone(), items[1].id.clone());
+    bob.incorporate(&notes(), Source::Remote(first), items.clone(), None).await.unwrap();
+    let before = bob.collection(&notes()).await.unwrap().last;
+    items.truncate(1);
+    let report = bob.incorporate(&notes(), Source::Remote(second), items, None).await.unwrap();
+    assert_eq!(report.counts.unchanged, 1);
+    assert_eq!(report.collection.last, before, "nothing changed for those who read");
+    assert_eq!(bob.item(&notes(), &both).await.unwrap().origin, Origin::Mixed);
+
+    let mut states = bob.store().remotes(None).await.unwrap();
+    for state in &mut states {
+        state.state.pushed = before;
+        bob.store().change_remote(state.clone()).await.unwrap();
+    }
+    assert_eq!(bob.discard_absent(&notes(), first, &Seen::default()).await.unwrap(), 1);
+    assert!(bob.item(&notes(), &both).await.is_ok());
+    assert!(bob.item(&notes(), &one).await.is_err());
+    assert_eq!(bob.store().discarded(&notes()).await.unwrap()[0].item.id, one);
+}
+
+#[tokio::test]
+async fn a_stale_edit_of_an_item_without_conflicts_is_refused_and_takes_no_number() {
+    // Also where it would have won over what its author never saw.
+    for since in [&["Oat milk"][..], &["Oat milk", "Two oat milk"]] {
+        refused_after(since).await;
+    }
+}
+
+async fn refused_after(since: &[&str]) {
+    let ann = endpoint("ann").await;
+    let id = ann.new_id();
+    let creation = Creation { noconflicts: Some(true), deleted: false };
+    let seen = ann.add(&notes(), id.clone(), creation, titled("Milk")).await.unwrap().item.winner;
+    let base = Base { updates: seen.updates, noconflicts: seen.noconflicts, history: seen.history };
+    for title in since {
+        ann.edit(&notes(), &id, None, titled(title).into()).await.unwrap();
+    }
+    let before = ann.collection(&notes()).await.unwrap().last;
+    let edit = Edit { payload: Some(titled("Stale")), deleted: None };
+    let refused = ann.edit(&notes(), &id, Some(base), edit).await;
+    assert!(matches!(refused, Err(EndpointError::Edit(EditFailure::Nothing(_)))), "{refused:?}");
+    assert_eq!(ann.collection(&notes()).await.unwrap().last, before);
+}
+
+#[tokio::test]
+async fn an_item_that_would_not_fit_into_one_answer_is_refused() {
+    let (ann, bob) = (endpoint("ann").await, endpoint("bob").await);
+    let id = ann.new_id();
+    let item = ann.add(&notes(), id.clone(), Creation::default(), titled("x")).await.unwrap().item;
+    bob.incorporate(&notes(), Source::Offered, vec![item], None).await.unwrap();
+    let large = titled(&"x".repeat(9 << 20));
+    ann.edit(&notes(), &id, None, large.clone().into()).await.unwrap();
+    let theirs = bob.edit(&notes(), &id, None, large.into()).await.unwrap().item;
+    let report = ann.incorporate(&notes(), Source::Offered, vec![theirs], None).await.unwrap();
+    let outcome = report.items[0].outcome;
+    assert!(matches!(outcome, ItemOutcome::Refused(Refusal::TooLarge { .. })), "{outcome:?}");
+    let huge = ann.edit(&notes(), &id, None, titled(&"x".repeat(17 << 20)).into()).await;
+    assert!(matches!(huge, Err(EndpointError::Edit(EditFailure::Refused(_)))), "{huge:?}");
+}
+
+/// R-F44: what a dry run says is what then happens, also where a copy of this store signed as we do.
+#[tokio::test]
+async fn what_is_foreseen_of_an_edit_by_a_copy_is_what_becomes_of_it() {
+    let ann = endpoint("ann").await;
+    let id = ann.new_id();
+    let milk = ann.add(&notes(), id.clone(), Creation::default(), titled("Milk")).await.unwrap();
+    ann.edit(&notes(), &id, None, titled("Oat milk").into()).await.unwrap();
+    let by = ann.identity().await.unwrap().by;
+    let when = Timestamp::from_unix_seconds(1).unwrap();
+    let signed = |number| Update::signed(Sequence::new(number).unwrap(), when, by.clone());
+    let mut theirs = milk.item;
+    let mut updates = vec![signed(3), signed(2)];
+    updates.extend_from_slice(theirs.winner.history.updates());
+    theirs.winner.history = History::from_updates(updates).unwrap();
+    theirs.winner.updates = Updates::new(3).unwrap();
+    theirs.winner.payload = titled("Soya milk");
+    let before = ann.item(&notes(), &id).await.unwrap();
+    let items = vec![theirs.clone(), theirs];
+    let foreseen = ann.foresee(&notes(), Source::Offered, items.clone()).await.unwrap();
+    assert_eq!(ann.item(&notes(), &id).await.unwrap(), before);
+    assert_eq!(ann.identity().await.unwrap().by, by);
+    let outcomes: Vec<_> = foreseen.items.iter().map(|report| report.outcome).collect();
+    assert_eq!(outcomes, [ItemOutcome::Conflict, ItemOutcome::Unchanged]);
+    let report = ann.incorporate(&notes(), Source::Offered, items, None).await.unwrap();
+    assert_eq!((foreseen.items, foreseen.counts), (report.items, report.counts));
+}
+
+/// Whoever dies after this transaction still knows that something is to be read again.
+#[tokio::test]
+async fn that_an_item_was_refused_for_now_is_stored_with_the_others() {
+    let ann = endpoint("ann").await;
+    let remote = remote(&ann, "http://one/").await;
+    let version = |id: &str, by: &str| -> Item<Payload> {
+        let stamp = Stamp::new(Timestamp::from_unix_seconds(1).unwrap(), By::new(by).unwrap());
+        let id = ItemId::new(id).unwrap();
+        Item::create(id, Creation::default(), &stamp, titled(by)).unwrap()
+    };
+    let contested = (0..=MAX_CONFLICTS).map(|number| version("contested", &format!("b{number}")));
+    ann.incorporate(&notes(), Source::Offered, contested.collect(), None).await.unwrap();
+    let read = RemoteState {
+        until: Some("7".to_owned()),
+        etag: Some("\"7\"".to_owned()),
+        ..RemoteState::default()
+    };
+    let stored = async |items| {
+        let conclusion = Some(Conclusion { remote, state: read.clone() });
+        let source = Source::Remote(remote);
+        let report = ann.incorporate(&notes(), source, items, conclusion).await.unwrap();
+        (report.counts.refused, ann.store().remotes(None).await.unwrap().remove(0).state)
+    };
+    assert_eq!(stored(vec![version("other", "theirs")]).await, (0, read.clone()));
+    let again = RemoteState { needs_complete: true, etag: None, ..read.clone() };
+    let items = vec![version("contested", "theirs"), version("third", "theirs")];
+    assert_eq!(stored(items).await, (1, again));
+    assert!(ann.item(&notes(), &ItemId::new("third").unwrap()).await.is_ok());
+}

@@ -1,0 +1,125 @@
+//! Feeds of the web, found through `FEEDSYNC_CORPORA`; without it, our own fixtures.
+
+use std::path::{Path, PathBuf};
+
+use feedsync::Format;
+use feedsync_formats::{Document, Mode, ReadError, ReadOptions, read, read_published};
+
+fn files(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            files(&path, found);
+        } else if path.extension().is_some_and(|extension| {
+            ["xml", "opml", "atom", "rss", "rdf", "pox", "json"]
+                .iter()
+                .any(|&known| known == extension)
+        }) {
+            found.push(path);
+        }
+    }
+}
+
+/// Every document, ascending by path.
+fn corpus() -> Vec<(PathBuf, Vec<u8>)> {
+    let mut paths = Vec::new();
+    files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors"), &mut paths);
+    match std::env::var_os("FEEDSYNC_CORPORA") {
+        Some(folder) => {
+            let own = paths.len();
+            files(Path::new(&folder), &mut paths);
+            assert!(paths.len() > own, "FEEDSYNC_CORPORA names a folder without feeds");
+        }
+        None => eprintln!("FEEDSYNC_CORPORA is not set: only our own fixtures are read"),
+    }
+    paths.sort();
+    paths.into_iter().filter_map(|path| Some((path.clone(), std::fs::read(path).ok()?))).collect()
+}
+
+/// Whether the document's own header calls it clean: the feed validator's `Expect: !Error`, the feed
+/// parser's `Expect: not bozo`.
+fn calls_itself_clean(path: &Path, bytes: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(bytes);
+    let expectation = text.lines().find_map(|line| line.trim().strip_prefix("Expect:"));
+    let expectation = expectation.unwrap_or_default().trim();
+    let folder = path.to_string_lossy();
+    (folder.contains("feedvalidator") && expectation == "!Error")
+        || (folder.contains("feedparser-wellformed") && expectation.starts_with("not bozo"))
+}
+
+/// What is not a feed of ours: lone entries, RSS 1.1, CDF, and a document whose encoding only its HTTP
+/// header told.
+fn is_beyond_us(path: &Path, bytes: &[u8]) -> bool {
+    let not_a_feed = |error| {
+        matches!(error, ReadError::UnknownFormat { found }
+        if ["<entry>", "<Channel>", "<CHANNEL>"].iter().any(|root| found.contains(root)))
+    };
+    path.ends_with("encoding/http_text_xml_charset_2.xml")
+        || read(bytes, None, &ReadOptions::tolerant()).is_err_and(not_a_feed)
+}
+
+#[test]
+fn every_document_reads_without_panic_and_what_reads_comes_out_as_it_came_in() {
+    let mut counts = [0; 3];
+    for (path, bytes) in corpus() {
+        for (index, mode) in [Mode::Strict, Mode::Tolerant].into_iter().enumerate() {
+            let options = ReadOptions { mode, ..ReadOptions::strict() };
+            if let Ok(document) = Document::read(&bytes, &options) {
+                counts[index] += 1;
+                let items = &document.feed().items;
+                assert!(document.to_bytes_with(items) == bytes, "{}", path.display());
+            }
+        }
+        counts[2] += 1;
+    }
+    let [strict, tolerant, all] = counts;
+    eprintln!("{all} documents: {strict} read strictly, {tolerant} tolerantly");
+    assert!(strict > 0 && tolerant >= strict);
+}
+
+#[test]
+fn what_calls_itself_clean_is_accepted_in_tolerant_mode() {
+    let mut refused = Vec::new();
+    for (path, bytes) in corpus() {
+        if calls_itself_clean(&path, &bytes)
+            && !is_beyond_us(&path, &bytes)
+            && let Err(error) = read(&bytes, None, &ReadOptions::tolerant())
+        {
+            refused.push((path, error));
+        }
+    }
+    for (path, error) in &refused {
+        eprintln!("{}: {error}", path.display());
+    }
+    assert!(refused.is_empty(), "{} refused", refused.len());
+}
+
+/// A newsreader shows whatever can be read tolerantly and is a feed, and more than that; of the rest it says why not.
+#[test]
+fn what_is_published_is_shown_or_refused_with_the_reason() {
+    let (mut shown, mut mended, mut refused) = (0, 0, 0);
+    for (path, bytes) in corpus() {
+        let options =
+            ReadOptions { base: Some("https://h.example/feed"), ..ReadOptions::tolerant() };
+        let is_list = |format| matches!(format, Format::Opml | Format::Json);
+        let known = read(&bytes, None, &options).ok().filter(|known| !is_list(known.format));
+        match read_published(&bytes, None, &options) {
+            Ok(feed) => {
+                shown += 1;
+                mended += usize::from(feed.mended.is_some());
+                // What is deleted is all that is not shown.
+                let items = known.map(|known| (known.feed.plain_items, known.feed.items.len()));
+                if let Some((plain, shared)) = items {
+                    let count = feed.entries.len();
+                    assert!((plain..=plain + shared).contains(&count), "{}", path.display());
+                }
+            }
+            Err(error) => {
+                refused += 1;
+                assert!(known.is_none(), "{}: {error}", path.display());
+            }
+        }
+    }
+    eprintln!("{shown} shown, {mended} of them mended, {refused} refused");
+    assert!(shown > refused);
+}

@@ -1,0 +1,12 @@
+//! Documents: the vectors of the specifications, faults, round trips, and feeds as they are found.
+
+mod behaviours;
+mod corpora;
+mod faults;
+mod inherited;
+mod outlines;
+mod payloads;
+mod round_trip;
+mod support;
+mod undefined;
+mod vectors;

@@ -1,0 +1,16 @@
+//! Each store keeps the contract, and what it acknowledged.
+
+mod durability;
+mod logs_killed;
+mod memory;
+mod postgres;
+mod postgres_database;
+mod postgres_logs;
+mod postgres_nodes;
+mod postgres_transactions;
+mod processes;
+mod put_back;
+mod sqlite;
+mod sqlite_file;
+mod sqlite_logs;
+mod transfer;

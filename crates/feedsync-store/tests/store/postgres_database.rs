@@ -1,0 +1,195 @@
+//! How a store is made in a PostgreSQL database and found there, and what it keeps out.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::thread;
+
+use feedsync::Format;
+use feedsync_store::conformance::samples::{create, item, named, put, write};
+use feedsync_store::conformance::{TestEnvironment, wait};
+use feedsync_store::{
+    Act, ActSelection, Alteration, Altered, Collection, CollectionChange, EndpointName,
+    Environment as _, Founding, GrantsOf, MemoryStore, NewCollection, People as _, PostgresStore,
+    Role, Store as _, StoreError, SystemEnvironment, User, UserName,
+};
+use feedsync_test::postgres::Cluster;
+
+fn init(url: &str) -> Result<PostgresStore, StoreError> {
+    let name = EndpointName::new("tester").unwrap();
+    wait(PostgresStore::init(url, &name, Arc::new(SystemEnvironment)))
+}
+
+fn open(url: &str) -> Result<PostgresStore, StoreError> {
+    wait(PostgresStore::open(url, Arc::new(SystemEnvironment)))
+}
+
+/// A store with a collection of notes.
+fn notes() -> (String, Arc<PostgresStore>) {
+    let url = Cluster::shared().database();
+    let store = init(&url).unwrap();
+    create(&store, "notes");
+    (url, Arc::new(store))
+}
+
+/// Of four nodes that find an empty database one founds the store; then all can open it.
+#[test]
+fn four_nodes_migrate_an_empty_database_once() {
+    let url = Cluster::shared().database();
+    assert!(!wait(PostgresStore::exists(&url)).unwrap());
+    assert!(matches!(open(&url), Err(StoreError::Place { .. })));
+    let founders: Vec<_> = (0..4)
+        .map(|_| {
+            let url = url.clone();
+            thread::spawn(move || init(&url))
+        })
+        .collect();
+    let founded: Vec<_> = founders.into_iter().map(|founder| founder.join().unwrap()).collect();
+    assert_eq!(founded.iter().filter(|result| result.is_ok()).count(), 1);
+    for error in founded.iter().filter_map(|result| result.as_ref().err()) {
+        assert!(error.to_string().contains("already a store"), "{error}");
+    }
+    assert!(wait(PostgresStore::exists(&url)).unwrap());
+    let opened: Vec<_> = (0..4).map(|_| open(&url).unwrap()).collect();
+    let identities: Vec<_> = opened.iter().map(|store| wait(store.identity()).unwrap()).collect();
+    assert!(identities.iter().all(|identity| *identity == identities[0]));
+    assert_eq!(identities[0].retired, []);
+}
+
+/// Neither errors nor debug output hold it.
+#[test]
+fn a_password_is_never_said() {
+    let url = "postgres://anna:geheim@127.0.0.1:1/hub";
+    let error = open(url).unwrap_err();
+    assert!(!format!("{error} {error:?}").contains("geheim"), "{error:?}");
+    let (url, _store) = notes();
+    let store = open(&format!("{url} password=geheim")).unwrap();
+    assert!(format!("{store:?}").starts_with("PostgresStore(postgres://postgres@"), "{store:?}");
+    assert!(!format!("{store:?}").contains("geheim"));
+}
+
+/// PostgreSQL has no character NUL: in a text for people it is replaced, in an item it is refused, and
+/// only the update that has it suffers.
+#[test]
+fn a_nul_is_kept_out() {
+    let (_, store) = notes();
+    let act = Act {
+        user: None,
+        address: None,
+        action: "edit".to_owned(),
+        collection: None,
+        item: None,
+        detail: "a\0b".to_owned(),
+    };
+    wait(store.record(act)).unwrap();
+    let acts = wait(store.acts(ActSelection { limit: 1, ..Default::default() })).unwrap();
+    assert_eq!(acts[0].act.detail, "a\u{fffd}b");
+
+    let threads: Vec<_> = (0..16)
+        .map(|number| {
+            let store = store.clone();
+            thread::spawn(move || {
+                let name = format!("item{number}");
+                let mut item = item(&name, "A", 1);
+                if number == 7 {
+                    item.winner.payload.text = "<entry>\0</entry>".into();
+                }
+                write(&*store, &named("notes"), &[&name], vec![put(item)])
+            })
+        })
+        .collect();
+    let results: Vec<_> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
+    for (number, result) in results.iter().enumerate() {
+        assert_eq!(result.is_err(), number == 7, "{number}: {result:?}");
+    }
+    let collection = wait(store.collection(&named("notes"))).unwrap().unwrap();
+    assert_eq!((collection.last.get(), collection.live), (15, 15));
+}
+
+/// The first incarnation is minted from the environment, as in every backend.
+#[test]
+fn a_store_takes_time_and_chance_from_outside() {
+    let url = Cluster::shared().database();
+    let name = EndpointName::new("tester").unwrap();
+    let environment = Arc::new(TestEnvironment::new(1));
+    let store = wait(PostgresStore::init(&url, &name, environment)).unwrap();
+    let expected = MemoryStore::new(&name, Arc::new(TestEnvironment::new(1)));
+    assert_eq!(wait(store.identity()).unwrap(), wait(expected.identity()).unwrap());
+}
+
+/// Of nodes that create one collection at once one does, and its owner and the record with it; changes that
+/// were decided on what is there are all made, one after the other; and of those that remove it one does.
+#[test]
+fn nodes_alter_collections_one_after_the_other() {
+    let (url, first) = notes();
+    let nodes = [first, Arc::new(open(&url).unwrap()), Arc::new(open(&url).unwrap())];
+    let anna = UserName::new("anna").unwrap();
+    let user = User {
+        name: anna.clone(),
+        password: None,
+        administrator: true,
+        disabled: false,
+        created: SystemEnvironment.now(),
+    };
+    wait(nodes[0].add_user(user)).unwrap();
+    let act = |action: &str| Act {
+        user: Some(anna.clone()),
+        address: None,
+        action: action.to_owned(),
+        collection: Some(named("books")),
+        item: None,
+        detail: String::new(),
+    };
+    let at_once =
+        |work: &(dyn Fn(&PostgresStore, usize) -> Result<Collection, StoreError> + Sync)| {
+            thread::scope(|scope| {
+                let threads: Vec<_> = (0..12)
+                    .map(|number| {
+                        let node = nodes[number % 3].clone();
+                        scope.spawn(move || work(&node, number))
+                    })
+                    .collect();
+                threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
+            })
+        };
+
+    let created = at_once(&|node, _| {
+        let (title, settings) = (String::new(), BTreeMap::new());
+        let new = NewCollection { name: named("books"), title, format: Format::Atom, settings };
+        let founding = Founding { owner: Some(anna.clone()), act: Some(act("create")) };
+        wait(node.found_collection(new, founding))
+    });
+    assert_eq!(created.iter().filter(|result| result.is_ok()).count(), 1);
+    for error in created.iter().filter_map(|result| result.as_ref().err()) {
+        assert!(matches!(error, StoreError::CollectionExists(_)), "{error}");
+    }
+    let grants = wait(nodes[1].grants(GrantsOf::Collection(&named("books")))).unwrap();
+    assert_eq!(grants.len(), 1);
+    assert_eq!((&grants[0].user, grants[0].role), (&anna, Role::Owner));
+
+    // Each adds a setting to those that there are.
+    let changed = at_once(&|node, number| {
+        let decide = move |found: &Collection| {
+            let mut settings = found.settings.clone();
+            settings.insert(format!("setting{number}"), settings.len().to_string());
+            let change = CollectionChange { settings: Some(settings), ..Default::default() };
+            Altered { alteration: Alteration::Change(change), act: None }
+        };
+        wait(node.alter_collection(&named("books"), Box::new(decide)))
+    });
+    assert!(changed.iter().all(Result::is_ok));
+    let books = wait(nodes[2].collection(&named("books"))).unwrap().unwrap();
+    let mut values: Vec<usize> =
+        books.settings.values().map(|value| value.parse().unwrap()).collect();
+    values.sort_unstable();
+    assert_eq!(values, (0..12).collect::<Vec<_>>(), "each saw what those before it had set");
+
+    let dropped = at_once(&|node, _| {
+        let act = Some(act("drop"));
+        let drop = Box::new(|_: &Collection| Altered { alteration: Alteration::Drop, act });
+        wait(node.alter_collection(&named("books"), drop))
+    });
+    assert_eq!(dropped.iter().filter(|result| result.is_ok()).count(), 1);
+    let acts = wait(nodes[0].acts(ActSelection { limit: 99, ..Default::default() })).unwrap();
+    let actions: Vec<_> = acts.iter().map(|recorded| &*recorded.act.action).collect();
+    assert_eq!(actions, ["drop", "create"], "what was not done is not recorded");
+}

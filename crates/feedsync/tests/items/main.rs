@@ -1,0 +1,8 @@
+//! The values: laws of merging, edits, and worked examples.
+
+mod driver;
+mod editing;
+mod laws;
+mod lines;
+mod merging;
+mod resolving;

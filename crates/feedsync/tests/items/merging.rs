@@ -1,0 +1,315 @@
+//! Merge, clause by clause (3.3), and incorporation above it.
+
+use feedsync::{
+    By, DifferentItems, History, Incorporation, Item, ItemId, MAX_INCOMING_UPDATES, MAX_UPDATES,
+    Outcome, Refusal, Sequence, Timestamp, Update, Updates, Version, incorporate, merge,
+};
+
+type Entry<'a> = (u32, Option<&'a str>, Option<&'a str>);
+
+fn update(&(sequence, when, by): &Entry<'_>) -> Update {
+    Update::new(
+        Sequence::new(sequence).unwrap(),
+        when.map(|time| Timestamp::parse(&format!("2005-05-21T{time}:33Z")).unwrap()),
+        by.map(|by| By::new(by).unwrap()),
+    )
+    .unwrap()
+}
+
+fn version(payload: &'static str, updates: u32, entries: &[Entry<'_>]) -> Version<&'static str> {
+    Version {
+        updates: Updates::new(updates).unwrap(),
+        deleted: false,
+        noconflicts: None,
+        history: History::from_updates(entries.iter().map(update).collect()).unwrap(),
+        payload,
+    }
+}
+
+fn item(winner: Version<&'static str>, conflicts: &[Version<&'static str>]) -> Item<&'static str> {
+    Item { id: ItemId::new("item").unwrap(), winner, conflicts: conflicts.to_vec() }
+}
+
+fn simple(payload: &'static str, updates: u32, entries: &[Entry<'_>]) -> Item<&'static str> {
+    item(version(payload, updates, entries), &[])
+}
+
+fn merged(
+    local: &Item<&'static str>,
+    incoming: &Item<&'static str>,
+) -> (Vec<&'static str>, Outcome) {
+    let (item, outcome) = merge(Some(local.clone()), incoming.clone()).unwrap();
+    (item.versions().map(|version| version.payload).collect(), outcome)
+}
+
+const BASE: [Entry<'_>; 3] = [
+    (3, Some("11:43"), Some("JEO2000")),
+    (2, Some("10:43"), Some("REO1750")),
+    (1, Some("09:43"), Some("REO1750")),
+];
+
+fn on_base(payload: &'static str, topmost: Entry<'_>) -> Item<&'static str> {
+    let entries: Vec<_> = [topmost].into_iter().chain(BASE).collect();
+    simple(payload, 4, &entries)
+}
+
+#[test]
+fn f95_an_unknown_item_is_added_as_it_is_with_its_conflicts() {
+    let incoming = item(
+        version("winner", 2, &[(2, None, Some("a"))]),
+        &[version("conflict", 2, &[(2, None, Some("b"))])],
+    );
+    let (result, outcome) = merge(None, incoming.clone()).unwrap();
+    assert_eq!((result, outcome), (incoming, Outcome::Added));
+}
+
+#[test]
+fn v14_v23_independent_updates_conflict_and_the_later_wins() {
+    let gpm = on_base("DONE", (4, Some("12:43"), Some("GPM7383")));
+    let jeo = on_base("rolls", (4, Some("12:03"), Some("JEO2000")));
+    assert_eq!(merged(&gpm, &jeo), (vec!["DONE", "rolls"], Outcome::Conflict));
+    assert_eq!(merged(&jeo, &gpm), (vec!["DONE", "rolls"], Outcome::Conflict));
+}
+
+#[test]
+fn v13_t14_with_the_times_the_atom_example_prints_the_other_one_wins() {
+    let gpm = on_base("DONE", (4, Some("12:43"), Some("GPM7383")));
+    let jeo = on_base("rolls", (4, Some("12:43"), Some("JEO2000")));
+    assert_eq!(merged(&gpm, &jeo).0, ["rolls", "DONE"]);
+}
+
+#[test]
+fn f100_t1_identical_items_merge_to_one() {
+    let both = on_base("same", (4, Some("12:43"), Some("GPM7383")));
+    assert_eq!(merged(&both, &both), (vec!["same"], Outcome::Unchanged));
+}
+
+#[test]
+fn f100_t1_the_winner_is_not_thrown_away_beside_its_own_plain_copy() {
+    let g = version("G", 4, &[(4, Some("12:43"), Some("GPM7383"))]);
+    let j = version("J", 4, &[(4, Some("12:03"), Some("JEO2000"))]);
+    let with_conflict = item(g.clone(), std::slice::from_ref(&j));
+    assert_eq!(merged(&with_conflict, &item(g, &[])), (vec!["G", "J"], Outcome::Unchanged));
+}
+
+#[test]
+fn reading_2_of_equal_stamps_the_incoming_data_is_kept() {
+    let local = simple("local", 1, &[(1, Some("09:43"), Some("a"))]);
+    let incoming = simple("incoming", 1, &[(1, Some("09:43"), Some("a"))]);
+    assert_eq!(merged(&local, &incoming), (vec!["incoming"], Outcome::Updated));
+}
+
+#[test]
+fn f105_only_the_topmost_of_one_side_is_looked_at_and_all_of_the_other() {
+    let older = simple("older", 3, &BASE);
+    let newer = on_base("newer", (4, Some("12:43"), Some("GPM7383")));
+    assert_eq!(merged(&older, &newer), (vec!["newer"], Outcome::Updated));
+    assert_eq!(merged(&newer, &older), (vec!["newer"], Outcome::Unchanged));
+}
+
+#[test]
+fn f106_f108_subsumption_goes_by_line_and_sequence() {
+    let subsumed = |x: Entry<'_>, y: Entry<'_>| update(&x).is_subsumed_by(&update(&y));
+    let time = Some("09:43");
+    assert!(subsumed((2, time, Some("a")), (2, None, Some("a"))));
+    assert!(subsumed((2, time, Some("a")), (3, None, Some("a"))));
+    assert!(!subsumed((3, time, Some("a")), (2, time, Some("a"))));
+    assert!(!subsumed((2, time, Some("a")), (2, time, Some("A"))));
+    assert!(!subsumed((2, time, Some("a")), (2, time, None)));
+    assert!(!subsumed((2, time, None), (2, time, Some("a"))));
+}
+
+#[test]
+fn f107_without_by_only_an_equal_stamp_subsumes() {
+    let subsumed = |x: Entry<'_>, y: Entry<'_>| update(&x).is_subsumed_by(&update(&y));
+    assert!(subsumed((2, Some("09:43"), None), (2, Some("09:43"), None)));
+    assert!(!subsumed((2, Some("09:43"), None), (3, Some("09:43"), None)));
+    assert!(!subsumed((2, Some("09:43"), None), (2, Some("09:44"), None)));
+}
+
+#[test]
+fn f109_t4_winners_by_updates_then_when_then_by() {
+    let beats = |x: (u32, Entry<'_>), y: (u32, Entry<'_>)| {
+        version("x", x.0, &[x.1]).beats(&version("y", y.0, &[y.1]))
+    };
+    let (early, late) = (Some("09:43"), Some("10:43"));
+    for (winner, loser) in [
+        ((3, (1, early, Some("a"))), (2, (9, late, Some("b")))),
+        ((2, (1, early, None)), (2, (1, None, Some("b")))),
+        ((2, (1, late, Some("a"))), (2, (1, early, Some("b")))),
+        ((2, (1, early, Some("a"))), (2, (1, early, None))),
+        ((2, (1, early, Some("b"))), (2, (1, early, Some("a")))),
+        ((2, (1, early, Some("a"))), (2, (1, early, Some("Z")))),
+        ((2, (1, None, Some("b"))), (2, (1, None, Some("a")))),
+    ] {
+        assert!(beats(winner, loser), "{winner:?} {loser:?}");
+        assert!(!beats(loser, winner), "{winner:?} {loser:?}");
+    }
+    // The sequence plays no part, and a full tie has no winner.
+    assert!(!beats((2, (9, early, Some("a"))), (2, (1, early, Some("a")))));
+    assert!(!beats((2, (1, early, Some("a"))), (2, (9, early, Some("a")))));
+}
+
+#[test]
+fn f15_t5_the_last_tie_is_broken_by_code_point() {
+    // Identifiers are ASCII: percent-encoded U+FF5A sorts below U+1F600, as code points do.
+    let encoded = |text: &str| By::encoded(text).unwrap();
+    assert!(encoded("\u{ff5a}") < encoded("\u{1f600}"));
+    assert!("\u{ff5a}" < "\u{1f600}");
+}
+
+#[test]
+fn f102_losers_of_a_noconflicts_item_vanish() {
+    let noconflicts = |payload, by| {
+        let mut item = simple(payload, 2, &[(2, Some("09:43"), Some(by))]);
+        item.winner.noconflicts = Some(true);
+        item
+    };
+    let (a, b) = (noconflicts("a", "a"), noconflicts("b", "b"));
+    assert_eq!(merged(&a, &b), (vec!["b"], Outcome::Updated));
+    assert_eq!(merged(&b, &a), (vec!["b"], Outcome::Unchanged));
+    // Two endpoints that poll one another come to rest.
+    assert_eq!(incorporate(Some(&b), None, a), Incorporation::Unchanged);
+}
+
+#[test]
+fn r_f12_a_noconflicts_item_with_conflicts_is_added_so_and_loses_them_in_a_merge() {
+    let mut malformed = item(
+        version("winner", 3, &[(3, None, Some("a"))]),
+        &[version("conflict", 2, &[(2, None, Some("b"))])],
+    );
+    malformed.winner.noconflicts = Some(true);
+    assert_eq!(merge(None, malformed.clone()).unwrap().0.conflicts.len(), 1);
+    assert_eq!(merged(&malformed, &malformed), (vec!["winner"], Outcome::Updated));
+}
+
+#[test]
+fn reading_7_conflicts_of_a_subsumed_item_survive_on_their_own() {
+    let local = item(
+        version("old", 2, &[(2, None, Some("a"))]),
+        &[version("mine", 2, &[(2, None, Some("m"))])],
+    );
+    let incoming = simple("new", 3, &[(3, None, Some("a"))]);
+    assert_eq!(merged(&local, &incoming), (vec!["new", "mine"], Outcome::Conflict));
+}
+
+#[test]
+fn f46_items_of_different_ids_are_never_merged() {
+    let a = simple("a", 1, &[(1, None, Some("a"))]);
+    let mut b = a.clone();
+    b.id = ItemId::new("other").unwrap();
+    assert_eq!(merge(Some(a), b), Err(DifferentItems));
+}
+
+#[test]
+fn a_conflict_of_a_tombstone_is_an_ordinary_conflict() {
+    let edited = simple("edited", 2, &[(2, Some("10:43"), Some("a")), (1, None, Some("c"))]);
+    let mut deleted = simple("old", 2, &[(2, Some("09:43"), Some("b")), (1, None, Some("c"))]);
+    deleted.winner.deleted = true;
+    let (merged, _) = merge(Some(deleted), edited).unwrap();
+    assert!(!merged.winner.deleted && merged.conflicts[0].deleted);
+}
+
+#[test]
+fn r_f13_t6_a_stamp_that_is_known_leaves_local_bytes_as_they_are() {
+    let local = simple("<a/>", 1, &[(1, Some("09:43"), Some("a"))]);
+    let incoming = simple("<a></a>", 1, &[(1, Some("09:43"), Some("a"))]);
+    assert_eq!(incorporate(Some(&local), None, incoming), Incorporation::Unchanged);
+}
+
+#[test]
+fn what_a_purged_item_knew_does_not_come_back() {
+    let tombstone = update(&(5, Some("09:43"), Some("a")));
+    let purged = History::new(tombstone);
+    let old = simple("old", 4, &[(4, Some("08:43"), Some("a"))]);
+    assert_eq!(incorporate(None, Some(&purged), old.clone()), Incorporation::Unchanged);
+    let mut fresh = simple("fresh", 5, &[(5, Some("10:43"), Some("b")), (4, None, Some("a"))]);
+    fresh.conflicts = vec![old.winner];
+    let Incorporation::Added(added) = incorporate(None, Some(&purged), fresh) else { panic!() };
+    assert_eq!((added.winner.payload, added.conflicts.len()), ("fresh", 0));
+}
+
+#[test]
+fn updates_that_would_use_up_an_item_are_refused() {
+    let limit = MAX_INCOMING_UPDATES;
+    let at_limit = simple("x", limit, &[(1, None, Some("a"))]);
+    assert!(matches!(incorporate(None, None, at_limit), Incorporation::Added(_)));
+    let above = simple("x", limit + 1, &[(1, None, Some("a"))]);
+    let refused = Incorporation::Refused(Refusal::UpdatesTooHigh { updates: limit + 1 });
+    assert_eq!(incorporate(None, None, above), refused);
+}
+
+#[test]
+fn a_merge_that_would_leave_300_conflicts_is_refused_and_256_are_not() {
+    let with_conflicts = |prefix: &str, count: usize| {
+        let mut versions = (0..=count).map(|n| {
+            let by = format!("{prefix}{n}");
+            version("v", 1, &[(1, Some("09:43"), Some(&by))])
+        });
+        let winner = versions.next_back().unwrap();
+        item(winner, &versions.collect::<Vec<_>>())
+    };
+    let (a, b) = (with_conflicts("a", 150), with_conflicts("b", 149));
+    assert_eq!(
+        incorporate(Some(&a), None, b),
+        Incorporation::Refused(Refusal::TooManyConflicts { conflicts: 300 })
+    );
+    let full = incorporate(Some(&a), None, with_conflicts("b", 105));
+    assert!(matches!(full, Incorporation::Conflict(item) if item.conflicts.len() == 256));
+}
+
+#[test]
+fn a_conflict_that_the_winner_covers_is_left_out_so_that_endpoints_rest() {
+    let winner = version("w", 5, &[(5, None, Some("x")), (4, None, Some("y"))]);
+    let stale = version("c", 3, &[(3, None, Some("x"))]);
+    let sent = item(winner.clone(), &[stale]);
+    let Incorporation::Added(added) = incorporate(None, None, sent.clone()) else { panic!() };
+    assert_eq!(added, item(winner, &[]));
+    assert_eq!(incorporate(Some(&added), None, sent), Incorporation::Unchanged);
+}
+
+#[test]
+fn one_stamp_with_two_histories_comes_to_rest_with_what_both_know() {
+    let a = simple("a", 5, &[(5, None, Some("x")), (4, None, Some("y"))]);
+    let b = simple("b", 5, &[(5, None, Some("x")), (4, None, Some("z"))]);
+    let taken = |local: &Item<&'static str>, incoming: &Item<&'static str>| match incorporate(
+        Some(local),
+        None,
+        incoming.clone(),
+    ) {
+        Incorporation::Updated(item) => item,
+        other => panic!("{other:?}"),
+    };
+    let (at_a, at_b) = (taken(&a, &b), taken(&b, &a));
+    assert_eq!((at_a.winner.payload, at_b.winner.payload), ("a", "b"));
+    assert_eq!(incorporate(Some(&at_a), None, at_b.clone()), Incorporation::Unchanged);
+    assert_eq!(incorporate(Some(&at_b), None, at_a), Incorporation::Unchanged);
+}
+
+#[test]
+fn a_known_version_keeps_its_local_bytes_when_a_conflict_arrives() {
+    let ours = simple("<a/>", 2, &[(2, Some("10:43"), Some("a"))]);
+    let theirs = item(
+        version("<a></a>", 2, &[(2, Some("10:43"), Some("a"))]),
+        &[version("other", 2, &[(2, Some("09:43"), Some("b"))])],
+    );
+    let Incorporation::Conflict(merged) = incorporate(Some(&ours), None, theirs) else { panic!() };
+    assert_eq!((merged.winner.payload, merged.conflicts[0].payload), ("<a/>", "other"));
+}
+
+#[test]
+fn histories_that_are_too_long_are_refused_and_long_ones_are_known_all_the_same() {
+    let long = |updates: u32| {
+        let entries: Vec<_> = (0..updates).map(|number| (1, None, format!("b{number}"))).collect();
+        let entries: Vec<_> =
+            entries.iter().map(|(s, w, by)| (*s, *w, Some(by.as_str()))).collect();
+        simple("x", 9, &entries)
+    };
+    let most = long(MAX_UPDATES as u32);
+    assert_eq!(incorporate(Some(&most), None, most.clone()), Incorporation::Unchanged);
+    let updates = MAX_UPDATES + 1;
+    assert_eq!(
+        incorporate(None, None, long(updates as u32)),
+        Incorporation::Refused(Refusal::TooManyUpdates { updates })
+    );
+}
