@@ -64,10 +64,16 @@ pub type Keep = Arc<dyn Fn(&Listed) -> bool + Send + Sync>;
 pub struct Selection {
     /// Those of these feeds; of feeds that are not here there are none.
     pub feeds: Vec<FeedNumber>,
-    /// The oldest first, else the newest.
+    /// In the order of their numbers, else of their places.
+    pub by_number: bool,
+    /// The first of that order first, else the last.
     pub oldest_first: bool,
-    /// Only what comes behind this place.
+    /// Only what comes behind this place in that order.
     pub from: Option<Place>,
+    /// Only those with a higher number.
+    pub above: Option<ArticleNumber>,
+    /// Only those with a lower number.
+    pub below: Option<ArticleNumber>,
     /// Only what is shown to be of later than this.
     pub newer_than: Option<Millis>,
     /// Only what is shown to be of earlier than this.
@@ -78,12 +84,39 @@ pub struct Selection {
     pub keep: Option<Keep>,
 }
 
+impl Selection {
+    /// Whether an article is within its bounds; its feeds aside, and what it keeps.
+    pub(crate) fn holds(&self, listed: &Listed) -> bool {
+        let Listed { number, shown, .. } = *listed;
+        let is_behind = |from: Place| {
+            let order = match self.by_number {
+                true => number.cmp(&from.number),
+                false => listed.place().cmp(&from),
+            };
+            if self.oldest_first { order.is_gt() } else { order.is_lt() }
+        };
+        self.above.is_none_or(|above| number > above)
+            && self.below.is_none_or(|below| number < below)
+            && self.newer_than.is_none_or(|than| shown > than)
+            && self.older_than.is_none_or(|than| shown < than)
+            && self.from.is_none_or(is_behind)
+    }
+
+    /// Whether it keeps an article.
+    pub(crate) fn keeps(&self, listed: &Listed) -> bool {
+        self.keep.as_ref().is_none_or(|keep| keep(listed))
+    }
+}
+
 impl fmt::Debug for Selection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Selection")
             .field("feeds", &self.feeds)
+            .field("by_number", &self.by_number)
             .field("oldest_first", &self.oldest_first)
             .field("from", &self.from)
+            .field("above", &self.above)
+            .field("below", &self.below)
             .field("newer_than", &self.newer_than)
             .field("older_than", &self.older_than)
             .field("most", &self.most)

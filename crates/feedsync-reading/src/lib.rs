@@ -17,7 +17,7 @@ pub use marks::FeedMarks;
 pub use person::{Acted, Person, ReadingError};
 pub use poll::{FeedSchedule, LONGEST, SHORTEST};
 pub use readers::Readers;
-pub use select::{Selected, select};
+pub use select::{Selected, select, total};
 pub use shelf::{Shelf, ShelvedFeed};
 pub use upkeep::Swept;
 

@@ -1,8 +1,8 @@
 //! What a newsreader asks for, as a list of articles.
 //!
 //! Lists are ordered by where articles stand: at the earlier of when they were published and when they came. That is
-//! the order of [`Order::Received`] and [`Order::Published`] alike. Of the other orders, what is asked for is listed as a
-//! whole and then ordered.
+//! the order of [`Order::Received`] and [`Order::Published`] alike. By number, too, they are read as far as is asked.
+//! Of the other orders, what is asked for is listed as a whole and then ordered.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -49,12 +49,13 @@ pub async fn select(
         return Ok(Selected::default());
     };
     let is_by_place = matches!(asked.order, Order::Received | Order::Published);
-    let most = match is_by_place {
+    let is_listed_so = is_by_place || asked.order == Order::Number;
+    let most = match is_listed_so {
         true => asked.skip.saturating_add(asked.count).saturating_add(1).min(MOST_LISTED),
         false => MOST_LISTED,
     };
     let mut listed = wanted.list(library, asked, most).await?;
-    if !is_by_place {
+    if !is_listed_so {
         order(library, shelf, &mut listed, asked).await?;
     }
     listed.drain(..asked.skip.min(listed.len()));
@@ -65,9 +66,31 @@ pub async fn select(
     Ok(Selected { listed, next })
 }
 
+/// How many articles there are of what is asked for, those included that are left out for their place in the list.
+pub async fn total(
+    library: &dyn Library,
+    shelf: &Arc<Shelf>,
+    folders: &Folders,
+    asked: &Selection,
+    now: Millis,
+) -> Result<u64, LibraryError> {
+    let asked = Selection { from: None, order: Order::default(), ..asked.clone() };
+    let Some(wanted) = Wanted::of(library, shelf, folders, &asked, now).await? else {
+        return Ok(0);
+    };
+    match wanted.known_total(shelf, &asked) {
+        Some(total) => Ok(total),
+        None => Ok(wanted.list(library, &asked, MOST_LISTED).await?.len() as u64),
+    }
+}
+
 /// What is to be listed, put in terms of the library.
 struct Wanted {
     feeds: Vec<FeedNumber>,
+    above: Option<ArticleNumber>,
+    below: Option<ArticleNumber>,
+    /// Whether they are to be read, where nothing else is to be so of them.
+    read: Option<Vec<bool>>,
     /// These alone, as far as they are wanted otherwise.
     only: Option<BTreeSet<ArticleNumber>>,
     keep: Arc<dyn Fn(&Listed) -> bool + Send + Sync>,
@@ -258,15 +281,37 @@ impl Wanted {
             None => asked.below,
         };
         let (held, changed) = (Arc::clone(shelf), asked.changed);
+        let read = so.iter().map(|condition| match condition {
+            Condition::Read(is_read) => Some(*is_read),
+            _ => None,
+        });
+        let has_more = !not.is_empty() || changed != Span::default();
+        let read = read.collect::<Option<Vec<_>>>().filter(|_| !has_more);
         let keep = Arc::new(move |listed: &Listed| {
             let Some(feed) = held.feed(listed.feed) else { return false };
-            above.is_none_or(|above| listed.number > above)
-                && below.is_none_or(|below| listed.number < below)
-                && so.iter().all(|condition| condition.holds(feed, listed))
+            so.iter().all(|condition| condition.holds(feed, listed))
                 && !not.iter().any(|condition| condition.holds(feed, listed))
                 && (changed == Span::default() || within(changed, feed.marks.changed(listed)))
         });
-        Ok(Some(Self { feeds: feeds.into_iter().collect(), only, keep }))
+        Ok(Some(Self { feeds: feeds.into_iter().collect(), above, below, read, only, keep }))
+    }
+
+    /// How many they are, where the shelf knows it.
+    fn known_total(&self, shelf: &Shelf, asked: &Selection) -> Option<u64> {
+        let is_bounded = self.above.is_some() || self.below.is_some() || self.only.is_some();
+        let read = self.read.as_ref()?;
+        if is_bounded || asked.published != Span::default() {
+            return None;
+        }
+        let shelved = self.feeds.iter().filter_map(|feed| shelf.feed(*feed));
+        let all: u64 = shelved.clone().map(|feed| feed.kept.articles).sum();
+        let unread: u64 = shelved.map(|feed| feed.unread).sum();
+        Some(match (read.contains(&true), read.contains(&false)) {
+            (false, false) => all,
+            (false, true) => unread,
+            (true, false) => all.saturating_sub(unread),
+            (true, true) => 0,
+        })
     }
 
     /// Those that stand first, at most so many.
@@ -278,11 +323,15 @@ impl Wanted {
     ) -> Result<Vec<Listed>, LibraryError> {
         let from = asked.from.map(|from| Place { shown: from.at, number: from.article });
         let Span { from: oldest, to: newest } = asked.published;
+        let by_number = asked.order == Order::Number;
         let Some(only) = &self.only else {
             let listing = Listing {
                 feeds: self.feeds.clone(),
+                by_number,
                 oldest_first: !asked.descending,
                 from,
+                above: self.above,
+                below: self.below,
                 newer_than: oldest.filter(|oldest| oldest.get() > 0).map(|oldest| oldest.before(1)),
                 older_than: newest.map(|newest| newest.after(1)),
                 most,
@@ -301,10 +350,13 @@ impl Wanted {
                 true => listed.place() < from,
                 false => listed.place() > from,
             });
-            let is_within = within(asked.published, listed.shown);
+            let is_within = within(asked.published, listed.shown)
+                && self.above.is_none_or(|above| listed.number > above)
+                && self.below.is_none_or(|below| listed.number < below);
             is_behind && is_within && feeds.contains(&listed.feed) && (self.keep)(listed)
         });
-        found.sort_unstable_by_key(Listed::place);
+        let shown = |listed: &Listed| if by_number { Millis::default() } else { listed.shown };
+        found.sort_unstable_by_key(|listed| (shown(listed), listed.number));
         if asked.descending {
             found.reverse();
         }
@@ -339,8 +391,7 @@ async fn order(
     let changed =
         |listed: &Listed| feed(listed).map_or(listed.shown, |feed| feed.marks.changed(listed));
     match asked.order {
-        Order::Received | Order::Published => {}
-        Order::Number => listed.sort_by_key(|listed| listed.number),
+        Order::Received | Order::Published | Order::Number => {}
         Order::Changed => listed.sort_by_key(|listed| (changed(listed), listed.number)),
         Order::Status => listed.sort_by_key(|listed| shelf.is_read(listed)),
         Order::FeedTitle => {

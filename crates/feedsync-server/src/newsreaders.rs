@@ -21,7 +21,9 @@ use axum::response::{IntoResponse as _, Response};
 use feedsync_library::{Icon, LibraryError};
 use feedsync_log::Millis;
 use feedsync_newsreader::{Answer, Asked, Fault, FeedName, FeedNumber, Folders, Subscription};
-use feedsync_reading::{Newsreading, Person, Readers, ReadingError, Shelf, ShelvedFeed, select};
+use feedsync_reading::{
+    Newsreading, Person, Readers, ReadingError, Shelf, ShelvedFeed, select, total,
+};
 use feedsync_store::UserName;
 use http::{HeaderValue, Method, StatusCode, Uri, header};
 
@@ -207,6 +209,11 @@ impl Reading {
     ) -> Result<feedsync_reading::Selected, Refusal> {
         let library = &**self.newsreading.readers.library();
         Ok(select(library, &self.shelf, &self.folders, asked, self.now).await?)
+    }
+
+    async fn total(&self, asked: &feedsync_newsreader::Selection) -> Result<u64, Refusal> {
+        let library = &**self.newsreading.readers.library();
+        Ok(total(library, &self.shelf, &self.folders, asked, self.now).await?)
     }
 }
 

@@ -1,8 +1,8 @@
 //! Lists: the feeds' own lists, merged as far as they are needed.
 //!
-//! Each feed's articles stand in order in a table. A feed is looked at only when what it may have comes before
-//! what the others have, and is read a piece at a time. So the newest of many feeds cost as many looks as
-//! there are feeds among them.
+//! Each feed's articles stand in order in a table, and by number in an index of it. A feed is looked at only when
+//! what it may have comes before what the others have, and is read a piece at a time. So the newest of many feeds
+//! cost as many looks as there are feeds among them.
 
 use std::collections::binary_heap::PeekMut;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -13,17 +13,25 @@ use rusqlite::{CachedStatement, Connection, OptionalExtension as _};
 use super::columns::{Columns, moment};
 use crate::error::LibraryError;
 use crate::listing::{Keep, Listed, MOST_LISTED, Place, Selection};
-use feedsync_newsreader::FeedNumber;
+use feedsync_newsreader::{ArticleNumber, FeedNumber};
 
 /// Rows of the first piece of a feed and of the largest.
 const FIRST_PIECE: usize = 16;
 const LARGEST_PIECE: usize = 1_024;
 
+/// Each asks for a feed, what is behind a bound, and how many at most.
 const NEWEST_FIRST: &str = "SELECT number, feed, published, shown FROM listed
       WHERE feed = ?1 AND (shown, number) < (?2, ?3) ORDER BY shown DESC, number DESC LIMIT ?4";
-
 const OLDEST_FIRST: &str = "SELECT number, feed, published, shown FROM listed
       WHERE feed = ?1 AND (shown, number) > (?2, ?3) ORDER BY shown, number LIMIT ?4";
+const HIGHEST_FIRST: &str = "SELECT number, feed, published, shown FROM listed
+      WHERE feed = ?1 AND number < ?2 ORDER BY number DESC LIMIT ?4";
+const LOWEST_FIRST: &str = "SELECT number, feed, published, shown FROM listed
+      WHERE feed = ?1 AND number > ?2 ORDER BY number LIMIT ?4";
+
+/// Where the last article of a feed stands in each of the two orders.
+const NEWEST: &str = "SELECT newest FROM feeds WHERE number = ?1";
+const HIGHEST: &str = "SELECT max(number) FROM listed WHERE feed = ?1";
 
 pub(super) fn list(
     connection: &Connection,
@@ -31,8 +39,7 @@ pub(super) fn list(
 ) -> Result<Vec<Listed>, LibraryError> {
     let most = selection.most.min(MOST_LISTED);
     let range = Range::of(selection);
-    let sql = if range.oldest_first { OLDEST_FIRST } else { NEWEST_FIRST };
-    let mut statement = connection.prepare_cached(sql)?;
+    let mut statement = connection.prepare_cached(range.sql())?;
     let mut shelves = shelves(connection, &selection.feeds, &range)?;
     let next =
         shelves.iter().enumerate().map(|(shelf, of)| Next { rank: of.rank, row: None, shelf });
@@ -42,13 +49,14 @@ pub(super) fn list(
         && let Some(mut first) = next.peek_mut()
     {
         if let Some(row) = first.row
-            && selection.keep.as_ref().is_none_or(|keep| keep(&row))
+            && selection.holds(&row)
+            && selection.keeps(&row)
         {
             list.push(row);
         }
         match shelves[first.shelf].next(&mut statement, &range)? {
             Some(row) => {
-                first.rank = range.rank(row.place().into());
+                first.rank = range.rank_of(row.place());
                 first.row = Some(row);
             }
             None => _ = PeekMut::pop(first),
@@ -85,23 +93,15 @@ pub(super) fn count(
     Ok(counts)
 }
 
-/// A place, or a bound between places.
+/// A place in one of the two orders, or a bound between places: `shown` and the number, or the number alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Bound {
-    shown: i64,
-    number: i64,
-}
+struct Bound(i64, i64);
 
-impl From<Place> for Bound {
-    fn from(place: Place) -> Self {
-        Self { shown: moment(place.shown), number: place.number.get() }
-    }
-}
-
-/// What is between two bounds, without them, in one of the two orders.
+/// What is between two bounds, without them, in one of the two orders, from one of its ends.
 pub(super) struct Range {
     low: Bound,
     high: Bound,
+    by_number: bool,
     oldest_first: bool,
 }
 
@@ -110,22 +110,53 @@ pub(super) type Rank = (i64, i64);
 
 impl Range {
     pub(super) fn of(selection: &Selection) -> Self {
-        let Selection { oldest_first, from, newer_than, older_than, .. } = *selection;
-        let from = from.map(Bound::from);
-        let newer = newer_than.map(|than| Bound { shown: moment(than), number: i64::MAX });
-        let older = older_than.map(|than| Bound { shown: moment(than), number: 0 });
-        let (lowest, highest) = (Bound { shown: -1, number: 0 }, moment(Millis::MAX) + 1);
-        let highest = Bound { shown: highest, number: 0 };
-        let low = newer.max(from.filter(|_| oldest_first)).unwrap_or(lowest);
-        let high = [older, from.filter(|_| !oldest_first)].into_iter().flatten().min();
-        Self { low, high: high.unwrap_or(highest), oldest_first }
+        let Selection { by_number, oldest_first, from, .. } = *selection;
+        // Above every place, and no sentinel of the other order.
+        let highest = if by_number { i64::MAX } else { moment(Millis::MAX) + 1 };
+        let (low, high) = (Bound(-1, 0), Bound(highest, 0));
+        let mut range = Self { low, high, by_number, oldest_first };
+        let (low, high) = if by_number {
+            let number = |number: ArticleNumber| Bound(number.get(), 0);
+            (selection.above.map(number), selection.below.map(number))
+        } else {
+            let newer = selection.newer_than.map(|than| Bound(moment(than), i64::MAX));
+            (newer, selection.older_than.map(|than| Bound(moment(than), 0)))
+        };
+        let from = from.map(|place| range.bound(place));
+        let lows = [low, from.filter(|_| oldest_first)];
+        let highs = [high, from.filter(|_| !oldest_first)];
+        range.low = lows.into_iter().flatten().fold(range.low, Bound::max);
+        range.high = highs.into_iter().flatten().fold(range.high, Bound::min);
+        range
     }
 
-    pub(super) fn rank(&self, place: Bound) -> Rank {
-        if self.oldest_first { (!place.shown, !place.number) } else { (place.shown, place.number) }
+    fn sql(&self) -> &'static str {
+        match (self.by_number, self.oldest_first) {
+            (false, false) => NEWEST_FIRST,
+            (false, true) => OLDEST_FIRST,
+            (true, false) => HIGHEST_FIRST,
+            (true, true) => LOWEST_FIRST,
+        }
     }
 
-    pub(super) fn holds(&self, place: Bound) -> bool {
+    fn bound(&self, place: Place) -> Bound {
+        match self.by_number {
+            true => Bound(place.number.get(), 0),
+            false => Bound(moment(place.shown), place.number.get()),
+        }
+    }
+
+    fn rank(&self, place: Bound) -> Rank {
+        if self.oldest_first { (!place.0, !place.1) } else { (place.0, place.1) }
+    }
+
+    /// What is to be sorted by for the order of the list.
+    pub(super) fn rank_of(&self, place: Place) -> Rank {
+        self.rank(self.bound(place))
+    }
+
+    fn holds(&self, place: Place) -> bool {
+        let place = self.bound(place);
         self.low < place && place < self.high
     }
 }
@@ -175,19 +206,20 @@ fn shelves(
     feeds: &[FeedNumber],
     range: &Range,
 ) -> Result<Vec<Shelf>, LibraryError> {
-    let mut statement = connection.prepare_cached("SELECT newest FROM feeds WHERE number = ?1")?;
+    let sql = if range.by_number { HIGHEST } else { NEWEST };
+    let mut statement = connection.prepare_cached(sql)?;
     let feeds: BTreeSet<FeedNumber> = feeds.iter().copied().collect();
     let mut shelves = Vec::with_capacity(feeds.len());
     for feed in feeds {
-        let newest: Option<Option<i64>> =
+        let last: Option<Option<i64>> =
             statement.query_row([feed.get()], |row| row.get(0)).optional()?;
-        let Some(newest) = newest.flatten() else { continue };
-        let newest = Bound { shown: newest, number: i64::MAX };
-        if newest <= range.low {
+        let Some(last) = last.flatten() else { continue };
+        let last = Bound(last, i64::MAX);
+        if last <= range.low {
             continue;
         }
         let from = if range.oldest_first { range.low } else { range.high };
-        let first = if range.oldest_first { from } else { newest.min(from) };
+        let first = if range.oldest_first { from } else { last.min(from) };
         shelves.push(Shelf {
             feed,
             rank: range.rank(first),
@@ -206,21 +238,25 @@ impl Shelf {
         range: &Range,
     ) -> Result<Option<Listed>, LibraryError> {
         if self.rows.as_slice().is_empty() && self.piece > 0 {
-            self.read(statement)?;
+            self.read(statement, range)?;
         }
-        Ok(self.rows.next().filter(|row| range.holds(row.place().into())))
+        Ok(self.rows.next().filter(|row| range.holds(row.place())))
     }
 
-    fn read(&mut self, statement: &mut CachedStatement<'_>) -> Result<(), LibraryError> {
-        let Bound { shown, number } = self.from;
-        let asked = (self.feed.get(), shown, number, self.piece as i64);
+    fn read(
+        &mut self,
+        statement: &mut CachedStatement<'_>,
+        range: &Range,
+    ) -> Result<(), LibraryError> {
+        let Bound(first, second) = self.from;
+        let asked = (self.feed.get(), first, second, self.piece as i64);
         let mut rows = statement.query(asked)?;
         let mut piece = Vec::with_capacity(self.piece);
         while let Some(row) = rows.next()? {
             piece.push(listed(&mut Columns::of(row))?);
         }
         if let Some(last) = piece.last() {
-            self.from = last.place().into();
+            self.from = range.bound(last.place());
         }
         let is_last = piece.len() < self.piece;
         self.piece = if is_last { 0 } else { LARGEST_PIECE.min(self.piece * 2) };
@@ -247,16 +283,21 @@ mod tests {
     #[test]
     fn a_list_seeks() {
         let (_directory, connection) = schema::empty();
-        for (sql, bound) in [(NEWEST_FIRST, "<"), (OLDEST_FIRST, ">")] {
+        let by_place = "PRIMARY KEY (feed=? AND (shown,number)";
+        let by_number = "COVERING INDEX numbered (feed=? AND number";
+        for (sql, seek) in [
+            (NEWEST_FIRST, format!("{by_place}<(?,?))")),
+            (OLDEST_FIRST, format!("{by_place}>(?,?))")),
+            (HIGHEST_FIRST, format!("{by_number}<?)")),
+            (LOWEST_FIRST, format!("{by_number}>?)")),
+        ] {
             let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
             let plan: Vec<String> = statement
                 .query_map((1, 1, 1, 1), |row| row.get(3))
                 .unwrap()
                 .collect::<Result<_, _>>()
                 .unwrap();
-            let seek =
-                format!("SEARCH listed USING PRIMARY KEY (feed=? AND (shown,number){bound}(?,?))");
-            assert_eq!(plan, [seek]);
+            assert_eq!(plan, [format!("SEARCH listed USING {seek}")]);
         }
     }
 }

@@ -54,12 +54,12 @@ fn look_up(
     let mut found = Vec::new();
     articles::by_number(connection, numbers, |article| {
         let row = article.listed;
-        if feeds.contains(&row.feed) && range.holds(row.place().into()) {
+        if feeds.contains(&row.feed) && selection.holds(&row) {
             found.push(row);
         }
     })?;
-    found.sort_by_key(|row| std::cmp::Reverse(range.rank(row.place().into())));
-    let kept = found.into_iter().filter(|row| selection.keep.as_ref().is_none_or(|keep| keep(row)));
+    found.sort_by_key(|row| std::cmp::Reverse(range.rank_of(row.place())));
+    let kept = found.into_iter().filter(|row| selection.keeps(row));
     Ok(kept.take(selection.most.min(MOST_LISTED)).collect())
 }
 
@@ -112,7 +112,7 @@ mod tests {
                 3,
             ),
             feeds in prop::collection::vec(1..5_i64, 0..4),
-            oldest_first in any::<bool>(),
+            [by_number, oldest_first] in any::<[bool; 2]>(),
             from in prop::option::of(any::<prop::sample::Index>()),
             newer_than in prop::option::of((0..9_u64).prop_map(Millis::new)),
             most in 0..9_usize,
@@ -134,14 +134,18 @@ mod tests {
             let all = list::list(&connection, &everything).unwrap();
             let selection = Selection {
                 feeds: feeds.into_iter().map(FeedNumber::new).collect(),
+                by_number,
                 oldest_first,
                 from: from.filter(|_| !all.is_empty()).map(|from| from.get(&all).place()),
                 newer_than,
-                older_than: None,
                 most,
+                ..Selection::default()
+            };
+            let selection = Selection {
                 keep: each.map(|each| -> crate::listing::Keep {
                     Arc::new(move |row| row.number.get() % each == 0)
                 }),
+                ..selection
             };
             let numbers = matches(&connection, &query("a").unwrap()).unwrap();
             let looked_up = look_up(&connection, numbers.clone(), &selection).unwrap();

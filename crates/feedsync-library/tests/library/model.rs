@@ -252,16 +252,23 @@ impl Model {
             .filter(|row| selection.older_than.is_none_or(|than| row.shown < than))
             .filter(|row| selection.keep.as_ref().is_none_or(|keep| keep(row)))
             .collect();
-        list.sort_by_key(Listed::place);
+        let key = |place: Place| {
+            let shown = if selection.by_number { Millis::default() } else { place.shown };
+            (shown, place.number)
+        };
+        list.sort_by_key(|row| key(row.place()));
         if !selection.oldest_first {
             list.reverse();
         }
-        if let Some(from) = selection.from {
-            let is_behind = |row: &Listed| {
-                if selection.oldest_first { row.place() > from } else { row.place() < from }
+        list.retain(|row| {
+            let is_behind = |from| match selection.oldest_first {
+                true => key(row.place()) > key(from),
+                false => key(row.place()) < key(from),
             };
-            list.retain(is_behind);
-        }
+            selection.from.is_none_or(is_behind)
+                && selection.above.is_none_or(|above| row.number > above)
+                && selection.below.is_none_or(|below| row.number < below)
+        });
         list.truncate(selection.most);
         list
     }

@@ -152,17 +152,17 @@ fn selection() -> impl Strategy<Value = Selection> {
         prop::option::weighted(0.2, moment()),
         prop::option::weighted(0.2, moment()),
     );
+    let numbers = (prop::option::weighted(0.2, number()), prop::option::weighted(0.2, number()));
     let most = prop_oneof![0..4_usize, Just(usize::MAX)];
     let feeds = prop::collection::vec(feed(), 0..6);
-    (feeds, any::<bool>(), bounds, most, prop::option::weighted(0.3, 2..4_i64)).prop_map(
-        |(feeds, oldest_first, (from, newer_than, older_than), most, each)| Selection {
-            feeds,
-            oldest_first,
-            from,
-            newer_than,
-            older_than,
-            most,
-            keep: each.map(one_of),
+    let each = prop::option::weighted(0.3, 2..4_i64);
+    (feeds, any::<[bool; 2]>(), bounds, numbers, most, each).prop_map(
+        |(feeds, [by_number, oldest_first], bounds, (above, below), most, each)| {
+            let (from, newer_than, older_than) = bounds;
+            let keep = each.map(one_of);
+            let bounds =
+                Selection { from, newer_than, older_than, above, below, ..Selection::default() };
+            Selection { feeds, by_number, oldest_first, most, keep, ..bounds }
         },
     )
 }

@@ -17,7 +17,7 @@ proptest! {
         before in prop::collection::vec((0..3_usize, 0..20_u64), 0..60),
         meanwhile in prop::collection::vec((0..3_usize, 0..20_u64), 0..20),
         step in 1..9_usize,
-        oldest_first in any::<bool>(),
+        [by_number, oldest_first] in any::<[bool; 2]>(),
     ) {
         let (_directory, library) = library();
         let feeds = feeds(&library, 3);
@@ -30,8 +30,9 @@ proptest! {
         let before: BTreeSet<ArticleNumber> = before.into_iter().map(&mut add).collect();
         let mut meanwhile = meanwhile.into_iter();
         let mut met: Vec<ArticleNumber> = Vec::new();
+        let feeds = feeds.clone();
         let mut selection =
-            Selection { feeds: feeds.clone(), oldest_first, most: step, ..Selection::default() };
+            Selection { feeds, by_number, oldest_first, most: step, ..Selection::default() };
         loop {
             let page = wait(library.list(selection.clone())).unwrap();
             let Some(last) = page.last() else { break };

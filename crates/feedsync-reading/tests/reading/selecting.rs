@@ -5,7 +5,7 @@ use std::sync::Arc;
 use feedsync_library::Listed;
 use feedsync_newsreader::{ArticleNumber, FeedName, Folders, Label, Order, Selection, Stream};
 use feedsync_reader::Action;
-use feedsync_reading::{Person, Selected, Shelf, select};
+use feedsync_reading::{Person, Selected, Shelf, select, total};
 
 use crate::scene::{BEGIN, Scene};
 
@@ -27,7 +27,11 @@ async fn scene() -> (Scene, Arc<Person>) {
 
 async fn listed(scene: &Scene, shelf: &Arc<Shelf>, asked: &Selection) -> Selected {
     let folders = Folders::new(shelf.feeds().iter().map(|feed| &feed.subscription.folder));
-    select(&*scene.library, shelf, &folders, asked, scene.now()).await.unwrap()
+    let (library, now) = (&*scene.library, scene.now());
+    let all = Selection { skip: 0, count: 99, from: None, ..asked.clone() };
+    let all = select(library, shelf, &folders, &all, now).await.unwrap().listed.len() as u64;
+    assert_eq!(total(library, shelf, &folders, asked, now).await.unwrap(), all, "{asked:?}");
+    select(library, shelf, &folders, asked, now).await.unwrap()
 }
 
 /// The names of what is listed, by their dates.

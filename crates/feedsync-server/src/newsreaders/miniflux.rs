@@ -216,10 +216,8 @@ impl Reading {
 
     /// A part of a list, and how long all of it is.
     async fn entries(&self, asked: Selection) -> Result<Answer, Refusal> {
-        let all = Selection { skip: 0, count: usize::MAX - 1, ..asked.clone() };
-        let listed = self.select(&all).await?.listed;
-        let part = listed.iter().skip(asked.skip).take(asked.count).copied().collect::<Vec<_>>();
-        let articles = self.shown(&part).await?;
-        Ok(miniflux::entries(USER, listed.len() as u64, &articles, &self.subscriptions()))
+        let total = self.total(&asked).await?;
+        let articles = self.shown(&self.select(&asked).await?.listed).await?;
+        Ok(miniflux::entries(USER, total, &articles, &self.subscriptions()))
     }
 }
