@@ -8,34 +8,10 @@ mod support;
 #[path = "support/desktop.rs"]
 mod desktop;
 
-use desktop::{Articles, Marks, Newsreader};
+use desktop::{Articles, Newsreader};
+use support::newsroom::{Marks, feed, known};
 use support::web::WebServer;
-use support::{Desk, Hub, Place, has, output, until};
-
-/// Articles of a feed, the newest first.
-fn feed(title: &str, names: &[&str]) -> String {
-    let item = |(hour, name): (usize, &&str)| {
-        format!(
-            "<item><title>{name}</title><guid isPermaLink=\"false\">urn:x:{name}</guid>\
-             <pubDate>Sat, 21 Nov 2026 1{hour}:00:00 GMT</pubDate><description>About {name}\
-             </description></item>"
-        )
-    };
-    let items: String = names.iter().enumerate().map(item).rev().collect();
-    format!("<rss version=\"2.0\"><channel><title>{title}</title>{items}</channel></rss>")
-}
-
-/// What a device that keeps in step with the log knows of an article.
-fn known(device: &Desk<'_>, log: &str, article: &str) -> Marks {
-    device.ok(&["reader", "sync", log]);
-    let marked = device.json(&["reader", "articles"]);
-    let of = |member: &str| {
-        let mut marked = marked.as_array().unwrap().iter();
-        let found = marked.find(|marked| marked["article"] == format!("urn:x:{article}"));
-        found.is_some_and(|found| found[member] == true)
-    };
-    Marks { read: of("read"), starred: of("starred") }
-}
+use support::{Hub, Place, has, output, until};
 
 fn marks(read: bool, starred: bool) -> Marks {
     Marks { read, starred }

@@ -1,5 +1,5 @@
 //! newsboat as the distribution has it, unmodified, in each way in which it asks servers: what is done in one is seen
-//! in all others, and is a record of the log.
+//! in all others and on the pages, and is a record of the log.
 
 #![cfg(unix)]
 
@@ -8,12 +8,14 @@ mod support;
 #[path = "support/newsboat.rs"]
 mod newsboat;
 
-use newsboat::{Mode, Newsboat, feed, known};
+use newsboat::{Mode, Newsboat};
+use support::application::{Application, Way};
+use support::newsroom::{feed, known};
 use support::web::WebServer;
 use support::{Hub, Place, until};
 
 #[test]
-fn what_is_read_and_starred_in_one_way_is_so_in_all_and_in_the_log() {
+fn what_is_read_and_starred_in_one_way_is_so_in_all_on_the_pages_and_in_the_log() {
     let place = Place::new();
     let Some(web) = WebServer::nginx(&place, "", "default_type application/rss+xml;") else {
         return;
@@ -37,7 +39,20 @@ fn what_is_read_and_starred_in_one_way_is_so_in_all_and_in_the_log() {
         unread if unread == "5 unread articles" => Ok(()),
         unread => Err(unread),
     });
+    let browser = Application::new(Way::Direct, None);
+    let page = |path: &str| {
+        let answer = browser.get(&format!("{}/pages/reading{path}", hub.url));
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        answer.text().to_owned()
+    };
     let all = |expected: usize| {
+        let said = if expected == 1 {
+            "1 unread article<"
+        } else {
+            &format!("{expected} unread articles<")
+        };
+        let shown = page("");
+        assert!(shown.contains(said), "{said} in {shown}");
         for newsboat in &newsboats {
             let unread = newsboat.unread();
             assert_eq!(unread, format!("{expected} unread articles"), "{:?}", newsboat.mode);
@@ -56,7 +71,7 @@ fn what_is_read_and_starred_in_one_way_is_so_in_all_and_in_the_log() {
         // It tells of what is read when one leaves it.
         terminal.press(&["q"]);
         let marked = || match known(&device, &log, article) {
-            Some(marked) if marked["read"] == true => Ok(()),
+            marked if marked.read => Ok(()),
             other => Err(format!("{other:?} {}", terminal.screen())),
         };
         until(&format!("{:?} has marked {article}", newsboat.mode), marked);
@@ -65,7 +80,7 @@ fn what_is_read_and_starred_in_one_way_is_so_in_all_and_in_the_log() {
             terminal.press(&["C-e", "s", "Enter"]);
             until(&format!("{:?} has starred {article}", newsboat.mode), || {
                 match known(&device, &log, article) {
-                    Some(marked) if marked["starred"] == true => Ok(()),
+                    marked if marked.starred => Ok(()),
                     other => Err(format!("{other:?} {}", terminal.screen())),
                 }
             });
@@ -73,13 +88,18 @@ fn what_is_read_and_starred_in_one_way_is_so_in_all_and_in_the_log() {
         drop(terminal);
         all(left);
     }
+    let starred = page("/articles?starred=1");
+    for (mode, article) in Mode::ALL.into_iter().zip(articles) {
+        let is_there = starred.contains(&format!("<bdi>{article}</bdi>"));
+        assert_eq!(is_there, mode != Mode::Miniflux, "{article} in {starred}");
+    }
     // What is unread again is so everywhere, and all of a feed is one record.
     let terminal = newsboats[0].open();
     terminal.open("Alpha news");
     terminal.go_to("Avocado");
     terminal.press(&["N"]);
     until("it is unread again", || match known(&device, &log, "Avocado") {
-        Some(marked) if marked["read"] == true => Err(terminal.screen()),
+        marked if marked.read => Err(terminal.screen()),
         _ => Ok(()),
     });
     drop(terminal);

@@ -13,8 +13,9 @@ use std::cell::RefCell;
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Stdio};
 
-use newsboat::{Mode, Newsboat, feed, known};
+use newsboat::{Mode, Newsboat};
 use support::application::{Application, Way};
+use support::newsroom::{feed, known};
 use support::web::WebServer;
 use support::{Hub, Place, until};
 
@@ -170,14 +171,14 @@ fn what_is_read_and_starred_without_a_network_arrives_when_there_is_one_again() 
     drop(without);
     for article in articles {
         until(&format!("{article} has arrived"), || match known(&device, &log, article) {
-            Some(marked) if marked["read"] == true => Ok(()),
+            marked if marked.read => Ok(()),
             other => Err(format!("{other:?}")),
         });
     }
     for article in ["Avocado", "Apple", "Blackberry"] {
         until(&format!("the star of {article} has arrived"), || {
             match known(&device, &log, article) {
-                Some(marked) if marked["starred"] == true => Ok(()),
+                marked if marked.starred => Ok(()),
                 other => Err(format!("{other:?}")),
             }
         });

@@ -6,7 +6,8 @@
 //! - Bodies as they travel and as they are decompressed, and times, are bounded.
 //! - Private addresses are reachable or not by [`Private`], checked for names as they are resolved,
 //!   for addresses in URLs, and again on each redirect. Where they are, a public address that a person
-//!   gave still leads to no private one, by a redirect or by a link.
+//!   gave still leads to no private one, by a redirect or by a link. Networks that whoever runs the program
+//!   [names](Fetcher::reaching) are as public ones.
 
 mod address;
 mod body;
@@ -28,6 +29,7 @@ use http::header::{
     ACCEPT_ENCODING, AUTHORIZATION, HeaderMap, HeaderValue, IF_MODIFIED_SINCE, IF_NONE_MATCH,
 };
 use http::{Method, StatusCode};
+use ipnet::IpNet;
 pub use reqwest::Url;
 use tokio::time::Instant;
 
@@ -90,8 +92,9 @@ impl Policy {
 #[derive(Debug, Clone)]
 pub struct Fetcher {
     client: reqwest::Client,
-    /// Reaches public addresses only.
+    /// Reaches public addresses only, and those of `networks`.
     public: reqwest::Client,
+    networks: Arc<[IpNet]>,
     /// Reaches this machine only, without a proxy; there if a login is for it.
     local: Option<reqwest::Client>,
     policy: Policy,
@@ -115,8 +118,8 @@ impl Fetcher {
     pub fn new(policy: Policy) -> Result<Self, FetchError> {
         // An error means that one is installed already, which is as good.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        // A proxy would resolve names out of our sight.
-        let public = build(builder(policy).no_proxy().dns_resolver(address::PublicResolver))?;
+        let networks = Arc::from([]);
+        let public = public_client(policy, &networks)?;
         let client = match policy.private {
             // Names are resolved by the person's own proxy, if there is one, and by its rules.
             Private::Allowed => build(builder(policy))?,
@@ -126,6 +129,7 @@ impl Fetcher {
         Ok(Self {
             client,
             public,
+            networks,
             local: None,
             policy,
             given: None,
@@ -147,6 +151,19 @@ impl Fetcher {
         Ok(Self { local, logins: Arc::new(logins), ..self })
     }
 
+    /// The same fetcher, to which addresses of these networks are as good as public ones.
+    pub fn reaching(self, networks: &[IpNet]) -> Result<Self, FetchError> {
+        if networks.is_empty() {
+            return Ok(self);
+        }
+        let networks = Arc::from(networks);
+        let public = match address::has_proxy() {
+            true => self.public,
+            false => public_client(self.policy, &networks)?,
+        };
+        Ok(Self { public, networks, ..self })
+    }
+
     /// The bounds.
     pub fn policy(&self) -> &Policy {
         &self.policy
@@ -165,7 +182,8 @@ impl Fetcher {
         Self { policy: Policy { private: Private::Refused, ..self.policy }, ..self.clone() }
     }
 
-    /// The same fetcher as it is for a stranger: it reaches public addresses only, and is signed in nowhere.
+    /// The same fetcher as it is for a stranger: it reaches public addresses only, and those of networks that are
+    /// [as good](Self::reaching), and is signed in nowhere.
     #[must_use]
     pub fn for_stranger(&self) -> Self {
         Self { logins: Arc::default(), local: None, ..self.refusing_private() }
@@ -209,7 +227,7 @@ impl Fetcher {
             } else {
                 (&self.public, Private::Refused)
             };
-            address::check(&url, private)?;
+            address::check(&url, private, &self.networks)?;
             // Packing costs more than the way inside one machine.
             let is_packed = match wanted {
                 Wanted::Success => !address::is_loopback(&url),
@@ -296,6 +314,12 @@ fn builder(policy: Policy) -> reqwest::ClientBuilder {
         .referer(false)
         .http1_only()
         .connect_timeout(policy.connect)
+}
+
+/// Names are resolved here: a proxy would do it out of our sight.
+fn public_client(policy: Policy, networks: &Arc<[IpNet]>) -> Result<reqwest::Client, FetchError> {
+    let resolver = address::PublicResolver(Arc::clone(networks));
+    build(builder(policy).no_proxy().dns_resolver(resolver))
 }
 
 fn build(builder: reqwest::ClientBuilder) -> Result<reqwest::Client, FetchError> {

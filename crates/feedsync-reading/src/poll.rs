@@ -7,6 +7,7 @@ mod article;
 mod fetch;
 pub(crate) mod icon;
 mod pace;
+mod page;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;

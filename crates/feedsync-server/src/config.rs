@@ -37,6 +37,9 @@ settings! {
         /// Origins, such as `https://reader.example.org`, whose pages may use the logs (`/logs/`), with tokens
         /// of their own: what a browser keeps for this hub does not count for them.
         origins: Vec<Origin> as Listed<Text> = Vec::new();
+        /// Private addresses and networks (`192.168.1.5`, `fd00::/8`) whose feeds are fetched for people who use
+        /// newsreaders, too, also where another feed sends on to them. Of a hub without users all are.
+        private_feeds: Vec<IpNet> as Listed<Network> = Vec::new();
         /// Where everything is kept: `sqlite:DIRECTORY` or `postgres://USER@HOST/DATABASE`; by
         /// default SQLite in the data directory.
         store: Option<StoreAddress> as Optional<Text> = None;

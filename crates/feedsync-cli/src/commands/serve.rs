@@ -121,7 +121,8 @@ fn newsreading(
     let bell = Arc::new(Notify::new());
     let most = config.limits.log_bytes as u64;
     let readers = Arc::new(Readers::new(Arc::clone(&library), Arc::clone(&bell), most));
-    let schedule = FeedSchedule::new(library, endpoint.clone(), fetcher.clone(), bell);
+    let fetcher = fetcher.clone().reaching(&config.private_feeds)?;
+    let schedule = FeedSchedule::new(library, endpoint.clone(), fetcher, bell);
     Ok(Newsreading { readers, schedule })
 }
 

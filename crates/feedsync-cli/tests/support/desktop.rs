@@ -12,17 +12,11 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, OpenFlags};
 use serde_json::json;
 
+use super::support::newsroom::Marks;
 use super::{Place, has, until};
 
 /// After how long a key is pressed again that had no effect.
 const AGAIN: Duration = Duration::from_secs(3);
-
-/// What a newsreader knows of an article.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Marks {
-    pub(crate) read: bool,
-    pub(crate) starred: bool,
-}
 
 /// Articles by their titles.
 pub(crate) type Articles = BTreeMap<String, Marks>;

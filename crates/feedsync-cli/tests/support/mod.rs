@@ -6,6 +6,7 @@ pub(crate) mod application;
 pub(crate) mod browser;
 #[cfg(unix)]
 pub(crate) mod database;
+pub(crate) mod newsroom;
 pub(crate) mod origin;
 #[cfg(unix)]
 pub(crate) mod web;

@@ -3,9 +3,7 @@
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-use serde_json::Value;
-
-use super::support::{Desk, Place, has, until};
+use super::support::{Place, has, until};
 
 /// A way in which newsboat asks servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -172,25 +170,4 @@ impl Drop for Terminal<'_> {
     fn drop(&mut self) {
         self.tmux(&["kill-server"]);
     }
-}
-
-/// Articles of a feed, the newest first.
-pub(crate) fn feed(title: &str, names: &[&str]) -> String {
-    let item = |(place, name): (usize, &&str)| {
-        format!(
-            "<item><title>{name}</title><guid isPermaLink=\"false\">urn:x:{name}</guid>\
-             <pubDate>Sat, 21 Nov 2026 1{place}:00:00 GMT</pubDate><description>About {name}\
-             </description></item>"
-        )
-    };
-    let items: String = names.iter().enumerate().map(item).rev().collect();
-    format!("<rss version=\"2.0\"><channel><title>{title}</title>{items}</channel></rss>")
-}
-
-/// What a device that keeps in step with the log knows of an article.
-pub(crate) fn known(device: &Desk<'_>, log: &str, article: &str) -> Option<Value> {
-    device.ok(&["reader", "sync", log]);
-    let marked = device.json(&["reader", "articles"]);
-    let marked = marked.as_array().unwrap().clone();
-    marked.into_iter().find(|marked| marked["article"] == format!("urn:x:{article}"))
 }

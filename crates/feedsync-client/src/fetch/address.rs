@@ -1,7 +1,9 @@
 //! Which addresses may be fetched at all.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
 
+use ipnet::IpNet;
 use reqwest::Url;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
@@ -52,8 +54,8 @@ pub(crate) fn is_http(url: &Url) -> bool {
 }
 
 /// Refuses what is not fetched: other schemes, and private addresses in the URL itself where only
-/// public ones may be fetched. Names are checked when they are resolved.
-pub(crate) fn check(url: &Url, private: Private) -> Result<(), FetchError> {
+/// public ones and those of these networks may be fetched. Names are checked when they are resolved.
+pub(crate) fn check(url: &Url, private: Private, networks: &[IpNet]) -> Result<(), FetchError> {
     if !is_http(url) {
         let reason = format!("{} cannot be fetched, only http and https", url.scheme());
         return Err(FetchError::Address { url: shown(url), reason });
@@ -61,7 +63,7 @@ pub(crate) fn check(url: &Url, private: Private) -> Result<(), FetchError> {
     let host = url.host_str().unwrap_or_default();
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     match bare.parse::<IpAddr>() {
-        Ok(ip) if private == Private::Refused && !is_public(ip) => {
+        Ok(ip) if private == Private::Refused && !is_open(ip, networks) => {
             Err(FetchError::Private { url: shown(url), host: host.to_owned() })
         }
         _ => Ok(()),
@@ -105,6 +107,11 @@ pub fn is_public(ip: IpAddr) -> bool {
     }
 }
 
+/// Whether an address is public, or of one of these networks.
+fn is_open(ip: IpAddr, networks: &[IpNet]) -> bool {
+    is_public(ip) || networks.iter().any(|network| network.contains(&ip))
+}
+
 fn is_public_v4(ip: Ipv4Addr) -> bool {
     let [a, b, c, _] = ip.octets();
     let reserved = a == 0
@@ -144,16 +151,18 @@ fn is_public_v6(ip: Ipv6Addr) -> bool {
 #[error("{0} is not a public address")]
 pub(crate) struct PrivateAddress(pub(crate) String);
 
-/// Resolves names to their public addresses; what is connected to is what was checked.
-pub(crate) struct PublicResolver;
+/// Resolves names to their public addresses and those of these networks; what is connected to is what was
+/// checked.
+pub(crate) struct PublicResolver(pub(crate) Arc<[IpNet]>);
 
 impl Resolve for PublicResolver {
     fn resolve(&self, name: Name) -> Resolving {
+        let networks = Arc::clone(&self.0);
         Box::pin(async move {
             let found: Vec<SocketAddr> =
                 tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
-            let public: Vec<_> =
-                found.into_iter().filter(|address| is_public(address.ip())).collect();
+            let is_open = |address: &SocketAddr| is_open(address.ip(), &networks);
+            let public: Vec<_> = found.into_iter().filter(is_open).collect();
             if public.is_empty() {
                 return Err(PrivateAddress(name.as_str().to_owned()).into());
             }
@@ -215,10 +224,26 @@ mod tests {
         {
             let url = address(text).unwrap();
             assert!(
-                matches!(check(&url, Private::Refused), Err(FetchError::Private { .. })),
+                matches!(check(&url, Private::Refused, &[]), Err(FetchError::Private { .. })),
                 "{text}"
             );
-            assert_eq!(check(&url, Private::Allowed), Ok(()));
+            assert_eq!(check(&url, Private::Allowed, &[]), Ok(()));
+        }
+    }
+
+    #[test]
+    fn networks_that_are_named_are_open_and_no_others() {
+        let networks = ["192.168.7.0/24", "fd00:7::/32"].map(|network| network.parse().unwrap());
+        for (host, is_open) in [
+            ("192.168.7.1", true),
+            ("[fd00:7::1]", true),
+            ("192.168.8.1", false),
+            ("[::ffff:192.168.8.1]", false),
+            ("127.0.0.1", false),
+            ("8.8.8.8", true),
+        ] {
+            let url = address(&format!("http://{host}/feed")).unwrap();
+            assert_eq!(check(&url, Private::Refused, &networks).is_ok(), is_open, "{host}");
         }
     }
 

@@ -12,7 +12,7 @@ use super::account::{SignIn, Who};
 use super::form::{Filter, Form, List};
 use super::key::Key;
 use super::known::{Fact, Facts, Subject};
-use super::list::{Articles, array, counted, number, put, put_number};
+use super::list::{Articles, array, counted, gathered, number, put, put_number};
 use super::overlay::{Overlay, State};
 use super::written::Sending;
 use super::{Call, Deed, Reading, Request, What, Writing, atom};
@@ -199,13 +199,7 @@ pub(super) fn merged(
             REFERENCES.merge(array(&mut value, "itemRefs")?, list, overlay, Vec::new);
         }
         Form::List(list) => {
-            let found = || {
-                let parsed = others.iter().filter_map(|body| serde_json::from_slice(body).ok());
-                parsed
-                    .flat_map(|mut value: Value| array(&mut value, "items").map(std::mem::take))
-                    .flatten()
-                    .collect()
-            };
+            let found = || gathered(others, |value| array(value, "items"));
             let written = if list.kind == LIFEREA { FOR_LIFEREA } else { ARTICLES };
             written.merge(array(&mut value, "items")?, list, overlay, found);
         }

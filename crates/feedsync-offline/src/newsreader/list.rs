@@ -95,6 +95,15 @@ impl Articles {
     }
 }
 
+/// The articles of answers that are like this one; where they are in it, `of` tells.
+pub(super) fn gathered(
+    answers: &[Vec<u8>],
+    of: impl Fn(&mut Value) -> Option<&mut Vec<Value>>,
+) -> Vec<Value> {
+    let parsed = answers.iter().filter_map(|body| serde_json::from_slice(body).ok());
+    parsed.flat_map(|mut value| of(&mut value).map(std::mem::take)).flatten().collect()
+}
+
 /// How many articles such a list has where it had so many; what nobody knows does not count.
 pub(super) fn counted(filter: &Filter, before: i64, overlay: &Overlay) -> i64 {
     match (filter.is_narrow, filter.is_read, filter.is_starred) {

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::form::{Filter, Form, List};
 use super::key::Key;
 use super::known::{Fact, Facts, Subject};
-use super::list::{Articles, array, number, put, put_number};
+use super::list::{Articles, array, gathered, number, put, put_number};
 use super::overlay::{Overlay, State};
 use super::written::Sending;
 use super::{AUTHORIZATION, Call, Deed, Reading, Request, What, Writing, by_field};
@@ -138,13 +138,7 @@ pub(super) fn merged(
             }
         }
         Form::List(list) => {
-            let found = || {
-                let parsed = others.iter().filter_map(|body| serde_json::from_slice(body).ok());
-                parsed
-                    .flat_map(|mut value: Value| array(&mut value, "entries").map(std::mem::take))
-                    .flatten()
-                    .collect()
-            };
+            let found = || gathered(others, |value| array(value, "entries"));
             let grown = ARTICLES.merge(array(&mut value, "entries")?, list, overlay, found);
             put_number(&mut value, "total", |total| total.saturating_add(grown).max(0));
         }

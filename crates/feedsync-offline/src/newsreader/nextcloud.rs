@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::form::{Filter, Form, List};
 use super::key::Key;
 use super::known::{Fact, Facts, Subject};
-use super::list::{Articles, array, number, put, put_number};
+use super::list::{Articles, array, gathered, number, put, put_number};
 use super::overlay::{Overlay, State};
 use super::written::Sending;
 use super::{AUTHORIZATION, Call, Deed, Reading, Request, What, Writing, by_field};
@@ -116,13 +116,7 @@ pub(super) fn merged(
     let mut value: Value = serde_json::from_slice(body).ok()?;
     match form {
         Form::List(list) => {
-            let found = || {
-                let parsed = others.iter().filter_map(|body| serde_json::from_slice(body).ok());
-                parsed
-                    .flat_map(|mut value: Value| array(&mut value, "items").map(std::mem::take))
-                    .flatten()
-                    .collect()
-            };
+            let found = || gathered(others, |value| array(value, "items"));
             ARTICLES.merge(array(&mut value, "items")?, list, overlay, found);
         }
         Form::Counts => {

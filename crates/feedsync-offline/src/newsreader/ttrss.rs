@@ -10,7 +10,7 @@ use super::account::{SignIn, Who};
 use super::form::{Filter, Form, List};
 use super::key::Key;
 use super::known::{Fact, Facts, Subject};
-use super::list::{Articles, array, counted, number, put, put_number};
+use super::list::{Articles, array, counted, gathered, number, put, put_number};
 use super::overlay::{Overlay, State};
 use super::written::Sending;
 use super::{Call, Deed, Reading, Request, What, Writing};
@@ -229,13 +229,7 @@ pub(super) fn merged(
     let mut value: Value = serde_json::from_slice(body).ok()?;
     match form {
         Form::List(list) => {
-            let found = || {
-                let parsed = others.iter().filter_map(|body| serde_json::from_slice(body).ok());
-                parsed
-                    .flat_map(|mut value: Value| articles(&mut value).map(std::mem::take))
-                    .flatten()
-                    .collect()
-            };
+            let found = || gathered(others, articles);
             let written = if list.kind == NUMBERS { NUMBERED } else { ARTICLES };
             written.merge(articles(&mut value)?, list, overlay, found);
         }

@@ -18,6 +18,7 @@ use tokio::task::spawn_blocking;
 
 use super::article::article;
 use super::pace::{Heard, Wanted, paced};
+use super::page::WebPage;
 
 /// Bytes of a feed.
 const MOST_BYTES: u64 = 16 << 20;
@@ -52,6 +53,13 @@ struct Told {
     fresh: Duration,
 }
 
+/// Why a document is no feed.
+struct Unread {
+    reason: String,
+    /// The feed that it names, if it is a web page.
+    names: Option<FeedAddress>,
+}
+
 /// What of a document is to be kept.
 struct Document {
     feed: PublishedFeed,
@@ -59,7 +67,8 @@ struct Document {
     remembered: Remembered,
 }
 
-/// Asks a feed.
+/// Asks a feed. If a web page is there in its place, the feed that this names is asked from now on, as if the page had
+/// moved there for good.
 pub(super) async fn poll(
     fetcher: &Fetcher,
     library: &dyn Library,
@@ -67,11 +76,32 @@ pub(super) async fn poll(
     now: Millis,
     chance: u64,
 ) -> Result<Poll, LibraryError> {
+    let is_led = feed.state.led_to.is_some();
+    let (page, names) = once(fetcher, library, feed.clone(), now, chance).await?;
+    match names.filter(|_| !is_led) {
+        Some(names) => {
+            let unknown = PollState { etag: None, last_modified: None, digest: None, ..feed.state };
+            let state = PollState { led_to: Some(names), ..unknown };
+            Ok(once(fetcher, library, DueFeed { state, ..feed }, now, chance).await?.0)
+        }
+        None => Ok(page),
+    }
+}
+
+/// Asks where a feed is thought to be; what came of it, and the feed that a page there names.
+async fn once(
+    fetcher: &Fetcher,
+    library: &dyn Library,
+    feed: DueFeed,
+    now: Millis,
+    chance: u64,
+) -> Result<(Poll, Option<FeedAddress>), LibraryError> {
     let DueFeed { number, address, state } = feed;
     let state = PollState { checked: Some(now), ..state };
     let kept = Wanted { wishes: state.wishes, ..Wanted::default() };
     let pace = |state, heard, wanted| paced(state, heard, wanted, now, chance);
-    Ok(match ask(fetcher, &address, &state).await {
+    let mut named = None;
+    let poll = match ask(fetcher, &address, &state).await {
         Err(error) => failed(state, &error, kept, now, chance),
         Ok(Answer::Unchanged) => {
             Poll { state: pace(state, Heard::Unchanged, kept), document: None }
@@ -83,7 +113,8 @@ pub(super) async fn poll(
         }
         Ok(Answer::Changed { bytes, digest, validators, told }) => {
             match read(bytes, &told, library.remembered(number).await?).await {
-                Err(reason) => {
+                Err(Unread { reason, names }) => {
+                    named = names;
                     let state = PollState { fault: Some(short(reason)), ..state };
                     Poll { state: pace(state, Heard::Failed, kept), document: None }
                 }
@@ -99,7 +130,8 @@ pub(super) async fn poll(
                 }
             }
         }
-    })
+    };
+    Ok((poll, named))
 }
 
 async fn ask(
@@ -107,10 +139,12 @@ async fn ask(
     feed: &FeedAddress,
     state: &PollState,
 ) -> Result<Answer, FetchError> {
-    let url = address(state.led_to.as_ref().unwrap_or(feed).as_str())?;
+    let given = address(feed.as_str())?;
+    let url = state.led_to.as_ref().map_or(Ok(given.clone()), |to| address(to.as_str()))?;
     let known = Validators { etag: state.etag.clone(), last_modified: state.last_modified.clone() };
     let request = Request::read(url).accept(ACCEPT).within(MOST_BYTES).unless(&known);
-    let response = match fetcher.fetch(request).await? {
+    // Wherever it was led, by a redirect or by a page, is learnt from what its reader gave.
+    let response = match fetcher.given(given).fetch(request).await? {
         Fetched::NotModified => return Ok(Answer::Unchanged),
         Fetched::Answer(response) => *response,
     };
@@ -136,12 +170,20 @@ fn failed(state: PollState, error: &FetchError, kept: Wanted, now: Millis, chanc
 }
 
 /// Reads a document, away from the threads that must not wait.
-async fn read(bytes: Vec<u8>, told: &Told, remembered: Remembered) -> Result<Document, String> {
-    let (base, charset) = (told.url.to_string(), told.charset.clone());
+async fn read(bytes: Vec<u8>, told: &Told, remembered: Remembered) -> Result<Document, Unread> {
+    let (url, charset) = (told.url.clone(), told.charset.clone());
     let reading = spawn_blocking(move || {
-        let options = ReadOptions { base: Some(&base), ..ReadOptions::tolerant() };
+        let options = ReadOptions { base: Some(url.as_str()), ..ReadOptions::tolerant() };
         let read = read_published(&bytes, charset.as_deref(), &options);
-        let mut feed = read.map_err(|error| error.to_string())?;
+        let mut feed = read.map_err(|error| match WebPage::read(&bytes, &url) {
+            Some(WebPage { feed: None }) => {
+                Unread { reason: "it is a web page that names no feed".to_owned(), names: None }
+            }
+            Some(WebPage { feed }) => {
+                Unread { reason: "it is a web page, not a feed".to_owned(), names: feed }
+            }
+            None => Unread { reason: error.to_string(), names: None },
+        })?;
         feed.entries.truncate(MOST_ARTICLES);
         let (names, remembered) = identify(&feed.entries, remembered);
         Ok(Document { feed, names, remembered })

@@ -1,8 +1,11 @@
 //! Feeds are asked politely, and what they say is kept.
 
+use std::sync::Arc;
+
+use feedsync_client::fetch::{Fetcher, Policy, Private};
 use feedsync_endpoint::{NewUser, Password};
 use feedsync_library::{KeptFeed, Selection};
-use feedsync_reading::SHORTEST;
+use feedsync_reading::{FeedSchedule, SHORTEST};
 use feedsync_store::UserName;
 
 use crate::scene::{BEGIN, Page, Scene, rss};
@@ -74,6 +77,70 @@ async fn where_a_feed_moved_for_good_is_remembered_and_doubted_when_nobody_is_th
     let feed = only(&scene).await;
     assert!(feed.state.fault.unwrap().contains("500"));
     assert_eq!(feed.articles, 1, "what was told stays");
+}
+
+/// Whoever subscribes to the address of a site reads its feed.
+#[tokio::test]
+async fn the_feed_that_a_web_page_names_is_asked_in_its_place() {
+    let scene = Scene::new().await;
+    let person = scene.somebody().await;
+    let page = |to: &str| {
+        let link = format!("<link rel=alternate type='application/rss+xml' href='{to}'>");
+        let body = format!("<!doctype html><html><head><meta charset=utf-8>{link}</head><p>Hello");
+        Page { status: 200, headers: vec![("etag", "\"page\"".to_owned())], body }
+    };
+    scene.web.put("/", page("/feed"));
+    scene.web.feed("/feed", &[("a", AT)]);
+    scene.subscribe(&person, &["/"]).await;
+    scene.poll().await;
+    let feed = only(&scene).await;
+    assert_eq!((feed.state.fault, feed.state.failures, feed.articles), (None, 0, 1));
+    assert_eq!(feed.address.as_str(), scene.web.url("/"), "the subscription stays what it is");
+    let asked = || -> Vec<_> {
+        let asked = scene.web.asked().into_iter().map(|(path, _)| path);
+        asked.filter(|path| path != "/favicon.ico").collect()
+    };
+    assert_eq!(asked(), ["/", "/feed"]);
+    // From then on the page is not asked, until the feed is gone from where it was.
+    scene.web.put("/feed", Page { status: 404, ..Page::default() });
+    scene.web.put("/", page("/new"));
+    scene.web.feed("/new", &[("a", AT), ("b", AT + 1)]);
+    for _ in 0..3 {
+        scene.wait(48 * HOUR);
+        scene.poll().await;
+    }
+    assert_eq!(asked(), ["/feed", "/feed", "/feed"]);
+    scene.wait(48 * HOUR);
+    scene.poll().await;
+    assert_eq!(asked(), ["/", "/new"]);
+    assert_eq!(only(&scene).await.articles, 2);
+}
+
+/// A page that names a page names no feed, and is not followed any further.
+#[tokio::test]
+async fn a_web_page_without_a_feed_is_said_to_be_one() {
+    let scene = Scene::new().await;
+    let person = scene.somebody().await;
+    let page = |link: &str| Page {
+        status: 200,
+        headers: Vec::new(),
+        body: format!("<html><head>{link}</head>"),
+    };
+    scene.web.put("/plain", page(""));
+    scene.subscribe(&person, &["/plain"]).await;
+    scene.poll().await;
+    let fault = only(&scene).await.state.fault;
+    assert_eq!(fault.as_deref(), Some("it is a web page that names no feed"));
+
+    let link = |to: &str| format!("<link rel=alternate type='application/atom+xml' href='{to}'>");
+    scene.web.put("/plain", page(&link("/other")));
+    scene.web.put("/other", page(&link("/plain")));
+    drop(scene.web.asked());
+    scene.wait(48 * HOUR);
+    scene.poll().await;
+    let state = only(&scene).await.state;
+    assert_eq!(state.fault.as_deref(), Some("it is a web page, not a feed"));
+    assert_eq!((scene.web.asked().len(), state.failures), (2, 2));
 }
 
 #[tokio::test]
@@ -165,6 +232,19 @@ async fn private_addresses_are_not_asked_for_strangers() {
     scene.poll().await;
     assert!(scene.web.asked().is_empty());
     assert!(only(&scene).await.state.fault.unwrap().contains("not a public address"));
+
+    // But where whoever runs the hub lets them.
+    let fetcher = Fetcher::new(Policy::new(Private::Allowed)).unwrap();
+    for (network, articles) in [("127.0.0.2/32", 0), ("127.0.0.1/32", 1)] {
+        let fetcher = fetcher.clone().reaching(&[network.parse().unwrap()]).unwrap();
+        let (library, endpoint) = (Arc::clone(&scene.library), scene.endpoint.clone());
+        let schedule = FeedSchedule::new(library, endpoint, fetcher, Arc::default());
+        scene.wait(48 * HOUR);
+        for due in schedule.claim(1).await.unwrap() {
+            schedule.poll(due).await.unwrap();
+        }
+        assert_eq!(only(&scene).await.articles, articles, "{network}");
+    }
 }
 
 /// The picture of a site is asked for once, whatever its feeds say; what may hold scripts is none.

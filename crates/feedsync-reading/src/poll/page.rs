@@ -1,0 +1,222 @@
+//! The feed of a web page: people subscribe to the address that they see.
+//!
+//! A page names its feeds by `<link rel="alternate">` with the media type of a feed. The first one counts: sites name
+//! the feed of all that they publish before those of comments and sections.
+
+use std::cell::RefCell;
+
+use feedsync_client::fetch::Url;
+use feedsync_reader::FeedAddress;
+use html5ever::tendril::StrTendril;
+use html5ever::tokenizer::states::RawKind;
+use html5ever::tokenizer::{
+    BufferQueue, StartTag, Tag, TagToken, Token, TokenSink, TokenSinkResult, Tokenizer,
+    TokenizerOpts,
+};
+
+/// Bytes of a page that are looked at: feeds are named at its beginning.
+const MOST_BYTES: usize = 1 << 20;
+
+/// Bytes that are looked at, at once.
+const PIECE: usize = 16 << 10;
+
+const FEEDS: [&str; 4] =
+    ["application/rss+xml", "application/atom+xml", "application/feed+json", "application/rdf+xml"];
+
+/// A document that is a web page.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct WebPage {
+    /// The feed that it names first.
+    pub(super) feed: Option<FeedAddress>,
+}
+
+impl WebPage {
+    /// Looks at a document that is no feed, and is at this address; `None` if it is no page, either.
+    pub(super) fn read(document: &[u8], at: &Url) -> Option<Self> {
+        let document = &document[..document.len().min(MOST_BYTES)];
+        let tokenizer = Tokenizer::new(Seen::at(at), TokenizerOpts::default());
+        let input = BufferQueue::default();
+        for piece in document.chunks(PIECE) {
+            // Addresses are of ASCII in every encoding of pages but UTF-16, which hardly any has.
+            input.push_back(StrTendril::from(&*String::from_utf8_lossy(piece)));
+            // It stops after what a program may have to act on; nothing here has to.
+            while !input.is_empty() {
+                let _ = tokenizer.feed(&input);
+            }
+            if tokenizer.sink.found.borrow().feed.is_some() {
+                break;
+            }
+        }
+        let Found { is_page, feed, .. } = tokenizer.sink.found.into_inner();
+        is_page.then_some(Self { feed })
+    }
+}
+
+/// What was seen of a page.
+struct Seen<'a> {
+    at: &'a Url,
+    found: RefCell<Found>,
+}
+
+#[derive(Default)]
+struct Found {
+    is_page: bool,
+    /// From where relative addresses count, if the page says so.
+    base: Option<Url>,
+    feed: Option<FeedAddress>,
+}
+
+impl<'a> Seen<'a> {
+    fn at(at: &'a Url) -> Self {
+        Self { at, found: RefCell::default() }
+    }
+
+    fn see(&self, tag: &Tag) {
+        let mut found = self.found.borrow_mut();
+        match &*tag.name {
+            "html" | "head" | "body" => found.is_page = true,
+            "base" if found.base.is_none() => {
+                found.base = attribute(tag, "href").and_then(|to| self.at.join(to).ok());
+            }
+            "link" if found.feed.is_none() && names_a_feed(tag) => {
+                let to = attribute(tag, "href").unwrap_or_default();
+                let url = found.base.as_ref().unwrap_or(self.at).join(to.trim());
+                let is_other = |url: &Url| url.as_str() != self.at.as_str();
+                let url = url.ok().filter(is_other);
+                found.feed = url.and_then(|url| url.as_str().parse().ok());
+            }
+            _ => {}
+        }
+    }
+}
+
+fn names_a_feed(tag: &Tag) -> bool {
+    let relations = attribute(tag, "rel").unwrap_or_default();
+    let media_type = attribute(tag, "type").unwrap_or_default();
+    let media_type = media_type.split(';').next().unwrap_or_default().trim();
+    relations.split_ascii_whitespace().any(|one| one.eq_ignore_ascii_case("alternate"))
+        && FEEDS.iter().any(|known| known.eq_ignore_ascii_case(media_type))
+}
+
+fn attribute<'t>(tag: &'t Tag, name: &str) -> Option<&'t str> {
+    tag.attrs.iter().find(|attribute| &*attribute.name.local == name).map(|it| &*it.value)
+}
+
+impl TokenSink for Seen<'_> {
+    type Handle = ();
+
+    fn process_token(&self, token: Token, _line: u64) -> TokenSinkResult<()> {
+        let TagToken(tag) = token else { return TokenSinkResult::Continue };
+        if tag.kind != StartTag {
+            return TokenSinkResult::Continue;
+        }
+        self.see(&tag);
+        // What looks like elements in there is none.
+        match &*tag.name {
+            "script" => TokenSinkResult::RawData(RawKind::ScriptData),
+            "style" | "iframe" | "noembed" | "noframes" | "xmp" => {
+                TokenSinkResult::RawData(RawKind::Rawtext)
+            }
+            "title" | "textarea" => TokenSinkResult::RawData(RawKind::Rcdata),
+            _ => TokenSinkResult::Continue,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const AT: &str = "https://site.example/blog/";
+
+    fn read(document: &str) -> Option<WebPage> {
+        WebPage::read(document.as_bytes(), &AT.parse().unwrap())
+    }
+
+    fn feed(document: &str) -> Option<String> {
+        read(document)?.feed.map(|feed| feed.as_str().to_owned())
+    }
+
+    #[test]
+    fn the_first_feed_that_a_page_names_is_its_feed() {
+        let link = |rel: &str, kind: &str, to: &str| {
+            format!("<link rel='{rel}' type='{kind}' href='{to}'>")
+        };
+        let rss = "application/rss+xml";
+        for (head, found) in [
+            (link("alternate", rss, "feed.xml"), "https://site.example/blog/feed.xml"),
+            (
+                link("home ALTERNATE", "Application/Atom+XML; charset=utf-8", "/a"),
+                "https://site.example/a",
+            ),
+            (link("alternate", rss, "/?a=1&amp;b=2"), "https://site.example/?a=1&b=2"),
+            (
+                link("alternate", "application/feed+json", "//feeds.example/j"),
+                "https://feeds.example/j",
+            ),
+            (
+                format!("<base href='https://other.example/'>{}", link("alternate", rss, "f")),
+                "https://other.example/f",
+            ),
+            (
+                link("alternate", rss, "a") + &link("alternate", rss, "b"),
+                "https://site.example/blog/a",
+            ),
+            (
+                link("alternate", "text/html", "/en") + &link("alternate", rss, "b"),
+                "https://site.example/blog/b",
+            ),
+            (
+                link("alternate", rss, AT) + &link("alternate", rss, "b"),
+                "https://site.example/blog/b",
+            ),
+            (
+                link("alternate", rss, "javascript:alert(1)") + &link("alternate", rss, "b"),
+                "https://site.example/blog/b",
+            ),
+        ] {
+            let page = format!("<!DOCTYPE html><html><head><title>A</title>{head}</head>");
+            assert_eq!(feed(&page).as_deref(), Some(found), "{page}");
+        }
+    }
+
+    #[test]
+    fn what_only_looks_like_a_link_is_none() {
+        let link = "<link rel=alternate type='application/rss+xml' href=/feed>";
+        for page in [
+            "<html><link rel=stylesheet type='application/rss+xml' href=/feed>".to_owned(),
+            "<html><link rel=alternate type='application/json' href=/api>".to_owned(),
+            format!("<html><script>let a = \"{link}\";</script>"),
+            format!("<html><!-- {link} -->"),
+            format!("<html><title>{link}</title>"),
+            format!("<html><textarea>{link}</textarea>"),
+            format!("<html><p title=\"{link}\">"),
+            format!("<html>{}{link}", " ".repeat(MOST_BYTES)),
+        ] {
+            assert_eq!(
+                read(&page),
+                Some(WebPage { feed: None }),
+                "{}",
+                &page[..60.min(page.len())]
+            );
+        }
+        assert_eq!(read(link), None, "a page says that it is one");
+        assert_eq!(read("not well-formed <rss version='2.0'>"), None);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
+
+        /// Wherever a page is cut into pieces, and whatever else is in it, it is read to its end.
+        #[test]
+        fn whatever_a_page_says_it_is_read(
+            before in "(\\PC|<|>|<!--|--|]]>|<title|</script|<plaintext>|&#|\0|\r){0,200}",
+            length in PIECE - 200..PIECE + 200,
+        ) {
+            let page = format!("<html>{}{before}", "x".repeat(length));
+            prop_assert!(read(&page).is_some());
+        }
+    }
+}
