@@ -40,8 +40,8 @@ const LOOK: Duration = Duration::from_secs(10);
 /// Feeds that are asked at once.
 const AT_ONCE: usize = 16;
 
-/// Feeds that are claimed and wait for others of their hosts.
-const CLAIMED: usize = 256;
+/// Feeds that are claimed and wait for others of their hosts: so many that one host that is slow keeps no other waiting.
+const CLAIMED: usize = 4_096;
 
 /// Asks the feeds of a library.
 #[derive(Clone)]
@@ -57,29 +57,42 @@ pub struct FeedSchedule {
 #[derive(Default)]
 struct Waiting {
     /// A host that is there is asked something now.
-    hosts: BTreeMap<String, VecDeque<DueFeed>>,
+    hosts: BTreeMap<String, VecDeque<Claimed>>,
     /// Hosts that may be asked.
-    free: VecDeque<DueFeed>,
+    free: VecDeque<Claimed>,
     count: usize,
 }
 
+/// A feed that is asked before that moment, or left to whoever is given it next.
+struct Claimed {
+    feed: DueFeed,
+    until: Millis,
+}
+
 impl Waiting {
-    fn add(&mut self, feed: DueFeed) {
+    fn add(&mut self, feed: DueFeed, until: Millis) {
         self.count += 1;
-        match self.hosts.get_mut(&host(&feed)) {
-            Some(others) => others.push_back(feed),
+        let host = host(&feed);
+        let claimed = Claimed { feed, until };
+        match self.hosts.get_mut(&host) {
+            Some(others) => others.push_back(claimed),
             None => {
-                self.hosts.insert(host(&feed), VecDeque::new());
-                self.free.push_back(feed);
+                self.hosts.insert(host, VecDeque::new());
+                self.free.push_back(claimed);
             }
         }
     }
 
     /// A feed whose host is not asked anything now.
-    fn take(&mut self) -> Option<DueFeed> {
-        let feed = self.free.pop_front()?;
-        self.count -= 1;
-        Some(feed)
+    fn take(&mut self, now: Millis) -> Option<DueFeed> {
+        loop {
+            let Claimed { feed, until } = self.free.pop_front()?;
+            self.count -= 1;
+            if now < until {
+                return Some(feed);
+            }
+            self.free(&host(&feed));
+        }
     }
 
     /// A host has answered.
@@ -111,7 +124,11 @@ impl FeedSchedule {
         loop {
             let room = CLAIMED.saturating_sub(waiting.count + polls.len());
             match self.claim(room).await {
-                Ok(due) => due.into_iter().for_each(|feed| waiting.add(feed)),
+                Ok(due) => {
+                    // So that asking ends before somebody else is given it.
+                    let until = self.now().after(pace::millis(LEASE / 2));
+                    due.into_iter().for_each(|feed| waiting.add(feed, until));
+                }
                 Err(error) => tracing::warn!(%error, "feeds cannot be looked up"),
             }
             self.begin(&mut waiting, &mut polls);
@@ -135,7 +152,7 @@ impl FeedSchedule {
 
     fn begin(&self, waiting: &mut Waiting, polls: &mut JoinSet<String>) {
         while polls.len() < AT_ONCE
-            && let Some(feed) = waiting.take()
+            && let Some(feed) = waiting.take(self.now())
         {
             let schedule = self.clone();
             polls.spawn(async move {
@@ -152,7 +169,7 @@ impl FeedSchedule {
             return Ok(Vec::new());
         }
         let now = self.now();
-        let until = now.after(u64::try_from(LEASE.as_millis()).unwrap_or(u64::MAX));
+        let until = now.after(pace::millis(LEASE));
         self.library.claim(now, until, most).await
     }
 
@@ -220,11 +237,16 @@ mod tests {
     #[test]
     fn of_one_host_one_feed_is_asked_at_a_time() {
         let mut waiting = Waiting::default();
-        waiting.add(due(1, "http://u:p@a.example/1", None));
-        waiting.add(due(2, "http://A.example/2", None));
-        waiting.add(due(3, "http://b.example/3", None));
-        waiting.add(due(4, "http://b.example/4", Some("http://a.example/new")));
-        let take = |waiting: &mut Waiting| waiting.take().map(|feed| feed.number.get());
+        for feed in [
+            due(1, "http://u:p@a.example/1", None),
+            due(2, "http://A.example/2", None),
+            due(3, "http://b.example/3", None),
+            due(4, "http://b.example/4", Some("http://a.example/new")),
+        ] {
+            waiting.add(feed, Millis::new(9));
+        }
+        let take =
+            |waiting: &mut Waiting| waiting.take(Millis::new(8)).map(|feed| feed.number.get());
         assert_eq!([take(&mut waiting), take(&mut waiting)], [Some(1), Some(3)]);
         assert_eq!((take(&mut waiting), waiting.count), (None, 2));
         waiting.free("b.example");
@@ -233,6 +255,17 @@ mod tests {
         assert_eq!([take(&mut waiting), take(&mut waiting)], [Some(2), None]);
         waiting.free("a.example");
         assert_eq!(take(&mut waiting), Some(4));
+        waiting.free("a.example");
+        assert!(waiting.hosts.is_empty() && waiting.count == 0);
+    }
+
+    #[test]
+    fn what_waited_too_long_is_not_asked() {
+        let mut waiting = Waiting::default();
+        for (number, until) in [(1, 5), (2, 5), (3, 9)] {
+            waiting.add(due(number, "http://a.example/", None), Millis::new(until));
+        }
+        assert_eq!(waiting.take(Millis::new(5)).map(|feed| feed.number.get()), Some(3));
         waiting.free("a.example");
         assert!(waiting.hosts.is_empty() && waiting.count == 0);
     }

@@ -91,6 +91,8 @@ struct Wanted {
     below: Option<ArticleNumber>,
     /// Whether they are to be read, where nothing else is to be so of them.
     read: Option<Vec<bool>>,
+    /// What stands earlier is not wanted.
+    since: Option<Millis>,
     /// These alone, as far as they are wanted otherwise.
     only: Option<BTreeSet<ArticleNumber>>,
     keep: Arc<dyn Fn(&Listed) -> bool + Send + Sync>,
@@ -280,6 +282,24 @@ impl Wanted {
             }
             None => asked.below,
         };
+        // What came since then is new to who asks, wherever it stands.
+        let arrived = match asked.changed.from {
+            Some(from) => library.before(from).await?,
+            None => None,
+        };
+        let is_open = asked.changed.to.is_none();
+        let has_arrived =
+            move |listed: &Listed| is_open && arrived.is_none_or(|arrived| listed.number > arrived);
+        let since = so.iter().filter_map(|condition| match condition {
+            Condition::Since(since) => Some(*since),
+            _ => None,
+        });
+        let since = since.max();
+        let needs_unread = so.iter().any(|condition| matches!(condition, Condition::Read(false)));
+        let has_any = |feed: &FeedNumber| {
+            !needs_unread || shelf.feed(*feed).is_some_and(|feed| feed.unread > 0)
+        };
+        let feeds = feeds.into_iter().filter(has_any).collect();
         let (held, changed) = (Arc::clone(shelf), asked.changed);
         let read = so.iter().map(|condition| match condition {
             Condition::Read(is_read) => Some(*is_read),
@@ -291,9 +311,11 @@ impl Wanted {
             let Some(feed) = held.feed(listed.feed) else { return false };
             so.iter().all(|condition| condition.holds(feed, listed))
                 && !not.iter().any(|condition| condition.holds(feed, listed))
-                && (changed == Span::default() || within(changed, feed.marks.changed(listed)))
+                && (changed == Span::default()
+                    || has_arrived(listed)
+                    || within(changed, feed.marks.changed(listed)))
         });
-        Ok(Some(Self { feeds: feeds.into_iter().collect(), above, below, read, only, keep }))
+        Ok(Some(Self { feeds, above, below, read, since, only, keep }))
     }
 
     /// How many they are, where the shelf knows it.
@@ -332,7 +354,10 @@ impl Wanted {
                 from,
                 above: self.above,
                 below: self.below,
-                newer_than: oldest.filter(|oldest| oldest.get() > 0).map(|oldest| oldest.before(1)),
+                newer_than: oldest
+                    .max(self.since)
+                    .filter(|oldest| oldest.get() > 0)
+                    .map(|oldest| oldest.before(1)),
                 older_than: newest.map(|newest| newest.after(1)),
                 most,
                 keep: Some(Arc::clone(&self.keep)),

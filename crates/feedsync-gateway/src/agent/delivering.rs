@@ -7,9 +7,9 @@ use feedsync_offline::authentication::Partition;
 use feedsync_offline::location::Location;
 use feedsync_offline::newsreader::{Asking, Delivery, Ended, Next, Written};
 use http::{HeaderMap, Method, Request, StatusCode};
-use http_body_util::{BodyExt as _, Limited};
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use tokio::task::JoinSet;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use super::{Agent, AgentError};
 use crate::face::Body;
@@ -17,6 +17,9 @@ use crate::upstream::Upstream;
 
 /// Bytes of an answer at most.
 const ANSWER: usize = 1 << 20;
+
+/// After how long it is tried again to note what was sent.
+const SOON: std::time::Duration = std::time::Duration::from_secs(1);
 
 /// How long a request and its answer may take.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(60);
@@ -39,29 +42,33 @@ impl Agent {
             }
             let (agent, upstream) = (Arc::clone(self), upstream.clone());
             tasks.spawn(async move {
-                agent.deliver(&upstream, partition).await;
+                if let Err(error) = agent.deliver(&upstream, partition).await {
+                    tracing::error!(%error, "what a newsreader changed cannot be sent");
+                    // It would be so again at once.
+                    sleep(SOON).await;
+                }
                 agent.delivering().remove(&partition);
             });
         }
     }
 
-    /// Sends what somebody changed, until all is sent or the server is not reached.
-    pub async fn deliver(&self, upstream: &Upstream, partition: Partition) {
+    /// Sends what somebody changed, until all is sent or the server is not reached. Fails where that cannot be noted.
+    pub async fn deliver(
+        &self,
+        upstream: &Upstream,
+        partition: Partition,
+    ) -> Result<(), AgentError> {
         let account = self.look(|interceptor| interceptor.accounts().account(partition).cloned());
-        let Some(account) = account else { return };
+        let Some(account) = account else { return Ok(()) };
         let base = account.base.clone();
         let _turn = self.turn(partition, &base).await;
         let mut delivery = Delivery::new(account);
         while let Some(written) = self.next_written(partition, &base) {
-            match self.bring(upstream, &mut delivery, &written).await {
-                Ok(true) => {}
-                Ok(false) => return,
-                Err(error) => {
-                    tracing::error!(%error, "what a newsreader changed cannot be sent");
-                    return;
-                }
+            if !self.bring(upstream, &mut delivery, &written).await? {
+                break;
             }
         }
+        Ok(())
     }
 
     fn next_written(&self, partition: Partition, base: &Location) -> Option<Written> {
@@ -163,9 +170,13 @@ impl Agent {
                 tracing::debug!(%error, origin = base.origin(), "a change was not answered");
             });
             let (parts, body) = response.ok()?.into_parts();
-            // What a server says at length says nothing more.
-            let body = Limited::new(body, ANSWER).collect().await.ok();
-            let body = body.map(|body| body.to_bytes().to_vec()).unwrap_or_default();
+            let body = match Limited::new(body, ANSWER).collect().await {
+                Ok(body) => body.to_bytes().to_vec(),
+                // What a server says at length says nothing more.
+                Err(error) if error.is::<LengthLimitError>() => Vec::new(),
+                // What has broken off may have said anything.
+                Err(_) => return None,
+            };
             Some(Answered { status: parts.status, headers: parts.headers, body })
         };
         timeout(PATIENCE, asked).await.ok()?

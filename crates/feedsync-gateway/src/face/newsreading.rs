@@ -149,7 +149,8 @@ impl Face {
                             partition,
                             key: reading.key,
                             kind: kind(&reading.form),
-                            stamp,
+                            // Who goes on under another password brings changes along.
+                            stamp: stamp.min(accounts.stamp(partition)),
                             fetched: now,
                             media_type: media_type(&parts.headers),
                             content: held.content(),
@@ -239,7 +240,8 @@ impl Face {
         let said = match tried {
             Tried::Whole(parts, body) => {
                 let status = parts.status.as_u16();
-                if interface.is_unknown(status, &body) && known.is_some() {
+                let can_renew = known.is_some_and(|partition| sent.can_renew(partition));
+                if interface.is_unknown(status, &body) && can_renew {
                     // Whose session has ended meanwhile: it is renewed where the change is sent.
                     Some(whole(parts, body))
                 } else {
@@ -300,6 +302,18 @@ impl Face {
     }
 
     async fn other(&self, sent: &Sent<'_>, call: &Call) -> Result<Response<Body>, Problem> {
+        if !sent.parts.method.is_safe() {
+            let known = sent.known(call);
+            self.send_first(sent, known).await;
+            // It may be about what a change before it is about.
+            let is_behind = known.is_some_and(|partition| {
+                sent.agent.look(|interceptor| interceptor.accounts().next_due(partition).is_some())
+            });
+            if is_behind {
+                let reason = "the server does not have all yet that was changed before";
+                return Ok(self.refuse(sent, call.seq, reason));
+            }
+        }
         match self.attempt(sent).await {
             Tried::Whole(parts, body) | Tried::Said(parts, body) => Ok(whole(parts, body)),
             Tried::Large(response) => Ok(response),
@@ -341,6 +355,14 @@ impl Sent<'_> {
         &self,
     ) -> (feedsync_offline::newsreader::Interface, &feedsync_offline::location::Location) {
         (self.newsreader.interface, self.newsreader.mount.base())
+    }
+
+    /// Whether somebody can be signed in again without being asked.
+    fn can_renew(&self, partition: Partition) -> bool {
+        self.agent.look(|interceptor| {
+            let account = interceptor.accounts().account(partition);
+            account.is_some_and(|account| matches!(account.sign_in, SignIn::Password(..)))
+        })
     }
 
     /// Who asks, if a server has answered them before.

@@ -87,6 +87,11 @@ impl Account {
         self.sessions.last().map(String::as_str)
     }
 
+    /// Whether a session is among those that are forgotten next.
+    pub(super) fn is_rare(&self, session: &str) -> bool {
+        self.sessions.iter().rev().skip(MOST_SESSIONS / 2).any(|known| known == session)
+    }
+
     /// Notes a session; whether that is news.
     pub(super) fn add_session(&mut self, session: &str) -> bool {
         if self.session() == Some(session) {

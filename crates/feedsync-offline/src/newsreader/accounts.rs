@@ -105,7 +105,12 @@ impl Accounts {
         now: Time,
     ) -> Vec<Change> {
         let account = Account::new(interface, base, sign_in.clone(), None);
-        self.knows(account, Some(session), true, now).1
+        let nameless = partition(interface, base, &SignIn::Session, Some(session));
+        let to = account.partition;
+        let mut changes = self.knows(account, Some(session), true, now).1;
+        // The session was there before anybody signed in here.
+        changes.extend(self.hand_over(&HashSet::from([nameless]), to));
+        changes
     }
 
     /// Notes that a server answered who shows this; whether it `is_proof` that it knows them.
@@ -118,7 +123,17 @@ impl Accounts {
     ) -> Option<(Partition, Vec<Change>)> {
         if let Some(account) = self.whose(interface, base, who).and_then(|it| self.account(it)) {
             let account = account.clone();
-            return Some(self.knows(account, None, is_proof, now));
+            let session = match who {
+                Who::Session(session) if account.is_rare(session.as_str()) => {
+                    Some(session.as_str())
+                }
+                _ => None,
+            };
+            return Some(self.knows(account, session, is_proof, now));
+        }
+        // Who says a name is not yet who is called so.
+        if !is_proof {
+            return None;
         }
         let account = match who {
             Who::Nobody => return None,
@@ -154,7 +169,8 @@ impl Accounts {
         (partition, changes)
     }
 
-    /// Whoever has another password now goes on with what they changed under the one before.
+    /// Whoever has another password now goes on with what they changed under the one before, which their server does
+    /// not know any more: of two that it knows, each has its own.
     fn inherit(&mut self, partition: Partition) -> Vec<Change> {
         let Some(account) = self.accounts.get(&partition) else { return Vec::new() };
         let Some(name) = account.name() else { return Vec::new() };
@@ -162,15 +178,21 @@ impl Accounts {
             other.partition != partition
                 && (other.interface, &other.base) == (account.interface, &account.base)
                 && other.name().as_ref() == Some(&name)
+                && self.held.contains(&other.partition)
         };
         let before: HashSet<Partition> =
             self.accounts.values().filter(is_same).map(|other| other.partition).collect();
+        self.hand_over(&before, partition)
+    }
+
+    /// What the server does not have yet of some is another's.
+    fn hand_over(&mut self, from: &HashSet<Partition>, to: Partition) -> Vec<Change> {
         let theirs = self
             .written
             .values_mut()
-            .filter(|written| !written.is_sent && before.contains(&written.partition));
+            .filter(|written| !written.is_sent && from.contains(&written.partition));
         let moved = theirs.map(|written| {
-            written.partition = partition;
+            written.partition = to;
             Change::Written(Box::new(written.clone()))
         });
         moved.collect()

@@ -81,14 +81,15 @@ impl Delivery {
 
     /// What comes after the answer to the last request.
     pub fn answered(&mut self, status: u16, body: &[u8]) -> Next {
-        if matches!(status, 408 | 425 | 429 | 502 | 503 | 504) {
+        // What is not the server's own word on a change leaves it as it is: a fault of the server, or something on the
+        // way that leads elsewhere.
+        if matches!(status, 300..400 | 408 | 425 | 429 | 500.. ) && !matches!(status, 501 | 505) {
             return Next::Ended(Ended::Away);
         }
         let interface = self.account.interface;
         if self.step == Step::SigningIn {
             let Some(session) = interface.session(status, body) else {
-                let is_fault = status >= 500;
-                return Next::Ended(if is_fault { Ended::Away } else { Ended::Unknown });
+                return Next::Ended(Ended::Unknown);
             };
             self.account.add_session(&session);
             return Next::Ask(self.go_on());
@@ -107,15 +108,18 @@ impl Delivery {
             Step::Token => {
                 // A server without any takes the session.
                 let text = std::str::from_utf8(body).ok().filter(|_| status == 200);
-                let token = text.map(|text| text.trim().to_owned());
+                let is_token = |text: &&str| text.len() < 1_000 && !text.contains(['<', ' ', '\n']);
+                let token = text.map(str::trim).filter(is_token).map(str::to_owned);
                 self.token = Some(token.unwrap_or_else(|| self.session()));
                 Next::Ask(self.go_on())
             }
             Step::Looking => match (miniflux::is_starred(body), self.change.toggles) {
                 (Some(is_so), Some((_, wanted))) if is_so == wanted => Next::Ended(Ended::Sent),
                 (Some(_), _) => Next::Ask(self.write()),
+                (None, _) if status < 300 => Next::Ended(Ended::Away),
                 (None, _) => Next::Ended(Ended::Refused),
             },
+            _ if !interface.is_word(status, body) => Next::Ended(Ended::Away),
             _ if interface.is_done(status, body) => Next::Ended(Ended::Sent),
             _ => Next::Ended(Ended::Refused),
         }

@@ -64,7 +64,10 @@ fn what(request: &Request<'_>, asks: Asked) -> What {
             return write(request, Deed::Mark { articles, read, starred, tags });
         }
         Asked::MarkAllRead { stream, .. } => {
-            return write(request, Deed::All(Filter::of_stream(&stream)));
+            let mut filter = Filter::of_stream(&stream);
+            // A label that is known as a folder is one.
+            filter.is_narrow &= !matches!(stream, Stream::Label(_));
+            return write(request, Deed::All { filter, up_to: None });
         }
         // They are answered with what only the server can say.
         Asked::QuickAdd(_) | Asked::Import(_) => return What::Other,

@@ -28,7 +28,10 @@ pub(super) fn read(request: &Request<'_>) -> Call {
 }
 
 fn what(request: &Request<'_>, asks: Asked) -> What {
-    let all = |stream| write(request, Deed::All(Filter::of_stream(&stream)));
+    let all = |stream| {
+        let filter = Filter::of_stream(&stream);
+        write(request, Deed::All { filter, up_to: None })
+    };
     let form = match asks {
         Asked::Mark(marking) => {
             let articles = marking.articles.iter().map(|number| number.get()).collect();

@@ -146,8 +146,13 @@ pub enum Deed {
         /// Whether.
         is_starred: bool,
     },
-    /// Everything that a list with this filter has is read.
-    All(Filter),
+    /// Everything that a list has is read.
+    All {
+        /// Which list.
+        filter: Filter,
+        /// Those with no higher number.
+        up_to: Option<i64>,
+    },
     /// Articles become the opposite of what they are.
     Toggle {
         /// Which.
@@ -236,7 +241,19 @@ impl Interface {
 
     /// Whether an answer of the server says that it did what was asked.
     pub fn is_done(self, status: u16, body: &[u8]) -> bool {
-        (200..300).contains(&status) && (self != Self::TinyTinyRss || ttrss::error(body).is_none())
+        (200..300).contains(&status)
+            && (self != Self::TinyTinyRss || ttrss::status(body) == Some(0))
+    }
+
+    /// Whether a server of this kind says what an answer to a change says, and not something on the way to it, such as
+    /// the page on which one signs in to a network.
+    pub(crate) fn is_word(self, status: u16, body: &[u8]) -> bool {
+        match self {
+            _ if !(200..300).contains(&status) => true,
+            Self::Google => body.trim_ascii() == b"OK",
+            Self::TinyTinyRss => ttrss::status(body).is_some(),
+            Self::Miniflux | Self::Nextcloud => true,
+        }
     }
 
     /// What is answered to what cannot be done without a network.

@@ -35,8 +35,9 @@ fn what(request: &Request<'_>, asks: Asked) -> What {
             });
             return write(request, Deed::Star { items: named.collect(), is_starred });
         }
-        Asked::MarkRead { stream, .. } => {
-            return write(request, Deed::All(Filter::of_stream(&stream)));
+        Asked::MarkRead { stream, up_to } => {
+            let (filter, up_to) = (Filter::of_stream(&stream), Some(up_to.get()));
+            return write(request, Deed::All { filter, up_to });
         }
         Asked::RenameFolder(..)
         | Asked::DeleteFolder(_)

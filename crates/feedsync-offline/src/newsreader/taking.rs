@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::accounts::Accounts;
+use super::form::Filter;
 use super::known::{Fact, Subject};
 use super::written::{Change, Mark, Sending, Turn, Written};
 use super::{Deed, Interface, Writing, google, miniflux, nextcloud, ttrss};
@@ -24,8 +25,8 @@ pub enum Full {
     /// There are too many already.
     #[error("more has changed than can be kept until the server is there again")]
     Full,
-    /// What becomes the opposite of what it is nobody knows here.
-    #[error("the server is not reached, and what becomes of the article is not known without it")]
+    /// Which articles it is about, or what becomes of them, nobody knows here.
+    #[error("the server is not reached, and what this changes is not known without it")]
     Unknown,
 }
 
@@ -107,11 +108,15 @@ impl Accounts {
                 let found = items.iter().filter_map(|(feed, names)| named(feed, names));
                 vec![one(found.map(|it| mark(&known, it, None, Some(*is_starred))).collect())]
             }
-            Deed::All(filter) => {
+            Deed::All { filter, up_to } => {
                 let known = self.known(partition, None);
                 let filed = self.filed(partition);
+                if !is_known(filter, &known, &filed) {
+                    return Err(Full::Unknown);
+                }
                 let is_meant = |fact: &&Fact| {
                     fact.is_read != Some(true)
+                        && up_to.is_none_or(|up_to| fact.article <= up_to)
                         && filter.has(fact, |feed, folder| filed.contains(&(feed, folder)))
                 };
                 let mut meant: Vec<i64> =
@@ -172,6 +177,20 @@ impl Accounts {
     fn filed(&self, partition: Partition) -> HashSet<(Subject, Subject)> {
         self.all_facts(partition).flat_map(|facts| facts.filed.iter().copied()).collect()
     }
+}
+
+/// Whether it is known here which articles are meant: what was never shown cannot be marked.
+fn is_known(
+    filter: &Filter,
+    known: &HashMap<i64, Fact>,
+    filed: &HashSet<(Subject, Subject)>,
+) -> bool {
+    let has_feed = |asked: Subject| {
+        known.values().any(|fact| fact.feed == Some(asked))
+            || filed.iter().any(|(feed, _)| *feed == asked)
+    };
+    let has_folder = |asked: Subject| filed.iter().any(|(_, folder)| *folder == asked);
+    !filter.is_narrow && filter.feed.is_none_or(has_feed) && filter.folder.is_none_or(has_folder)
 }
 
 fn mark(

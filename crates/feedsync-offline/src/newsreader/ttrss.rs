@@ -47,6 +47,10 @@ fn what(request: &Request<'_>, seq: i64, asks: Asked) -> What {
             let articles: Vec<i64> = marking.articles.iter().map(|number| number.get()).collect();
             let answer = ttrss::updated(seq, articles.len());
             let (read, starred) = (marking.read, marking.starred);
+            // What is published, or noted, may become the opposite of what it is with each time.
+            if read.or(starred).is_none() {
+                return What::Other;
+            }
             return write(Deed::Mark { articles, read, starred, tags: Vec::new() }, answer);
         }
         Asked::Toggle { articles, toggled } => {
@@ -57,7 +61,7 @@ fn what(request: &Request<'_>, seq: i64, asks: Asked) -> What {
         Asked::Catchup { stream, older_than } => {
             let mut filter = Filter::of_stream(&stream);
             filter.is_narrow |= older_than.is_some();
-            return write(Deed::All(filter), ttrss::done(seq));
+            return write(Deed::All { filter, up_to: None }, ttrss::done(seq));
         }
         Asked::SetLabel { articles, .. } => {
             return write(Deed::Edit, ttrss::updated(seq, articles.len()));
@@ -169,6 +173,11 @@ pub(super) fn updates(like: &Sending, articles: &[i64], field: u8, is_set: bool)
         content_type: Some("application/json".to_owned()),
         ..like.clone()
     }
+}
+
+/// What an answer says of itself: 0 if all is well.
+pub(super) fn status(body: &[u8]) -> Option<i64> {
+    number(&serde_json::from_slice::<Value>(body).ok()?["status"])
 }
 
 /// What went wrong, as an answer says it.

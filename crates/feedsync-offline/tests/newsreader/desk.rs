@@ -243,7 +243,11 @@ impl Desk {
                     let (_, change) = self.accounts.refused(written.id).unwrap();
                     self.store(&[change])?;
                 }
-                Ended::Away | Ended::Unknown => return Ok(last),
+                Ended::Away => return Ok(last),
+                Ended::Unknown => {
+                    self.accounts.hold(partition);
+                    return Ok(last);
+                }
             }
         }
     }

@@ -17,7 +17,7 @@ use sha2::{Digest as _, Sha256};
 use tokio::task::spawn_blocking;
 
 use super::article::article;
-use super::pace::{Heard, Wanted, paced};
+use super::pace::{DOUBTED, Heard, Wanted, paced};
 use super::page::WebPage;
 
 /// Bytes of a feed.
@@ -67,8 +67,8 @@ struct Document {
     remembered: Remembered,
 }
 
-/// Asks a feed. If a web page is there in its place, the feed that this names is asked from now on, as if the page had
-/// moved there for good.
+/// Asks a feed. If a web page is there that never was a feed, the feed that it names is asked from now on, as if the page
+/// had moved there for good. A feed in whose place a page is shown may be back the next time, and is doubted first.
 pub(super) async fn poll(
     fetcher: &Fetcher,
     library: &dyn Library,
@@ -76,9 +76,10 @@ pub(super) async fn poll(
     now: Millis,
     chance: u64,
 ) -> Result<Poll, LibraryError> {
-    let is_led = feed.state.led_to.is_some();
+    let is_asked_itself = feed.state.led_to.is_none();
+    let was_a_feed = feed.state.changed.is_some() && feed.state.failures < DOUBTED;
     let (page, names) = once(fetcher, library, feed.clone(), now, chance).await?;
-    match names.filter(|_| !is_led) {
+    match names.filter(|_| is_asked_itself && !was_a_feed) {
         Some(names) => {
             let unknown = PollState { etag: None, last_modified: None, digest: None, ..feed.state };
             let state = PollState { led_to: Some(names), ..unknown };

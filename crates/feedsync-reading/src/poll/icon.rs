@@ -26,10 +26,13 @@ pub(super) async fn look(
     if known.is_some_and(|known| now < known.checked.after(MONTH)) {
         return Ok(());
     }
+    // Which site it is, and where its picture, the feed says: that is learnt from where the feed is.
+    let Ok(given) = address(feed.as_str()) else { return Ok(()) };
+    let fetcher = fetcher.given(given);
     let own = format!("{origin}/favicon.ico");
     let mut icon = None;
     for address in [Some(&own), head.icon.as_ref()].into_iter().flatten() {
-        icon = picture(fetcher, address).await;
+        icon = picture(&fetcher, address).await;
         if icon.is_some() {
             break;
         }

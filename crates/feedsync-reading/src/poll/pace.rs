@@ -28,7 +28,7 @@ const USUAL: Duration = Duration::from_secs(3_600);
 const RECENT: usize = 20;
 
 /// After so many failures in a row it is believed no longer that the feed moved.
-const DOUBTED: u32 = 3;
+pub(super) const DOUBTED: u32 = 3;
 
 /// What came of asking a feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,6 +63,9 @@ pub(super) fn paced(
     now: Millis,
     chance: u64,
 ) -> PollState {
+    // A feed that is gone from where it was led may still be where it was.
+    let is_led = state.led_to.is_some();
+    let heard = if is_led && heard == Heard::Gone { Heard::Failed } else { heard };
     let every = match heard {
         Heard::Unchanged => (state.every.max(SHORTEST) * 9 / 8).min(LONGEST.max(state.every)),
         Heard::Changed(dates) => usual(dates, now),
@@ -81,14 +84,18 @@ pub(super) fn paced(
         Heard::Failed => state.failures.saturating_add(1),
         _ => 0,
     };
-    let led_to = state.led_to.filter(|_| failures < DOUBTED);
+    let state = match is_led && failures >= DOUBTED {
+        // What is known of the document there says nothing of the one here.
+        true => PollState { led_to: None, etag: None, last_modified: None, digest: None, ..state },
+        false => state,
+    };
     match heard {
-        Heard::Gone => PollState { every, due: Millis::MAX, failures, led_to, gone: true, ..state },
+        Heard::Gone => PollState { every, due: Millis::MAX, failures, gone: true, ..state },
         // How often it says something is not known from failures.
-        Heard::Failed => PollState { due, failures, led_to, gone: false, ..state },
+        Heard::Failed => PollState { due, failures, gone: false, ..state },
         _ => {
             let due = awake(due, wanted.wishes);
-            PollState { every, due, failures, led_to, gone: false, fault: None, ..state }
+            PollState { every, due, failures, gone: false, fault: None, ..state }
         }
     }
 }
@@ -121,7 +128,7 @@ fn awake(due: Millis, wishes: Wishes) -> Millis {
     std::iter::once(first).chain(later).find(|at| !is_idle(*at)).map_or(due, Millis::new)
 }
 
-fn millis(duration: Duration) -> u64 {
+pub(super) fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 

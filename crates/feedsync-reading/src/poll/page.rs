@@ -15,10 +15,13 @@ use html5ever::tokenizer::{
 };
 
 /// Bytes of a page that are looked at: feeds are named at its beginning.
-const MOST_BYTES: usize = 1 << 20;
+const MOST_BYTES: usize = 256 << 10;
 
 /// Bytes that are looked at, at once.
 const PIECE: usize = 16 << 10;
+
+/// What may stand between attributes of one element: each attribute is compared with those before it.
+const MOST_GAPS: usize = 2_000;
 
 const FEEDS: [&str; 4] =
     ["application/rss+xml", "application/atom+xml", "application/feed+json", "application/rdf+xml"];
@@ -33,7 +36,7 @@ pub(super) struct WebPage {
 impl WebPage {
     /// Looks at a document that is no feed, and is at this address; `None` if it is no page, either.
     pub(super) fn read(document: &[u8], at: &Url) -> Option<Self> {
-        let document = &document[..document.len().min(MOST_BYTES)];
+        let document = bounded(&document[..document.len().min(MOST_BYTES)]);
         let tokenizer = Tokenizer::new(Seen::at(at), TokenizerOpts::default());
         let input = BufferQueue::default();
         for piece in document.chunks(PIECE) {
@@ -50,6 +53,25 @@ impl WebPage {
         let Found { is_page, feed, .. } = tokenizer.sink.found.into_inner();
         is_page.then_some(Self { feed })
     }
+}
+
+/// A page up to an element that has too many attributes.
+fn bounded(page: &[u8]) -> &[u8] {
+    let (mut begun, mut gaps) = (0, 0);
+    for (place, byte) in page.iter().enumerate() {
+        match byte {
+            b'<' => (begun, gaps) = (place, 0),
+            b'>' => gaps = 0,
+            b'/' | b'"' | b'\'' | b'=' => gaps += 1,
+            byte if byte.is_ascii_whitespace() => gaps += 1,
+            _ => {}
+        }
+        let is_element = || page.get(begun + 1).is_some_and(u8::is_ascii_alphabetic);
+        if gaps > MOST_GAPS && is_element() {
+            return &page[..begun];
+        }
+    }
+    page
 }
 
 /// What was seen of a page.
@@ -81,7 +103,11 @@ impl<'a> Seen<'a> {
             "link" if found.feed.is_none() && names_a_feed(tag) => {
                 let to = attribute(tag, "href").unwrap_or_default();
                 let url = found.base.as_ref().unwrap_or(self.at).join(to.trim());
-                let is_other = |url: &Url| url.as_str() != self.at.as_str();
+                // As of redirects: nothing that was asked for in secret is asked for in the open.
+                let is_other = |url: &Url| {
+                    url.as_str() != self.at.as_str()
+                        && (self.at.scheme() != "https" || url.scheme() == "https")
+                };
                 let url = url.ok().filter(is_other);
                 found.feed = url.and_then(|url| url.as_str().parse().ok());
             }
@@ -169,6 +195,10 @@ mod tests {
                 "https://site.example/blog/b",
             ),
             (
+                link("alternate", rss, "http://site.example/feed") + &link("alternate", rss, "b"),
+                "https://site.example/blog/b",
+            ),
+            (
                 link("alternate", rss, AT) + &link("alternate", rss, "b"),
                 "https://site.example/blog/b",
             ),
@@ -194,6 +224,7 @@ mod tests {
             format!("<html><textarea>{link}</textarea>"),
             format!("<html><p title=\"{link}\">"),
             format!("<html>{}{link}", " ".repeat(MOST_BYTES)),
+            format!("<html><p{}>{link}", " a".repeat(MOST_GAPS + 1)),
         ] {
             assert_eq!(
                 read(&page),

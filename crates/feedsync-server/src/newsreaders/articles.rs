@@ -61,7 +61,7 @@ fn shown(article: KeptArticle, feed: &ShelvedFeed) -> Article {
         author: text.author,
         published: shown,
         received,
-        changed: Some(marks.changed(&listed).max(changed.unwrap_or_default())),
+        changed: Some(marks.changed(&listed).max(changed.unwrap_or_default()).max(received)),
         content,
         enclosures: enclosures.filter(|enclosure| is_web(&enclosure.address)).collect(),
         is_read: marks.is_read(&listed),

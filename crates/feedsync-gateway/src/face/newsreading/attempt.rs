@@ -59,7 +59,9 @@ impl Face {
             .agent
             .look(|interceptor| interceptor.accounts().pending(partition).next().is_some());
         if is_behind {
-            sent.agent.deliver(&self.upstream, partition).await;
+            if let Err(error) = sent.agent.deliver(&self.upstream, partition).await {
+                tracing::error!(%error, "what a newsreader changed cannot be sent");
+            }
         }
     }
 
@@ -89,7 +91,8 @@ impl Face {
             }
         };
         let (mut parts, body) = response.into_parts();
-        let is_away = matches!(parts.status.as_u16(), 502..=504);
+        // Besides those of proxies, what networks and those who serve for others say in a server's place.
+        let is_away = matches!(parts.status.as_u16(), 502..=504 | 511 | 520..=530);
         sent.agent.reached(location, !is_away);
         match collected(body).await {
             Ok(Ok(body)) => {
