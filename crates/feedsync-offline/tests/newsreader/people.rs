@@ -1,9 +1,9 @@
 //! Who gets what.
 
-use feedsync_offline::newsreader::{Ended, Interface};
+use feedsync_offline::newsreader::{Delivery, Ended, Interface, Next};
 
-use crate::desk::Desk;
-use crate::said::{Deed, readings, write};
+use crate::desk::{Desk, said};
+use crate::said::{Deed, readings, ttrss, write};
 use crate::server::Server;
 
 /// A desk at which Anna has read everything, and the server is away.
@@ -117,6 +117,78 @@ fn a_session_that_has_ended_is_renewed() {
         assert_eq!(desk.deliver(partition).unwrap(), Some(Ended::Sent));
         assert!(desk.server.articles[&1].is_read);
     }
+}
+
+/// Of what was never shown here nobody can say what becomes of it: so nobody is told that it is done.
+#[test]
+fn all_of_what_is_not_known_is_refused() {
+    for interface in Interface::ALL {
+        let mut desk = read(interface);
+        let asked = match interface {
+            Interface::Google => {
+                ["s=feed/99", "s=user/-/label/Nowhere", "s=user/-/state/com.google/like"]
+                    .map(|of| said("POST reader/api/0/mark-all-as-read", &format!("{of}&T=t")))
+                    .to_vec()
+            }
+            Interface::Miniflux => vec![
+                said("PUT v1/feeds/99/mark-all-as-read", ""),
+                said("PUT v1/categories/99/mark-all-as-read", ""),
+            ],
+            Interface::Nextcloud => ["feeds", "folders"]
+                .map(|of| format!("PUT index.php/apps/news/api/v1-2/{of}/99/read?newestItemId=9"))
+                .map(|line| said(&line, "{}"))
+                .to_vec(),
+            Interface::TinyTinyRss => {
+                [r#""feed_id":99"#, r#""feed_id":-3"#, r#""feed_id":1,"mode":"1day""#]
+                    .map(|of| ttrss("s1", &format!(r#""op":"catchupFeed",{of}"#)))
+                    .to_vec()
+            }
+        };
+        for asked in asked {
+            let answer = desk.ask(&asked).unwrap();
+            assert!(is_refused(&desk, &answer), "{interface:?} {asked:?} {answer:?}");
+        }
+        assert!(desk.disk.written.is_empty());
+    }
+}
+
+/// A page on which one signs in to a network, or a fault of who serves for others, is no word on a change.
+#[test]
+fn what_something_on_the_way_says_leaves_a_change_as_it_is() {
+    for interface in Interface::ALL {
+        let mut desk = read(interface);
+        desk.ask(&write(interface, Deed::Read(1, true))).unwrap();
+        let (account, change) = (&desk.disk.accounts[0], &desk.disk.written[0].change);
+        let mut answers = vec![(302, ""), (500, ""), (511, "<html>"), (522, "")];
+        if matches!(interface, Interface::Google | Interface::TinyTinyRss) {
+            answers.extend([(200, "<html>Sign in to the network"), (200, "")]);
+        }
+        for (status, body) in answers {
+            let mut delivery = Delivery::new(account.clone());
+            delivery.begin(change.clone());
+            let ended = loop {
+                if let Next::Ended(ended) = delivery.answered(status, body.as_bytes()) {
+                    break ended;
+                }
+            };
+            assert_eq!(ended, Ended::Away, "{interface:?} {status} {body}");
+        }
+    }
+}
+
+/// What everybody is told is no proof of who asks: nothing is taken in the name that they say.
+#[test]
+fn who_was_answered_what_everybody_is_told_is_not_known_yet() {
+    let mut desk = read(Interface::Nextcloud);
+    desk.is_away = false;
+    (desk.server.password, desk.server.writes) = ("wrong".to_owned(), 0);
+    let eves = desk.shown();
+    desk.server.password = "secret".to_owned();
+    desk.ask_as(&said("GET index.php/apps/news/api", ""), &eves).unwrap();
+    desk.is_away = true;
+    let answer = desk.ask_as(&write(Interface::Nextcloud, Deed::Read(1, true)), &eves).unwrap();
+    assert!(is_refused(&desk, &answer), "{answer:?}");
+    assert_eq!((desk.disk.accounts.len(), desk.disk.written.len()), (1, 0));
 }
 
 #[test]

@@ -16,7 +16,7 @@ pub(crate) enum Deed {
 const ITEM: &str = "tag:google.com,2005:reader/item/";
 const STATE: &str = "user/-/state/com.google";
 
-fn ttrss(session: &str, rest: &str) -> Said {
+pub(crate) fn ttrss(session: &str, rest: &str) -> Said {
     said("POST api/", &format!(r#"{{"sid":"{session}","seq":7,{rest}}}"#))
 }
 

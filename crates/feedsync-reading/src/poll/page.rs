@@ -14,14 +14,12 @@ use html5ever::tokenizer::{
     TokenizerOpts,
 };
 
-/// Bytes of a page that are looked at: feeds are named at its beginning.
-const MOST_BYTES: usize = 256 << 10;
+/// Bytes of a page that are looked at: feeds are named at its beginning, and each attribute of an element is compared
+/// with those before it.
+const MOST_BYTES: usize = 64 << 10;
 
 /// Bytes that are looked at, at once.
 const PIECE: usize = 16 << 10;
-
-/// What may stand between attributes of one element: each attribute is compared with those before it.
-const MOST_GAPS: usize = 2_000;
 
 const FEEDS: [&str; 4] =
     ["application/rss+xml", "application/atom+xml", "application/feed+json", "application/rdf+xml"];
@@ -36,7 +34,7 @@ pub(super) struct WebPage {
 impl WebPage {
     /// Looks at a document that is no feed, and is at this address; `None` if it is no page, either.
     pub(super) fn read(document: &[u8], at: &Url) -> Option<Self> {
-        let document = bounded(&document[..document.len().min(MOST_BYTES)]);
+        let document = &document[..document.len().min(MOST_BYTES)];
         let tokenizer = Tokenizer::new(Seen::at(at), TokenizerOpts::default());
         let input = BufferQueue::default();
         for piece in document.chunks(PIECE) {
@@ -53,25 +51,6 @@ impl WebPage {
         let Found { is_page, feed, .. } = tokenizer.sink.found.into_inner();
         is_page.then_some(Self { feed })
     }
-}
-
-/// A page up to an element that has too many attributes.
-fn bounded(page: &[u8]) -> &[u8] {
-    let (mut begun, mut gaps) = (0, 0);
-    for (place, byte) in page.iter().enumerate() {
-        match byte {
-            b'<' => (begun, gaps) = (place, 0),
-            b'>' => gaps = 0,
-            b'/' | b'"' | b'\'' | b'=' => gaps += 1,
-            byte if byte.is_ascii_whitespace() => gaps += 1,
-            _ => {}
-        }
-        let is_element = || page.get(begun + 1).is_some_and(u8::is_ascii_alphabetic);
-        if gaps > MOST_GAPS && is_element() {
-            return &page[..begun];
-        }
-    }
-    page
 }
 
 /// What was seen of a page.
@@ -224,7 +203,6 @@ mod tests {
             format!("<html><textarea>{link}</textarea>"),
             format!("<html><p title=\"{link}\">"),
             format!("<html>{}{link}", " ".repeat(MOST_BYTES)),
-            format!("<html><p{}>{link}", " a".repeat(MOST_GAPS + 1)),
         ] {
             assert_eq!(
                 read(&page),

@@ -1,28 +1,63 @@
 //! Articles as newsreaders show them.
 
+use std::sync::Arc;
+
 use feedsync_formats::ContentType;
-use feedsync_library::{ArticleText, KeptArticle, Listed, MOST_SHOWN};
-use feedsync_newsreader::{Article, ArticleNumber, Enclosure};
-use feedsync_reading::ShelvedFeed;
+use feedsync_library::{ArticleText, KeptArticle, Listed};
+use feedsync_newsreader::{Article, ArticleNumber, Continuation, Enclosure};
+use feedsync_reading::{Selected, ShelvedFeed};
+use tokio::task::spawn_blocking;
+
+use crate::problem::Problem;
 
 use super::{Reading, Refusal};
 use crate::pages::content;
 
+/// Bytes of what articles say, in one answer.
+const MOST_BYTES: usize = 32 << 20;
+
+/// So many articles are looked up at once.
+const AT_ONCE: usize = 100;
+
 impl Reading {
-    /// Articles of feeds that are subscribed to, in the order in which they are asked for; those that are here.
+    /// Articles of feeds that are subscribed to, in the order in which they are asked for; those that are here. Of more
+    /// than [`MOST_BYTES`], those that come first.
     pub(super) async fn articles(
         &self,
         numbers: &[ArticleNumber],
     ) -> Result<Vec<Article>, Refusal> {
-        let mut found = Vec::with_capacity(numbers.len());
-        for numbers in numbers.chunks(MOST_SHOWN) {
-            let kept = self.kept(numbers).await?;
-            found.extend(kept.into_iter().map(|(article, feed)| shown(article, feed)));
-        }
-        Ok(found)
+        Ok(self.bounded(numbers, MOST_BYTES).await?.0)
     }
 
-    /// The same with what they say as it came, and with their feeds; at most [`MOST_SHOWN`] at once.
+    /// Articles, and whether there are more than that many bytes of them.
+    async fn bounded(
+        &self,
+        numbers: &[ArticleNumber],
+        most: usize,
+    ) -> Result<(Vec<Article>, bool), Refusal> {
+        let (mut found, mut bytes) = (Vec::new(), 0);
+        for numbers in numbers.chunks(AT_ONCE) {
+            let articles = self.newsreading.readers.library().articles(numbers).await?;
+            let shelf = Arc::clone(&self.shelf);
+            let of_shelf = move |article: KeptArticle| {
+                let feed = shelf.feed(article.feed)?;
+                Some(shown(article, feed))
+            };
+            // What they say is made safe, which takes its time.
+            let made = spawn_blocking(move || articles.into_iter().filter_map(of_shelf).collect());
+            let made: Vec<Article> = made.await.map_err(|_| Problem::internal())?;
+            for article in made {
+                bytes += article.content.len();
+                if bytes > most && !found.is_empty() {
+                    return Ok((found, true));
+                }
+                found.push(article);
+            }
+        }
+        Ok((found, false))
+    }
+
+    /// The same with what they say as it came, and with their feeds; at most [`MOST_SHOWN`](feedsync_library::MOST_SHOWN) at once.
     pub(crate) async fn kept(
         &self,
         numbers: &[ArticleNumber],
@@ -35,10 +70,16 @@ impl Reading {
         Ok(articles.into_iter().filter_map(of_feed).collect())
     }
 
-    /// The articles of a list.
-    pub(super) async fn shown(&self, listed: &[Listed]) -> Result<Vec<Article>, Refusal> {
-        let numbers: Vec<_> = listed.iter().map(|listed| listed.number).collect();
-        self.articles(&numbers).await
+    /// The articles of a list, and where it goes on: behind the last of them.
+    pub(super) async fn shown(
+        &self,
+        selected: &Selected,
+    ) -> Result<(Vec<Article>, Option<Continuation>), Refusal> {
+        let numbers: Vec<_> = selected.listed.iter().map(|listed| listed.number).collect();
+        let (articles, is_cut) = self.bounded(&numbers, MOST_BYTES).await?;
+        let last = articles.last().filter(|_| is_cut);
+        let last = last.map(|last| Continuation { at: last.published, article: last.number });
+        Ok((articles, last.or(selected.next)))
     }
 }
 

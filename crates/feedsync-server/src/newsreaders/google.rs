@@ -77,17 +77,17 @@ async fn carry_out(hub: &Hub, call: &Call, sent: &Sent) -> Result<Answer, Refusa
         Request::UnreadCounts => google::unread_counts(&reading.subscriptions()),
         Request::Contents(listing) => {
             let selected = reading.select(&listing.selection).await?;
-            let articles = reading.shown(&selected.listed).await?;
+            let (articles, next) = reading.shown(&selected).await?;
             let feeds = reading.subscriptions();
             let title = reading.title(&listing.selection.stream);
-            google::contents(&listing.stream, &title, &articles, &feeds, selected.next)
+            google::contents(&listing.stream, &title, &articles, &feeds, next)
         }
         Request::Atom(listing) => {
             let selected = reading.select(&listing.selection).await?;
-            let articles = reading.shown(&selected.listed).await?;
+            let (articles, next) = reading.shown(&selected).await?;
             let feeds = reading.subscriptions();
             let title = reading.title(&listing.selection.stream);
-            google::atom(&listing.stream, &title, &articles, &feeds, selected.next)
+            google::atom(&listing.stream, &title, &articles, &feeds, next)
         }
         Request::Ids(selection) => {
             let selected = reading.select(&selection).await?;

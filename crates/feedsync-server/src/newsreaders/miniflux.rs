@@ -217,7 +217,7 @@ impl Reading {
     /// A part of a list, and how long all of it is.
     async fn entries(&self, asked: Selection) -> Result<Answer, Refusal> {
         let total = self.total(&asked).await?;
-        let articles = self.shown(&self.select(&asked).await?.listed).await?;
+        let (articles, _) = self.shown(&self.select(&asked).await?).await?;
         Ok(miniflux::entries(USER, total, &articles, &self.subscriptions()))
     }
 }

@@ -1,11 +1,13 @@
 //! `/reader/nextcloud/`: the interface of Nextcloud News.
 
+use std::collections::{BTreeMap, HashMap, HashSet};
+
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use feedsync_library::MOST_SHOWN;
+use feedsync_library::{MOST_SHOWN, NamedArticle};
 use feedsync_newsreader::nextcloud::{self, ItemName, Request};
-use feedsync_newsreader::{Answer, ArticleNumber, FeedName, Order, Selection, Stream};
+use feedsync_newsreader::{Answer, ArticleNumber, FeedName, FeedNumber, Order, Selection, Stream};
 use feedsync_reader::{Action, ArticleId};
 use http::Method;
 
@@ -113,17 +115,14 @@ async fn carry_out(hub: &Hub, call: &Call, sent: &Sent) -> Result<Answer, Refusa
         }
         Request::Items(selection) => {
             let selected = reading.select(&selection).await?;
-            nextcloud::items(&reading.shown(&selected.listed).await?)
+            nextcloud::items(&reading.shown(&selected).await?.0)
         }
         Request::Mark(marking) => {
             reading.mark(&marking).await?;
             done
         }
         Request::Star { items, is_starred } => {
-            let mut numbers = Vec::new();
-            for item in &items {
-                numbers.extend(reading.numbered(item).await?);
-            }
+            let numbers = reading.numbered(&items).await?;
             reading.person.star(&numbers, is_starred).await?;
             done
         }
@@ -152,24 +151,41 @@ impl Reading {
         Ok(())
     }
 
-    /// The article of a name, or of its hash.
-    async fn numbered(&self, item: &ItemName) -> Result<Option<ArticleNumber>, Refusal> {
+    /// The articles of names, or of hashes of names. However many there are, each feed is looked through once.
+    async fn numbered(&self, items: &[ItemName]) -> Result<Vec<ArticleNumber>, Refusal> {
         let library = self.newsreading.readers.library();
-        let names: Vec<_> = item.names.iter().filter_map(|name| ArticleId::of(name)).collect();
-        if let Some(found) = library.numbered(item.feed, &names).await?.first() {
-            return Ok(Some(found.listed.number));
+        let mut by_feed: BTreeMap<FeedNumber, Vec<&ItemName>> = BTreeMap::new();
+        for item in items {
+            by_feed.entry(item.feed).or_default().push(item);
         }
-        let stream = Stream::Feed(FeedName::Number(item.feed));
-        let listed = self.select(&Selection::newest(stream, usize::MAX - 1)).await?.listed;
-        let numbers: Vec<_> = listed.iter().map(|listed| listed.number).collect();
-        for numbers in numbers.chunks(MOST_SHOWN) {
-            let named = library.named(numbers).await?;
-            let is_it = |hash: &String| item.names.contains(hash);
-            let found = named.iter().find(|named| is_it(&nextcloud::guid_hash(&named.name)));
-            if let Some(found) = found {
-                return Ok(Some(found.listed.number));
+        let mut found = Vec::new();
+        for (feed, items) in by_feed {
+            let names = items.iter().flat_map(|item| &item.names);
+            let names: Vec<_> = names.filter_map(|name| ArticleId::of(name)).collect();
+            let named = library.numbered(feed, &names).await?;
+            let known: HashMap<_, _> =
+                named.into_iter().map(|named| (named.name, named.listed.number)).collect();
+            let mut hashes = HashSet::new();
+            for item in items {
+                let known = |name: &String| known.get(&ArticleId::of(name)?).copied();
+                match item.names.iter().find_map(known) {
+                    Some(number) => found.push(number),
+                    None => hashes.extend(&item.names),
+                }
+            }
+            if hashes.is_empty() {
+                continue;
+            }
+            let stream = Stream::Feed(FeedName::Number(feed));
+            let listed = self.select(&Selection::newest(stream, usize::MAX - 1)).await?.listed;
+            let numbers: Vec<_> = listed.iter().map(|listed| listed.number).collect();
+            for numbers in numbers.chunks(MOST_SHOWN) {
+                let named = library.named(numbers).await?;
+                let is_it =
+                    |named: &&NamedArticle| hashes.contains(&nextcloud::guid_hash(&named.name));
+                found.extend(named.iter().filter(is_it).map(|named| named.listed.number));
             }
         }
-        Ok(None)
+        Ok(found)
     }
 }

@@ -95,7 +95,7 @@ async fn carry_out(hub: &Hub, call: &Call, asked: ttrss::Call) -> Result<Answer,
         }
         Request::Headlines(asked) => {
             let selected = reading.select(&asked.selection).await?;
-            let articles = reading.shown(&selected.listed).await?;
+            let (articles, _) = reading.shown(&selected).await?;
             ttrss::headlines(seq, &asked, &articles, &reading.subscriptions(), &tags)
         }
         Request::CompactHeadlines(selection) => {
