@@ -58,10 +58,8 @@ impl Face {
         let is_behind = sent
             .agent
             .look(|interceptor| interceptor.accounts().pending(partition).next().is_some());
-        if is_behind {
-            if let Err(error) = sent.agent.deliver(&self.upstream, partition).await {
-                tracing::error!(%error, "what a newsreader changed cannot be sent");
-            }
+        if is_behind && let Err(error) = sent.agent.deliver(&self.upstream, partition).await {
+            tracing::error!(%error, "what a newsreader changed cannot be sent");
         }
     }
 
