@@ -188,7 +188,6 @@ pub(super) fn merged(
     others: &[Vec<u8>],
 ) -> Option<Vec<u8>> {
     match form {
-        Form::Plain => return Some(body.to_vec()),
         Form::List(list @ List { kind: ATOM, .. }) => return atom::merged(list, body, overlay),
         Form::Count(filter) => {
             let before = std::str::from_utf8(body).ok()?.trim().replace(',', "").parse().ok()?;

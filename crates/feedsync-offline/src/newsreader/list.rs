@@ -138,6 +138,16 @@ pub(super) fn put_number(value: &mut Value, name: &str, change: impl FnOnce(i64)
     *member = if member.is_string() { now.to_string().into() } else { now.into() };
 }
 
+/// Marks an article that says whether it is unread, and by this member whether it is starred.
+pub(super) fn put_marks(article: &mut Value, state: &State, starred: &str) {
+    if let Some(is_read) = state.read {
+        put(article, "unread", !is_read);
+    }
+    if let Some(is_starred) = state.starred {
+        put(article, starred, is_starred);
+    }
+}
+
 /// Puts a member where it is told of something.
 pub(super) fn put(value: &mut Value, name: &str, member: impl Into<Value>) {
     if let Some(members) = value.as_object_mut() {

@@ -130,9 +130,6 @@ pub(super) fn merged(
     overlay: &Overlay,
     others: &[Vec<u8>],
 ) -> Option<Vec<u8>> {
-    if *form == Form::Plain {
-        return Some(body.to_vec());
-    }
     let mut value: Value = serde_json::from_slice(body).ok()?;
     match form {
         Form::List(List { kind: ENTRY, .. }) => {

@@ -208,6 +208,9 @@ impl Interface {
         overlay: &Overlay,
         others: &[Vec<u8>],
     ) -> Option<Vec<u8>> {
+        if *form == Form::Plain {
+            return Some(body.to_vec());
+        }
         match self {
             Self::Google => google::merged(form, body, overlay, others),
             Self::Miniflux => miniflux::merged(form, body, overlay, others),

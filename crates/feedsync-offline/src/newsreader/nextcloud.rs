@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::form::{Filter, Form, List};
 use super::key::Key;
 use super::known::{Fact, Facts, Subject};
-use super::list::{Articles, array, gathered, number, put, put_number};
+use super::list::{Articles, array, gathered, number, put_marks, put_number};
 use super::overlay::{Overlay, State};
 use super::written::Sending;
 use super::{AUTHORIZATION, Call, Deed, Reading, Request, What, Writing, by_field};
@@ -145,12 +145,7 @@ fn fact(item: &Value) -> Option<Fact> {
 }
 
 fn set(item: &mut Value, state: &State) {
-    if let Some(is_read) = state.read {
-        put(item, "unread", !is_read);
-    }
-    if let Some(is_starred) = state.starred {
-        put(item, "starred", is_starred);
-    }
+    put_marks(item, state, "starred");
 }
 
 fn place(item: &Value) -> (i64, String) {

@@ -10,7 +10,7 @@ use super::account::{SignIn, Who};
 use super::form::{Filter, Form, List};
 use super::key::Key;
 use super::known::{Fact, Facts, Subject};
-use super::list::{Articles, array, counted, gathered, number, put, put_number};
+use super::list::{Articles, array, counted, gathered, number, put_marks, put_number};
 use super::overlay::{Overlay, State};
 use super::written::Sending;
 use super::{Call, Deed, Reading, Request, What, Writing};
@@ -232,9 +232,6 @@ pub(super) fn merged(
     overlay: &Overlay,
     others: &[Vec<u8>],
 ) -> Option<Vec<u8>> {
-    if *form == Form::Plain {
-        return Some(body.to_vec());
-    }
     let mut value: Value = serde_json::from_slice(body).ok()?;
     match form {
         Form::List(list) => {
@@ -314,12 +311,7 @@ fn fact(headline: &Value) -> Option<Fact> {
 }
 
 fn set(headline: &mut Value, state: &State) {
-    if let Some(is_read) = state.read {
-        put(headline, "unread", !is_read);
-    }
-    if let Some(is_starred) = state.starred {
-        put(headline, "marked", is_starred);
-    }
+    put_marks(headline, state, "marked");
 }
 
 fn place(headline: &Value) -> (i64, String) {
