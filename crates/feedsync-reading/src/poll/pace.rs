@@ -186,6 +186,34 @@ mod tests {
     }
 
     #[test]
+    fn what_is_known_of_where_a_feed_was_led_goes_with_it() {
+        let led = PollState {
+            led_to: Some("http://b/".parse().unwrap()),
+            etag: Some("\"b\"".to_owned()),
+            last_modified: Some("then".to_owned()),
+            digest: Some([1; 32]),
+            ..every(60)
+        };
+        // Also where it is gone from there.
+        for heard in [Heard::Failed, Heard::Gone] {
+            let mut state = led.clone();
+            for _ in 1..DOUBTED {
+                state = paced(state, heard, Wanted::default(), NOW, 0);
+                assert_eq!(
+                    (&state.led_to, &state.etag, state.gone),
+                    (&led.led_to, &led.etag, false)
+                );
+            }
+            let state = paced(state, heard, Wanted::default(), NOW, 0);
+            let PollState { led_to, etag, last_modified, digest, gone, .. } = state;
+            assert_eq!(
+                (led_to, etag, last_modified, digest, gone),
+                (None, None, None, None, false)
+            );
+        }
+    }
+
+    #[test]
     fn pauses_after_failures_grow_and_what_is_gone_is_left_alone() {
         let mut state = PollState { led_to: Some("http://b/".parse().unwrap()), ..every(60) };
         let mut pauses = Vec::new();

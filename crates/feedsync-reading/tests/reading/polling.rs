@@ -116,6 +116,29 @@ async fn the_feed_that_a_web_page_names_is_asked_in_its_place() {
     assert_eq!(only(&scene).await.articles, 2);
 }
 
+/// A page in the place of a feed, such as that of a host that is being repaired, does not lead to another feed at once.
+#[tokio::test]
+async fn a_feed_in_whose_place_a_page_is_shown_is_doubted_first() {
+    let scene = Scene::new().await;
+    let person = scene.somebody().await;
+    scene.web.feed("/feed", &[("a", AT)]);
+    scene.web.feed("/other", &[("b", AT), ("c", AT)]);
+    scene.subscribe(&person, &["/feed"]).await;
+    scene.poll().await;
+    let link = "<link rel=alternate type='application/rss+xml' href='/other'>";
+    let body = format!("<html><head>{link}</head><p>Back soon");
+    scene.web.put("/feed", Page { status: 200, body, ..Page::default() });
+    for failures in 1..=3 {
+        scene.wait(48 * HOUR);
+        scene.poll().await;
+        let feed = only(&scene).await;
+        assert_eq!((feed.state.failures, feed.articles, feed.state.led_to), (failures, 1, None));
+    }
+    scene.wait(48 * HOUR);
+    scene.poll().await;
+    assert_eq!(only(&scene).await.articles, 3);
+}
+
 /// A page that names a page names no feed, and is not followed any further.
 #[tokio::test]
 async fn a_web_page_without_a_feed_is_said_to_be_one() {

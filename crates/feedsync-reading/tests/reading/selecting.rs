@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use feedsync_library::Listed;
-use feedsync_newsreader::{ArticleNumber, FeedName, Folders, Label, Order, Selection, Stream};
+use feedsync_newsreader::{
+    ArticleNumber, FeedName, Folders, Label, Order, Selection, Span, Stream,
+};
 use feedsync_reader::Action;
 use feedsync_reading::{Person, Selected, Shelf, select, total};
 
@@ -143,4 +145,21 @@ async fn moments_numbers_words_and_orders_bound_and_arrange() {
     assert_eq!(listed(&scene, &shelf, &above).await.listed.len(), 2);
     let by_title = Selection { order: Order::Title, descending: false, count: 3, ..asked() };
     assert_eq!(names(&listed(&scene, &shelf, &by_title).await), "abc");
+}
+
+/// What came since is told to who asks for what changed, also where it stands before that.
+#[tokio::test]
+async fn what_came_since_has_changed_wherever_it_stands() {
+    let (scene, person) = scene().await;
+    let since = scene.now();
+    scene.wait(48 * 3_600_000);
+    let dates = [("a", AT + 1), ("c", AT + 3), ("e", AT + 5), ("g", AT)];
+    scene.web.feed("/one", &dates);
+    scene.poll().await;
+    let shelf = person.shelf().await.unwrap();
+    let changed = Span { from: Some(since.after(1)), to: None };
+    let asked = Selection { changed, ..Selection::newest(Stream::All, 9) };
+    let found = listed(&scene, &shelf, &asked).await.listed;
+    let shown: Vec<_> = found.iter().map(|listed| listed.shown.get() / 1_000 - AT).collect();
+    assert_eq!(shown, [0]);
 }

@@ -26,15 +26,11 @@ impl Reading {
         &self,
         numbers: &[ArticleNumber],
     ) -> Result<Vec<Article>, Refusal> {
-        Ok(self.bounded(numbers, MOST_BYTES).await?.0)
+        Ok(self.bounded(numbers).await?.0)
     }
 
-    /// Articles, and whether there are more than that many bytes of them.
-    async fn bounded(
-        &self,
-        numbers: &[ArticleNumber],
-        most: usize,
-    ) -> Result<(Vec<Article>, bool), Refusal> {
+    /// Articles, and whether there is more than fits.
+    async fn bounded(&self, numbers: &[ArticleNumber]) -> Result<(Vec<Article>, bool), Refusal> {
         let (mut found, mut bytes) = (Vec::new(), 0);
         for numbers in numbers.chunks(AT_ONCE) {
             let articles = self.newsreading.readers.library().articles(numbers).await?;
@@ -48,7 +44,7 @@ impl Reading {
             let made: Vec<Article> = made.await.map_err(|_| Problem::internal())?;
             for article in made {
                 bytes += article.content.len();
-                if bytes > most && !found.is_empty() {
+                if bytes > MOST_BYTES && !found.is_empty() {
                     return Ok((found, true));
                 }
                 found.push(article);
@@ -76,7 +72,7 @@ impl Reading {
         selected: &Selected,
     ) -> Result<(Vec<Article>, Option<Continuation>), Refusal> {
         let numbers: Vec<_> = selected.listed.iter().map(|listed| listed.number).collect();
-        let (articles, is_cut) = self.bounded(&numbers, MOST_BYTES).await?;
+        let (articles, is_cut) = self.bounded(&numbers).await?;
         let last = articles.last().filter(|_| is_cut);
         let last = last.map(|last| Continuation { at: last.published, article: last.number });
         Ok((articles, last.or(selected.next)))
