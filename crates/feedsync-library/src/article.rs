@@ -79,7 +79,7 @@ pub struct KeptArticle {
     pub published: Millis,
     /// When it arrived.
     pub received: Millis,
-    /// Where it stands in time: the earlier of the two.
+    /// Where it stands in time: at the earlier of the two, later if it came [late](crate::LATE_AT_MOST).
     pub shown: Millis,
     /// When it last came with another text.
     pub changed: Option<Millis>,

@@ -29,7 +29,8 @@ use feedsync_newsreader::{ArticleNumber, FeedNumber};
 /// open. What one call reads is of one moment, after all that was acknowledged before.
 ///
 /// **Order.** An article stands where its [`Place`](crate::Place) is: at the earlier of when it says it was published
-/// and when it arrived, so that a date in the future does not stand above everything; then by number. It
+/// and when it arrived, so that a date in the future does not stand above everything; if it comes
+/// [late](crate::LATE_AT_MOST), just above what its feed had by then; then by number. It
 /// never moves, whatever it says later. So who walks a list [from place to place](Selection::from) meets
 /// each article once.
 ///

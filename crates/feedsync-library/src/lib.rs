@@ -29,7 +29,7 @@ pub use icon::{Icon, KeptIcon, MOST_ICON, Origin};
 pub use listing::{
     Keep, Listed, MOST_LISTED, MOST_SHOWN, MOST_WORDS, NamedArticle, Place, Selection,
 };
-pub use poll::{MOST_ARTICLES, Poll, PolledDocument, Settled};
+pub use poll::{LATE_AT_MOST, MOST_ARTICLES, Poll, PolledDocument, Settled};
 pub use reader_name::{MOST_READER_NAME, ReaderName, ReaderNameError};
 pub use retention::Retention;
 pub use sqlite::SqliteLibrary;

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::time::Duration;
 
 use feedsync_reader::{ArticleId, Remembered};
 use sha2::{Digest as _, Sha256};
@@ -13,6 +14,11 @@ use feedsync_newsreader::ArticleNumber;
 
 /// The most articles of one document.
 pub const MOST_ARTICLES: usize = 10_000;
+
+/// An article that comes with a date before that of the newest of its feed, but not earlier than this before it came, is
+/// late, and stands above that one: who marked the feed as read meanwhile has not seen it. What is dated earlier
+/// stands where it is dated, so that a feed that shows more of its past does not flood who has read it.
+pub const LATE_AT_MOST: Duration = Duration::from_secs(48 * 60 * 60);
 
 /// What came of asking a feed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

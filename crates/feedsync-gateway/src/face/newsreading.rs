@@ -361,7 +361,7 @@ impl Sent<'_> {
     fn can_renew(&self, partition: Partition) -> bool {
         self.agent.look(|interceptor| {
             let account = interceptor.accounts().account(partition);
-            account.is_some_and(|account| matches!(account.sign_in, SignIn::Password(..)))
+            account.is_some_and(|account| matches!(account.sign_in, SignIn::Password { .. }))
         })
     }
 

@@ -233,7 +233,8 @@ fn belonging() -> impl Strategy<Value = Belonging> {
 
 fn account() -> impl Strategy<Value = Account> {
     let sign_in = prop_oneof![
-        ("[a-z\"]{0,3}", "\\PC{0,3}").prop_map(|(name, password)| SignIn::Password(name, password)),
+        ("[a-z\"]{0,3}", "\\PC{0,3}", option::of("\\PC{0,3}"))
+            .prop_map(|(name, password, besides)| SignIn::Password { name, password, besides }),
         "\\PC{0,3}".prop_map(|value| SignIn::Field("authorization".to_owned(), value)),
         Just(SignIn::Session),
     ];

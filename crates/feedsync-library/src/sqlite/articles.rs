@@ -8,7 +8,6 @@ use serde::de::DeserializeOwned;
 
 use super::columns::{Columns, damaged, moment};
 use super::list::listed;
-use super::settle::shown;
 use crate::article::{ArticleText, KeptArticle, NewArticle};
 use crate::error::LibraryError;
 use crate::listing::{Listed, NamedArticle};
@@ -20,9 +19,10 @@ pub(super) fn add(
     connection: &Connection,
     feed: FeedNumber,
     article: &NewArticle,
+    shown: Millis,
     now: Millis,
 ) -> Result<ArticleNumber, LibraryError> {
-    let shown = moment(shown(article, now));
+    let shown = moment(shown);
     let number = connection
         .prepare_cached(
             "INSERT INTO articles (feed, shown, received, present, digest, name)

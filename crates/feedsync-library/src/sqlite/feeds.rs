@@ -149,6 +149,17 @@ pub(super) fn remove_articles(
     Ok(())
 }
 
+/// Where the newest article of a feed stands.
+pub(super) fn newest(
+    connection: &Connection,
+    feed: FeedNumber,
+) -> Result<Option<Millis>, LibraryError> {
+    let sql = "SELECT newest FROM feeds WHERE number = ?1";
+    let mut statement = connection.prepare_cached(sql)?;
+    let newest: Option<i64> = statement.query_row([feed.get()], |row| row.get(0))?;
+    Ok(newest.map(|newest| Millis::new(newest as u64)))
+}
+
 /// More articles of a feed are here.
 pub(super) fn add_articles(
     connection: &Connection,

@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 use super::{articles, feeds, polling};
 use crate::article::NewArticle;
 use crate::error::LibraryError;
-use crate::poll::{Poll, PolledDocument, Settled};
+use crate::poll::{LATE_AT_MOST, Poll, PolledDocument, Settled};
 use feedsync_newsreader::{ArticleNumber, FeedNumber};
 
 pub(super) fn settle(
@@ -62,20 +62,35 @@ fn tell(
     }
     // Feeds tell what is new first, so that what they tell last gets the lowest number.
     new.reverse();
-    new.sort_by_key(|article| shown(article, now));
-    let newest = new.last().map(|article| shown(article, now));
+    new.sort_by_key(|article| dated(article, now));
+    let newest = feeds::newest(connection, feed)?;
+    let mut reached = None;
     for article in new {
-        settled.added.push(articles::add(connection, feed, article, now)?);
+        let shown = shown(dated(article, now), newest, now);
+        reached = reached.max(Some(shown));
+        settled.added.push(articles::add(connection, feed, article, shown, now)?);
     }
-    if let Some(newest) = newest {
-        feeds::add_articles(connection, feed, settled.added.len(), newest)?;
+    if let Some(reached) = reached {
+        feeds::add_articles(connection, feed, settled.added.len(), reached)?;
     }
     Ok(settled)
 }
 
-/// Where a new article stands in time.
-pub(super) fn shown(article: &NewArticle, now: Millis) -> Millis {
+/// The earlier of when an article says it was published and when it arrived.
+fn dated(article: &NewArticle, now: Millis) -> Millis {
     article.published.map_or(now, |published| published.min(now))
+}
+
+/// Where a new article stands in time: where it is dated, or just above the newest of its feed, if it is
+/// [late](LATE_AT_MOST).
+fn shown(dated: Millis, newest: Option<Millis>, now: Millis) -> Millis {
+    let since = now.get().saturating_sub(LATE_AT_MOST.as_millis() as u64);
+    match newest {
+        Some(newest) if dated <= newest && dated.get() >= since => {
+            Millis::new(newest.get() + 1).min(now)
+        }
+        _ => dated,
+    }
 }
 
 fn known(

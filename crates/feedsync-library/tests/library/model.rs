@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use feedsync_library::{
-    DueFeed, FeedHead, Keep, KeptArticle, KeptFeed, Listed, NamedArticle, NewArticle, Place, Poll,
-    PollState, ReaderName, Retention, Selection, Settled,
+    DueFeed, FeedHead, Keep, KeptArticle, KeptFeed, LATE_AT_MOST, Listed, NamedArticle, NewArticle,
+    Place, Poll, PollState, ReaderName, Retention, Selection, Settled,
 };
 use feedsync_log::Millis;
 use feedsync_newsreader::{ArticleNumber, FeedNumber};
@@ -187,6 +187,8 @@ impl Model {
         feed.articles.iter_mut().for_each(|(name, article)| article.is_present = told(name));
         feed.head = document.head.clone();
         feed.remembered = document.remembered.clone();
+        let newest = feed.articles.values().map(|article| article.kept.shown).max();
+        let late_at_most = LATE_AT_MOST.as_millis() as u64;
         let mut new: Vec<(Millis, Reverse<usize>, &NewArticle)> = Vec::new();
         let mut met = BTreeSet::new();
         for (place, first) in document.articles.iter().enumerate() {
@@ -199,8 +201,8 @@ impl Model {
             let told = same.rev().max_by_key(|article| dates(article)).unwrap();
             match feed.articles.get_mut(&told.name) {
                 None => {
-                    let shown = told.published.unwrap_or(now).min(now);
-                    new.push((shown, Reverse(place), told));
+                    let dated = told.published.unwrap_or(now).min(now);
+                    new.push((dated, Reverse(place), told));
                 }
                 Some(known) if known.kept.text != told.text || known.plain != told.plain => {
                     known.kept.text = told.text.clone();
@@ -211,8 +213,14 @@ impl Model {
                 Some(_) => {}
             }
         }
-        new.sort_by_key(|(shown, place, _)| (*shown, *place));
-        for (shown, _, told) in new {
+        new.sort_by_key(|(dated, place, _)| (*dated, *place));
+        for (dated, _, told) in new {
+            let shown = match newest {
+                Some(newest) if dated <= newest && now.get() <= dated.get() + late_at_most => {
+                    Millis::new(newest.get() + 1).min(now)
+                }
+                _ => dated,
+            };
             self.last_article += 1;
             let kept = KeptArticle {
                 number: ArticleNumber::new(self.last_article),

@@ -1,7 +1,8 @@
 //! What a poll brought.
 
-use feedsync_library::{Library, LibraryError, MOST_ARTICLES, Selection, Settled};
+use feedsync_library::{LATE_AT_MOST, Library, LibraryError, MOST_ARTICLES, Selection, Settled};
 use feedsync_newsreader::FeedNumber;
+use proptest::prelude::*;
 
 use crate::samples::{article, at, feeds, library, told};
 use crate::wait;
@@ -21,6 +22,58 @@ fn a_date_in_the_future_does_not_stand_above_everything() {
     wait(library.settle(feed, told([article("later", Some(11), "")]), at(12))).unwrap();
     let selection = Selection { feeds: vec![feed], most: 1, ..Selection::default() };
     assert_eq!(wait(library.list(selection)).unwrap()[0].published, at(11));
+}
+
+/// A feed that shows more of its past changes nothing above it.
+#[test]
+fn what_is_dated_long_ago_stands_there() {
+    let (_directory, library) = library();
+    let feed = feeds(&library, 1)[0];
+    let late = LATE_AT_MOST.as_millis() as u64;
+    let now = 9 * late;
+    wait(library.settle(feed, told([article("first", Some(now - 5), "")]), at(now))).unwrap();
+    let now = now + 10;
+    let past = [
+        article("long ago", Some(now - late - 1), ""),
+        article("late", Some(now - late), ""),
+        article("late, too", Some(now - 20), ""),
+    ];
+    let settled = wait(library.settle(feed, told(past), at(now))).unwrap();
+    let kept = wait(library.articles(&settled.added)).unwrap();
+    let places: Vec<_> =
+        kept.iter().map(|kept| (kept.name.as_str(), now - kept.shown.get())).collect();
+    assert_eq!(places, [("long ago", late + 1), ("late", 14), ("late, too", 14)]);
+    assert_eq!(kept[1].published, at(now - late), "what it says itself stays");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
+
+    /// Whenever somebody marks all of a feed up to its newest article, what comes after that is not marked.
+    #[test]
+    fn nothing_of_late_is_born_read(
+        polls in prop::collection::vec(
+            (1..1_000_000_u64, prop::collection::vec(prop::option::of(0..LATE_AT_MOST.as_millis() as u64), 0..4)),
+            1..6,
+        ),
+    ) {
+        let (_directory, library) = library();
+        let feed = feeds(&library, 1)[0];
+        let mut now = LATE_AT_MOST.as_millis() as u64;
+        let mut name = 0;
+        for (later, ages) in polls {
+            now += later;
+            let newest = wait(library.feed(feed)).unwrap().unwrap().newest;
+            let articles = ages.iter().map(|age| {
+                name += 1;
+                article(&name.to_string(), age.map(|age| now - age), "")
+            });
+            let settled = wait(library.settle(feed, told(articles), at(now))).unwrap();
+            for kept in wait(library.articles(&settled.added)).unwrap() {
+                prop_assert!(Some(kept.shown) > newest && kept.shown <= at(now));
+            }
+        }
+    }
 }
 
 #[test]

@@ -29,7 +29,14 @@ pub enum Who {
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SignIn {
     /// A name and a password, for which there is a session.
-    Password(String, String),
+    Password {
+        /// The name.
+        name: String,
+        /// The password.
+        password: String,
+        /// What `Authorization` says besides, to whoever stands before the server.
+        besides: Option<String>,
+    },
     /// A field of the header and what it says.
     Field(String, String),
     /// A session that was there before the gateway was: it cannot be renewed.
@@ -68,7 +75,7 @@ impl Account {
     /// What they are called, if they say it: one account may have had another password before.
     pub(super) fn name(&self) -> Option<String> {
         match &self.sign_in {
-            SignIn::Password(name, _) => Some(name.clone()),
+            SignIn::Password { name, .. } => Some(name.clone()),
             SignIn::Field(_, value) => {
                 let encoded = value.strip_prefix("Basic ")?;
                 let decoded = base64::Engine::decode(
@@ -125,7 +132,7 @@ pub(super) fn partition(
     session: Option<&str>,
 ) -> Partition {
     let (kind, parts) = match sign_in {
-        SignIn::Password(name, password) => ("password", [name.as_str(), password]),
+        SignIn::Password { name, password, .. } => ("password", [name.as_str(), password]),
         SignIn::Field(name, value) => ("field", [name.as_str(), value]),
         SignIn::Session => ("session", [session.unwrap_or_default(), ""]),
     };
@@ -140,7 +147,7 @@ pub(super) fn partition(
 impl fmt::Debug for SignIn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Password(..) => "Password(...)",
+            Self::Password { .. } => "Password(...)",
             Self::Field(..) => "Field(...)",
             Self::Session => "Session",
         })

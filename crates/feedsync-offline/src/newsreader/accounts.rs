@@ -154,10 +154,13 @@ impl Accounts {
     ) -> (Partition, Vec<Change>) {
         let partition = account.partition;
         let mut changes = Vec::new();
+        let sign_in = account.sign_in.clone();
         let is_new = !self.accounts.contains_key(&partition);
         let known = self.accounts.entry(partition).or_insert(account);
         let has_session = session.is_some_and(|session| known.add_session(session));
-        if is_new || has_session || now.since(known.seen) > SEEN {
+        // What is shown besides may be another.
+        let is_other = std::mem::replace(&mut known.sign_in, sign_in) != known.sign_in;
+        if is_new || has_session || is_other || now.since(known.seen) > SEEN {
             known.seen = now;
             changes.push(Change::Account(Box::new(known.clone())));
         }

@@ -97,7 +97,7 @@ impl Delivery {
         // A token that is too old is refused like a session that is.
         if interface.is_unknown(status, body) {
             self.token = None;
-            let can_renew = matches!(self.account.sign_in, SignIn::Password(..));
+            let can_renew = matches!(self.account.sign_in, SignIn::Password { .. });
             if !can_renew || self.is_renewed {
                 return Next::Ended(Ended::Unknown);
             }
@@ -127,7 +127,7 @@ impl Delivery {
 
     fn go_on(&mut self) -> Asking {
         let is_google = self.account.interface == Interface::Google;
-        let needs_session = matches!(self.account.sign_in, SignIn::Password(..));
+        let needs_session = matches!(self.account.sign_in, SignIn::Password { .. });
         if needs_session && self.account.session().is_none() {
             self.is_renewed = true;
             return self.sign_in();
@@ -167,7 +167,7 @@ impl Delivery {
 
     fn sign_in(&mut self) -> Asking {
         self.step = Step::SigningIn;
-        let SignIn::Password(name, password) = &self.account.sign_in else {
+        let SignIn::Password { name, password, .. } = &self.account.sign_in else {
             return self.dressed(Sending::default());
         };
         let (path, content_type, body) = match self.account.interface {
@@ -188,7 +188,9 @@ impl Delivery {
         };
         let (method, content_type) = ("POST".to_owned(), Some(content_type.to_owned()));
         let mut asking = self.dressed(Sending { method, path, content_type, body });
-        asking.headers.remove(http::header::AUTHORIZATION);
+        if self.account.interface == Interface::Google {
+            asking.headers.remove(http::header::AUTHORIZATION);
+        }
         asking
     }
 
@@ -217,6 +219,9 @@ impl Delivery {
         }
         match (&self.account.sign_in, self.account.interface) {
             (SignIn::Field(name, value), _) => put(name, value, true),
+            (SignIn::Password { besides: Some(value), .. }, Interface::TinyTinyRss) => {
+                put("authorization", value, true);
+            }
             (_, Interface::Google) => {
                 put("authorization", &format!("GoogleLogin auth={}", self.session()), true);
             }

@@ -47,7 +47,9 @@ pub(super) fn read(request: &Request<'_>) -> Call {
 fn what(request: &Request<'_>, asks: Asked) -> What {
     let form = match asks {
         Asked::SignIn(given) => {
-            let sign_in = SignIn::Password(given.name, given.password.as_str().to_owned());
+            let (name, password) = (given.name, given.password.as_str().to_owned());
+            // Its requests say who asks where others would say it to whoever stands before the server.
+            let sign_in = SignIn::Password { name, password, besides: None };
             return What::SignIn { sign_in, is_json: given.is_json };
         }
         // What it is only the server knows, which is not asked for a write that it does not get.

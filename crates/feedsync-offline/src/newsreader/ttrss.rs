@@ -13,7 +13,7 @@ use super::known::{Fact, Facts, Subject};
 use super::list::{Articles, array, counted, gathered, number, put_marks, put_number};
 use super::overlay::{Overlay, State};
 use super::written::Sending;
-use super::{Call, Deed, Reading, Request, What, Writing};
+use super::{AUTHORIZATION, Call, Deed, Reading, Request, What, Writing};
 
 /// Lists of numbers alone; others by what of articles is told.
 const NUMBERS: u8 = 1;
@@ -38,7 +38,10 @@ fn what(request: &Request<'_>, seq: i64, asks: Asked) -> What {
     };
     let form = match asks {
         Asked::Login { user, password } => {
-            let sign_in = SignIn::Password(user, password.as_str().to_owned());
+            let besides = request.headers.get(AUTHORIZATION);
+            let besides = besides.and_then(|value| value.to_str().ok()).map(str::to_owned);
+            let password = password.as_str().to_owned();
+            let sign_in = SignIn::Password { name: user, password, besides };
             return What::SignIn { sign_in, is_json: true };
         }
         Asked::Logout | Asked::UpdateFeed(_) => return What::Word(ttrss::done(seq)),

@@ -270,7 +270,11 @@ impl Desk {
             ),
             _ => return Ok(None),
         };
-        let answer = self.ask_as(&said, "none")?;
+        let shown = match self.interface {
+            Interface::Google => "none".to_owned(),
+            _ => self.shown(),
+        };
+        let answer = self.ask_as(&said, &shown)?;
         if let Some(session) = self.interface.session(answer.status, &answer.body) {
             self.session = session;
         }

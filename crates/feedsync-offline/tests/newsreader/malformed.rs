@@ -101,7 +101,7 @@ proptest! {
             partition: feedsync_offline::authentication::Partition::public(),
             interface,
             base: desk.base,
-            sign_in: SignIn::Password("anna".to_owned(), "secret".to_owned()),
+            sign_in: SignIn::Password { name: "anna".to_owned(), password: "secret".to_owned(), besides: None },
             sessions: Vec::new(),
             seen: Time::default(),
         };

@@ -162,7 +162,11 @@ impl Server {
                 true => self.nextcloud(asked),
                 false => nextcloud::refuse(401, "who are you?"),
             },
-            Interface::TinyTinyRss => self.ttrss(asked),
+            // Another server stands before this one.
+            Interface::TinyTinyRss => match shown == self.basic() {
+                true => self.ttrss(asked),
+                false => Answer { status: 401, ..ttrss::done(0) },
+            },
         }
     }
 

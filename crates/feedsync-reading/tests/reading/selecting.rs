@@ -114,7 +114,7 @@ async fn moments_numbers_words_and_orders_bound_and_arrange() {
     let (scene, person) = scene().await;
     scene.wait(3_600_000);
     let before = scene.now();
-    scene.web.feed("/one", &[("g", AT), ("e", AT + 5)]);
+    scene.web.feed("/one", &[("g", AT - 9 * 86_400), ("e", AT + 5)]);
     let number = person.shelf().await.unwrap().feeds()[0].number();
     let other = person.shelf().await.unwrap().feeds()[1].number();
     scene.schedule.hasten(&[number, other]).await.unwrap();

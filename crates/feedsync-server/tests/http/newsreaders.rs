@@ -318,6 +318,38 @@ async fn what_is_shown_does_no_harm() {
     }
 }
 
+/// What a newsreader asks for at once may be more than a hub holds in memory: it gets a part, and learns where that ends.
+#[tokio::test]
+async fn an_answer_is_bounded_and_goes_on() {
+    const ARTICLES: usize = 36;
+    let hub = Hub::of(&["anna"]).await;
+    let anna = hub.google("anna").await;
+    hub.subscribe(&anna, FEED).await;
+    for number in 0..ARTICLES {
+        let text = ArticleText { content: Some("x".repeat(1_000_000)), ..ArticleText::default() };
+        let name = format!("n{number}").parse().unwrap();
+        let article = NewArticle { name, published: None, text, plain: String::new() };
+        let document = Some(PolledDocument { articles: vec![article], ..Default::default() });
+        let feed = hub.library.feed_at(&FEED.parse().unwrap()).await.unwrap().unwrap();
+        let poll = Poll { document, ..Poll::default() };
+        hub.library.settle(feed.number, poll, hub.now()).await.unwrap();
+    }
+    let path = "google/reader/api/0/stream/contents/feed/1?n=50";
+    let first = hub.get(path, &anna).await;
+    let part = first["items"].as_array().unwrap().len();
+    assert_eq!(part, (32 << 20) / 1_000_000);
+    let next = format!("{path}&c={}", first["continuation"].as_str().unwrap());
+    let second = hub.get(&next, &anna).await;
+    assert_eq!(second["continuation"], Value::Null);
+    let told = [first, second];
+    let ids: BTreeSet<&str> = told
+        .iter()
+        .flat_map(|told| told["items"].as_array().unwrap())
+        .map(|item| item["id"].as_str().unwrap())
+        .collect();
+    assert_eq!(ids.len(), ARTICLES);
+}
+
 /// Folders, tags, lists and names go there and back.
 #[tokio::test]
 async fn subscriptions_are_filed_in_one_dialect_and_stand_so_in_all() {
