@@ -223,8 +223,17 @@ impl Interceptor {
                 }
                 let honours = self.settings.honours_no_store;
                 if answer::is_storable(feed, &fetch.location, &representation.headers, honours) {
-                    let location = fetch.location.clone();
-                    self.represent(step, partition, &location, Some(representation));
+                    let at = (partition, &fetch.location);
+                    if self.may_arrive(stored, at, *content)? {
+                        self.represent_still(
+                            step,
+                            partition,
+                            &fetch.location,
+                            Some(representation),
+                        );
+                    } else {
+                        self.represent(step, partition, &fetch.location, Some(representation));
+                    }
                 }
                 Ok(Some(Vec::new()))
             }

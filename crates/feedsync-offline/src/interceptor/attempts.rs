@@ -5,6 +5,9 @@
 //! made here later names an entity tag that the resource has no more, and is refused (412). Then it is looked
 //! what is there: if that was sent from here, the edit was made on it, unless its application named itself what
 //! it is made on.
+//!
+//! A request may arrive after who sent it has ended, and after it was looked what is there. So an attempt is
+//! forgotten once something else is there than before, and not before.
 
 use std::collections::BTreeMap;
 
@@ -121,6 +124,26 @@ impl Interceptor {
             }
         }
         Ok(false)
+    }
+
+    /// Whether an edit that is refused for what it was made on may itself be what is there now: an earlier
+    /// sending of it may have arrived after it was looked for.
+    pub(super) fn may_be_there(edit: &Edit<Entity>) -> bool {
+        edit.asked.method == Method::Put && edit.tries > 1
+    }
+
+    /// Whether something was attempted of a resource, and its server still has what it had before.
+    pub(super) fn may_arrive<S: Stored>(
+        &self,
+        stored: &S,
+        (partition, location): (Partition, &Location),
+        there: Content,
+    ) -> Result<bool, S::Error> {
+        if self.attempts.of(partition, location).is_empty() {
+            return Ok(false);
+        }
+        let known = stored.representation(partition, location)?;
+        Ok(known.is_some_and(|known| known.content == there))
     }
 
     /// What became of an attempt is known.

@@ -240,6 +240,17 @@ impl Interceptor {
         representation: Option<Representation>,
     ) {
         self.there(step, partition, location);
+        self.represent_still(step, partition, location, representation);
+    }
+
+    /// The same, of what tells nothing of what may still arrive there.
+    pub(super) fn represent_still(
+        &mut self,
+        step: &mut Step,
+        partition: Partition,
+        location: &Location,
+        representation: Option<Representation>,
+    ) {
         let representation = representation.map(Box::new);
         let location = location.clone();
         step.changes.push(Change::Representation { partition, location, representation });

@@ -175,7 +175,7 @@ impl Interceptor {
             return Ok(to.map_or(Finding::Unclear, Finding::Elsewhere));
         }
         if trail.is_some_and(|trail| trail.is_unmet) {
-            return self.what_it_is_made_on(stored, edit, exchange);
+            return self.what_is_in_its_way(stored, edit, exchange);
         }
         if let Some(found) = trail.and_then(|trail| trail.perhaps.first()) {
             return Ok(self.among(edit, found, status, content));
@@ -312,25 +312,22 @@ impl Interceptor {
     ) -> Result<Finding, S::Error> {
         let asked = &edit.asked;
         let Some(ours) = &asked.body else { return Ok(Finding::Missing) };
-        let stored_here = || Done { stored: vec![asked.location.clone()], ..Done::default() };
-        if ours.content == theirs {
-            return Ok(Finding::Done(stored_here()));
-        }
+        let is_same = ours.content == theirs;
         let is_resilient = self.settings.profile == Profile::Resilient;
-        if is_resilient && is_page(headers) && !is_page(&ours.headers) {
+        if is_resilient && !is_same && is_page(headers) && !is_page(&ours.headers) {
             return Ok(Finding::Impostor);
         }
         let tag = headers.get(header::ETAG).and_then(|tag| tag.to_str().ok());
-        if asked.base.is_some() && asked.base.as_deref() == tag {
+        if !is_same && asked.base.is_some() && asked.base.as_deref() == tag {
             return Ok(Finding::Missing);
+        }
+        if let Some(done) = self.is_there(stored, edit, theirs, address)? {
+            return Ok(Finding::Done(done));
         }
         let was = asked.was.as_ref().map(|was| was.content);
         let says = |one: Content, other: Content| self.says_same(stored, one, other, address);
         let was_ours = was.map_or(Ok(false), |was| says(was, ours.content))?;
         let is_was = was.map_or(Ok(false), |was| Ok(was == theirs || says(was, theirs)?))?;
-        if says(ours.content, theirs)? && !was_ours {
-            return Ok(Finding::Done(stored_here()));
-        }
         let is_claimed = self.trails.get(&edit.id).is_some_and(|trail| trail.claims > 0);
         if is_claimed && (asked.base.is_some() || (was.is_some() && !is_was)) {
             return Ok(Finding::Done(Done { asks: true, ..Done::default() }));
@@ -343,8 +340,28 @@ impl Interceptor {
         })
     }
 
-    /// Looks whether what an edit was made on is there, and was sent from here.
-    fn what_it_is_made_on<S: Stored>(
+    /// Whether what was put is what is there.
+    fn is_there<S: Stored>(
+        &self,
+        stored: &S,
+        edit: &Edit<Entity>,
+        theirs: Content,
+        address: &Location,
+    ) -> Result<Option<Done>, S::Error> {
+        let asked = &edit.asked;
+        let Some(ours) = &asked.body else { return Ok(None) };
+        let says = |one: Content, other: Content| self.says_same(stored, one, other, address);
+        // What says the same as what it was made on tells nothing.
+        let is_it = ours.content == theirs
+            || says(ours.content, theirs)?
+                && !asked.was.as_ref().map_or(Ok(false), |was| says(was.content, ours.content))?;
+        let done = || Done { stored: vec![asked.location.clone()], ..Done::default() };
+        Ok(is_it.then(done))
+    }
+
+    /// Looks what keeps an edit from its resource: the edit itself, or what it was made on and was sent from
+    /// here.
+    fn what_is_in_its_way<S: Stored>(
         &self,
         stored: &S,
         edit: &Edit<Entity>,
@@ -357,7 +374,13 @@ impl Interceptor {
         if !status.is_success() {
             return Ok(Finding::Unclear);
         }
-        let is_ours = self.is_attempted(stored, edit, content, &task.location)?;
+        if Self::may_be_there(edit)
+            && let Some(done) = self.is_there(stored, edit, content, &task.location)?
+        {
+            return Ok(Finding::Done(done));
+        }
+        let is_ours =
+            self.may_rebase(edit) && self.is_attempted(stored, edit, content, &task.location)?;
         let tag = headers.get(header::ETAG).and_then(|tag| tag.to_str().ok());
         let tag = tag.filter(|tag| is_ours && tag.starts_with('"'));
         Ok(tag.map_or(Finding::Conflict, |tag| Finding::MadeOn(tag.to_owned())))

@@ -264,7 +264,8 @@ impl Interceptor {
                 self.event(step, edit, exchange.interaction(now));
             }
             Verdict::Refused
-                if status == StatusCode::PRECONDITION_FAILED && self.may_rebase(edit) =>
+                if status == StatusCode::PRECONDITION_FAILED
+                    && (self.may_rebase(edit) || Self::may_be_there(edit)) =>
             {
                 self.trails.entry(edit.id).or_default().is_unmet = true;
                 self.lost(step, edit, now, random);

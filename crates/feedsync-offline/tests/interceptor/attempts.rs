@@ -59,3 +59,91 @@ fn who_names_what_an_edit_is_made_on_means_that() {
     assert_eq!(edits(&desk).len(), 1);
     assert_eq!(desk.errors(), [format!("412 PUT {MEMBER}")]);
 }
+
+#[test]
+fn what_arrives_after_it_was_looked_what_is_there_was_sent_from_here() {
+    let mut desk = Desk::new();
+    desk.serve("GET", FEED, feed(EDITABLE));
+    let before = answer(200, &[SERVED, ("etag", "\"e1\"")], &entry("a"));
+    desk.serve("GET", MEMBER, before.clone());
+    desk.subscribe(&["edit"], &[]);
+    desk.run();
+    desk.serve("PUT", MEMBER, answer(204, &[("etag", "\"e2\"")], ""));
+    desk.ends_in_the_middle = true;
+    assert_eq!(desk.ask("PUT", MEMBER, &[ATOM], &entry("first")).status, 0);
+    // Its server is slow: another round finds what there was.
+    desk.arrived.clear();
+    desk.after(60 * 60);
+    assert!(desk.lines().contains(&format!("GET {MEMBER}")), "it was looked");
+    desk.is_online = false;
+    assert_eq!(desk.ask("PUT", MEMBER, &[ATOM], &entry("second")).status, 200);
+    desk.is_online = true;
+    desk.serve("PUT", MEMBER, answer(412, &[], ""));
+    desk.serve("GET", MEMBER, answer(200, &[SERVED, ("etag", "\"e2\"")], &entry("first")));
+    desk.after(5);
+    let conditions: Vec<_> = edits(&desk).iter().map(|edit| &edit.headers["if-match"]).collect();
+    assert_eq!(conditions, ["\"e1\"", "\"e2\""]);
+}
+
+#[test]
+fn what_is_there_after_somebody_elses_edit_was_not_attempted() {
+    let mut desk = Desk::new();
+    desk.serve("GET", FEED, feed(EDITABLE));
+    desk.serve("GET", MEMBER, answer(200, &[SERVED, ("etag", "\"e1\"")], &entry("a")));
+    desk.subscribe(&["edit"], &[]);
+    desk.run();
+    desk.serve("PUT", MEMBER, answer(204, &[("etag", "\"e2\"")], ""));
+    desk.ends_in_the_middle = true;
+    assert_eq!(desk.ask("PUT", MEMBER, &[ATOM], &entry("first")).status, 0);
+    desk.serve("GET", MEMBER, answer(200, &[SERVED, ("etag", "\"e3\"")], &entry("theirs")));
+    desk.after(60 * 60);
+    desk.is_online = false;
+    assert_eq!(desk.ask("PUT", MEMBER, &[ATOM], &entry("second")).status, 200);
+    desk.is_online = true;
+    // They take it back, and what is there is what was sent from here: it is theirs all the same.
+    desk.serve("PUT", MEMBER, answer(412, &[], ""));
+    desk.serve("GET", MEMBER, answer(200, &[SERVED, ("etag", "\"e4\"")], &entry("first")));
+    desk.arrived.clear();
+    desk.after(5);
+    assert_eq!(edits(&desk).len(), 1);
+    assert_eq!(desk.errors(), [format!("412 PUT {MEMBER}")]);
+}
+
+/// A desk whose edit was sent, not answered, not found, and sent again; the second sending is refused since
+/// something else is there: this.
+fn sent_twice(there: &str) -> Desk {
+    let mut desk = Desk::new();
+    desk.serve("GET", FEED, feed(EDITABLE));
+    desk.serve("GET", MEMBER, answer(200, &[SERVED, ("etag", "\"e1\"")], &entry("a")));
+    desk.subscribe(&["edit"], &[]);
+    desk.run();
+    desk.is_online = false;
+    assert_eq!(desk.ask("PUT", MEMBER, &[ATOM], &entry("ours")).status, 200);
+    desk.is_online = true;
+    desk.serve("PUT", MEMBER, answer(504, &[], ""));
+    for _ in 0..1_000 {
+        let begun = desk.begin();
+        desk.carry_out(begun);
+        match edits(&desk).len() {
+            0 => {}
+            1 => desk.serve("PUT", MEMBER, answer(412, &[], "")),
+            _ => break,
+        }
+        desk.now = desk.now.after(std::time::Duration::from_millis(100));
+    }
+    assert_eq!(edits(&desk).len(), 2);
+    desk.serve("GET", MEMBER, answer(200, &[SERVED, ("etag", "\"e2\"")], &entry(there)));
+    desk.after(5);
+    desk
+}
+
+#[test]
+fn an_edit_that_arrived_after_it_was_looked_for_is_in_nobodys_way() {
+    let desk = sent_twice("ours");
+    assert_eq!(desk.errors(), [] as [String; 0]);
+    assert_eq!(desk.gateway.interceptor.edits().count(), 0, "it is carried out");
+    assert_eq!(edits(&desk).len(), 2);
+    let desk = sent_twice("theirs");
+    assert_eq!(desk.errors(), [format!("412 PUT {MEMBER}")]);
+    assert_eq!(edits(&desk).len(), 2);
+}
