@@ -27,11 +27,12 @@ mod write;
 mod tests;
 
 pub use document::Document;
+pub use node::{Kind, Member, Node};
 pub use read::read;
+pub use scan::{Flaw, Malformed, check};
+pub use string::push as push_string;
 pub use write::Writer;
 
-pub(crate) use node::{Kind, Member, Node};
 pub(crate) use payload::{push_with, without};
-pub(crate) use scan::check;
-pub(crate) use string::{push as push_string, push_escape, unescape};
+pub(crate) use string::{push_escape, unescape};
 pub(crate) use write::{close, push_text};

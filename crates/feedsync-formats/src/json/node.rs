@@ -1,6 +1,6 @@
 //! Walking a JSON text by spans, without building a tree.
 //!
-//! Made for texts that [`super::scan::check`] has passed; on any other text the walk ends early and
+//! Made for texts that [`super::check`] has passed; on any other text the walk ends early and
 //! never fails.
 
 use std::borrow::Cow;
@@ -10,18 +10,24 @@ use super::string;
 
 /// What a value is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
+    /// Members in braces.
     Object,
+    /// Elements in brackets.
     Array,
+    /// Text in quotes.
     String,
+    /// A number.
     Number,
+    /// `true` or `false`.
     Boolean,
+    /// `null`.
     Null,
 }
 
 /// A value in its text.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Node<'a> {
+pub struct Node<'a> {
     text: &'a str,
     start: usize,
     end: usize,
@@ -29,30 +35,36 @@ pub(crate) struct Node<'a> {
 
 /// A member of an object.
 #[derive(Debug, Clone)]
-pub(crate) struct Member<'a> {
+pub struct Member<'a> {
     /// Its name, escapes undone.
-    pub(crate) name: Cow<'a, str>,
+    pub name: Cow<'a, str>,
     /// Where the name begins.
-    pub(crate) start: usize,
+    pub start: usize,
     /// Its value.
-    pub(crate) value: Node<'a>,
+    pub value: Node<'a>,
 }
 
 impl<'a> Member<'a> {
+    /// Its name as it stands in the text, in its quotes.
+    pub fn quoted(&self) -> &'a str {
+        &self.value.text[self.start..skip_string(self.value.text, self.start)]
+    }
+
     /// The member as it stands in the text, from its name to the end of its value.
-    pub(crate) fn raw(&self) -> &'a str {
+    pub fn raw(&self) -> &'a str {
         &self.value.text[self.start..self.value.end]
     }
 }
 
 impl<'a> Node<'a> {
     /// The value that the text is.
-    pub(crate) fn root(text: &'a str) -> Self {
+    pub fn root(text: &'a str) -> Self {
         let start = skip_blank(text, 0);
         Self { text, start, end: skip_value(text, start) }
     }
 
-    pub(crate) fn kind(self) -> Kind {
+    /// What it is.
+    pub fn kind(self) -> Kind {
         match self.text.as_bytes().get(self.start) {
             Some(b'{') => Kind::Object,
             Some(b'[') => Kind::Array,
@@ -64,26 +76,27 @@ impl<'a> Node<'a> {
     }
 
     /// Byte offset of its first character.
-    pub(crate) fn start(self) -> usize {
+    pub fn start(self) -> usize {
         self.start
     }
 
     /// Byte offset after its last character.
-    pub(crate) fn end(self) -> usize {
+    pub fn end(self) -> usize {
         self.end
     }
 
-    pub(crate) fn span(self) -> Range<usize> {
+    /// Where it stands in its text, in bytes.
+    pub fn span(self) -> Range<usize> {
         self.start..self.end
     }
 
     /// The value as it stands in the text.
-    pub(crate) fn raw(self) -> &'a str {
+    pub fn raw(self) -> &'a str {
         &self.text[self.start..self.end]
     }
 
     /// Whether objects and arrays nest deeper than so many levels.
-    pub(crate) fn is_deeper_than(self, levels: usize) -> bool {
+    pub fn is_deeper_than(self, levels: usize) -> bool {
         let mut depth = 0usize;
         let mut at = self.start;
         // A level takes two bytes, so most values need no look.
@@ -106,12 +119,12 @@ impl<'a> Node<'a> {
     }
 
     /// The text of a string.
-    pub(crate) fn string(self) -> Option<Cow<'a, str>> {
+    pub fn string(self) -> Option<Cow<'a, str>> {
         (self.kind() == Kind::String).then(|| string::decode(self.raw()))
     }
 
     /// The members of an object, in order; none of anything else.
-    pub(crate) fn members(self) -> impl Iterator<Item = Member<'a>> {
+    pub fn members(self) -> impl Iterator<Item = Member<'a>> {
         let mut at = if self.kind() == Kind::Object { self.start + 1 } else { self.end };
         std::iter::from_fn(move || {
             let start = self.next_part(&mut at)?;
@@ -131,12 +144,12 @@ impl<'a> Node<'a> {
     }
 
     /// The member of that name.
-    pub(crate) fn member(self, name: &str) -> Option<Member<'a>> {
+    pub fn member(self, name: &str) -> Option<Member<'a>> {
         self.members().find(|member| member.name == name)
     }
 
     /// The elements of an array, in order; none of anything else.
-    pub(crate) fn elements(self) -> impl Iterator<Item = Node<'a>> {
+    pub fn elements(self) -> impl Iterator<Item = Node<'a>> {
         let mut at = if self.kind() == Kind::Array { self.start + 1 } else { self.end };
         std::iter::from_fn(move || {
             let start = self.next_part(&mut at)?;

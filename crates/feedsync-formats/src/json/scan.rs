@@ -10,16 +10,16 @@ use super::string;
 
 /// A text that is not JSON, or nested too deep.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Malformed {
+pub struct Malformed {
     /// Byte offset of the fault.
-    pub(crate) offset: usize,
+    pub offset: usize,
     /// What is wrong, in words.
-    pub(crate) message: String,
+    pub message: String,
 }
 
 /// What the grammar allows and we do not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Flaw {
+pub enum Flaw {
     /// A member name that its object already has.
     DuplicateName,
     /// `\uD800` to `\uDFFF` without its other half.
@@ -27,7 +27,8 @@ pub(crate) enum Flaw {
 }
 
 impl Flaw {
-    pub(crate) fn message(self) -> &'static str {
+    /// What is wrong, in words.
+    pub fn message(self) -> &'static str {
         match self {
             Self::DuplicateName => "this object already has a member of that name",
             Self::LoneSurrogate => "half of a surrogate pair is not a character",
@@ -36,7 +37,7 @@ impl Flaw {
 }
 
 /// Checks a whole text and lists its flaws in the order of their byte offsets.
-pub(crate) fn check(text: &str, depth: usize) -> Result<Vec<(usize, Flaw)>, Malformed> {
+pub fn check(text: &str, depth: usize) -> Result<Vec<(usize, Flaw)>, Malformed> {
     let mut scanner =
         Scanner { text, at: 0, depth, open: Vec::new(), names: Vec::new(), flaws: Vec::new() };
     scanner.document()?;

@@ -62,7 +62,7 @@ pub(super) fn unicode_escape(bytes: &[u8]) -> Option<(Option<char>, usize)> {
 }
 
 /// Appends the text as a string in quotes, escaping what must be escaped.
-pub(crate) fn push(out: &mut String, text: &str) {
+pub fn push(out: &mut String, text: &str) {
     out.push('"');
     for character in text.chars() {
         match character {

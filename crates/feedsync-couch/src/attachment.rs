@@ -1,0 +1,253 @@
+//! Attachments as documents name them (section 9.1).
+
+use std::fmt;
+use std::fmt::Write as _;
+use std::str::FromStr;
+
+use base64::Engine as _;
+use base64::engine::DecodePaddingMode;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STANDARD};
+use feedsync_formats::json::{Kind, Member, Node, push_string};
+use md5::{Digest as _, Md5};
+
+use crate::json::{boolean, integer, text};
+use crate::refusal::{Refusal, RefusalKind};
+
+/// The most attachments of a document.
+pub const MOST_ATTACHMENTS: usize = 1_000;
+
+/// The most bytes of an attachment's name, and of its type.
+pub const MOST_NAME: usize = 4_096;
+
+/// What an attachment is taken for that does not say what it is.
+pub const ANY_TYPE: &str = "application/octet-stream";
+
+/// `md5-` and a digest, as CouchDB names what an attachment holds.
+///
+/// It is a label and not a proof: replicas that pack what they store name the packed bytes.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AttachmentDigest(Box<str>);
+
+/// An attachment that is here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attachment {
+    /// What it is called.
+    pub name: String,
+    /// Its media type.
+    pub content_type: String,
+    /// The generation of the revision that brought it.
+    pub generation: u64,
+    /// What it is known by.
+    pub digest: AttachmentDigest,
+    /// Its length in bytes.
+    pub length: u64,
+}
+
+/// An attachment as somebody sends it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SentAttachment {
+    /// What it is called.
+    pub name: String,
+    /// `content_type`.
+    pub content_type: Option<String>,
+    /// `revpos`.
+    pub generation: Option<u64>,
+    /// `digest`.
+    pub digest: Option<AttachmentDigest>,
+    /// How it is sent.
+    pub form: SentForm,
+}
+
+/// How an attachment is sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SentForm {
+    /// With the document, as Base64: what that holds.
+    Data(Vec<u8>),
+    /// Not: it is here already.
+    Stub,
+    /// Behind the document, as a part of `multipart/related`.
+    Follows {
+        /// How long it is said to be, as it is sent.
+        length: Option<u64>,
+        /// Whether it is sent packed with gzip.
+        is_packed: bool,
+    },
+}
+
+/// Decodes with padding or without.
+const LENIENT: GeneralPurpose = GeneralPurpose::new(
+    &base64::alphabet::STANDARD,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
+
+impl AttachmentDigest {
+    /// That of bytes.
+    pub fn of(bytes: &[u8]) -> Self {
+        Self::of_md5(Md5::digest(bytes).into())
+    }
+
+    /// That of bytes whose MD5 this is.
+    pub fn of_md5(md5: [u8; 16]) -> Self {
+        Self(format!("md5-{}", STANDARD.encode(md5)).into())
+    }
+
+    /// Its text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for AttachmentDigest {
+    type Err = Refusal;
+
+    fn from_str(text: &str) -> Result<Self, Refusal> {
+        let is_digest =
+            (1..=100).contains(&text.len()) && text.bytes().all(|it| it.is_ascii_graphic());
+        let refuse = || RefusalKind::BadRequest.because("Invalid attachment digest");
+        is_digest.then(|| Self(text.into())).ok_or_else(refuse)
+    }
+}
+
+impl fmt::Display for AttachmentDigest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Attachment {
+    /// Attachments as text, to be stored: `_attachments` with stubs.
+    pub fn to_text(attachments: &[Self]) -> String {
+        let mut text = String::new();
+        push_attachments(&mut text, attachments, |_| AttachmentForm::Stub);
+        text
+    }
+
+    /// The attachments of such a text.
+    pub fn of_text(stored: &str) -> Result<Vec<Self>, Refusal> {
+        let damaged = || RefusalKind::Internal.because("stored attachments are damaged");
+        let attachment = |member: Member<'_>| {
+            let of = |part: &str| Some(member.value.member(part)?.value);
+            Some(Self {
+                name: member.name.clone().into_owned(),
+                content_type: of("content_type").and_then(text)?.into_owned(),
+                generation: of("revpos").and_then(integer)?,
+                digest: of("digest").and_then(text)?.parse().ok()?,
+                length: of("length").and_then(integer)?,
+            })
+        };
+        let members = Node::root(stored).members();
+        members.map(attachment).collect::<Option<_>>().ok_or_else(damaged)
+    }
+}
+
+impl SentAttachment {
+    /// Reads `_attachments`.
+    pub(crate) fn read_all(node: Node<'_>) -> Result<Vec<Self>, Refusal> {
+        let refuse = |reason: &str| RefusalKind::BadRequest.because(reason);
+        if node.kind() != Kind::Object {
+            return Err(refuse("Attachments property must be an object"));
+        }
+        let mut all: Vec<Self> = Vec::new();
+        for member in node.members() {
+            if all.len() == MOST_ATTACHMENTS {
+                return Err(refuse("There are too many attachments"));
+            }
+            Self::check_name(&member.name)?;
+            let name = member.name.into_owned();
+            if member.value.kind() != Kind::Object {
+                return Err(refuse(&format!("Attachment {name} must be an object")));
+            }
+            // Of a name that is repeated the last counts, as in JavaScript.
+            all.retain(|other| other.name != name);
+            all.push(Self::read(name, member.value)?);
+        }
+        Ok(all)
+    }
+
+    /// Refuses what no attachment can be called.
+    pub fn check_name(name: &str) -> Result<(), Refusal> {
+        let is_name = (1..=MOST_NAME).contains(&name.len()) && !name.starts_with('_');
+        let refuse =
+            || RefusalKind::BadRequest.because(format_args!("Attachment name '{name}' is none"));
+        is_name.then_some(()).ok_or_else(refuse)
+    }
+
+    fn read(name: String, node: Node<'_>) -> Result<Self, Refusal> {
+        let of = |part: &str| node.member(part).map(|member| member.value);
+        let content_type = of("content_type").and_then(text).map(|it| it.into_owned());
+        if content_type.as_ref().is_some_and(|it| it.len() > MOST_NAME) {
+            let reason = format!("The content_type of attachment {name} is too long");
+            return Err(RefusalKind::BadRequest.because(reason));
+        }
+        let digest = of("digest").and_then(text).map(|it| it.parse()).transpose()?;
+        let is = |part: &str| of(part).and_then(boolean) == Some(true);
+        let form = if is("stub") {
+            SentForm::Stub
+        } else if is("follows") {
+            let encoding = of("encoding").and_then(text);
+            let is_packed = match encoding.as_deref() {
+                None | Some("identity") => false,
+                Some("gzip") => true,
+                Some(other) => {
+                    let reason = format!("Attachment {name}: the encoding {other:?} is not known");
+                    return Err(RefusalKind::BadRequest.because(reason));
+                }
+            };
+            let length = if is_packed { of("encoded_length") } else { of("length") };
+            SentForm::Follows { length: length.and_then(integer), is_packed }
+        } else {
+            let refuse = || {
+                let reason = format_args!("Invalid attachment data for {name}").to_string();
+                RefusalKind::BadRequest.because(reason)
+            };
+            let data = of("data").and_then(text).ok_or_else(refuse)?;
+            SentForm::Data(LENIENT.decode(data.as_bytes()).map_err(|_| refuse())?)
+        };
+        Ok(Self { name, content_type, generation: of("revpos").and_then(integer), digest, form })
+    }
+}
+
+/// How an attachment is given out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AttachmentForm<'a> {
+    /// Not: it is asked for by itself.
+    Stub,
+    /// With the document, as Base64.
+    Data(&'a [u8]),
+    /// Behind the document.
+    Follows,
+}
+
+/// Appends `_attachments`, each in its form.
+pub(crate) fn push_attachments<'a>(
+    out: &mut String,
+    attachments: &'a [Attachment],
+    form: impl Fn(&'a Attachment) -> AttachmentForm<'a>,
+) {
+    out.push('{');
+    for (at, attachment) in attachments.iter().enumerate() {
+        if at > 0 {
+            out.push(',');
+        }
+        push_string(out, &attachment.name);
+        out.push_str(":{\"content_type\":");
+        push_string(out, &attachment.content_type);
+        // A string takes all that is written to it.
+        let _ = write!(out, ",\"revpos\":{},\"digest\":", attachment.generation);
+        push_string(out, attachment.digest.as_str());
+        let _ = match form(attachment) {
+            AttachmentForm::Stub => {
+                write!(out, ",\"length\":{},\"stub\":true}}", attachment.length)
+            }
+            AttachmentForm::Follows => {
+                write!(out, ",\"length\":{},\"follows\":true}}", attachment.length)
+            }
+            AttachmentForm::Data(data) => {
+                out.push_str(",\"data\":\"");
+                STANDARD.encode_string(data, out);
+                out.write_str("\"}")
+            }
+        };
+    }
+    out.push('}');
+}

@@ -1,0 +1,68 @@
+//! What is asked of many documents at once (section 6).
+
+use feedsync_formats::json::{Kind, Node};
+
+use crate::json::{boolean, text};
+use crate::name::DocumentId;
+use crate::query::revisions;
+use crate::refusal::{Refusal, RefusalKind};
+use crate::revision::Revision;
+
+/// The documents of `_bulk_docs`, and whether they are edits.
+pub fn bulk_documents(body: Node<'_>) -> Result<(Vec<Node<'_>>, bool), Refusal> {
+    let refuse = |reason: &str| RefusalKind::BadRequest.because(reason);
+    let documents = body
+        .member("docs")
+        .ok_or_else(|| refuse("POST body must include `docs` parameter."))?
+        .value;
+    if documents.kind() != Kind::Array {
+        return Err(refuse("`docs` parameter must be an array."));
+    }
+    let new_edits = body.member("new_edits").map(|member| boolean(member.value));
+    let new_edits = new_edits.map_or(Some(true), |it| it);
+    let new_edits = new_edits.ok_or_else(|| refuse("`new_edits` is true or false"))?;
+    Ok((documents.elements().collect(), new_edits))
+}
+
+/// What `_revs_diff` and `_missing_revs` ask about: documents with revisions.
+pub fn asked_revisions(body: Node<'_>) -> Result<Vec<(String, Vec<Revision>)>, Refusal> {
+    if body.kind() != Kind::Object {
+        return Err(RefusalKind::BadRequest.because("Request body must be a JSON object"));
+    }
+    let asked = |member: feedsync_formats::json::Member<'_>| {
+        let revisions = revisions(member.value)?;
+        Ok((member.name.into_owned(), revisions))
+    };
+    body.members().map(asked).collect()
+}
+
+/// One document of `_bulk_get`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AskedDocument {
+    /// Which, as it was said; nothing if it was not.
+    pub id: Option<String>,
+    /// Which revision, as it was said.
+    pub revision: Option<String>,
+}
+
+impl AskedDocument {
+    /// What is asked: all leaves, if no revision is.
+    pub fn asked(&self) -> Result<(DocumentId, Option<Revision>), Refusal> {
+        let id = self.id.as_deref();
+        let id = id.ok_or_else(|| RefusalKind::BadRequest.because("document id missed"))?;
+        let revision = self.revision.as_deref().map(str::parse).transpose()?;
+        Ok((id.parse()?, revision))
+    }
+}
+
+/// The documents of `_bulk_get`: as many as there are answers.
+pub fn asked_documents(body: Node<'_>) -> Result<Vec<AskedDocument>, Refusal> {
+    let documents = body.member("docs").filter(|docs| docs.value.kind() == Kind::Array);
+    let documents =
+        documents.ok_or_else(|| RefusalKind::BadRequest.because("Missing JSON list of 'docs'."))?;
+    let asked = |node: Node<'_>| {
+        let of = |name: &str| Some(text(node.member(name)?.value)?.into_owned());
+        AskedDocument { id: of("id"), revision: of("rev") }
+    };
+    Ok(documents.value.elements().map(asked).collect())
+}

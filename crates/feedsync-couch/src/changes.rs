@@ -1,0 +1,249 @@
+//! What is asked of `_changes` (section 7).
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use feedsync_formats::json::Node;
+
+use crate::name::DocumentId;
+use crate::query::{Parameters, texts};
+use crate::refusal::{Refusal, RefusalKind};
+use crate::selector::Selector;
+
+/// What a heartbeat is that says `true`, and how long a feed waits that says nothing.
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// The shortest pause between heartbeats.
+const SHORTEST: Duration = Duration::from_millis(20);
+
+/// What is asked of `_changes`.
+#[derive(Debug, Clone)]
+pub struct ChangesRequest {
+    /// How it is answered.
+    pub feed: ChangesFeed,
+    /// After which change.
+    pub since: Since,
+    /// How many rows at most.
+    pub limit: Option<u64>,
+    /// Whether the newest come first.
+    pub is_descending: bool,
+    /// Whether all leaves are told, and not only the winner (`style=all_docs`).
+    pub all_leaves: bool,
+    /// Whether rows have their documents.
+    pub include_docs: bool,
+    /// Whether those say what else is there.
+    pub conflicts: bool,
+    /// Whether those have what their attachments hold.
+    pub attachments: bool,
+    /// How often something is sent where there is nothing to be told.
+    pub heartbeat: Option<Duration>,
+    /// How long one waits for a change, where nothing is sent meanwhile.
+    pub timeout: Duration,
+    /// Which documents.
+    pub filter: ChangesFilter,
+}
+
+/// How changes are told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChangesFeed {
+    /// Those that there are.
+    Normal,
+    /// Those that there are, or the first that comes.
+    LongPoll,
+    /// One a line, and those that come.
+    Continuous,
+    /// As Server-Sent Events.
+    EventSource,
+}
+
+/// After which change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Since {
+    /// All of them.
+    Beginning,
+    /// Those that come.
+    Now,
+    /// A place that was given out.
+    At(String),
+}
+
+/// Which documents are told of.
+#[derive(Debug, Clone)]
+pub enum ChangesFilter {
+    /// All.
+    None,
+    /// Those of these ids.
+    Ids(HashSet<DocumentId>),
+    /// Those that a selector means.
+    Selector(Box<Selector>),
+    /// Design documents.
+    Design,
+    /// Those that a function of a design document lets through, by its document and name: what there is no such function
+    /// for, and what is not carried out here.
+    Function(DocumentId, String),
+}
+
+impl ChangesRequest {
+    /// Reads parameters, and the body of a `POST`.
+    pub fn read(
+        parameters: &Parameters,
+        last_event: Option<&str>,
+        body: Option<Node<'_>>,
+    ) -> Result<Self, Refusal> {
+        let feed = match parameters.text("feed") {
+            None | Some("normal") => ChangesFeed::Normal,
+            Some("longpoll") => ChangesFeed::LongPoll,
+            Some("continuous" | "live") => ChangesFeed::Continuous,
+            Some("eventsource") => ChangesFeed::EventSource,
+            Some(other) => {
+                let reason = format_args!("Supported `feed` types: normal, continuous, live, longpoll, eventsource; not {other:?}")
+                    .to_string();
+                return Err(RefusalKind::BadRequest.because(reason));
+            }
+        };
+        let resumed = last_event.or_else(|| parameters.text("last-event-id"));
+        let since = resumed.filter(|_| feed == ChangesFeed::EventSource);
+        let all_leaves = match parameters.text("style") {
+            None | Some("main_only") => false,
+            Some("all_docs") => true,
+            Some(_) => return Err(RefusalKind::BadRequest.because("invalid style")),
+        };
+        let timeout = parameters.count("timeout")?.map(Duration::from_millis);
+        let is_descending = parameters.flag("descending")?;
+        Ok(Self {
+            // What goes down to the oldest has an end.
+            feed: if is_descending { ChangesFeed::Normal } else { feed },
+            since: since.or_else(|| parameters.text("since")).map_or(Since::Beginning, Since::read),
+            limit: parameters.count("limit")?,
+            is_descending,
+            all_leaves,
+            include_docs: parameters.flag("include_docs")?,
+            conflicts: parameters.flag("conflicts")?,
+            attachments: parameters.flag("attachments")?,
+            heartbeat: heartbeat(parameters)?,
+            timeout: timeout.map_or(MINUTE, |timeout| timeout.min(MINUTE)),
+            filter: ChangesFilter::read(parameters, body)?,
+        })
+    }
+}
+
+fn heartbeat(parameters: &Parameters) -> Result<Option<Duration>, Refusal> {
+    let Some(text) = parameters.text("heartbeat").filter(|text| *text != "false") else {
+        return Ok(None);
+    };
+    if text == "true" {
+        return Ok(Some(MINUTE));
+    }
+    match text.parse() {
+        // Each costs a look at who may still read.
+        Ok(millis) if millis > 0 => Ok(Some(Duration::from_millis(millis).max(SHORTEST))),
+        _ => Err(RefusalKind::BadRequest
+            .because("The heartbeat value should be a positive integer (in milliseconds).")),
+    }
+}
+
+impl Since {
+    fn read(text: &str) -> Self {
+        // A browser sends back what it was told as the text of a JSON string.
+        match text.trim_matches('"') {
+            "" | "0" => Self::Beginning,
+            "now" => Self::Now,
+            other => Self::At(other.to_owned()),
+        }
+    }
+}
+
+impl ChangesFilter {
+    fn read(parameters: &Parameters, body: Option<Node<'_>>) -> Result<Self, Refusal> {
+        let refuse = |reason: &str| RefusalKind::BadRequest.because(reason);
+        let Some(name) = parameters.text("filter") else { return Ok(Self::None) };
+        match name {
+            "_doc_ids" => {
+                let of_query = parameters.json("doc_ids")?;
+                let of_body = body.and_then(|body| body.member("doc_ids")).map(|it| it.value);
+                let ids = of_body.or_else(|| of_query.as_ref().map(|json| json.root()));
+                let ids = ids.ok_or_else(|| refuse("`doc_ids` filter parameter is not a list."))?;
+                // What can be no id is of no document.
+                Ok(Self::Ids(texts(ids)?.iter().filter_map(|id| id.parse().ok()).collect()))
+            }
+            "_selector" => {
+                let selector = body
+                    .and_then(|body| body.member("selector"))
+                    .ok_or_else(|| refuse("Selector must be specified in POST payload"))?;
+                let selector = Selector::parse(selector.value);
+                Ok(Self::Selector(Box::new(selector.map_err(|error| refuse(&error.to_string()))?)))
+            }
+            "_design" => Ok(Self::Design),
+            "_view" => {
+                let view = parameters.text("view").and_then(|view| view.split_once('/'));
+                let (document, name) =
+                    view.ok_or_else(|| refuse("`view` must be of the form `designname/viewname`"))?;
+                Ok(Self::Function(format!("_design/{document}").parse()?, name.to_owned()))
+            }
+            _ => {
+                let (document, name) = name.split_once('/').ok_or_else(|| {
+                    refuse("`filter` must be of the form `designname/filtername`")
+                })?;
+                Ok(Self::Function(format!("_design/{document}").parse()?, name.to_owned()))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::Json;
+
+    fn read(query: &str, body: &str) -> Result<ChangesRequest, Refusal> {
+        let body = Json::read(body.as_bytes().to_vec()).unwrap();
+        ChangesRequest::read(&Parameters::read(query), None, Some(body.root()))
+    }
+
+    #[test]
+    fn what_pouchdb_and_couchdb_ask_is_understood() {
+        let live =
+            read("feed=longpoll&heartbeat=10000&style=all_docs&since=4-x&limit=100", "{}").unwrap();
+        assert_eq!((live.feed, live.all_leaves), (ChangesFeed::LongPoll, true));
+        assert_eq!((live.since, live.limit), (Since::At("4-x".to_owned()), Some(100)));
+        assert_eq!(live.heartbeat, Some(Duration::from_secs(10)));
+        let couch =
+            read("feed=continuous&style=all_docs&since=0&timeout=10000&unknown=1", "{}").unwrap();
+        assert_eq!((couch.since, couch.timeout), (Since::Beginning, Duration::from_secs(10)));
+        assert_eq!((couch.heartbeat, couch.limit), (None, None));
+        let ids = read("filter=_doc_ids", r#"{"doc_ids":["a","_bad"]}"#).unwrap();
+        assert!(matches!(ids.filter, ChangesFilter::Ids(ids) if ids.len() == 1));
+        let ids = read("filter=_doc_ids&doc_ids=%5B%22a%22%5D", "{}").unwrap();
+        assert!(matches!(ids.filter, ChangesFilter::Ids(ids) if ids.len() == 1));
+        let selector = read("filter=_selector", r#"{"selector":{"type":{"$ne":"leaf"}}}"#).unwrap();
+        assert!(matches!(selector.filter, ChangesFilter::Selector(_)));
+        let function = read("filter=replicate/pull", "{}").unwrap();
+        assert!(
+            matches!(function.filter, ChangesFilter::Function(id, name) if id.is_design() && name == "pull")
+        );
+        let request =
+            ChangesRequest::read(&Parameters::read("feed=eventsource"), Some("\"7-x\""), None);
+        assert_eq!(request.unwrap().since, Since::At("7-x".to_owned()));
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        for query in [
+            "feed=other",
+            "heartbeat=0",
+            "heartbeat=-1",
+            "heartbeat=x",
+            "limit=x",
+            "descending=1",
+            "style=x",
+            "filter=x",
+            "filter=_selector",
+            "filter=_doc_ids",
+            "filter=_view",
+            "filter=_doc_ids&doc_ids=1",
+        ] {
+            assert_eq!(read(query, "{}").unwrap_err().kind.status(), 400, "{query}");
+        }
+        assert!(read("filter=_selector", r#"{"selector":{"a":{"$x":1}}}"#).is_err());
+    }
+}

@@ -1,0 +1,97 @@
+//! Documents as they are sent, and the rules by which an edit becomes a revision (section 5).
+
+mod edit;
+mod submission;
+#[cfg(test)]
+mod tests;
+mod write;
+
+use sha2::{Digest as _, Sha256};
+
+use feedsync_formats::json::Node;
+
+use crate::attachment::Attachment;
+use crate::canonical;
+use crate::revision::{Revision, Signature};
+
+pub use edit::edited;
+pub use submission::{SpecialMembers, Submission};
+pub use write::{DocumentWriter, push_revisions};
+
+/// What a document says besides its special members: a JSON object, its members as they came.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Body(String);
+
+impl Body {
+    /// A body that was kept.
+    pub fn kept(text: String) -> Self {
+        Self(text)
+    }
+
+    /// Its text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Its text, to be kept.
+    pub fn into_text(self) -> String {
+        self.0
+    }
+
+    /// Its value.
+    pub fn root(&self) -> Node<'_> {
+        Node::root(&self.0)
+    }
+}
+
+/// The members of a body's text, without the braces.
+pub fn members(body: &str) -> &str {
+    body.get(1..body.len().saturating_sub(1)).unwrap_or_default()
+}
+
+impl Default for Body {
+    fn default() -> Self {
+        Self("{}".to_owned())
+    }
+}
+
+/// What a body comes to, however it is spelt: made before anybody waits for the edit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fingerprint([u8; 32]);
+
+impl Body {
+    /// What it comes to.
+    pub fn fingerprint(&self) -> Fingerprint {
+        let mut text = Vec::new();
+        canonical::push(&mut text, self.root());
+        Fingerprint(Sha256::digest(&text).into())
+    }
+}
+
+/// The signature of an edit: the same edit of the same revision has the same one on every replica of this program, so
+/// that two who make it have no conflict. Numbers count as they are spelt.
+pub fn signature(
+    parent: Option<&Revision>,
+    is_deleted: bool,
+    body: Fingerprint,
+    attachments: &[Attachment],
+) -> Signature {
+    let mut hash = Sha256::new();
+    let mut add = |part: &[u8]| {
+        hash.update((part.len() as u64).to_be_bytes());
+        hash.update(part);
+    };
+    add(if is_deleted { b"deleted" } else { b"" });
+    add(parent.map(ToString::to_string).unwrap_or_default().as_bytes());
+    add(&body.0);
+    let mut attachments: Vec<_> = attachments.iter().collect();
+    attachments.sort_by(|one, other| one.name.cmp(&other.name));
+    for attachment in attachments {
+        add(attachment.name.as_bytes());
+        add(attachment.content_type.as_bytes());
+        add(attachment.digest.as_str().as_bytes());
+    }
+    let mut digest = [0; 16];
+    digest.copy_from_slice(&hash.finalize()[..16]);
+    Signature::of(digest)
+}

@@ -1,0 +1,170 @@
+//! A document as somebody sends it.
+
+use std::borrow::Cow;
+
+use feedsync_formats::json::{Kind, Node};
+
+use super::Body;
+use crate::attachment::SentAttachment;
+use crate::json::{boolean, integer, text};
+use crate::name::DocumentId;
+use crate::refusal::{Refusal, RefusalKind};
+use crate::revision::{Revision, Signature};
+use crate::tree::Path;
+
+/// A document as somebody sends it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Submission {
+    /// `_id`.
+    pub id: Option<DocumentId>,
+    /// `_rev`.
+    pub revision: Option<Revision>,
+    /// `_revisions`.
+    pub path: Option<Path>,
+    /// `_deleted`.
+    pub is_deleted: bool,
+    /// `_attachments`, in their order.
+    pub attachments: Vec<SentAttachment>,
+    /// All else.
+    pub body: Body,
+}
+
+/// What becomes of members that begin with `_` and that nobody knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SpecialMembers {
+    /// They are refused.
+    Checked,
+    /// They are dropped: in local documents they mean nothing.
+    Dropped,
+}
+
+impl Submission {
+    /// Reads an object that was checked.
+    pub fn read(node: Node<'_>) -> Result<Self, Refusal> {
+        Self::read_with(node, SpecialMembers::Checked)
+    }
+
+    /// The same, for local documents too; `_id` and `_rev` of those are not looked at here.
+    pub fn read_with(node: Node<'_>, special: SpecialMembers) -> Result<Self, Refusal> {
+        if node.kind() != Kind::Object {
+            return Err(RefusalKind::BadRequest.because("Document must be a JSON object"));
+        }
+        let mut read = Self::default();
+        let mut body = String::with_capacity(node.raw().len());
+        body.push('{');
+        for member in node.members() {
+            let is_kept = match member.name.strip_prefix('_') {
+                None => true,
+                Some(_) if special == SpecialMembers::Dropped => {
+                    if member.name == "_deleted" {
+                        read.is_deleted = boolean(member.value) == Some(true);
+                    }
+                    false
+                }
+                Some(name) => read.special(name, member.value)?,
+            };
+            if is_kept {
+                if body.len() > 1 {
+                    body.push(',');
+                }
+                push_compact(&mut body, member.raw());
+            }
+        }
+        body.push('}');
+        body.shrink_to_fit();
+        read.body = Body(body);
+        Ok(read)
+    }
+
+    /// Takes a member that begins with `_`; whether it stays in the body.
+    fn special(&mut self, name: &str, value: Node<'_>) -> Result<bool, Refusal> {
+        match name {
+            "id" => {
+                let id = text(value).ok_or_else(|| {
+                    RefusalKind::IllegalDocumentId.because("Document id must be a string")
+                })?;
+                self.id = Some(id.parse()?);
+            }
+            "rev" => self.revision = Some(revision(value)?),
+            "revisions" => self.path = Some(path(value)?),
+            "deleted" => {
+                self.is_deleted = boolean(value).ok_or_else(|| {
+                    RefusalKind::DocumentValidation.because("_deleted is true or false")
+                })?;
+            }
+            "attachments" => self.attachments = SentAttachment::read_all(value)?,
+            "revs_info" | "local_seq" | "conflicts" | "deleted_conflicts" => {}
+            _ if name == "access" || name.starts_with("replication_") => return Ok(true),
+            _ => {
+                return Err(RefusalKind::DocumentValidation
+                    .because(format_args!("Bad special document member: _{name}")));
+            }
+        }
+        Ok(false)
+    }
+
+    /// The path that is joined to the tree as it is (`new_edits: false`).
+    pub fn replicated(&self) -> Result<Path, Refusal> {
+        match (&self.path, &self.revision) {
+            (Some(path), _) => Ok(path.clone()),
+            (None, Some(revision)) => Ok(Path::root(revision)),
+            (None, None) => Err(RefusalKind::BadRequest.because(
+                "When `new_edits: false`, the document needs `_rev` or `_revisions` specified",
+            )),
+        }
+    }
+
+    /// What the edit is made on, if it says so.
+    pub fn base(&self) -> Option<Revision> {
+        self.revision.clone().or_else(|| self.path.as_ref().map(Path::newest))
+    }
+}
+
+/// Appends JSON without the white space between its parts: what is passed on in one line a document must not hold the
+/// ends of lines.
+fn push_compact(out: &mut String, json: &str) {
+    let is_blank = |byte: u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
+    let bytes = json.as_bytes();
+    let (mut from, mut at) = (0, 0);
+    while at < bytes.len() {
+        match bytes[at] {
+            b'"' => {
+                at += 1;
+                while at < bytes.len() && bytes[at] != b'"' {
+                    at += if bytes[at] == b'\\' { 2 } else { 1 };
+                }
+                at += 1;
+            }
+            byte if is_blank(byte) => {
+                out.push_str(&json[from..at]);
+                while at < bytes.len() && is_blank(bytes[at]) {
+                    at += 1;
+                }
+                from = at;
+            }
+            _ => at += 1,
+        }
+    }
+    out.push_str(json.get(from..).unwrap_or_default());
+}
+
+/// A revision in a request.
+pub(crate) fn revision(node: Node<'_>) -> Result<Revision, Refusal> {
+    let given: Option<Cow<'_, str>> = text(node);
+    Ok(given.ok_or(crate::revision::RevisionError)?.parse::<Revision>()?)
+}
+
+/// `_revisions`: `{"start": N, "ids": [newest, ..., oldest]}`.
+fn path(node: Node<'_>) -> Result<Path, Refusal> {
+    let refuse = |reason: &str| RefusalKind::DocumentValidation.because(reason);
+    let start = node.member("start").and_then(|start| integer(start.value));
+    let start = start.ok_or_else(|| refuse("_revisions.start isn't an integer."))?;
+    let ids = node.member("ids").filter(|ids| ids.value.kind() == Kind::Array);
+    let ids = ids.ok_or_else(|| refuse("_revisions.ids isn't a array."))?;
+    let signature = |id: Node<'_>| -> Result<Signature, Refusal> {
+        let id = text(id).ok_or_else(|| refuse("RevId isn't a string"))?;
+        Ok(id.parse()?)
+    };
+    let signatures = ids.value.elements().map(signature).collect::<Result<Vec<_>, _>>()?;
+    Path::new(start, signatures).map_err(|error| refuse(&format!("_revisions: {error}")))
+}

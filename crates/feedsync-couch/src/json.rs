@@ -1,0 +1,58 @@
+//! JSON as it came: checked once, then walked without being copied.
+
+use std::borrow::Cow;
+
+use feedsync_formats::json::{Flaw, Kind, Node, check};
+
+use crate::refusal::{Refusal, RefusalKind};
+
+/// The most levels of objects and arrays in one another.
+pub const MOST_DEPTH: usize = 512;
+
+/// A text that was found to be JSON.
+///
+/// Repeated names and halves of surrogate pairs are let pass (gotcha 16): they come out as they went in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Json(String);
+
+impl Json {
+    /// Checks bytes.
+    pub fn read(bytes: Vec<u8>) -> Result<Self, Refusal> {
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let at = error.utf8_error().valid_up_to();
+            RefusalKind::BadRequest.because(format_args!("invalid UTF-8 JSON: at byte {at}"))
+        })?;
+        match check(&text, MOST_DEPTH) {
+            Ok(_) => Ok(Self(text)),
+            Err(fault) => Err(RefusalKind::BadRequest.because(format_args!(
+                "invalid UTF-8 JSON: at byte {}: {}",
+                fault.offset, fault.message
+            ))),
+        }
+    }
+
+    /// Its value.
+    pub fn root(&self) -> Node<'_> {
+        Node::root(&self.0)
+    }
+}
+
+/// The text of a string; none of anything else, nor of one with half of a surrogate pair, which is no text.
+pub fn text<'a>(node: Node<'a>) -> Option<Cow<'a, str>> {
+    let text = node.string()?;
+    // Only what was escaped can be half a pair.
+    let is_whole = matches!(text, Cow::Borrowed(_))
+        || check(node.raw(), MOST_DEPTH)
+            .is_ok_and(|flaws| flaws.iter().all(|(_, flaw)| *flaw != Flaw::LoneSurrogate));
+    is_whole.then_some(text)
+}
+
+/// `true` or `false`.
+pub fn boolean(node: Node<'_>) -> Option<bool> {
+    (node.kind() == Kind::Boolean).then(|| node.raw() == "true")
+}
+
+/// A number without sign, fraction or exponent.
+pub fn integer(node: Node<'_>) -> Option<u64> {
+    node.raw().parse().ok().filter(|_| node.kind() == Kind::Number)
+}

@@ -1,0 +1,35 @@
+//! CouchDB's replication protocol without I/O: what a database decides, and what is said about it over HTTP.
+
+mod attachment;
+mod bulk;
+mod canonical;
+mod changes;
+mod document;
+mod json;
+mod name;
+mod query;
+mod refusal;
+mod resource;
+mod revision;
+mod tree;
+
+pub mod multipart;
+pub mod selector;
+
+pub use attachment::{
+    ANY_TYPE, Attachment, AttachmentDigest, AttachmentForm, MOST_ATTACHMENTS, MOST_NAME,
+    SentAttachment, SentForm,
+};
+pub use bulk::{AskedDocument, asked_documents, asked_revisions, bulk_documents};
+pub use changes::{ChangesFeed, ChangesFilter, ChangesRequest, Since};
+pub use document::{
+    Body, DocumentWriter, Fingerprint, SpecialMembers, Submission, edited, members, push_revisions,
+    signature,
+};
+pub use json::{Json, MOST_DEPTH, boolean, integer, text};
+pub use name::{DatabaseName, DocumentId, LocalId, MOST_DATABASE_NAME, MOST_DOCUMENT_ID};
+pub use query::{Parameters, revisions, texts};
+pub use refusal::{Refusal, RefusalKind};
+pub use resource::Resource;
+pub use revision::{MOST_GENERATION, MOST_SIGNATURE, Revision, RevisionError, Signature};
+pub use tree::{BodyPlace, Content, DamagedTree, Graft, Leaf, Path, PathError, Purged, Tree};

@@ -1,0 +1,132 @@
+//! Names: of databases, of documents, and of local documents.
+
+use std::borrow::Borrow;
+use std::fmt;
+use std::str::FromStr;
+
+use crate::refusal::{Refusal, RefusalKind};
+
+/// The most bytes of a database's name, as of CouchDB's.
+pub const MOST_DATABASE_NAME: usize = 238;
+
+/// The most bytes of a document's id. What is in a path is no longer, and CouchDB says 7,168 of that.
+pub const MOST_DOCUMENT_ID: usize = 7_168;
+
+/// The name of a database: a lower-case letter, then those, digits and `_$()+/-`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DatabaseName(Box<str>);
+
+/// The id of a document: any text that does not begin with `_`, unless with `_design/`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DocumentId(Box<str>);
+
+/// The id of a document that is not replicated, without `_local/`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LocalId(Box<str>);
+
+impl FromStr for DatabaseName {
+    type Err = Refusal;
+
+    fn from_str(text: &str) -> Result<Self, Refusal> {
+        let is_known = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'$' | b'(' | b')' | b'+' | b'/' | b'-');
+        let begins = text.as_bytes().first().is_some_and(u8::is_ascii_lowercase);
+        if begins && text.len() <= MOST_DATABASE_NAME && text.bytes().all(is_known) {
+            return Ok(Self(text.into()));
+        }
+        Err(RefusalKind::IllegalDatabaseName.because(format_args!(
+            "Name: '{}'. Only lowercase characters (a-z), digits (0-9), and any of the characters _, $, (, ), +, -, and / \
+             are allowed. Must begin with a letter.",
+            text.chars().take(MOST_DATABASE_NAME).collect::<String>()
+        )))
+    }
+}
+
+impl FromStr for DocumentId {
+    type Err = Refusal;
+
+    fn from_str(text: &str) -> Result<Self, Refusal> {
+        let refuse = |reason: &str| Err(RefusalKind::IllegalDocumentId.because(reason));
+        match text.strip_prefix('_') {
+            _ if text.is_empty() => refuse("Document id must not be empty"),
+            _ if text.len() > MOST_DOCUMENT_ID => refuse("Document id is too long"),
+            Some(rest) if !is_design(rest) => {
+                refuse("Only reserved document ids may start with underscore.")
+            }
+            _ => Ok(Self(text.into())),
+        }
+    }
+}
+
+fn is_design(rest: &str) -> bool {
+    rest.strip_prefix("design/").is_some_and(|name| !name.is_empty())
+}
+
+impl DocumentId {
+    /// Whether it is that of a design document.
+    pub fn is_design(&self) -> bool {
+        self.0.starts_with("_design/")
+    }
+}
+
+impl FromStr for LocalId {
+    type Err = Refusal;
+
+    fn from_str(text: &str) -> Result<Self, Refusal> {
+        match (1..=MOST_DOCUMENT_ID).contains(&text.len()) {
+            true => Ok(Self(text.into())),
+            false => Err(RefusalKind::IllegalDocumentId.because("Illegal local document id")),
+        }
+    }
+}
+
+macro_rules! text {
+    ($($name:ty),*) => {$(
+        impl $name {
+            /// Its text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl Borrow<str> for $name {
+            fn borrow(&self) -> &str {
+                &self.0
+            }
+        }
+    )*};
+}
+
+text!(DatabaseName, DocumentId, LocalId);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn databases_are_named_as_couchdb_names_them() {
+        for name in ["a", "a0_$()+/-", "user/anna"] {
+            assert_eq!(name.parse::<DatabaseName>().unwrap().as_str(), name);
+        }
+        for name in ["", "A", "aB", "0a", "_users", "a b", "a\u{e4}", "a.b", &"a".repeat(239)] {
+            let refused = name.parse::<DatabaseName>().unwrap_err();
+            assert_eq!(refused.kind, RefusalKind::IllegalDatabaseName, "{name}");
+        }
+    }
+
+    #[test]
+    fn documents_have_any_id_that_is_not_reserved() {
+        for id in ["a", "folder/name.md", "h:+x", "\u{e4} \u{1f600}", "_design/x", "a_"] {
+            assert_eq!(id.parse::<DocumentId>().unwrap().as_str(), id);
+        }
+        for id in ["", "_", "_x", "_design", "_design/", "_local/x", &"a".repeat(7_169)] {
+            let refused = id.parse::<DocumentId>().unwrap_err();
+            assert_eq!(refused.kind, RefusalKind::IllegalDocumentId, "{id}");
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! What an address means (section 2 and 3): paths are split first and decoded after that, so that ids may hold slashes.
+
+use percent_encoding::percent_decode_str;
+
+use crate::name::{DatabaseName, DocumentId, LocalId};
+use crate::refusal::{Refusal, RefusalKind};
+
+/// What an address means, below that of the server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Resource {
+    /// The server.
+    Server,
+    /// Something of the server: `_all_dbs`, `_session` and the like, and what stands behind that.
+    Special(String, Vec<String>),
+    /// A database.
+    Database(DatabaseName),
+    /// Something of a database: `_changes`, `_bulk_docs` and the like, and what stands behind that.
+    Of(DatabaseName, String, Vec<String>),
+    /// A document that is not replicated.
+    Local(DatabaseName, LocalId),
+    /// A document.
+    Document(DatabaseName, DocumentId),
+    /// An attachment of a document.
+    Attachment(DatabaseName, DocumentId, String),
+}
+
+impl Resource {
+    /// What a path means that begins behind the address of the server, as it was sent.
+    pub fn read(path: &str) -> Result<Self, Refusal> {
+        let mut segments = path.trim_start_matches('/').split('/');
+        let first = decoded(segments.next().unwrap_or_default())?;
+        let mut rest: Vec<String> = segments.map(decoded).collect::<Result<_, _>>()?;
+        // `/{db}/` is `/{db}`, and so with all that stands behind it.
+        while rest.last().is_some_and(String::is_empty) {
+            rest.pop();
+        }
+        if first.is_empty() {
+            return Ok(Self::Server);
+        }
+        if first.starts_with('_') {
+            return Ok(Self::Special(first, rest));
+        }
+        let database: DatabaseName = first.parse()?;
+        let mut rest = rest.into_iter();
+        let Some(part) = rest.next() else { return Ok(Self::Database(database)) };
+        let id = match part.as_str() {
+            "_design" => match rest.next().filter(|name| !name.is_empty()) {
+                Some(name) => format!("_design/{name}"),
+                None => return Ok(Self::Of(database, part, Vec::new())),
+            },
+            "_local" => {
+                let id: Vec<String> = rest.collect();
+                return Ok(Self::Local(database, id.join("/").parse()?));
+            }
+            _ => match part.strip_prefix("_local/") {
+                Some(id) if rest.len() == 0 => return Ok(Self::Local(database, id.parse()?)),
+                _ if part.starts_with('_') && !part.starts_with("_design/") => {
+                    return Ok(Self::Of(database, part, rest.collect()));
+                }
+                _ => part,
+            },
+        };
+        let id: DocumentId = id.parse()?;
+        let name: Vec<String> = rest.collect();
+        match name.is_empty() {
+            true => Ok(Self::Document(database, id)),
+            false => Ok(Self::Attachment(database, id, name.join("/"))),
+        }
+    }
+
+    /// The database that it is in.
+    pub fn database(&self) -> Option<&DatabaseName> {
+        match self {
+            Self::Server | Self::Special(..) => None,
+            Self::Database(name)
+            | Self::Of(name, ..)
+            | Self::Local(name, _)
+            | Self::Document(name, _)
+            | Self::Attachment(name, ..) => Some(name),
+        }
+    }
+}
+
+fn decoded(segment: &str) -> Result<String, Refusal> {
+    let decoded = percent_decode_str(segment).decode_utf8();
+    let refuse = |_| RefusalKind::BadRequest.because("The path is not UTF-8");
+    Ok(decoded.map_err(refuse)?.into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(path: &str) -> String {
+        match Resource::read(path) {
+            Ok(Resource::Server) => "server".to_owned(),
+            Ok(Resource::Special(name, rest)) => format!("special {name} {rest:?}"),
+            Ok(Resource::Database(name)) => format!("database {name}"),
+            Ok(Resource::Of(name, part, rest)) => format!("of {name} {part} {rest:?}"),
+            Ok(Resource::Local(name, id)) => format!("local {name} {id}"),
+            Ok(Resource::Document(name, id)) => format!("document {name} {id}"),
+            Ok(Resource::Attachment(name, id, attachment)) => {
+                format!("attachment {name} {id} {attachment}")
+            }
+            Err(refusal) => refusal.kind.error().to_owned(),
+        }
+    }
+
+    /// Decoding before splitting would tear ids apart (gotcha 13).
+    #[test]
+    fn paths_are_split_and_then_decoded() {
+        for (path, expected) in [
+            ("", "server"),
+            ("/", "server"),
+            ("/_all_dbs", "special _all_dbs []"),
+            ("/_node/_local/_config/a/b", "special _node [\"_local\", \"_config\", \"a\", \"b\"]"),
+            ("/db", "database db"),
+            ("/db/", "database db"),
+            ("/a%2Fb/", "database a/b"),
+            ("/db/_changes", "of db _changes []"),
+            ("/db/_changes/", "of db _changes []"),
+            ("/db/x/", "document db x"),
+            ("/db/_design", "of db _design []"),
+            ("/db/_local/a%2Fb", "local db a/b"),
+            ("/db/_local%2Fx", "local db x"),
+            ("/db/x", "document db x"),
+            ("/db/a%2Fb", "document db a/b"),
+            ("/db/h:+a%2Bb", "document db h:+a+b"),
+            ("/db/_design/x", "document db _design/x"),
+            ("/db/_design%2Fx", "document db _design/x"),
+            ("/db/x/a/b%2Fc", "attachment db x a/b/c"),
+            ("/db/_design/x/_view/y", "attachment db _design/x _view/y"),
+            ("/Db", "illegal_database_name"),
+            ("/db/%ff", "bad_request"),
+            ("/db//x", "illegal_docid"),
+        ] {
+            assert_eq!(said(path), expected, "{path}");
+        }
+    }
+}

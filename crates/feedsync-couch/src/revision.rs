@@ -1,0 +1,225 @@
+//! Revisions: `N-signature`, the name of one state of a document.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::str::FromStr;
+
+/// The most bytes of a signature.
+pub const MOST_SIGNATURE: usize = 512;
+
+/// The greatest generation: what JavaScript counts exactly.
+pub const MOST_GENERATION: u64 = (1 << 53) - 1;
+
+/// One state of a document: how many edits led to it, and which of those states it is.
+///
+/// Revisions are ordered by generation, then by the text of the signature, bytewise: the greater one wins, the same on
+/// every replica.
+///
+/// ```
+/// # use feedsync_couch::Revision;
+/// let revision: Revision = "2-967A00DFF5E02ADD41819138ABB3284D".parse()?;
+/// assert_eq!(revision.generation(), 2);
+/// assert_eq!(revision.to_string(), "2-967a00dff5e02add41819138abb3284d");
+/// assert!("10-a".parse::<Revision>()? > revision);
+/// # Ok::<(), feedsync_couch::RevisionError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Revision {
+    generation: u64,
+    signature: Signature,
+}
+
+/// Which of the states of its generation a revision is.
+///
+/// 32 hexadecimal digits are written in lower case; any other text, unless it has that length, is kept as it is.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Signature(Kept);
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Kept {
+    Digest([u8; 16]),
+    /// Never 32 bytes long.
+    Text(Box<str>),
+}
+
+/// A text that is no revision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("Invalid rev format")]
+pub struct RevisionError;
+
+impl Revision {
+    /// A revision; `None` if there is no such generation.
+    pub fn new(generation: u64, signature: Signature) -> Option<Self> {
+        (1..=MOST_GENERATION).contains(&generation).then_some(Self { generation, signature })
+    }
+
+    /// A revision of a generation that there is.
+    pub(crate) fn known(generation: u64, signature: Signature) -> Self {
+        debug_assert!((1..=MOST_GENERATION).contains(&generation));
+        Self { generation, signature }
+    }
+
+    /// How many edits led to it, as far as it says so; from 1.
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// Which of those it is.
+    pub fn signature(&self) -> &Signature {
+        &self.signature
+    }
+}
+
+impl Signature {
+    /// That of a digest.
+    pub const fn of(digest: [u8; 16]) -> Self {
+        Self(Kept::Digest(digest))
+    }
+
+    /// Its digest, if it is one.
+    pub(crate) fn digest(&self) -> Option<&[u8; 16]> {
+        match &self.0 {
+            Kept::Digest(digest) => Some(digest),
+            Kept::Text(_) => None,
+        }
+    }
+
+    fn with_text<T>(&self, use_text: impl FnOnce(&str) -> T) -> T {
+        match &self.0 {
+            Kept::Text(text) => use_text(text),
+            Kept::Digest(digest) => {
+                let digits = digits(digest);
+                use_text(std::str::from_utf8(&digits).unwrap_or_default())
+            }
+        }
+    }
+}
+
+const DIGITS: &[u8; 16] = b"0123456789abcdef";
+
+fn digits(digest: &[u8; 16]) -> [u8; 32] {
+    let mut digits = [0; 32];
+    for (pair, byte) in digits.chunks_exact_mut(2).zip(digest) {
+        pair[0] = DIGITS[usize::from(byte >> 4)];
+        pair[1] = DIGITS[usize::from(byte & 15)];
+    }
+    digits
+}
+
+impl FromStr for Signature {
+    type Err = RevisionError;
+
+    fn from_str(text: &str) -> Result<Self, RevisionError> {
+        if text.len() != 32 {
+            let is_kept = (1..=MOST_SIGNATURE).contains(&text.len());
+            return is_kept.then(|| Self(Kept::Text(text.into()))).ok_or(RevisionError);
+        }
+        let mut digest = [0; 16];
+        for (byte, pair) in digest.iter_mut().zip(text.as_bytes().chunks_exact(2)) {
+            let digit = |digit: u8| char::from(digit).to_digit(16).ok_or(RevisionError);
+            // Two digits of sixteen fit a byte.
+            *byte = (digit(pair[0])? << 4 | digit(pair[1])?) as u8;
+        }
+        Ok(Self::of(digest))
+    }
+}
+
+impl FromStr for Revision {
+    type Err = RevisionError;
+
+    fn from_str(text: &str) -> Result<Self, RevisionError> {
+        let (generation, signature) = text.split_once('-').ok_or(RevisionError)?;
+        if generation.starts_with('0') || !generation.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(RevisionError);
+        }
+        let generation = generation.parse().map_err(|_| RevisionError)?;
+        Self::new(generation, signature.parse()?).ok_or(RevisionError)
+    }
+}
+
+impl Ord for Signature {
+    fn cmp(&self, other: &Self) -> Ordering {
+        match (&self.0, &other.0) {
+            // Digits in lower case are in the order of the bytes that they stand for.
+            (Kept::Digest(one), Kept::Digest(two)) => one.cmp(two),
+            _ => self.with_text(|one| other.with_text(|two| one.cmp(two))),
+        }
+    }
+}
+
+impl PartialOrd for Signature {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl fmt::Display for Signature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.with_text(|text| f.write_str(text))
+    }
+}
+
+impl fmt::Debug for Signature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl fmt::Display for Revision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", self.generation, self.signature)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn what_is_no_revision_is_refused() {
+        let long = format!("1-{}", "x".repeat(MOST_SIGNATURE + 1));
+        for text in [
+            "",
+            "-",
+            "1",
+            "1-",
+            "-a",
+            "a-1",
+            "0-a",
+            "01-a",
+            "+1-a",
+            "-1-a",
+            "1.0-a",
+            "9007199254740992-a",
+            "99999999999999999999-a",
+            "1-zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz",
+            &long,
+        ] {
+            assert_eq!(text.parse::<Revision>(), Err(RevisionError), "{text}");
+        }
+    }
+
+    #[test]
+    fn odd_revisions_are_kept() {
+        for text in ["1-a", "9007199254740991-a-b", "1-0AB", "3-\u{e4}"] {
+            assert_eq!(text.parse::<Revision>().unwrap().to_string(), text);
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(256) })]
+
+        /// What wins is decided by generations, then by texts.
+        #[test]
+        fn the_order_is_that_of_the_texts(
+            one in (1..12_u64, "[0-9a-f]{1,3}|[0-9a-f]{32}"),
+            two in (1..12_u64, "[0-9a-f]{1,3}|[0-9a-f]{32}"),
+        ) {
+            let revision = |of: &(u64, String)| format!("{}-{}", of.0, of.1).parse::<Revision>().unwrap();
+            prop_assert_eq!(revision(&one).cmp(&revision(&two)), one.cmp(&two));
+            prop_assert_eq!(revision(&one).to_string(), format!("{}-{}", one.0, one.1));
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! What a selector comes to, and how it is decided.
+
+use std::cmp::Ordering;
+
+use feedsync_formats::json::{Kind, Node};
+use regex::bytes::Regex;
+
+use super::number;
+use super::place::{Place, Value};
+use super::text::Text;
+
+/// Something that holds or does not.
+#[derive(Debug, Clone)]
+pub(super) enum Rule {
+    /// All of them hold.
+    All(Vec<Rule>),
+    /// One of them holds, at least.
+    Any(Vec<Rule>),
+    /// It does not hold.
+    Not(Box<Rule>),
+    /// It holds where this path leads.
+    Field(Vec<String>, Box<Rule>),
+    /// The value here is as told.
+    Test(Test),
+}
+
+/// What is asked of one value.
+#[derive(Debug, Clone)]
+pub(super) enum Test {
+    Exists(bool),
+    /// Of this kind; `None` for a kind there is not.
+    Kind(Option<Kind>),
+    Relation(Relation, Operand),
+    /// Equal to one of these, or an array with such an element.
+    In(Operand),
+    /// An array that has all of these, or is equal to the one there is.
+    All(Operand),
+    Size(u64),
+    Remainder {
+        divisor: i64,
+        remainder: i64,
+    },
+    Begins(Operand),
+    Matches(Regex),
+    /// An array in which it holds for an element.
+    Element(Box<Rule>),
+    /// An array with elements, for all of which it holds.
+    EachElement(Box<Rule>),
+    /// An object in which it holds for a name.
+    Name(Box<Rule>),
+}
+
+/// How a value is to compare.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Relation {
+    Equal,
+    Less,
+    AtMost,
+    Greater,
+    AtLeast,
+}
+
+/// A value in a selector: its text.
+#[derive(Debug, Clone)]
+pub(super) struct Operand(String);
+
+impl Rule {
+    /// Whether it holds, if what is known says so.
+    pub(super) fn decide(&self, place: Place<'_>) -> Option<bool> {
+        match self {
+            Self::All(rules) => all(rules.iter().map(|rule| rule.decide(place))),
+            Self::Any(rules) => not(all(rules.iter().map(|rule| not(rule.decide(place))))),
+            Self::Not(rule) => not(rule.decide(place)),
+            Self::Field(path, rule) => {
+                rule.decide(path.iter().fold(place, |place, name| place.field(name)))
+            }
+            Self::Test(test) => match place {
+                Place::Value(value) => Some(test.holds(value)),
+                Place::Missing => Some(matches!(test, Test::Exists(false))),
+                Place::Unknown | Place::Document(_) | Place::OfType(_) => None,
+            },
+        }
+    }
+
+    fn holds(&self, node: Node<'_>) -> bool {
+        self.decide(Place::Value(Value::Json(node))) == Some(true)
+    }
+}
+
+fn not(decided: Option<bool>) -> Option<bool> {
+    decided.map(|holds| !holds)
+}
+
+/// One that does not hold decides; so do all that hold.
+fn all(mut decisions: impl Iterator<Item = Option<bool>>) -> Option<bool> {
+    decisions
+        .try_fold(Some(true), |all, decided| match decided {
+            Some(false) => Err(()),
+            Some(true) => Ok(all),
+            None => Ok(None),
+        })
+        .unwrap_or(Some(false))
+}
+
+impl Test {
+    fn holds(&self, value: Value<'_>) -> bool {
+        let array = value.node().filter(|node| node.kind() == Kind::Array);
+        match self {
+            Self::Exists(exists) => *exists,
+            Self::Kind(kind) => *kind == Some(value.kind()),
+            Self::Relation(relation, operand) => relation.holds(value.compare(operand.node())),
+            Self::In(operand) => match array {
+                None => operand.node().elements().any(|one| value.is_equal(one)),
+                Some(array) => array
+                    .elements()
+                    .map(Value::Json)
+                    .any(|element| operand.node().elements().any(|one| element.is_equal(one))),
+            },
+            Self::All(operand) => array.is_some_and(|array| has_all(array, operand.node())),
+            Self::Size(size) => array.is_some_and(|array| array.elements().count() as u64 == *size),
+            Self::Remainder { divisor, remainder } => value
+                .node()
+                .filter(|node| node.kind() == Kind::Number)
+                .and_then(|node| number::remainder(node.raw(), *divisor))
+                .is_some_and(|rest| rest == i128::from(*remainder)),
+            Self::Begins(prefix) => {
+                value.text().is_some_and(|text| text.starts_with(Text::of(prefix.node())))
+            }
+            Self::Matches(pattern) => match value {
+                Value::Text(text) => pattern.is_match(text.as_bytes()),
+                Value::Json(node) => {
+                    node.string().is_some_and(|text| pattern.is_match(text.as_bytes()))
+                }
+            },
+            Self::Element(rule) => {
+                array.is_some_and(|array| array.elements().any(|element| rule.holds(element)))
+            }
+            Self::EachElement(rule) => array.is_some_and(|array| {
+                array.elements().next().is_some()
+                    && array.elements().all(|element| rule.holds(element))
+            }),
+            Self::Name(rule) => value.node().is_some_and(|object| {
+                object.members().any(|member| rule.holds(Node::root(member.raw())))
+            }),
+        }
+    }
+}
+
+fn has_all(array: Node<'_>, wanted: Node<'_>) -> bool {
+    let array_itself = Value::Json(array);
+    let mut ones = wanted.elements();
+    let is_only = match (ones.next(), ones.next()) {
+        (None, _) => return false,
+        (Some(one), None) => array_itself.is_equal(one),
+        _ => false,
+    };
+    is_only
+        || wanted
+            .elements()
+            .all(|one| array.elements().any(|element| Value::Json(element).is_equal(one)))
+}
+
+impl Relation {
+    pub(super) fn holds(self, order: Ordering) -> bool {
+        match self {
+            Self::Equal => order.is_eq(),
+            Self::Less => order.is_lt(),
+            Self::AtMost => order.is_le(),
+            Self::Greater => order.is_gt(),
+            Self::AtLeast => order.is_ge(),
+        }
+    }
+}
+
+impl Operand {
+    pub(super) fn of(node: Node<'_>) -> Self {
+        Self(node.raw().into())
+    }
+
+    pub(super) fn node(&self) -> Node<'_> {
+        Node::root(&self.0)
+    }
+}

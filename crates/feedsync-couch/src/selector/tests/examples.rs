@@ -1,0 +1,169 @@
+//! What clients ask, and single rules.
+
+use std::ops::Bound;
+
+use feedsync_formats::json::{Node, check};
+
+use super::super::{IdRange, MAX_BYTES, MAX_CONDITIONS, Selector, SelectorError, Subject};
+
+fn read(selector: &str) -> Result<Selector, SelectorError> {
+    check(selector, 64).unwrap();
+    Selector::parse(Node::root(selector))
+}
+
+fn matches(selector: &str, body: &str) -> bool {
+    let selector = read(selector).unwrap();
+    check(body, 64).unwrap();
+    let body = Node::root(body);
+    selector.matches(&Subject { id: "id", revision: "1-a", is_deleted: false, body })
+}
+
+/// L32: all but chunks, tombstones without any field among them; the type alone tells.
+#[test]
+fn changes_of_all_but_chunks() {
+    let selector = read("{\"type\":{\"$ne\":\"leaf\"}}").unwrap();
+    let asked = |is_deleted, body| {
+        let body = Node::root(body);
+        selector.matches(&Subject { id: "h:1", revision: "1-a", is_deleted, body })
+    };
+    assert!(!asked(false, "{\"type\":\"leaf\",\"data\":\"x\"}"));
+    assert!(!asked(true, "{\"type\":\"leaf\"}"));
+    assert!(asked(false, "{\"type\":\"plain\",\"children\":[]}"));
+    assert!(asked(false, "{\"type\":null}"));
+    assert!(asked(true, "{}"));
+    assert_eq!(selector.decides_by_type(Some("leaf")), Some(false));
+    assert_eq!(selector.decides_by_type(Some("plain")), Some(true));
+    assert_eq!(selector.decides_by_type(None), Some(true));
+    assert_eq!(selector.ids(), IdRange::ALL);
+}
+
+/// L40: chunks on either side of the ids that chunks have.
+#[test]
+fn chunks_that_are_badly_named() {
+    let before = read("{\"_id\":{\"$lt\":\"h:\"},\"type\":\"leaf\"}").unwrap();
+    let after = read("{\"_id\":{\"$gt\":\"h;\"},\"type\":\"leaf\"}").unwrap();
+    let range = |lower, upper| IdRange { lower, upper };
+    assert_eq!(before.ids(), range(Bound::Unbounded, Bound::Excluded("h:".into())));
+    assert_eq!(after.ids(), range(Bound::Excluded("h;".into()), Bound::Unbounded));
+    assert_eq!(before.decides_by_type(Some("plain")), Some(false));
+    assert_eq!(before.decides_by_type(None), Some(false));
+    assert_eq!(before.decides_by_type(Some("leaf")), None);
+    let found = |selector: &Selector, id| {
+        let body = Node::root("{\"type\":\"leaf\"}");
+        selector.matches(&Subject { id, revision: "1-a", is_deleted: false, body })
+    };
+    for (id, is_before, is_after) in [
+        ("a", true, false),
+        ("h:", false, false),
+        ("h:+1", false, false),
+        ("h;", false, false),
+        ("i", false, true),
+    ] {
+        assert_eq!((found(&before, id), found(&after, id)), (is_before, is_after), "{id}");
+    }
+}
+
+#[test]
+fn single_rules() {
+    for (selector, body, expected) in [
+        ("{}", "{}", true),
+        ("{\"a\":{}}", "{\"a\":{}}", true),
+        ("{\"a\":{}}", "{\"a\":{\"b\":1}}", false),
+        ("{\"a\":{\"b\":1}}", "{\"a\":{\"b\":1.0,\"c\":2}}", true),
+        ("{\"a\":9007199254740993}", "{\"a\":9007199254740992}", false),
+        ("{\"a\":1e999999999}", "{\"a\":10e999999998}", true),
+        ("{\"a.1\":2}", "{\"a\":[1,2]}", true),
+        ("{\"a\\\\.b\":1}", "{\"a.b\":1}", true),
+        ("{\"\\\\$a\":1}", "{\"$a\":1}", true),
+        ("{\"a\":{\"$in\":[[1]]}}", "{\"a\":[1]}", false),
+        ("{\"a\":{\"$in\":[[1]]}}", "{\"a\":[[1]]}", true),
+        ("{\"a\":{\"$nin\":[1]}}", "{}", true),
+        ("{\"a\":{\"$not\":{\"$gt\":1}}}", "{}", true),
+        ("{\"a.b\":{\"$exists\":false}}", "{\"a\":1}", true),
+        ("{\"a\":{\"$all\":[]}}", "{\"a\":[]}", false),
+        ("{\"a\":{\"$all\":[[1,2]]}}", "{\"a\":[1,2]}", true),
+        ("{\"a\":{\"$allMatch\":{\"$gt\":0}}}", "{\"a\":[]}", false),
+        (
+            "{\"a\":{\"$elemMatch\":{\"b\":1,\"c\":2}}}",
+            "{\"a\":[{\"b\":1},{\"b\":1,\"c\":2}]}",
+            true,
+        ),
+        ("{\"a\":{\"$keyMapMatch\":{\"$eq\":\"é\"}}}", "{\"a\":{\"\\u00e9\":1}}", true),
+        ("{\"$or\":[]}", "{}", true),
+        ("{\"$nor\":[]}", "{}", true),
+        ("{\"$and\":[{}]}", "{\"a\":1}", true),
+        ("{\"$default\":{\"$text\":\"word\"}}", "{}", true),
+        ("{\"a\":{\"$regex\":\"^h[0-9]+$\"}}", "{\"a\":\"\\u006812\"}", true),
+        ("{\"a\":{\"$regex\":\"(?i)LE\"}}", "{\"a\":\"leaf\"}", true),
+        ("{\"a\":{\"$regex\":\"^.é..$\"}}", "{\"a\":\"xéé\"}", true),
+        ("{\"a\":{\"$regex\":\"1\"}}", "{\"a\":1}", false),
+        (
+            "{\"_id\":{\"$regex\":\"^i\"},\"_rev\":\"1-a\",\"_deleted\":{\"$exists\":false}}",
+            "{}",
+            true,
+        ),
+    ] {
+        assert_eq!(matches(selector, body), expected, "{selector} {body}");
+    }
+}
+
+#[test]
+fn what_cannot_be_read_is_named() {
+    for (selector, expected) in [
+        ("[]", "a selector must be an object"),
+        ("{\"a\":{\"$x\":1}}", "a: invalid operator: $x"),
+        ("{\"$where\":1}", "invalid operator: $where"),
+        (
+            "{\"a\":{\"b\":[],\"c.d\":{\"$and\":{}}}}",
+            "a.c.d: bad argument for operator $and: expected an array of selectors",
+        ),
+        ("{\"$or\":[1]}", "bad argument for operator $or: expected an array of selectors"),
+        ("{\"$eq\":1}", "$eq must stand in a field"),
+        ("{\"$and\":[{\"$elemMatch\":{}}]}", "$elemMatch must stand in a field"),
+        ("{\"a\":{\"$not\":1}}", "a: bad argument for operator $not: expected a selector"),
+        (
+            "{\"a\":{\"$mod\":[0,1]}}",
+            "a: bad argument for operator $mod: expected two integers, of which the first is not zero",
+        ),
+        ("{\"a\":{\"$size\":-1}}", "a: bad argument for operator $size: expected a length"),
+        ("{\"a\":{\"$exists\":1}}", "a: bad argument for operator $exists: expected true or false"),
+        ("{\"a\":{\"$default\":{\"$text\":\"\"}}}", "a: invalid operator: $default"),
+        ("{\"a..b\":1}", "invalid field name: \"a..b\""),
+        ("{\"a\":{\"\":1}}", "invalid field name: \"a.\""),
+        ("{\"\\ud800\":1}", "invalid field name: \"\u{fffd}\""),
+    ] {
+        assert_eq!(read(selector).unwrap_err().to_string(), expected, "{selector}");
+    }
+    for pattern in ["(", "(a)\\\\1", "(?=a)", "((((a{99}){99}){99}){99}){99}", "\\ud800"] {
+        let selector = format!("{{\"a\":{{\"$regex\":\"{pattern}\"}}}}");
+        let error = read(&selector).unwrap_err().to_string();
+        assert!(error.starts_with("a: bad argument for operator $regex: "), "{error}");
+    }
+}
+
+#[test]
+fn a_selector_is_bounded() {
+    let many = |part: &str, times| format!("{{\"$and\":[{}]}}", vec![part; times].join(","));
+    assert!(read(&many("{}", MAX_CONDITIONS - 1)).is_ok());
+    assert_eq!(read(&many("{}", MAX_CONDITIONS)).unwrap_err(), SelectorError::TooManyConditions);
+    let patterns = |times| many("{\"a\":{\"$regex\":\"x\"}}", times);
+    assert!(read(&patterns(8)).is_ok());
+    assert!(matches!(read(&patterns(9)), Err(SelectorError::TooManyPatterns { .. })));
+    let deep = |levels| format!("{}1{}", "{\"a\":".repeat(levels), "}".repeat(levels));
+    assert!(read(&deep(32)).is_ok());
+    assert_eq!(read(&deep(33)).unwrap_err(), SelectorError::TooDeep);
+    let long = |bytes| format!("{{\"a\":\"{}\"}}", "x".repeat(bytes - 8));
+    assert!(read(&long(MAX_BYTES)).is_ok());
+    assert_eq!(read(&long(MAX_BYTES + 1)).unwrap_err(), SelectorError::TooLong);
+    let pattern = format!("{{\"a\":{{\"$regex\":\"{}\"}}}}", "x".repeat(1_001));
+    assert!(matches!(read(&pattern), Err(SelectorError::BadArgument { operator: "$regex", .. })));
+}
+
+#[test]
+fn a_document_may_nest_deeper_than_any_selector() {
+    let deep = |levels: usize| format!("{{\"a\":{}1{}}}", "[".repeat(levels), "]".repeat(levels));
+    let body = deep(1_000_000);
+    let selector = read(&deep(31)).unwrap();
+    let body = Node::root(&body);
+    assert!(!selector.matches(&Subject { id: "", revision: "", is_deleted: false, body }));
+}

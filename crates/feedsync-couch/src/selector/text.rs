@@ -1,0 +1,138 @@
+//! Strings of JSON, compared as they stand.
+
+use std::cmp::Ordering;
+use std::str::Chars;
+
+use feedsync_formats::json::Node;
+
+/// A string: what stands between the quotes, or a text that never stood in any.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Text<'a> {
+    text: &'a str,
+    has_escapes: bool,
+}
+
+impl<'a> Text<'a> {
+    /// A string of JSON.
+    pub(super) fn of(string: Node<'a>) -> Self {
+        let raw = string.raw();
+        let text = raw.strip_prefix('"').unwrap_or(raw);
+        let text = text.strip_suffix('"').unwrap_or(text);
+        Self { text, has_escapes: text.contains('\\') }
+    }
+
+    /// A text as it is.
+    pub(super) fn plain(text: &'a str) -> Self {
+        Self { text, has_escapes: false }
+    }
+
+    /// By code points, which is by the bytes of UTF-8.
+    pub(super) fn compare(self, other: Text<'_>) -> Ordering {
+        if self.has_escapes || other.has_escapes {
+            self.points().cmp(other.points())
+        } else {
+            self.text.cmp(other.text)
+        }
+    }
+
+    pub(super) fn starts_with(self, prefix: Text<'_>) -> bool {
+        let mut points = self.points();
+        prefix.points().all(|point| points.next() == Some(point))
+    }
+
+    /// The text itself, which a string with half of a surrogate pair does not have.
+    pub(super) fn to_text(self) -> Option<String> {
+        self.points().map(char::from_u32).collect()
+    }
+
+    /// Its code points, half surrogate pairs among them.
+    fn points(self) -> Points<'a> {
+        Points { rest: self.text.chars(), has_escapes: self.has_escapes }
+    }
+}
+
+struct Points<'a> {
+    rest: Chars<'a>,
+    has_escapes: bool,
+}
+
+impl Iterator for Points<'_> {
+    type Item = u32;
+
+    fn next(&mut self) -> Option<u32> {
+        let next = self.rest.next()?;
+        if next != '\\' || !self.has_escapes {
+            return Some(next.into());
+        }
+        let point = match self.rest.next()? {
+            'b' => 0x8,
+            'f' => 0xc,
+            'n' => 0xa,
+            'r' => 0xd,
+            't' => 0x9,
+            'u' => return Some(self.escape()),
+            other => other.into(),
+        };
+        Some(point)
+    }
+}
+
+impl Points<'_> {
+    /// What follows `\u`.
+    fn escape(&mut self) -> u32 {
+        let first = hexadecimal(&mut self.rest);
+        if !(0xd800..0xdc00).contains(&first) {
+            return first;
+        }
+        let mut ahead = self.rest.clone();
+        if (ahead.next(), ahead.next()) == (Some('\\'), Some('u')) {
+            let second = hexadecimal(&mut ahead);
+            if (0xdc00..0xe000).contains(&second) {
+                self.rest = ahead;
+                return 0x1_0000 + ((first - 0xd800) << 10) + (second - 0xdc00);
+            }
+        }
+        first
+    }
+}
+
+fn hexadecimal(digits: &mut Chars<'_>) -> u32 {
+    digits.take(4).fold(0, |number, digit| number * 16 + digit.to_digit(16).unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escapes_are_what_they_stand_for() {
+        let points = |raw: &str| Text::of(Node::root(raw)).points().collect::<Vec<_>>();
+        assert_eq!(
+            points("\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u00e9\""),
+            points_of("\"\\/\u{8}\u{c}\n\r\té")
+        );
+        assert_eq!(points("\"\\ud83d\\ude00\""), points_of("😀"));
+        assert_eq!(points("\"\\ud83d\\u0041\""), [0xd83d, 0x41]);
+        assert_eq!(points("\"\\ud83d\\ud83d\\ude00\""), [0xd83d, 0x1f600]);
+        assert_eq!(points("\"\\ude00\\ud83d\""), [0xde00, 0xd83d]);
+        assert_eq!(Text::of(Node::root("\"\\ud83dx\"")).to_text(), None);
+        assert_eq!(Text::plain("a\\n").to_text().as_deref(), Some("a\\n"));
+    }
+
+    #[test]
+    fn order_is_that_of_bytes_however_spelt() {
+        let order = ["", "\\u0000", "\\\"", "Z", "\\u007a", "\\u00e9", "\\ud800", "\u{ffff}", "😀"];
+        for (at, one) in order.iter().enumerate() {
+            for (other_at, other) in order.iter().enumerate() {
+                let (one, other) = (format!("\"{one}\""), format!("\"{other}\""));
+                let (one, other) = (Text::of(Node::root(&one)), Text::of(Node::root(&other)));
+                assert_eq!(one.compare(other), at.cmp(&other_at), "{one:?} {other:?}");
+                assert_eq!(one.starts_with(other), other_at == 0 || at == other_at);
+            }
+        }
+    }
+
+    fn points_of(text: &str) -> Vec<u32> {
+        text.chars().map(u32::from).collect()
+    }
+}

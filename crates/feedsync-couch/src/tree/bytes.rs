@@ -1,0 +1,157 @@
+//! A tree as bytes, to be stored: short where revisions came of one another in a row.
+//!
+//! A version, then each node by revision: what is special about it, the generation as the difference from the node
+//! before, the signature, what it came of, and what is kept of it. Numbers are LEB128.
+
+use super::{Content, Node, Tree};
+use crate::revision::{Revision, Signature};
+
+const VERSION: u8 = 1;
+
+/// The signature is no digest.
+const IS_TEXT: u8 = 1;
+/// It came of the node before, and of nothing else.
+const IS_NEXT: u8 = 2;
+/// It came of nothing.
+const IS_ROOT: u8 = 4;
+/// Something is kept of it.
+const IS_KEPT: u8 = 8;
+/// It is deleted.
+const IS_DELETED: u8 = 16;
+
+/// Where the body of a revision is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BodyPlace {
+    /// Its number among those of its database.
+    pub number: u64,
+    /// How many bytes it has, with what is known of its attachments.
+    pub length: u64,
+}
+
+/// Bytes that are no tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a stored revision tree is damaged")]
+pub struct DamagedTree;
+
+impl Tree<BodyPlace> {
+    /// The tree as bytes.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(8 + self.nodes.len() * 20);
+        out.push(VERSION);
+        let mut before: Option<&Revision> = None;
+        for Node { revision, parents, content } in &self.nodes {
+            let is_next = matches!((&parents[..], before), ([parent], Some(before))
+                if before.generation() + 1 == revision.generation() && before.signature() == parent);
+            let mut special = 0;
+            special |= if revision.signature().digest().is_none() { IS_TEXT } else { 0 };
+            special |= if is_next { IS_NEXT } else { 0 };
+            special |= if parents.is_empty() { IS_ROOT } else { 0 };
+            special |= if content.is_some() { IS_KEPT } else { 0 };
+            special |= if content.is_some_and(|it| it.is_deleted) { IS_DELETED } else { 0 };
+            out.push(special);
+            push_number(&mut out, revision.generation() - before.map_or(0, Revision::generation));
+            push_signature(&mut out, revision.signature());
+            if !is_next && !parents.is_empty() {
+                push_number(&mut out, parents.len() as u64);
+                for parent in parents {
+                    out.push(u8::from(parent.digest().is_none()));
+                    push_signature(&mut out, parent);
+                }
+            }
+            if let Some(content) = content {
+                push_number(&mut out, content.body.number);
+                push_number(&mut out, content.body.length);
+            }
+            before = Some(revision);
+        }
+        out
+    }
+
+    /// The tree of such bytes.
+    pub fn of_bytes(bytes: &[u8]) -> Result<Self, DamagedTree> {
+        let mut reader = Reader(bytes);
+        if reader.byte()? != VERSION {
+            return Err(DamagedTree);
+        }
+        let mut nodes: Vec<Node<BodyPlace>> = Vec::with_capacity(bytes.len() / 20);
+        while !reader.0.is_empty() {
+            let special = reader.byte()?;
+            let before = nodes.last().map(|node| &node.revision);
+            let generation = reader.number()?.checked_add(before.map_or(0, Revision::generation));
+            let signature = reader.signature(special & IS_TEXT != 0)?;
+            let revision = Revision::new(generation.ok_or(DamagedTree)?, signature);
+            let revision = revision.filter(|it| before < Some(it)).ok_or(DamagedTree)?;
+            let mut parents = Vec::new();
+            if special & IS_NEXT != 0 {
+                parents.push(before.ok_or(DamagedTree)?.signature().clone());
+            } else if special & IS_ROOT == 0 {
+                for _ in 0..reader.number()? {
+                    let is_text = reader.byte()? != 0;
+                    parents.push(reader.signature(is_text)?);
+                }
+            }
+            let content = match special & IS_KEPT != 0 {
+                true => {
+                    let is_deleted = special & IS_DELETED != 0;
+                    let (number, length) = (reader.number()?, reader.number()?);
+                    Some(Content { is_deleted, body: BodyPlace { number, length } })
+                }
+                false => None,
+            };
+            nodes.push(Node { revision, parents, content });
+        }
+        Ok(Self { nodes })
+    }
+}
+
+fn push_number(out: &mut Vec<u8>, mut number: u64) {
+    while number > 0x7f {
+        out.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    out.push(number as u8);
+}
+
+fn push_signature(out: &mut Vec<u8>, signature: &Signature) {
+    match signature.digest() {
+        Some(digest) => out.extend_from_slice(digest),
+        None => {
+            let text = signature.to_string();
+            push_number(out, text.len() as u64);
+            out.extend_from_slice(text.as_bytes());
+        }
+    }
+}
+
+struct Reader<'a>(&'a [u8]);
+
+impl Reader<'_> {
+    fn byte(&mut self) -> Result<u8, DamagedTree> {
+        let (byte, rest) = self.0.split_first().ok_or(DamagedTree)?;
+        self.0 = rest;
+        Ok(*byte)
+    }
+
+    fn number(&mut self) -> Result<u64, DamagedTree> {
+        let mut number = 0;
+        for shift in (0..64).step_by(7) {
+            let byte = self.byte()?;
+            number |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return Ok(number);
+            }
+        }
+        Err(DamagedTree)
+    }
+
+    fn signature(&mut self, is_text: bool) -> Result<Signature, DamagedTree> {
+        let length = if is_text { self.number()? } else { 16 };
+        let length = usize::try_from(length).map_err(|_| DamagedTree)?;
+        let (bytes, rest) = self.0.split_at_checked(length).ok_or(DamagedTree)?;
+        self.0 = rest;
+        match <[u8; 16]>::try_from(bytes) {
+            Ok(digest) if !is_text => Ok(Signature::of(digest)),
+            _ => std::str::from_utf8(bytes).ok().and_then(|it| it.parse().ok()).ok_or(DamagedTree),
+        }
+    }
+}
