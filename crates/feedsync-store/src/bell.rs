@@ -1,13 +1,12 @@
-//! Tells who follows a collection that it changed.
+//! Tells who follows a collection, or a database, that it changed.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::sync::{Mutex, PoisonError};
 
 use tokio::sync::watch;
 
-use crate::name::CollectionName;
-
-/// Notices of changes of one collection: hints, never the truth. After a notice, read the changes
+/// Notices of changes of one collection or database: hints, never the truth. After a notice, read the changes
 /// after the last one seen; several changes may make one notice, and a notice may come without a
 /// change.
 #[derive(Debug, Clone)]
@@ -21,17 +20,23 @@ impl Notices {
     }
 }
 
-/// One channel for each followed collection.
-#[derive(Debug, Default)]
-pub(crate) struct Bell {
-    channels: Mutex<HashMap<CollectionName, watch::Sender<u64>>>,
+/// One channel for each that is followed, by its name.
+#[derive(Debug)]
+pub(crate) struct Bell<N> {
+    channels: Mutex<HashMap<N, watch::Sender<u64>>>,
 }
 
-impl Bell {
-    pub(crate) fn subscribe(&self, collection: &CollectionName) -> Notices {
+impl<N> Default for Bell<N> {
+    fn default() -> Self {
+        Self { channels: Mutex::default() }
+    }
+}
+
+impl<N: Clone + Eq + Hash> Bell<N> {
+    pub(crate) fn subscribe(&self, name: &N) -> Notices {
         let mut channels = self.channels.lock().unwrap_or_else(PoisonError::into_inner);
         channels.retain(|_, channel| channel.receiver_count() > 0);
-        let channel = channels.entry(collection.clone()).or_insert_with(|| watch::channel(0).0);
+        let channel = channels.entry(name.clone()).or_insert_with(|| watch::channel(0).0);
         Notices(channel.subscribe())
     }
 
@@ -43,16 +48,16 @@ impl Bell {
     }
 
     /// What is followed.
-    #[cfg(feature = "postgres")]
-    pub(crate) fn followed(&self) -> Vec<CollectionName> {
+    #[cfg(any(feature = "sqlite", feature = "postgres"))]
+    pub(crate) fn followed(&self) -> Vec<N> {
         let channels = self.channels.lock().unwrap_or_else(PoisonError::into_inner);
         let followed = channels.iter().filter(|(_, channel)| channel.receiver_count() > 0);
         followed.map(|(name, _)| name.clone()).collect()
     }
 
-    pub(crate) fn ring(&self, collection: &CollectionName) {
+    pub(crate) fn ring(&self, name: &N) {
         let channels = self.channels.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(channel) = channels.get(collection) {
+        if let Some(channel) = channels.get(name) {
             channel.send_modify(|count| *count += 1);
         }
     }

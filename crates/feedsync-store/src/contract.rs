@@ -11,6 +11,7 @@ use crate::blob::Digest;
 use crate::collection::{
     Alteration, Altered, Collection, CollectionChange, DecideCollection, Founding, NewCollection,
 };
+use crate::database::Databases;
 use crate::decision::{Decide, Snapshot, Write};
 use crate::error::StoreError;
 use crate::identity::{Identity, Issued};
@@ -207,6 +208,9 @@ pub trait Store: People + Logs {
 
     /// Notices when a collection changes, also when another process changes it.
     fn subscribe(&self, collection: &CollectionName) -> Notices;
+
+    /// The databases of documents that it keeps beside the collections.
+    fn databases(self: Arc<Self>) -> Arc<dyn Databases>;
 
     /// Where the store lives, if it is a directory.
     fn directory(&self) -> Option<&Path>;

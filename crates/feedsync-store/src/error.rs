@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use feedsync_couch::DatabaseName;
+
 use crate::name::{CollectionName, UserName};
 
 /// Why a store did not do what it was asked. Whatever the error, nothing was changed, except where
@@ -15,6 +17,12 @@ pub enum StoreError {
     /// The caller named a new collection as an existing one.
     #[error("there is already a collection {0}")]
     CollectionExists(CollectionName),
+    /// The caller named a database that does not exist.
+    #[error("there is no database {0}")]
+    NoDatabase(DatabaseName),
+    /// A database has used all its change numbers.
+    #[error("the database {0} has used all its change numbers; replicate it into a new one")]
+    DatabaseSpent(DatabaseName),
     /// The caller named a remote that does not exist.
     #[error("there is no such remote")]
     NoRemote,

@@ -15,6 +15,7 @@ mod columns;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod contract;
+mod database;
 mod decision;
 mod environment;
 mod error;
@@ -40,6 +41,11 @@ pub use collection::{
     Alteration, Altered, Collection, CollectionChange, DecideCollection, Founding, NewCollection,
 };
 pub use contract::{Store, StoreExt};
+pub use database::{
+    Choose, Database, DatabaseChange, Databases, DatabasesExt, DecideDocuments, DocumentChanges,
+    DocumentPage, DocumentRange, DocumentWrite, DocumentsSnapshot, FoundDocument, KeptBody, Kind,
+    LocalDocument, MOST_KIND, PassOver, REVISIONS_KEPT, ReadDocument, StoredDocument, Wanted,
+};
 pub use decision::{Decide, Entry, Put, Snapshot, Write};
 pub use environment::{Environment, SystemEnvironment};
 pub use error::StoreError;

@@ -32,6 +32,9 @@ pub trait Transfer: Store {
     /// Up to where it has given out what it never gives out twice.
     async fn marks(&self) -> Result<Marks, StoreError>;
 
+    /// Whether it keeps databases of documents.
+    async fn has_databases(&self) -> Result<bool, StoreError>;
+
     /// The ledger, ascending by item, after an item; so many items at most.
     async fn ledger(
         &self,
@@ -155,6 +158,11 @@ pub async fn transfer(
     progress: &(dyn Fn(&Moved) + Send + Sync),
 ) -> Result<Moved, StoreError> {
     let before = state(from).await?;
+    if from.has_databases().await? || to.has_databases().await? {
+        return Err(StoreError::Transfer(
+            "databases of documents cannot be moved yet: replicate them",
+        ));
+    }
     if !to.collections().await?.is_empty() || !to.users().await?.is_empty() {
         return Err(StoreError::Transfer("the store to move into is not empty"));
     }

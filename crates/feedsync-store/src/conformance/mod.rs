@@ -13,6 +13,7 @@
 pub mod altering;
 pub mod change_order;
 pub mod collections;
+pub mod databases;
 pub mod items;
 pub mod log_lives;
 pub mod logs;
@@ -129,6 +130,7 @@ macro_rules! store_tests {
                 a_log_begins_later_than_those_that_were_dropped
                 changes_of_a_log_are_noticed
             ]
+            databases: [ any_use_of_databases_gives_what_the_memory_store_gives ]
             model: [ any_sequence_of_operations_gives_what_the_memory_store_gives ]
             change_order: [
                 no_follower_misses_or_repeats_a_change

@@ -3,6 +3,7 @@
 //! It keeps every promise of the contract except that it ends with the process: what a crash leaves
 //! is its [`Image`]. Its futures are always ready at once.
 
+mod databases;
 mod logs;
 mod people;
 mod state;
@@ -15,6 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use feedsync::ItemId;
+use feedsync_couch::DatabaseName;
 
 use crate::bell::{Bell, Notices};
 use crate::blob::{self, Digest};
@@ -22,6 +24,7 @@ use crate::collection::{
     Alteration, Altered, Collection, DecideCollection, Founding, NewCollection,
 };
 use crate::contract::Store;
+use crate::database::Databases;
 use crate::decision::Decide;
 use crate::environment::Environment;
 use crate::error::StoreError;
@@ -38,7 +41,8 @@ use state::{Shelf, State, selects};
 /// A store in memory.
 pub struct MemoryStore {
     state: Mutex<State>,
-    bell: Bell,
+    bell: Bell<CollectionName>,
+    database_bell: Bell<DatabaseName>,
     environment: Arc<dyn Environment>,
 }
 
@@ -56,13 +60,14 @@ impl MemoryStore {
             last_dropped_generation: 0,
             ledger: BTreeMap::new(),
             shelves: BTreeMap::new(),
+            rooms: BTreeMap::new(),
             remotes: BTreeMap::new(),
             next_remote: RemoteId(1),
             next_discarded: DiscardedId(1),
             blobs: BTreeMap::new(),
             people: Default::default(),
         };
-        Self { state: Mutex::new(state), bell: Bell::default(), environment }
+        Self::of(state, environment)
     }
 
     /// All that is stored, at this moment.
@@ -72,7 +77,7 @@ impl MemoryStore {
 
     /// The same endpoint after a crash: the image must be the last one.
     pub fn reopened(image: Image, environment: Arc<dyn Environment>) -> Self {
-        Self { state: Mutex::new(image.0), bell: Bell::default(), environment }
+        Self::of(image.0, environment)
     }
 
     /// An endpoint restored from a backup, or the copy of a directory: a new incarnation, a new epoch for
@@ -90,7 +95,14 @@ impl MemoryStore {
                 shelf.log.iter_mut().for_each(|log| log.renew(&*environment));
             }
         }
-        Self { state: Mutex::new(state), bell: Bell::default(), environment }
+        let epoch = state.begin_epoch(&*environment);
+        state.rooms.values_mut().for_each(|room| room.database.epoch = epoch);
+        Self::of(state, environment)
+    }
+
+    fn of(state: State, environment: Arc<dyn Environment>) -> Self {
+        let (bell, database_bell) = (Bell::default(), Bell::default());
+        Self { state: Mutex::new(state), bell, database_bell, environment }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -391,6 +403,10 @@ impl Store for MemoryStore {
 
     fn subscribe(&self, collection: &CollectionName) -> Notices {
         self.bell.subscribe(collection)
+    }
+
+    fn databases(self: Arc<Self>) -> Arc<dyn Databases> {
+        self
     }
 
     fn directory(&self) -> Option<&Path> {

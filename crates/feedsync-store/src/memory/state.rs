@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use feedsync::{ItemId, Update};
+use feedsync_couch::DatabaseName;
 
+use super::databases::Room;
 use super::logs::StoredLog;
 use super::people::Register;
 use crate::blob::Digest;
@@ -26,6 +28,7 @@ pub(super) struct State {
     pub(super) last_dropped_generation: u64,
     pub(super) ledger: BTreeMap<ItemId, Vec<Issued>>,
     pub(super) shelves: BTreeMap<CollectionName, Shelf>,
+    pub(super) rooms: BTreeMap<DatabaseName, Room>,
     pub(super) remotes: BTreeMap<RemoteId, Remote>,
     pub(super) next_remote: RemoteId,
     pub(super) next_discarded: DiscardedId,

@@ -11,6 +11,7 @@ use super::logs::StoredLog;
 use super::state::Shelf;
 use crate::blob::Digest;
 use crate::collection::Collection;
+use crate::database::Databases;
 use crate::error::StoreError;
 use crate::identity::Issued;
 use crate::log::Keyed;
@@ -27,6 +28,10 @@ impl Transfer for MemoryStore {
             last_epoch: state.last_epoch,
             last_dropped_generation: state.last_dropped_generation,
         })
+    }
+
+    async fn has_databases(&self) -> Result<bool, StoreError> {
+        Ok(!Databases::databases(self, None, 1).await?.is_empty())
     }
 
     async fn ledger(

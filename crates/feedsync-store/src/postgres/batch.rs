@@ -32,7 +32,7 @@ use crate::plan::plan;
 use crate::stored::DiscardedId;
 
 /// A transaction that others made impossible is begun again so often.
-const ATTEMPTS: u32 = 8;
+pub(super) const ATTEMPTS: u32 = 8;
 
 /// With more keys than this the lock over all items is taken in place of one for each: the server has
 /// room for so many only.
@@ -118,7 +118,7 @@ async fn commit(
 pub(super) enum Stopped {
     /// The database is not where it was: a server took over from another, or was put back.
     Moved,
-    /// Another collection took the name while the one that had it was waited for.
+    /// Another one took the name while the collection, or database, that had it was waited for.
     Renamed,
     Failed(StoreError),
 }
@@ -322,7 +322,7 @@ fn code(error: &StoreError) -> Option<&SqlState> {
 
 /// Others were in the way, or a connection from before the server was restarted: another attempt may
 /// succeed.
-fn is_passing(error: &StoreError) -> bool {
+pub(super) fn is_passing(error: &StoreError) -> bool {
     let was_cut = pool::failure(error).is_some_and(|failure| failure.0.is_closed());
     was_cut
         || code(error).is_some_and(|code| {
@@ -336,12 +336,12 @@ fn is_passing(error: &StoreError) -> bool {
 }
 
 /// Whether what was written is at fault (a data exception), not the server.
-fn is_refusal(error: &StoreError) -> bool {
+pub(super) fn is_refusal(error: &StoreError) -> bool {
     code(error).is_some_and(|code| code.code().starts_with("22") || code.code().starts_with("54"))
 }
 
 /// The same error for each who waits.
-fn copy(error: &StoreError) -> StoreError {
+pub(super) fn copy(error: &StoreError) -> StoreError {
     match (error, pool::failure(error)) {
         (StoreError::Unknown(why), _) => StoreError::Unknown(why.clone()),
         (StoreError::Damaged(what), _) => StoreError::Damaged(what.clone()),

@@ -8,7 +8,7 @@ use super::rows::get;
 use crate::error::StoreError;
 
 /// Each asks for rows that cannot be, and says what they are.
-const IMPOSSIBLE: [(&str, &str); 15] = [
+const IMPOSSIBLE: [(&str, &str); 22] = [
     (
         "items of no collection",
         "SELECT 1 FROM items t WHERE NOT EXISTS (SELECT FROM collections c WHERE c.id = t.collection)",
@@ -64,6 +64,34 @@ const IMPOSSIBLE: [(&str, &str); 15] = [
     (
         "collections of a later epoch than the store",
         "SELECT 1 FROM collections c, endpoint e WHERE e.last_epoch IS NULL OR c.epoch_began > e.last_epoch",
+    ),
+    (
+        "documents of no database",
+        "SELECT 1 FROM documents t WHERE NOT EXISTS (SELECT FROM databases d WHERE d.id = t.database)",
+    ),
+    (
+        "documents whose id is not at its place",
+        "SELECT 1 FROM documents WHERE digest <> CASE WHEN octet_length(rest) = 0 THEN ''::bytea ELSE sha256(rest) END OR (octet_length(rest) > 0 AND octet_length(head) <> 1024)",
+    ),
+    (
+        "documents with a number that their database has not reached",
+        "SELECT 1 FROM documents t JOIN databases d ON d.id = t.database WHERE t.number > d.last",
+    ),
+    (
+        "databases whose count of documents is wrong",
+        "SELECT 1 FROM databases d WHERE name IS NOT NULL AND (documents, deleted) <> (SELECT count(*) FILTER (WHERE NOT t.deleted), count(*) FILTER (WHERE t.deleted) FROM documents t WHERE t.database = d.id)",
+    ),
+    (
+        "what documents say, of no database",
+        "SELECT 1 FROM bodies t WHERE NOT EXISTS (SELECT FROM databases d WHERE d.id = t.database)",
+    ),
+    (
+        "what documents say under a number that their database has not given out",
+        "SELECT 1 FROM bodies t JOIN databases d ON d.id = t.database WHERE t.number >= d.next_body",
+    ),
+    (
+        "attachments that nothing names and that are said to be named",
+        "SELECT 1 FROM attachment_uses t JOIN databases d ON d.id = t.database WHERE d.name IS NOT NULL AND NOT EXISTS (SELECT FROM bodies b WHERE (b.database, b.number) = (t.database, t.number) AND b.attachments IS NOT NULL)",
     ),
     (
         "files that are not what their digest says",

@@ -7,7 +7,7 @@ use feedsync::By;
 use tokio_postgres::Row;
 
 use super::rows::{get, micros, number, parsed, text};
-use super::{log_rows, logs, pool};
+use super::{databases, log_rows, logs, pool};
 use crate::collection::{Alteration, Collection};
 use crate::columns::{moment, parse};
 use crate::environment::Environment;
@@ -323,7 +323,7 @@ pub(super) async fn found(
 }
 
 /// This may be a copy, or a former state put back: a new incarnation signs from here on, and every
-/// collection begins a new epoch. Whoever changes a collection is waited for.
+/// collection and database begins a new epoch. Whoever changes a collection is waited for.
 pub(super) async fn settle(
     transaction: &Transaction<'_>,
     place: &str,
@@ -348,6 +348,7 @@ pub(super) async fn settle(
             .await?;
     }
     logs::settle(transaction, environment).await?;
+    databases::settle(transaction, environment).await?;
     transaction.execute("UPDATE endpoint SET place = $1", &[&place]).await?;
     Ok(())
 }

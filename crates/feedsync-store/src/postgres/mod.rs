@@ -28,6 +28,11 @@
 //! collections, one of them dropped) and serialisation failures are tried again, with the decisions
 //! asked again.
 //!
+//! **Databases of documents** are written in the same way, under the row of the database, with commits of a
+//! node together. Nothing of them is kept over the whole store, and so that row is all that is locked. Who
+//! writes a local document or an attachment shares it with the others (`FOR KEY SHARE`), and waits only for
+//! who drops the database.
+//!
 //! **Durability.** `synchronous_commit` is switched on where the server's default is off, and a server
 //! with `fsync = off` is refused. A commit whose answer never came is [`StoreError::Unknown`].
 //!
@@ -46,6 +51,7 @@ mod batch;
 mod blobs;
 mod check;
 mod collections;
+mod databases;
 mod log_rows;
 mod logs;
 mod password;
@@ -68,6 +74,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use deadpool_postgres::{Client, Pool, Transaction};
+use feedsync_couch::DatabaseName;
 use futures_util::future::BoxFuture;
 
 use crate::bell::Bell;
@@ -75,7 +82,8 @@ use crate::environment::{Environment, SystemEnvironment};
 use crate::error::StoreError;
 use crate::name::{CollectionName, EndpointName};
 use address::Address;
-use queue::Queues;
+use databases::batch::DocumentTask;
+use queue::{Queues, Task};
 use threads::Threads;
 use watch::Announcements;
 
@@ -107,8 +115,10 @@ struct Node {
     number: String,
     pool: Pool,
     environment: Arc<dyn Environment>,
-    bell: Bell,
-    queues: Queues,
+    bell: Bell<CollectionName>,
+    database_bell: Bell<DatabaseName>,
+    queues: Queues<CollectionName, Task>,
+    document_queues: Queues<DatabaseName, DocumentTask>,
     announcements: Announcements,
 }
 
@@ -156,7 +166,9 @@ impl PostgresStore {
             address,
             environment,
             bell: Bell::default(),
+            database_bell: Bell::default(),
             queues: Queues::default(),
+            document_queues: Queues::default(),
             announcements: Announcements::default(),
         };
         Ok(Self { node: Arc::new(node), threads: Threads::start()? })
@@ -208,6 +220,12 @@ impl Node {
     fn changed(&self, name: &CollectionName) {
         self.bell.ring(name);
         self.announcements.add(name);
+    }
+
+    /// A database was changed here, or went.
+    fn database_changed(&self, name: &DatabaseName) {
+        self.database_bell.ring(name);
+        self.announcements.add_database(name);
     }
 
     async fn found(&self, name: &EndpointName) -> Result<(), StoreError> {

@@ -1,7 +1,8 @@
-//! What is to be written, by collection: whatever has queued up while a commit was under way is
-//! committed together by the next one.
+//! What is to be written, by collection or database: whatever has queued up while a commit was under way
+//! is committed together by the next one.
 
 use std::collections::{HashMap, VecDeque};
+use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use feedsync::ItemId;
@@ -43,17 +44,34 @@ impl Work {
     }
 }
 
-/// A collection stands here while a task commits for it.
-#[derive(Default)]
-pub(super) struct Queues(Mutex<HashMap<CollectionName, VecDeque<Task>>>);
+/// What waits to be committed.
+pub(super) trait Queued {
+    /// How many keys it names.
+    fn keys(&self) -> usize;
+}
 
-impl Queues {
-    fn lock(&self) -> MutexGuard<'_, HashMap<CollectionName, VecDeque<Task>>> {
+impl Queued for Task {
+    fn keys(&self) -> usize {
+        self.work.keys()
+    }
+}
+
+/// A collection or database stands here while a task commits for it.
+pub(super) struct Queues<N, T>(Mutex<HashMap<N, VecDeque<T>>>);
+
+impl<N, T> Default for Queues<N, T> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<N: Clone + Eq + Hash, T: Queued> Queues<N, T> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<N, VecDeque<T>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether somebody has to begin to commit for the collection.
-    fn push(&self, name: &CollectionName, task: Task) -> bool {
+    /// Whether somebody has to begin to commit under this name.
+    pub(super) fn push(&self, name: &N, task: T) -> bool {
         let mut queues = self.lock();
         match queues.get_mut(name) {
             Some(queue) => {
@@ -67,17 +85,17 @@ impl Queues {
         }
     }
 
-    /// What is committed next; nothing: the collection stands here no longer.
-    fn next(&self, name: &CollectionName) -> Vec<Task> {
+    /// What is committed next; nothing: the name stands here no longer.
+    pub(super) fn next(&self, name: &N) -> Vec<T> {
         let mut queues = self.lock();
         let mut tasks = Vec::new();
         let mut keys = 0;
         if let Some(queue) = queues.get_mut(name) {
             while let Some(task) = queue.front()
                 && tasks.len() < MOST_TASKS
-                && (tasks.is_empty() || keys + task.work.keys() <= MOST_KEYS)
+                && (tasks.is_empty() || keys + task.keys() <= MOST_KEYS)
             {
-                keys += task.work.keys();
+                keys += task.keys();
                 tasks.extend(queue.pop_front());
             }
         }

@@ -25,6 +25,8 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     // An older node would keep the bytes of a dropped collection's log, and go on in its generation after another
     // server took over.
     Migration { sql: include_str!("migrations/003.sql"), oldest_compatible: 3 },
+    // An older node would leave databases in their epochs after another server took over.
+    Migration { sql: include_str!("migrations/004.sql"), oldest_compatible: 4 },
 ];
 
 /// Names the lock under which a store is founded, migrated and settled, and that writes share: "feedsync".
@@ -158,10 +160,10 @@ mod tests {
             wait(store.run(|node| async move { version(&node.connection().await?).await })).unwrap()
         };
         assert!(wait(bring(&[("ALTER TABLE items ADD a text; SELECT nonsense", 1)])).is_err());
-        assert_eq!(version(), Some((known, 3)));
+        assert_eq!(version(), Some((known, 4)));
         let add: &[_] = &[("ALTER TABLE items ADD a text", 1)];
         wait(async { tokio::try_join!(bring(add), bring(add), bring(add), bring(add)) }).unwrap();
-        assert_eq!(version(), Some((known + 1, 3)));
+        assert_eq!(version(), Some((known + 1, 4)));
         store_each(&store, &notes, &["a"]);
         // One step that this version cannot work with is enough, whatever comes after it.
         wait(bring(&[add[0], ("ALTER TABLE items ADD b text", 9), ("SELECT 1", 1)])).unwrap();

@@ -1,6 +1,7 @@
 //! The contract, method by method, on the connections of a [`PostgresStore`].
 
 use std::path::Path;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use feedsync::ItemId;
@@ -12,6 +13,7 @@ use crate::bell::Notices;
 use crate::blob::{self, Digest};
 use crate::collection::{Altered, Collection, DecideCollection, Founding, NewCollection};
 use crate::contract::Store;
+use crate::database::Databases;
 use crate::decision::Decide;
 use crate::error::StoreError;
 use crate::identity::{Identity, Issued};
@@ -324,6 +326,10 @@ impl Store for PostgresStore {
 
     fn subscribe(&self, collection: &CollectionName) -> Notices {
         self.node.bell.subscribe(collection)
+    }
+
+    fn databases(self: Arc<Self>) -> Arc<dyn Databases> {
+        self
     }
 
     fn directory(&self) -> Option<&Path> {

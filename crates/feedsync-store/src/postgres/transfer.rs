@@ -13,6 +13,7 @@ use super::{Node, PostgresStore, collections, log_rows, logs, read, remotes, wri
 use crate::blob::Digest;
 use crate::collection::Collection;
 use crate::columns;
+use crate::database::Databases;
 use crate::error::StoreError;
 use crate::identity::Issued;
 use crate::log::Keyed;
@@ -39,6 +40,10 @@ impl Transfer for PostgresStore {
             })
         })
         .await
+    }
+
+    async fn has_databases(&self) -> Result<bool, StoreError> {
+        Ok(!Databases::databases(self, None, 1).await?.is_empty())
     }
 
     async fn ledger(

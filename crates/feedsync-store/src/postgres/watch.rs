@@ -1,18 +1,18 @@
 //! Tells other nodes what changed here, and notices what they commit.
 //!
 //! After a commit, not in it (a transaction that notifies queues behind all others that do), the names
-//! of changed collections are gathered for a moment and sent with one NOTIFY each: a hint. The truth
-//! is a look at the collections that somebody follows, once a second, on the one connection that
-//! listens. It is made anew when it is lost.
+//! of changed collections and databases are gathered for a moment and sent with one NOTIFY each: a hint. The
+//! truth is a look at those that somebody follows, once a second, on the one connection that listens. It is made anew when it is lost.
 
 use std::collections::{BTreeSet, HashMap};
 use std::future::poll_fn;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use feedsync_couch::DatabaseName;
 use tokio::sync::{Notify, mpsc};
 use tokio::time::MissedTickBehavior;
-use tokio_postgres::{AsyncMessage, Client};
+use tokio_postgres::{AsyncMessage, Client, Notification};
 
 use super::rows::{get, parsed};
 use super::{Node, pool};
@@ -25,21 +25,40 @@ const GATHER: Duration = Duration::from_millis(20);
 /// How often the followed collections are looked at.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// Collections whose change other nodes have not been told of.
+/// Where collections are announced, and where databases are.
+const COLLECTIONS: &str = "feedsync";
+const DATABASES: &str = "feedsync_databases";
+
+/// What changed and other nodes have not been told of.
 #[derive(Default)]
 pub(super) struct Announcements {
-    pending: Mutex<BTreeSet<CollectionName>>,
+    pending: Mutex<Pending>,
     wake: Notify,
+}
+
+#[derive(Default)]
+struct Pending {
+    collections: BTreeSet<CollectionName>,
+    databases: BTreeSet<DatabaseName>,
 }
 
 impl Announcements {
     pub(super) fn add(&self, name: &CollectionName) {
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner).insert(name.clone());
+        self.pending().collections.insert(name.clone());
         self.wake.notify_one();
     }
 
-    fn take(&self) -> BTreeSet<CollectionName> {
-        std::mem::take(&mut self.pending.lock().unwrap_or_else(PoisonError::into_inner))
+    pub(super) fn add_database(&self, name: &DatabaseName) {
+        self.pending().databases.insert(name.clone());
+        self.wake.notify_one();
+    }
+
+    fn pending(&self) -> MutexGuard<'_, Pending> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take(&self) -> Pending {
+        std::mem::take(&mut self.pending())
     }
 }
 
@@ -48,18 +67,24 @@ pub(super) async fn announce(node: Arc<Node>) {
     loop {
         node.announcements.wake.notified().await;
         tokio::time::sleep(GATHER).await;
-        let names = node.announcements.take();
-        // Whom it does not reach looks for himself.
-        let _ = notify(&node, &names).await;
+        let Pending { collections, databases } = node.announcements.take();
+        let collections: Vec<&str> = collections.iter().map(CollectionName::as_str).collect();
+        let databases: Vec<&str> = databases.iter().map(DatabaseName::as_str).collect();
+        for (channel, names) in [(COLLECTIONS, collections), (DATABASES, databases)] {
+            // Whom it does not reach looks for himself.
+            let _ = notify(&node, channel, &names).await;
+        }
     }
 }
 
-async fn notify(node: &Node, names: &BTreeSet<CollectionName>) -> Result<(), StoreError> {
+async fn notify(node: &Node, channel: &str, names: &[&str]) -> Result<(), StoreError> {
+    if names.is_empty() {
+        return Ok(());
+    }
     let client = node.connection().await?;
-    let sql = "SELECT pg_notify('feedsync', $1 || ' ' || name) FROM unnest($2::text[]) name";
+    let sql = "SELECT pg_notify($1, $2 || ' ' || name) FROM unnest($3::text[]) name";
     let statement = client.prepare_cached(sql).await?;
-    let names: Vec<&str> = names.iter().map(CollectionName::as_str).collect();
-    client.query(&statement, &[&node.number, &names]).await?;
+    client.query(&statement, &[&channel, &node.number, &names]).await?;
     Ok(())
 }
 
@@ -79,32 +104,41 @@ async fn watch_until_lost(node: &Node) -> Result<(), StoreError> {
     tokio::spawn(async move {
         while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await {
             if let AsyncMessage::Notification(notification) = message
-                && hear.send(notification.payload().to_owned()).is_err()
+                && hear.send(notification).is_err()
             {
                 return;
             }
         }
     });
     client.batch_execute(pool::SESSION).await?;
-    client.batch_execute("LISTEN feedsync").await?;
+    client.batch_execute(&format!("LISTEN {COLLECTIONS}; LISTEN {DATABASES}")).await?;
     let mut known = HashMap::new();
+    let mut known_databases = HashMap::new();
     let mut tick = tokio::time::interval(INTERVAL);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {
-            payload = heard.recv() => match payload {
+            notification = heard.recv() => match notification {
                 None => return Ok(()),
-                Some(payload) => {
-                    if let Some((from, name)) = payload.split_once(' ')
-                        && from != node.number
-                        && let Ok(name) = CollectionName::new(name)
-                    {
-                        node.bell.ring(&name);
-                    }
-                }
+                Some(notification) => ring(node, &notification),
             },
-            _ = tick.tick() => look(node, &client, &mut known).await?,
+            _ = tick.tick() => {
+                look(node, &client, &mut known).await?;
+                look_at_databases(node, &client, &mut known_databases).await?;
+            }
         }
+    }
+}
+
+/// Another node says what it changed.
+fn ring(node: &Node, notification: &Notification) {
+    let Some((from, name)) = notification.payload().split_once(' ') else { return };
+    if from == node.number {
+        return;
+    }
+    match notification.channel() {
+        DATABASES => drop(name.parse().map(|name| node.database_bell.ring(&name))),
+        _ => drop(CollectionName::new(name).map(|name| node.bell.ring(&name))),
     }
 }
 
@@ -146,5 +180,31 @@ async fn look(
     }
     // What is left was dropped or renamed.
     former.keys().for_each(|name| node.bell.ring(name));
+    Ok(())
+}
+
+/// The same for databases: what of their rows changes with their documents.
+async fn look_at_databases(
+    node: &Node,
+    client: &Client,
+    known: &mut HashMap<DatabaseName, [i64; 4]>,
+) -> Result<(), StoreError> {
+    let followed = node.database_bell.followed();
+    let mut former = std::mem::take(known);
+    if followed.is_empty() {
+        return Ok(());
+    }
+    let names: Vec<&str> = followed.iter().map(DatabaseName::as_str).collect();
+    let sql = "SELECT name, id, epoch_began, last, purges FROM databases WHERE name = ANY($1)";
+    for row in &client.query(sql, &[&names]).await? {
+        let name: DatabaseName = parsed(row, 0)?;
+        let seen = [get(row, 1)?, get(row, 2)?, get(row, 3)?, get(row, 4)?];
+        if former.remove(&name) != Some(seen) {
+            node.database_bell.ring(&name);
+        }
+        known.insert(name, seen);
+    }
+    // What is left was dropped.
+    former.keys().for_each(|name| node.database_bell.ring(name));
     Ok(())
 }

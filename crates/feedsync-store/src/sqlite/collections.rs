@@ -262,6 +262,11 @@ pub(super) fn settle(
             params![collection.name.as_str(), epoch.began(), epoch.tail()],
         )?;
     }
+    let epoch = begin_epoch(connection, environment)?;
+    connection.execute(
+        "UPDATE databases SET epoch_began = ?1, epoch_tail = ?2",
+        params![epoch.began(), epoch.tail()],
+    )?;
     connection.execute("UPDATE endpoint SET place = ?1", [place])?;
     Ok(())
 }

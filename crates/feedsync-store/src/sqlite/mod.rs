@@ -7,9 +7,14 @@
 //! `migrations/`, made to be read by a person with the `sqlite3` shell. The bytes of logs stand beside
 //! the file, in plain files.
 
+mod attachment_rows;
 mod blobs;
 mod collections;
 mod copy;
+mod database_reads;
+mod database_rows;
+mod database_writes;
+mod databases;
 mod known;
 mod life;
 mod log_care;
@@ -33,12 +38,13 @@ mod writer;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use feedsync_couch::DatabaseName;
 use rusqlite::{Connection, TransactionBehavior};
 
 use crate::bell::Bell;
 use crate::environment::Environment;
 use crate::error::StoreError;
-use crate::name::EndpointName;
+use crate::name::{CollectionName, EndpointName};
 use known::Known;
 use life::Life;
 use log_files::LogFiles;
@@ -53,7 +59,8 @@ pub struct SqliteStore {
     directory: PathBuf,
     environment: Arc<dyn Environment>,
     files: Arc<LogFiles>,
-    bell: Arc<Bell>,
+    bell: Arc<Bell<CollectionName>>,
+    database_bell: Arc<Bell<DatabaseName>>,
     writer: Writer,
     readers: Readers,
     known: Known,
@@ -163,13 +170,16 @@ impl SqliteStore {
         };
         let readers = Readers::start(connections()?)?;
         let bell = Arc::new(Bell::default());
-        let watch = Watch::start(schema::connect_reader(&file)?, Arc::clone(&bell))?;
+        let database_bell = Arc::new(Bell::default());
+        let bells = (Arc::clone(&bell), Arc::clone(&database_bell));
+        let watch = Watch::start(schema::connect_reader(&file)?, bells)?;
         Ok(Self {
             directory: directory.to_owned(),
             environment,
             writer: Writer::start(connection, life, Arc::clone(&files))?,
             files,
             bell,
+            database_bell,
             readers,
             known: Known::new(connections()?),
             _watch: watch,

@@ -13,6 +13,7 @@ use crate::collection::{
     Alteration, Altered, Collection, DecideCollection, Founding, NewCollection,
 };
 use crate::contract::Store;
+use crate::database::Databases;
 use crate::decision::Decide;
 use crate::error::StoreError;
 use crate::identity::{Identity, Issued};
@@ -305,6 +306,10 @@ impl Store for SqliteStore {
 
     fn subscribe(&self, collection: &CollectionName) -> Notices {
         self.bell.subscribe(collection)
+    }
+
+    fn databases(self: Arc<Self>) -> Arc<dyn Databases> {
+        self
     }
 
     fn directory(&self) -> Option<&Path> {

@@ -12,6 +12,7 @@ use super::{SqliteStore, collections, log_rows, logs, people, remotes, update};
 use crate::blob::Digest;
 use crate::collection::Collection;
 use crate::columns;
+use crate::database::Databases;
 use crate::environment::Environment;
 use crate::error::StoreError;
 use crate::identity::Issued;
@@ -39,6 +40,10 @@ impl Transfer for SqliteStore {
                 })
             })
             .await
+    }
+
+    async fn has_databases(&self) -> Result<bool, StoreError> {
+        Ok(!Databases::databases(self, None, 1).await?.is_empty())
     }
 
     async fn ledger(

@@ -6,13 +6,18 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use feedsync_couch::DatabaseName;
 use rusqlite::Connection;
 
-use super::{collections, log_rows};
+use super::{collections, database_rows, log_rows};
 use crate::bell::Bell;
 use crate::collection::Collection;
 use crate::error::StoreError;
 use crate::name::CollectionName;
+use crate::order::{Epoch, Number};
+
+/// Who is told.
+type Bells = (Arc<Bell<CollectionName>>, Arc<Bell<DatabaseName>>);
 
 /// How often the file is looked at while somebody follows.
 const INTERVAL: Duration = Duration::from_millis(200);
@@ -24,11 +29,11 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    pub(super) fn start(connection: Connection, bell: Arc<Bell>) -> Result<Self, StoreError> {
+    pub(super) fn start(connection: Connection, bells: Bells) -> Result<Self, StoreError> {
         let (end, ended) = channel();
         let thread = thread::Builder::new()
             .name("feedsync-watch".to_owned())
-            .spawn(move || watch(&connection, &bell, &ended))
+            .spawn(move || watch(&connection, &bells, &ended))
             .map_err(|error| StoreError::Database(Box::new(error)))?;
         Ok(Self { end: Some(end), thread: Some(thread) })
     }
@@ -43,11 +48,12 @@ impl Drop for Watch {
     }
 }
 
-fn watch(connection: &Connection, bell: &Bell, ended: &Receiver<()>) {
+fn watch(connection: &Connection, (bell, database_bell): &Bells, ended: &Receiver<()>) {
+    let mut known_databases: HashMap<DatabaseName, Option<(Epoch, Number, u64)>> = HashMap::new();
     let mut seen: Option<i64> = None;
     let mut known: HashMap<CollectionName, (Collection, Option<String>)> = HashMap::new();
     while ended.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
-        if !bell.is_followed() {
+        if !bell.is_followed() && !database_bell.is_followed() {
             continue;
         }
         // What fails now is tried again: notices are hints.
@@ -73,5 +79,16 @@ fn watch(connection: &Connection, bell: &Bell, ended: &Receiver<()>) {
         }
         // What is left was dropped or renamed.
         former.keys().for_each(|name| bell.ring(name));
+        // Of databases there may be very many.
+        let mut former = std::mem::take(&mut known_databases);
+        for name in database_bell.followed() {
+            let Ok(found) = database_rows::find(connection, &name) else { continue };
+            let state = found.map(|room| room.database);
+            let state = state.map(|it| (it.epoch, it.last, it.purges));
+            if former.remove(&name) != Some(state) {
+                database_bell.ring(&name);
+            }
+            known_databases.insert(name, state);
+        }
     }
 }

@@ -5,6 +5,7 @@ mod logs_killed;
 mod memory;
 mod postgres;
 mod postgres_database;
+mod postgres_databases;
 mod postgres_logs;
 mod postgres_nodes;
 mod postgres_transactions;

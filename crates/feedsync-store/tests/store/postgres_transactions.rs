@@ -6,13 +6,15 @@ use std::thread;
 use std::time::Duration;
 
 use feedsync::Format;
+use feedsync_couch::AttachmentDigest;
 use feedsync_store::conformance::samples::{all, create, item, named, put, store_each, write};
 use feedsync_store::conformance::wait;
 use feedsync_store::{
-    Act, Alteration, Altered, Collection, CollectionChange, Digest, EndpointName, Grant, Moment,
-    NewCollection, NewRemote, Number, Origin, Part, People as _, PostgresStore, Put, Remote,
-    RemoteId, RemoteState, Role, Scope, Snapshot, Store as _, StoreError, SystemEnvironment, Token,
-    TokenKind, Transfer as _, User, UserName, Write,
+    Act, Alteration, Altered, Collection, CollectionChange, Databases as _, Digest,
+    DocumentsSnapshot, EndpointName, Grant, Moment, NewCollection, NewRemote, Number, Origin, Part,
+    People as _, PostgresStore, Put, Remote, RemoteId, RemoteState, Role, Scope, Snapshot,
+    Store as _, StoreError, SystemEnvironment, Token, TokenKind, Transfer as _, User, UserName,
+    Write,
 };
 use feedsync_test::postgres::Cluster;
 
@@ -40,7 +42,7 @@ fn a_schema_that_is_too_new_is_refused() {
     store_each(&open(&url).unwrap(), &named("notes"), &["a"]);
     cluster.sql(name, "UPDATE feedsync.schema SET oldest_compatible = 98");
     let refused = open(&url).err().unwrap();
-    assert!(matches!(refused, StoreError::Newer { found: 99, known: 3, .. }), "{refused}");
+    assert!(matches!(refused, StoreError::Newer { found: 99, known: 4, .. }), "{refused}");
     for (what, refused) in all_writes(&store) {
         assert!(matches!(refused, Err(StoreError::Newer { .. })), "{what}: {refused:?}");
     }
@@ -119,6 +121,28 @@ fn all_writes(store: &PostgresStore) -> Vec<(&'static str, Result<(), StoreError
         ("record", wait(store.record(act))),
         ("remove_acts", wait(store.remove_acts(now)).map(drop)),
         ("load", wait(store.load(Part::End))),
+    ]
+    .into_iter()
+    .chain(all_writes_of_databases(store))
+    .collect()
+}
+
+/// The same of databases. None of this name has to be there.
+fn all_writes_of_databases(store: &PostgresStore) -> Vec<(&'static str, Result<(), StoreError>)> {
+    let (name, now) = ("documents".parse().unwrap(), Moment::from_micros(1));
+    let (local, digest) = ("a".parse().unwrap(), AttachmentDigest::of(b"x"));
+    let nothing = Box::new(|_: &DocumentsSnapshot| Vec::new());
+    let put = store.put_attachment(&name, &digest, b"x".to_vec());
+    vec![
+        ("create_database", wait(store.create_database(&name, None)).map(drop)),
+        ("drop_database", wait(store.drop_database(&name))),
+        ("change_database", wait(store.change_database(&name, Default::default())).map(drop)),
+        ("update_documents", wait(store.update_documents(&name, Vec::new(), nothing)).map(drop)),
+        ("put_local_document", wait(store.put_local_document(&name, &local, None)).map(drop)),
+        ("compact_documents", wait(store.compact_documents(&name, None, 9)).map(drop)),
+        ("put_attachment", wait(put).map(drop)),
+        ("sweep_attachments", wait(store.sweep_attachments(&name, now)).map(drop)),
+        ("sweep_databases", wait(store.sweep_databases()).map(drop)),
     ]
 }
 

@@ -1,0 +1,301 @@
+//! The contract of [`Databases`], method by method.
+
+mod attachments;
+pub(super) mod batch;
+mod bodies;
+mod changes;
+mod compact;
+mod documents;
+mod held;
+mod local;
+mod pages;
+#[cfg(test)]
+mod plans;
+mod rows;
+mod sweep;
+mod write;
+
+use async_trait::async_trait;
+use feedsync_couch::{AttachmentDigest, DatabaseName, DocumentId, LocalId};
+use futures_util::FutureExt as _;
+
+use self::changes::Walk;
+use self::pages::Page;
+use self::rows::{LOCK, OWN, WRITE, Written};
+use super::{PostgresStore, collections};
+use crate::bell::Notices;
+use crate::database::{
+    Choose, Database, DatabaseChange, Databases, DecideDocuments, DocumentChanges, DocumentPage,
+    DocumentRange, LocalDocument, PassOver, Wanted,
+};
+use crate::error::StoreError;
+use crate::order::{Moment, Number};
+
+pub(super) use self::rows::settle;
+
+impl PostgresStore {
+    async fn walk(
+        &self,
+        name: &DatabaseName,
+        walk: Walk,
+        pass_over: Option<PassOver>,
+        page: Page,
+    ) -> Result<DocumentChanges, StoreError> {
+        let name = name.clone();
+        self.run(|node| async move {
+            let mut client = node.connection().await?;
+            changes::changes(&mut client, &name, walk, pass_over, page).await
+        })
+        .await
+    }
+}
+
+#[async_trait]
+impl Databases for PostgresStore {
+    async fn databases(
+        &self,
+        after: Option<&DatabaseName>,
+        most: usize,
+    ) -> Result<Vec<Database>, StoreError> {
+        let after = after.cloned();
+        self.run(move |node| async move {
+            rows::after(&node.connection().await?, after.as_ref(), most).await
+        })
+        .await
+    }
+
+    async fn database(&self, name: &DatabaseName) -> Result<Option<Database>, StoreError> {
+        let name = name.clone();
+        self.run(|node| async move {
+            let room = rows::find(&node.connection().await?, &name).await?;
+            Ok(room.map(|room| room.database))
+        })
+        .await
+    }
+
+    async fn create_database(
+        &self,
+        name: &DatabaseName,
+        security: Option<String>,
+    ) -> Result<Option<Database>, StoreError> {
+        let name = name.clone();
+        self.write(|transaction, node| {
+            async move {
+                // Who creates waits for others who do: an epoch is later than all of the store.
+                transaction.query("SELECT 1 FROM endpoint FOR UPDATE", &[]).await?;
+                if rows::find(transaction, &name).await?.is_some() {
+                    return Ok(None);
+                }
+                let epoch = collections::begin_epoch(transaction, &*node.environment).await?;
+                let database = Database::created(name, security, epoch, node.environment.now());
+                rows::insert(transaction, &database).await?;
+                Ok(Some(database))
+            }
+            .boxed()
+        })
+        .await
+    }
+
+    async fn drop_database(&self, name: &DatabaseName) -> Result<(), StoreError> {
+        let name = name.clone();
+        self.run(|node| async move {
+            let gone = name.clone();
+            node.write(|transaction, _| {
+                async move {
+                    let room = rows::lock(transaction, OWN, &gone).await?;
+                    let sql = "UPDATE databases SET name = NULL WHERE id = $1";
+                    Ok(transaction.execute(sql, &[&room.id]).await?)
+                }
+                .boxed()
+            })
+            .await?;
+            node.database_changed(&name);
+            Ok(())
+        })
+        .await
+    }
+
+    async fn change_database(
+        &self,
+        name: &DatabaseName,
+        change: DatabaseChange,
+    ) -> Result<Database, StoreError> {
+        let name = name.clone();
+        self.write(|transaction, _| {
+            async move {
+                let mut room = rows::lock(transaction, LOCK, &name).await?;
+                room.database.change(change);
+                let statement = transaction.prepare_cached(WRITE).await?;
+                transaction.execute(&statement, &Written::of(&room).parameters()).await?;
+                Ok(room.database)
+            }
+            .boxed()
+        })
+        .await
+    }
+
+    async fn update_documents(
+        &self,
+        name: &DatabaseName,
+        wanted: Vec<Wanted>,
+        decide: DecideDocuments,
+    ) -> Result<Database, StoreError> {
+        let name = name.clone();
+        self.run(|node| batch::submit(node, name, wanted, decide)).await
+    }
+
+    async fn documents(
+        &self,
+        name: &DatabaseName,
+        ids: &[DocumentId],
+        choose: Choose,
+        most_bytes: u64,
+    ) -> Result<DocumentPage, StoreError> {
+        let (name, ids, page) = (name.clone(), ids.to_vec(), Page::new(choose, most_bytes));
+        self.run(|node| async move {
+            pages::documents(&mut node.connection().await?, &name, &ids, page).await
+        })
+        .await
+    }
+
+    async fn documents_by_id(
+        &self,
+        name: &DatabaseName,
+        range: DocumentRange,
+        choose: Choose,
+        most_bytes: u64,
+    ) -> Result<DocumentPage, StoreError> {
+        let (name, page) = (name.clone(), Page::new(choose, most_bytes));
+        self.run(|node| async move {
+            pages::by_id(&mut node.connection().await?, &name, range, page).await
+        })
+        .await
+    }
+
+    async fn document_changes(
+        &self,
+        name: &DatabaseName,
+        after: Number,
+        most: usize,
+        pass_over: Option<PassOver>,
+        choose: Choose,
+        most_bytes: u64,
+    ) -> Result<DocumentChanges, StoreError> {
+        let walk = Walk { after, before: None, most, is_descending: false };
+        self.walk(name, walk, pass_over, Page::new(choose, most_bytes)).await
+    }
+
+    async fn latest_document_changes(
+        &self,
+        name: &DatabaseName,
+        after: Number,
+        before: Option<Number>,
+        most: usize,
+        choose: Choose,
+        most_bytes: u64,
+    ) -> Result<DocumentChanges, StoreError> {
+        let walk = Walk { after, before, most, is_descending: true };
+        self.walk(name, walk, None, Page::new(choose, most_bytes)).await
+    }
+
+    async fn count_changes(&self, name: &DatabaseName, after: Number) -> Result<u64, StoreError> {
+        let name = name.clone();
+        self.run(move |node| async move {
+            changes::count(&mut node.connection().await?, &name, after).await
+        })
+        .await
+    }
+
+    async fn local_document(
+        &self,
+        name: &DatabaseName,
+        id: &LocalId,
+    ) -> Result<Option<LocalDocument>, StoreError> {
+        let (name, id) = (name.clone(), id.clone());
+        self.run(|node| async move { local::find(&node.connection().await?, &name, &id).await })
+            .await
+    }
+
+    async fn put_local_document(
+        &self,
+        name: &DatabaseName,
+        id: &LocalId,
+        document: Option<LocalDocument>,
+    ) -> Result<bool, StoreError> {
+        let (name, id) = (name.clone(), id.clone());
+        self.write(|transaction, _| {
+            async move { local::put(transaction, &name, &id, document).await }.boxed()
+        })
+        .await
+    }
+
+    async fn compact_documents(
+        &self,
+        name: &DatabaseName,
+        after: Option<&DocumentId>,
+        most: usize,
+    ) -> Result<Option<DocumentId>, StoreError> {
+        let (name, after) = (name.clone(), after.cloned());
+        self.write(move |transaction, _| {
+            async move { compact::compact(transaction, &name, after.as_ref(), most).await }.boxed()
+        })
+        .await
+    }
+
+    async fn put_attachment(
+        &self,
+        name: &DatabaseName,
+        digest: &AttachmentDigest,
+        bytes: Vec<u8>,
+    ) -> Result<bool, StoreError> {
+        let (name, digest) = (name.clone(), digest.clone());
+        self.write(|transaction, node| {
+            let now = node.environment.now();
+            async move { attachments::put(transaction, &name, &digest, &bytes, now).await }.boxed()
+        })
+        .await
+    }
+
+    async fn attachment(
+        &self,
+        name: &DatabaseName,
+        digest: &AttachmentDigest,
+    ) -> Result<Option<Vec<u8>>, StoreError> {
+        let (name, digest) = (name.clone(), digest.clone());
+        self.run(|node| async move {
+            attachments::content(&node.connection().await?, &name, &digest).await
+        })
+        .await
+    }
+
+    async fn sweep_attachments(
+        &self,
+        name: &DatabaseName,
+        stored_before: Moment,
+    ) -> Result<u64, StoreError> {
+        let name = name.clone();
+        self.run(move |node| async move {
+            let (mut swept, mut after) = (0, Some(String::new()));
+            while let Some(last) = after {
+                let name = name.clone();
+                let round = node.write(move |transaction, _| {
+                    async move { attachments::sweep(transaction, &name, stored_before, &last).await }
+                        .boxed()
+                });
+                let count;
+                (count, after) = round.await?;
+                swept += count;
+            }
+            Ok(swept)
+        })
+        .await
+    }
+
+    async fn sweep_databases(&self) -> Result<bool, StoreError> {
+        self.write(|transaction, _| sweep::sweep(transaction).boxed()).await
+    }
+
+    fn follow_database(&self, name: &DatabaseName) -> Notices {
+        self.node.database_bell.subscribe(name)
+    }
+}

@@ -1,0 +1,211 @@
+//! One transaction for many updates of one database's documents.
+//!
+//! Under the lock of the database's row, all documents that the updates want are read at once; their decisions are
+//! asked one after the other, in memory, each on what those before it left; what all of them come to is written at once.
+//! A decision that fails or panics leaves what was before it. Decisions that bring very much wait for the next
+//! transaction.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use deadpool_postgres::{Client, Transaction};
+use feedsync_couch::{DatabaseName, DocumentId};
+use tokio::sync::oneshot;
+
+use super::documents::{self, BY_KEYS, Document, Keys};
+use super::held::{Held, MOST_BYTES};
+use super::rows::{self, BY_NAME, LOCK};
+use super::write;
+use crate::database::{Database, DecideDocuments, Wanted};
+use crate::error::StoreError;
+use crate::postgres::batch::{ATTEMPTS, Stopped, copy, is_passing, is_refusal};
+use crate::postgres::pipeline::Pipeline;
+use crate::postgres::queue::Queued;
+use crate::postgres::rows::get;
+use crate::postgres::{Node, pool, schema};
+
+const ENDPOINT: &str = "SELECT place, left(pg_walfile_name(pg_current_wal_lsn()), 8),
+                               (SELECT oldest_compatible FROM schema)
+                          FROM endpoint";
+
+/// An update, and who waits for it.
+pub(in crate::postgres) struct DocumentTask {
+    pub(super) wanted: Vec<Wanted>,
+    pub(super) decide: DecideDocuments,
+    answer: oneshot::Sender<Result<Database, StoreError>>,
+}
+
+impl Queued for DocumentTask {
+    fn keys(&self) -> usize {
+        self.wanted.len()
+    }
+}
+
+/// Queues an update; ready when it is durable.
+pub(super) async fn submit(
+    node: Arc<Node>,
+    name: DatabaseName,
+    wanted: Vec<Wanted>,
+    decide: DecideDocuments,
+) -> Result<Database, StoreError> {
+    let (answer, outcome) = oneshot::channel();
+    if node.document_queues.push(&name, DocumentTask { wanted, decide, answer }) {
+        tokio::spawn(commit_all(node, name));
+    }
+    let ended = |_| StoreError::Unknown("the work ended before its answer".to_owned());
+    outcome.await.map_err(ended)?
+}
+
+async fn commit_all(node: Arc<Node>, name: DatabaseName) {
+    loop {
+        let tasks = node.document_queues.next(&name);
+        if tasks.is_empty() {
+            return;
+        }
+        // A task of its own: should it panic, those who wait are told, and the next ones served.
+        let _ = tokio::spawn(carry_out(node.clone(), name.clone(), tasks)).await;
+    }
+}
+
+/// Carries tasks out, commits, and answers.
+async fn carry_out(node: Arc<Node>, name: DatabaseName, mut tasks: Vec<DocumentTask>) {
+    while !tasks.is_empty() {
+        match commit(&node, &name, &mut tasks).await {
+            Ok(Committed { outcomes, is_news }) => {
+                if is_news {
+                    node.database_changed(&name);
+                }
+                for (task, outcome) in tasks.drain(..outcomes.len()).zip(outcomes) {
+                    // Who asked may have gone.
+                    let _ = task.answer.send(outcome);
+                }
+            }
+            // The server refuses what one of them wrote; only that one shall suffer.
+            Err(error) if tasks.len() > 1 && is_refusal(&error) => {
+                for task in tasks.drain(..) {
+                    Box::pin(carry_out(node.clone(), name.clone(), vec![task])).await;
+                }
+            }
+            Err(error) => {
+                for task in tasks.drain(..) {
+                    let _ = task.answer.send(Err(copy(&error)));
+                }
+            }
+        }
+    }
+}
+
+/// What became of the first of the tasks.
+struct Committed {
+    outcomes: Vec<Result<Database, StoreError>>,
+    /// Whether those who follow the database see any of it.
+    is_news: bool,
+}
+
+async fn commit(
+    node: &Node,
+    name: &DatabaseName,
+    tasks: &mut [DocumentTask],
+) -> Result<Committed, StoreError> {
+    for attempt in 1.. {
+        let mut client = pool::connection(&node.pool).await?;
+        let stopped = match attempt_once(&mut client, node, name, tasks).await {
+            Ok(committed) => return Ok(committed),
+            Err(stopped) => stopped,
+        };
+        let error = match stopped {
+            Stopped::Moved => match node.settle(&mut client).await {
+                Ok(()) => continue,
+                Err(error) => error,
+            },
+            Stopped::Renamed => continue,
+            Stopped::Failed(error) => error,
+        };
+        if attempt == ATTEMPTS || !is_passing(&error) {
+            return Err(error);
+        }
+        let pause = node.environment.random() % 10 + u64::from(attempt);
+        tokio::time::sleep(Duration::from_millis(pause)).await;
+    }
+    Err(StoreError::Database("no attempt was made".into()))
+}
+
+async fn attempt_once(
+    client: &mut Client,
+    node: &Node,
+    name: &DatabaseName,
+    tasks: &mut [DocumentTask],
+) -> Result<Committed, Stopped> {
+    let transaction = pool::transaction(client).await?;
+    let mut wanted: BTreeMap<&DocumentId, bool> = BTreeMap::new();
+    for Wanted { id, with_attachments } in tasks.iter().flat_map(|task| &task.wanted) {
+        *wanted.entry(id).or_default() |= with_attachments;
+    }
+    let held = load(&transaction, node, name, &wanted).await?;
+    drop(wanted);
+    let Some(mut held) = held else {
+        let nowhere = |_: &DocumentTask| Err(StoreError::NoDatabase(name.clone()));
+        return Ok(Committed { outcomes: tasks.iter().map(nowhere).collect(), is_news: false });
+    };
+    let mut outcomes = Vec::with_capacity(tasks.len());
+    for task in tasks {
+        outcomes.push(held.ask(task));
+        if held.new_bytes >= MOST_BYTES {
+            break;
+        }
+    }
+    if held.is_changed {
+        write::write(&transaction, &held).await?;
+        pool::commit(transaction).await?;
+    }
+    Ok(Committed { outcomes, is_news: held.is_news })
+}
+
+/// Locks and reads in one round trip: the statements are sent one behind the other, and each reads what was committed
+/// when the lock before it was had. One more reads attachments, where they are wanted.
+async fn load(
+    transaction: &Transaction<'_>,
+    node: &Node,
+    name: &DatabaseName,
+    wanted: &BTreeMap<&DocumentId, bool>,
+) -> Result<Option<Held>, Stopped> {
+    let keys = Keys::of(wanted.keys().copied());
+    let name_text = name.as_str();
+    let mut pipeline = Pipeline::default();
+    pipeline.add(schema::SHARE_FOUNDING, vec![&schema::FOUNDING]);
+    pipeline.add(LOCK, vec![&name_text]);
+    pipeline.add(BY_NAME, vec![&name_text]);
+    pipeline.add(ENDPOINT, vec![]);
+    pipeline.add(BY_KEYS, vec![&name_text, &keys.heads, &keys.digests]);
+    let [_, locked, found, endpoint, documents] = pipeline.run_all(transaction).await?;
+
+    let endpoint = endpoint
+        .first()
+        .ok_or_else(|| StoreError::Damaged("a store without endpoint".to_owned()))?;
+    let (place, timeline): (&str, &str) = (get(endpoint, 0)?, get(endpoint, 1)?);
+    if !place.ends_with(timeline) {
+        return Err(Stopped::Moved);
+    }
+    schema::check(&node.address, get(endpoint, 2)?)?;
+    if found.is_empty() {
+        return Ok(None);
+    }
+    let room = rows::found(&found, name)?;
+    if !rows::is_of(&locked, &room)? {
+        return Err(Stopped::Renamed);
+    }
+    let mut stored: BTreeMap<DocumentId, Document> = BTreeMap::new();
+    for row in &documents {
+        let document = documents::document(row)?;
+        stored.insert(document.stored.id.clone(), document);
+    }
+    let with_attachments =
+        stored.values().filter(|document| wanted.get(&document.stored.id) == Some(&true));
+    let bodies: Vec<i64> = with_attachments
+        .flat_map(|document| document.stored.tree.bodies())
+        .map(|(_, content)| content.body.number as i64)
+        .collect();
+    let attachments = documents::all_attachments(transaction, room.id, &bodies).await?;
+    Ok(Some(Held::new(room, stored, attachments)))
+}

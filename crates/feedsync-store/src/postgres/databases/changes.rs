@@ -1,0 +1,226 @@
+//! Changes in their order, and how many there are.
+
+use std::collections::HashMap;
+
+use deadpool_postgres::{Client, Transaction};
+use feedsync_couch::{DatabaseName, DocumentId};
+use tokio_postgres::Row;
+
+use super::documents::{self, HEAD};
+use super::pages::{self, CHUNK, Page};
+use super::rows::{self, Room};
+use crate::database::{DocumentChanges, Kind, PassOver, ReadDocument, StoredDocument};
+use crate::error::StoreError;
+use crate::order::Number;
+use crate::postgres::pipeline::Parameter;
+use crate::postgres::pool;
+use crate::postgres::rows::{bound, get, number};
+
+/// So many changes are looked at in one read.
+const LOOKED_AT: usize = 100_000;
+
+/// So many rows of the index are asked for at once.
+const INDEX_CHUNK: usize = 1_000;
+
+/// Only the index is read until a document is looked at.
+macro_rules! select_changes {
+    ($columns:literal, $descending:literal) => {
+        concat!(
+            "SELECT ",
+            $columns,
+            " FROM documents WHERE database = (SELECT id FROM databases WHERE name = $1)
+                AND number > $2 AND number < $3 ORDER BY number",
+            $descending,
+            " LIMIT $4"
+        )
+    };
+}
+
+pub(super) const CHANGES: &str = select_changes!("number, head, kind", "");
+pub(super) const LATEST: &str = select_changes!("number, head, kind", " DESC");
+
+pub(super) const BY_NUMBERS: &str = "SELECT head, rest, number, tree FROM documents
+                           WHERE database = $1 AND number = ANY($2)";
+
+const RESTS: &str = "SELECT number, rest FROM documents
+                      WHERE database = $1 AND number = ANY($2)";
+
+pub(super) const COUNT_UP_TO: &str = "
+    SELECT count(*) FROM documents
+     WHERE database = (SELECT id FROM databases WHERE name = $1) AND number <= $2";
+
+pub(super) const COUNT_AFTER: &str = "
+    SELECT count(*) FROM documents
+     WHERE database = (SELECT id FROM databases WHERE name = $1) AND number > $2";
+
+/// In which order changes are read, and which.
+pub(super) struct Walk {
+    pub(super) after: Number,
+    pub(super) before: Option<Number>,
+    pub(super) most: usize,
+    pub(super) is_descending: bool,
+}
+
+pub(super) async fn changes(
+    client: &mut Client,
+    name: &DatabaseName,
+    walk: Walk,
+    pass_over: Option<PassOver>,
+    mut page: Page,
+) -> Result<DocumentChanges, StoreError> {
+    let Walk { after, before, most, is_descending } = walk;
+    let sql = if is_descending { LATEST } else { CHANGES };
+    // Without a choice each change that is looked at is read.
+    let bounded = if pass_over.is_some() { LOOKED_AT } else { most.min(LOOKED_AT) };
+    let transaction = pool::snapshot(client).await?;
+    let (first, last, limit) = (bound(after), before.map_or(i64::MAX, bound), bounded as i64);
+    let parameters: [Parameter<'_>; 4] = [&name.as_str(), &first, &last, &limit];
+    let (Room { id: room, database, .. }, portal) =
+        pages::begin(&transaction, name, sql, &parameters).await?;
+    let mut documents = Vec::new();
+    let mut reached = if is_descending { before.unwrap_or(database.last) } else { after };
+    let (mut looked_at, mut is_end) = (0, false);
+    while documents.len() < most && looked_at < LOOKED_AT && !is_end {
+        let chunk = match pass_over {
+            Some(_) => INDEX_CHUNK.min(LOOKED_AT - looked_at),
+            None => CHUNK.min(most - documents.len()).min(LOOKED_AT - looked_at),
+        };
+        let (rows, is_last) = pages::next(&transaction, &portal, chunk).await?;
+        looked_at += rows.len();
+        let rests = match pass_over {
+            Some(_) => rests(&transaction, room, &rows).await?,
+            None => HashMap::new(),
+        };
+        let mut looked = look(&rows, &rests, pass_over.as_ref())?.into_iter();
+        while let Some(piece) = next_piece(&mut looked, CHUNK.min(most - documents.len())) {
+            let numbers: Vec<i64> = piece
+                .iter()
+                .filter(|change| change.is_read)
+                .map(|change| change.number.get() as i64)
+                .collect();
+            let read = read(&transaction, room, &numbers, &mut page).await?;
+            // All before the first for which there is no room.
+            let full = numbers.get(read.len()).map(|number| Number::new(*number as u64));
+            documents.extend(read);
+            let mut passed = piece.iter().map(|change| change.number);
+            match full {
+                None => reached = passed.next_back().unwrap_or(reached),
+                Some(full) => {
+                    let before = passed.take_while(|number| *number != full).last();
+                    reached = before.unwrap_or(reached);
+                    return Ok(DocumentChanges { database, documents, reached, is_end: false });
+                }
+            }
+        }
+        is_end = is_last && documents.len() < most && looked_at < LOOKED_AT;
+    }
+    if is_end && !is_descending {
+        reached = reached.max(database.last);
+    }
+    Ok(DocumentChanges { database, documents, reached, is_end })
+}
+
+/// A change that is looked at.
+struct Change {
+    number: Number,
+    /// Whether it is not passed over.
+    is_read: bool,
+}
+
+/// The next changes, so many at most that are read, and those that are passed over up to the next one.
+fn next_piece(looked: &mut impl Iterator<Item = Change>, most: usize) -> Option<Vec<Change>> {
+    let mut piece = Vec::new();
+    let mut count = 0;
+    while count < most
+        && let Some(change) = looked.next()
+    {
+        count += usize::from(change.is_read);
+        piece.push(change);
+    }
+    (!piece.is_empty()).then_some(piece)
+}
+
+/// What is passed over, of rows of the index.
+fn look(
+    rows: &[Row],
+    rests: &HashMap<i64, Vec<u8>>,
+    pass_over: Option<&PassOver>,
+) -> Result<Vec<Change>, StoreError> {
+    let look = |row: &Row| {
+        let passes_over = match pass_over {
+            None => false,
+            Some(pass_over) => {
+                let rest = rests.get(&get(row, 0)?).map_or(&[][..], Vec::as_slice);
+                let id: DocumentId = documents::id(get(row, 1)?, rest)?;
+                let kind = get::<Option<&[u8]>>(row, 2)?.map(rows::text).transpose()?;
+                pass_over(&id, &Kind::of_column(kind))
+            }
+        };
+        Ok(Change { number: number(row, 0)?, is_read: !passes_over })
+    };
+    rows.iter().map(look).collect()
+}
+
+/// What of long ids the index does not hold.
+async fn rests(
+    transaction: &Transaction<'_>,
+    database: i64,
+    rows: &[Row],
+) -> Result<HashMap<i64, Vec<u8>>, StoreError> {
+    let mut long: Vec<i64> = Vec::new();
+    for row in rows {
+        if get::<&[u8]>(row, 1)?.len() >= HEAD {
+            long.push(get(row, 0)?);
+        }
+    }
+    if long.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let statement = transaction.prepare_cached(RESTS).await?;
+    let rows = transaction.query(&statement, &[&database, &long]).await?;
+    rows.iter().map(|row| Ok((get(row, 0)?, get(row, 1)?))).collect()
+}
+
+/// The documents of these numbers, the first for which there is room.
+async fn read(
+    transaction: &Transaction<'_>,
+    database: i64,
+    numbers: &[i64],
+    page: &mut Page,
+) -> Result<Vec<ReadDocument>, StoreError> {
+    if numbers.is_empty() {
+        return Ok(Vec::new());
+    }
+    let statement = transaction.prepare_cached(BY_NUMBERS).await?;
+    let rows = transaction.query(&statement, &[&database, &numbers]).await?;
+    let mut known: HashMap<i64, StoredDocument> = HashMap::with_capacity(rows.len());
+    for row in &rows {
+        known.insert(get(row, 2)?, documents::stored(row)?);
+    }
+    let missing =
+        |number| StoreError::Damaged(format!("the document of change {number} is missing"));
+    let in_order = numbers.iter().map(|number| known.remove(number).ok_or_else(|| missing(number)));
+    let in_order = in_order.collect::<Result<_, _>>()?;
+    page.read(transaction, database, in_order).await
+}
+
+pub(super) async fn count(
+    client: &mut Client,
+    name: &DatabaseName,
+    after: Number,
+) -> Result<u64, StoreError> {
+    let transaction = pool::snapshot(client).await?;
+    let database = rows::find(&transaction, name).await?;
+    let database = database.ok_or_else(|| StoreError::NoDatabase(name.clone()))?.database;
+    if after >= database.last {
+        return Ok(0);
+    }
+    // Whichever side of the number has fewer is counted.
+    let is_early = after.get() < database.last.get() / 2;
+    let sql = if is_early { COUNT_UP_TO } else { COUNT_AFTER };
+    let statement = transaction.prepare_cached(sql).await?;
+    let row = transaction.query_one(&statement, &[&name.as_str(), &bound(after)]).await?;
+    let count = get::<i64>(&row, 0)? as u64;
+    let all = database.documents + database.deleted;
+    Ok(if is_early { all.saturating_sub(count) } else { count })
+}

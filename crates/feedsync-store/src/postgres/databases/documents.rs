@@ -1,0 +1,214 @@
+//! Rows of documents, and of what they say.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use deadpool_postgres::Transaction;
+use feedsync_couch::{Attachment, BodyPlace, DocumentId, Revision, Tree};
+use sha2::{Digest as _, Sha256};
+use tokio_postgres::Row;
+
+use super::rows::text;
+use crate::columns::parse;
+use crate::database::{KeptBody, ReadDocument, StoredDocument};
+use crate::error::StoreError;
+use crate::postgres::pipeline::{Parameter, Pipeline};
+use crate::postgres::rows::{get, number};
+
+/// So many bytes of an id are the key of an index: the server allows for about 2700 in all.
+pub(super) const HEAD: usize = 1_024;
+
+/// Documents of a database by their keys; those that are not there are left out. Each is looked up by itself, however
+/// many the server takes the database to have.
+pub(super) const BY_KEYS: &str = "
+    SELECT d.head, d.rest, d.number, d.tree, d.deleted, d.kind
+      FROM (SELECT id FROM databases WHERE name = $1) n,
+           unnest($2::bytea[], $3::bytea[]) w (head, digest),
+           LATERAL (SELECT * FROM documents t
+                     WHERE t.database = n.id AND t.head = w.head AND t.digest = w.digest LIMIT 1) d";
+
+pub(super) const BODIES: &str = "SELECT number, text, attachments FROM bodies
+                       WHERE database = $1 AND number = ANY($2)";
+
+const ATTACHMENTS: &str = "SELECT number, attachments FROM bodies
+                            WHERE database = $1 AND number = ANY($2) AND attachments IS NOT NULL";
+
+const WRITE_DOCUMENTS: &str = "
+    INSERT INTO documents (database, head, digest, rest, number, deleted, kind, tree)
+    SELECT $1, * FROM unnest($2::bytea[], $3::bytea[], $4::bytea[], $5::bigint[], $6::boolean[],
+                             $7::bytea[], $8::bytea[])
+    ON CONFLICT (database, head, digest) DO UPDATE
+      SET number = excluded.number, deleted = excluded.deleted, kind = excluded.kind,
+          tree = excluded.tree";
+
+/// An id as it is stored.
+pub(super) struct Key<'a> {
+    pub(super) head: &'a [u8],
+    pub(super) digest: Vec<u8>,
+    pub(super) rest: &'a [u8],
+}
+
+impl<'a> Key<'a> {
+    pub(super) fn of(id: &'a DocumentId) -> Self {
+        let (head, rest) = split(id.as_str().as_bytes());
+        let digest = if rest.is_empty() { Vec::new() } else { Sha256::digest(rest).to_vec() };
+        Self { head, digest, rest }
+    }
+}
+
+pub(super) fn split(id: &[u8]) -> (&[u8], &[u8]) {
+    id.split_at(id.len().min(HEAD))
+}
+
+/// The keys of ids, as [`BY_KEYS`] asks for them.
+#[derive(Default)]
+pub(super) struct Keys<'a> {
+    pub(super) heads: Vec<&'a [u8]>,
+    pub(super) digests: Vec<Vec<u8>>,
+}
+
+impl<'a> Keys<'a> {
+    pub(super) fn of(ids: impl IntoIterator<Item = &'a DocumentId>) -> Self {
+        let mut keys = Self::default();
+        for key in ids.into_iter().map(Key::of) {
+            keys.heads.push(key.head);
+            keys.digests.push(key.digest);
+        }
+        keys
+    }
+}
+
+/// A document with what its row says beside it.
+#[derive(Debug, Clone)]
+pub(super) struct Document {
+    pub(super) stored: StoredDocument,
+    pub(super) is_deleted: bool,
+    pub(super) kind: Option<Vec<u8>>,
+}
+
+/// An id out of its two columns.
+pub(super) fn id(head: &[u8], rest: &[u8]) -> Result<DocumentId, StoreError> {
+    match rest {
+        [] => parse(text(head)?),
+        rest => parse(text(&[head, rest].concat())?),
+    }
+}
+
+/// Four columns: head, rest, number and tree.
+pub(super) fn stored(row: &Row) -> Result<StoredDocument, StoreError> {
+    let tree = Tree::of_bytes(get(row, 3)?);
+    let tree = tree.map_err(|error| StoreError::Damaged(error.to_string()))?;
+    Ok(StoredDocument { id: id(get(row, 0)?, get(row, 1)?)?, number: number(row, 2)?, tree })
+}
+
+/// Two more: whether it is deleted, and its kind.
+pub(super) fn document(row: &Row) -> Result<Document, StoreError> {
+    Ok(Document { stored: stored(row)?, is_deleted: get(row, 4)?, kind: get(row, 5)? })
+}
+
+/// What is kept of attachments.
+pub(super) type Named = Arc<[Attachment]>;
+
+fn attachments(bytes: &[u8]) -> Result<Named, StoreError> {
+    let attachments = Attachment::of_text(text(bytes)?);
+    let attachments = attachments.map_err(|error| StoreError::Damaged(error.to_string()))?;
+    Ok(attachments.into())
+}
+
+/// The attachments of bodies that have any.
+pub(super) async fn all_attachments(
+    transaction: &Transaction<'_>,
+    database: i64,
+    bodies: &[i64],
+) -> Result<HashMap<u64, Named>, StoreError> {
+    if bodies.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let statement = transaction.prepare_cached(ATTACHMENTS).await?;
+    let rows = transaction.query(&statement, &[&database, &bodies]).await?;
+    let read = |row: &Row| Ok((get::<i64>(row, 0)? as u64, attachments(get(row, 1)?)?));
+    rows.iter().map(read).collect()
+}
+
+/// Documents with what is chosen of them.
+pub(super) async fn read(
+    transaction: &Transaction<'_>,
+    database: i64,
+    chosen: Vec<(StoredDocument, Vec<Revision>)>,
+) -> Result<Vec<ReadDocument>, StoreError> {
+    let place = |document: &StoredDocument, revision: &Revision| -> Option<BodyPlace> {
+        Some(document.tree.content(revision)?.body)
+    };
+    let places = chosen.iter().flat_map(|(document, revisions)| {
+        revisions.iter().filter_map(|revision| place(document, revision))
+    });
+    let numbers: Vec<i64> = places.map(|place| place.number as i64).collect();
+    let mut bodies = HashMap::new();
+    if !numbers.is_empty() {
+        let statement = transaction.prepare_cached(BODIES).await?;
+        for row in &transaction.query(&statement, &[&database, &numbers]).await? {
+            let attachments = match get::<Option<&[u8]>>(row, 2)? {
+                None => Arc::from([]),
+                Some(bytes) => attachments(bytes)?,
+            };
+            let body = KeptBody { text: text(get(row, 1)?)?.into(), attachments };
+            bodies.insert(get::<i64>(row, 0)? as u64, body);
+        }
+    }
+    let mut read = Vec::with_capacity(chosen.len());
+    for (document, revisions) in chosen {
+        let mut kept = std::collections::BTreeMap::new();
+        for revision in revisions {
+            let Some(place) = place(&document, &revision) else { continue };
+            let body = bodies.get(&place.number).cloned().ok_or_else(|| {
+                StoreError::Damaged(format!("the body of {} {revision} is missing", document.id))
+            })?;
+            kept.insert(revision, body);
+        }
+        read.push(ReadDocument { document, bodies: kept });
+    }
+    Ok(read)
+}
+
+/// The columns of documents, to be written by one statement.
+#[derive(Default)]
+pub(super) struct Documents<'a> {
+    heads: Vec<&'a [u8]>,
+    digests: Vec<Vec<u8>>,
+    rests: Vec<&'a [u8]>,
+    numbers: Vec<i64>,
+    deleted: Vec<bool>,
+    kinds: Vec<Option<&'a [u8]>>,
+    trees: Vec<Vec<u8>>,
+}
+
+impl<'a> Documents<'a> {
+    pub(super) fn of(documents: impl IntoIterator<Item = &'a Document>) -> Self {
+        let mut columns = Self::default();
+        for Document { stored, is_deleted, kind } in documents {
+            let Key { head, digest, rest } = Key::of(&stored.id);
+            columns.heads.push(head);
+            columns.digests.push(digest);
+            columns.rests.push(rest);
+            columns.numbers.push(stored.number.get() as i64);
+            columns.deleted.push(*is_deleted);
+            columns.kinds.push(kind.as_deref());
+            columns.trees.push(stored.tree.to_bytes());
+        }
+        columns
+    }
+
+    pub(super) fn add_to<'b>(&'b self, pipeline: &mut Pipeline<'b>, database: &'b i64) {
+        let all: Vec<Parameter<'b>> = vec![
+            database,
+            &self.heads,
+            &self.digests,
+            &self.rests,
+            &self.numbers,
+            &self.deleted,
+            &self.kinds,
+            &self.trees,
+        ];
+        pipeline.add_for(self.numbers.len(), WRITE_DOCUMENTS, all);
+    }
+}

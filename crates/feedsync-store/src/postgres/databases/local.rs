@@ -1,0 +1,57 @@
+//! Local documents.
+
+use deadpool_postgres::{Client, Transaction};
+use feedsync_couch::{DatabaseName, LocalId};
+use sha2::{Digest as _, Sha256};
+
+use super::rows::{self, SHARE};
+use crate::database::LocalDocument;
+use crate::error::StoreError;
+use crate::postgres::pipeline::Parameter;
+use crate::postgres::rows::get;
+
+fn key(id: &LocalId) -> Vec<u8> {
+    Sha256::digest(id.as_str()).to_vec()
+}
+
+pub(super) async fn find(
+    client: &Client,
+    name: &DatabaseName,
+    id: &LocalId,
+) -> Result<Option<LocalDocument>, StoreError> {
+    let sql = "SELECT l.revision, l.text FROM databases d
+                 LEFT JOIN local_documents l ON l.database = d.id AND l.digest = $2
+                WHERE d.name = $1";
+    let statement = client.prepare_cached(sql).await?;
+    let row = client.query_opt(&statement, &[&name.as_str(), &key(id)]).await?;
+    let row = row.ok_or_else(|| StoreError::NoDatabase(name.clone()))?;
+    let Some(revision) = get::<Option<i64>>(&row, 0)? else { return Ok(None) };
+    let body = rows::text(get(&row, 1)?)?.to_owned();
+    Ok(Some(LocalDocument { revision: revision as u64, body }))
+}
+
+/// Whether one was there.
+pub(super) async fn put(
+    transaction: &Transaction<'_>,
+    name: &DatabaseName,
+    id: &LocalId,
+    document: Option<LocalDocument>,
+) -> Result<bool, StoreError> {
+    let room = rows::lock(transaction, SHARE, name).await?;
+    let key = key(id);
+    let Some(LocalDocument { revision, body }) = document else {
+        let sql = "DELETE FROM local_documents WHERE database = $1 AND digest = $2";
+        let statement = transaction.prepare_cached(sql).await?;
+        return Ok(transaction.execute(&statement, &[&room.id, &key]).await? > 0);
+    };
+    // A row that was there was locked before it was changed, and only such a row says so.
+    let sql = "INSERT INTO local_documents (database, digest, id, revision, text)
+               VALUES ($1, $2, $3, $4, $5)
+               ON CONFLICT (database, digest) DO UPDATE
+                 SET revision = excluded.revision, text = excluded.text
+               RETURNING xmax <> 0";
+    let statement = transaction.prepare_cached(sql).await?;
+    let values: [Parameter<'_>; 5] =
+        [&room.id, &key, &id.as_str().as_bytes(), &(revision as i64), &body.as_bytes()];
+    get(&transaction.query_one(&statement, &values).await?, 0)
+}

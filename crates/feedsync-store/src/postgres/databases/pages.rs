@@ -1,0 +1,204 @@
+//! Pages of documents. Each is read at one moment, in a transaction of its own that ends with the page.
+
+use std::collections::HashMap;
+use std::ops::Bound;
+
+use deadpool_postgres::{Client, Transaction};
+use feedsync_couch::{DatabaseName, DocumentId};
+use tokio_postgres::{Portal, Row};
+
+use super::documents::{self, BY_KEYS, Keys};
+use super::rows::{self, BY_NAME, Room};
+use crate::database;
+use crate::database::{Choose, DocumentPage, DocumentRange, ReadDocument, StoredDocument};
+use crate::error::StoreError;
+use crate::postgres::pipeline::{Parameter, Pipeline};
+use crate::postgres::pool;
+
+/// So many documents are asked for at once: a page that ends by its bytes has fetched few in vain.
+pub(super) const CHUNK: usize = 100;
+
+/// Documents by id between two, the first among them. Most ids are shorter than a key, and then the index has the order;
+/// those that begin alike are put in theirs.
+macro_rules! select_by_id {
+    ($condition:literal, $descending:literal) => {
+        concat!(
+            "SELECT head, rest, number, tree, deleted, kind FROM documents
+              WHERE database = (SELECT id FROM databases WHERE name = $1)
+                AND (head, rest) >= ($2, $3) AND (head, rest) < ($4, $5)",
+            $condition,
+            " ORDER BY head",
+            $descending,
+            ", rest",
+            $descending,
+            " LIMIT $6 OFFSET $7"
+        )
+    };
+}
+
+pub(super) const BY_ID: &str = select_by_id!("", "");
+
+pub(super) fn by_id_sql(range: &DocumentRange) -> &'static str {
+    match (range.live_only, range.is_descending) {
+        (false, false) => BY_ID,
+        (false, true) => select_by_id!("", " DESC"),
+        (true, false) => select_by_id!(" AND NOT deleted", ""),
+        (true, true) => select_by_id!(" AND NOT deleted", " DESC"),
+    }
+}
+
+/// What a page begins with that is read in an order: along an index, also where the server takes it for so little that it
+/// would sort it.
+pub(super) const IN_ORDER: &str = "SELECT set_config('enable_sort', 'off', true)";
+
+/// The first id that is within a bound, and the first that is behind it: what follows an id directly is that id and
+/// NUL, and no text has the byte 255.
+pub(super) fn first_within(bound: Bound<String>) -> Vec<u8> {
+    match bound {
+        Bound::Unbounded => Vec::new(),
+        Bound::Included(id) => id.into_bytes(),
+        Bound::Excluded(id) => followed(id),
+    }
+}
+
+pub(super) fn first_behind(bound: Bound<String>) -> Vec<u8> {
+    match bound {
+        Bound::Unbounded => vec![u8::MAX],
+        Bound::Excluded(id) => id.into_bytes(),
+        Bound::Included(id) => followed(id),
+    }
+}
+
+fn followed(id: String) -> Vec<u8> {
+    let mut id = id.into_bytes();
+    id.push(0);
+    id
+}
+
+/// Reads documents as long as there is room for them.
+pub(super) struct Page {
+    choose: Choose,
+    left: database::Room,
+}
+
+impl Page {
+    pub(super) fn new(choose: Choose, most: u64) -> Self {
+        Self { choose, left: database::Room::of(most) }
+    }
+
+    /// The first of the documents: fewer than there are where there is no room for the next one.
+    pub(super) async fn read(
+        &mut self,
+        transaction: &Transaction<'_>,
+        database: i64,
+        documents: Vec<StoredDocument>,
+    ) -> Result<Vec<ReadDocument>, StoreError> {
+        let mut chosen = Vec::with_capacity(documents.len());
+        for document in documents {
+            let revisions = (self.choose)(&document);
+            if !self.left.takes(&document, &revisions) {
+                break;
+            }
+            chosen.push((document, revisions));
+        }
+        documents::read(transaction, database, chosen).await
+    }
+}
+
+/// The database, and a query whose rows are fetched later. Both are of the transaction's one moment.
+pub(super) async fn begin(
+    transaction: &Transaction<'_>,
+    name: &DatabaseName,
+    sql: &str,
+    parameters: &[Parameter<'_>],
+) -> Result<(Room, Portal), StoreError> {
+    let in_order = transaction.prepare_cached(IN_ORDER).await?;
+    let database = transaction.prepare_cached(BY_NAME).await?;
+    let statement = transaction.prepare_cached(sql).await?;
+    let by_name: [Parameter<'_>; 1] = [&name.as_str()];
+    let (_, found, portal) = tokio::try_join!(
+        transaction.query(&in_order, &[]),
+        transaction.query(&database, &by_name),
+        transaction.bind(&statement, parameters),
+    )?;
+    Ok((rows::found(&found, name)?, portal))
+}
+
+/// The next rows of such a query; `true` if they are the last.
+pub(super) async fn next(
+    transaction: &Transaction<'_>,
+    portal: &Portal,
+    most: usize,
+) -> Result<(Vec<Row>, bool), StoreError> {
+    let count = i32::try_from(most.max(1)).unwrap_or(i32::MAX);
+    let rows = transaction.query_portal(portal, count).await?;
+    let is_last = rows.len() < most;
+    Ok((rows, is_last))
+}
+
+pub(super) async fn documents(
+    client: &mut Client,
+    name: &DatabaseName,
+    ids: &[DocumentId],
+    mut page: Page,
+) -> Result<DocumentPage, StoreError> {
+    let transaction = pool::snapshot(client).await?;
+    let name_text = name.as_str();
+    let mut documents = Vec::with_capacity(ids.len());
+    let mut chunks = ids.chunks(CHUNK);
+    let mut chunk = chunks.next().unwrap_or_default();
+    loop {
+        let keys = Keys::of(chunk);
+        let mut pipeline = Pipeline::default();
+        pipeline.add(BY_NAME, vec![&name_text]);
+        pipeline.add(BY_KEYS, vec![&name_text, &keys.heads, &keys.digests]);
+        let [found, rows] = pipeline.run_all(&transaction).await?;
+        let Room { id: room, database, .. } = rows::found(&found, name)?;
+        let known: HashMap<DocumentId, StoredDocument> = rows
+            .iter()
+            .map(|row| documents::stored(row).map(|document| (document.id.clone(), document)))
+            .collect::<Result<_, _>>()?;
+        let there: Vec<_> = chunk.iter().filter_map(|id| known.get(id).cloned()).collect();
+        let mut read = page.read(&transaction, room, there).await?.into_iter();
+        for id in chunk {
+            let document = known.contains_key(id).then(|| read.next());
+            if document == Some(None) {
+                return Ok(DocumentPage { database, documents });
+            }
+            documents.push(document.flatten());
+        }
+        match chunks.next() {
+            None => return Ok(DocumentPage { database, documents }),
+            Some(next) => chunk = next,
+        }
+    }
+}
+
+pub(super) async fn by_id(
+    client: &mut Client,
+    name: &DatabaseName,
+    range: DocumentRange,
+    mut page: Page,
+) -> Result<DocumentPage, StoreError> {
+    let sql = by_id_sql(&range);
+    let (from, to) = (first_within(range.from), first_behind(range.to));
+    let ((from, from_rest), (to, to_rest)) = (documents::split(&from), documents::split(&to));
+    let most = i64::try_from(range.most).unwrap_or(i64::MAX);
+    let skip = i64::try_from(range.skip).unwrap_or(i64::MAX);
+    let transaction = pool::snapshot(client).await?;
+    let parameters: [Parameter<'_>; 7] =
+        [&name.as_str(), &from, &from_rest, &to, &to_rest, &most, &skip];
+    let (Room { id: room, database, .. }, portal) =
+        begin(&transaction, name, sql, &parameters).await?;
+    let mut documents = Vec::new();
+    loop {
+        let (rows, is_last) = next(&transaction, &portal, CHUNK).await?;
+        let stored: Vec<_> = rows.iter().map(documents::stored).collect::<Result<_, _>>()?;
+        let read = page.read(&transaction, room, stored).await?;
+        let is_full = read.len() < rows.len();
+        documents.extend(read.into_iter().map(Some));
+        if is_last || is_full {
+            return Ok(DocumentPage { database, documents });
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! Rows of databases.
+
+use deadpool_postgres::{GenericClient, Transaction};
+use feedsync_couch::DatabaseName;
+use tokio_postgres::Row;
+
+use crate::columns::moment;
+use crate::database::Database;
+use crate::environment::Environment;
+use crate::error::StoreError;
+use crate::order::Epoch;
+use crate::postgres::collections;
+use crate::postgres::pipeline::{Parameter, Pipeline};
+use crate::postgres::rows::{get, micros, number, parsed};
+
+macro_rules! select_databases {
+    ($rest:literal) => {
+        concat!(
+            "SELECT id, name, epoch_began, epoch_tail, created, last, next_body, documents, deleted, purges, \
+             revisions_kept, security, bytes, superseded FROM databases ",
+            $rest
+        )
+    };
+}
+
+pub(super) const BY_NAME: &str = select_databases!("WHERE name = $1");
+const AFTER: &str = select_databases!("WHERE name > $1 ORDER BY name LIMIT $2");
+
+/// A database cannot change or be dropped by others until the transaction ends; what it holds is read by the next
+/// statement.
+pub(super) const LOCK: &str = "SELECT id FROM databases WHERE name = $1 FOR NO KEY UPDATE";
+
+/// A database cannot be dropped by others until the transaction ends.
+pub(super) const SHARE: &str = "SELECT id FROM databases WHERE name = $1 FOR KEY SHARE";
+
+/// Nobody else does anything with a database until the transaction ends, but read.
+pub(super) const OWN: &str = "SELECT id FROM databases WHERE name = $1 FOR UPDATE";
+
+/// Writes what a change leaves of a database.
+pub(super) const WRITE: &str = "
+    UPDATE databases SET last = $2, next_body = $3, documents = $4, deleted = $5, purges = $6,
+                         revisions_kept = $7, bytes = $8, superseded = $9, security = $10
+     WHERE id = $1";
+
+/// A database and what its row knows besides.
+#[derive(Debug, Clone)]
+pub(super) struct Room {
+    pub(super) id: i64,
+    pub(super) next_body: u64,
+    pub(super) database: Database,
+}
+
+pub(super) async fn find(
+    client: &impl GenericClient,
+    name: &DatabaseName,
+) -> Result<Option<Room>, StoreError> {
+    let statement = client.prepare_cached(BY_NAME).await?;
+    client.query_opt(&statement, &[&name.as_str()]).await?.as_ref().map(room).transpose()
+}
+
+/// What [`BY_NAME`] found.
+pub(super) fn found(rows: &[Row], name: &DatabaseName) -> Result<Room, StoreError> {
+    room(rows.first().ok_or_else(|| StoreError::NoDatabase(name.clone()))?)
+}
+
+/// The database, locked in one of the ways above until the transaction ends.
+pub(super) async fn lock(
+    transaction: &Transaction<'_>,
+    how: &'static str,
+    name: &DatabaseName,
+) -> Result<Room, StoreError> {
+    let name_text = name.as_str();
+    loop {
+        let mut pipeline = Pipeline::default();
+        pipeline.add(how, vec![&name_text]);
+        pipeline.add(BY_NAME, vec![&name_text]);
+        let [locked, rows] = pipeline.run_all(transaction).await?;
+        let room = found(&rows, name)?;
+        if is_of(&locked, &room)? {
+            return Ok(room);
+        }
+    }
+}
+
+/// Whether the row that was locked is the database's. A lock that waits while its row gives the name up locks nothing,
+/// although another row may have the name by then.
+pub(super) fn is_of(locked: &[Row], room: &Room) -> Result<bool, StoreError> {
+    Ok(locked.first().map(|row| get::<i64>(row, 0)).transpose()? == Some(room.id))
+}
+
+pub(super) async fn after(
+    client: &impl GenericClient,
+    after: Option<&DatabaseName>,
+    most: usize,
+) -> Result<Vec<Database>, StoreError> {
+    let statement = client.prepare_cached(AFTER).await?;
+    let most = i64::try_from(most).unwrap_or(i64::MAX);
+    let rows = client.query(&statement, &[&after.map_or("", DatabaseName::as_str), &most]).await?;
+    rows.iter().map(|row| Ok(room(row)?.database)).collect()
+}
+
+fn room(row: &Row) -> Result<Room, StoreError> {
+    let count = |column| Ok::<_, StoreError>(get::<i64>(row, column)? as u64);
+    let database = Database {
+        name: parsed(row, 1)?,
+        epoch: Epoch::stored(moment(get(row, 2)?), get::<i64>(row, 3)? as u32),
+        created: moment(get(row, 4)?),
+        last: number(row, 5)?,
+        documents: count(7)?,
+        deleted: count(8)?,
+        purges: count(9)?,
+        revisions_kept: count(10)?,
+        security: get::<Option<&[u8]>>(row, 11)?
+            .map(|bytes| text(bytes).map(str::to_owned))
+            .transpose()?,
+        bytes: count(12)?,
+        superseded: count(13)?,
+    };
+    Ok(Room { id: get(row, 0)?, next_body: count(6)?, database })
+}
+
+/// Bytes that were text when they were stored.
+pub(super) fn text(bytes: &[u8]) -> Result<&str, StoreError> {
+    std::str::from_utf8(bytes).map_err(|error| StoreError::Damaged(format!("a text: {error}")))
+}
+
+pub(super) async fn insert(
+    transaction: &Transaction<'_>,
+    database: &Database,
+) -> Result<(), StoreError> {
+    let sql = "INSERT INTO databases (name, epoch_began, epoch_tail, created, last, next_body, documents, deleted,
+                                      purges, revisions_kept, bytes, superseded, security)
+               VALUES ($1, $2, $3, $4, 0, 1, 0, 0, 0, $5, 0, 0, $6)";
+    let statement = transaction.prepare_cached(sql).await?;
+    let security = database.security.as_ref().map(String::as_bytes);
+    let values: [Parameter<'_>; 6] = [
+        &database.name.as_str(),
+        &micros(database.epoch.began()),
+        &i64::from(database.epoch.tail()),
+        &micros(database.created),
+        &(database.revisions_kept as i64),
+        &security,
+    ];
+    transaction.execute(&statement, &values).await?;
+    Ok(())
+}
+
+/// The values that [`WRITE`] writes.
+pub(super) struct Written {
+    counts: [i64; 9],
+    security: Option<Vec<u8>>,
+}
+
+impl Written {
+    pub(super) fn of(room: &Room) -> Self {
+        let Room { id, next_body, database } = room;
+        let counts = [
+            *id,
+            database.last.get() as i64,
+            *next_body as i64,
+            database.documents as i64,
+            database.deleted as i64,
+            database.purges as i64,
+            database.revisions_kept as i64,
+            database.bytes as i64,
+            database.superseded as i64,
+        ];
+        Self { counts, security: database.security.clone().map(String::into_bytes) }
+    }
+
+    pub(super) fn parameters(&self) -> Vec<Parameter<'_>> {
+        let counts = self.counts.iter().map(|count| count as Parameter<'_>);
+        counts.chain([&self.security as Parameter<'_>]).collect()
+    }
+}
+
+/// Databases of a store that was put back begin anew. Nobody else writes.
+pub(in crate::postgres) async fn settle(
+    transaction: &Transaction<'_>,
+    environment: &dyn Environment,
+) -> Result<(), StoreError> {
+    let epoch = collections::begin_epoch(transaction, environment).await?;
+    let sql = "UPDATE databases SET epoch_began = $1, epoch_tail = $2";
+    let values: [Parameter<'_>; 2] = [&micros(epoch.began()), &i64::from(epoch.tail())];
+    transaction.execute(sql, &values).await?;
+    Ok(())
+}

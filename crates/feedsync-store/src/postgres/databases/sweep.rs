@@ -1,0 +1,68 @@
+//! What dropped databases held goes piece by piece: no statement is longer than a session's may be, and nobody waits for
+//! long.
+
+use deadpool_postgres::Transaction;
+
+use crate::error::StoreError;
+use crate::postgres::rows::get;
+
+/// So many rows of a table go at once.
+const ROWS: i64 = 2_000;
+
+/// So many bytes of bodies go at once, and what is behind them stays for the next piece.
+const BYTES: i64 = 64 << 20;
+
+const DROPPED: &str =
+    "SELECT id FROM databases WHERE name IS NULL ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED";
+
+const FIRST_BODIES: &str = "SELECT number, octet_length(text)::bigint FROM bodies
+                             WHERE database = $1 ORDER BY number LIMIT $2";
+
+const REMOVE_BODIES: &str = "DELETE FROM bodies WHERE database = $1 AND number <= $2";
+
+const REMOVE: [&str; 3] = [
+    "DELETE FROM documents WHERE database = $1 AND number <= (SELECT max(number) FROM
+       (SELECT number FROM documents WHERE database = $1 ORDER BY number LIMIT $2) piece)",
+    "DELETE FROM attachment_uses WHERE database = $1 AND number <= (SELECT max(number) FROM
+       (SELECT number FROM attachment_uses WHERE database = $1 ORDER BY number LIMIT $2) piece)",
+    "DELETE FROM local_documents WHERE database = $1 AND digest <= (SELECT digest FROM
+       (SELECT digest FROM local_documents WHERE database = $1 ORDER BY digest LIMIT $2) piece
+        ORDER BY digest DESC LIMIT 1)",
+];
+
+const REMOVE_ATTACHMENTS: &str = "
+    DELETE FROM attachments WHERE database = $1 AND digest <= (SELECT max(digest) FROM
+      (SELECT digest FROM attachments WHERE database = $1 ORDER BY digest LIMIT 8) piece)";
+
+/// One piece of what one dropped database held; whether there may be more of it, or of another.
+pub(super) async fn sweep(transaction: &Transaction<'_>) -> Result<bool, StoreError> {
+    let statement = transaction.prepare_cached(DROPPED).await?;
+    let Some(row) = transaction.query_opt(&statement, &[]).await? else { return Ok(false) };
+    let id: i64 = get(&row, 0)?;
+    let mut removed = bodies(transaction, id).await?;
+    for sql in REMOVE {
+        let statement = transaction.prepare_cached(sql).await?;
+        removed += transaction.execute(&statement, &[&id, &ROWS]).await?;
+    }
+    let statement = transaction.prepare_cached(REMOVE_ATTACHMENTS).await?;
+    removed += transaction.execute(&statement, &[&id]).await?;
+    if removed == 0 {
+        transaction.execute("DELETE FROM databases WHERE id = $1", &[&id]).await?;
+    }
+    Ok(true)
+}
+
+async fn bodies(transaction: &Transaction<'_>, id: i64) -> Result<u64, StoreError> {
+    let statement = transaction.prepare_cached(FIRST_BODIES).await?;
+    let (mut last, mut bytes) = (None, 0);
+    for row in &transaction.query(&statement, &[&id, &ROWS]).await? {
+        last = Some(get::<i64>(row, 0)?);
+        bytes += get::<i64>(row, 1)?;
+        if bytes >= BYTES {
+            break;
+        }
+    }
+    let Some(last) = last else { return Ok(0) };
+    let statement = transaction.prepare_cached(REMOVE_BODIES).await?;
+    Ok(transaction.execute(&statement, &[&id, &last]).await?)
+}

@@ -1,0 +1,52 @@
+//! What updates come to, written with one statement for each table.
+
+use deadpool_postgres::Transaction;
+
+use super::bodies::{self, Bodies};
+use super::documents::{Document, Documents};
+use super::held::Held;
+use super::rows::{Room, WRITE, Written};
+use crate::error::StoreError;
+use crate::postgres::pipeline::Pipeline;
+
+const FORGET: &str = "DELETE FROM documents WHERE database = $1 AND number = ANY($2)";
+
+/// Writes in one round trip. What goes makes room for what comes.
+pub(super) async fn write(transaction: &Transaction<'_>, held: &Held) -> Result<(), StoreError> {
+    let id = &held.room.id;
+    let forgotten = held.changed.iter().filter(|id| held.document(id).is_none());
+    let forgotten = forgotten.filter_map(|id| held.stored.get(id));
+    let forgotten: Vec<i64> = forgotten.map(|number| number.get() as i64).collect();
+    let changed = held.changed.iter().filter_map(|id| held.document(id));
+    let documents = Documents::of(changed);
+    let gone: Vec<i64> = held.gone.iter().map(|number| *number as i64).collect();
+    let gone = &gone[..];
+    let new = Bodies::of(&held.bodies);
+    let written = Written::of(&held.room);
+
+    let mut pipeline = Pipeline::default();
+    pipeline.add_for(forgotten.len(), FORGET, vec![id, &forgotten]);
+    bodies::remove(&mut pipeline, id, &gone);
+    documents.add_to(&mut pipeline, id);
+    new.add_to(&mut pipeline, id);
+    pipeline.add(WRITE, written.parameters());
+    pipeline.run(transaction).await?;
+    Ok(())
+}
+
+/// Writes documents as they now stand, and what is known of their database; bodies that are gone go.
+pub(super) async fn rewrite(
+    transaction: &Transaction<'_>,
+    room: &Room,
+    documents: &[Document],
+    gone: &[i64],
+) -> Result<(), StoreError> {
+    let documents = Documents::of(documents);
+    let written = Written::of(room);
+    let mut pipeline = Pipeline::default();
+    bodies::remove(&mut pipeline, &room.id, &gone);
+    documents.add_to(&mut pipeline, &room.id);
+    pipeline.add(WRITE, written.parameters());
+    pipeline.run(transaction).await?;
+    Ok(())
+}

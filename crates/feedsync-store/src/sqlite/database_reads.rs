@@ -1,0 +1,159 @@
+//! Pages of documents: by id, and in the order of their changes.
+
+use std::ops::Bound;
+
+use feedsync_couch::{DatabaseName, DocumentId};
+use rusqlite::types::Value;
+use rusqlite::{Connection, params, params_from_iter};
+
+use super::database_rows::{self, Room};
+use super::rows;
+use crate::database;
+use crate::database::{
+    Choose, DocumentChanges, DocumentPage, DocumentRange, Kind, PassOver, ReadDocument,
+    StoredDocument,
+};
+use crate::error::StoreError;
+use crate::order::Number;
+
+/// So many changes are looked at in one read.
+const LOOKED_AT: usize = 100_000;
+
+/// Reads documents as long as there is room for them.
+pub(super) struct Page<'a> {
+    connection: &'a Connection,
+    room: i64,
+    choose: &'a Choose,
+    left: database::Room,
+}
+
+impl<'a> Page<'a> {
+    pub(super) fn new(
+        connection: &'a Connection,
+        room: i64,
+        choose: &'a Choose,
+        most: u64,
+    ) -> Self {
+        Self { connection, room, choose, left: database::Room::of(most) }
+    }
+
+    /// `None` where there is no room for it; there is always room for the first.
+    pub(super) fn read(
+        &mut self,
+        document: StoredDocument,
+    ) -> Result<Option<ReadDocument>, StoreError> {
+        let chosen = (self.choose)(&document);
+        match self.left.takes(&document, &chosen) {
+            true => database_rows::read(self.connection, self.room, document, chosen).map(Some),
+            false => Ok(None),
+        }
+    }
+}
+
+/// In which order changes are read, and which.
+pub(super) struct Walk {
+    pub(super) after: Number,
+    pub(super) before: Option<Number>,
+    pub(super) most: usize,
+    pub(super) is_descending: bool,
+}
+
+pub(super) fn changes(
+    connection: &Connection,
+    name: &DatabaseName,
+    walk: Walk,
+    pass_over: Option<PassOver>,
+    choose: &Choose,
+    most_bytes: u64,
+) -> Result<DocumentChanges, StoreError> {
+    let Walk { after, before, most, is_descending } = walk;
+    let Room { id: room, database, .. } = database_rows::require(connection, name)?;
+    // Only the index is read until a document is looked at.
+    let sql = match is_descending {
+        false => {
+            "SELECT id, number, kind FROM documents INDEXED BY document_changes
+              WHERE database = ?1 AND number > ?2 AND number < ?3 ORDER BY number"
+        }
+        true => {
+            "SELECT id, number, kind FROM documents INDEXED BY document_changes
+              WHERE database = ?1 AND number > ?2 AND number < ?3 ORDER BY number DESC"
+        }
+    };
+    let mut statement = connection.prepare_cached(sql)?;
+    let bound = before.map_or(i64::MAX, |before| before.get() as i64);
+    let mut rows = statement.query(params![room, after, bound])?;
+    let mut page = Page::new(connection, room, choose, most_bytes);
+    let mut documents = Vec::new();
+    let mut reached = if is_descending { before.unwrap_or(database.last) } else { after };
+    let (mut looked_at, mut is_end) = (0, false);
+    while documents.len() < most && looked_at < LOOKED_AT {
+        let Some(row) = rows.next()? else {
+            is_end = true;
+            break;
+        };
+        looked_at += 1;
+        let number = Number::new(row.get::<_, i64>(1)? as u64);
+        let id: DocumentId = rows::parsed(row, 0)?;
+        if let Some(pass_over) = &pass_over {
+            let kind = row.get_ref(2)?.as_str_or_null().map_err(rusqlite::Error::from)?;
+            if pass_over(&id, &Kind::of_column(kind)) {
+                reached = number;
+                continue;
+            }
+        }
+        let (number, tree) = database_rows::document(connection, room, id.as_str())?
+            .ok_or_else(|| StoreError::Damaged(format!("the document {id} is missing")))?;
+        match page.read(StoredDocument { id, number, tree })? {
+            Some(read) => documents.push(read),
+            None => break,
+        }
+        reached = number;
+    }
+    if is_end && !is_descending {
+        reached = reached.max(database.last);
+    }
+    Ok(DocumentChanges { database, documents, reached, is_end })
+}
+
+pub(super) fn by_id(
+    connection: &Connection,
+    name: &DatabaseName,
+    range: DocumentRange,
+    choose: &Choose,
+    most_bytes: u64,
+) -> Result<DocumentPage, StoreError> {
+    let Room { id: room, database, .. } = database_rows::require(connection, name)?;
+    let mut sql = String::from("SELECT id, number, tree FROM documents WHERE database = ?");
+    let mut values = vec![Value::Integer(room)];
+    let mut bound = |bound: Bound<String>, open: &str, closed: &str| {
+        let (comparison, text) = match bound {
+            Bound::Unbounded => return,
+            Bound::Excluded(text) => (open, text),
+            Bound::Included(text) => (closed, text),
+        };
+        sql.push_str(" AND id ");
+        sql.push_str(comparison);
+        sql.push_str(" ?");
+        values.push(Value::Text(text));
+    };
+    bound(range.from, ">", ">=");
+    bound(range.to, "<", "<=");
+    if range.live_only {
+        sql.push_str(" AND deleted = 0");
+    }
+    sql.push_str(if range.is_descending { " ORDER BY id DESC" } else { " ORDER BY id" });
+    sql.push_str(" LIMIT ? OFFSET ?");
+    values.push(Value::Integer(i64::try_from(range.most).unwrap_or(i64::MAX)));
+    values.push(Value::Integer(i64::try_from(range.skip).unwrap_or(i64::MAX)));
+    let mut statement = connection.prepare_cached(&sql)?;
+    let mut rows = statement.query(params_from_iter(values))?;
+    let mut page = Page::new(connection, room, choose, most_bytes);
+    let mut documents = Vec::new();
+    while let Some(row) = rows.next()? {
+        match page.read(database_rows::stored(row, 0)?)? {
+            Some(read) => documents.push(Some(read)),
+            None => break,
+        }
+    }
+    Ok(DocumentPage { database, documents })
+}

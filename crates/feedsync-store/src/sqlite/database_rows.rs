@@ -1,0 +1,267 @@
+//! Rows of databases, of their documents, and of what those say.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use feedsync_couch::{Attachment, BodyPlace, DatabaseName, DocumentId, Revision, Tree};
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
+
+use super::attachment_rows;
+use super::rows::{change_key, parsed};
+use crate::columns::{damaged, moment};
+use crate::database::{Database, KeptBody, ReadDocument, StoredDocument};
+use crate::error::StoreError;
+use crate::order::{Epoch, Number};
+
+macro_rules! select_databases {
+    ($rest:literal) => {
+        concat!(
+            "SELECT id, name, epoch_began, epoch_tail, created, last, next_body, documents, deleted, purges, \
+             revisions_kept, security, bytes, superseded FROM databases ",
+            $rest
+        )
+    };
+}
+
+/// A database and what its row knows besides.
+pub(super) struct Room {
+    pub(super) id: i64,
+    pub(super) next_body: u64,
+    pub(super) database: Database,
+}
+
+pub(super) fn find(
+    connection: &Connection,
+    name: &DatabaseName,
+) -> Result<Option<Room>, StoreError> {
+    let mut statement = connection.prepare_cached(select_databases!("WHERE name = ?1"))?;
+    let mut rows = statement.query([name.as_str()])?;
+    rows.next()?.map(room).transpose()
+}
+
+pub(super) fn require(connection: &Connection, name: &DatabaseName) -> Result<Room, StoreError> {
+    find(connection, name)?.ok_or_else(|| StoreError::NoDatabase(name.clone()))
+}
+
+pub(super) fn after(
+    connection: &Connection,
+    after: Option<&DatabaseName>,
+    most: usize,
+) -> Result<Vec<Database>, StoreError> {
+    let mut statement =
+        connection.prepare_cached(select_databases!("WHERE name > ?1 ORDER BY name LIMIT ?2"))?;
+    let most = i64::try_from(most).unwrap_or(i64::MAX);
+    let mut rows = statement.query(params![after.map_or("", DatabaseName::as_str), most])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        found.push(room(row)?.database);
+    }
+    Ok(found)
+}
+
+fn room(row: &Row<'_>) -> Result<Room, StoreError> {
+    let count = |column| Ok::<_, rusqlite::Error>(row.get::<_, i64>(column)? as u64);
+    let name = row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?;
+    let database = Database {
+        name: name.parse().map_err(|error| damaged(name, &error))?,
+        epoch: Epoch::stored(moment(row.get(2)?), row.get(3)?),
+        created: moment(row.get(4)?),
+        last: Number::new(count(5)?),
+        documents: count(7)?,
+        deleted: count(8)?,
+        purges: count(9)?,
+        revisions_kept: count(10)?,
+        security: row.get(11)?,
+        bytes: count(12)?,
+        superseded: count(13)?,
+    };
+    Ok(Room { id: row.get(0)?, next_body: count(6)?, database })
+}
+
+pub(super) fn insert(connection: &Connection, database: &Database) -> Result<(), StoreError> {
+    connection
+        .prepare_cached(
+            "INSERT INTO databases (name, epoch_began, epoch_tail, created, last, next_body, documents, deleted,
+                                    purges, revisions_kept, security, bytes, superseded)
+             VALUES (?1, ?2, ?3, ?4, 0, 1, 0, 0, 0, ?5, ?6, 0, 0)",
+        )?
+        .execute(params![
+            database.name.as_str(),
+            database.epoch.began(),
+            database.epoch.tail(),
+            database.created,
+            database.revisions_kept as i64,
+            database.security,
+        ])?;
+    Ok(())
+}
+
+pub(super) fn write(connection: &Connection, room: &Room) -> Result<(), StoreError> {
+    let Room { id, next_body, database } = room;
+    connection
+        .prepare_cached(
+            "UPDATE databases SET last = ?2, next_body = ?3, documents = ?4, deleted = ?5, purges = ?6,
+                                  revisions_kept = ?7, security = ?8, bytes = ?9, superseded = ?10
+              WHERE id = ?1",
+        )?
+        .execute(params![
+            id,
+            database.last,
+            *next_body as i64,
+            database.documents as i64,
+            database.deleted as i64,
+            database.purges as i64,
+            database.revisions_kept as i64,
+            database.security,
+            database.bytes as i64,
+            database.superseded as i64,
+        ])?;
+    Ok(())
+}
+
+pub(super) fn document(
+    connection: &Connection,
+    database: i64,
+    id: &str,
+) -> Result<Option<(Number, Tree<BodyPlace>)>, StoreError> {
+    let mut statement = connection
+        .prepare_cached("SELECT number, tree FROM documents WHERE database = ?1 AND id = ?2")?;
+    let mut rows = statement.query(params![database, id])?;
+    let Some(row) = rows.next()? else { return Ok(None) };
+    Ok(Some((Number::new(row.get::<_, i64>(0)? as u64), tree(row, 1)?)))
+}
+
+pub(super) fn tree(row: &Row<'_>, column: usize) -> Result<Tree<BodyPlace>, StoreError> {
+    let bytes = row.get_ref(column)?.as_blob().map_err(rusqlite::Error::from)?;
+    Tree::of_bytes(bytes).map_err(|error| StoreError::Damaged(error.to_string()))
+}
+
+/// A document of a row: id, number and tree from a column on.
+pub(super) fn stored(row: &Row<'_>, first: usize) -> Result<StoredDocument, StoreError> {
+    let id: DocumentId = parsed(row, first)?;
+    let number = Number::new(row.get::<_, i64>(first + 1)? as u64);
+    Ok(StoredDocument { id, number, tree: tree(row, first + 2)? })
+}
+
+pub(super) fn write_document(
+    connection: &Connection,
+    database: i64,
+    document: &StoredDocument,
+    is_deleted: bool,
+    kind: Option<Option<String>>,
+) -> Result<(), StoreError> {
+    connection
+        .prepare_cached(
+            "INSERT INTO documents (database, id, number, deleted, kind, tree) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+             ON CONFLICT (database, id) DO UPDATE
+               SET number = excluded.number, deleted = excluded.deleted, tree = excluded.tree,
+                   kind = iif(?7, excluded.kind, kind)",
+        )?
+        .execute(params![
+            database,
+            document.id.as_str(),
+            document.number,
+            is_deleted,
+            kind.clone().flatten(),
+            document.tree.to_bytes(),
+            kind.is_some(),
+        ])?;
+    Ok(())
+}
+
+pub(super) fn remove_document(
+    connection: &Connection,
+    database: i64,
+    id: &DocumentId,
+) -> Result<(), StoreError> {
+    connection
+        .prepare_cached("DELETE FROM documents WHERE database = ?1 AND id = ?2")?
+        .execute(params![database, id.as_str()])?;
+    Ok(())
+}
+
+fn body_key(database: i64, number: u64) -> i64 {
+    change_key(database, Number::new(number))
+}
+
+pub(super) fn insert_body(
+    connection: &Connection,
+    database: i64,
+    number: u64,
+    body: &KeptBody,
+) -> Result<(), StoreError> {
+    let attachments =
+        (!body.attachments.is_empty()).then(|| Attachment::to_text(&body.attachments));
+    connection
+        .prepare_cached("INSERT INTO bodies (key, text, attachments) VALUES (?1, ?2, ?3)")?
+        .execute(params![body_key(database, number), &*body.text, attachments])?;
+    attachment_rows::name(connection, body_key(database, number), &body.attachments)
+}
+
+pub(super) fn remove_bodies(
+    connection: &Connection,
+    database: i64,
+    numbers: &[u64],
+) -> Result<(), StoreError> {
+    let mut statement = connection
+        .prepare_cached("DELETE FROM bodies WHERE key = ?1 RETURNING attachments IS NOT NULL")?;
+    for number in numbers {
+        let key = body_key(database, *number);
+        let had_attachments = statement.query_row([key], |row| row.get(0)).optional()?;
+        if had_attachments == Some(true) {
+            attachment_rows::forget(connection, key)?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn attachments(
+    connection: &Connection,
+    database: i64,
+    tree: &Tree<BodyPlace>,
+) -> Result<BTreeMap<Revision, Arc<[Attachment]>>, StoreError> {
+    let mut statement =
+        connection.prepare_cached("SELECT attachments FROM bodies WHERE key = ?1")?;
+    let mut found = BTreeMap::new();
+    for (revision, content) in tree.bodies() {
+        let key = body_key(database, content.body.number);
+        let text: Option<Option<String>> =
+            statement.query_row([key], |row| row.get(0)).optional()?;
+        if let Some(text) = text.flatten() {
+            found.insert(revision.clone(), kept_attachments(&text)?);
+        }
+    }
+    Ok(found)
+}
+
+fn kept_attachments(text: &str) -> Result<Arc<[Attachment]>, StoreError> {
+    let attachments = Attachment::of_text(text);
+    let attachments = attachments.map_err(|error| StoreError::Damaged(error.to_string()))?;
+    Ok(attachments.into())
+}
+
+/// A document with what is chosen of it.
+pub(super) fn read(
+    connection: &Connection,
+    database: i64,
+    document: StoredDocument,
+    chosen: Vec<Revision>,
+) -> Result<ReadDocument, StoreError> {
+    let mut bodies = BTreeMap::new();
+    let mut statement =
+        connection.prepare_cached("SELECT text, attachments FROM bodies WHERE key = ?1")?;
+    for revision in chosen {
+        let Some(content) = document.tree.content(&revision) else { continue };
+        let mut rows = statement.query([body_key(database, content.body.number)])?;
+        let row = rows.next()?.ok_or_else(|| {
+            StoreError::Damaged(format!("the body of {} {revision} is missing", document.id))
+        })?;
+        let text = row.get_ref(0)?.as_str().map_err(rusqlite::Error::from)?.into();
+        let attachments = match row.get_ref(1)?.as_str_or_null().map_err(rusqlite::Error::from)? {
+            None => Arc::from([]),
+            Some(text) => kept_attachments(text)?,
+        };
+        bodies.insert(revision, KeptBody { text, attachments });
+    }
+    Ok(ReadDocument { document, bodies })
+}

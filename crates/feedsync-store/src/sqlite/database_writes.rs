@@ -1,0 +1,165 @@
+//! What was decided of documents is written; what nothing needs any more goes.
+
+use feedsync_couch::DocumentId;
+use rusqlite::{Connection, OptionalExtension as _, params};
+
+use super::database_rows::{self, Room};
+use super::rows;
+use crate::database::{
+    Database, DecideDocuments, DocumentWrite, DocumentsSnapshot, FoundDocument, StoredDocument,
+    Wanted,
+};
+use crate::error::StoreError;
+use crate::order::Number;
+
+/// So many rows of what a dropped database held go at once.
+const SWEPT: i64 = 2_000;
+
+pub(super) fn update(
+    connection: &Connection,
+    mut room: Room,
+    wanted: Vec<Wanted>,
+    mut decide: DecideDocuments,
+) -> Result<(Database, bool), StoreError> {
+    let mut snapshot = DocumentsSnapshot {
+        database: room.database.clone(),
+        documents: Default::default(),
+        next_body: room.next_body,
+    };
+    for Wanted { id, with_attachments } in wanted {
+        let found = match database_rows::document(connection, room.id, id.as_str())? {
+            None => FoundDocument::default(),
+            Some((number, tree)) => {
+                let attachments = match with_attachments {
+                    true => database_rows::attachments(connection, room.id, &tree)?,
+                    false => Default::default(),
+                };
+                FoundDocument { tree, number, attachments }
+            }
+        };
+        snapshot.documents.insert(id, found);
+    }
+    let writes = decide(&snapshot);
+    let (mut is_purge, is_empty) = (false, writes.is_empty());
+    let before = room.database.last;
+    for write in writes {
+        let found = snapshot.documents.get_mut(&write.id).ok_or_else(|| {
+            StoreError::Decision(format!("{} is not among the documents of the update", write.id))
+        })?;
+        is_purge |= found.tree.leaves().iter().any(|leaf| !write.tree.contains(leaf.revision));
+        put(connection, &mut room, found, write, snapshot.next_body)?;
+    }
+    room.database.purges += u64::from(is_purge);
+    if !is_empty {
+        database_rows::write(connection, &room)?;
+    }
+    let is_news = room.database.last > before || is_purge;
+    Ok((room.database, is_news))
+}
+
+/// Carries out one write, and takes it for what is known from now on.
+fn put(
+    connection: &Connection,
+    room: &mut Room,
+    found: &mut FoundDocument,
+    write: DocumentWrite,
+    first_body: u64,
+) -> Result<(), StoreError> {
+    let counted = room.database.count(&found.tree, &write)?;
+    database_rows::remove_bodies(connection, room.id, &counted.gone)?;
+    for (number, body) in &write.bodies {
+        if *number < first_body {
+            return Err(StoreError::Decision(format!("the body {number} is there already")));
+        }
+        room.next_body = room.next_body.max(number + 1);
+        database_rows::insert_body(connection, room.id, *number, body)?;
+    }
+    if counted.is_change {
+        let next = room.database.last.next();
+        found.number = next.ok_or_else(|| StoreError::DatabaseSpent(room.database.name.clone()))?;
+        room.database.last = found.number;
+    }
+    let Some(winner) = write.tree.winner() else {
+        database_rows::remove_document(connection, room.id, &write.id)?;
+        *found = FoundDocument::default();
+        return Ok(());
+    };
+    let (is_deleted, kind) = (winner.content.is_deleted, write.kind.map(|kind| kind.to_column()));
+    let document = StoredDocument { id: write.id, number: found.number, tree: write.tree };
+    database_rows::write_document(connection, room.id, &document, is_deleted, kind)?;
+    found.tree = document.tree;
+    Ok(())
+}
+
+pub(super) fn compact(
+    connection: &Connection,
+    mut room: Room,
+    after: Option<&DocumentId>,
+    most: usize,
+) -> Result<Option<DocumentId>, StoreError> {
+    let mut statement = connection.prepare_cached(
+        "SELECT id, number, tree, deleted FROM documents WHERE database = ?1 AND id > ?2 ORDER BY id LIMIT ?3",
+    )?;
+    let most_rows = i64::try_from(most).unwrap_or(i64::MAX);
+    let mut rows =
+        statement.query(params![room.id, after.map_or("", DocumentId::as_str), most_rows])?;
+    let (mut last, mut changed, mut count) = (None, Vec::new(), 0);
+    while let Some(row) = rows.next()? {
+        let mut document = database_rows::stored(row, 0)?;
+        let before = document.tree.clone();
+        if !document.tree.compact().is_empty() {
+            changed.push((before, document.clone(), row.get(3)?));
+        }
+        last = Some(document.id);
+        count += 1;
+    }
+    drop(rows);
+    for (before, document, is_deleted) in changed {
+        let write = DocumentWrite {
+            id: document.id.clone(),
+            tree: document.tree.clone(),
+            is_change: false,
+            kind: None,
+            bodies: Vec::new(),
+        };
+        let counted = room.database.count(&before, &write)?;
+        database_rows::remove_bodies(connection, room.id, &counted.gone)?;
+        database_rows::write_document(connection, room.id, &document, is_deleted, None)?;
+    }
+    database_rows::write(connection, &room)?;
+    Ok(last.filter(|_| count == most))
+}
+
+pub(super) fn sweep(connection: &Connection) -> Result<bool, StoreError> {
+    let dropped: Option<i64> = connection
+        .prepare_cached("SELECT id FROM databases WHERE name IS NULL LIMIT 1")?
+        .query_row([], |row| row.get(0))
+        .optional()?;
+    let Some(id) = dropped else { return Ok(false) };
+    let (first, last) = (rows::change_key(id, Number::ZERO), rows::change_key(id, Number::MAX));
+    let bodies = connection
+        .prepare_cached(
+            "DELETE FROM bodies WHERE key IN
+               (SELECT key FROM bodies WHERE key BETWEEN ?1 AND ?2 ORDER BY key LIMIT ?3)",
+        )?
+        .execute(params![first, last, SWEPT])?;
+    let documents = connection
+        .prepare_cached(
+            "DELETE FROM documents WHERE database = ?1 AND id IN
+               (SELECT id FROM documents WHERE database = ?1 ORDER BY id LIMIT ?2)",
+        )?
+        .execute(params![id, SWEPT])?;
+    connection
+        .prepare_cached("DELETE FROM attachment_uses WHERE key BETWEEN ?1 AND ?2 AND ?3 = 0")?
+        .execute(params![first, last, bodies as i64])?;
+    let attachments = connection
+        .prepare_cached(
+            "DELETE FROM attachments WHERE database = ?1 AND digest IN
+               (SELECT digest FROM attachments WHERE database = ?1 LIMIT 8)",
+        )?
+        .execute([id])?;
+    if bodies + documents + attachments == 0 {
+        connection.prepare_cached("DELETE FROM databases WHERE id = ?1")?.execute([id])?;
+    }
+    Ok(true)
+}

@@ -1,0 +1,332 @@
+//! The contract of [`Databases`] on the threads of a [`SqliteStore`].
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use feedsync_couch::{AttachmentDigest, DatabaseName, DocumentId, LocalId};
+use rusqlite::{OptionalExtension as _, params};
+
+use super::database_reads::{Page, Walk, by_id, changes};
+use super::database_rows::{self, Room};
+use super::database_writes::{compact, sweep, update};
+use super::{SqliteStore, attachment_rows, collections};
+use crate::bell::Notices;
+use crate::database::{
+    Choose, Database, DatabaseChange, Databases, DecideDocuments, DocumentChanges, DocumentPage,
+    DocumentRange, LocalDocument, PassOver, StoredDocument, Wanted,
+};
+use crate::error::StoreError;
+use crate::order::{Moment, Number};
+
+#[async_trait]
+impl Databases for SqliteStore {
+    async fn databases(
+        &self,
+        after: Option<&DatabaseName>,
+        most: usize,
+    ) -> Result<Vec<Database>, StoreError> {
+        let after = after.cloned();
+        self.readers
+            .read(move |connection| database_rows::after(connection, after.as_ref(), most))
+            .await
+    }
+
+    async fn database(&self, name: &DatabaseName) -> Result<Option<Database>, StoreError> {
+        let name = name.clone();
+        let find = move |connection: &_| database_rows::find(connection, &name);
+        Ok(self.readers.read(find).await?.map(|room| room.database))
+    }
+
+    async fn create_database(
+        &self,
+        name: &DatabaseName,
+        security: Option<String>,
+    ) -> Result<Option<Database>, StoreError> {
+        let (name, environment) = (name.clone(), Arc::clone(&self.environment));
+        self.writer
+            .run(move |connection| {
+                if database_rows::find(connection, &name)?.is_some() {
+                    return Ok(None);
+                }
+                let epoch = collections::begin_epoch(connection, &*environment)?;
+                let database = Database::created(name, security, epoch, environment.now());
+                database_rows::insert(connection, &database)?;
+                Ok(Some(database))
+            })
+            .await
+    }
+
+    async fn drop_database(&self, name: &DatabaseName) -> Result<(), StoreError> {
+        let gone = name.clone();
+        self.writer
+            .run(move |connection| {
+                let id = database_rows::require(connection, &gone)?.id;
+                let mut statement =
+                    connection.prepare_cached("UPDATE databases SET name = NULL WHERE id = ?1")?;
+                statement.execute([id])?;
+                // What was said of the database that is gone is not said of the next one of its name.
+                let mut statement =
+                    connection.prepare_cached("DELETE FROM local_documents WHERE database = ?1")?;
+                statement.execute([id])?;
+                Ok(())
+            })
+            .await?;
+        self.database_bell.ring(name);
+        Ok(())
+    }
+
+    async fn change_database(
+        &self,
+        name: &DatabaseName,
+        change: DatabaseChange,
+    ) -> Result<Database, StoreError> {
+        let name = name.clone();
+        self.writer
+            .run(move |connection| {
+                let mut room = database_rows::require(connection, &name)?;
+                room.database.change(change);
+                database_rows::write(connection, &room)?;
+                Ok(room.database)
+            })
+            .await
+    }
+
+    async fn update_documents(
+        &self,
+        name: &DatabaseName,
+        wanted: Vec<Wanted>,
+        decide: DecideDocuments,
+    ) -> Result<Database, StoreError> {
+        let room = name.clone();
+        let (database, is_news) = self
+            .writer
+            .run(move |connection| {
+                update(connection, database_rows::require(connection, &room)?, wanted, decide)
+            })
+            .await?;
+        if is_news {
+            self.database_bell.ring(name);
+        }
+        Ok(database)
+    }
+
+    async fn documents(
+        &self,
+        name: &DatabaseName,
+        ids: &[DocumentId],
+        choose: Choose,
+        most_bytes: u64,
+    ) -> Result<DocumentPage, StoreError> {
+        let (name, ids) = (name.clone(), ids.to_vec());
+        self.readers
+            .read(move |connection| {
+                let Room { id: room, database, .. } = database_rows::require(connection, &name)?;
+                let mut page = Page::new(connection, room, &choose, most_bytes);
+                let mut documents = Vec::with_capacity(ids.len());
+                for id in ids {
+                    let found = database_rows::document(connection, room, id.as_str())?;
+                    let Some((number, tree)) = found else {
+                        documents.push(None);
+                        continue;
+                    };
+                    match page.read(StoredDocument { id, number, tree })? {
+                        Some(read) => documents.push(Some(read)),
+                        None => break,
+                    }
+                }
+                Ok(DocumentPage { database, documents })
+            })
+            .await
+    }
+
+    async fn documents_by_id(
+        &self,
+        name: &DatabaseName,
+        range: DocumentRange,
+        choose: Choose,
+        most_bytes: u64,
+    ) -> Result<DocumentPage, StoreError> {
+        let name = name.clone();
+        self.readers
+            .read(move |connection| by_id(connection, &name, range, &choose, most_bytes))
+            .await
+    }
+
+    async fn document_changes(
+        &self,
+        name: &DatabaseName,
+        after: Number,
+        most: usize,
+        pass_over: Option<PassOver>,
+        choose: Choose,
+        most_bytes: u64,
+    ) -> Result<DocumentChanges, StoreError> {
+        let name = name.clone();
+        let walk = Walk { after, before: None, most, is_descending: false };
+        self.readers
+            .read(move |connection| {
+                changes(connection, &name, walk, pass_over, &choose, most_bytes)
+            })
+            .await
+    }
+
+    async fn latest_document_changes(
+        &self,
+        name: &DatabaseName,
+        after: Number,
+        before: Option<Number>,
+        most: usize,
+        choose: Choose,
+        most_bytes: u64,
+    ) -> Result<DocumentChanges, StoreError> {
+        let name = name.clone();
+        let walk = Walk { after, before, most, is_descending: true };
+        self.readers
+            .read(move |connection| changes(connection, &name, walk, None, &choose, most_bytes))
+            .await
+    }
+
+    async fn count_changes(&self, name: &DatabaseName, after: Number) -> Result<u64, StoreError> {
+        let name = name.clone();
+        self.readers
+            .read(move |connection| {
+                let Room { id, database, .. } = database_rows::require(connection, &name)?;
+                if after >= database.last {
+                    return Ok(0);
+                }
+                // Whichever side of the number has fewer is counted.
+                let is_early = after.get() < database.last.get() / 2;
+                let sql = match is_early {
+                    true => {
+                        "SELECT count(*) FROM documents INDEXED BY document_changes
+                          WHERE database = ?1 AND number <= ?2"
+                    }
+                    false => {
+                        "SELECT count(*) FROM documents INDEXED BY document_changes
+                          WHERE database = ?1 AND number > ?2"
+                    }
+                };
+                let mut statement = connection.prepare_cached(sql)?;
+                let count: i64 = statement.query_row(params![id, after], |row| row.get(0))?;
+                let all = database.documents + database.deleted;
+                Ok(if is_early { all.saturating_sub(count as u64) } else { count as u64 })
+            })
+            .await
+    }
+
+    async fn local_document(
+        &self,
+        name: &DatabaseName,
+        id: &LocalId,
+    ) -> Result<Option<LocalDocument>, StoreError> {
+        let (name, id) = (name.clone(), id.clone());
+        self.readers
+            .read(move |connection| {
+                let room = database_rows::require(connection, &name)?.id;
+                let read = |row: &rusqlite::Row<'_>| {
+                    Ok(LocalDocument { revision: row.get::<_, i64>(0)? as u64, body: row.get(1)? })
+                };
+                let mut statement = connection.prepare_cached(
+                    "SELECT revision, text FROM local_documents WHERE database = ?1 AND id = ?2",
+                )?;
+                Ok(statement.query_row(params![room, id.as_str()], read).optional()?)
+            })
+            .await
+    }
+
+    async fn put_local_document(
+        &self,
+        name: &DatabaseName,
+        id: &LocalId,
+        document: Option<LocalDocument>,
+    ) -> Result<bool, StoreError> {
+        let (name, id) = (name.clone(), id.clone());
+        self.writer
+            .run(move |connection| {
+                let room = database_rows::require(connection, &name)?.id;
+                let gone = connection
+                    .prepare_cached("DELETE FROM local_documents WHERE database = ?1 AND id = ?2")?
+                    .execute(params![room, id.as_str()])?;
+                if let Some(document) = document {
+                    connection
+                        .prepare_cached(
+                            "INSERT INTO local_documents (database, id, revision, text) VALUES (?1, ?2, ?3, ?4)",
+                        )?
+                        .execute(params![
+                            room,
+                            id.as_str(),
+                            document.revision as i64,
+                            document.body
+                        ])?;
+                }
+                Ok(gone > 0)
+            })
+            .await
+    }
+
+    async fn compact_documents(
+        &self,
+        name: &DatabaseName,
+        after: Option<&DocumentId>,
+        most: usize,
+    ) -> Result<Option<DocumentId>, StoreError> {
+        let (name, after) = (name.clone(), after.cloned());
+        self.writer
+            .run(move |connection| {
+                let room = database_rows::require(connection, &name)?;
+                compact(connection, room, after.as_ref(), most)
+            })
+            .await
+    }
+
+    async fn put_attachment(
+        &self,
+        name: &DatabaseName,
+        digest: &AttachmentDigest,
+        bytes: Vec<u8>,
+    ) -> Result<bool, StoreError> {
+        let (name, digest, now) = (name.clone(), digest.clone(), self.environment.now());
+        self.writer
+            .run(move |connection| {
+                let room = database_rows::require(connection, &name)?.id;
+                attachment_rows::put(connection, room, &digest, &bytes, now)
+            })
+            .await
+    }
+
+    async fn attachment(
+        &self,
+        name: &DatabaseName,
+        digest: &AttachmentDigest,
+    ) -> Result<Option<Vec<u8>>, StoreError> {
+        let (name, digest) = (name.clone(), digest.clone());
+        self.readers
+            .read(move |connection| {
+                let room = database_rows::require(connection, &name)?.id;
+                attachment_rows::content(connection, room, &digest)
+            })
+            .await
+    }
+
+    async fn sweep_attachments(
+        &self,
+        name: &DatabaseName,
+        stored_before: Moment,
+    ) -> Result<u64, StoreError> {
+        let name = name.clone();
+        self.writer
+            .run(move |connection| {
+                let room = database_rows::require(connection, &name)?.id;
+                attachment_rows::sweep(connection, room, stored_before)
+            })
+            .await
+    }
+
+    async fn sweep_databases(&self) -> Result<bool, StoreError> {
+        self.writer.run(sweep).await
+    }
+
+    fn follow_database(&self, name: &DatabaseName) -> Notices {
+        self.database_bell.subscribe(name)
+    }
+}
