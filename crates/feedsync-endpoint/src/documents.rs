@@ -1,0 +1,249 @@
+//! Documents of databases: edits and replicated revisions become writes of a store.
+
+mod decide;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use feedsync_couch::{
+    AttachmentDigest, Body, DatabaseName, DocumentId, Fingerprint, Path, Refusal, RefusalKind,
+    Revision, SentAttachment, SentForm, Submission,
+};
+use feedsync_store::{
+    Database, Databases, DatabasesExt as _, DocumentWrite, Kind, Moment, StoreError, Wanted,
+};
+
+use crate::endpoint::Endpoint;
+
+/// A document that is to be written.
+#[derive(Debug, Clone)]
+pub struct NewDocument {
+    /// Which.
+    pub id: DocumentId,
+    /// What is sent.
+    pub sent: Submission,
+    /// What came behind it, by name: attachments that [follow](SentForm::Follows), as they were stored.
+    pub followed: BTreeMap<String, StoredAttachment>,
+}
+
+/// What an attachment holds, as it was stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredAttachment {
+    /// What it is known by.
+    pub digest: AttachmentDigest,
+    /// Its length in bytes.
+    pub length: u64,
+}
+
+/// How documents are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Edits {
+    /// Each is an edit of what is here, or a conflict (`new_edits: true`).
+    New,
+    /// Each is a revision that was made elsewhere, and joins those that are here (`new_edits: false`).
+    Replicated,
+}
+
+/// What came of each document, in their order.
+pub type Written = Vec<Result<Revision, Refusal>>;
+
+/// Why documents were not written.
+#[derive(Debug, thiserror::Error)]
+pub enum DocumentsError {
+    /// All of them are refused for the sake of one.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// The store did not do it.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// So many databases are looked at at once.
+const PAGE: usize = 1_000;
+
+/// So many documents are compacted at once.
+const COMPACTED: usize = 500;
+
+/// What came so long ago, in microseconds, is not that of a document which is on its way.
+const ON_ITS_WAY: u64 = 24 * 60 * 60 * 1_000_000;
+
+/// A database with fewer bytes of superseded revisions is left alone.
+const WORTH_IT: u64 = 1 << 20;
+
+impl Endpoint {
+    /// The databases of documents.
+    pub fn databases(&self) -> Arc<dyn Databases> {
+        Arc::clone(self.store()).databases()
+    }
+
+    /// Lets go of what superseded revisions say, and of attachments that nothing names.
+    pub async fn compact_database(&self, name: &DatabaseName) -> Result<(), StoreError> {
+        let databases = self.databases();
+        let mut after = None;
+        loop {
+            after = databases.compact_documents(name, after.as_ref(), COMPACTED).await?;
+            if after.is_none() {
+                break;
+            }
+        }
+        let now = self.environment().now().micros();
+        let before = Moment::from_micros(now.saturating_sub(ON_ITS_WAY));
+        databases.sweep_attachments(name, before).await?;
+        Ok(())
+    }
+
+    /// Compacts the databases of which more than half is superseded; how many.
+    pub async fn compact_databases(&self) -> Result<u64, StoreError> {
+        let databases = self.databases();
+        let (mut after, mut count) = (None, 0);
+        loop {
+            let page = Databases::databases(&*databases, after.as_ref(), PAGE).await?;
+            let Some(last) = page.last().map(|database| database.name.clone()) else {
+                return Ok(count);
+            };
+            let is_due = |it: &&Database| it.superseded >= WORTH_IT && it.superseded > it.bytes / 2;
+            for Database { name, .. } in page.iter().filter(is_due) {
+                match self.compact_database(name).await {
+                    // It was dropped meanwhile.
+                    Err(StoreError::NoDatabase(_)) => {}
+                    done => {
+                        done?;
+                        count += 1;
+                    }
+                }
+            }
+            after = Some(last);
+        }
+    }
+}
+
+/// Writes documents in one transaction, if the database still is the same one. A faulty document refuses all of them; a
+/// conflict is its own.
+pub async fn write_documents(
+    databases: &dyn Databases,
+    Database { name, epoch, .. }: &Database,
+    documents: Vec<NewDocument>,
+    edits: Edits,
+) -> Result<Written, DocumentsError> {
+    let mut prepared = Vec::with_capacity(documents.len());
+    for document in documents {
+        let (document, held) = Prepared::of(document, edits)?;
+        for (digest, bytes) in held {
+            if !databases.put_attachment(name, &digest, bytes).await? {
+                return Err(known_otherwise(&digest).into());
+            }
+        }
+        prepared.push(document);
+    }
+    let with_attachments = |document: &Prepared| Wanted {
+        id: document.id.clone(),
+        with_attachments: document.attachments.iter().any(|it| it.stored.is_none()),
+    };
+    let wanted: Vec<Wanted> = prepared.iter().map(with_attachments).collect();
+    let epoch = *epoch;
+    let (_, outcome) = databases
+        .decide_documents(name, united(wanted), move |snapshot| {
+            if snapshot.database().epoch != epoch {
+                let gone = RefusalKind::NotFound.because("Database does not exist.");
+                return (Vec::new(), Err(gone));
+            }
+            match decide::decide(snapshot, &prepared) {
+                Ok((writes, written)) => (writes, Ok(written)),
+                Err(refusal) => (Vec::<DocumentWrite>::new(), Err(refusal)),
+            }
+        })
+        .await?;
+    Ok(outcome?)
+}
+
+/// Two things that are known by one digest cannot be told apart: the later is not taken.
+pub fn known_otherwise(digest: &AttachmentDigest) -> Refusal {
+    let reason = format_args!(
+        "An attachment is here that holds something else and is known as {digest}, too"
+    );
+    RefusalKind::Forbidden.because(reason)
+}
+
+/// Each document once.
+fn united(mut wanted: Vec<Wanted>) -> Vec<Wanted> {
+    let with: BTreeSet<DocumentId> =
+        wanted.iter().filter(|it| it.with_attachments).map(|it| it.id.clone()).collect();
+    wanted.sort_by(|one, other| one.id.cmp(&other.id));
+    wanted.dedup_by(|one, other| one.id == other.id);
+    for one in &mut wanted {
+        one.with_attachments = with.contains(&one.id);
+    }
+    wanted
+}
+
+/// A document of which all is known that does not depend on what is here.
+struct Prepared {
+    id: DocumentId,
+    made: Made,
+    is_deleted: bool,
+    text: Arc<str>,
+    kind: Kind,
+    attachments: Vec<PreparedAttachment>,
+}
+
+/// How a revision was made.
+enum Made {
+    /// Here, on a revision, if it says on which.
+    Here { base: Option<Revision>, fingerprint: Fingerprint },
+    /// Elsewhere.
+    Elsewhere(Path),
+}
+
+struct PreparedAttachment {
+    name: String,
+    content_type: Option<String>,
+    generation: Option<u64>,
+    digest: Option<AttachmentDigest>,
+    /// Unless it is one that the document had.
+    stored: Option<StoredAttachment>,
+}
+
+/// What attachments hold that came with a document.
+type Held = Vec<(AttachmentDigest, Vec<u8>)>;
+
+impl Prepared {
+    fn of(document: NewDocument, edits: Edits) -> Result<(Self, Held), Refusal> {
+        let NewDocument { id, sent, mut followed } = document;
+        let made = match edits {
+            Edits::New => Made::Here { base: sent.base(), fingerprint: sent.body.fingerprint() },
+            Edits::Replicated => Made::Elsewhere(sent.replicated()?),
+        };
+        let (mut attachments, mut held) = (Vec::new(), Vec::new());
+        for SentAttachment { name, content_type, generation, digest, form } in sent.attachments {
+            let stored = match form {
+                SentForm::Stub => None,
+                SentForm::Data(bytes) => {
+                    let digest = AttachmentDigest::of(&bytes);
+                    let length = bytes.len() as u64;
+                    held.push((digest.clone(), bytes));
+                    Some(StoredAttachment { digest, length })
+                }
+                SentForm::Follows { .. } => Some(followed.remove(&name).ok_or_else(|| {
+                    RefusalKind::BadRequest
+                        .because(format_args!("The attachment {name} of {id} does not follow"))
+                })?),
+            };
+            attachments.push(PreparedAttachment { name, content_type, generation, digest, stored });
+        }
+        let (kind, is_deleted) = (kind(&sent.body), sent.is_deleted);
+        let text = sent.body.into_text().into();
+        Ok((Self { id, made, is_deleted, text, kind, attachments }, held))
+    }
+}
+
+/// What a document says that it is.
+fn kind(body: &Body) -> Kind {
+    let Some(member) = body.root().member("type") else { return Kind::None };
+    match member.value.string() {
+        // Half of a surrogate pair would be taken for another.
+        Some(text) if !member.value.raw().contains("\\u") => Kind::Text(text.into_owned()),
+        _ => Kind::Unknown,
+    }
+}

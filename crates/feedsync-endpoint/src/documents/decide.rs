@@ -1,0 +1,220 @@
+//! What becomes of documents, as a function of what is here.
+
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+use feedsync_couch::{
+    ANY_TYPE, Attachment, BodyPlace, Content, DocumentId, Fingerprint, Graft, Path, Refusal,
+    RefusalKind, Revision, Tree, edited, signature,
+};
+use feedsync_store::{DocumentWrite, DocumentsSnapshot, FoundDocument, KeptBody, Kind};
+
+use super::{Made, Prepared, PreparedAttachment, StoredAttachment, Written};
+
+/// A document while a decision is made: of several writes of it, each sees those before.
+struct Draft<'a> {
+    found: &'a FoundDocument,
+    tree: Tree<BodyPlace>,
+    /// What is new of it, by number and revision.
+    bodies: Vec<(u64, Revision, KeptBody)>,
+    kinds: BTreeMap<Revision, Kind>,
+    is_written: bool,
+    is_change: bool,
+}
+
+pub(super) fn decide(
+    snapshot: &DocumentsSnapshot,
+    documents: &[Prepared],
+) -> Result<(Vec<DocumentWrite>, Written), Refusal> {
+    let mut drafts: BTreeMap<&DocumentId, Draft<'_>> = BTreeMap::new();
+    // The order in which documents take their places: that of their last write.
+    let mut order: Vec<&DocumentId> = Vec::new();
+    let mut next = snapshot.next_body();
+    let revisions_kept = usize::try_from(snapshot.database().revisions_kept).unwrap_or(usize::MAX);
+    let mut written = Vec::with_capacity(documents.len());
+    for document in documents {
+        let draft = match drafts.entry(&document.id) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(free) => {
+                let found = snapshot.document(&document.id).ok_or_else(|| {
+                    RefusalKind::Internal.because(format!("{} was not looked up", document.id))
+                })?;
+                free.insert(Draft::of(found))
+            }
+        };
+        let was_change = draft.is_change;
+        let done = draft.write(document, &mut next, revisions_kept);
+        match done {
+            // A faulty document takes all others with it; a conflict does not.
+            Err(refusal) if refusal.kind != RefusalKind::Conflict => return Err(refusal),
+            done => written.push(done),
+        }
+        if draft.is_change && !was_change {
+            order.push(&document.id);
+        }
+    }
+    // Those that take no place come first: the order of the others is what counts.
+    let silent = drafts.iter().filter(|(_, draft)| draft.is_written && !draft.is_change);
+    let order: Vec<&DocumentId> = silent.map(|(id, _)| *id).chain(order).collect();
+    let mut writes = Vec::with_capacity(order.len());
+    for id in order {
+        if let Some(draft) = drafts.remove(id) {
+            writes.push(draft.into_write(id));
+        }
+    }
+    Ok((writes, written))
+}
+
+impl<'a> Draft<'a> {
+    fn of(found: &'a FoundDocument) -> Self {
+        Self {
+            found,
+            tree: found.tree.clone(),
+            bodies: Vec::new(),
+            kinds: BTreeMap::new(),
+            is_written: false,
+            is_change: false,
+        }
+    }
+
+    fn write(
+        &mut self,
+        document: &Prepared,
+        next: &mut u64,
+        revisions_kept: usize,
+    ) -> Result<Revision, Refusal> {
+        let (path, attachments) = match &document.made {
+            Made::Here { base, fingerprint } => {
+                self.edited(document, base.as_ref(), *fingerprint)?
+            }
+            Made::Elsewhere(path) => {
+                // More is not kept in any case.
+                let path = path.clone().shortened(revisions_kept);
+                // Of what is known only what it came of may be news.
+                let attachments = match self.tree.contains(&path.newest()) {
+                    true => Arc::from([]),
+                    false => self.attachments(document, &path, None)?,
+                };
+                (path, attachments)
+            }
+        };
+        let revision = path.newest();
+        let body = KeptBody { text: Arc::clone(&document.text), attachments };
+        let place = BodyPlace { number: *next, length: body.length() };
+        let graft =
+            self.tree.graft(&path, Content { is_deleted: document.is_deleted, body: place });
+        if graft == Graft::Added {
+            self.bodies.push((*next, revision.clone(), body));
+            self.kinds.insert(revision.clone(), document.kind.clone());
+            *next += 1;
+        }
+        self.is_written |= graft != Graft::Known;
+        self.is_change |= graft.is_change();
+        self.tree.stem(revisions_kept);
+        Ok(revision)
+    }
+
+    /// The path of an edit, with the attachments that the document has from then on.
+    fn edited(
+        &self,
+        document: &Prepared,
+        base: Option<&Revision>,
+        fingerprint: Fingerprint,
+    ) -> Result<(Path, Arc<[Attachment]>), Refusal> {
+        let mut attachments: Result<Arc<[Attachment]>, Refusal> = Ok(Arc::from([]));
+        let path = edited(&self.tree, base, document.is_deleted, |parent| {
+            let generation = parent.map_or(1, |parent| parent.generation() + 1);
+            let path = parent.map(Path::root);
+            attachments = match path {
+                _ if document.attachments.is_empty() => Ok(Arc::from([])),
+                Some(path) => self.attachments(document, &path, Some(generation)),
+                None => self.resolved(document, &[], Some(generation)),
+            };
+            let attachments = attachments.as_deref().unwrap_or_default();
+            signature(parent, document.is_deleted, fingerprint, attachments)
+        })?;
+        Ok((path, attachments?))
+    }
+
+    /// The attachments of a document that came of the revisions of a path; those that are new are of a generation, if
+    /// they do not say themselves of which.
+    fn attachments(
+        &self,
+        document: &Prepared,
+        path: &Path,
+        generation: Option<u64>,
+    ) -> Result<Arc<[Attachment]>, Refusal> {
+        let newest_known = path.revisions().find(|revision| self.tree.contains(revision));
+        let before = newest_known.and_then(|revision| self.tree.path(&revision));
+        let before: Vec<Revision> = before.iter().flat_map(Path::revisions).collect();
+        self.resolved(document, &before, generation)
+    }
+
+    /// The same, given what it came of, the newest first. What stands for nothing in those may be in any revision.
+    fn resolved(
+        &self,
+        document: &Prepared,
+        before: &[Revision],
+        generation: Option<u64>,
+    ) -> Result<Arc<[Attachment]>, Refusal> {
+        let resolve = |sent: &PreparedAttachment| {
+            if let Some(StoredAttachment { digest, length }) = &sent.stored {
+                return Ok(Attachment {
+                    name: sent.name.clone(),
+                    content_type: sent.content_type.clone().unwrap_or_else(|| ANY_TYPE.to_owned()),
+                    generation: generation.or(sent.generation).unwrap_or(0),
+                    digest: digest.clone(),
+                    length: *length,
+                });
+            }
+            // What is known by the same digest is the same, wherever it is; a name stands for what a revision had
+            // that this one came of, and nothing else.
+            let is_named = |kept: &&Attachment| {
+                kept.name == sent.name
+                    && sent.generation.is_none_or(|generation| generation == kept.generation)
+            };
+            let is_same = |kept: &&Attachment| sent.digest.as_ref() == Some(&kept.digest);
+            let came_of = || before.iter().filter_map(|it| self.kept(it)).flatten();
+            let all = self.tree.bodies().filter_map(|(it, _)| self.kept(it)).flatten();
+            let kept = came_of().find(|kept| is_named(kept) && is_same(kept));
+            let kept = kept.or_else(|| came_of().chain(all).find(is_same));
+            // Replicas that pack what they store know it by another digest.
+            let kept = kept.or_else(|| came_of().find(is_named)).ok_or_else(|| {
+                RefusalKind::MissingStub.because(format_args!(
+                    "Invalid attachment stub in {} for {}",
+                    document.id, sent.name
+                ))
+            })?;
+            let content_type = sent.content_type.as_ref().unwrap_or(&kept.content_type);
+            Ok(Attachment {
+                name: sent.name.clone(),
+                content_type: content_type.clone(),
+                ..kept.clone()
+            })
+        };
+        document.attachments.iter().map(resolve).collect()
+    }
+
+    fn kept(&self, revision: &Revision) -> Option<&[Attachment]> {
+        let new = self.bodies.iter().find(|(_, it, _)| it == revision);
+        let new = new.map(|(_, _, body)| &*body.attachments);
+        new.or_else(|| self.found.attachments.get(revision).map(|it| &**it))
+    }
+
+    fn into_write(self, id: &DocumentId) -> DocumentWrite {
+        let leaves = self.tree.leaves();
+        let kind = match &leaves[..] {
+            [leaf] => self.kinds.get(leaf.revision).cloned(),
+            _ => Some(Kind::Unknown),
+        };
+        // Where it had several leaves before, nothing is known of the one that is left.
+        let kind = kind.or_else(|| self.is_change.then_some(Kind::Unknown));
+        let kept: HashSet<u64> =
+            self.tree.bodies().map(|(_, content)| content.body.number).collect();
+        let Self { tree, bodies, is_change, .. } = self;
+        let bodies = bodies.into_iter().filter(|(number, ..)| kept.contains(number));
+        let bodies = bodies.map(|(number, _, body)| (number, body)).collect();
+        DocumentWrite { id: id.clone(), tree, is_change, kind, bodies }
+    }
+}

@@ -1,0 +1,343 @@
+//! Edits and revisions as they become documents of a store.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use feedsync_couch::{Attachment, DatabaseName, Json};
+use feedsync_store::{
+    Choose, EndpointName, MemoryStore, Number, ReadDocument, Store, StoredDocument,
+    SystemEnvironment,
+};
+use proptest::prelude::*;
+
+use super::*;
+
+fn wait<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
+}
+
+struct Room {
+    databases: Arc<dyn Databases>,
+    name: DatabaseName,
+}
+
+impl Room {
+    fn new() -> Self {
+        let name = EndpointName::new("tester").unwrap();
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::new(&name, Arc::new(SystemEnvironment)));
+        let (databases, name) = (store.databases(), "notes".parse().unwrap());
+        wait(databases.create_database(&name, None)).unwrap();
+        Self { databases, name }
+    }
+
+    fn write(&self, documents: &[&str], edits: Edits) -> Result<Vec<String>, Refusal> {
+        let new = |text: &&str| {
+            let json = Json::read(text.as_bytes().to_vec()).unwrap();
+            let sent = Submission::read(json.root())?;
+            let id = sent.id.clone().unwrap();
+            Ok(NewDocument { id, sent, followed: BTreeMap::new() })
+        };
+        let documents = documents.iter().map(new).collect::<Result<Vec<_>, Refusal>>()?;
+        let database = wait(self.databases.database(&self.name)).unwrap().unwrap();
+        let written = wait(write_documents(&*self.databases, &database, documents, edits));
+        match written {
+            Ok(written) => Ok(written
+                .into_iter()
+                .map(|one| {
+                    one.map_or_else(|refusal| refusal.kind.error().to_owned(), |it| it.to_string())
+                })
+                .collect()),
+            Err(DocumentsError::Refused(refusal)) => Err(refusal),
+            Err(DocumentsError::Store(error)) => panic!("{error}"),
+        }
+    }
+
+    fn changes(&self) -> Vec<ReadDocument> {
+        let all: Choose = Box::new(|document: &StoredDocument| {
+            document.tree.leaves().into_iter().map(|leaf| leaf.revision.clone()).collect()
+        });
+        let read =
+            self.databases.document_changes(&self.name, Number::ZERO, 99, None, all, u64::MAX);
+        wait(read).unwrap().documents
+    }
+
+    fn last(&self) -> u64 {
+        wait(self.databases.database(&self.name)).unwrap().unwrap().last.get()
+    }
+
+    fn attachments(&self, document: usize) -> Vec<Attachment> {
+        let read = &self.changes()[document];
+        let winner = read.document.tree.winner().unwrap().revision.clone();
+        read.bodies[&winner].attachments.to_vec()
+    }
+}
+
+/// A leaf of a document that is there is edited; all else is a conflict, and takes nothing else with it.
+#[test]
+fn edits_are_made_in_their_order() {
+    let room = Room::new();
+    let first = room
+        .write(&[r#"{"_id":"a","x":1}"#, r#"{"_id":"b"}"#, r#"{"_id":"a","x":2}"#], Edits::New)
+        .unwrap();
+    assert!(first[0].starts_with("1-") && first[1].starts_with("1-"));
+    assert_eq!(first[2], "conflict");
+    let second = room
+        .write(&[&format!(r#"{{"_id":"a","_rev":"{}","x":2}}"#, first[0])], Edits::New)
+        .unwrap();
+    assert!(second[0].starts_with("2-"));
+    let stale = format!(r#"{{"_id":"a","_rev":"{}","x":3}}"#, first[0]);
+    assert_eq!(room.write(&[&stale], Edits::New).unwrap(), ["conflict"]);
+    assert_eq!(room.last(), 3, "a conflict takes no place in the order");
+    let gone = format!(r#"{{"_id":"a","_rev":"{}","_deleted":true,"why":"x"}}"#, second[0]);
+    assert!(room.write(&[&gone], Edits::New).unwrap()[0].starts_with("3-"));
+    assert!(
+        room.write(&[r#"{"_id":"a"}"#], Edits::New).unwrap()[0].starts_with("4-"),
+        "made again"
+    );
+}
+
+/// One edit, made on two hubs, is one revision.
+#[test]
+fn the_same_edit_is_no_conflict() {
+    let write =
+        |room: &Room| room.write(&[r#"{"_id":"a","x":[1,{"b":1,"a":2}]}"#], Edits::New).unwrap();
+    let (one, other) = (Room::new(), Room::new());
+    let revision = write(&one);
+    assert_eq!(revision, write(&other));
+}
+
+/// What is known takes no place in the order again, or two live replications would never come to rest (gotcha 6).
+#[test]
+fn what_is_known_is_not_written_again() {
+    let room = Room::new();
+    let sent = [r#"{"_id":"a","_rev":"2-b","_revisions":{"start":2,"ids":["b","a"]},"x":1}"#];
+    for _ in 0..2 {
+        assert_eq!(room.write(&sent, Edits::Replicated).unwrap(), ["2-b"]);
+        assert_eq!(room.last(), 1);
+    }
+    let inner = [r#"{"_id":"a","_rev":"1-a"}"#];
+    assert_eq!(room.write(&inner, Edits::Replicated).unwrap(), ["1-a"]);
+    assert_eq!(room.last(), 1);
+    let other = [r#"{"_id":"a","_rev":"2-c","_revisions":{"start":2,"ids":["c","a"]}}"#];
+    room.write(&other, Edits::Replicated).unwrap();
+    assert_eq!(room.last(), 2);
+    assert_eq!(room.changes()[0].document.tree.leaves().len(), 2);
+}
+
+/// A faulty document refuses the request, and nothing of it is stored.
+#[test]
+fn a_faulty_document_takes_all_others_with_it() {
+    let room = Room::new();
+    for (faulty, edits) in [
+        (r#"{"_id":"b","_attachments":{"n":{"stub":true}}}"#, Edits::New),
+        (r#"{"_id":"b"}"#, Edits::Replicated),
+        (
+            r#"{"_id":"b","_rev":"1-a","_attachments":{"n":{"stub":true,"revpos":1}}}"#,
+            Edits::Replicated,
+        ),
+        (r#"{"_id":"b","_rev":"1-a","_attachments":{"n":{"follows":true}}}"#, Edits::Replicated),
+    ] {
+        let sent = [r#"{"_id":"a","_rev":"1-a"}"#, faulty];
+        room.write(&sent, edits).unwrap_err();
+        assert_eq!(room.changes(), []);
+    }
+}
+
+#[test]
+fn attachments_are_brought_kept_and_left_out() {
+    let room = Room::new();
+    let one = room
+        .write(
+            &[r#"{"_id":"a","_attachments":{"n":{"content_type":"text/plain","data":"aGk="}}}"#],
+            Edits::New,
+        )
+        .unwrap();
+    let brought = room.attachments(0);
+    let facts =
+        |it: &Attachment| (it.name.clone(), it.content_type.clone(), it.generation, it.length);
+    assert_eq!(facts(&brought[0]), ("n".to_owned(), "text/plain".to_owned(), 1, 2));
+    let held = wait(room.databases.attachment(&room.name, &brought[0].digest)).unwrap();
+    assert_eq!(held.as_deref(), Some(&b"hi"[..]));
+    let kept = format!(
+        r#"{{"_id":"a","_rev":"{}","_attachments":{{"n":{{"stub":true,"revpos":1}},"m":{{"data":""}}}}}}"#,
+        one[0]
+    );
+    let two = room.write(&[&kept], Edits::New).unwrap();
+    let both: Vec<_> = room.attachments(0).iter().map(facts).collect();
+    assert_eq!(both[0], facts(&brought[0]));
+    assert_eq!(both[1], ("m".to_owned(), "application/octet-stream".to_owned(), 2, 0));
+    let wrong = format!(
+        r#"{{"_id":"a","_rev":"{}","_attachments":{{"n":{{"stub":true,"revpos":2}}}}}}"#,
+        two[0]
+    );
+    assert_eq!(room.write(&[&wrong], Edits::New).unwrap_err().kind, RefusalKind::MissingStub);
+    let without = format!(r#"{{"_id":"a","_rev":"{}"}}"#, two[0]);
+    room.write(&[&without], Edits::New).unwrap();
+    assert_eq!(room.attachments(0), []);
+    // From elsewhere: the generation is as it is said, and 0 where nothing is said.
+    let sent = r#"{"_id":"b","_rev":"3-c","_attachments":{"n":{"data":"aGk=","revpos":2},"m":{"data":""}}}"#;
+    room.write(&[sent], Edits::Replicated).unwrap();
+    let generations: Vec<_> = room.attachments(1).iter().map(|it| it.generation).collect();
+    assert_eq!(generations, [2, 0]);
+    let child = r#"{"_id":"b","_rev":"5-e","_revisions":{"start":5,"ids":["e","d","c"]},
+                    "_attachments":{"n":{"stub":true,"revpos":2}}}"#;
+    room.write(&[child], Edits::Replicated).unwrap();
+    assert_eq!(room.attachments(1)[0].digest, brought[0].digest);
+}
+
+/// A database of which more than half is superseded gives that back by itself, and no other does.
+#[test]
+fn what_is_superseded_goes_by_itself() {
+    let name = EndpointName::new("tester").unwrap();
+    let store = Arc::new(MemoryStore::new(&name, Arc::new(SystemEnvironment)));
+    let endpoint = Endpoint::new(store, Arc::new(SystemEnvironment));
+    let databases = endpoint.databases();
+    let room = |name: &str| {
+        let name: DatabaseName = name.parse().unwrap();
+        wait(databases.create_database(&name, None)).unwrap();
+        Room { databases: Arc::clone(&databases), name }
+    };
+    let rooms = [room("large"), room("small")];
+    for (room, length) in rooms.iter().zip([600_000, 1_000]) {
+        let mut revision = String::new();
+        for number in 0..3 {
+            let long = "x".repeat(length);
+            let text = format!(r#"{{"_id":"a"{revision},"n":{number},"long":"{long}"}}"#);
+            let written = room.write(&[&text], Edits::New).unwrap();
+            revision = format!(r#","_rev":"{}""#, written[0]);
+        }
+    }
+    let superseded = || -> Vec<u64> {
+        let read =
+            |room: &Room| wait(room.databases.database(&room.name)).unwrap().unwrap().superseded;
+        rooms.iter().map(read).collect()
+    };
+    assert!(superseded().iter().all(|bytes| *bytes > 0));
+    assert_eq!(wait(endpoint.compact_databases()).unwrap(), 1);
+    assert!(superseded()[0] == 0 && superseded()[1] > 0);
+    assert_eq!(wait(endpoint.compact_databases()).unwrap(), 0);
+}
+
+/// A stub stands for what a revision had that this one came of, or for what is known by the same digest.
+#[test]
+fn a_stub_takes_nothing_of_another_branch() {
+    let room = Room::new();
+    let one = r#"{"_id":"a","_revisions":{"start":2,"ids":["b","r"]},"_attachments":{"f":{"data":"QUFBQQ==","revpos":2}}}"#;
+    room.write(&[one], Edits::Replicated).unwrap();
+    let digest = room.attachments(0)[0].digest.clone();
+    let stub = |digest: &str| {
+        format!(
+            r#"{{"_id":"a","_revisions":{{"start":3,"ids":["c","z","r"]}},"_attachments":{{"f":{{"stub":true,"revpos":2{digest}}}}}}}"#
+        )
+    };
+    for other in ["", r#","digest":"md5-DIFFERENT""#] {
+        let refused = room.write(&[&stub(other)], Edits::Replicated).unwrap_err();
+        assert_eq!(refused.kind, RefusalKind::MissingStub);
+    }
+    room.write(&[&stub(&format!(r#","digest":"{digest}""#))], Edits::Replicated).unwrap();
+    assert_eq!(room.attachments(0)[0].digest, digest);
+}
+
+/// A path that is longer than what is kept costs no more than that.
+#[test]
+fn a_path_is_joined_as_far_as_it_is_kept() {
+    let room = Room::new();
+    let ids: Vec<String> =
+        (0..200_000).map(|number| format!("{:?}", format!("{number:x}"))).collect();
+    let long =
+        format!(r#"{{"_id":"a","_revisions":{{"start":200000,"ids":[{}]}}}}"#, ids.join(","));
+    room.write(&[&long], Edits::Replicated).unwrap();
+    assert_eq!(room.changes()[0].document.tree.len(), 1_000);
+}
+
+/// Documents of a kind can be passed over, if there is no doubt that they are of it.
+#[test]
+fn a_kind_is_what_the_only_leaf_says() {
+    let room = Room::new();
+    let kinds = || {
+        let kinds = Arc::new(std::sync::Mutex::new(Vec::new()));
+        let seen = Arc::clone(&kinds);
+        let pass_over: feedsync_store::PassOver = Box::new(move |_, kind| {
+            seen.lock().unwrap().push(kind.clone());
+            true
+        });
+        let none: Choose = Box::new(|_| Vec::new());
+        let zero = Number::ZERO;
+        let read = room.databases.document_changes(&room.name, zero, 9, Some(pass_over), none, 0);
+        wait(read).unwrap();
+        Arc::into_inner(kinds).unwrap().into_inner().unwrap()
+    };
+    let text = |text: &str| Kind::Text(text.to_owned());
+    let write = |documents: &[&str]| room.write(documents, Edits::Replicated).unwrap();
+    write(&[r#"{"_id":"a","_rev":"1-a","type":"leaf"}"#, r#"{"_id":"b","_rev":"1-a"}"#]);
+    write(&[r#"{"_id":"c","_rev":"1-a","type":1}"#, r#"{"_id":"d","_rev":"1-a","type":"\ud800"}"#]);
+    assert_eq!(kinds(), [text("leaf"), Kind::None, Kind::Unknown, Kind::Unknown]);
+    write(&[r#"{"_id":"a","_rev":"1-b","type":"leaf"}"#]);
+    assert_eq!(kinds()[3], Kind::Unknown, "there are two leaves");
+    write(&[r#"{"_id":"a","_rev":"2-c","_revisions":{"start":2,"ids":["c","a"]},"type":"x"}"#]);
+    assert_eq!(kinds()[3], Kind::Unknown);
+    // Older revisions are learnt, which changes no kind.
+    write(&[r#"{"_id":"b","_rev":"2-b","type":"y"}"#]);
+    write(&[r#"{"_id":"e","_rev":"2-b","type":"z"}"#]);
+    write(&[r#"{"_id":"e","_rev":"2-b","_revisions":{"start":2,"ids":["b","a"]},"type":"z"}"#]);
+    assert_eq!(kinds().last(), Some(&text("z")));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(128) })]
+
+    /// Whatever arrives in whatever order, grouped as it may be, the same documents come of it.
+    #[test]
+    fn arrivals_commute_in_any_grouping(
+        arrivals in prop::collection::vec((0..3_u8, prop::collection::vec(0..2_u8, 1..4), any::<bool>()), 1..10),
+        groups in prop::collection::vec(1..4_usize, 10),
+        order in prop::collection::vec(any::<prop::sample::Index>(), 10),
+    ) {
+        let text = |(document, signatures, is_deleted): &(u8, Vec<u8>, bool)| {
+            // A revision says the same wherever it comes from.
+            let ids: Vec<_> = (0..signatures.len()).map(|at| format!("\"{:?}\"", &signatures[..=at])).collect();
+            let ids: Vec<_> = ids.iter().rev().cloned().collect();
+            let is_deleted = *is_deleted && signatures[0] == 1;
+            let ids: Vec<_> = ids.iter().map(|id| id.replace('"', "").replace([' ', ','], "_")).map(|id| format!("\"{id}{}\"", u8::from(is_deleted))).collect();
+            format!(
+                r#"{{"_id":"d{document}","_deleted":{is_deleted},"_revisions":{{"start":{},"ids":[{}]}},"says":{}}}"#,
+                signatures.len(),
+                ids.join(","),
+                ids[0],
+            )
+        };
+        let texts: Vec<String> = arrivals.iter().map(text).collect();
+        let mut shuffled = texts.clone();
+        for (at, index) in order.iter().enumerate().take(texts.len()) {
+            shuffled.swap(at, index.index(texts.len()));
+        }
+        let (one, other) = (Room::new(), Room::new());
+        let all: Vec<&str> = texts.iter().map(String::as_str).collect();
+        one.write(&all, Edits::Replicated).unwrap();
+        let mut rest: Vec<&str> = shuffled.iter().map(String::as_str).collect();
+        for group in groups {
+            let now: Vec<&str> = rest.drain(..group.min(rest.len())).collect();
+            other.write(&now, Edits::Replicated).unwrap();
+        }
+        other.write(&rest, Edits::Replicated).unwrap();
+        let state = |room: &Room| {
+            let said = |read: &ReadDocument| {
+                let leaves: Vec<_> = read
+                    .document
+                    .tree
+                    .leaves()
+                    .iter()
+                    .map(|leaf| {
+                        let path = read.document.tree.path(leaf.revision).unwrap();
+                        (path, leaf.content.is_deleted, read.bodies[leaf.revision].clone().text)
+                    })
+                    .collect();
+                (read.document.id.clone(), leaves)
+            };
+            room.changes().iter().map(said).collect::<BTreeMap<_, _>>()
+        };
+        prop_assert_eq!(state(&one), state(&other));
+        let numbers: BTreeSet<_> = other.changes().iter().map(|it| it.document.number).collect();
+        prop_assert_eq!(numbers.len(), other.changes().len(), "each has a place of its own");
+    }
+}
