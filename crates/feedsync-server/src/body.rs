@@ -26,13 +26,21 @@ const MAX_RATIO: usize = 200;
 pub(crate) struct Turn {
     _room: OwnedSemaphorePermit,
     _one: Option<Underway>,
+    _large: Option<OwnedSemaphorePermit>,
+}
+
+impl Turn {
+    /// The same, held together with the room for what is larger than others may be.
+    pub(crate) fn with(self, large: Option<OwnedSemaphorePermit>) -> Self {
+        Self { _large: large, ..self }
+    }
 }
 
 /// Waits for room among those that the hub takes at once: of one client not all.
 pub(crate) async fn turn(hub: &Hub, room: &Arc<Semaphore>) -> Result<Turn, Problem> {
     let one = request_log::key().map(|key| hub.clients.upload(key)).transpose()?;
     let room = room::soon(room, "too many bodies are being sent at once").await?;
-    Ok(Turn { _room: room, _one: one })
+    Ok(Turn { _room: room, _one: one, _large: None })
 }
 
 /// How a body is packed (RFC 9110 8.4).

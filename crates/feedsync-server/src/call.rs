@@ -15,11 +15,11 @@ use crate::access::{self, Found, Principal};
 use crate::address::{PublicBase, View};
 use crate::hub::Hub;
 use crate::negotiation::{Representation, negotiate, suffixes};
-use crate::newsreaders;
 use crate::pages::proof::Browser;
 use crate::problem::Problem;
 use crate::query::Query;
 use crate::routes::Right;
+use crate::{couch, newsreaders};
 
 /// A request without its body.
 pub(crate) struct Call {
@@ -152,7 +152,12 @@ impl FromRequestParts<Hub> for Call {
             admitted: Instant::now(),
             browser: parts.extensions.get().cloned().unwrap_or_default(),
             from: access::address(&parts.extensions),
-            query: Query::parse(parts.uri.query().filter(|_| !newsreaders::are_at(&parts.uri)))?,
+            query: Query::parse(
+                parts
+                    .uri
+                    .query()
+                    .filter(|_| !newsreaders::are_at(&parts.uri) && !couch::are_at(&parts.uri)),
+            )?,
             uri: parts.uri.clone(),
             headers: parts.headers.clone(),
             segments,

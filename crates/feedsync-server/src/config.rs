@@ -90,6 +90,9 @@ settings! {
         body_items: usize as Count = 1_000;
         /// Items of one page of an answer, whatever was asked.
         page_items: usize as Count = 1_000;
+        /// Bytes of a request to a database (`/couch/`), unpacked. Of those with more than `body_bytes` one is held
+        /// in memory at a time; more wait.
+        database_body_bytes: usize as Bytes = 256 << 20;
         /// Bytes of a blob.
         blob_bytes: usize as Bytes = 32 << 20;
         /// How long the head of a request may take, and how long a connection may be idle.

@@ -49,6 +49,8 @@ pub(crate) struct Shared {
     pub(crate) access: Arc<Access>,
     /// Documents that may be in memory.
     pub(crate) uploads: Arc<Semaphore>,
+    /// The one document that may be in memory and is larger than others may be.
+    pub(crate) large: Arc<Semaphore>,
     /// Media and blobs that may be on their way in.
     pub(crate) receiving: Arc<Semaphore>,
     /// Media and blobs that may be in memory.
@@ -89,6 +91,7 @@ impl Hub {
             metrics: Arc::default(),
             timings,
             draining: Arc::default(),
+            large: Arc::new(Semaphore::new(1)),
             uploads: Arc::new(Semaphore::new(config.limits.uploads)),
             receiving: Arc::new(Semaphore::new(config.limits.uploads)),
             storing: Arc::new(Semaphore::new(STORING)),

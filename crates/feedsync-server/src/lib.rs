@@ -26,6 +26,7 @@ mod compression;
 mod config;
 pub mod configuration;
 mod conflicts;
+mod couch;
 mod create;
 mod document;
 mod events;

@@ -8,6 +8,7 @@ use axum::response::Response;
 use http::{HeaderValue, Method, header};
 
 use crate::config::Config;
+use crate::couch;
 
 /// What such a page may read of an answer besides what every page may.
 const EXPOSED: HeaderValue = HeaderValue::from_static(
@@ -35,13 +36,32 @@ impl OtherOrigin {
     pub(crate) fn admitted(config: &Config, path: &str, origin: &HeaderValue) -> Option<Self> {
         let text = origin.to_str().ok()?;
         let is_named = config.origins.iter().any(|known| known.as_str() == text);
-        (is_named && is_theirs(path)).then(|| Self(origin.clone()))
+        let is_admitted = is_named && is_theirs(path) || is_application(path, text);
+        is_admitted.then(|| Self(origin.clone()))
     }
 }
 
+/// Applications that bring their own browser, and synchronise through databases: their origins are no web sites'. Each of
+/// their requests signs in by itself.
+pub(crate) const APPLICATIONS: [&str; 3] =
+    ["app://obsidian.md", "capacitor://localhost", "http://localhost"];
+
+/// What such a page may say to databases, and in which ways.
+const TOLD_TO_DATABASES: &str =
+    "accept, authorization, content-type, origin, referer, if-match, if-none-match, range";
+
+/// What it may read of what databases answer.
+const EXPOSED_BY_DATABASES: HeaderValue = HeaderValue::from_static(
+    "accept-ranges, cache-control, content-range, content-type, etag, retry-after",
+);
+
 /// What may be used from other origins.
 fn is_theirs(path: &str) -> bool {
-    path.starts_with("/logs/")
+    path.starts_with("/logs/") || couch::is_below(path)
+}
+
+fn is_application(path: &str, origin: &str) -> bool {
+    couch::is_below(path) && APPLICATIONS.contains(&origin)
 }
 
 /// What an answer tells the browser in which a page asks.
@@ -49,15 +69,27 @@ pub(crate) struct Told {
     page: Option<OtherOrigin>,
     is_preflight: bool,
     varies: bool,
+    is_for_databases: bool,
+    /// What the page asks to say.
+    wanted: Option<HeaderValue>,
 }
 
 impl Told {
+    /// The page that asks, where nobody has looked yet whether it may.
+    fn page(config: &Config, request: &Request) -> Option<OtherOrigin> {
+        let origin = request.headers().get(header::ORIGIN)?;
+        OtherOrigin::admitted(config, request.uri().path(), origin)
+    }
+
     pub(crate) fn of(config: &Config, request: &Request) -> Self {
         Self {
-            page: request.extensions().get().cloned(),
+            page: request.extensions().get().cloned().or_else(|| Self::page(config, request)),
             is_preflight: *request.method() == Method::OPTIONS
                 && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD),
-            varies: !config.origins.is_empty() && is_theirs(request.uri().path()),
+            varies: !config.origins.is_empty() && is_theirs(request.uri().path())
+                || couch::is_below(request.uri().path()),
+            is_for_databases: couch::is_below(request.uri().path()),
+            wanted: request.headers().get(header::ACCESS_CONTROL_REQUEST_HEADERS).cloned(),
         }
     }
 
@@ -68,7 +100,20 @@ impl Told {
         }
         let Some(OtherOrigin(origin)) = self.page else { return };
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
-        if self.is_preflight {
+        if self.is_for_databases {
+            // Clients of databases ask so; what a browser keeps for this hub is not looked at all the same.
+            headers
+                .insert(header::ACCESS_CONTROL_ALLOW_CREDENTIALS, HeaderValue::from_static("true"));
+        }
+        if self.is_preflight && self.is_for_databases {
+            // People who go through a proxy of their own add headers for it (L6, L9).
+            let wanted = self.wanted.unwrap_or(HeaderValue::from_static(TOLD_TO_DATABASES));
+            headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, METHODS);
+            headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, wanted);
+            headers.insert(header::ACCESS_CONTROL_MAX_AGE, BELIEVED);
+        } else if self.is_for_databases {
+            headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED_BY_DATABASES);
+        } else if self.is_preflight {
             headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, METHODS);
             headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, TAKEN);
             headers.insert(header::ACCESS_CONTROL_MAX_AGE, BELIEVED);

@@ -19,8 +19,10 @@ use hyper::body::{Frame, SizeHint};
 use tracing::Instrument as _;
 
 use crate::clients::{Key, Underway};
+use crate::couch;
 use crate::hub::Hub;
 use crate::metrics::Metrics;
+use crate::other_origin::Told;
 use crate::peer::{Client, Peer};
 use crate::problem::Problem;
 
@@ -35,6 +37,9 @@ tokio::task_local! {
 struct Current {
     id: String,
     client: Client,
+    /// Whether it is about a database, and signs in: replicators make many requests, many of them at once, and one that
+    /// is refused throws away what came with it (L37).
+    is_replicating: bool,
     person: OnceLock<(Arc<str>, Option<Underway>)>,
 }
 
@@ -46,7 +51,7 @@ pub(crate) fn id() -> Option<String> {
 /// Whose use the request that is being answered counts as; nobody's on this machine.
 pub(crate) fn key() -> Option<Key> {
     let of = |current: &Arc<Current>| match current.person.get() {
-        _ if current.client.local => None,
+        _ if current.client.local || current.is_replicating => None,
         Some((name, _)) => Some(Key::Person(Arc::clone(name))),
         None => current.client.address.map(Key::address),
     };
@@ -58,7 +63,7 @@ pub(crate) fn signed_in(hub: &Hub, name: &str) -> Result<(), Problem> {
     let current = CURRENT.try_with(Arc::clone).ok();
     let Some(current) = current else { return Ok(()) };
     let name: Arc<str> = name.into();
-    let underway = match current.client.local {
+    let underway = match current.client.local || current.is_replicating {
         true => None,
         false => Some(hub.clients.admit(Key::Person(Arc::clone(&name)))?),
     };
@@ -79,7 +84,10 @@ pub(crate) async fn watch(
     let id = given_id(client, headers).unwrap_or_else(new_id);
     let route = request.extensions().get::<MatchedPath>().cloned();
     request.extensions_mut().insert(client);
-    let current = Arc::new(Current { id, client, person: OnceLock::new() });
+    let is_replicating = couch::are_at(request.uri())
+        && (request.method() == Method::OPTIONS
+            || request.headers().contains_key(header::AUTHORIZATION));
+    let current = Arc::new(Current { id, client, is_replicating, person: OnceLock::new() });
     let mut record = Record {
         metrics: Arc::clone(&hub.metrics),
         method: request.method().clone(),
@@ -92,13 +100,13 @@ pub(crate) async fn watch(
     };
     hub.metrics.begin();
     let admitted = async {
-        match client.address.filter(|_| !client.local) {
+        match client.address.filter(|_| !client.local && !is_replicating) {
             Some(address) => match hub.clients.admit(Key::address(address)) {
                 Ok(underway) => {
                     record.underway = Some(underway);
                     answer(request).await
                 }
-                Err(problem) => problem.into_response(),
+                Err(problem) => turned_away(hub, &request, problem),
             },
             None => answer(request).await,
         }
@@ -116,6 +124,13 @@ pub(crate) async fn watch(
     record.status = Some(response.status());
     hub.metrics.answered(record.route(), &record.method, response.status(), began.elapsed());
     response.map(|body| Body::new(Watched { body, record }))
+}
+
+/// What a request is answered that never came to its resource: a page that asks may read that, too.
+pub(crate) fn turned_away(hub: &Hub, request: &Request, problem: Problem) -> Response {
+    let mut response = couch::failure::turned_away(request.uri(), problem.into_response());
+    Told::of(&hub.config, request).tell(&mut response);
+    response
 }
 
 /// The id that a trusted proxy gave the request, if it is harmless.

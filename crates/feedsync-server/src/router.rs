@@ -5,7 +5,7 @@ use std::panic::AssertUnwindSafe;
 
 use axum::Router;
 use axum::extract::{Request, State};
-use axum::middleware::{Next, from_fn_with_state};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, any};
 use futures_util::FutureExt as _;
@@ -14,6 +14,7 @@ use tokio::sync::watch;
 
 use crate::access::{Gate, guard};
 use crate::config::Config;
+use crate::couch;
 use crate::document::nothing;
 use crate::hub::{Hub, Served};
 use crate::negotiation::DOCUMENTS;
@@ -54,7 +55,7 @@ async fn surround(State(hub): State<Hub>, request: Request, next: Next) -> Respo
                     told.tell(&mut response);
                     response
                 }
-                Err(problem) => problem.into_response(),
+                Err(problem) => request_log::turned_away(&hub, &request, problem),
             }
         };
         let answer = AssertUnwindSafe(answer).catch_unwind().await;
@@ -110,6 +111,10 @@ fn resource(route: Route, hub: &Hub) -> MethodRouter<Hub> {
     let pages = route.is_for_people();
     let methods = route.methods.options(options).fallback(other);
     let methods = methods.layer(from_fn_with_state(gate, guard));
+    let methods = match couch::is_below(&route.path) {
+        true => methods.layer(from_fn(couch::failure::retelling)),
+        false => methods,
+    };
     if pages { for_people(methods, hub) } else { methods }
 }
 

@@ -13,7 +13,7 @@ use crate::negotiation::suffix;
 use crate::pages;
 use crate::{blobs, changes, complete, events, health, index, limits, listing, metrics, offer};
 use crate::{collection, service};
-use crate::{conflicts, create, log, media, members, newsreaders};
+use crate::{conflicts, couch, create, log, media, members, newsreaders};
 
 /// What a method of a route demands of who asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -65,6 +65,21 @@ impl Route {
 
 fn route(path: impl Into<String>, methods: MethodRouter<Hub>, rights: Rights) -> Route {
     Route { path: path.into(), methods, rights }
+}
+
+/// Databases decide themselves, once it is known which is asked for.
+fn couch(path: &str) -> Route {
+    let answer = couch::answer;
+    route(
+        path,
+        get(answer).post(answer).put(answer).delete(answer),
+        &[
+            (Method::GET, Right::Resource),
+            (Method::POST, Right::Resource),
+            (Method::PUT, Right::Resource),
+            (Method::DELETE, Right::Resource),
+        ],
+    )
 }
 
 /// All routes.
@@ -246,6 +261,9 @@ pub(crate) fn table() -> Vec<Route> {
             post(newsreaders::ttrss::answer),
             &[(Method::POST, Resource)],
         ),
+        couch("/couch"),
+        couch("/couch/"),
+        couch("/couch/{*path}"),
         route("/healthz", get(health::read), &[(Method::GET, Public)]),
         route("/limits", get(limits::read), &[(Method::GET, Public)]),
         route("/metrics", get(metrics::read), &[(Method::GET, Resource)]),

@@ -1,7 +1,8 @@
 //! What goes by itself, looked for soon after the start and each hour: what a collection is set to keep
 //! no longer (FeedSync 4.2.4), blobs that nobody named for a day, so that the item that names them
 //! could follow, generations of logs that ended long ago (R46), and tokens and sessions that expired a month
-//! ago, until then to be seen as expired.
+//! ago, until then to be seen as expired; what databases of documents hold that is mostly superseded, and what dropped
+//! ones left.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -35,10 +36,25 @@ pub(crate) async fn hourly(endpoint: Endpoint, generations_kept: Duration) {
             Ok(generations) => tracing::info!(generations, "swept generations of logs"),
             Err(error) => tracing::warn!(%error, "generations of logs cannot be swept"),
         }
+        match endpoint.compact_databases().await {
+            Ok(0) => {}
+            Ok(databases) => tracing::info!(databases, "compacted databases"),
+            Err(error) => tracing::warn!(%error, "databases cannot be compacted"),
+        }
+        if let Err(error) = databases(&endpoint).await {
+            tracing::warn!(%error, "what dropped databases held cannot be swept");
+        }
         if let Err(error) = tokens(&endpoint).await {
             tracing::warn!(%error, "expired tokens cannot be forgotten");
         }
     }
+}
+
+/// Lets go of what databases held that were dropped when the hub stopped.
+async fn databases(endpoint: &Endpoint) -> Result<(), StoreError> {
+    let databases = endpoint.databases();
+    while databases.sweep_databases().await? {}
+    Ok(())
 }
 
 /// Purges in every collection what it keeps no longer. One that fails does not stop the others.

@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 use crate::problem::Problem;
 
 /// What marks the tag of a packed answer.
-const PACKED: &str = "-gz";
+pub(crate) const PACKED: &str = "-gz";
 
 /// A strong entity tag of an answer that is not packed.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -12,9 +12,9 @@ use feedsync_store::{
     Append, Expected, Generation, Log, LogOutcome, LogSnapshot, Logs, NewGeneration, NewSnapshot,
 };
 use feedsync_store::{
-    ChangePage, Collection, CollectionName, Decide, DecideCollection, Digest, Discarded, Founding,
-    Identity, Issued, ItemPage, Moment, NewCollection, NewRemote, Notices, Number, PageLimit,
-    Remote, RemoteId, Selection, Store, StoreError, StoredItem,
+    ChangePage, Collection, CollectionName, Databases, Decide, DecideCollection, Digest, Discarded,
+    Founding, Identity, Issued, ItemPage, Moment, NewCollection, NewRemote, Notices, Number,
+    PageLimit, Remote, RemoteId, Selection, Store, StoreError, StoredItem,
 };
 
 use super::page::{Histogram, Page};
@@ -67,7 +67,8 @@ pub(crate) struct TimedStore {
 
 macro_rules! timed {
     ($contract:ident: $( async fn $name:ident(&self $(, $argument:ident: $type:ty)*) -> $value:ty; )*
-     $( fn $plain:ident(&self $(, $given:ident: $of:ty)*) -> $result:ty; )*) => {
+     $( fn $plain:ident(&self $(, $given:ident: $of:ty)*) -> $result:ty; )*
+     $( shared fn $shared:ident(self: Arc<Self>) -> $part:ty; )*) => {
         #[async_trait]
         impl $contract for TimedStore {
             $(
@@ -78,6 +79,11 @@ macro_rules! timed {
             $(
                 fn $plain(&self $(, $given: $of)*) -> $result {
                     self.store.$plain($($given),*)
+                }
+            )*
+            $(
+                fn $shared(self: Arc<Self>) -> $part {
+                    Arc::clone(&self.store).$shared()
                 }
             )*
         }
@@ -113,6 +119,7 @@ timed! {
     async fn sweep_blobs(&self, stored_before: Moment) -> u64;
     fn subscribe(&self, collection: &CollectionName) -> Notices;
     fn directory(&self) -> Option<&Path>;
+    shared fn databases(self: Arc<Self>) -> Arc<dyn Databases>;
 }
 
 timed! {

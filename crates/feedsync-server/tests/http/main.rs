@@ -11,6 +11,7 @@ mod collection;
 mod complete;
 mod conditional;
 mod conflicts;
+mod couch;
 mod creating;
 mod events;
 mod gates;

@@ -150,6 +150,9 @@ fn decided(path: &str, method: &Method, is: Is) -> Verdict {
         // What is asked decides, and first of all whether it can be read: `newsreaders` has the rest.
         ("/reader/miniflux/{*path}", "GET") if is == Is::Nobody => Verdict::SignIn,
         (path, _) if path.starts_with("/reader/") => Verdict::Allowed,
+        // Whose a database is, it says itself: `couch::rights` has the rest.
+        (path, _) if path.starts_with("/couch") && is == Is::Nobody => Verdict::SignIn,
+        (path, _) if path.starts_with("/couch") => Verdict::Allowed,
         (path, method) => panic!("say here what {method} {path} must answer to whom"),
     }
 }

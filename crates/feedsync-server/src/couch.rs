@@ -1,0 +1,242 @@
+//! `/couch/`: CouchDB's replication protocol, for replicators and applications that speak it.
+//!
+//! What an address and a request mean is read by `feedsync_couch`; one file each here carries out one kind of resource.
+//! Whatever goes wrong is told as CouchDB tells it, with `error` and `reason`, since clients switch on that.
+
+mod all_docs;
+mod attachments;
+mod bulk;
+mod bulk_get;
+mod changes;
+mod database;
+mod document;
+pub(crate) mod failure;
+mod find;
+mod leaves;
+mod local;
+mod rights;
+mod sequence;
+mod server;
+mod show;
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::{IntoResponse as _, Response};
+use feedsync_couch::{Json, Parameters, Refusal, RefusalKind, Resource};
+use feedsync_endpoint::DocumentsError;
+use feedsync_store::{Databases, StoreError};
+use http::{HeaderValue, Method, StatusCode, Uri, header};
+
+use crate::access::{Principal, sign_in};
+use crate::body::{self, Turn};
+use crate::call::Call;
+use crate::hub::Hub;
+use crate::problem::Problem;
+use crate::{room, submissions};
+
+/// So many bytes are read as JSON where they are.
+const AT_ONCE: usize = 256 << 10;
+
+/// Where databases are.
+const PREFIX: &str = "/couch";
+
+/// Whether databases are at an address: what its query says is theirs to understand.
+pub(crate) fn are_at(uri: &Uri) -> bool {
+    is_below(uri.path())
+}
+
+/// Whether a path is theirs.
+pub(crate) fn is_below(path: &str) -> bool {
+    path.strip_prefix(PREFIX).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// A request, and what it is about.
+#[derive(Clone)]
+struct Asked {
+    hub: Hub,
+    call: Arc<Call>,
+    /// Who asks, with the rights of now.
+    principal: Principal,
+    method: Method,
+    parameters: Parameters,
+    databases: Arc<dyn Databases>,
+}
+
+/// Why something is not done.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// As CouchDB would say.
+    Refused(Refusal),
+    /// As this hub says.
+    Problem(Problem),
+    /// The resource knows these methods.
+    NotAllowed(Vec<String>),
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+impl From<Problem> for Failure {
+    fn from(problem: Problem) -> Self {
+        Self::Problem(problem)
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::NoDatabase(_) => no_database().into(),
+            error => Self::Problem(error.into()),
+        }
+    }
+}
+
+impl From<DocumentsError> for Failure {
+    fn from(error: DocumentsError) -> Self {
+        match error {
+            DocumentsError::Refused(refusal) => refusal.into(),
+            DocumentsError::Store(error) => error.into(),
+        }
+    }
+}
+
+fn no_database() -> Refusal {
+    RefusalKind::NotFound.because("Database does not exist.")
+}
+
+pub(crate) async fn answer(
+    State(hub): State<Hub>,
+    method: Method,
+    call: Call,
+    body: Body,
+) -> Response {
+    carry_out(hub, method, call, body).await.unwrap_or_else(failure::told)
+}
+
+async fn carry_out(hub: Hub, method: Method, call: Call, body: Body) -> Result<Response, Failure> {
+    let path = call.uri.path().strip_prefix(PREFIX).unwrap_or_default();
+    let resource = Resource::read(path)?;
+    let is_for_all =
+        matches!(&resource, Resource::Special(name, _) if name == "_up" || name == "_session");
+    if matches!(call.principal, Principal::Anonymous) && !is_for_all {
+        return Err(sign_in().into());
+    }
+    let databases = hub.endpoint.databases();
+    let parameters = Parameters::read(call.uri.query().unwrap_or_default());
+    // The answer to HEAD is that to GET without its body.
+    let method = if method == Method::HEAD { Method::GET } else { method };
+    let principal = call.principal.clone();
+    let asked = Asked { hub, call: Arc::new(call), principal, method, parameters, databases };
+    match resource {
+        Resource::Server => server::welcome(&asked).await,
+        Resource::Special(name, rest) => server::special(&asked, &name, &rest, body).await,
+        Resource::Database(name) => database::answer(&asked, name, body).await,
+        Resource::Of(name, part, rest) => of(asked, name, &part, &rest, body).await,
+        Resource::Local(name, id) => local::answer(&asked, &name, &id, body).await,
+        Resource::Document(name, id) => document::answer(&asked, &name, id, body).await,
+        Resource::Attachment(name, id, attachment) => {
+            attachments::answer(&asked, &name, id, &attachment, body).await
+        }
+    }
+}
+
+/// Something of a database.
+async fn of(
+    asked: Asked,
+    name: feedsync_couch::DatabaseName,
+    part: &str,
+    rest: &[String],
+    body: Body,
+) -> Result<Response, Failure> {
+    let is_there = rest.is_empty();
+    match part {
+        "_changes" if is_there => changes::answer(asked, name, body).await,
+        "_all_docs" if is_there => all_docs::answer(&asked, &name, body).await,
+        "_bulk_docs" if is_there => bulk::write(&asked, &name, body).await,
+        "_bulk_get" if is_there => bulk_get::read(&asked, &name, body).await,
+        "_revs_diff" if is_there => bulk::differences(&asked, &name, body).await,
+        "_missing_revs" if is_there => bulk::missing(&asked, &name, body).await,
+        "_find" if is_there => find::answer(&asked, &name, body).await,
+        _ => database::part(&asked, &name, part, rest, body).await,
+    }
+}
+
+impl Asked {
+    /// Refuses methods that a resource does not know.
+    fn method_of<'m>(&self, known: &'m [Method]) -> Result<&'m Method, Failure> {
+        match known.iter().find(|method| **method == self.method) {
+            Some(method) => Ok(method),
+            None => Err(failure::not_allowed(known)),
+        }
+    }
+
+    /// The body, which must be said to be JSON.
+    async fn json(&self, body: Body) -> Result<(Turn, Json), Failure> {
+        let said = submissions::media_type(&self.call.headers).unwrap_or_default();
+        if !submissions::essence(said).eq_ignore_ascii_case("application/json") {
+            let reason = "Content-Type must be application/json";
+            return Err(RefusalKind::BadContentType.because(reason).into());
+        }
+        let (turn, bytes) = self.bytes(body).await?;
+        // An empty body says nothing.
+        let bytes = if bytes.is_empty() { b"{}".to_vec() } else { bytes };
+        Ok((turn, parsed(bytes).await?))
+    }
+
+    /// The body as JSON, whatever it is said to be.
+    async fn any_json(&self, body: Body) -> Result<(Turn, Json), Failure> {
+        let (turn, bytes) = self.bytes(body).await?;
+        Ok((turn, parsed(bytes).await?))
+    }
+
+    /// The body.
+    async fn bytes(&self, body: Body) -> Result<(Turn, Vec<u8>), Failure> {
+        let limits = &self.hub.config.limits;
+        let usual = limits.body_bytes as u64;
+        let is_small = body::declared(&self.call.headers).is_some_and(|length| length <= usual)
+            && body::coding(&self.call.headers)? == body::Coding::Identity;
+        let one = match is_small {
+            true => None,
+            false => Some(room::soon(&self.hub.large, "another large body is being sent").await?),
+        };
+        let limit = limits.database_body_bytes;
+        let (turn, bytes) = submissions::read(&self.hub, &self.call, body, limit).await?;
+        Ok((turn.with(one), bytes))
+    }
+}
+
+/// JSON that came.
+async fn parsed(bytes: Vec<u8>) -> Result<Json, Failure> {
+    if bytes.len() < AT_ONCE {
+        return Ok(Json::read(bytes)?);
+    }
+    // What is large takes its time, and others wait for this thread.
+    let read = tokio::task::spawn_blocking(move || Json::read(bytes));
+    Ok(read.await.map_err(|_| Problem::internal())??)
+}
+
+/// An answer of JSON.
+fn json(status: StatusCode, text: impl Into<Body>) -> Response {
+    let headers = [
+        (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
+        (header::CACHE_CONTROL, HeaderValue::from_static("must-revalidate")),
+    ];
+    (status, headers, text.into()).into_response()
+}
+
+/// `{"ok":true}`.
+fn done(status: StatusCode) -> Response {
+    json(status, "{\"ok\":true}\n")
+}
+
+/// A JSON string.
+fn quoted(text: &str) -> String {
+    let mut out = String::new();
+    feedsync_formats::json::push_string(&mut out, text);
+    out
+}

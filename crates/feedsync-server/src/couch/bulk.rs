@@ -1,0 +1,145 @@
+//! Many documents at once: written, and asked what of them is missing (6.1, 6.2).
+
+use std::collections::BTreeMap;
+
+use axum::body::Body;
+use axum::response::Response;
+use feedsync_couch::{
+    DatabaseName, DocumentId, Refusal, Revision, Submission, asked_revisions, bulk_documents,
+};
+use feedsync_endpoint::{Edits, NewDocument, write_documents};
+use http::{Method, StatusCode};
+
+use super::failure::text as failed;
+use super::rights::Need;
+use super::server::new_id;
+use super::{Asked, Failure, json, leaves, quoted};
+
+/// `_bulk_docs`.
+pub(super) async fn write(
+    asked: &Asked,
+    name: &DatabaseName,
+    body: Body,
+) -> Result<Response, Failure> {
+    asked.method_of(&[Method::POST])?;
+    let database = asked.database(name, Need::Use).await?;
+    let (_turn, sent) = asked.json(body).await?;
+    asked.still(&database, Need::Use).await?;
+    let (nodes, new_edits) = bulk_documents(sent.root())?;
+    let edits = if new_edits { Edits::New } else { Edits::Replicated };
+    let mut documents = Vec::with_capacity(nodes.len());
+    let mut local = Vec::new();
+    for node in nodes {
+        let sent = Submission::read(node)?;
+        let id = match sent.id.clone() {
+            Some(id) => id,
+            None => new_id(asked).parse()?,
+        };
+        local.push(id.clone());
+        documents.push(NewDocument { id, sent, followed: BTreeMap::new() });
+    }
+    let named: Vec<Option<Revision>> =
+        documents.iter().map(|it| it.sent.replicated().ok().map(|path| path.newest())).collect();
+    let written = write_documents(&*asked.databases, &database, documents, edits).await?;
+    let mut text = String::from("[");
+    for ((id, named), done) in local.iter().zip(named).zip(written) {
+        let row = match (done, edits) {
+            // Of what was made elsewhere only failures are told.
+            (Ok(_), Edits::Replicated) => continue,
+            (Ok(revision), Edits::New) => {
+                let revision = quoted(&revision.to_string());
+                format!("{{\"ok\":true,\"id\":{},\"rev\":{revision}}}", quoted(id.as_str()))
+            }
+            (Err(refusal), edits) => {
+                let revision = named.filter(|_| edits == Edits::Replicated);
+                let revision = revision.map(|it| format!(",\"rev\":{}", quoted(&it.to_string())));
+                refused(id, &revision.unwrap_or_default(), &refusal)
+            }
+        };
+        text.push_str(if text.len() > 1 { "," } else { "" });
+        text.push_str(&row);
+    }
+    text.push_str("]\n");
+    Ok(json(StatusCode::CREATED, text))
+}
+
+fn refused(id: &DocumentId, revision: &str, refusal: &Refusal) -> String {
+    let why = failed(refusal.kind.error(), &refusal.reason);
+    let why = why.trim_end().trim_start_matches('{');
+    format!("{{\"id\":{}{revision},{why}", quoted(id.as_str()))
+}
+
+/// What is missing of a document, and what is here that it may have come of.
+struct Difference {
+    id: String,
+    missing: Vec<Revision>,
+    ancestors: Vec<Revision>,
+}
+
+async fn compared(
+    asked: &Asked,
+    name: &DatabaseName,
+    body: Body,
+) -> Result<Vec<Difference>, Failure> {
+    asked.method_of(&[Method::POST])?;
+    asked.database(name, Need::Use).await?;
+    let (_turn, sent) = asked.json(body).await?;
+    let wanted = asked_revisions(sent.root())?;
+    // What can be no id is missing, like any other that is not here.
+    let ids: Vec<DocumentId> = wanted.iter().filter_map(|(id, _)| id.parse().ok()).collect();
+    let page = asked.databases.documents(name, &ids, leaves::none(), u64::MAX).await?;
+    let found = page.documents.into_iter().flatten().map(|it| it.document);
+    let found: BTreeMap<String, _> =
+        found.map(|document| (document.id.as_str().to_owned(), document.tree)).collect();
+    let mut differences = Vec::new();
+    for (id, revisions) in wanted {
+        let tree = found.get(&id);
+        // A revision is here wherever it is in the tree (gotcha 5).
+        let is_missing = |it: &Revision| !tree.is_some_and(|tree| tree.contains(it));
+        let missing: Vec<Revision> = revisions.into_iter().filter(is_missing).collect();
+        let Some(greatest) = missing.iter().map(Revision::generation).max() else { continue };
+        let leaves = tree.map(|tree| tree.leaves()).unwrap_or_default();
+        let ancestors = leaves.iter().filter(|leaf| leaf.revision.generation() < greatest);
+        let ancestors = ancestors.map(|leaf| leaf.revision.clone()).collect();
+        differences.push(Difference { id, missing, ancestors });
+    }
+    Ok(differences)
+}
+
+fn listed(revisions: &[Revision]) -> String {
+    let revisions: Vec<String> = revisions.iter().map(|it| quoted(&it.to_string())).collect();
+    format!("[{}]", revisions.join(","))
+}
+
+/// `_revs_diff`.
+pub(super) async fn differences(
+    asked: &Asked,
+    name: &DatabaseName,
+    body: Body,
+) -> Result<Response, Failure> {
+    let mut text = String::from("{");
+    for Difference { id, missing, ancestors } in compared(asked, name, body).await? {
+        text.push_str(if text.len() > 1 { "," } else { "" });
+        text.push_str(&quoted(&id));
+        text.push_str(":{\"missing\":");
+        text.push_str(&listed(&missing));
+        if !ancestors.is_empty() {
+            text.push_str(",\"possible_ancestors\":");
+            text.push_str(&listed(&ancestors));
+        }
+        text.push('}');
+    }
+    text.push_str("}\n");
+    Ok(json(StatusCode::OK, text))
+}
+
+/// `_missing_revs`.
+pub(super) async fn missing(
+    asked: &Asked,
+    name: &DatabaseName,
+    body: Body,
+) -> Result<Response, Failure> {
+    let of = |it: Difference| format!("{}:{}", quoted(&it.id), listed(&it.missing));
+    let all: Vec<String> = compared(asked, name, body).await?.into_iter().map(of).collect();
+    Ok(json(StatusCode::OK, format!("{{\"missing_revs\":{{{}}}}}\n", all.join(","))))
+}

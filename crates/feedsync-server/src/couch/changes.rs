@@ -1,0 +1,433 @@
+//! `_changes`: what changed since a place, and what changes from now on (section 7).
+
+use std::sync::Arc;
+
+use axum::body::{Body, Bytes};
+use axum::response::Response;
+use feedsync_couch::selector::Subject;
+use feedsync_couch::{
+    BodyPlace, ChangesFeed, ChangesFilter, ChangesRequest, DatabaseName, Leaf, RefusalKind,
+    Revision,
+};
+use feedsync_formats::json::Node;
+use feedsync_store::{
+    Choose, Database, DocumentChanges, Epoch, Kind, Notices, Number, PassOver, ReadDocument,
+};
+use futures_util::stream;
+use http::{HeaderValue, Method, StatusCode, header};
+use tokio::time::{Instant, sleep_until};
+
+use super::all_docs::broken;
+use super::rights::Need;
+use super::show::{Held, Show, held};
+use super::{Asked, Failure, json, quoted, sequence};
+use crate::follower::FollowerPlace;
+use crate::live::stopped;
+
+/// So many changes are read at once, and so many bytes of what documents say.
+const PAGE: usize = 1_000;
+const PAGE_BYTES: u64 = 4 << 20;
+
+pub(super) async fn answer(
+    asked: Asked,
+    name: DatabaseName,
+    body: Body,
+) -> Result<Response, Failure> {
+    let method = asked.method_of(&[Method::GET, Method::POST])?.clone();
+    let database = asked.database(&name, Need::Use).await?;
+    let sent = match method {
+        Method::POST => Some(asked.json(body).await?),
+        _ => None,
+    };
+    let last_event = asked.call.headers.get("last-event-id").and_then(|it| it.to_str().ok());
+    let sent = sent.as_ref().map(|(_, sent)| sent.root());
+    let request = ChangesRequest::read(&asked.parameters, last_event, sent)?;
+    if let ChangesFilter::Function(id, function) = &request.filter {
+        return Err(function_refused(&asked, &database, id.clone(), function).await);
+    }
+    let after = sequence::after(&database, &request.since)?;
+    let is_live = request.feed != ChangesFeed::Normal;
+    let place = is_live.then(|| FollowerPlace::take(&asked.hub)).transpose()?;
+    let changes = Changes {
+        notices: is_live.then(|| asked.databases.follow_database(&name)),
+        left: request.limit,
+        until: Instant::now() + request.timeout,
+        sent: Instant::now(),
+        before: None,
+        is_first: true,
+        state: State::Begin,
+        epoch: database.epoch,
+        _place: place,
+        asked,
+        name,
+        after,
+        request: Arc::new(request),
+    };
+    Ok(changes.answer())
+}
+
+/// Why a function of a design document filters nothing: it is not there, or it is not carried out here.
+async fn function_refused(
+    asked: &Asked,
+    database: &Database,
+    id: feedsync_couch::DocumentId,
+    function: &str,
+) -> Failure {
+    let all = super::leaves::Leaves::Winner;
+    match super::document::find(asked, database, id, all).await {
+        Err(failure) => failure,
+        Ok(found) => {
+            let winner = found.document.tree.winner().map(|leaf| leaf.revision.clone());
+            let body = winner.and_then(|winner| found.bodies.get(&winner).cloned());
+            let is_there = body.is_some_and(|body| {
+                let of = |list: &str| Node::root(&body.text).member(list).map(|it| it.value);
+                let has = |list: &str| of(list).is_some_and(|list| list.member(function).is_some());
+                has("filters") || has("views")
+            });
+            match is_there {
+                true => RefusalKind::NotImplemented
+                    .because("functions of design documents are not carried out here")
+                    .into(),
+                false => RefusalKind::NotFound
+                    .because(format_args!("missing json key: {function}"))
+                    .into(),
+            }
+        }
+    }
+}
+
+/// What is told next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// What stands before the rows.
+    Begin,
+    /// Rows that there are.
+    Rows,
+    /// Nothing, until something changes.
+    Waiting,
+    /// What stands behind the rows.
+    End,
+    /// Nothing any more.
+    Over,
+}
+
+/// An answer while it is sent.
+struct Changes {
+    asked: Asked,
+    name: DatabaseName,
+    request: Arc<ChangesRequest>,
+    notices: Option<Notices>,
+    after: Number,
+    /// Where the walk from the newest change down has come to.
+    before: Option<Number>,
+    left: Option<u64>,
+    epoch: Epoch,
+    until: Instant,
+    /// When something was sent last.
+    sent: Instant,
+    is_first: bool,
+    state: State,
+    _place: Option<FollowerPlace>,
+}
+
+impl Changes {
+    fn answer(self) -> Response {
+        let feed = self.request.feed;
+        let rows = stream::try_unfold(self, |mut changes| async move {
+            Ok::<_, std::io::Error>(changes.next().await?.map(|bytes| (bytes, changes)))
+        });
+        let mut response = json(StatusCode::OK, Body::from_stream(rows));
+        let headers = response.headers_mut();
+        if feed == ChangesFeed::EventSource {
+            headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+        }
+        if feed != ChangesFeed::Normal {
+            // A proxy that collects what is sent would hold heartbeats back (gotcha 9).
+            headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+            headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+            response.extensions_mut().insert(crate::compression::AsSent);
+        }
+        response
+    }
+
+    fn is_lines(&self) -> bool {
+        matches!(self.request.feed, ChangesFeed::Continuous | ChangesFeed::EventSource)
+    }
+
+    /// The next bytes; `None` at the end.
+    async fn next(&mut self) -> Result<Option<Bytes>, std::io::Error> {
+        loop {
+            match self.state {
+                State::Begin => {
+                    self.state = State::Rows;
+                    if !self.is_lines() {
+                        return Ok(Some(Bytes::from_static(b"{\"results\":[\n")));
+                    }
+                }
+                State::Rows => {
+                    let out = self.rows().await?;
+                    if !out.is_empty() {
+                        self.sent = Instant::now();
+                        self.until = self.sent + self.request.timeout;
+                        return Ok(Some(out.into()));
+                    }
+                }
+                State::Waiting => {
+                    if let Some(beat) = self.wait().await {
+                        return Ok(Some(beat));
+                    }
+                }
+                State::End => {
+                    self.state = State::Over;
+                    return self.end().await.map(Some);
+                }
+                State::Over => return Ok(None),
+            }
+        }
+    }
+
+    /// A page of rows, and what comes after it.
+    async fn rows(&mut self) -> Result<String, std::io::Error> {
+        if self.left == Some(0) {
+            self.state = State::End;
+            return Ok(String::new());
+        }
+        let page = self.page().await?;
+        if page.database.epoch != self.epoch {
+            return Err(broken("the database is another one by now"));
+        }
+        let mut out = String::new();
+        let held = match self.request.attachments && self.request.include_docs {
+            true => held(&self.asked, &self.name, page.documents.iter())
+                .await
+                .map_err(|_| broken("an attachment cannot be read"))?,
+            false => Held::new(),
+        };
+        for read in &page.documents {
+            if let Some(row) = self.row(read, &held, &page.database) {
+                self.push(&mut out, read.document.number, &row, &page.database);
+                self.left = self.left.map(|left| left - 1);
+            }
+        }
+        self.advance(page.reached);
+        let is_told = !self.is_first || !out.is_empty();
+        self.state = match self.request.feed {
+            _ if self.left == Some(0) => State::End,
+            _ if !page.is_end => State::Rows,
+            ChangesFeed::Normal => State::End,
+            ChangesFeed::LongPoll if is_told => State::End,
+            _ => State::Waiting,
+        };
+        Ok(out)
+    }
+
+    fn advance(&mut self, number: Number) {
+        match self.request.is_descending {
+            true => self.before = Some(number),
+            false => self.after = self.after.max(number),
+        }
+    }
+
+    async fn page(&self) -> Result<DocumentChanges, std::io::Error> {
+        let (name, databases) = (&self.name, &self.asked.databases);
+        let most = self.left.map_or(PAGE, |left| PAGE.min(usize::try_from(left).unwrap_or(PAGE)));
+        let choose = chosen(&self.request);
+        let page = match self.request.is_descending {
+            true => {
+                let page = databases.latest_document_changes(
+                    name,
+                    self.after,
+                    self.before,
+                    most,
+                    choose,
+                    PAGE_BYTES,
+                );
+                page.await
+            }
+            false => {
+                let pass_over = passes_over(&self.request);
+                let page = databases
+                    .document_changes(name, self.after, most, pass_over, choose, PAGE_BYTES);
+                page.await
+            }
+        };
+        page.map_err(broken)
+    }
+
+    /// A row, if its document is meant.
+    fn row(&self, read: &ReadDocument, held: &Held, database: &Database) -> Option<String> {
+        let leaves = read.document.tree.leaves();
+        let is_meant = |leaf: &&Leaf<'_, BodyPlace>| meant(&self.request.filter, read, leaf);
+        let told: Vec<_> = match self.request.all_leaves {
+            true => leaves.iter().filter(is_meant).collect(),
+            false => leaves.iter().take(1).filter(is_meant).collect(),
+        };
+        let winner = leaves.first().filter(|_| !told.is_empty())?;
+        let place = quoted(&sequence::text(database, read.document.number));
+        let id = quoted(read.document.id.as_str());
+        let mut row = format!("{{\"seq\":{place},\"id\":{id},\"changes\":[");
+        for (at, leaf) in told.iter().enumerate() {
+            row.push_str(if at > 0 { ",{\"rev\":" } else { "{\"rev\":" });
+            row.push_str(&quoted(&leaf.revision.to_string()));
+            row.push('}');
+        }
+        row.push(']');
+        if winner.content.is_deleted {
+            row.push_str(",\"deleted\":true");
+        }
+        if self.request.include_docs {
+            row.push_str(",\"doc\":");
+            let show = Show {
+                conflicts: self.request.conflicts,
+                attachments: self.request.attachments,
+                ..Show::default()
+            };
+            show.push(&mut row, read, winner.revision, held, database)?;
+        }
+        row.push('}');
+        Some(row)
+    }
+
+    fn push(&mut self, out: &mut String, number: Number, row: &str, database: &Database) {
+        match self.request.feed {
+            ChangesFeed::Normal | ChangesFeed::LongPoll => {
+                out.push_str(if self.is_first { "" } else { ",\n" });
+                out.push_str(row);
+            }
+            ChangesFeed::Continuous => {
+                out.push_str(row);
+                out.push('\n');
+            }
+            ChangesFeed::EventSource => {
+                let place = quoted(&sequence::text(database, number));
+                out.push_str(&format!("data: {row}\nid: {place}\n\n"));
+            }
+        }
+        self.is_first = false;
+    }
+
+    /// Waits for a change, or for the time to send something.
+    async fn wait(&mut self) -> Option<Bytes> {
+        let beat = self.request.heartbeat;
+        // A heartbeat keeps it open for ever. What is not told postpones neither.
+        let until = match beat {
+            Some(beat) => self.sent + beat,
+            None => self.until,
+        };
+        let mut stopping = self.asked.hub.stopping.clone();
+        let Some(notices) = &mut self.notices else {
+            self.state = State::End;
+            return None;
+        };
+        let is_over = tokio::select! {
+            changed = notices.next() => !changed,
+            () = sleep_until(until) => match beat {
+                Some(_) if self.may_go_on().await => {
+                    self.sent = Instant::now();
+                    return Some(Bytes::from_static(match self.request.feed {
+                        ChangesFeed::EventSource => b"event: heartbeat\ndata: \n\n",
+                        _ => b"\n",
+                    }));
+                }
+                _ => true,
+            },
+            () = stopped(&mut stopping) => true,
+        };
+        self.state = match is_over || !self.may_go_on().await {
+            true => State::End,
+            false => State::Rows,
+        };
+        None
+    }
+
+    /// Whether whoever asks may still read the database, and it is still the same one.
+    async fn may_go_on(&self) -> bool {
+        let principal = match self.asked.hub.access.now(&self.asked.principal).await {
+            Ok(Some(principal)) => principal,
+            _ => return false,
+        };
+        let asked = Asked { principal, ..self.asked.clone() };
+        let database = asked.database(&self.name, Need::Use).await;
+        database.is_ok_and(|database| database.epoch == self.epoch)
+    }
+
+    /// What stands behind the rows.
+    async fn end(&self) -> Result<Bytes, std::io::Error> {
+        let database = match self.asked.databases.database(&self.name).await.map_err(broken)? {
+            Some(database) if database.epoch == self.epoch => database,
+            _ => return Err(broken("the database is gone")),
+        };
+        let reached = match self.request.is_descending {
+            true => self.before.unwrap_or(self.after),
+            false => self.after,
+        };
+        let pending = match self.request.is_descending {
+            true => 0,
+            false => {
+                let count = self.asked.databases.count_changes(&self.name, reached);
+                count.await.map_err(broken)?
+            }
+        };
+        let place = quoted(&sequence::text(&database, reached));
+        Ok(Bytes::from(match self.request.feed {
+            ChangesFeed::EventSource => String::new(),
+            ChangesFeed::Continuous => {
+                format!("{{\"last_seq\":{place},\"pending\":{pending}}}\n")
+            }
+            ChangesFeed::Normal | ChangesFeed::LongPoll => {
+                format!("\n],\n\"last_seq\":{place},\"pending\":{pending}}}\n")
+            }
+        }))
+    }
+}
+
+/// Which revisions are needed to tell of a document.
+fn chosen(request: &Arc<ChangesRequest>) -> Choose {
+    let request = Arc::clone(request);
+    Box::new(move |document| {
+        let leaves = document.tree.leaves();
+        let looks_at_all =
+            request.all_leaves && matches!(request.filter, ChangesFilter::Selector(_));
+        let looks = request.include_docs || matches!(request.filter, ChangesFilter::Selector(_));
+        let count = if looks_at_all { leaves.len() } else { usize::from(looks) };
+        leaves.into_iter().take(count).map(|leaf| leaf.revision.clone()).collect::<Vec<Revision>>()
+    })
+}
+
+/// Which documents are not meant, by what is known without reading them.
+fn passes_over(request: &Arc<ChangesRequest>) -> Option<PassOver> {
+    let request = Arc::clone(request);
+    match request.filter {
+        ChangesFilter::None | ChangesFilter::Function(..) => None,
+        _ => Some(Box::new(move |id, kind| match (&request.filter, kind) {
+            (ChangesFilter::Ids(ids), _) => !ids.contains(id),
+            (ChangesFilter::Design, _) => !id.is_design(),
+            (ChangesFilter::Selector(selector), Kind::None) => {
+                selector.decides_by_type(None) == Some(false)
+            }
+            (ChangesFilter::Selector(selector), Kind::Text(kind)) => {
+                selector.decides_by_type(Some(kind)) == Some(false)
+            }
+            _ => false,
+        })),
+    }
+}
+
+/// Whether a filter lets a leaf through.
+fn meant(filter: &ChangesFilter, read: &ReadDocument, leaf: &Leaf<'_, BodyPlace>) -> bool {
+    let id = &read.document.id;
+    match filter {
+        ChangesFilter::None => true,
+        ChangesFilter::Ids(ids) => ids.contains(id),
+        ChangesFilter::Design => id.is_design(),
+        ChangesFilter::Function(..) => false,
+        ChangesFilter::Selector(selector) => read.bodies.get(leaf.revision).is_some_and(|kept| {
+            selector.matches(&Subject {
+                id: id.as_str(),
+                revision: &leaf.revision.to_string(),
+                is_deleted: leaf.content.is_deleted,
+                body: Node::root(&kept.text),
+            })
+        }),
+    }
+}

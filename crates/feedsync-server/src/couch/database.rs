@@ -1,0 +1,222 @@
+//! A database: made, dropped, and what is known of it as a whole (section 4).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::response::Response;
+use feedsync_couch::{
+    DatabaseName, DocumentId, RefusalKind, Revision, Submission, asked_revisions, integer,
+};
+use feedsync_endpoint::Edits;
+use feedsync_store::{Database, DatabaseChange, DatabasesExt as _, DocumentWrite, Kind, Wanted};
+use http::{HeaderValue, Method, StatusCode, header};
+
+use super::rights::{Named, Need, UNSAID};
+use super::server::new_id;
+use super::{Asked, Failure, PREFIX, document, done, json, quoted, sequence};
+
+pub(super) async fn answer(
+    asked: &Asked,
+    name: DatabaseName,
+    body: Body,
+) -> Result<Response, Failure> {
+    let known = [Method::GET, Method::PUT, Method::DELETE, Method::POST];
+    match *asked.method_of(&known)? {
+        Method::PUT => create(asked, &name).await,
+        Method::DELETE => drop_it(asked, &name).await,
+        Method::POST => {
+            let database = asked.database(&name, Need::Use).await?;
+            let (_turn, sent) = asked.json(body).await?;
+            asked.still(&database, Need::Use).await?;
+            let sent = Submission::read(sent.root())?;
+            let id = sent.id.clone();
+            let id = id.map_or_else(|| new_id(asked).parse::<DocumentId>(), Ok)?;
+            let done =
+                document::written(asked, &database, id, sent, BTreeMap::new(), Edits::New).await?;
+            Ok(document::told(StatusCode::CREATED, &done))
+        }
+        _ => {
+            let database = asked.database(&name, Need::Use).await?;
+            Ok(json(StatusCode::OK, info(&database)))
+        }
+    }
+}
+
+async fn create(asked: &Asked, name: &DatabaseName) -> Result<Response, Failure> {
+    asked.check_may_create()?;
+    if asked.databases.create_database(name, asked.own_security()).await?.is_none() {
+        let reason = "The database could not be created, the file already exists.";
+        return Err(RefusalKind::FileExists.because(reason).into());
+    }
+    let mut response = done(StatusCode::CREATED);
+    let path = format!("{PREFIX}/{}", name.as_str().replace('/', "%2F"));
+    // Of a name's alphabet all but the slash stands for itself in a path.
+    if let Ok(location) = HeaderValue::from_str(&asked.call.base.url(&path)) {
+        response.headers_mut().insert(header::LOCATION, location);
+    }
+    Ok(response)
+}
+
+async fn drop_it(asked: &Asked, name: &DatabaseName) -> Result<Response, Failure> {
+    if asked.parameters.text("rev").is_some() {
+        let reason = "You tried to DELETE a database with a ?rev= parameter. Did you mean to DELETE a document instead?";
+        return Err(RefusalKind::BadRequest.because(reason).into());
+    }
+    asked.database(name, Need::Administer).await?;
+    asked.databases.drop_database(name).await?;
+    let databases = Arc::clone(&asked.databases);
+    // What it held goes piece by piece; what is left when the hub stops goes later.
+    tokio::spawn(async move { while let Ok(true) = databases.sweep_databases().await {} });
+    Ok(done(StatusCode::OK))
+}
+
+fn info(database: &Database) -> String {
+    let Database { name, last, documents, deleted, purges, bytes, superseded, .. } = database;
+    let active = bytes - superseded;
+    format!(
+        "{{\"db_name\":{},\"doc_count\":{documents},\"doc_del_count\":{deleted},\"update_seq\":\"{}\",\
+         \"purge_seq\":\"{purges}-{}\",\"compact_running\":false,\"sizes\":{{\"active\":{active},\
+         \"external\":{active},\"file\":{bytes}}},\"disk_format_version\":8,\"instance_start_time\":\"{}\",\
+         \"props\":{{}},\"cluster\":{{\"q\":1,\"n\":1,\"w\":1,\"r\":1}}}}\n",
+        quoted(name.as_str()),
+        sequence::text(database, *last),
+        database.epoch,
+        start_time(database),
+    )
+}
+
+/// What never changes as long as the database is the same one (gotcha 1).
+fn start_time(database: &Database) -> u64 {
+    database.created.micros()
+}
+
+/// What is known of a database, or done to it, as a whole.
+pub(super) async fn part(
+    asked: &Asked,
+    name: &DatabaseName,
+    part: &str,
+    rest: &[String],
+    body: Body,
+) -> Result<Response, Failure> {
+    let (get, put, post) = (Method::GET, Method::PUT, Method::POST);
+    match (part, rest) {
+        // What was answered is durable already.
+        ("_ensure_full_commit", []) => {
+            asked.method_of(&[post])?;
+            let database = asked.database(name, Need::Use).await?;
+            let text =
+                format!("{{\"ok\":true,\"instance_start_time\":\"{}\"}}\n", start_time(&database));
+            Ok(json(StatusCode::CREATED, text))
+        }
+        ("_compact", [] | [_]) => {
+            asked.method_of(&[post])?;
+            asked.database(name, Need::Administer).await?;
+            asked.hub.endpoint.compact_database(name).await?;
+            Ok(done(StatusCode::ACCEPTED))
+        }
+        ("_view_cleanup", []) => {
+            asked.method_of(&[post])?;
+            asked.database(name, Need::Administer).await?;
+            Ok(done(StatusCode::ACCEPTED))
+        }
+        ("_revs_limit", []) => match *asked.method_of(&[get, put.clone()])? {
+            Method::PUT => {
+                let database = asked.database(name, Need::Administer).await?;
+                let (_turn, sent) = asked.any_json(body).await?;
+                asked.still(&database, Need::Administer).await?;
+                let kept = integer(sent.root()).filter(|kept| (1..=100_000).contains(kept));
+                let kept = kept.ok_or_else(|| {
+                    RefusalKind::BadRequest.because("`rev_limit` must be a positive integer")
+                })?;
+                let change =
+                    DatabaseChange { revisions_kept: Some(kept), ..DatabaseChange::default() };
+                asked.databases.change_database(name, change).await?;
+                Ok(done(StatusCode::OK))
+            }
+            _ => {
+                let database = asked.database(name, Need::Use).await?;
+                Ok(json(StatusCode::OK, format!("{}\n", database.revisions_kept)))
+            }
+        },
+        ("_security", []) => match *asked.method_of(&[get, put])? {
+            Method::PUT => {
+                let database = asked.database(name, Need::Administer).await?;
+                let (_turn, sent) = asked.any_json(body).await?;
+                asked.still(&database, Need::Administer).await?;
+                let security = sent.root();
+                if security.kind() != feedsync_formats::json::Kind::Object {
+                    let reason = "Request body must be a JSON object";
+                    return Err(RefusalKind::BadRequest.because(reason).into());
+                }
+                Named::read(security)?;
+                let security = Some(security.raw().to_owned());
+                let change = DatabaseChange { security, ..DatabaseChange::default() };
+                asked.databases.change_database(name, change).await?;
+                Ok(done(StatusCode::OK))
+            }
+            _ => {
+                let database = asked.database(name, Need::Use).await?;
+                let security = database.security.unwrap_or_else(|| UNSAID.to_owned());
+                Ok(json(StatusCode::OK, format!("{security}\n")))
+            }
+        },
+        ("_purge", []) => {
+            asked.method_of(&[post])?;
+            let database = asked.database(name, Need::Administer).await?;
+            purge(asked, &database, body).await
+        }
+        ("_index" | "_explain" | "_search" | "_partition" | "_local_docs" | "_design_docs", _) => {
+            asked.database(name, Need::Use).await?;
+            let reason = format!("{part} is not carried out here");
+            Err(RefusalKind::NotImplemented.because(reason).into())
+        }
+        _ => {
+            asked.database(name, Need::Use).await?;
+            let reason = "Only reserved document ids may start with underscore.";
+            Err(RefusalKind::IllegalDocumentId.because(reason).into())
+        }
+    }
+}
+
+/// Forgets leaves.
+async fn purge(asked: &Asked, database: &Database, body: Body) -> Result<Response, Failure> {
+    let (_turn, sent) = asked.json(body).await?;
+    asked.still(database, Need::Administer).await?;
+    // A document may be named more than once.
+    let mut named: BTreeMap<DocumentId, Vec<Revision>> = BTreeMap::new();
+    for (id, revisions) in asked_revisions(sent.root())? {
+        named.entry(id.parse()?).or_default().extend(revisions);
+    }
+    let wanted = |id: &DocumentId| Wanted { id: id.clone(), with_attachments: false };
+    let wanted: Vec<Wanted> = named.keys().map(wanted).collect();
+    let epoch = database.epoch;
+    let (_, purged) = asked
+        .databases
+        .decide_documents(&database.name, wanted, move |snapshot| {
+            let (mut writes, mut purged) = (Vec::new(), Vec::new());
+            for (id, revisions) in &named {
+                let found = snapshot.document(id).filter(|_| snapshot.database().epoch == epoch);
+                let mut tree = found.map(|it| it.tree.clone()).unwrap_or_default();
+                let gone = tree.purge(revisions).revisions;
+                if !gone.is_empty() {
+                    let (id, kind, bodies) = (id.clone(), Some(Kind::Unknown), Vec::new());
+                    // What is left is told of: another leaf may win.
+                    let is_change = !tree.is_empty();
+                    writes.push(DocumentWrite { id, tree, is_change, kind, bodies });
+                }
+                purged.push((id.clone(), gone));
+            }
+            (writes, purged)
+        })
+        .await?;
+    let purged: Vec<String> = purged
+        .iter()
+        .map(|(id, revisions)| {
+            let revisions: Vec<String> = revisions.iter().map(|it| format!("\"{it}\"")).collect();
+            format!("{}:[{}]", quoted(id.as_str()), revisions.join(","))
+        })
+        .collect();
+    let text = format!("{{\"purge_seq\":null,\"purged\":{{{}}}}}\n", purged.join(","));
+    Ok(json(StatusCode::CREATED, text))
+}

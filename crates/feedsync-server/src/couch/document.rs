@@ -1,0 +1,259 @@
+//! One document (section 5).
+
+use std::collections::BTreeMap;
+
+use axum::body::Body;
+use axum::response::Response;
+use feedsync_couch::{
+    DatabaseName, DocumentId, Refusal, RefusalKind, Revision, Submission, boolean,
+};
+use feedsync_endpoint::{Edits, NewDocument, StoredAttachment, write_documents};
+use feedsync_formats::json::Node;
+use feedsync_store::{Database, ReadDocument};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+
+use super::leaves::{self, Leaves};
+use super::rights::Need;
+use super::show::{Held, Show, held};
+use super::{Asked, Failure, attachments, json, quoted};
+use crate::submissions;
+use crate::validators::PACKED;
+
+pub(super) async fn answer(
+    asked: &Asked,
+    name: &DatabaseName,
+    id: DocumentId,
+    body: Body,
+) -> Result<Response, Failure> {
+    let method = asked.method_of(&[Method::GET, Method::PUT, Method::DELETE])?.clone();
+    let database = asked.database(name, Need::Use).await?;
+    match method {
+        Method::GET if asked.parameters.text("open_revs").is_some() => {
+            open_revisions(asked, &database, id).await
+        }
+        Method::GET => read(asked, &database, id).await,
+        Method::DELETE => {
+            let revision = named_revision(asked, None)?;
+            let sent = Submission { revision, is_deleted: true, ..Submission::default() };
+            check_there(asked, name, &id).await?;
+            let done = written(asked, &database, id, sent, BTreeMap::new(), Edits::New).await?;
+            Ok(told(StatusCode::OK, &done))
+        }
+        _ => {
+            let edits = edits(asked)?;
+            let said = submissions::media_type(&asked.call.headers).unwrap_or_default();
+            if submissions::essence(said).eq_ignore_ascii_case("multipart/related") {
+                let said = said.to_owned();
+                let (sent, followed, _turn) =
+                    attachments::related(asked, name, &said, body).await?;
+                let sent =
+                    Submission { revision: named_revision(asked, sent.revision.clone())?, ..sent };
+                asked.still(&database, Need::Use).await?;
+                let done = written(asked, &database, id, sent, followed, edits).await?;
+                return Ok(told(StatusCode::CREATED, &done));
+            }
+            let (_turn, sent) = asked.any_json(body).await?;
+            let sent = Submission::read(sent.root())?;
+            let sent =
+                Submission { revision: named_revision(asked, sent.revision.clone())?, ..sent };
+            asked.still(&database, Need::Use).await?;
+            let done = written(asked, &database, id, sent, BTreeMap::new(), edits).await?;
+            Ok(told(StatusCode::CREATED, &done))
+        }
+    }
+}
+
+/// `new_edits`.
+fn edits(asked: &Asked) -> Result<Edits, Refusal> {
+    Ok(match asked.parameters.text("new_edits") {
+        Some(_) if !asked.parameters.flag("new_edits")? => Edits::Replicated,
+        _ => Edits::New,
+    })
+}
+
+/// The revision that a request names: in the body, in the query or as `If-Match`, the same wherever it stands.
+pub(super) fn named_revision(
+    asked: &Asked,
+    of_body: Option<Revision>,
+) -> Result<Option<Revision>, Refusal> {
+    let if_match = asked.call.headers.get(header::IF_MATCH).and_then(|it| it.to_str().ok());
+    let if_match = if_match.map(|tag| revision_of(tag).parse()).transpose()?;
+    let all = [of_body, asked.parameters.revision("rev")?, if_match];
+    let mut named = all.into_iter().flatten();
+    let first = named.next();
+    match named.all(|other| Some(&other) == first.as_ref()) {
+        true => Ok(first),
+        false => Err(RefusalKind::BadRequest
+            .because("Document rev from request body and query string have different values")),
+    }
+}
+
+/// What a tag says, also that of an answer that was packed.
+fn revision_of(tag: &str) -> &str {
+    let tag = tag.trim().trim_matches('"');
+    tag.strip_suffix(PACKED).unwrap_or(tag)
+}
+
+/// What cannot be deleted because it never was.
+async fn check_there(asked: &Asked, name: &DatabaseName, id: &DocumentId) -> Result<(), Failure> {
+    let ids = std::slice::from_ref(id);
+    let page = asked.databases.documents(name, ids, leaves::none(), u64::MAX).await?;
+    let found = page.documents.into_iter().flatten().next().ok_or_else(Refusal::missing)?;
+    match found.document.tree.winner() {
+        Some(winner) if winner.content.is_deleted => Err(Refusal::deleted().into()),
+        _ => Ok(()),
+    }
+}
+
+/// A document and its new revision.
+pub(super) async fn written(
+    asked: &Asked,
+    database: &Database,
+    id: DocumentId,
+    sent: Submission,
+    followed: BTreeMap<String, StoredAttachment>,
+    edits: Edits,
+) -> Result<(DocumentId, Revision), Failure> {
+    let document = NewDocument { id: id.clone(), sent, followed };
+    let written = write_documents(&*asked.databases, database, vec![document], edits).await?;
+    match written.into_iter().next() {
+        Some(Ok(revision)) => Ok((id, revision)),
+        Some(Err(refusal)) => Err(refusal.into()),
+        None => Err(Refusal::conflict().into()),
+    }
+}
+
+/// The answer to who wrote a document.
+pub(super) fn told(status: StatusCode, (id, revision): &(DocumentId, Revision)) -> Response {
+    let (id, revision) = (quoted(id.as_str()), quoted(&revision.to_string()));
+    let text = format!("{{\"ok\":true,\"id\":{id},\"rev\":{revision}}}\n");
+    let mut response = json(status, text);
+    if let Ok(tag) = HeaderValue::from_str(&revision) {
+        response.headers_mut().insert(header::ETAG, tag);
+    }
+    response
+}
+
+async fn read(asked: &Asked, database: &Database, id: DocumentId) -> Result<Response, Failure> {
+    let show = Show::of(&asked.parameters)?;
+    let since = asked.parameters.revisions("atts_since")?.unwrap_or_default();
+    let named = asked.parameters.revision("rev")?;
+    let latest = asked.parameters.flag("latest")?;
+    let asks = match &named {
+        Some(revision) => Leaves::Named { revisions: vec![revision.clone()], latest },
+        None => Leaves::Winner,
+    };
+    let found = find(asked, database, id, Leaves::clone(&asks)).await?;
+    let tree = &found.document.tree;
+    let revision = match (&named, tree.winner()) {
+        (Some(_), _) => match asks.of(tree).into_iter().next() {
+            Some(Ok(revision)) => revision,
+            _ => return Err(Refusal::missing().into()),
+        },
+        (None, Some(winner)) if winner.content.is_deleted => return Err(Refusal::deleted().into()),
+        (None, Some(winner)) => winner.revision.clone(),
+        (None, None) => return Err(Refusal::missing().into()),
+    };
+    let tag = format!("\"{revision}\"");
+    let is_known = |headers: &HeaderMap| {
+        let tags = headers.get(header::IF_NONE_MATCH).and_then(|it| it.to_str().ok());
+        tags.is_some_and(|tags| {
+            tags.split(',').any(|known| revision_of(known) == revision.to_string())
+        })
+    };
+    let show = show.since(&since, tree, &revision);
+    let is_plain = !(show.conflicts || show.deleted_conflicts || show.local_seq);
+    let mut response = if is_plain && is_known(&asked.call.headers) {
+        json(StatusCode::NOT_MODIFIED, "")
+    } else if show.attachments
+        && found.bodies.get(&revision).is_some_and(|kept| !kept.attachments.is_empty())
+        && attachments::takes_multipart(&asked.call.headers)
+    {
+        attachments::related_answer(asked, database, &found, &revision, &show).await?
+    } else {
+        let held = match show.attachments {
+            true => held(asked, &database.name, std::iter::once(&found)).await?,
+            false => Held::new(),
+        };
+        let mut text = String::new();
+        let shown = show.push(&mut text, &found, &revision, &held, database);
+        shown.ok_or_else(Refusal::missing)?;
+        text.push('\n');
+        json(StatusCode::OK, text)
+    };
+    if let Ok(tag) = HeaderValue::from_str(&tag)
+        && is_plain
+    {
+        response.headers_mut().insert(header::ETAG, tag);
+    }
+    Ok(response)
+}
+
+/// A document with what is asked for of it.
+pub(super) async fn find(
+    asked: &Asked,
+    database: &Database,
+    id: DocumentId,
+    asks: Leaves,
+) -> Result<ReadDocument, Failure> {
+    let choose = leaves::chosen(asks);
+    let page = asked.databases.documents(&database.name, &[id], choose, u64::MAX).await?;
+    let found = page.documents.into_iter().flatten().next();
+    Ok(found.ok_or_else(Refusal::missing)?)
+}
+
+/// `open_revs`: several revisions, as an array or as `multipart/mixed`, which is what CouchDB understands.
+async fn open_revisions(
+    asked: &Asked,
+    database: &Database,
+    id: DocumentId,
+) -> Result<Response, Failure> {
+    let is_all = asked.parameters.text("open_revs") == Some("all");
+    let latest = asked.parameters.flag("latest")?;
+    let asks = match is_all {
+        true => Leaves::All,
+        false => {
+            let revisions = asked.parameters.revisions("open_revs")?.unwrap_or_default();
+            Leaves::Named { revisions, latest }
+        }
+    };
+    let show = Show::of(&asked.parameters)?;
+    let choose = leaves::chosen(asks.clone());
+    let page = asked.databases.documents(&database.name, &[id], choose, u64::MAX).await?;
+    let found = page.documents.into_iter().flatten().next();
+    let meant = match &found {
+        Some(found) => asks.of(&found.document.tree),
+        None if is_all => return Err(Refusal::missing().into()),
+        None => asks.of(&feedsync_couch::Tree::default()),
+    };
+    let accepted = asked.call.headers.get(header::ACCEPT).and_then(|it| it.to_str().ok());
+    if !accepted.is_some_and(|accepted| accepted.contains("application/json")) {
+        return attachments::mixed(asked, database, found.as_ref(), &meant, &show).await;
+    }
+    let held = match (&found, show.attachments) {
+        (Some(found), true) => held(asked, &database.name, std::iter::once(found)).await?,
+        _ => Held::new(),
+    };
+    let mut text = String::from("[");
+    for (at, one) in meant.iter().enumerate() {
+        text.push_str(if at > 0 { "," } else { "" });
+        match (one, &found) {
+            (Ok(revision), Some(found)) => {
+                text.push_str("{\"ok\":");
+                let shown = show.push(&mut text, found, revision, &held, database);
+                shown.ok_or_else(Refusal::missing)?;
+                text.push('}');
+            }
+            (Ok(revision) | Err(revision), _) => {
+                text.push_str(&format!("{{\"missing\":{}}}", quoted(&revision.to_string())));
+            }
+        }
+    }
+    text.push_str("]\n");
+    Ok(json(StatusCode::OK, text))
+}
+
+/// `true` in a body's member; not said is `false`.
+pub(super) fn says(body: Node<'_>, name: &str) -> bool {
+    body.member(name).and_then(|member| boolean(member.value)) == Some(true)
+}

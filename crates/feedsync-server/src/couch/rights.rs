@@ -1,0 +1,121 @@
+//! Who may do what with a database.
+//!
+//! Who administers the hub, and who is on this machine while there is no user, may do everything. Everybody else needs to
+//! be named in the `_security` of a database, which whoever made it is; where that names no member, whoever has signed in
+//! may read and write. Tokens that are bound to less than their user open no database.
+
+use feedsync_couch::{Json, Refusal, RefusalKind, texts};
+use feedsync_formats::json::{Kind, Node};
+use feedsync_store::Database;
+
+use super::{Asked, Failure, no_database, quoted};
+use crate::access::{Principal, sign_in};
+
+/// What somebody wants to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Need {
+    /// Read and write documents.
+    Use,
+    /// Change who may do that, and what it is set to; drop it.
+    Administer,
+}
+
+/// What is said of a database of which nothing was said.
+pub(super) const UNSAID: &str =
+    "{\"members\":{\"roles\":[\"_admin\"]},\"admins\":{\"roles\":[\"_admin\"]}}";
+
+impl Asked {
+    /// The database, if whoever asks may do this with it.
+    pub(super) async fn database(
+        &self,
+        name: &feedsync_couch::DatabaseName,
+        need: Need,
+    ) -> Result<Database, Failure> {
+        if matches!(self.principal, Principal::Anonymous) {
+            return Err(sign_in().into());
+        }
+        let found = self.databases.database(name).await?;
+        let database = found.ok_or_else(|| Failure::from(no_database()))?;
+        match may(&self.principal, database.security.as_deref(), need) {
+            true => Ok(database),
+            false => Err(not_allowed().into()),
+        }
+    }
+
+    /// The same once a body has come, which takes its time: whoever asks may still do it, with the same database.
+    pub(super) async fn still(&self, database: &Database, need: Need) -> Result<(), Failure> {
+        let now = self.hub.access.now(&self.principal).await?;
+        let principal = now.ok_or_else(sign_in)?;
+        let asked = Self { principal, ..self.clone() };
+        let found = asked.database(&database.name, need).await?;
+        match found.epoch == database.epoch {
+            true => Ok(()),
+            false => Err(no_database().into()),
+        }
+    }
+
+    /// Refuses who may make no database.
+    pub(super) fn check_may_create(&self) -> Result<(), Failure> {
+        match &self.principal {
+            Principal::Anonymous => Err(sign_in().into()),
+            principal if principal.may_create() && principal.is_unbounded() => Ok(()),
+            _ => Err(RefusalKind::Unauthorized.because("You are not a server admin.").into()),
+        }
+    }
+
+    /// What is said of a database that is made: who makes it, if that is somebody.
+    pub(super) fn own_security(&self) -> Option<String> {
+        let user = self.principal.user()?;
+        let names = quoted(user.as_str());
+        Some(format!(
+            "{{\"members\":{{\"names\":[{names}],\"roles\":[]}},\"admins\":{{\"names\":[{names}],\"roles\":[]}}}}"
+        ))
+    }
+}
+
+fn not_allowed() -> Refusal {
+    RefusalKind::Forbidden.because("You are not allowed to access this db.")
+}
+
+fn may(principal: &Principal, security: Option<&str>, need: Need) -> bool {
+    if principal.administers() && principal.is_unbounded() {
+        return true;
+    }
+    let Some(user) = principal.user().filter(|_| principal.is_unbounded()) else { return false };
+    let security = security.unwrap_or(UNSAID);
+    let Ok(security) = Json::read(security.as_bytes().to_vec()) else { return false };
+    let Ok(Named { admins, members, has_roles }) = Named::read(security.root()) else {
+        return false;
+    };
+    let is_in = |names: &[String]| names.iter().any(|name| name == user.as_str());
+    let is_open = members.is_empty() && !has_roles;
+    is_in(&admins) || need == Need::Use && (is_in(&members) || is_open)
+}
+
+/// Whom `_security` names.
+pub(super) struct Named {
+    admins: Vec<String>,
+    members: Vec<String>,
+    /// Whether members are told by roles, too: nobody has any here but who administers the hub.
+    has_roles: bool,
+}
+
+impl Named {
+    /// Refuses what cannot be understood, since it would name nobody, or everybody.
+    pub(super) fn read(security: Node<'_>) -> Result<Self, Refusal> {
+        let refuse = |reason: String| RefusalKind::BadRequest.because(reason);
+        let listed = |part: &str, list: &str| -> Result<Vec<String>, Refusal> {
+            let Some(member) = security.member(part) else { return Ok(Vec::new()) };
+            if member.value.kind() != Kind::Object {
+                return Err(refuse(format!("{part} must be a JSON object")));
+            }
+            let Some(list_of) = member.value.member(list) else { return Ok(Vec::new()) };
+            texts(list_of.value)
+                .map_err(|_| refuse(format!("{part}.{list} must be a JSON list of strings")))
+        };
+        listed("admins", "roles")?;
+        let has_roles = !listed("members", "roles")?.is_empty();
+        let (admins, members) = (listed("admins", "names")?, listed("members", "names")?);
+        Ok(Self { admins, members, has_roles })
+    }
+}

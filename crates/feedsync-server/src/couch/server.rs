@@ -1,0 +1,230 @@
+//! The server as a whole: what it is, which databases it has, and who asks.
+
+use axum::body::Body;
+use axum::response::Response;
+use feedsync_couch::{DatabaseName, RefusalKind};
+use http::{HeaderValue, Method, StatusCode, header};
+use sha2::{Digest as _, Sha256};
+
+use super::rights::Need;
+use super::{Asked, Failure, done, json, quoted};
+use crate::access::Principal;
+
+/// The version of CouchDB that this behaves like.
+const VERSION: &str = "3.5.0";
+
+/// So many databases are listed at once, and so many ids made.
+const MOST: u64 = 10_000;
+
+/// `GET /`: clients derive from `uuid` what they call their checkpoints, so that it never changes.
+pub(super) async fn welcome(asked: &Asked) -> Result<Response, Failure> {
+    asked.method_of(&[Method::GET])?;
+    let identity = asked.hub.endpoint.identity().await?;
+    // The first line of edits is that of the endpoint for ever, also when it is put back.
+    let first = identity.retired.first().unwrap_or(&identity.by);
+    let digest = Sha256::digest(format!("uuid {first}"));
+    let uuid: String = digest[..16].iter().map(|byte| format!("{byte:02x}")).collect();
+    let text = format!(
+        "{{\"couchdb\":\"Welcome\",\"version\":\"{VERSION}\",\"uuid\":\"{uuid}\",\"features\":[],\"vendor\":\
+         {{\"name\":\"feedsync\",\"version\":\"{}\"}}}}\n",
+        env!("CARGO_PKG_VERSION")
+    );
+    Ok(json(StatusCode::OK, text))
+}
+
+pub(super) async fn special(
+    asked: &Asked,
+    name: &str,
+    rest: &[String],
+    body: Body,
+) -> Result<Response, Failure> {
+    match (name, rest) {
+        ("_up", []) => {
+            asked.method_of(&[Method::GET])?;
+            Ok(json(StatusCode::OK, "{\"status\":\"ok\"}\n"))
+        }
+        ("_session", []) => session(asked),
+        ("_all_dbs", []) => all_databases(asked).await,
+        ("_uuids", []) => uuids(asked),
+        ("_active_tasks", []) => {
+            asked.method_of(&[Method::GET])?;
+            Ok(json(StatusCode::OK, "[]\n"))
+        }
+        ("_membership", []) => {
+            asked.method_of(&[Method::GET])?;
+            let nodes =
+                "{\"all_nodes\":[\"nonode@nohost\"],\"cluster_nodes\":[\"nonode@nohost\"]}\n";
+            Ok(json(StatusCode::OK, nodes))
+        }
+        ("_node", [_, config, rest @ ..]) if config == "_config" => {
+            configuration(asked, rest, body).await
+        }
+        // It is a single node already, and listens where whoever runs it says.
+        ("_cluster_setup", []) => {
+            asked.method_of(&[Method::POST])?;
+            Ok(done(StatusCode::CREATED))
+        }
+        ("_replicate" | "_scheduler" | "_replicator" | "_users", _) => {
+            let reason = format!("{name} is not carried out here");
+            Err(RefusalKind::NotImplemented.because(reason).into())
+        }
+        // A database cannot be called so.
+        _ if asked.method == Method::PUT => {
+            Err(name.parse::<DatabaseName>().map_or_else(Failure::from, |_| {
+                RefusalKind::NotFound.because("There is nothing at this address.").into()
+            }))
+        }
+        _ => Err(RefusalKind::NotFound.because("There is nothing at this address.").into()),
+    }
+}
+
+/// Those that whoever asks may use.
+async fn all_databases(asked: &Asked) -> Result<Response, Failure> {
+    asked.method_of(&[Method::GET])?;
+    let limit = asked.parameters.count("limit")?.unwrap_or(MOST).min(MOST) as usize;
+    let mut skip = asked.parameters.count("skip")?.unwrap_or(0);
+    let (mut names, mut after) = (Vec::new(), None);
+    'all: loop {
+        let page = asked.databases.databases(after.as_ref(), 1_000).await?;
+        for database in &page {
+            if asked.database(&database.name, Need::Use).await.is_err() {
+                continue;
+            }
+            if skip > 0 {
+                skip -= 1;
+                continue;
+            }
+            if names.len() == limit {
+                break 'all;
+            }
+            names.push(quoted(database.name.as_str()));
+        }
+        match page.into_iter().last() {
+            Some(last) => after = Some(last.name),
+            None => break,
+        }
+    }
+    Ok(json(StatusCode::OK, format!("[{}]\n", names.join(","))))
+}
+
+fn uuids(asked: &Asked) -> Result<Response, Failure> {
+    asked.method_of(&[Method::GET])?;
+    let count = asked.parameters.count("count")?.unwrap_or(1);
+    if count > MOST {
+        let reason = format!("count parameter too large, must be at most {MOST}");
+        return Err(RefusalKind::BadRequest.because(reason).into());
+    }
+    let uuids: Vec<String> = (0..count).map(|_| format!("\"{}\"", new_id(asked))).collect();
+    let mut response = json(StatusCode::OK, format!("{{\"uuids\":[{}]}}\n", uuids.join(",")));
+    let none = HeaderValue::from_static("no-store");
+    response.headers_mut().insert(header::CACHE_CONTROL, none);
+    Ok(response)
+}
+
+/// An id that no document has: 32 hexadecimal digits.
+pub(super) fn new_id(asked: &Asked) -> String {
+    let environment = asked.hub.endpoint.environment();
+    format!("{:016x}{:016x}", environment.random(), environment.random())
+}
+
+/// Who asks. Nobody needs a session: each request signs in by itself, and a replicator that tries goes on so when it
+/// hears that there is none.
+fn session(asked: &Asked) -> Result<Response, Failure> {
+    asked.method_of(&[Method::GET])?;
+    let (name, roles) = match &asked.principal {
+        Principal::Anonymous => ("null".to_owned(), ""),
+        principal => {
+            let name = principal.user().map_or("null".to_owned(), |user| quoted(user.as_str()));
+            (name, if principal.administers() { "\"_admin\"" } else { "" })
+        }
+    };
+    let text = format!(
+        "{{\"ok\":true,\"userCtx\":{{\"name\":{name},\"roles\":[{roles}]}},\"info\":{{\"authentication_handlers\":[\"default\"]}}}}\n"
+    );
+    Ok(json(StatusCode::OK, text))
+}
+
+/// What a client that checks its server wants to see (L12): what holds here, as CouchDB calls it.
+async fn configuration(asked: &Asked, rest: &[String], body: Body) -> Result<Response, Failure> {
+    let name = asked.principal.user().map_or("anybody", |user| user.as_str());
+    let most = asked.hub.config.limits.database_body_bytes.to_string();
+    let request = 4_294_967_296_u64.max(asked.hub.config.limits.database_body_bytes as u64);
+    let request = request.to_string();
+    let origins = crate::other_origin::APPLICATIONS.join(",");
+    let sections: [(&str, Vec<(&str, &str)>); 7] = [
+        ("admins", vec![(name, "-hidden-")]),
+        (
+            "chttpd",
+            vec![
+                ("require_valid_user", "true"),
+                ("enable_cors", "true"),
+                ("max_http_request_size", &request),
+            ],
+        ),
+        ("chttpd_auth", vec![("require_valid_user", "true")]),
+        ("httpd", vec![("WWW-Authenticate", "Basic realm=\"feedsync\""), ("enable_cors", "true")]),
+        ("couchdb", vec![("max_document_size", &most)]),
+        ("cors", vec![("credentials", "true"), ("origins", &origins)]),
+        ("vendor", vec![("name", "feedsync")]),
+    ];
+    let found = |section: &str, key: &str| {
+        let (_, keys) = sections.iter().find(|(known, _)| *known == section)?;
+        keys.iter().find(|(known, _)| *known == key).map(|(_, value)| *value)
+    };
+    let object = |keys: &[(&str, &str)]| {
+        let pairs: Vec<String> =
+            keys.iter().map(|(key, value)| format!("{}:{}", quoted(key), quoted(value))).collect();
+        format!("{{{}}}", pairs.join(","))
+    };
+    if *asked.method_of(&[Method::GET, Method::PUT])? == Method::PUT {
+        let [section, key] = rest else {
+            return Err(RefusalKind::NotFound.because("unknown_config_value").into());
+        };
+        let (_turn, sent) = asked.any_json(body).await?;
+        let wanted = feedsync_couch::text(sent.root()).unwrap_or_default();
+        return match found(section, key) {
+            Some(value) if holds(key, value, &wanted) => {
+                Ok(json(StatusCode::OK, format!("{}\n", quoted(value))))
+            }
+            _ => {
+                let reason = format!("{section}/{key} is set where this hub is configured");
+                Err(RefusalKind::Forbidden.because(reason).into())
+            }
+        };
+    }
+    let text = match rest {
+        [] => {
+            let all: Vec<String> = sections
+                .iter()
+                .map(|(section, keys)| format!("{}:{}", quoted(section), object(keys)))
+                .collect();
+            format!("{{{}}}", all.join(","))
+        }
+        [section] => {
+            let keys = sections.iter().find(|(known, _)| known == section);
+            keys.map(|(_, keys)| object(keys)).unwrap_or_else(|| "{}".to_owned())
+        }
+        [section, key] => match found(section, key) {
+            Some(value) => quoted(value),
+            None => return Err(RefusalKind::NotFound.because("unknown_config_value").into()),
+        },
+        _ => return Err(RefusalKind::NotFound.because("unknown_config_value").into()),
+    };
+    Ok(json(StatusCode::OK, format!("{text}\n")))
+}
+
+/// Whether what is wanted of a setting holds already.
+fn holds(key: &str, value: &str, wanted: &str) -> bool {
+    match key {
+        "max_http_request_size" | "max_document_size" => {
+            matches!((value.parse::<u64>(), wanted.parse::<u64>()), (Ok(is), Ok(wanted)) if wanted <= is)
+        }
+        "origins" => {
+            let known: Vec<&str> = value.split(',').collect();
+            let mut all = wanted.split(',').map(str::trim).filter(|origin| !origin.is_empty());
+            wanted == "*" || all.all(|origin| known.contains(&origin))
+        }
+        "WWW-Authenticate" => !wanted.is_empty(),
+        _ => value == wanted,
+    }
+}

@@ -1,0 +1,143 @@
+//! Documents as they are given out, with what is asked for besides.
+
+use std::collections::HashMap;
+
+use feedsync_couch::{
+    Attachment, AttachmentDigest, AttachmentForm, BodyPlace, DatabaseName, DocumentWriter, Leaf,
+    Parameters, Refusal, Revision, Tree,
+};
+use feedsync_store::{Database, ReadDocument};
+
+use super::{Asked, Failure, quoted, sequence};
+
+/// What is asked for besides what a document says.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Show {
+    pub(super) revs: bool,
+    pub(super) revs_info: bool,
+    pub(super) conflicts: bool,
+    pub(super) deleted_conflicts: bool,
+    pub(super) local_seq: bool,
+    pub(super) attachments: bool,
+    /// Whether attachments follow the document.
+    pub(super) follows: bool,
+    /// Of attachments of this generation and before only stubs are given out.
+    pub(super) newer_than: u64,
+}
+
+/// What attachments hold, by what they are known by.
+pub(super) type Held = HashMap<AttachmentDigest, Vec<u8>>;
+
+impl Show {
+    pub(super) fn of(parameters: &Parameters) -> Result<Self, Refusal> {
+        let meta = parameters.flag("meta")?;
+        Ok(Self {
+            revs: parameters.flag("revs")?,
+            revs_info: meta || parameters.flag("revs_info")?,
+            conflicts: meta || parameters.flag("conflicts")?,
+            deleted_conflicts: meta || parameters.flag("deleted_conflicts")?,
+            local_seq: parameters.flag("local_seq")?,
+            attachments: parameters.flag("attachments")?,
+            follows: false,
+            newer_than: 0,
+        })
+    }
+
+    /// Whether an attachment is given out, and not only a stub of it.
+    pub(super) fn gives(&self, attachment: &Attachment) -> bool {
+        attachment.generation > self.newer_than || self.newer_than == 0
+    }
+
+    /// The same for whoever has what revisions before this one had.
+    pub(super) fn since(
+        self,
+        had: &[Revision],
+        tree: &Tree<BodyPlace>,
+        revision: &Revision,
+    ) -> Self {
+        let Some(path) = tree.path(revision).filter(|_| !had.is_empty()) else { return self };
+        let known = path.revisions().find(|it| had.contains(it));
+        Self { newer_than: known.map_or(0, |it| it.generation()), ..self }
+    }
+
+    /// Appends a revision of a document; nothing if what it says is not kept.
+    pub(super) fn push(
+        &self,
+        out: &mut String,
+        read: &ReadDocument,
+        revision: &Revision,
+        held: &Held,
+        database: &Database,
+    ) -> Option<()> {
+        let kept = read.bodies.get(revision)?;
+        let tree = &read.document.tree;
+        let is_deleted = tree.content(revision)?.is_deleted;
+        let id = read.document.id.as_str();
+        let mut writer =
+            DocumentWriter::begin(out, id, &revision.to_string(), is_deleted, &kept.text)
+                .attachments(&kept.attachments, |attachment| match held.get(&attachment.digest) {
+                    _ if !self.gives(attachment) => AttachmentForm::Stub,
+                    Some(_) if self.follows => AttachmentForm::Follows,
+                    Some(bytes) => AttachmentForm::Data(bytes),
+                    None => AttachmentForm::Stub,
+                });
+        if self.revs {
+            writer = writer.revisions(&tree.path(revision)?);
+        }
+        if self.revs_info {
+            writer = writer.member("_revs_info", &revisions_info(tree, revision)?);
+        }
+        let others = tree.leaves();
+        let others = others.iter().skip(1);
+        let of = |is_deleted: bool| {
+            let of = others.clone().filter(move |leaf| leaf.content.is_deleted == is_deleted);
+            of.map(|leaf: &Leaf<'_, BodyPlace>| leaf.revision)
+        };
+        if self.conflicts {
+            writer = writer.list("_conflicts", of(false));
+        }
+        if self.deleted_conflicts {
+            writer = writer.list("_deleted_conflicts", of(true));
+        }
+        if self.local_seq {
+            let place = quoted(&sequence::text(database, read.document.number));
+            writer = writer.member("_local_seq", &place);
+        }
+        writer.end();
+        Some(())
+    }
+}
+
+/// `[{"rev": ..., "status": ...}, ...]`, the newest first.
+fn revisions_info(tree: &Tree<BodyPlace>, revision: &Revision) -> Option<String> {
+    let info = |revision: Revision| {
+        let status = match tree.content(&revision) {
+            None => "missing",
+            Some(content) if content.is_deleted => "deleted",
+            Some(_) => "available",
+        };
+        format!("{{\"rev\":{},\"status\":\"{status}\"}}", quoted(&revision.to_string()))
+    };
+    let all: Vec<String> = tree.path(revision)?.revisions().map(info).collect();
+    Some(format!("[{}]", all.join(",")))
+}
+
+/// What the attachments of documents hold.
+pub(super) async fn held(
+    asked: &Asked,
+    name: &DatabaseName,
+    documents: impl Iterator<Item = &ReadDocument>,
+) -> Result<Held, Failure> {
+    let mut held = Held::new();
+    for document in documents {
+        for attachment in document.bodies.values().flat_map(|body| body.attachments.iter()) {
+            if held.contains_key(&attachment.digest) {
+                continue;
+            }
+            if let Some(bytes) = asked.databases.attachment(name, &attachment.digest).await? {
+                held.insert(attachment.digest.clone(), bytes);
+            }
+        }
+    }
+    Ok(held)
+}

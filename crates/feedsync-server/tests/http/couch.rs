@@ -1,0 +1,86 @@
+//! `/couch/`: what replicators and applications of CouchDB are answered.
+
+mod answers;
+mod documents;
+mod feeds;
+mod origins;
+mod parts;
+mod rights;
+
+use axum::Router;
+use axum::body::Body;
+use http::{Method, Response};
+use serde_json::Value;
+use tempfile::TempDir;
+use tower::ServiceExt as _;
+
+use crate::hub::{TestHub, bytes, hub_in, request};
+
+/// A hub over a database of its own, with the database `db`.
+struct Couch {
+    hub: TestHub,
+    _directory: TempDir,
+}
+
+const JSON: (&str, &str) = ("content-type", "application/json");
+
+impl Couch {
+    async fn new() -> Self {
+        let directory = TempDir::new().unwrap();
+        let couch = Self { hub: hub_in(directory.path()).await, _directory: directory };
+        couch.put("/db", "").await;
+        couch
+    }
+
+    async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: impl Into<Body>,
+    ) -> Response<Body> {
+        send(&self.hub.router, method, path, headers, body).await
+    }
+
+    /// The status and the JSON of an answer.
+    async fn ask(&self, method: Method, path: &str, body: &str) -> (u16, Value) {
+        let response = self.send(method, path, &[JSON], body.to_owned()).await;
+        said(response).await
+    }
+
+    async fn get(&self, path: &str) -> (u16, Value) {
+        self.ask(Method::GET, path, "").await
+    }
+
+    async fn put(&self, path: &str, body: &str) -> (u16, Value) {
+        self.ask(Method::PUT, path, body).await
+    }
+
+    async fn post(&self, path: &str, body: &str) -> (u16, Value) {
+        self.ask(Method::POST, path, body).await
+    }
+
+    /// Writes revisions as they were made elsewhere.
+    async fn replicate(&self, documents: &str) {
+        let body = format!("{{\"docs\":[{documents}],\"new_edits\":false}}");
+        let (status, said) = self.post("/db/_bulk_docs", &body).await;
+        assert_eq!((status, said), (201, Value::Array(Vec::new())));
+    }
+}
+
+async fn send(
+    router: &Router,
+    method: Method,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: impl Into<Body>,
+) -> Response<Body> {
+    let path = format!("/couch{path}");
+    router.clone().oneshot(request(method, &path, headers, body.into())).await.unwrap()
+}
+
+async fn said(response: Response<Body>) -> (u16, Value) {
+    let status = response.status().as_u16();
+    let body = bytes(response).await;
+    (status, serde_json::from_slice(&body).unwrap_or(Value::Null))
+}

@@ -1,0 +1,218 @@
+//! `_changes` in all its forms.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use futures_util::StreamExt as _;
+use http::{Method, Response};
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use super::{Couch, JSON};
+use crate::hub::{bytes, text};
+
+/// What stands in a database of three documents and a conflict.
+async fn filled() -> Couch {
+    let couch = Couch::new().await;
+    couch
+        .replicate(
+            r#"{"_id":"a","_rev":"1-a","type":"plain"},{"_id":"b","_rev":"1-b","type":"leaf"},
+               {"_id":"c","_rev":"1-c","type":"leaf"},{"_id":"a","_rev":"2-z","_deleted":true},
+               {"_id":"_design/d","_rev":"1-d","filters":{"f":"function(){}"}},
+               {"_id":"g","_rev":"2-g","_deleted":true}"#,
+        )
+        .await;
+    couch
+}
+
+fn ids(said: &Value) -> Vec<&str> {
+    said["results"].as_array().unwrap().iter().map(|row| row["id"].as_str().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn changes_are_told_in_their_order() {
+    let couch = filled().await;
+    let (_, all) = couch.get("/db/_changes").await;
+    assert_eq!(ids(&all), ["a", "b", "c", "_design/d", "g"]);
+    assert_eq!(all["pending"], 0);
+    assert_eq!(all["results"][0]["changes"], json!([{"rev": "1-a"}]));
+    assert_eq!(all["results"][0].get("deleted"), None);
+    assert_eq!(all["results"][4]["deleted"], true);
+    // A resolution is told by the deleted leaf (gotcha 7).
+    let (_, leaves) = couch.get("/db/_changes?style=all_docs").await;
+    assert_eq!(leaves["results"][0]["changes"], json!([{"rev": "1-a"}, {"rev": "2-z"}]));
+    let (_, part) = couch.get("/db/_changes?limit=2").await;
+    assert_eq!((ids(&part), &part["pending"]), (vec!["a", "b"], &json!(3)));
+    let place = part["last_seq"].as_str().unwrap();
+    let (_, rest) = couch.get(&format!("/db/_changes?since={place}")).await;
+    assert_eq!(ids(&rest), ["c", "_design/d", "g"]);
+    let (_, none) = couch.get(&format!("/db/_changes?since={place}&limit=0")).await;
+    assert_eq!((ids(&none), &none["pending"]), (vec![], &json!(3)));
+    assert_eq!(none["last_seq"], place);
+    let (_, newest) = couch.get("/db/_changes?descending=true&limit=2").await;
+    assert_eq!(ids(&newest), ["g", "_design/d"]);
+    let (_, now) = couch.get("/db/_changes?since=now&limit=1").await;
+    assert_eq!((ids(&now), &now["last_seq"]), (vec![], &all["last_seq"]));
+    let (_, documents) = couch.get("/db/_changes?include_docs=true&conflicts=true").await;
+    let first = json!({"_id": "a", "_rev": "1-a", "type": "plain"});
+    assert_eq!(documents["results"][0]["doc"], first);
+    let gone = json!({"_id": "g", "_rev": "2-g", "_deleted": true});
+    assert_eq!(documents["results"][4]["doc"], gone);
+}
+
+/// What is filtered is passed over, and the place advances over it (gotcha 8, L32, L33).
+#[tokio::test]
+async fn filters_let_through_and_advance() {
+    let couch = filled().await;
+    let all = couch.get("/db/_changes").await.1;
+    let ask =
+        async |query: &str, body: &str| couch.post(&format!("/db/_changes?{query}"), body).await;
+    let (_, notes) = ask("filter=_selector", r#"{"selector":{"type":{"$ne":"leaf"}}}"#).await;
+    assert_eq!(ids(&notes), ["a", "_design/d", "g"]);
+    let (_, leaves) = ask("filter=_selector", r#"{"selector":{"type":"leaf"}}"#).await;
+    assert_eq!((ids(&leaves), &leaves["last_seq"]), (vec!["b", "c"], &all["last_seq"]));
+    let (_, none) = ask("filter=_selector", r#"{"selector":{"type":"none"}}"#).await;
+    assert_eq!(
+        (ids(&none), &none["last_seq"], &none["pending"]),
+        (vec![], &all["last_seq"], &json!(0))
+    );
+    // Only the leaves that are meant are told.
+    let (_, told) =
+        ask("filter=_selector&style=all_docs", r#"{"selector":{"_deleted":true}}"#).await;
+    assert_eq!(told["results"][0]["changes"], json!([{"rev": "2-z"}]));
+    let (_, named) = ask("filter=_doc_ids", r#"{"doc_ids":["c","none"]}"#).await;
+    assert_eq!(ids(&named), ["c"]);
+    assert_eq!(ids(&couch.get("/db/_changes?filter=_design").await.1), ["_design/d"]);
+    // Functions are not carried out, and nobody is told that they let all through.
+    assert_eq!(couch.get("/db/_changes?filter=d/f").await.0, 501);
+    assert_eq!(couch.get("/db/_changes?filter=d/none").await.0, 404);
+}
+
+/// The next piece of a feed, as text.
+async fn piece(feed: &mut Feed) -> Option<String> {
+    let next = timeout(Duration::from_secs(10), feed.next()).await.expect("something is sent");
+    next.map(|bytes| String::from_utf8(bytes.unwrap().to_vec()).unwrap())
+}
+
+type Feed = axum::body::BodyDataStream;
+
+fn feed(response: Response<Body>) -> Feed {
+    assert_eq!(text(&response, "x-accel-buffering"), "no");
+    assert_eq!(text(&response, "cache-control"), "no-store");
+    response.into_body().into_data_stream()
+}
+
+#[tokio::test]
+async fn a_long_poll_ends_with_the_first_change_that_is_meant() {
+    let couch = filled().await;
+    let first = couch.get("/db/_changes?feed=longpoll&since=0&limit=1").await.1;
+    assert_eq!(ids(&first), ["a"], "what is there is told at once");
+    let path = "/db/_changes?feed=longpoll&since=now&heartbeat=20&filter=_selector";
+    let selector = r#"{"selector":{"type":{"$ne":"leaf"}}}"#;
+    let mut open = feed(couch.send(Method::POST, path, &[JSON], selector).await);
+    assert_eq!(piece(&mut open).await.unwrap(), "{\"results\":[\n");
+    assert_eq!(piece(&mut open).await.unwrap(), "\n", "a heartbeat");
+    couch.put("/db/leaf", r#"{"type":"leaf"}"#).await;
+    couch.put("/db/note", r#"{"type":"plain"}"#).await;
+    let mut rest = String::new();
+    while let Some(more) = piece(&mut open).await {
+        rest.push_str(&more);
+    }
+    let told: Value = serde_json::from_str(&format!("{{\"results\":[{rest}")).unwrap();
+    assert_eq!(ids(&told), ["note"]);
+    // Without heartbeats it ends by itself, where it stands (L35).
+    let ended = couch.get("/db/_changes?feed=longpoll&since=now&timeout=20").await.1;
+    assert_eq!((ids(&ended), &ended["pending"]), (vec![], &json!(0)));
+}
+
+#[tokio::test]
+async fn a_continuous_feed_goes_on() {
+    let couch = filled().await;
+    let path = "/db/_changes?feed=continuous&since=0&limit=6&heartbeat=20";
+    let mut open = feed(couch.send(Method::GET, path, &[], "").await);
+    let rows = piece(&mut open).await.unwrap();
+    assert_eq!(rows.lines().count(), 5);
+    couch.put("/db/x", "{}").await;
+    let mut rest = String::new();
+    while let Some(more) = piece(&mut open).await {
+        rest.push_str(&more);
+    }
+    let lines: Vec<Value> = rest
+        .lines()
+        .filter(|line| !line.is_empty())
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!((&lines[0]["id"], lines.len()), (&json!("x"), 2));
+    assert_eq!(lines[1], json!({"last_seq": lines[0]["seq"], "pending": 0}));
+    // A new device's first download: as many as it asks for, then the end (L38).
+    let path = "/db/_changes?feed=continuous&include_docs=true&style=all_docs&since=0&limit=10000&timeout=20";
+    let whole = bytes(couch.send(Method::GET, path, &[], "").await).await;
+    let whole = String::from_utf8(whole.to_vec()).unwrap();
+    assert_eq!(whole.lines().count(), 7);
+    assert!(whole.lines().last().unwrap().starts_with("{\"last_seq\":"));
+}
+
+#[tokio::test]
+async fn a_browser_is_told_as_events() {
+    let couch = filled().await;
+    let path = "/db/_changes?feed=eventsource&heartbeat=20";
+    let since = couch.get("/db/_changes?limit=4").await.1["last_seq"].as_str().unwrap().to_owned();
+    let response = couch.send(Method::GET, path, &[("last-event-id", &since)], "").await;
+    assert_eq!(text(&response, "content-type"), "text/event-stream");
+    let mut open = feed(response);
+    let event = piece(&mut open).await.unwrap();
+    let data = event.lines().find_map(|line| line.strip_prefix("data: ")).unwrap();
+    let row: Value = serde_json::from_str(data).unwrap();
+    assert_eq!(row["id"], "g");
+    assert!(event.contains(&format!("id: {}", row["seq"])) && event.ends_with("\n\n"));
+    assert_eq!(piece(&mut open).await.unwrap(), "event: heartbeat\ndata: \n\n");
+}
+
+/// What is not told postpones neither heartbeats nor the end (L34, L35).
+#[tokio::test]
+async fn what_is_passed_over_holds_nothing_up() {
+    let couch = filled().await;
+    let path = "/db/_changes?feed=longpoll&since=now&heartbeat=100&filter=_selector";
+    let selector = r#"{"selector":{"type":{"$ne":"leaf"}}}"#;
+    let mut open = feed(couch.send(Method::POST, path, &[JSON], selector).await);
+    assert!(piece(&mut open).await.is_some());
+    let path = "/db/_changes?feed=longpoll&since=now&timeout=200&filter=_selector";
+    let ends = bytes(couch.send(Method::POST, path, &[JSON], selector).await);
+    let beat = piece(&mut open);
+    let writes = async {
+        for number in 0.. {
+            couch.put(&format!("/db/leaf-{number}"), r#"{"type":"leaf"}"#).await;
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::select! {
+        () = writes => unreachable!("they go on"),
+        (beat, ended) = async { tokio::join!(beat, ends) } => {
+            assert_eq!(beat.as_deref(), Some("\n"));
+            assert!(!ended.is_empty());
+        }
+    }
+}
+
+/// Who follows a database that goes hears that it broke off (L21).
+#[tokio::test]
+async fn a_feed_ends_with_its_database() {
+    let couch = filled().await;
+    let path = "/db/_changes?feed=continuous&since=now&heartbeat=60000";
+    let mut open = feed(couch.send(Method::GET, path, &[], "").await);
+    let waits = tokio::spawn(async move { open.next().await });
+    tokio::task::yield_now().await;
+    assert_eq!(couch.ask(Method::DELETE, "/db", "").await.0, 200);
+    assert_eq!(couch.put("/db", "").await.0, 201);
+    assert!(timeout(Duration::from_secs(10), waits).await.unwrap().unwrap().unwrap().is_err());
+}
+
+/// A place of another life of the database, as after a backup was put back, loses nothing (gotcha 14).
+#[tokio::test]
+async fn a_place_of_another_life_means_the_beginning() {
+    let couch = filled().await;
+    for place in ["3-0176366800012345600000000", "999", "3"] {
+        let (_, told) = couch.get(&format!("/db/_changes?since={place}")).await;
+        assert_eq!(ids(&told).len(), 5, "{place}");
+    }
+}

@@ -1,0 +1,106 @@
+//! Applications that bring their own browser (L8 to L16).
+
+use http::Method;
+use serde_json::{Value, json};
+
+use super::{Couch, JSON, said, send};
+use crate::access::world::{World, basic};
+use crate::hub::text;
+use tempfile::TempDir;
+
+const ORIGINS: [&str; 3] = ["app://obsidian.md", "capacitor://localhost", "http://localhost"];
+
+/// Every answer tells the browser that it may be read, errors before all (L8); a preflight needs no password (L9).
+#[tokio::test]
+async fn applications_may_read_every_answer() {
+    let directory = TempDir::new().unwrap();
+    let world = World::in_database(directory.path()).await;
+    world.password("root", "correct horse battery").await;
+    let authorization = basic("root", "correct horse battery");
+    for origin in ORIGINS {
+        let sent = [JSON, ("origin", origin), ("authorization", &*authorization)];
+        for (method, path, status) in [
+            (Method::GET, "/", 200),
+            (Method::PUT, "/db", 201),
+            (Method::PUT, "/db", 412),
+            (Method::GET, "/db/none", 404),
+            (Method::PUT, "/db/_x", 400),
+            (Method::GET, "/db/_changes", 200),
+            (Method::PATCH, "/db", 405),
+            (Method::DELETE, "/db", 200),
+        ] {
+            let response = send(&world.router, method.clone(), path, &sent, "").await;
+            let place = format!("{origin} {method} {path}");
+            assert_eq!(response.status(), status, "{place}");
+            assert_eq!(text(&response, "access-control-allow-origin"), origin, "{place}");
+            assert_eq!(text(&response, "access-control-allow-credentials"), "true", "{place}");
+            let vary: Vec<_> = response.headers().get_all("vary").iter().collect();
+            assert!(vary.iter().any(|it| it.to_str().unwrap().contains("Origin")), "{place}");
+        }
+        let nobody = send(&world.router, Method::GET, "/db/x", &[("origin", origin)], "").await;
+        assert_eq!(nobody.status(), 401);
+        assert_eq!(text(&nobody, "access-control-allow-origin"), origin);
+        let preflight = [
+            ("origin", origin),
+            ("access-control-request-method", "PUT"),
+            ("access-control-request-headers", "authorization,x-my-proxy"),
+        ];
+        let response = send(&world.router, Method::OPTIONS, "/db/any/thing", &preflight, "").await;
+        assert_eq!(response.status(), 204);
+        assert_eq!(text(&response, "access-control-allow-headers"), "authorization,x-my-proxy");
+        assert!(text(&response, "access-control-allow-methods").contains("PUT"));
+        assert!(text(&response, "access-control-max-age").parse::<u32>().unwrap() >= 600);
+    }
+}
+
+/// What a browser keeps for this hub is not such an application's, and other pages may do nothing.
+#[tokio::test]
+async fn other_origins_stay_outside() {
+    let couch = Couch::new().await;
+    for origin in ["https://evil.example", "http://localhost:3000", "null"] {
+        let response = couch.send(Method::GET, "/db", &[("origin", origin)], "").await;
+        assert_eq!(response.status(), 403, "{origin}");
+        assert_eq!(text(&response, "access-control-allow-origin"), "");
+    }
+    // Who is on this machine needs no password; a page of an application that is does.
+    let response = couch.send(Method::GET, "/db", &[("origin", ORIGINS[0])], "").await;
+    assert_eq!(response.status(), 401);
+}
+
+/// What the plugin's check of its server looks at (L12, L14, L15).
+#[tokio::test]
+async fn the_check_of_the_server_finds_what_it_wants() {
+    let couch = Couch::new().await;
+    let (status, all) = couch.get("/_node/_local/_config").await;
+    assert_eq!(status, 200);
+    for (section, key, passes) in [
+        ("chttpd", "require_valid_user", "true"),
+        ("chttpd_auth", "require_valid_user", "true"),
+        ("chttpd", "enable_cors", "true"),
+        ("httpd", "enable_cors", "true"),
+        ("cors", "credentials", "true"),
+        ("cors", "origins", "app://obsidian.md,capacitor://localhost,http://localhost"),
+    ] {
+        assert_eq!(all[section][key], passes, "{section}/{key}");
+        let path = format!("/_node/nonode@nohost/_config/{section}/{key}");
+        assert_eq!(couch.get(&path).await, (200, json!(passes)));
+        assert_eq!(couch.put(&path, &format!("\"{passes}\"")).await, (200, json!(passes)));
+    }
+    let number =
+        |section: &str, key: &str| all[section][key].as_str().unwrap().parse::<u64>().unwrap();
+    assert!(number("chttpd", "max_http_request_size") >= 4_294_967_296);
+    assert!(number("couchdb", "max_document_size") >= 50_000_000);
+    assert!(all["httpd"]["WWW-Authenticate"].as_str().is_some_and(|it| !it.is_empty()));
+    assert!(all["admins"].as_object().is_some_and(|it| it.len() == 1));
+    let every =
+        all.as_object().unwrap().values().flat_map(|section| section.as_object().unwrap().values());
+    assert!(every.into_iter().all(Value::is_string), "anything else is dropped");
+    let refused = couch.put("/_node/_local/_config/chttpd/require_valid_user", "\"false\"").await;
+    assert_eq!(refused.0, 403);
+    let odd = "\",app://obsidian.md,capacitor://localhost,http://localhost\"";
+    assert_eq!(couch.put("/_node/_local/_config/cors/origins", odd).await.0, 200);
+    let setup = r#"{"action":"enable_single_node","bind_address":"0.0.0.0","port":5984}"#;
+    assert_eq!(couch.post("/_cluster_setup", setup).await, (201, json!({"ok": true})));
+    let (status, _) = said(couch.send(Method::GET, "/_membership", &[], "").await).await;
+    assert_eq!(status, 200);
+}

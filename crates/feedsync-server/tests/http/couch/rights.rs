@@ -1,0 +1,85 @@
+//! Whose a database is.
+
+use feedsync_store::{Scope, TokenKind};
+use http::Method;
+use serde_json::json;
+
+use super::{JSON, said, send};
+use crate::access::world::{World, basic, bearer};
+use tempfile::TempDir;
+
+const PASSWORD: &str = "correct horse battery";
+
+/// A database is its maker's, and those's whom it names; nobody else learns what it holds.
+#[tokio::test]
+async fn a_database_is_for_those_whom_it_names() {
+    let directory = TempDir::new().unwrap();
+    let world = World::in_database(directory.path()).await;
+    for name in ["owen", "eddy", "root"] {
+        world.password(name, PASSWORD).await;
+    }
+    let as_whom = |name: &str| basic(name, PASSWORD);
+    let ask = async |name: &str, method: Method, path: &str, body: &str| {
+        let authorization = as_whom(name);
+        let headers = [JSON, ("authorization", &*authorization)];
+        said(send(&world.router, method, path, &headers, body.to_owned()).await).await
+    };
+    let (get, put, delete) = (Method::GET, Method::PUT, Method::DELETE);
+    assert_eq!(ask("owen", put.clone(), "/mine", "").await.0, 201);
+    assert_eq!(ask("owen", put.clone(), "/mine/x", "{}").await.0, 201);
+    assert_eq!(ask("root", put.clone(), "/ours", "").await.0, 201);
+    for (name, path, status) in [
+        ("owen", "/mine/x", 200),
+        ("eddy", "/mine/x", 403),
+        ("eddy", "/mine", 403),
+        ("root", "/mine/x", 200),
+        ("owen", "/ours", 403),
+        ("owen", "/none", 404),
+    ] {
+        assert_eq!(ask(name, get.clone(), path, "").await.0, status, "{name} {path}");
+    }
+    assert_eq!(ask("eddy", get.clone(), "/_all_dbs", "").await.1, json!([]));
+    assert_eq!(ask("owen", get.clone(), "/_all_dbs", "").await.1, json!(["mine"]));
+    assert_eq!(ask("root", get.clone(), "/_all_dbs", "").await.1, json!(["mine", "ours"]));
+    // Who may use it may not say who else may.
+    let named = r#"{"admins":{"names":["owen"]},"members":{"names":["eddy"]}}"#;
+    assert_eq!(ask("owen", put.clone(), "/mine/_security", named).await.0, 200);
+    assert_eq!(ask("eddy", get.clone(), "/mine/x", "").await.0, 200);
+    assert_eq!(ask("eddy", put.clone(), "/mine/_security", "{}").await.0, 403);
+    assert_eq!(ask("eddy", delete.clone(), "/mine", "").await.0, 403);
+    assert_eq!(ask("eddy", Method::POST, "/mine/_purge", "{}").await.0, 403);
+    let open = r#"{"admins":{"names":["owen"]},"members":{"names":[],"roles":[]}}"#;
+    ask("owen", put, "/mine/_security", open).await;
+    assert_eq!(ask("eddy", get.clone(), "/mine/x", "").await.0, 200);
+    // Nobody else: without signing in, or with a token that is for less.
+    for path in
+        ["/", "/mine", "/mine/x", "/mine/_changes", "/_all_dbs", "/none", "/_node/_local/_config"]
+    {
+        let (status, told) = said(send(&world.router, get.clone(), path, &[], "").await).await;
+        assert_eq!((status, &told["error"]), (401, &json!("unauthorized")), "{path}");
+    }
+    let scope = Scope { role: None, collection: Some(crate::access::world::collection("notes")) };
+    let bounded = bearer(&world.token("owen", TokenKind::Access, scope).await);
+    let headers = [("authorization", &*bounded)];
+    let (status, _) = said(send(&world.router, get.clone(), "/mine/x", &headers, "").await).await;
+    assert_eq!(status, 403);
+    // What takes its time to come is not written into another database of the name.
+    let authorization = as_whom("eddy");
+    let headers = [JSON, ("authorization", &*authorization)];
+    let (sender, receiver) = tokio::sync::oneshot::channel::<&'static str>();
+    let slow = futures_util::stream::once(async { receiver.await.map_err(std::io::Error::other) });
+    let slow = axum::body::Body::from_stream(slow);
+    let write = send(&world.router, Method::PUT, "/mine/intruder", &headers, slow);
+    let replace = async {
+        tokio::task::yield_now().await;
+        assert_eq!(ask("owen", delete.clone(), "/mine", "").await.0, 200);
+        assert_eq!(ask("owen", Method::PUT, "/mine", "").await.0, 201);
+        sender.send("{}").unwrap();
+    };
+    let (written, ()) = tokio::join!(write, replace);
+    assert_eq!(written.status(), 403);
+    assert_eq!(ask("owen", get.clone(), "/mine/intruder", "").await.0, 404);
+    assert_eq!(ask("owen", delete, "/mine", "").await.0, 200);
+    let (status, session) = said(send(&world.router, get, "/_session", &[], "").await).await;
+    assert_eq!((status, &session["userCtx"]["name"]), (200, &json!(null)));
+}
