@@ -4,6 +4,7 @@
 //! The promise is always the same: reading never panics, and what reads is a fixed point: unedited it
 //! comes out as it came in, and what we write of it reads back as the same.
 
+mod couch;
 mod newsreading;
 mod reader;
 
@@ -15,6 +16,7 @@ use feedsync_formats::{
     Document, FeedHead, FeedWriter, ReadOptions, Reading, entry, read, sse as sse_documents,
 };
 
+pub use couch::{couch, parts};
 pub use newsreading::{newsreader, published};
 pub use reader::{document, records, snapshot, subscriptions};
 
@@ -22,7 +24,7 @@ pub use reader::{document, records, snapshot, subscriptions};
 pub type Body = fn(&[u8]) -> usize;
 
 /// All bodies, by the name of their target.
-pub const TARGETS: [(&str, Body); 10] = [
+pub const TARGETS: [(&str, Body); 12] = [
     ("feed", feed),
     ("pox", pox),
     ("sse", sse),
@@ -33,6 +35,8 @@ pub const TARGETS: [(&str, Body); 10] = [
     ("subscriptions", subscriptions),
     ("published", published),
     ("newsreader", newsreader),
+    ("couch", couch),
+    ("parts", parts),
 ];
 
 /// Atom, RSS, OPML, POX and JSON, told apart by content, in both modes.
