@@ -1,0 +1,71 @@
+// PouchDB, unmodified, as a peer of a hub.
+//
+//   FEEDSYNC=target/debug/feedsync POUCHDB_MODULES=DIRECTORY node scenarios.mjs [NAME]
+//
+// FEEDSYNC is the program; DIRECTORY has the node_modules of package.json. Runs the scenarios whose names contain
+// NAME, each on a database of its own of a hub that is started here, and prints the Test Anything Protocol. SEED
+// chooses other random edits.
+
+import { inspect } from 'node:util';
+
+import { Hub } from './hub.mjs';
+import { Place, scenarios } from './suite.mjs';
+
+import './replicating.mjs';
+import './live.mjs';
+import './conflicts.mjs';
+import './histories.mjs';
+import './attachments.mjs';
+import './names.mjs';
+import './filters.mjs';
+import './feeds.mjs';
+import './remote.mjs';
+import './bulk.mjs';
+import './values.mjs';
+import './checkpoints.mjs';
+import './restarts.mjs';
+import './crowds.mjs';
+import './elsewhere.mjs';
+import './random.mjs';
+
+/** How long a scenario may take. */
+const LIMIT = 20_000;
+
+// What a client leaves behind when its hub goes away is told by what the scenario waits for.
+process.on('unhandledRejection', (error) => console.log(`# left behind: ${inspect(error)}`));
+
+const [part = ''] = process.argv.slice(2);
+const chosen = scenarios.filter(({ name }) => name.includes(part));
+const hub = await Hub.start();
+console.log(`1..${chosen.length}`);
+let failures = 0;
+for (const [index, { name, run }] of chosen.entries()) {
+  const place = new Place(hub);
+  const began = Date.now();
+  const error = await within(LIMIT, () => run(place));
+  const took = `# ${Date.now() - began} ms`;
+  console.log(`${error ? 'not ok' : 'ok'} ${index + 1} - ${name} ${took}`);
+  if (error) {
+    failures += 1;
+    console.log(inspect(error, { depth: 8 }).replaceAll(/^/gm, '    '));
+  }
+  await within(LIMIT, () => place.close());
+}
+hub.remove();
+console.log(`# ${chosen.length - failures} of ${chosen.length} hold`);
+process.exit(failures ? 1 : 0);
+
+/** What went wrong; too much time is wrong, too. */
+async function within(limit, run) {
+  let late;
+  const end = new Promise((_, fail) => {
+    late = setTimeout(() => fail(new Error(`took more than ${limit} ms`)), limit);
+  });
+  try {
+    await Promise.race([run(), end]);
+  } catch (error) {
+    return error ?? new Error('failed without a reason');
+  } finally {
+    clearTimeout(late);
+  }
+}
