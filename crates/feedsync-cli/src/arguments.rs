@@ -83,6 +83,7 @@ enum Command {
     #[command(subcommand)]
     Remote(commands::remote::Remote),
     Sync(commands::sync::Sync),
+    Replicate(commands::replicate::Replicate),
     Subscribe(commands::subscribe::Subscribe),
     Unsubscribe(commands::subscribe::Unsubscribe),
     Follow(commands::follow::Follow),
@@ -143,6 +144,7 @@ impl Cli {
             Command::Export(command) => command.run(&context()?).await,
             Command::Remote(command) => command.run(&context()?).await,
             Command::Sync(command) => command.run(&context()?).await,
+            Command::Replicate(command) => command.run(&context()?).await,
             Command::Subscribe(command) => command.run(&context()?).await,
             Command::Unsubscribe(command) => command.run(&context()?).await,
             Command::Follow(command) => command.run(&context()?).await,

@@ -34,6 +34,7 @@ pub(crate) mod reader;
 pub(crate) mod recover;
 pub(crate) mod remote;
 pub(crate) mod rename;
+pub(crate) mod replicate;
 pub(crate) mod resolve;
 pub(crate) mod restore;
 pub(crate) mod revoke;

@@ -195,6 +195,12 @@ impl Fetcher {
         Self { policy: Policy { idle, overall, ..self.policy }, ..self.clone() }
     }
 
+    /// The same fetcher, which takes bodies of so many bytes.
+    #[must_use]
+    pub fn up_to(&self, bytes: u64) -> Self {
+        Self { policy: Policy { bytes, ..self.policy }, ..self.clone() }
+    }
+
     /// The same fetcher, whose traffic is counted anew.
     #[must_use]
     pub fn metered(&self) -> Self {

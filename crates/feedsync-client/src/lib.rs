@@ -21,6 +21,7 @@ mod progress;
 mod pull;
 mod push;
 mod reader;
+pub mod replicate;
 mod report;
 mod schedule;
 mod session;

@@ -43,6 +43,8 @@ pub struct AskedDocument {
     pub id: Option<String>,
     /// Which revision, as it was said.
     pub revision: Option<String>,
+    /// Revisions of which whoever asks has the attachments (`atts_since`); what is none says nothing.
+    pub had: Vec<Revision>,
 }
 
 impl AskedDocument {
@@ -62,7 +64,8 @@ pub fn asked_documents(body: Node<'_>) -> Result<Vec<AskedDocument>, Refusal> {
         documents.ok_or_else(|| RefusalKind::BadRequest.because("Missing JSON list of 'docs'."))?;
     let asked = |node: Node<'_>| {
         let of = |name: &str| Some(text(node.member(name)?.value)?.into_owned());
-        AskedDocument { id: of("id"), revision: of("rev") }
+        let had = node.member("atts_since").and_then(|it| revisions(it.value).ok());
+        AskedDocument { id: of("id"), revision: of("rev"), had: had.unwrap_or_default() }
     };
     Ok(documents.value.elements().map(asked).collect())
 }

@@ -1,6 +1,7 @@
 //! What is asked of `_changes` (section 7).
 
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use feedsync_formats::json::Node;
@@ -40,7 +41,7 @@ pub struct ChangesRequest {
     /// How long one waits for a change, where nothing is sent meanwhile.
     pub timeout: Duration,
     /// Which documents.
-    pub filter: ChangesFilter,
+    pub filter: Arc<ChangesFilter>,
 }
 
 /// How changes are told.
@@ -122,7 +123,7 @@ impl ChangesRequest {
             attachments: parameters.flag("attachments")?,
             heartbeat: heartbeat(parameters)?,
             timeout: timeout.map_or(MINUTE, |timeout| timeout.min(MINUTE)),
-            filter: ChangesFilter::read(parameters, body)?,
+            filter: Arc::new(ChangesFilter::read(parameters, body)?),
         })
     }
 }
@@ -212,14 +213,14 @@ mod tests {
         assert_eq!((couch.since, couch.timeout), (Since::Beginning, Duration::from_secs(10)));
         assert_eq!((couch.heartbeat, couch.limit), (None, None));
         let ids = read("filter=_doc_ids", r#"{"doc_ids":["a","_bad"]}"#).unwrap();
-        assert!(matches!(ids.filter, ChangesFilter::Ids(ids) if ids.len() == 1));
+        assert!(matches!(&*ids.filter, ChangesFilter::Ids(ids) if ids.len() == 1));
         let ids = read("filter=_doc_ids&doc_ids=%5B%22a%22%5D", "{}").unwrap();
-        assert!(matches!(ids.filter, ChangesFilter::Ids(ids) if ids.len() == 1));
+        assert!(matches!(&*ids.filter, ChangesFilter::Ids(ids) if ids.len() == 1));
         let selector = read("filter=_selector", r#"{"selector":{"type":{"$ne":"leaf"}}}"#).unwrap();
-        assert!(matches!(selector.filter, ChangesFilter::Selector(_)));
+        assert!(matches!(&*selector.filter, ChangesFilter::Selector(_)));
         let function = read("filter=replicate/pull", "{}").unwrap();
         assert!(
-            matches!(function.filter, ChangesFilter::Function(id, name) if id.is_design() && name == "pull")
+            matches!(&*function.filter, ChangesFilter::Function(id, name) if id.is_design() && name == "pull")
         );
         let request =
             ChangesRequest::read(&Parameters::read("feed=eventsource"), Some("\"7-x\""), None);

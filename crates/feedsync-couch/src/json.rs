@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use feedsync_formats::json::{Flaw, Kind, Node, check};
+use feedsync_formats::json::{Flaw, Kind, Node, check, push_string};
 
 use crate::refusal::{Refusal, RefusalKind};
 
@@ -55,4 +55,11 @@ pub fn boolean(node: Node<'_>) -> Option<bool> {
 /// A number without sign, fraction or exponent.
 pub fn integer(node: Node<'_>) -> Option<u64> {
     node.raw().parse().ok().filter(|_| node.kind() == Kind::Number)
+}
+
+/// A text as a JSON string.
+pub fn quoted(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    push_string(&mut out, text);
+    out
 }

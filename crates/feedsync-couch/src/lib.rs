@@ -14,6 +14,7 @@ mod revision;
 mod tree;
 
 pub mod multipart;
+pub mod replication;
 pub mod selector;
 
 pub use attachment::{
@@ -26,7 +27,7 @@ pub use document::{
     Body, DocumentWriter, Fingerprint, SpecialMembers, Submission, edited, members, push_revisions,
     signature,
 };
-pub use json::{Json, MOST_DEPTH, boolean, integer, text};
+pub use json::{Json, MOST_DEPTH, boolean, integer, quoted, text};
 pub use name::{DatabaseName, DocumentId, LocalId, MOST_DATABASE_NAME, MOST_DOCUMENT_ID};
 pub use query::{Parameters, revisions, texts};
 pub use refusal::{Refusal, RefusalKind};

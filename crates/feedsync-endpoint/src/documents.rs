@@ -1,6 +1,11 @@
 //! Documents of databases: edits and replicated revisions become writes of a store.
 
 mod decide;
+pub mod difference;
+pub mod filter;
+pub mod leaves;
+pub mod sequence;
+pub mod show;
 #[cfg(test)]
 mod tests;
 

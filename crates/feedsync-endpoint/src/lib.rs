@@ -8,7 +8,7 @@ mod aggregated;
 mod collections;
 mod compose;
 mod discard;
-mod documents;
+pub mod documents;
 mod edit;
 mod endpoint;
 mod error;
@@ -28,9 +28,6 @@ mod signature;
 pub use actor::Actor;
 pub use aggregated::{AGGREGATED, aggregated, aggregated_text};
 pub use discard::Seen;
-pub use documents::{
-    DocumentsError, Edits, NewDocument, StoredAttachment, Written, known_otherwise, write_documents,
-};
 pub use edit::Edited;
 pub use endpoint::Endpoint;
 pub use error::{EditFailure, EndpointError};

@@ -12,12 +12,9 @@ mod database;
 mod document;
 pub(crate) mod failure;
 mod find;
-mod leaves;
 mod local;
 mod rights;
-mod sequence;
 mod server;
-mod show;
 
 use std::sync::Arc;
 
@@ -25,7 +22,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use feedsync_couch::{Json, Parameters, Refusal, RefusalKind, Resource};
-use feedsync_endpoint::DocumentsError;
+use feedsync_endpoint::documents::DocumentsError;
 use feedsync_store::{Databases, StoreError};
 use http::{HeaderValue, Method, StatusCode, Uri, header};
 
@@ -232,11 +229,4 @@ fn json(status: StatusCode, text: impl Into<Body>) -> Response {
 /// `{"ok":true}`.
 fn done(status: StatusCode) -> Response {
     json(status, "{\"ok\":true}\n")
-}
-
-/// A JSON string.
-fn quoted(text: &str) -> String {
-    let mut out = String::new();
-    feedsync_formats::json::push_string(&mut out, text);
-    out
 }

@@ -1,4 +1,4 @@
-//! Why a server refused, if it says so (RFC 9457).
+//! Why a server refused, if it says so (RFC 9457, and in the words of CouchDB).
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,8 +15,10 @@ use crate::fetch::traffic::Traffic;
 #[serde(default)]
 pub struct Problem {
     /// What kind of problem, in words.
+    #[serde(alias = "error")]
     pub title: Option<String>,
     /// What exactly was wrong this time.
+    #[serde(alias = "reason")]
     pub detail: Option<String>,
     /// The line of what was sent, from 1.
     pub line: Option<u32>,
@@ -47,7 +49,7 @@ pub(crate) async fn refused(
     secrets: &[String],
 ) -> FetchError {
     let mut problem: Option<Box<Problem>> = None;
-    if head.media_type().as_deref() == Some("application/problem+json")
+    if matches!(head.media_type().as_deref(), Some("application/problem+json" | "application/json"))
         && let Ok(mut body) = Body::bounded(&head, answer, REASON, wait, Arc::clone(traffic))
         && let Ok(bytes) = body.rest().await
     {

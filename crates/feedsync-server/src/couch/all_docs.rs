@@ -4,15 +4,18 @@ use std::ops::Bound;
 
 use axum::body::{Body, Bytes};
 use axum::response::Response;
-use feedsync_couch::{DatabaseName, DocumentId, Json, Refusal, RefusalKind, Revision, text};
+use feedsync_couch::{
+    DatabaseName, DocumentId, Json, Refusal, RefusalKind, Revision, quoted, text,
+};
+use feedsync_endpoint::documents::show::{Held, Show, held};
+use feedsync_endpoint::documents::{leaves, sequence};
 use feedsync_formats::json::{Kind, Node};
 use feedsync_store::{Database, DocumentRange, Epoch, ReadDocument};
 use futures_util::stream;
 use http::{Method, StatusCode};
 
 use super::rights::Need;
-use super::show::{Held, Show, held};
-use super::{Asked, Failure, json, leaves, quoted, sequence};
+use super::{Asked, Failure, json};
 
 /// So many documents are read at once, and so many bytes of what they say.
 const PAGE: usize = 1_000;
@@ -158,10 +161,10 @@ async fn held_of(
     rows: &Rows,
     read: &ReadDocument,
 ) -> Result<Held, Failure> {
-    match rows.show.attachments {
-        true => held(asked, &database.name, std::iter::once(read)).await,
-        false => Ok(Held::new()),
-    }
+    Ok(match rows.show.attachments {
+        true => held(&*asked.databases, &database.name, std::iter::once(read)).await?,
+        false => Held::new(),
+    })
 }
 
 /// The bounds of ids that are asked for.

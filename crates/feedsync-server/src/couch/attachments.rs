@@ -11,14 +11,14 @@ use feedsync_couch::{
     ANY_TYPE, Attachment, AttachmentDigest, DatabaseName, DocumentId, Json, Refusal, RefusalKind,
     Revision, SentAttachment, SentForm, Submission,
 };
-use feedsync_endpoint::{Edits, StoredAttachment, known_otherwise};
+use feedsync_endpoint::documents::leaves::Leaves;
+use feedsync_endpoint::documents::show::{Held, Show, held};
+use feedsync_endpoint::documents::{Edits, StoredAttachment, known_otherwise};
 use feedsync_store::{Database, KeptBody, ReadDocument};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 
 use super::document::{find, named_revision, told, written};
-use super::leaves::Leaves;
 use super::rights::Need;
-use super::show::{Held, Show, held};
 use super::{Asked, Failure, json};
 use crate::body::{Turn, unpack};
 use crate::range;
@@ -201,7 +201,7 @@ pub(super) async fn related_answer(
     show: &Show,
 ) -> Result<Response, Failure> {
     let kept = found.bodies.get(revision).ok_or_else(Refusal::missing)?;
-    let held = held(asked, &database.name, std::iter::once(found)).await?;
+    let held = held(&*asked.databases, &database.name, std::iter::once(found)).await?;
     let boundary = new_boundary(asked);
     let (content_type, mut out) = (Kind::Related.content_type(&boundary), Vec::new());
     let mut writer = Writer::new(boundary);
@@ -257,7 +257,7 @@ pub(super) async fn mixed(
     meant: &[Result<Revision, Revision>],
     show: &Show,
 ) -> Result<Response, Failure> {
-    let held = held(asked, &database.name, found.into_iter()).await?;
+    let held = held(&*asked.databases, &database.name, found.into_iter()).await?;
     let outer = new_boundary(asked);
     let (content_type, mut out) = (Kind::Mixed.content_type(&outer), Vec::new());
     let mut writer = Writer::new(outer);

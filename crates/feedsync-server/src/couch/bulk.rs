@@ -6,14 +6,16 @@ use axum::body::Body;
 use axum::response::Response;
 use feedsync_couch::{
     DatabaseName, DocumentId, Refusal, Revision, Submission, asked_revisions, bulk_documents,
+    quoted,
 };
-use feedsync_endpoint::{Edits, NewDocument, write_documents};
+use feedsync_endpoint::documents::difference::{Difference, compare};
+use feedsync_endpoint::documents::{Edits, NewDocument, write_documents};
 use http::{Method, StatusCode};
 
 use super::failure::text as failed;
 use super::rights::Need;
 use super::server::new_id;
-use super::{Asked, Failure, json, leaves, quoted};
+use super::{Asked, Failure, json};
 
 /// `_bulk_docs`.
 pub(super) async fn write(
@@ -69,13 +71,7 @@ fn refused(id: &DocumentId, revision: &str, refusal: &Refusal) -> String {
     format!("{{\"id\":{}{revision},{why}", quoted(id.as_str()))
 }
 
-/// What is missing of a document, and what is here that it may have come of.
-struct Difference {
-    id: String,
-    missing: Vec<Revision>,
-    ancestors: Vec<Revision>,
-}
-
+/// What `_revs_diff` and `_missing_revs` ask, answered.
 async fn compared(
     asked: &Asked,
     name: &DatabaseName,
@@ -84,26 +80,7 @@ async fn compared(
     asked.method_of(&[Method::POST])?;
     asked.database(name, Need::Use).await?;
     let (_turn, sent) = asked.json(body).await?;
-    let wanted = asked_revisions(sent.root())?;
-    // What can be no id is missing, like any other that is not here.
-    let ids: Vec<DocumentId> = wanted.iter().filter_map(|(id, _)| id.parse().ok()).collect();
-    let page = asked.databases.documents(name, &ids, leaves::none(), u64::MAX).await?;
-    let found = page.documents.into_iter().flatten().map(|it| it.document);
-    let found: BTreeMap<String, _> =
-        found.map(|document| (document.id.as_str().to_owned(), document.tree)).collect();
-    let mut differences = Vec::new();
-    for (id, revisions) in wanted {
-        let tree = found.get(&id);
-        // A revision is here wherever it is in the tree (gotcha 5).
-        let is_missing = |it: &Revision| !tree.is_some_and(|tree| tree.contains(it));
-        let missing: Vec<Revision> = revisions.into_iter().filter(is_missing).collect();
-        let Some(greatest) = missing.iter().map(Revision::generation).max() else { continue };
-        let leaves = tree.map(|tree| tree.leaves()).unwrap_or_default();
-        let ancestors = leaves.iter().filter(|leaf| leaf.revision.generation() < greatest);
-        let ancestors = ancestors.map(|leaf| leaf.revision.clone()).collect();
-        differences.push(Difference { id, missing, ancestors });
-    }
-    Ok(differences)
+    Ok(compare(&*asked.databases, name, asked_revisions(sent.root())?).await?)
 }
 
 fn listed(revisions: &[Revision]) -> String {

@@ -7,14 +7,15 @@ use axum::body::Body;
 use axum::response::Response;
 use feedsync_couch::{
     AskedDocument, DatabaseName, DocumentId, Refusal, RefusalKind, Revision, asked_documents,
+    quoted,
 };
+use feedsync_endpoint::documents::leaves::Leaves;
+use feedsync_endpoint::documents::show::{Held, Show, held};
 use feedsync_store::{Choose, Database, KeptBody, ReadDocument};
 use http::{Method, StatusCode};
 
-use super::leaves::Leaves;
 use super::rights::Need;
-use super::show::{Held, Show, held};
-use super::{Asked, Failure, document, json, quoted};
+use super::{Asked, Failure, document, json};
 
 /// The most bytes of documents in an answer.
 const MOST_BYTES: u64 = 256 << 20;
@@ -121,11 +122,12 @@ async fn push(
         return Ok(());
     };
     let held = match show.attachments {
-        true => held(asked, &database.name, std::iter::once(found)).await?,
+        true => held(&*asked.databases, &database.name, std::iter::once(found)).await?,
         false => Held::new(),
     };
     for (at, revision) in there.into_iter().enumerate() {
         text.push_str(if at > 0 { ",{\"ok\":" } else { "{\"ok\":" });
+        let show = show.since(&one.had, &found.document.tree, revision);
         show.push(text, found, revision, &held, database).ok_or_else(Refusal::missing)?;
         text.push('}');
     }

@@ -4,23 +4,21 @@ use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
 use axum::response::Response;
-use feedsync_couch::selector::Subject;
 use feedsync_couch::{
-    BodyPlace, ChangesFeed, ChangesFilter, ChangesRequest, DatabaseName, Leaf, RefusalKind,
-    Revision,
+    ChangesFeed, ChangesFilter, ChangesRequest, DatabaseName, RefusalKind, quoted,
 };
+use feedsync_endpoint::documents::leaves::Leaves;
+use feedsync_endpoint::documents::show::{Held, Show, held};
+use feedsync_endpoint::documents::{filter, sequence};
 use feedsync_formats::json::Node;
-use feedsync_store::{
-    Choose, Database, DocumentChanges, Epoch, Kind, Notices, Number, PassOver, ReadDocument,
-};
+use feedsync_store::{Database, DocumentChanges, Epoch, Notices, Number, ReadDocument};
 use futures_util::stream;
 use http::{HeaderValue, Method, StatusCode, header};
 use tokio::time::{Instant, sleep_until};
 
 use super::all_docs::broken;
 use super::rights::Need;
-use super::show::{Held, Show, held};
-use super::{Asked, Failure, json, quoted, sequence};
+use super::{Asked, Failure, json};
 use crate::follower::FollowerPlace;
 use crate::live::stopped;
 
@@ -42,7 +40,7 @@ pub(super) async fn answer(
     let last_event = asked.call.headers.get("last-event-id").and_then(|it| it.to_str().ok());
     let sent = sent.as_ref().map(|(_, sent)| sent.root());
     let request = ChangesRequest::read(&asked.parameters, last_event, sent)?;
-    if let ChangesFilter::Function(id, function) = &request.filter {
+    if let ChangesFilter::Function(id, function) = &*request.filter {
         return Err(function_refused(&asked, &database, id.clone(), function).await);
     }
     let after = sequence::after(&database, &request.since)?;
@@ -73,7 +71,7 @@ async fn function_refused(
     id: feedsync_couch::DocumentId,
     function: &str,
 ) -> Failure {
-    let all = super::leaves::Leaves::Winner;
+    let all = Leaves::Winner;
     match super::document::find(asked, database, id, all).await {
         Err(failure) => failure,
         Ok(found) => {
@@ -198,7 +196,7 @@ impl Changes {
         }
         let mut out = String::new();
         let held = match self.request.attachments && self.request.include_docs {
-            true => held(&self.asked, &self.name, page.documents.iter())
+            true => held(&*self.asked.databases, &self.name, page.documents.iter())
                 .await
                 .map_err(|_| broken("an attachment cannot be read"))?,
             false => Held::new(),
@@ -231,7 +229,8 @@ impl Changes {
     async fn page(&self) -> Result<DocumentChanges, std::io::Error> {
         let (name, databases) = (&self.name, &self.asked.databases);
         let most = self.left.map_or(PAGE, |left| PAGE.min(usize::try_from(left).unwrap_or(PAGE)));
-        let choose = chosen(&self.request);
+        let ChangesRequest { filter, all_leaves, include_docs, .. } = &*self.request;
+        let choose = filter::chosen(filter, *all_leaves, *include_docs);
         let page = match self.request.is_descending {
             true => {
                 let page = databases.latest_document_changes(
@@ -245,7 +244,7 @@ impl Changes {
                 page.await
             }
             false => {
-                let pass_over = passes_over(&self.request);
+                let pass_over = filter::passes_over(filter);
                 let page = databases
                     .document_changes(name, self.after, most, pass_over, choose, PAGE_BYTES);
                 page.await
@@ -256,13 +255,8 @@ impl Changes {
 
     /// A row, if its document is meant.
     fn row(&self, read: &ReadDocument, held: &Held, database: &Database) -> Option<String> {
-        let leaves = read.document.tree.leaves();
-        let is_meant = |leaf: &&Leaf<'_, BodyPlace>| meant(&self.request.filter, read, leaf);
-        let told: Vec<_> = match self.request.all_leaves {
-            true => leaves.iter().filter(is_meant).collect(),
-            false => leaves.iter().take(1).filter(is_meant).collect(),
-        };
-        let winner = leaves.first().filter(|_| !told.is_empty())?;
+        let told = filter::told(&self.request.filter, read, self.request.all_leaves);
+        let winner = read.document.tree.winner().filter(|_| !told.is_empty())?;
         let place = quoted(&sequence::text(database, read.document.number));
         let id = quoted(read.document.id.as_str());
         let mut row = format!("{{\"seq\":{place},\"id\":{id},\"changes\":[");
@@ -378,56 +372,5 @@ impl Changes {
                 format!("\n],\n\"last_seq\":{place},\"pending\":{pending}}}\n")
             }
         }))
-    }
-}
-
-/// Which revisions are needed to tell of a document.
-fn chosen(request: &Arc<ChangesRequest>) -> Choose {
-    let request = Arc::clone(request);
-    Box::new(move |document| {
-        let leaves = document.tree.leaves();
-        let looks_at_all =
-            request.all_leaves && matches!(request.filter, ChangesFilter::Selector(_));
-        let looks = request.include_docs || matches!(request.filter, ChangesFilter::Selector(_));
-        let count = if looks_at_all { leaves.len() } else { usize::from(looks) };
-        leaves.into_iter().take(count).map(|leaf| leaf.revision.clone()).collect::<Vec<Revision>>()
-    })
-}
-
-/// Which documents are not meant, by what is known without reading them.
-fn passes_over(request: &Arc<ChangesRequest>) -> Option<PassOver> {
-    let request = Arc::clone(request);
-    match request.filter {
-        ChangesFilter::None | ChangesFilter::Function(..) => None,
-        _ => Some(Box::new(move |id, kind| match (&request.filter, kind) {
-            (ChangesFilter::Ids(ids), _) => !ids.contains(id),
-            (ChangesFilter::Design, _) => !id.is_design(),
-            (ChangesFilter::Selector(selector), Kind::None) => {
-                selector.decides_by_type(None) == Some(false)
-            }
-            (ChangesFilter::Selector(selector), Kind::Text(kind)) => {
-                selector.decides_by_type(Some(kind)) == Some(false)
-            }
-            _ => false,
-        })),
-    }
-}
-
-/// Whether a filter lets a leaf through.
-fn meant(filter: &ChangesFilter, read: &ReadDocument, leaf: &Leaf<'_, BodyPlace>) -> bool {
-    let id = &read.document.id;
-    match filter {
-        ChangesFilter::None => true,
-        ChangesFilter::Ids(ids) => ids.contains(id),
-        ChangesFilter::Design => id.is_design(),
-        ChangesFilter::Function(..) => false,
-        ChangesFilter::Selector(selector) => read.bodies.get(leaf.revision).is_some_and(|kept| {
-            selector.matches(&Subject {
-                id: id.as_str(),
-                revision: &leaf.revision.to_string(),
-                is_deleted: leaf.content.is_deleted,
-                body: Node::root(&kept.text),
-            })
-        }),
     }
 }

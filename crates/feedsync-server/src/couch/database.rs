@@ -6,15 +6,16 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::response::Response;
 use feedsync_couch::{
-    DatabaseName, DocumentId, RefusalKind, Revision, Submission, asked_revisions, integer,
+    DatabaseName, DocumentId, RefusalKind, Revision, Submission, asked_revisions, integer, quoted,
 };
-use feedsync_endpoint::Edits;
+use feedsync_endpoint::documents::Edits;
+use feedsync_endpoint::documents::sequence;
 use feedsync_store::{Database, DatabaseChange, DatabasesExt as _, DocumentWrite, Kind, Wanted};
 use http::{HeaderValue, Method, StatusCode, header};
 
 use super::rights::{Named, Need, UNSAID};
 use super::server::new_id;
-use super::{Asked, Failure, PREFIX, document, done, json, quoted, sequence};
+use super::{Asked, Failure, PREFIX, document, done, json};
 
 pub(super) async fn answer(
     asked: &Asked,
@@ -86,9 +87,18 @@ fn info(database: &Database) -> String {
     )
 }
 
-/// What never changes as long as the database is the same one (gotcha 1).
+/// In microseconds.
+const SECOND: u64 = 1_000_000;
+
+/// What never changes as long as the database is the same one (gotcha 1), and does where it was put back: when it was made,
+/// and in the digits below a second which life it is.
 fn start_time(database: &Database) -> u64 {
-    database.created.micros()
+    let life = database
+        .epoch
+        .to_string()
+        .bytes()
+        .fold(0, |life: u64, byte| life.wrapping_mul(31).wrapping_add(byte.into()));
+    database.created.micros() / SECOND * SECOND + life % SECOND
 }
 
 /// What is known of a database, or done to it, as a whole.

@@ -5,17 +5,17 @@ use std::collections::BTreeMap;
 use axum::body::Body;
 use axum::response::Response;
 use feedsync_couch::{
-    DatabaseName, DocumentId, Refusal, RefusalKind, Revision, Submission, boolean,
+    DatabaseName, DocumentId, Refusal, RefusalKind, Revision, Submission, boolean, quoted,
 };
-use feedsync_endpoint::{Edits, NewDocument, StoredAttachment, write_documents};
+use feedsync_endpoint::documents::leaves::{self, Leaves};
+use feedsync_endpoint::documents::show::{Held, Show, held};
+use feedsync_endpoint::documents::{Edits, NewDocument, StoredAttachment, write_documents};
 use feedsync_formats::json::Node;
 use feedsync_store::{Database, ReadDocument};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 
-use super::leaves::{self, Leaves};
 use super::rights::Need;
-use super::show::{Held, Show, held};
-use super::{Asked, Failure, attachments, json, quoted};
+use super::{Asked, Failure, attachments, json};
 use crate::submissions;
 use crate::validators::PACKED;
 
@@ -172,7 +172,7 @@ async fn read(asked: &Asked, database: &Database, id: DocumentId) -> Result<Resp
         attachments::related_answer(asked, database, &found, &revision, &show).await?
     } else {
         let held = match show.attachments {
-            true => held(asked, &database.name, std::iter::once(&found)).await?,
+            true => held(&*asked.databases, &database.name, std::iter::once(&found)).await?,
             false => Held::new(),
         };
         let mut text = String::new();
@@ -231,7 +231,9 @@ async fn open_revisions(
         return attachments::mixed(asked, database, found.as_ref(), &meant, &show).await;
     }
     let held = match (&found, show.attachments) {
-        (Some(found), true) => held(asked, &database.name, std::iter::once(found)).await?,
+        (Some(found), true) => {
+            held(&*asked.databases, &database.name, std::iter::once(found)).await?
+        }
         _ => Held::new(),
     };
     let mut text = String::from("[");

@@ -4,10 +4,10 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
-use feedsync_couch::{Refusal, RefusalKind};
+use feedsync_couch::{Refusal, RefusalKind, quoted};
 use http::{HeaderValue, Method, StatusCode, Uri, header};
 
-use super::{Failure, json, quoted};
+use super::{Failure, json};
 use crate::problem::Described;
 
 pub(super) fn told(failure: Failure) -> Response {

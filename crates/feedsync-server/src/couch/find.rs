@@ -6,13 +6,14 @@ use axum::body::Body;
 use axum::response::Response;
 use feedsync_couch::selector::{Selector, Subject};
 use feedsync_couch::{Body as DocumentBody, DatabaseName, Refusal, RefusalKind, integer, texts};
+use feedsync_endpoint::documents::leaves;
+use feedsync_endpoint::documents::show::{Held, Show};
 use feedsync_formats::json::{Kind, Node};
 use feedsync_store::DocumentRange;
 use http::{Method, StatusCode};
 
 use super::rights::Need;
-use super::show::{Held, Show};
-use super::{Asked, Failure, json, leaves};
+use super::{Asked, Failure, json};
 
 /// How many documents are given out unless somebody says otherwise, and at most.
 const USUAL: u64 = 25;

@@ -3,14 +3,14 @@
 use axum::body::Body;
 use axum::response::Response;
 use feedsync_couch::{
-    DatabaseName, LocalId, Refusal, RefusalKind, SpecialMembers, Submission, members, text,
+    DatabaseName, LocalId, Refusal, RefusalKind, SpecialMembers, Submission, members, quoted, text,
 };
 use feedsync_formats::json::Node;
 use feedsync_store::LocalDocument;
 use http::{Method, StatusCode};
 
 use super::rights::Need;
-use super::{Asked, Failure, json, quoted};
+use super::{Asked, Failure, json};
 
 pub(super) async fn answer(
     asked: &Asked,

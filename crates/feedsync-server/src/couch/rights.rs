@@ -4,11 +4,11 @@
 //! be named in the `_security` of a database, which whoever made it is; where that names no member, whoever has signed in
 //! may read and write. Tokens that are bound to less than their user open no database.
 
-use feedsync_couch::{Json, Refusal, RefusalKind, texts};
+use feedsync_couch::{Json, Refusal, RefusalKind, quoted, texts};
 use feedsync_formats::json::{Kind, Node};
 use feedsync_store::Database;
 
-use super::{Asked, Failure, no_database, quoted};
+use super::{Asked, Failure, no_database};
 use crate::access::{Principal, sign_in};
 
 /// What somebody wants to do.

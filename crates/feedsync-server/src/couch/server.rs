@@ -2,12 +2,12 @@
 
 use axum::body::Body;
 use axum::response::Response;
-use feedsync_couch::{DatabaseName, RefusalKind};
+use feedsync_couch::{DatabaseName, RefusalKind, quoted};
 use http::{HeaderValue, Method, StatusCode, header};
 use sha2::{Digest as _, Sha256};
 
 use super::rights::Need;
-use super::{Asked, Failure, done, json, quoted};
+use super::{Asked, Failure, done, json};
 use crate::access::Principal;
 
 /// The version of CouchDB that this behaves like.

@@ -6,12 +6,13 @@
 use feedsync_couch::{Refusal, RefusalKind, Since};
 use feedsync_store::{Database, Number};
 
-pub(super) fn text(database: &Database, number: Number) -> String {
+/// A place as a text.
+pub fn text(database: &Database, number: Number) -> String {
     format!("{number}-{}", database.epoch)
 }
 
 /// The change after which a client goes on.
-pub(super) fn after(database: &Database, since: &Since) -> Result<Number, Refusal> {
+pub fn after(database: &Database, since: &Since) -> Result<Number, Refusal> {
     let text = match since {
         Since::Beginning => return Ok(Number::ZERO),
         Since::Now => return Ok(database.last),

@@ -4,32 +4,39 @@ use std::collections::HashMap;
 
 use feedsync_couch::{
     Attachment, AttachmentDigest, AttachmentForm, BodyPlace, DatabaseName, DocumentWriter, Leaf,
-    Parameters, Refusal, Revision, Tree,
+    Parameters, Refusal, Revision, Tree, quoted,
 };
-use feedsync_store::{Database, ReadDocument};
+use feedsync_store::{Database, Databases, ReadDocument, StoreError};
 
-use super::{Asked, Failure, quoted, sequence};
+use super::sequence;
 
 /// What is asked for besides what a document says.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Show {
-    pub(super) revs: bool,
-    pub(super) revs_info: bool,
-    pub(super) conflicts: bool,
-    pub(super) deleted_conflicts: bool,
-    pub(super) local_seq: bool,
-    pub(super) attachments: bool,
+pub struct Show {
+    /// `_revisions`.
+    pub revs: bool,
+    /// `_revs_info`.
+    pub revs_info: bool,
+    /// `_conflicts`.
+    pub conflicts: bool,
+    /// `_deleted_conflicts`.
+    pub deleted_conflicts: bool,
+    /// `_local_seq`.
+    pub local_seq: bool,
+    /// What attachments hold, and not only stubs of them.
+    pub attachments: bool,
     /// Whether attachments follow the document.
-    pub(super) follows: bool,
+    pub follows: bool,
     /// Of attachments of this generation and before only stubs are given out.
-    pub(super) newer_than: u64,
+    pub newer_than: u64,
 }
 
 /// What attachments hold, by what they are known by.
-pub(super) type Held = HashMap<AttachmentDigest, Vec<u8>>;
+pub type Held = HashMap<AttachmentDigest, Vec<u8>>;
 
 impl Show {
-    pub(super) fn of(parameters: &Parameters) -> Result<Self, Refusal> {
+    /// What parameters ask for.
+    pub fn of(parameters: &Parameters) -> Result<Self, Refusal> {
         let meta = parameters.flag("meta")?;
         Ok(Self {
             revs: parameters.flag("revs")?,
@@ -44,24 +51,19 @@ impl Show {
     }
 
     /// Whether an attachment is given out, and not only a stub of it.
-    pub(super) fn gives(&self, attachment: &Attachment) -> bool {
+    pub fn gives(&self, attachment: &Attachment) -> bool {
         attachment.generation > self.newer_than || self.newer_than == 0
     }
 
     /// The same for whoever has what revisions before this one had.
-    pub(super) fn since(
-        self,
-        had: &[Revision],
-        tree: &Tree<BodyPlace>,
-        revision: &Revision,
-    ) -> Self {
+    pub fn since(self, had: &[Revision], tree: &Tree<BodyPlace>, revision: &Revision) -> Self {
         let Some(path) = tree.path(revision).filter(|_| !had.is_empty()) else { return self };
         let known = path.revisions().find(|it| had.contains(it));
         Self { newer_than: known.map_or(0, |it| it.generation()), ..self }
     }
 
     /// Appends a revision of a document; nothing if what it says is not kept.
-    pub(super) fn push(
+    pub fn push(
         &self,
         out: &mut String,
         read: &ReadDocument,
@@ -123,18 +125,18 @@ fn revisions_info(tree: &Tree<BodyPlace>, revision: &Revision) -> Option<String>
 }
 
 /// What the attachments of documents hold.
-pub(super) async fn held(
-    asked: &Asked,
+pub async fn held(
+    databases: &dyn Databases,
     name: &DatabaseName,
     documents: impl Iterator<Item = &ReadDocument>,
-) -> Result<Held, Failure> {
+) -> Result<Held, StoreError> {
     let mut held = Held::new();
     for document in documents {
         for attachment in document.bodies.values().flat_map(|body| body.attachments.iter()) {
             if held.contains_key(&attachment.digest) {
                 continue;
             }
-            if let Some(bytes) = asked.databases.attachment(name, &attachment.digest).await? {
+            if let Some(bytes) = databases.attachment(name, &attachment.digest).await? {
                 held.insert(attachment.digest.clone(), bytes);
             }
         }

@@ -1,28 +1,34 @@
 //! Which revisions are meant by what is asked for.
 
-use feedsync_couch::{BodyPlace, Revision, Tree};
+use feedsync_couch::{BodyPlace, Leaf, Revision, Tree};
+use feedsync_store::Choose;
 
 /// What is asked of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Leaves {
+pub enum Leaves {
     /// All leaves.
     All,
     /// The leaf that wins.
     Winner,
-    /// These revisions; with `latest`, the leaves that came of them.
-    Named { revisions: Vec<Revision>, latest: bool },
+    /// These revisions.
+    Named {
+        /// Which.
+        revisions: Vec<Revision>,
+        /// Whether the leaves that came of them are meant instead.
+        latest: bool,
+    },
 }
 
 impl Leaves {
     /// The revisions that are meant, each once; `Err` is one that is not there, or of which nothing is kept.
-    pub(super) fn of(&self, tree: &Tree<BodyPlace>) -> Vec<Result<Revision, Revision>> {
+    pub fn of(&self, tree: &Tree<BodyPlace>) -> Vec<Result<Revision, Revision>> {
         let mut found: Vec<Result<Revision, Revision>> = Vec::new();
         let mut add = |one: Result<Revision, Revision>| {
             if !found.contains(&one) {
                 found.push(one);
             }
         };
-        let leaves = |leaves: Vec<feedsync_couch::Leaf<'_, BodyPlace>>| -> Vec<Revision> {
+        let leaves = |leaves: Vec<Leaf<'_, BodyPlace>>| -> Vec<Revision> {
             leaves.into_iter().map(|leaf| leaf.revision.clone()).collect()
         };
         match self {
@@ -49,18 +55,18 @@ impl Leaves {
 }
 
 /// A choice of those that are there.
-pub(super) fn chosen(leaves: Leaves) -> feedsync_store::Choose {
+pub fn chosen(leaves: Leaves) -> Choose {
     Box::new(move |document| leaves.of(&document.tree).into_iter().flatten().collect())
 }
 
 /// A choice of the winner alone.
-pub(super) fn winner() -> feedsync_store::Choose {
+pub fn winner() -> Choose {
     Box::new(|document| {
         document.tree.winner().map(|leaf| leaf.revision.clone()).into_iter().collect()
     })
 }
 
 /// A choice of nothing.
-pub(super) fn none() -> feedsync_store::Choose {
+pub fn none() -> Choose {
     Box::new(|_| Vec::new())
 }

@@ -1,0 +1,203 @@
+//! `feedsync replicate`
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use clap::Args;
+use feedsync_client::replicate::{
+    Patience, RemoteDatabase, Replica, Replicated, Replication, ReplicationError,
+    ReplicationFilter, ReplicationProgress, StoredDatabase,
+};
+use feedsync_couch::selector::Selector;
+use feedsync_couch::{ChangesFilter, DatabaseName, Json};
+use feedsync_store::{Environment, SystemEnvironment};
+use serde_json::json;
+
+use crate::context::Context;
+use crate::failure::{Failure, warn};
+use crate::output::progress::Progress;
+use crate::output::{self, text};
+use crate::signals::asked_to_stop;
+
+const EXAMPLES: &str = "\
+Examples:
+  feedsync replicate http://127.0.0.1:5984/notes notes --create
+  feedsync replicate notes https://anna:secret@hub.example/couch/notes --continuous
+  feedsync replicate notes http://127.0.0.1:5984/notes --selector '{\"type\":\"note\"}'
+";
+
+/// Replicate a database of documents, as CouchDB does
+///
+/// Whatever SOURCE has and TARGET has not is written there, conflicts and deletions included; nothing is taken away. Each is a database of
+/// a hub (https://HUB/couch/NAME), of CouchDB or of pouchdb-server, or the name of a database of this
+/// endpoint. How far it is stands on both sides: what was interrupted goes on there. Both ways take two calls.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Replicate {
+    /// From where: the address of a database, or the name of one of this endpoint
+    source: String,
+    /// To where
+    target: String,
+    /// Make TARGET if it is not there
+    #[arg(long)]
+    create: bool,
+    /// Go on until stopped, each time something changes at SOURCE
+    #[arg(long)]
+    continuous: bool,
+    /// Only documents that this selector means, as JSON
+    #[arg(long, value_name = "JSON", conflicts_with = "document")]
+    selector: Option<String>,
+    /// Only this document; may be given several times
+    #[arg(long = "document", value_name = "ID")]
+    document: Vec<String>,
+    /// Look at everything again that was replicated before
+    #[arg(long)]
+    from_start: bool,
+}
+
+impl Replicate {
+    pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
+        let replication = Replication {
+            filter: self.filter()?,
+            is_continuous: self.continuous,
+            creates_target: self.create,
+            from_beginning: self.from_start,
+        };
+        let source = self.replica(context, &self.source).await?;
+        let target = self.replica(context, &self.target).await?;
+        let environment: Arc<dyn Environment> = Arc::new(SystemEnvironment);
+        let done = {
+            let shown = Shown::new(&source.shown());
+            replication.run(source, target, environment, &shown, asked_to_stop()).await
+        };
+        let done = done.map_err(|error| self.failure(context, error))?;
+        if context.json {
+            output::json(&value(&done))?;
+        } else {
+            print(&done)?;
+        }
+        if done.worked.refused > 0 { Err(Failure::Faults) } else { Ok(()) }
+    }
+
+    fn filter(&self) -> Result<ReplicationFilter, Failure> {
+        let Some(text) = &self.selector else {
+            return Ok(match self.document.is_empty() {
+                true => ReplicationFilter::All,
+                false => ReplicationFilter::Ids(self.document.clone()),
+            });
+        };
+        let wrong = |error: &dyn std::fmt::Display| Failure::usage(format!("--selector: {error}"));
+        let json = Json::read(text.clone().into_bytes()).map_err(|error| wrong(&error.reason))?;
+        let selector = Selector::parse(json.root()).map_err(|error| wrong(&error))?;
+        let filter = Arc::new(ChangesFilter::Selector(Box::new(selector)));
+        Ok(ReplicationFilter::Selector { text: text.clone(), filter })
+    }
+
+    /// What a side is.
+    async fn replica(&self, context: &Context, named: &str) -> Result<Arc<dyn Replica>, Failure> {
+        if !named.starts_with("http://") && !named.starts_with("https://") {
+            let name: DatabaseName = named.parse().map_err(|_| {
+                Failure::usage(format!("{named:?} is neither an address nor a name of a database"))
+                    .hint("a name has a-z, 0-9 and _$()+-/, and begins with a letter")
+            })?;
+            let home = context.open().await?;
+            return Ok(Arc::new(StoredDatabase::new(home.endpoint, name)));
+        }
+        let patience = if self.continuous { Patience::Endless } else { Patience::Some };
+        let database = RemoteDatabase::new(context.way().fetcher()?, named, patience)?;
+        let waits = |error: &feedsync_client::fetch::FetchError, pause: std::time::Duration| {
+            warn(&format!("{error}; asking again in {:.1} s", pause.as_secs_f64()));
+        };
+        Ok(Arc::new(database.telling(Arc::new(waits))))
+    }
+
+    fn failure(&self, context: &Context, error: ReplicationError) -> Failure {
+        match error {
+            ReplicationError::Fetch(error) => error.into(),
+            ReplicationError::Store(error) => error.into(),
+            ReplicationError::NoDatabase { .. } if !self.create => {
+                let again =
+                    context.command(&format!("replicate {} {} --create", "SOURCE", "TARGET"));
+                Failure::not_found(error).hint(format!("make TARGET if it is not there: {again}"))
+            }
+            ReplicationError::NoDatabase { .. } => Failure::not_found(error),
+            ReplicationError::Refused { .. } => Failure::refused(error),
+            other => Failure::network(other),
+        }
+    }
+}
+
+/// Progress on the terminal.
+struct Shown {
+    bar: Progress,
+    looked: AtomicU64,
+    carried: AtomicU64,
+    pending: AtomicU64,
+}
+
+impl Shown {
+    fn new(source: &str) -> Self {
+        let bar = Progress::spinner(&format!("{}: connecting", text::line(source)));
+        let zero = AtomicU64::default;
+        Self { bar, looked: zero(), carried: zero(), pending: zero() }
+    }
+
+    fn say(&self) {
+        let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        let all = of(&self.looked) + of(&self.pending);
+        self.bar.say(&format!("{} of {}", of(&self.carried), text::count(all, "document")));
+    }
+}
+
+impl ReplicationProgress for Shown {
+    fn begins(&self, is_resumed: bool) {
+        self.bar.say(if is_resumed { "going on" } else { "beginning" });
+    }
+
+    fn looked(&self, documents: u64, pending: Option<u64>) {
+        self.looked.fetch_add(documents, Ordering::Relaxed);
+        self.pending.store(pending.unwrap_or_default(), Ordering::Relaxed);
+        self.say();
+    }
+
+    fn carried(&self, documents: u64) {
+        self.carried.fetch_add(documents, Ordering::Relaxed);
+        self.say();
+    }
+}
+
+fn print(done: &Replicated) -> Result<(), Failure> {
+    let worked = done.worked;
+    output::line(format!(
+        "{} written, of {} that changed",
+        text::count(worked.written, "document"),
+        text::count(worked.checked, "revision"),
+    ))?;
+    for refused in &done.refused {
+        warn(&format!("{}: {}: {}", text::line(&refused.id), refused.error, refused.reason));
+    }
+    let untold = worked.refused.saturating_sub(done.refused.len() as u64);
+    if untold > 0 {
+        warn(&format!("and {untold} more were refused"));
+    }
+    if !done.has_checkpoints {
+        warn("one side may only be read: next time all of it is looked at again");
+    }
+    Ok(())
+}
+
+fn value(done: &Replicated) -> serde_json::Value {
+    let worked = done.worked;
+    let refused = done.refused.iter().map(
+        |refused| json!({ "id": refused.id, "error": refused.error, "reason": refused.reason }),
+    );
+    json!({
+        "checked": worked.checked,
+        "missing": worked.missing,
+        "read": worked.read,
+        "written": worked.written,
+        "refused": worked.refused,
+        "refusals": refused.collect::<Vec<_>>(),
+        "checkpoints": done.has_checkpoints,
+    })
+}

@@ -1,0 +1,186 @@
+//! Replication of databases of documents, by CouchDB's protocol: whatever a source has and a target has not is written
+//! there, conflicts and deletions included.
+//!
+//! - Source and target are each a database of a server ([`RemoteDatabase`]: a hub, CouchDB, pouchdb-server) or of a store
+//!   here ([`StoredDatabase`]).
+//! - Many batches are on their way at once, so that how far a server is costs little; memory is bounded all the same.
+//! - How far it is stands in local documents on both sides, written once all before is durable: what is interrupted goes
+//!   on there. Whatever is carried twice changes nothing.
+//! - A document that a target refuses is reported, and keeps nothing else back.
+
+mod batch;
+mod checkpoints;
+mod error;
+mod feed;
+mod progress;
+mod remote;
+mod replica;
+mod stored;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+
+use feedsync_couch::ChangesFilter;
+use feedsync_couch::replication::Place;
+use feedsync_store::Environment;
+use tokio::task::JoinSet;
+use tokio::time::sleep_until;
+
+use batch::{Batch, Carrier};
+use checkpoints::CheckpointLog;
+use feed::Feed;
+
+pub use error::ReplicationError;
+pub use progress::{Replicated, ReplicationProgress};
+pub use remote::{OnWait, Patience, RemoteDatabase};
+pub use replica::{Changes, Local, Replica};
+pub use stored::StoredDatabase;
+
+/// So many batches are on their way at once.
+const AT_ONCE: usize = 8;
+
+/// What is replicated, and how.
+#[derive(Debug, Clone, Default)]
+pub struct Replication {
+    /// Which documents.
+    pub filter: ReplicationFilter,
+    /// Whether it goes on once all is there, each time something changes.
+    pub is_continuous: bool,
+    /// Whether the target is made if it is not there.
+    pub creates_target: bool,
+    /// Whether all is looked at again that was replicated before.
+    pub from_beginning: bool,
+}
+
+/// Which documents are replicated.
+#[derive(Debug, Clone, Default)]
+pub enum ReplicationFilter {
+    /// All.
+    #[default]
+    All,
+    /// Those that a selector means.
+    Selector {
+        /// As JSON.
+        text: String,
+        /// What that says.
+        filter: Arc<ChangesFilter>,
+    },
+    /// Those of these ids.
+    Ids(Vec<String>),
+}
+
+impl Replication {
+    /// Replicates until all is there, or until `stop`.
+    pub async fn run(
+        &self,
+        source: Arc<dyn Replica>,
+        target: Arc<dyn Replica>,
+        environment: Arc<dyn Environment>,
+        progress: &dyn ReplicationProgress,
+        stop: impl Future<Output = ()>,
+    ) -> Result<Replicated, ReplicationError> {
+        let sides = (Arc::clone(&source), Arc::clone(&target));
+        let log = CheckpointLog::open(self, sides, environment).await?;
+        let after = log.began_at().cloned().unwrap_or_else(Place::beginning);
+        progress.begins(log.began_at().is_some());
+        let filter = Arc::new(self.filter.clone());
+        let run = Run {
+            feed: Feed::follow(Arc::clone(&source), filter, after, self.is_continuous),
+            carrier: Carrier::new(source, target),
+            log,
+            waiting: VecDeque::new(),
+            tasks: JoinSet::new(),
+            finished: BTreeMap::new(),
+            next: 0,
+            first: 0,
+            report: Replicated::default(),
+        };
+        run.until(stop, progress).await
+    }
+}
+
+/// A replication under way.
+struct Run {
+    feed: Feed,
+    carrier: Carrier,
+    log: CheckpointLog,
+    /// Batches that nobody carries yet, by number.
+    waiting: VecDeque<(u64, Batch)>,
+    tasks: JoinSet<Result<(u64, Batch, Replicated), ReplicationError>>,
+    /// Batches that were carried before their turn.
+    finished: BTreeMap<u64, (Batch, Replicated)>,
+    /// The number of the next batch.
+    next: u64,
+    /// That of the first batch which is not finished.
+    first: u64,
+    report: Replicated,
+}
+
+impl Run {
+    async fn until(
+        mut self,
+        stop: impl Future<Output = ()>,
+        progress: &dyn ReplicationProgress,
+    ) -> Result<Replicated, ReplicationError> {
+        let mut stop = pin!(stop);
+        let mut is_at_end = false;
+        while !(is_at_end && self.tasks.is_empty() && self.waiting.is_empty()) {
+            self.carry();
+            tokio::select! {
+                () = &mut stop => break,
+                page = self.feed.next(), if !is_at_end && self.waiting.is_empty() => {
+                    match page? {
+                        Some(page) => {
+                            progress.looked(page.documents.len() as u64, page.pending);
+                            for batch in Batch::of(page) {
+                                self.waiting.push_back((self.next, batch));
+                                self.next += 1;
+                            }
+                        }
+                        None => is_at_end = true,
+                    }
+                }
+                Some(done) = self.tasks.join_next() => {
+                    let (number, batch, done) = done.map_err(|_| ReplicationError::Ended)??;
+                    progress.carried(batch.documents.len() as u64);
+                    self.finished.insert(number, (batch, done));
+                    self.advance();
+                }
+                () = sleep_until(self.log.due()), if self.log.is_behind() => self.log.write().await?,
+            }
+        }
+        // What is on its way is carried again next time.
+        self.tasks.abort_all();
+        if self.log.is_behind() {
+            self.log.write().await?;
+        }
+        self.report.has_checkpoints = self.log.is_kept();
+        Ok(self.report)
+    }
+
+    /// Sets out with batches that wait.
+    fn carry(&mut self) {
+        while self.tasks.len() < AT_ONCE
+            && let Some((number, batch)) = self.waiting.pop_front()
+        {
+            let carrier = self.carrier.clone();
+            self.tasks.spawn(async move {
+                let done = carrier.carry(&batch.documents).await?;
+                Ok((number, batch, done))
+            });
+        }
+    }
+
+    /// Counts what is finished, as far as all before it is.
+    fn advance(&mut self) {
+        while let Some((batch, done)) = self.finished.remove(&self.first) {
+            self.first += 1;
+            self.report.add(done);
+            if let Some(last) = batch.last {
+                self.log.reaches(last, self.report.worked);
+            }
+        }
+    }
+}

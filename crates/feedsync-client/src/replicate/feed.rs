@@ -1,0 +1,66 @@
+//! What changes at a source, page by page, ahead of those who carry it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use feedsync_couch::replication::{ChangesPage, Place};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep};
+
+use super::{Changes, Replica, ReplicationError, ReplicationFilter};
+
+/// So many documents are in a page.
+const PAGE: usize = 2_000;
+
+/// A source that answers at once that nothing has changed is asked again after so long.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// The pages of a source.
+pub(super) struct Feed {
+    pages: mpsc::Receiver<Result<ChangesPage, ReplicationError>>,
+    /// Who asks for them; ends with this.
+    _asking: JoinSet<()>,
+}
+
+impl Feed {
+    /// Asks for what changed after a place, and goes on for ever if `is_endless`.
+    pub(super) fn follow(
+        source: Arc<dyn Replica>,
+        filter: Arc<ReplicationFilter>,
+        after: Place,
+        is_endless: bool,
+    ) -> Self {
+        let (sender, pages) = mpsc::channel(1);
+        let mut asking = JoinSet::new();
+        asking.spawn(async move {
+            let mut after = after;
+            let mut waits = false;
+            loop {
+                let asked = Changes { after: &after, most: PAGE, filter: &filter, waits };
+                let began = Instant::now();
+                let page = source.changes(asked).await;
+                let (mut is_last, mut is_empty) = (true, false);
+                if let Ok(page) = &page {
+                    after = page.last.clone();
+                    is_last = page.documents.len() < PAGE;
+                    is_empty = page.documents.is_empty();
+                }
+                let is_over = page.is_err() || (is_last && !is_endless);
+                if sender.send(page).await.is_err() || is_over {
+                    return;
+                }
+                if waits && is_empty && began.elapsed() < PAUSE {
+                    sleep(PAUSE).await;
+                }
+                waits = is_last;
+            }
+        });
+        Self { pages, _asking: asking }
+    }
+
+    /// The next page; `None` at the end. May be dropped at any moment.
+    pub(super) async fn next(&mut self) -> Result<Option<ChangesPage>, ReplicationError> {
+        self.pages.recv().await.transpose()
+    }
+}

@@ -1,0 +1,272 @@
+//! A database of a server: a hub, CouchDB, pouchdb-server.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use feedsync_couch::replication::{
+    BadAnswer, ChangedDocument, ChangesPage, FetchedDocument, MissingDocument, NotWritten, Unread,
+    differences_request, documents_request, read_differences, read_documents, read_not_written,
+    write_request,
+};
+use feedsync_couch::{Json, quoted, text};
+use http::StatusCode;
+
+use super::{Changes, Local, Replica, ReplicationError, ReplicationFilter};
+use crate::fetch::{FetchError, Fetched, Fetcher, Request, Url, address, shown};
+use crate::watch::Pace;
+
+const JSON: &str = "application/json";
+
+/// The most bytes of an answer that is no documents.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// The most bytes of documents.
+const LARGEST: u64 = 256 << 20;
+
+/// How often one is told, in milliseconds, that a server is still there while nothing changes.
+const HEARTBEAT: &str = "10000";
+
+/// How long it is tried to reach a server again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Patience {
+    /// A few times, for some seconds.
+    Some,
+    /// For ever.
+    Endless,
+}
+
+/// A database of a server.
+#[derive(Clone)]
+pub struct RemoteDatabase {
+    fetcher: Fetcher,
+    url: Url,
+    patience: Patience,
+    waits: Option<OnWait>,
+}
+
+/// Is told why a server is asked again, and after which pause.
+pub type OnWait = Arc<dyn Fn(&FetchError, Duration) + Send + Sync>;
+
+/// Pauses between tries.
+const PACE: Pace = Pace {
+    poll: Duration::ZERO,
+    reassure: Duration::ZERO,
+    pause: Duration::from_millis(250),
+    longest: Duration::from_secs(60),
+};
+
+/// So often it is tried to reach a server, by those who have some patience.
+const TRIES: u32 = 6;
+
+impl RemoteDatabase {
+    /// The database at an address, with a name and a password in it if they are needed and no login is known.
+    pub fn new(fetcher: Fetcher, named: &str, patience: Patience) -> Result<Self, FetchError> {
+        let mut url = address(named)?;
+        url.set_query(None);
+        if let Ok(mut segments) = url.path_segments_mut() {
+            segments.pop_if_empty();
+        }
+        Ok(Self { fetcher: fetcher.up_to(LARGEST), url, patience, waits: None })
+    }
+
+    /// The same, which tells when it waits.
+    #[must_use]
+    pub fn telling(self, waits: OnWait) -> Self {
+        Self { waits: Some(waits), ..self }
+    }
+
+    /// The address of a part of the database.
+    fn part(&self, segments: &[&str], pairs: &[(&str, &str)]) -> Url {
+        let mut url = self.url.clone();
+        if let Ok(mut path) = url.path_segments_mut() {
+            path.extend(segments);
+        }
+        if !pairs.is_empty() {
+            url.query_pairs_mut().extend_pairs(pairs);
+        }
+        url
+    }
+
+    /// Asks, and asks again where a server is not reached or says that it cannot answer now.
+    async fn ask(&self, request: Request) -> Result<Json, ReplicationError> {
+        let mut failures = 0;
+        loop {
+            let request = request.clone().accept(JSON);
+            let error = match self.answer(request).await {
+                Ok(bytes) => {
+                    let read = Json::read(bytes);
+                    return read.map_err(|_| self.bad(BadAnswer("it is no JSON")));
+                }
+                Err(error) => error,
+            };
+            failures += 1;
+            let is_patient = self.patience == Patience::Endless || failures < TRIES;
+            if !is_passing(&error) || !is_patient {
+                return Err(error.into());
+            }
+            let mut pause = PACE.after(failures);
+            if let FetchError::Status { retry_after: Some(wish), .. } = &error {
+                pause = pause.max(wish.from_now(SystemTime::now()));
+            }
+            self.waits.iter().for_each(|waits| waits(&error, pause));
+            tokio::time::sleep(pause).await;
+        }
+    }
+
+    async fn answer(&self, request: Request) -> Result<Vec<u8>, FetchError> {
+        match self.fetcher.fetch(request).await? {
+            Fetched::Answer(response) => response.into_bytes().await,
+            Fetched::NotModified => Err(FetchError::unasked(&self.url)),
+        }
+    }
+
+    fn bad(&self, source: BadAnswer) -> ReplicationError {
+        ReplicationError::Answer { database: self.shown(), source }
+    }
+
+    fn post(&self, segments: &[&str], pairs: &[(&str, &str)], body: impl Into<Bytes>) -> Request {
+        Request::post(self.part(segments, pairs), JSON, body).within(MOST_BYTES)
+    }
+
+    /// The address of a local document.
+    fn local_address(&self, id: &str) -> Url {
+        self.part(&["_local", id], &[])
+    }
+
+    async fn start_time(&self, request: Request) -> Result<String, ReplicationError> {
+        let answer = self.ask(request).await?;
+        let started = answer.root().member("instance_start_time");
+        Ok(started.map(|it| it.value.raw().to_owned()).unwrap_or_default())
+    }
+}
+
+#[async_trait]
+impl Replica for RemoteDatabase {
+    fn shown(&self) -> String {
+        shown(&self.url)
+    }
+
+    async fn open(&self, creates: bool) -> Result<String, ReplicationError> {
+        let look = Request::read(self.part(&[], &[])).within(MOST_BYTES);
+        match self.ask(look).await {
+            Err(error) if error.status() == Some(StatusCode::NOT_FOUND) && creates => {
+                let make = Request::put(self.part(&[], &[]), JSON, Bytes::new());
+                match self.ask(make).await {
+                    // Somebody else has made it.
+                    Err(error) if error.status() == Some(StatusCode::PRECONDITION_FAILED) => {}
+                    made => drop(made?),
+                }
+            }
+            Err(error) if error.status() == Some(StatusCode::NOT_FOUND) => {
+                return Err(ReplicationError::NoDatabase { database: self.shown() });
+            }
+            found => drop(found?),
+        }
+        let mut id = self.url.clone();
+        // Whoever signs in, it is the same database; both fail only for addresses without a host.
+        let _ = id.set_username("");
+        let _ = id.set_password(None);
+        Ok(id.into())
+    }
+
+    async fn changes(&self, asked: Changes<'_>) -> Result<ChangesPage, ReplicationError> {
+        let (after, most) = (asked.after.in_query(), asked.most.to_string());
+        let mut pairs = vec![("style", "all_docs"), ("since", &*after), ("limit", &*most)];
+        if asked.waits {
+            pairs.extend([("feed", "longpoll"), ("heartbeat", HEARTBEAT)]);
+        }
+        let body = match asked.filter {
+            ReplicationFilter::All => None,
+            ReplicationFilter::Selector { text, .. } => {
+                pairs.push(("filter", "_selector"));
+                Some(format!("{{\"selector\":{text}}}"))
+            }
+            ReplicationFilter::Ids(ids) => {
+                pairs.push(("filter", "_doc_ids"));
+                let ids: Vec<String> = ids.iter().map(|id| quoted(id)).collect();
+                Some(format!("{{\"doc_ids\":[{}]}}", ids.join(",")))
+            }
+        };
+        let request = match body {
+            None => Request::read(self.part(&["_changes"], &pairs)).within(MOST_BYTES),
+            Some(body) => self.post(&["_changes"], &pairs, body),
+        };
+        let request = if asked.waits { request.endless() } else { request };
+        ChangesPage::read(&self.ask(request).await?).map_err(|it| self.bad(it))
+    }
+
+    async fn missing(
+        &self,
+        changed: &[ChangedDocument],
+    ) -> Result<Vec<MissingDocument>, ReplicationError> {
+        let answer =
+            self.ask(self.post(&["_revs_diff"], &[], differences_request(changed))).await?;
+        read_differences(&answer).map_err(|it| self.bad(it))
+    }
+
+    async fn documents(
+        &self,
+        missing: &[MissingDocument],
+        most_bytes: u64,
+    ) -> Result<(Vec<FetchedDocument>, Vec<Unread>), ReplicationError> {
+        let pairs = [("revs", "true"), ("latest", "true"), ("attachments", "true")];
+        let request = self.post(&["_bulk_get"], &pairs, documents_request(missing));
+        let answer = self.ask(request.within(most_bytes)).await?;
+        read_documents(&answer).map_err(|it| self.bad(it))
+    }
+
+    async fn write(
+        &self,
+        documents: &[FetchedDocument],
+    ) -> Result<Vec<NotWritten>, ReplicationError> {
+        let answer = self.ask(self.post(&["_bulk_docs"], &[], write_request(documents))).await?;
+        read_not_written(&answer).map_err(|it| self.bad(it))
+    }
+
+    async fn settle(&self) -> Result<String, ReplicationError> {
+        match self.start_time(self.post(&["_ensure_full_commit"], &[], Bytes::new())).await {
+            // Servers without it write what they write at once.
+            Err(error)
+                if matches!(
+                    error.status().map(|it| it.as_u16()),
+                    Some(400 | 403 | 404 | 405 | 501)
+                ) =>
+            {
+                self.start_time(Request::read(self.part(&[], &[])).within(MOST_BYTES)).await
+            }
+            started => started,
+        }
+    }
+
+    async fn local(&self, id: &str) -> Result<Option<Local>, ReplicationError> {
+        let answer = match self.ask(Request::read(self.local_address(id))).await {
+            Err(error) if error.status() == Some(StatusCode::NOT_FOUND) => return Ok(None),
+            answer => answer?,
+        };
+        let revision = answer.root().member("_rev").and_then(|it| text(it.value));
+        let revision = revision.ok_or_else(|| self.bad(BadAnswer("a document has a revision")))?;
+        Ok(Some(Local { revision: revision.into_owned(), text: answer.root().raw().to_owned() }))
+    }
+
+    async fn put_local(&self, id: &str, text: String) -> Result<String, ReplicationError> {
+        let answer = self.ask(Request::put(self.local_address(id), JSON, text)).await?;
+        let revision = answer.root().member("rev").and_then(|it| feedsync_couch::text(it.value));
+        let revision = revision.ok_or_else(|| self.bad(BadAnswer("a document has a revision")))?;
+        Ok(revision.into_owned())
+    }
+}
+
+/// Whether a failure may pass.
+fn is_passing(error: &FetchError) -> bool {
+    match error {
+        FetchError::Unreachable { .. }
+        | FetchError::Timeout { .. }
+        | FetchError::Interrupted { .. } => true,
+        FetchError::Status { status, .. } => {
+            matches!(status.as_u16(), 408 | 429 | 500 | 502 | 503 | 504)
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,275 @@
+//! A database of a store here.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use feedsync_couch::replication::{
+    ChangedDocument, ChangesPage, FetchedDocument, MissingDocument, NotWritten, Place, Unread,
+};
+use feedsync_couch::{
+    ChangesFilter, DatabaseName, DocumentId, Json, LocalId, Refusal, RefusalKind, Revision, Since,
+    SpecialMembers, Submission, members,
+};
+use feedsync_endpoint::Endpoint;
+use feedsync_endpoint::documents::difference::compare;
+use feedsync_endpoint::documents::leaves::Leaves;
+use feedsync_endpoint::documents::show::{Held, Show, held};
+use feedsync_endpoint::documents::{Edits, NewDocument, filter, sequence, write_documents};
+use feedsync_store::{Choose, Database, Databases, LocalDocument, StoreError};
+use tokio::sync::OnceCell;
+
+use super::{Changes, Local, Replica, ReplicationError, ReplicationFilter};
+
+/// So many bytes of what documents say are looked at at once, where a selector looks at them.
+const PAGE_BYTES: u64 = 8 << 20;
+
+/// A database of a store here.
+pub struct StoredDatabase {
+    endpoint: Endpoint,
+    databases: Arc<dyn Databases>,
+    name: DatabaseName,
+    opened: OnceCell<Database>,
+}
+
+impl StoredDatabase {
+    /// A database; whether it is there is seen when it is opened.
+    pub fn new(endpoint: Endpoint, name: DatabaseName) -> Self {
+        let databases = endpoint.databases();
+        Self { endpoint, databases, name, opened: OnceCell::new() }
+    }
+
+    fn refused(&self, refusal: Refusal) -> ReplicationError {
+        ReplicationError::Refused { database: self.shown(), refusal }
+    }
+
+    fn failed(&self, error: StoreError) -> ReplicationError {
+        (error.into(), &*self.shown()).into()
+    }
+
+    /// The database as it was opened; it must still be the same one.
+    async fn database(&self) -> Result<Database, ReplicationError> {
+        let missing = || ReplicationError::NoDatabase { database: self.shown() };
+        let now = self.databases.database(&self.name).await?.ok_or_else(missing)?;
+        match self.opened.get() {
+            Some(opened) if opened.epoch != now.epoch => {
+                Err(ReplicationError::Replaced { database: self.shown() })
+            }
+            _ => Ok(now),
+        }
+    }
+}
+
+#[async_trait]
+impl Replica for StoredDatabase {
+    fn shown(&self) -> String {
+        self.name.to_string()
+    }
+
+    async fn open(&self, creates: bool) -> Result<String, ReplicationError> {
+        if creates {
+            // That it is there already is as good.
+            self.databases.create_database(&self.name, None).await?;
+        }
+        let database = self.database().await?;
+        self.opened.get_or_init(async || database).await;
+        let identity = self.endpoint.identity().await?;
+        let first = identity.retired.first().unwrap_or(&identity.by);
+        Ok(format!("{first} {}", self.name))
+    }
+
+    async fn changes(&self, asked: Changes<'_>) -> Result<ChangesPage, ReplicationError> {
+        let wanted = match asked.filter {
+            ReplicationFilter::All => Arc::new(ChangesFilter::None),
+            ReplicationFilter::Selector { filter, .. } => Arc::clone(filter),
+            ReplicationFilter::Ids(ids) => {
+                let ids: HashSet<DocumentId> =
+                    ids.iter().filter_map(|it| it.parse().ok()).collect();
+                Arc::new(ChangesFilter::Ids(ids))
+            }
+        };
+        let mut notices = self.databases.follow_database(&self.name);
+        let place = Since::At(asked.after.in_query().into_owned());
+        let place = if *asked.after == Place::beginning() { Since::Beginning } else { place };
+        let database = self.database().await?;
+        let after = sequence::after(&database, &place).map_err(|it| self.refused(it))?;
+        let mut page = ChangesPage {
+            documents: Vec::new(),
+            last: Place::of_text(&sequence::text(&database, after)),
+            pending: None,
+        };
+        let mut after = after;
+        loop {
+            let most = asked.most - page.documents.len();
+            let (pass_over, choose) =
+                (filter::passes_over(&wanted), filter::chosen(&wanted, true, false));
+            let read = self
+                .databases
+                .document_changes(&self.name, after, most, pass_over, choose, PAGE_BYTES)
+                .await
+                .map_err(|error| self.failed(error))?;
+            for document in &read.documents {
+                let told = filter::told(&wanted, document, true);
+                if !told.is_empty() {
+                    let id = document.document.id.as_str().to_owned();
+                    let revisions = told.iter().map(|leaf| leaf.revision.to_string()).collect();
+                    page.documents.push(ChangedDocument { id, revisions });
+                }
+            }
+            after = read.reached.max(after);
+            page.last = Place::of_text(&sequence::text(&read.database, after));
+            if page.documents.len() >= asked.most || (read.is_end && !asked.waits) {
+                break;
+            }
+            if read.is_end {
+                if !page.documents.is_empty() || !notices.next().await {
+                    break;
+                }
+                self.database().await?;
+            }
+        }
+        let pending = self.databases.count_changes(&self.name, after).await;
+        page.pending = Some(pending.map_err(|error| self.failed(error))?);
+        Ok(page)
+    }
+
+    async fn missing(
+        &self,
+        changed: &[ChangedDocument],
+    ) -> Result<Vec<MissingDocument>, ReplicationError> {
+        let mut wanted = Vec::with_capacity(changed.len());
+        for ChangedDocument { id, revisions } in changed {
+            let parsed: Result<Vec<Revision>, _> = revisions.iter().map(|it| it.parse()).collect();
+            let parsed = parsed.map_err(|error| self.refused(Refusal::from(error)))?;
+            wanted.push((id.clone(), parsed));
+        }
+        let compared = compare(&*self.databases, &self.name, wanted).await;
+        let texts = |revisions: Vec<Revision>| revisions.iter().map(Revision::to_string).collect();
+        let compared = compared.map_err(|error| self.failed(error))?.into_iter();
+        let missing = compared.map(|it| MissingDocument {
+            id: it.id,
+            revisions: texts(it.missing),
+            ancestors: texts(it.ancestors),
+        });
+        Ok(missing.collect())
+    }
+
+    async fn documents(
+        &self,
+        missing: &[MissingDocument],
+        most_bytes: u64,
+    ) -> Result<(Vec<FetchedDocument>, Vec<Unread>), ReplicationError> {
+        let mut wanted: HashMap<DocumentId, (Leaves, Vec<Revision>)> = HashMap::new();
+        let mut ids = Vec::with_capacity(missing.len());
+        for MissingDocument { id, revisions, ancestors } in missing {
+            let Ok(id) = id.parse::<DocumentId>() else { continue };
+            let leaves = Leaves::Named { revisions: parsed(revisions), latest: true };
+            wanted.insert(id.clone(), (leaves, parsed(ancestors)));
+            ids.push(id);
+        }
+        let wanted = Arc::new(wanted);
+        let chosen = Arc::clone(&wanted);
+        let choose: Choose = Box::new(move |document| {
+            let asked = chosen.get(&document.id).map(|(leaves, _)| leaves.of(&document.tree));
+            asked.into_iter().flatten().flatten().collect()
+        });
+        let page = self.databases.documents(&self.name, &ids, choose, most_bytes).await;
+        let page = page.map_err(|error| self.failed(error))?;
+        let too_large = || ReplicationError::TooLarge { database: self.shown(), most_bytes };
+        if page.documents.len() < ids.len() {
+            return Err(too_large());
+        }
+        let (mut fetched, mut unread, mut bytes) = (Vec::new(), Vec::new(), 0);
+        for (id, read) in ids.iter().zip(&page.documents) {
+            let Some((leaves, had)) = wanted.get(id) else { continue };
+            let Some(read) = read else { continue };
+            let attachments = read.bodies.values().flat_map(|it| it.attachments.iter());
+            let lengths = attachments.map(|it| it.length);
+            bytes += lengths.sum::<u64>() / 3 * 4;
+            if bytes > most_bytes {
+                return Err(too_large());
+            }
+            let held: Held = held(&*self.databases, &self.name, std::iter::once(read)).await?;
+            for revision in leaves.of(&read.document.tree) {
+                let Ok(revision) = revision else { continue };
+                let show = Show { revs: true, attachments: true, ..Show::default() };
+                let show = show.since(had, &read.document.tree, &revision);
+                let mut text = String::new();
+                let shown = show.push(&mut text, read, &revision, &held, &page.database);
+                let (id, revision) = (id.as_str().to_owned(), revision.to_string());
+                bytes += text.len() as u64;
+                match shown {
+                    Some(()) => fetched.push(FetchedDocument { id, revision, text }),
+                    None => unread.push(Unread {
+                        id,
+                        revision,
+                        error: RefusalKind::NotFound.error().to_owned(),
+                        reason: "missing".to_owned(),
+                    }),
+                }
+            }
+        }
+        if bytes > most_bytes && fetched.len() > 1 {
+            return Err(too_large());
+        }
+        Ok((fetched, unread))
+    }
+
+    async fn write(
+        &self,
+        documents: &[FetchedDocument],
+    ) -> Result<Vec<NotWritten>, ReplicationError> {
+        let database = self.database().await?;
+        let mut new = Vec::with_capacity(documents.len());
+        for document in documents {
+            let read = || -> Result<NewDocument, Refusal> {
+                let json = Json::read(document.text.clone().into_bytes())?;
+                let sent = Submission::read(json.root())?;
+                Ok(NewDocument { id: document.id.parse()?, sent, followed: BTreeMap::new() })
+            };
+            new.push(read().map_err(|it| self.refused(it))?);
+        }
+        let written = write_documents(&*self.databases, &database, new, Edits::Replicated).await;
+        let written = written.map_err(|error| ReplicationError::from((error, &*self.shown())))?;
+        let refused = documents.iter().zip(written).filter_map(|(document, done)| {
+            let refusal = done.err()?;
+            let (error, reason) = (refusal.kind.error().to_owned(), refusal.reason.to_string());
+            Some(NotWritten { id: document.id.clone(), error, reason })
+        });
+        Ok(refused.collect())
+    }
+
+    async fn settle(&self) -> Result<String, ReplicationError> {
+        // What is written is durable.
+        Ok(self.database().await?.epoch.to_string())
+    }
+
+    async fn local(&self, id: &str) -> Result<Option<Local>, ReplicationError> {
+        let id: LocalId = id.parse().map_err(|it| self.refused(it))?;
+        let found = self.databases.local_document(&self.name, &id).await;
+        let found = found.map_err(|error| self.failed(error))?;
+        Ok(found.map(|LocalDocument { revision, body }| Local {
+            revision: format!("0-{revision}"),
+            text: format!("{{{}}}", members(&body)),
+        }))
+    }
+
+    async fn put_local(&self, id: &str, text: String) -> Result<String, ReplicationError> {
+        let id: LocalId = id.parse().map_err(|it| self.refused(it))?;
+        let json = Json::read(text.into_bytes()).map_err(|it| self.refused(it))?;
+        let sent = Submission::read_with(json.root(), SpecialMembers::Dropped);
+        let body = sent.map_err(|it| self.refused(it))?.body.into_text();
+        let found = self.databases.local_document(&self.name, &id).await;
+        let before = found.map_err(|error| self.failed(error))?.map_or(0, |it| it.revision);
+        let revision = before + 1;
+        let document = LocalDocument { revision, body };
+        let put = self.databases.put_local_document(&self.name, &id, Some(document)).await;
+        put.map_err(|error| self.failed(error))?;
+        Ok(format!("0-{revision}"))
+    }
+}
+
+/// Revisions; what is none is not here.
+fn parsed(revisions: &[String]) -> Vec<Revision> {
+    revisions.iter().filter_map(|it| it.parse().ok()).collect()
+}

@@ -1,0 +1,231 @@
+//! What is missing, its documents, and what became of them (section 6).
+
+use feedsync_formats::json::{Kind, Node, push_string};
+
+use super::{BadAnswer, ChangedDocument};
+use crate::json::{Json, text};
+
+/// Revisions of a document that a target has not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MissingDocument {
+    /// Which.
+    pub id: String,
+    /// They.
+    pub revisions: Vec<String>,
+    /// What it has that they may have come of: attachments of those it has.
+    pub ancestors: Vec<String>,
+}
+
+/// A revision of a document as a source gave it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FetchedDocument {
+    /// Which.
+    pub id: String,
+    /// Its revision.
+    pub revision: String,
+    /// All of it, as JSON.
+    pub text: String,
+}
+
+/// A revision that a source did not give.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unread {
+    /// Of which document.
+    pub id: String,
+    /// Which.
+    pub revision: String,
+    /// Why, in one word.
+    pub error: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// A document that a target did not take.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotWritten {
+    /// Which.
+    pub id: String,
+    /// Why, in one word.
+    pub error: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// The body of `_revs_diff`.
+pub fn differences_request(documents: &[ChangedDocument]) -> String {
+    let mut out = String::from("{");
+    for (at, document) in documents.iter().enumerate() {
+        out.push_str(if at > 0 { ",\n" } else { "" });
+        push_string(&mut out, &document.id);
+        out.push(':');
+        push_texts(&mut out, &document.revisions);
+    }
+    out.push('}');
+    out
+}
+
+/// The answer to `_revs_diff`.
+pub fn read_differences(answer: &Json) -> Result<Vec<MissingDocument>, BadAnswer> {
+    if answer.root().kind() != Kind::Object {
+        return Err(BadAnswer("what is missing is told by document"));
+    }
+    let read = |member: feedsync_formats::json::Member<'_>| {
+        let texts = |name: &str| match member.value.member(name) {
+            None => Some(Vec::new()),
+            Some(list) => list.value.elements().map(|it| Some(text(it)?.into_owned())).collect(),
+        };
+        let (revisions, ancestors) = (texts("missing")?, texts("possible_ancestors")?);
+        Some(MissingDocument { id: member.name.into_owned(), revisions, ancestors })
+    };
+    let all = answer.root().members().map(read).collect::<Option<Vec<_>>>();
+    all.ok_or(BadAnswer("what is missing of a document is a list of revisions"))
+}
+
+/// The body of `_bulk_get`.
+pub fn documents_request(missing: &[MissingDocument]) -> String {
+    let mut out = String::from("{\"docs\":[");
+    let mut is_first = true;
+    for document in missing {
+        for revision in &document.revisions {
+            out.push_str(if std::mem::take(&mut is_first) { "{\"id\":" } else { ",\n{\"id\":" });
+            push_string(&mut out, &document.id);
+            out.push_str(",\"rev\":");
+            push_string(&mut out, revision);
+            if !document.ancestors.is_empty() {
+                out.push_str(",\"atts_since\":");
+                push_texts(&mut out, &document.ancestors);
+            }
+            out.push('}');
+        }
+    }
+    out.push_str("]}");
+    out
+}
+
+/// The answer to `_bulk_get`: each revision once, however often it came.
+pub fn read_documents(answer: &Json) -> Result<(Vec<FetchedDocument>, Vec<Unread>), BadAnswer> {
+    const SHAPE: BadAnswer =
+        BadAnswer("documents are given one by one, each with its id and revision");
+    let results = answer.root().member("results").filter(|it| it.value.kind() == Kind::Array);
+    let (mut fetched, mut unread) = (Vec::<FetchedDocument>::new(), Vec::new());
+    for result in results.ok_or(BadAnswer("a list of documents is missing"))?.value.elements() {
+        let documents = result.member("docs").ok_or(SHAPE)?;
+        for found in documents.value.elements() {
+            if let Some(document) = found.member("ok") {
+                let document = fetched_document(document.value).ok_or(SHAPE)?;
+                // Of a document all its revisions stand in a row.
+                let others = fetched.iter().rev().take_while(|other| other.id == document.id);
+                if !others.into_iter().any(|other| other.revision == document.revision) {
+                    fetched.push(document);
+                }
+            } else {
+                let error = found.member("error").ok_or(SHAPE)?.value;
+                let of = |name| error.member(name).and_then(|it| text(it.value));
+                let of = |name| of(name).unwrap_or_default().into_owned();
+                let (id, revision) = (of("id"), of("rev"));
+                unread.push(Unread { id, revision, error: of("error"), reason: of("reason") });
+            }
+        }
+    }
+    Ok((fetched, unread))
+}
+
+fn fetched_document(node: Node<'_>) -> Option<FetchedDocument> {
+    let of = |name| Some(text(node.member(name)?.value)?.into_owned());
+    Some(FetchedDocument { id: of("_id")?, revision: of("_rev")?, text: node.raw().to_owned() })
+}
+
+/// The body of `_bulk_docs` by which revisions are joined to those that are there.
+pub fn write_request<'a>(documents: impl IntoIterator<Item = &'a FetchedDocument>) -> String {
+    let mut out = String::from("{\"new_edits\":false,\"docs\":[");
+    for (at, document) in documents.into_iter().enumerate() {
+        out.push_str(if at > 0 { ",\n" } else { "\n" });
+        out.push_str(&document.text);
+    }
+    out.push_str("]}");
+    out
+}
+
+/// The answer to that: what was not taken.
+pub fn read_not_written(answer: &Json) -> Result<Vec<NotWritten>, BadAnswer> {
+    if answer.root().kind() != Kind::Array {
+        return Err(BadAnswer("what was not written is a list"));
+    }
+    let failed = answer.root().elements().filter_map(|it| {
+        let error = text(it.member("error")?.value)?.into_owned();
+        let of = |name| it.member(name).and_then(|it| text(it.value));
+        let of = |name| of(name).unwrap_or_default().into_owned();
+        Some(NotWritten { id: of("id"), error, reason: of("reason") })
+    });
+    Ok(failed.collect())
+}
+
+fn push_texts(out: &mut String, texts: &[String]) {
+    out.push('[');
+    for (at, text) in texts.iter().enumerate() {
+        out.push_str(if at > 0 { "," } else { "" });
+        push_string(out, text);
+    }
+    out.push(']');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bulk::{asked_documents, asked_revisions, bulk_documents};
+
+    fn json(text: &str) -> Json {
+        Json::read(text.as_bytes().to_vec()).unwrap()
+    }
+
+    #[test]
+    fn what_a_replicator_asks_a_database_understands() {
+        let texts = |texts: &[&str]| texts.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
+        let changed = [
+            ChangedDocument { id: "a\"\n".to_owned(), revisions: texts(&["2-b", "1-c"]) },
+            ChangedDocument { id: "b".to_owned(), revisions: texts(&["1-c"]) },
+        ];
+        let asked = json(&differences_request(&changed));
+        let asked = asked_revisions(asked.root()).unwrap();
+        assert_eq!((&*asked[0].0, asked[0].1.len(), &*asked[1].0), ("a\"\n", 2, "b"));
+        let missing = read_differences(&json(
+            r#"{"a":{"missing":["2-b","1-c"],"possible_ancestors":["1-x"]},"b":{"missing":["1-c"]}}"#,
+        ));
+        let missing = missing.unwrap();
+        assert_eq!(missing[0].ancestors, ["1-x"]);
+        let request = json(&documents_request(&missing));
+        let asked = asked_documents(request.root()).unwrap();
+        let asked: Vec<_> = asked.iter().map(|it| it.asked().unwrap()).collect();
+        assert_eq!(asked.len(), 3);
+        assert_eq!(asked[1].1.as_ref().unwrap().to_string(), "1-c");
+        let answer = json(
+            r#"{"results":[{"id":"a","docs":[{"ok":{"_id":"a","_rev":"3-d","n":1.0}}]},
+                {"id":"a","docs":[{"ok":{"_id":"a","_rev":"3-d","n":1.0}}]},
+                {"id":"b","docs":[{"error":{"id":"b","rev":"1-c","error":"not_found","reason":"missing"}}]}]}"#,
+        );
+        let (fetched, unread) = read_documents(&answer).unwrap();
+        assert_eq!((fetched.len(), &*fetched[0].text), (1, r#"{"_id":"a","_rev":"3-d","n":1.0}"#));
+        assert_eq!((&*unread[0].revision, &*unread[0].error), ("1-c", "not_found"));
+        let request = json(&write_request(&fetched));
+        let (documents, new_edits) = bulk_documents(request.root()).unwrap();
+        assert_eq!((documents[0].raw(), new_edits), (&*fetched[0].text, false));
+        let refused =
+            json(r#"[{"id":"a","rev":"3-d","error":"forbidden","reason":"no"},{"ok":true}]"#);
+        let refused = read_not_written(&refused).unwrap();
+        assert_eq!((refused.len(), &*refused[0].error), (1, "forbidden"));
+    }
+
+    #[test]
+    fn what_is_no_answer_is_an_error() {
+        for text in ["[]", "{\"a\":{\"missing\":[1]}}"] {
+            assert!(read_differences(&json(text)).is_err(), "{text}");
+        }
+        for text in
+            ["{}", "{\"results\":1}", "{\"results\":[{}]}", "{\"results\":[{\"docs\":[{}]}]}"]
+        {
+            assert!(read_documents(&json(text)).is_err(), "{text}");
+        }
+        assert!(read_documents(&json(r#"{"results":[{"docs":[{"ok":{"_id":"a"}}]}]}"#)).is_err());
+        assert!(read_not_written(&json("{}")).is_err());
+    }
+}
