@@ -4,6 +4,7 @@ mod decide;
 pub mod difference;
 pub mod filter;
 pub mod leaves;
+mod purge;
 pub mod sequence;
 pub mod show;
 #[cfg(test)]
@@ -19,6 +20,8 @@ use feedsync_couch::{
 use feedsync_store::{
     Database, Databases, DatabasesExt as _, DocumentWrite, Kind, Moment, StoreError, Wanted,
 };
+
+pub use purge::purge_documents;
 
 use crate::endpoint::Endpoint;
 

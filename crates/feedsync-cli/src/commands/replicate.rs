@@ -70,7 +70,7 @@ impl Replicate {
             let shown = Shown::new(&source.shown());
             replication.run(source, target, environment, &shown, asked_to_stop()).await
         };
-        let done = done.map_err(|error| self.failure(context, error))?;
+        let done = done.map_err(|error| self.failure(error))?;
         if context.json {
             output::json(&value(&done))?;
         } else {
@@ -111,14 +111,13 @@ impl Replicate {
         Ok(Arc::new(database.telling(Arc::new(waits))))
     }
 
-    fn failure(&self, context: &Context, error: ReplicationError) -> Failure {
+    fn failure(&self, error: ReplicationError) -> Failure {
         match error {
             ReplicationError::Fetch(error) => error.into(),
             ReplicationError::Store(error) => error.into(),
             ReplicationError::NoDatabase { .. } if !self.create => {
-                let again =
-                    context.command(&format!("replicate {} {} --create", "SOURCE", "TARGET"));
-                Failure::not_found(error).hint(format!("make TARGET if it is not there: {again}"))
+                let hint = "--create makes TARGET; SOURCE must be there";
+                Failure::not_found(error).hint(hint)
             }
             ReplicationError::NoDatabase { .. } => Failure::not_found(error),
             ReplicationError::Refused { .. } => Failure::refused(error),

@@ -3,6 +3,7 @@
 mod blobs;
 mod crashes;
 mod credentials;
+mod databases;
 mod feeds;
 mod fetch;
 mod hub;

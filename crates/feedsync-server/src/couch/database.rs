@@ -8,9 +8,8 @@ use axum::response::Response;
 use feedsync_couch::{
     DatabaseName, DocumentId, RefusalKind, Revision, Submission, asked_revisions, integer, quoted,
 };
-use feedsync_endpoint::documents::Edits;
-use feedsync_endpoint::documents::sequence;
-use feedsync_store::{Database, DatabaseChange, DatabasesExt as _, DocumentWrite, Kind, Wanted};
+use feedsync_endpoint::documents::{Edits, purge_documents, sequence};
+use feedsync_store::{Database, DatabaseChange};
 use http::{HeaderValue, Method, StatusCode, header};
 
 use super::rights::{Named, Need, UNSAID};
@@ -198,28 +197,7 @@ async fn purge(asked: &Asked, database: &Database, body: Body) -> Result<Respons
     for (id, revisions) in asked_revisions(sent.root())? {
         named.entry(id.parse()?).or_default().extend(revisions);
     }
-    let wanted = |id: &DocumentId| Wanted { id: id.clone(), with_attachments: false };
-    let wanted: Vec<Wanted> = named.keys().map(wanted).collect();
-    let epoch = database.epoch;
-    let (_, purged) = asked
-        .databases
-        .decide_documents(&database.name, wanted, move |snapshot| {
-            let (mut writes, mut purged) = (Vec::new(), Vec::new());
-            for (id, revisions) in &named {
-                let found = snapshot.document(id).filter(|_| snapshot.database().epoch == epoch);
-                let mut tree = found.map(|it| it.tree.clone()).unwrap_or_default();
-                let gone = tree.purge(revisions).revisions;
-                if !gone.is_empty() {
-                    let (id, kind, bodies) = (id.clone(), Some(Kind::Unknown), Vec::new());
-                    // What is left is told of: another leaf may win.
-                    let is_change = !tree.is_empty();
-                    writes.push(DocumentWrite { id, tree, is_change, kind, bodies });
-                }
-                purged.push((id.clone(), gone));
-            }
-            (writes, purged)
-        })
-        .await?;
+    let purged = purge_documents(&*asked.databases, database, named).await?;
     let purged: Vec<String> = purged
         .iter()
         .map(|(id, revisions)| {

@@ -1,0 +1,123 @@
+//! Databases of documents, replicated between hubs and stores.
+
+mod remote;
+mod world;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use feedsync_client::replicate::{
+    Replica, Replicated, Replication, ReplicationError, ReplicationProgress, StoredDatabase,
+};
+use feedsync_couch::{DatabaseName, DocumentId, Json, Revision, Submission};
+use feedsync_endpoint::Endpoint;
+use feedsync_endpoint::documents::leaves::{self, Leaves};
+use feedsync_endpoint::documents::{Edits, NewDocument, write_documents};
+use feedsync_store::conformance::TestEnvironment;
+use feedsync_store::{EndpointName, Environment, MemoryStore, Number, ReadDocument};
+
+/// An endpoint with a database.
+pub(crate) struct Shelf {
+    pub(crate) store: Arc<MemoryStore>,
+    pub(crate) endpoint: Endpoint,
+    environment: Arc<TestEnvironment>,
+}
+
+/// Shows nothing.
+pub(crate) struct Silent;
+
+impl ReplicationProgress for Silent {
+    fn begins(&self, _is_resumed: bool) {}
+    fn looked(&self, _documents: u64, _pending: Option<u64>) {}
+    fn carried(&self, _documents: u64) {}
+}
+
+/// A leaf as it is known everywhere: which revision, whether it is deleted, and what it says.
+pub(crate) type KnownLeaf = (String, bool, String);
+
+pub(crate) fn notes() -> DatabaseName {
+    "notes".parse().unwrap()
+}
+
+impl Shelf {
+    pub(crate) async fn new(seed: u64) -> Self {
+        let environment = Arc::new(TestEnvironment::new(seed));
+        let name = EndpointName::new(&format!("hub{seed}")).unwrap();
+        let shelf = Self::over(MemoryStore::new(&name, Arc::clone(&environment) as _), environment);
+        shelf.endpoint.databases().create_database(&notes(), None).await.unwrap();
+        shelf
+    }
+
+    fn over(store: MemoryStore, environment: Arc<TestEnvironment>) -> Self {
+        let store = Arc::new(store);
+        let endpoint = Endpoint::new(Arc::clone(&store) as _, Arc::clone(&environment) as _);
+        Self { store, endpoint, environment }
+    }
+
+    pub(crate) fn environment(&self) -> Arc<dyn Environment> {
+        Arc::clone(&self.environment) as _
+    }
+
+    pub(crate) fn replica(&self) -> Arc<dyn Replica> {
+        Arc::new(StoredDatabase::new(self.endpoint.clone(), notes()))
+    }
+
+    /// Writes a document; its revision, or nothing if it was refused.
+    pub(crate) async fn write(&self, text: &str, edits: Edits) -> Option<Revision> {
+        let databases = self.endpoint.databases();
+        let database = databases.database(&notes()).await.unwrap().unwrap();
+        let json = Json::read(text.as_bytes().to_vec()).unwrap();
+        let sent = Submission::read(json.root()).unwrap();
+        let id = sent.id.clone().unwrap();
+        let new = NewDocument { id, sent, followed: BTreeMap::new() };
+        let written = write_documents(&*databases, &database, vec![new], edits).await.unwrap();
+        written.into_iter().next().unwrap().ok()
+    }
+
+    /// All documents, in the order of their changes, with what all leaves say.
+    pub(crate) async fn documents(&self) -> Vec<ReadDocument> {
+        let choose = leaves::chosen(Leaves::All);
+        let databases = self.endpoint.databases();
+        let (name, all) = (notes(), u64::MAX);
+        let page = databases.document_changes(&name, Number::ZERO, usize::MAX, None, choose, all);
+        page.await.unwrap().documents
+    }
+
+    /// The leaves of all documents.
+    pub(crate) async fn leaves(&self) -> BTreeMap<String, BTreeSet<KnownLeaf>> {
+        let known = |read: &ReadDocument| {
+            let leaves = read.document.tree.leaves().into_iter().map(|leaf| {
+                let body = &read.bodies[leaf.revision];
+                let attachments =
+                    body.attachments.iter().map(|it| format!("{} {}", it.name, it.digest));
+                let said = format!("{} {}", body.text, attachments.collect::<Vec<_>>().join(" "));
+                (leaf.revision.to_string(), leaf.content.is_deleted, said)
+            });
+            (read.document.id.as_str().to_owned(), leaves.collect())
+        };
+        self.documents().await.iter().map(known).collect()
+    }
+
+    /// Whether a revision is in the tree of a document.
+    pub(crate) async fn has(&self, id: &DocumentId, revision: &Revision) -> bool {
+        let documents = self.documents().await;
+        let found = documents.iter().find(|read| read.document.id == *id);
+        found.is_some_and(|read| read.document.tree.contains(revision))
+    }
+
+    /// Replicates from another one to here until all is there.
+    pub(crate) async fn take(&self, from: &Self) -> Replicated {
+        replicated(&Replication::default(), from.replica(), self.replica(), self.environment())
+            .await
+            .unwrap()
+    }
+}
+
+pub(crate) async fn replicated(
+    replication: &Replication,
+    source: Arc<dyn Replica>,
+    target: Arc<dyn Replica>,
+    environment: Arc<dyn Environment>,
+) -> Result<Replicated, ReplicationError> {
+    replication.run(source, target, environment, &Silent, std::future::pending()).await
+}

@@ -1,0 +1,340 @@
+//! A seeded world of databases and replicators: documents are edited, deleted, purged and put back everywhere, while
+//! replications fail and are broken off anywhere. Then comes a lull.
+//!
+//! In the end whatever was purged nowhere is the same everywhere, and no acknowledged write is lost but those of a database
+//! that was put back before anybody else had them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use feedsync_client::fetch::FetchError;
+use feedsync_client::replicate::{
+    Changes, Local, Replica, Replication, ReplicationError, ReplicationFilter,
+};
+use feedsync_couch::replication::{
+    ChangedDocument, ChangesPage, FetchedDocument, MissingDocument, NotWritten, Unread,
+};
+use feedsync_couch::selector::Selector;
+use feedsync_couch::{ChangesFilter, DocumentId, Json, Revision};
+use feedsync_endpoint::documents::{Edits, purge_documents};
+use feedsync_store::{Image, MemoryStore};
+use rand::rngs::SmallRng;
+use rand::seq::IndexedRandom as _;
+use rand::{Rng as _, SeedableRng as _};
+use tokio::time::{sleep, timeout};
+
+use super::{Shelf, notes, replicated};
+
+/// A way to a database on which anything takes its time, and fails now and then, before it was done or after.
+struct Rough {
+    to: Arc<dyn Replica>,
+    random: AtomicU64,
+}
+
+impl Rough {
+    fn over(to: Arc<dyn Replica>, random: u64) -> Arc<Self> {
+        Arc::new(Self { to, random: AtomicU64::new(random) })
+    }
+
+    /// One request.
+    async fn ask<T>(
+        &self,
+        request: impl Future<Output = Result<T, ReplicationError>>,
+    ) -> Result<T, ReplicationError> {
+        let seed = self.random.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed);
+        let mut random = SmallRng::seed_from_u64(seed);
+        sleep(Duration::from_millis(random.random_range(0..20))).await;
+        let reason = || "it is rough here".to_owned();
+        let lost = || FetchError::Unreachable { url: "rough".to_owned(), reason: reason() };
+        match random.random_range(0..40) {
+            0 => Err(lost().into()),
+            1 => {
+                request.await?;
+                Err(lost().into())
+            }
+            _ => {
+                let answer = request.await;
+                sleep(Duration::from_millis(random.random_range(0..20))).await;
+                answer
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl Replica for Rough {
+    fn shown(&self) -> String {
+        self.to.shown()
+    }
+
+    async fn open(&self, creates: bool) -> Result<String, ReplicationError> {
+        self.ask(self.to.open(creates)).await
+    }
+
+    async fn changes(&self, asked: Changes<'_>) -> Result<ChangesPage, ReplicationError> {
+        // Short pages, so that there are many places to break off at.
+        let most = asked.most;
+        let mut page = self.ask(self.to.changes(Changes { most: most.min(3), ..asked })).await?;
+        while !page.documents.is_empty() && page.documents.len() < most {
+            let after = page.last.clone();
+            let asked = Changes { after: &after, most: 3, waits: false, ..asked };
+            let more = self.ask(self.to.changes(asked)).await?;
+            if more.documents.is_empty() {
+                break;
+            }
+            page.documents.extend(more.documents);
+            page.last = more.last;
+        }
+        Ok(page)
+    }
+
+    async fn missing(
+        &self,
+        changed: &[ChangedDocument],
+    ) -> Result<Vec<MissingDocument>, ReplicationError> {
+        self.ask(self.to.missing(changed)).await
+    }
+
+    async fn documents(
+        &self,
+        missing: &[MissingDocument],
+        most_bytes: u64,
+    ) -> Result<(Vec<FetchedDocument>, Vec<Unread>), ReplicationError> {
+        // Some servers give little at once.
+        let bytes = if missing.len() > 2 { 300 } else { most_bytes };
+        self.ask(self.to.documents(missing, bytes)).await
+    }
+
+    async fn write(
+        &self,
+        documents: &[FetchedDocument],
+    ) -> Result<Vec<NotWritten>, ReplicationError> {
+        self.ask(self.to.write(documents)).await
+    }
+
+    async fn settle(&self) -> Result<String, ReplicationError> {
+        self.ask(self.to.settle()).await
+    }
+
+    async fn local(&self, id: &str) -> Result<Option<Local>, ReplicationError> {
+        self.ask(self.to.local(id)).await
+    }
+
+    async fn put_local(&self, id: &str, text: String) -> Result<String, ReplicationError> {
+        self.ask(self.to.put_local(id, text)).await
+    }
+}
+
+struct World {
+    random: SmallRng,
+    shelves: Vec<Shelf>,
+    backups: Vec<Option<Image>>,
+    /// What was acknowledged.
+    acknowledged: BTreeSet<(DocumentId, Revision)>,
+    purged: BTreeSet<DocumentId>,
+    next: u64,
+    restores: u64,
+    broken_off: u64,
+}
+
+impl World {
+    async fn new(seed: u64) -> Self {
+        let mut random = SmallRng::seed_from_u64(seed);
+        let count = random.random_range(2..=4);
+        let mut shelves = Vec::new();
+        for number in 0..count {
+            shelves.push(Shelf::new(seed.wrapping_mul(10).wrapping_add(number)).await);
+        }
+        Self {
+            random,
+            backups: shelves.iter().map(|_| None).collect(),
+            shelves,
+            acknowledged: BTreeSet::new(),
+            purged: BTreeSet::new(),
+            next: 0,
+            restores: 0,
+            broken_off: 0,
+        }
+    }
+
+    async fn step(&mut self) {
+        let at = self.random.random_range(0..self.shelves.len());
+        match self.random.random_range(0..100) {
+            0..60 => self.edit(at).await,
+            60..90 => self.replicate(at).await,
+            90..93 => self.purge(at).await,
+            93..97 => self.backups[at] = Some(self.shelves[at].store.image()),
+            _ => self.put_back(at).await,
+        }
+    }
+
+    /// Somebody edits a document on what is there, or beside it.
+    async fn edit(&mut self, at: usize) {
+        let shelf = &self.shelves[at];
+        let id = format!("d{}", self.random.random_range(0..12));
+        self.next += 1;
+        let documents = shelf.documents().await;
+        let found = documents.iter().find(|read| read.document.id.as_str() == id);
+        let leaves = found.map(|read| read.document.tree.leaves()).unwrap_or_default();
+        let base = leaves.choose(&mut self.random).map(|leaf| leaf.revision.to_string());
+        let base = base.filter(|_| self.random.random_bool(0.9));
+        let base = base.map(|base| format!(",\"_rev\":\"{base}\"")).unwrap_or_default();
+        let more = match self.random.random_range(0..10) {
+            0 => ",\"_deleted\":true",
+            1 => ",\"_attachments\":{\"a\":{\"data\":\"aGVsbG8=\"}}",
+            2 => ",\"type\":\"leaf\"",
+            _ => "",
+        };
+        let text = format!("{{\"_id\":\"{id}\"{base},\"n\":{}{more}}}", self.next);
+        if let Some(revision) = shelf.write(&text, Edits::New).await {
+            self.acknowledged.insert((id.parse().unwrap(), revision));
+        }
+    }
+
+    /// A replication of some kind, which may fail or be broken off anywhere.
+    async fn replicate(&mut self, at: usize) {
+        let other = self.random.random_range(0..self.shelves.len());
+        let rough = |of: &Shelf, random| Rough::over(of.replica(), random) as Arc<dyn Replica>;
+        let source = rough(&self.shelves[other], self.random.random());
+        let target = rough(&self.shelves[at], self.random.random());
+        let filter = match self.random.random_range(0..4) {
+            0 => selected("{\"type\":\"leaf\"}"),
+            1 => ReplicationFilter::Ids(vec!["d1".to_owned(), "d2".to_owned()]),
+            _ => ReplicationFilter::All,
+        };
+        let replication = Replication {
+            filter,
+            is_continuous: self.random.random_bool(0.3),
+            ..Replication::default()
+        };
+        let within = Duration::from_millis(self.random.random_range(1..2_000));
+        let environment = self.shelves[at].environment();
+        let run = replicated(&replication, source, target, environment);
+        self.broken_off += u64::from(!matches!(timeout(within, run).await, Ok(Ok(_))));
+    }
+
+    async fn purge(&mut self, at: usize) {
+        let documents = self.shelves[at].documents().await;
+        let Some(read) = documents.choose(&mut self.random) else { return };
+        let leaves = read.document.tree.leaves();
+        let Some(leaf) = leaves.choose(&mut self.random) else { return };
+        let id = read.document.id.clone();
+        self.purged.insert(id.clone());
+        let databases = self.shelves[at].endpoint.databases();
+        let database = databases.database(&notes()).await.unwrap().unwrap();
+        let named = BTreeMap::from([(id, vec![leaf.revision.clone()])]);
+        purge_documents(&*databases, &database, named).await.unwrap();
+    }
+
+    /// A database is put back to what it was: what nobody else has of it is lost with it.
+    async fn put_back(&mut self, at: usize) {
+        let Some(image) = self.backups[at].take() else { return };
+        self.restores += 1;
+        let environment = Arc::clone(&self.shelves[at].environment);
+        let store = MemoryStore::restored(image, Arc::clone(&environment) as _);
+        self.shelves[at] = Shelf::over(store, environment);
+        let mut kept = BTreeSet::new();
+        for (id, revision) in &self.acknowledged {
+            for shelf in &self.shelves {
+                if shelf.has(id, revision).await {
+                    kept.insert((id.clone(), revision.clone()));
+                    break;
+                }
+            }
+        }
+        self.acknowledged = kept;
+    }
+
+    /// Everybody replicates with everybody until nobody has anything for anybody.
+    async fn lull(&self) {
+        for _ in 0..10 {
+            let mut written = 0;
+            for target in &self.shelves {
+                for source in &self.shelves {
+                    let done = target.take(source).await;
+                    assert_eq!((done.worked.refused, done.has_checkpoints), (0, true), "{done:?}");
+                    written += done.worked.written;
+                }
+            }
+            if written == 0 {
+                return;
+            }
+        }
+        panic!("they never come to rest");
+    }
+
+    async fn check(&self) {
+        let is_kept = |id: &str| !self.purged.contains(&id.parse::<DocumentId>().unwrap());
+        let mut all = Vec::new();
+        for shelf in &self.shelves {
+            let mut leaves = shelf.leaves().await;
+            leaves.retain(|id, _| is_kept(id));
+            all.push(leaves);
+        }
+        for (number, leaves) in all.iter().enumerate() {
+            assert_eq!(*leaves, all[0], "{number} is as the first");
+        }
+        for (id, revision) in self.acknowledged.iter().filter(|(id, _)| is_kept(id.as_str())) {
+            assert!(self.shelves[0].has(id, revision).await, "{id} {revision} is lost");
+        }
+        for shelf in &self.shelves {
+            let changes = shelf.documents().await;
+            let numbers: Vec<_> = changes.iter().map(|read| read.document.number).collect();
+            assert!(numbers.is_sorted_by(|one, other| one < other), "each has a place of its own");
+        }
+    }
+}
+
+pub(super) fn selected(text: &str) -> ReplicationFilter {
+    let json = Json::read(text.as_bytes().to_vec()).unwrap();
+    let selector = Selector::parse(json.root()).unwrap();
+    let filter = Arc::new(ChangesFilter::Selector(Box::new(selector)));
+    ReplicationFilter::Selector { text: text.to_owned(), filter }
+}
+
+/// A seed, told if its world ends badly.
+struct Told(u64);
+
+impl Drop for Told {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("FEEDSYNC_SEED={}", self.0);
+        }
+    }
+}
+
+/// How many worlds: 300, 5,000 with `FEEDSYNC_LONG`; `FEEDSYNC_SEED` names the first.
+#[test]
+fn whatever_was_purged_nowhere_is_the_same_everywhere_in_the_end() {
+    let count = if std::env::var_os("FEEDSYNC_LONG").is_some() { 5_000 } else { 300 };
+    let first: u64 =
+        std::env::var("FEEDSYNC_SEED").map_or(0, |text| text.parse().expect("a number"));
+    let (mut acknowledged, mut restores, mut broken_off) = (0, 0, 0);
+    for seed in first..first + count {
+        let _told = Told(seed);
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .start_paused(true)
+            .build()
+            .unwrap();
+        let world = runtime.block_on(async {
+            let mut world = World::new(seed).await;
+            for _ in 0..world.random.random_range(10..80) {
+                world.step().await;
+            }
+            world
+        });
+        runtime.block_on(async {
+            world.lull().await;
+            world.check().await;
+        });
+        acknowledged += world.acknowledged.len();
+        restores += world.restores;
+        broken_off += world.broken_off;
+    }
+    eprintln!("{acknowledged} writes, {restores} put back, {broken_off} replications broken off");
+    assert!(acknowledged > 1_000 && restores > 50 && broken_off > 200, "much happened");
+}

@@ -1,0 +1,38 @@
+//! Forgetting revisions as if they had never been (`_purge`).
+
+use std::collections::BTreeMap;
+
+use feedsync_couch::{DocumentId, Revision};
+use feedsync_store::{
+    Database, Databases, DatabasesExt as _, DocumentWrite, Kind, StoreError, Wanted,
+};
+
+/// Forgets leaves of documents, with what only they came of, if the database still is the same one; those that went.
+pub async fn purge_documents(
+    databases: &dyn Databases,
+    Database { name, epoch, .. }: &Database,
+    named: BTreeMap<DocumentId, Vec<Revision>>,
+) -> Result<Vec<(DocumentId, Vec<Revision>)>, StoreError> {
+    let wanted = |id: &DocumentId| Wanted { id: id.clone(), with_attachments: false };
+    let wanted: Vec<Wanted> = named.keys().map(wanted).collect();
+    let epoch = *epoch;
+    let (_, purged) = databases
+        .decide_documents(name, wanted, move |snapshot| {
+            let (mut writes, mut purged) = (Vec::new(), Vec::new());
+            for (id, revisions) in &named {
+                let found = snapshot.document(id).filter(|_| snapshot.database().epoch == epoch);
+                let mut tree = found.map(|it| it.tree.clone()).unwrap_or_default();
+                let gone = tree.purge(revisions).revisions;
+                if !gone.is_empty() {
+                    let (id, kind, bodies) = (id.clone(), Some(Kind::Unknown), Vec::new());
+                    // What is left is told of: another leaf may win.
+                    let is_change = !tree.is_empty();
+                    writes.push(DocumentWrite { id, tree, is_change, kind, bodies });
+                }
+                purged.push((id.clone(), gone));
+            }
+            (writes, purged)
+        })
+        .await?;
+    Ok(purged)
+}
