@@ -21,6 +21,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use feedsync_couch::ChangesFilter;
 use feedsync_couch::replication::Place;
@@ -38,9 +39,6 @@ pub use remote::{OnWait, Patience, RemoteDatabase};
 pub use replica::{Changes, Local, Replica};
 pub use stored::StoredDatabase;
 
-/// So many batches are on their way at once.
-const AT_ONCE: usize = 8;
-
 /// What is replicated, and how.
 #[derive(Debug, Clone, Default)]
 pub struct Replication {
@@ -52,6 +50,28 @@ pub struct Replication {
     pub creates_target: bool,
     /// Whether all is looked at again that was replicated before.
     pub from_beginning: bool,
+    /// How much is done at once.
+    pub pace: ReplicationPace,
+}
+
+/// How much is done at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReplicationPace {
+    /// So many changes are asked for at once.
+    pub page: usize,
+    /// So many documents are compared, and carried, at once.
+    pub batch: usize,
+    /// So many batches are on their way at once.
+    pub batches: usize,
+    /// How often it is written down how far it is.
+    pub checkpoint: Duration,
+}
+
+impl Default for ReplicationPace {
+    /// 2,000 changes, 8 batches of 500 documents, every 5 seconds.
+    fn default() -> Self {
+        Self { page: 2_000, batch: 500, batches: 8, checkpoint: Duration::from_secs(5) }
+    }
 }
 
 /// Which documents are replicated.
@@ -87,7 +107,14 @@ impl Replication {
         progress.begins(log.began_at().is_some());
         let filter = Arc::new(self.filter.clone());
         let run = Run {
-            feed: Feed::follow(Arc::clone(&source), filter, after, self.is_continuous),
+            feed: Feed::follow(
+                Arc::clone(&source),
+                filter,
+                after,
+                self.pace.page,
+                self.is_continuous,
+            ),
+            pace: self.pace,
             carrier: Carrier::new(source, target),
             log,
             waiting: VecDeque::new(),
@@ -104,6 +131,7 @@ impl Replication {
 /// A replication under way.
 struct Run {
     feed: Feed,
+    pace: ReplicationPace,
     carrier: Carrier,
     log: CheckpointLog,
     /// Batches that nobody carries yet, by number.
@@ -134,7 +162,7 @@ impl Run {
                     match page? {
                         Some(page) => {
                             progress.looked(page.documents.len() as u64, page.pending);
-                            for batch in Batch::of(page) {
+                            for batch in Batch::of(page, self.pace.batch) {
                                 self.waiting.push_back((self.next, batch));
                                 self.next += 1;
                             }
@@ -162,7 +190,7 @@ impl Run {
 
     /// Sets out with batches that wait.
     fn carry(&mut self) {
-        while self.tasks.len() < AT_ONCE
+        while self.tasks.len() < self.pace.batches
             && let Some((number, batch)) = self.waiting.pop_front()
         {
             let carrier = self.carrier.clone();

@@ -62,6 +62,7 @@ impl Replicate {
             is_continuous: self.continuous,
             creates_target: self.create,
             from_beginning: self.from_start,
+            ..Replication::default()
         };
         let source = self.replica(context, &self.source).await?;
         let target = self.replica(context, &self.target).await?;
@@ -103,7 +104,7 @@ impl Replicate {
             let home = context.open().await?;
             return Ok(Arc::new(StoredDatabase::new(home.endpoint, name)));
         }
-        let patience = if self.continuous { Patience::Endless } else { Patience::Some };
+        let patience = if self.continuous { Patience::ENDLESS } else { Patience::SOME };
         let database = RemoteDatabase::new(context.way().fetcher()?, named, patience)?;
         let waits = |error: &feedsync_client::fetch::FetchError, pause: std::time::Duration| {
             warn(&format!("{error}; asking again in {:.1} s", pause.as_secs_f64()));

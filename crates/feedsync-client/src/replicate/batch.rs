@@ -10,9 +10,6 @@ use tokio::sync::Semaphore;
 
 use super::{Replica, Replicated, ReplicationError};
 
-/// So many documents are compared at once.
-const DOCUMENTS: usize = 500;
-
 /// So many bytes are read at once, unless one document has more.
 const READ_BYTES: u64 = 8 << 20;
 
@@ -31,12 +28,12 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    /// The batches of a page.
-    pub(super) fn of(page: ChangesPage) -> Vec<Self> {
+    /// The batches of a page, of so many documents each.
+    pub(super) fn of(page: ChangesPage, most: usize) -> Vec<Self> {
         let mut batches = Vec::new();
         let mut documents = page.documents.into_iter();
         loop {
-            let part: Vec<_> = documents.by_ref().take(DOCUMENTS).collect();
+            let part: Vec<_> = documents.by_ref().take(most).collect();
             let is_last = documents.len() == 0;
             let last = is_last.then(|| page.last.clone());
             batches.push(Self { documents: part, last });

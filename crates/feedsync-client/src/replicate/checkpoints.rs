@@ -11,9 +11,6 @@ use tokio::time::Instant;
 
 use super::{Replica, Replication, ReplicationError, ReplicationFilter};
 
-/// How often it is written down.
-const EVERY: Duration = Duration::from_secs(5);
-
 /// How far a replication is.
 pub(super) struct CheckpointLog {
     id: String,
@@ -27,6 +24,7 @@ pub(super) struct CheckpointLog {
     started: String,
     reached: Option<(Place, Worked)>,
     due: Instant,
+    every: Duration,
     is_kept: bool,
 }
 
@@ -71,6 +69,7 @@ impl CheckpointLog {
             started,
             reached: None,
             due: Instant::now(),
+            every: replication.pace.checkpoint,
             is_kept: true,
         })
     }
@@ -83,7 +82,7 @@ impl CheckpointLog {
     /// All up to a place is written.
     pub(super) fn reaches(&mut self, place: Place, worked: Worked) {
         if self.reached.is_none() {
-            self.due = Instant::now() + EVERY;
+            self.due = Instant::now() + self.every;
         }
         self.reached = Some((place, worked));
     }

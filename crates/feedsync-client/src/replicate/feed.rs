@@ -10,9 +10,6 @@ use tokio::time::{Instant, sleep};
 
 use super::{Changes, Replica, ReplicationError, ReplicationFilter};
 
-/// So many documents are in a page.
-const PAGE: usize = 2_000;
-
 /// A source that answers at once that nothing has changed is asked again after so long.
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -24,11 +21,12 @@ pub(super) struct Feed {
 }
 
 impl Feed {
-    /// Asks for what changed after a place, and goes on for ever if `is_endless`.
+    /// Asks for what changed after a place, so many documents at once, and goes on for ever if `is_endless`.
     pub(super) fn follow(
         source: Arc<dyn Replica>,
         filter: Arc<ReplicationFilter>,
         after: Place,
+        most: usize,
         is_endless: bool,
     ) -> Self {
         let (sender, pages) = mpsc::channel(1);
@@ -37,13 +35,13 @@ impl Feed {
             let mut after = after;
             let mut waits = false;
             loop {
-                let asked = Changes { after: &after, most: PAGE, filter: &filter, waits };
+                let asked = Changes { after: &after, most, filter: &filter, waits };
                 let began = Instant::now();
                 let page = source.changes(asked).await;
                 let (mut is_last, mut is_empty) = (true, false);
                 if let Ok(page) = &page {
                     after = page.last.clone();
-                    is_last = page.documents.len() < PAGE;
+                    is_last = page.documents.len() < most;
                     is_empty = page.documents.is_empty();
                 }
                 let is_over = page.is_err() || (is_last && !is_endless);

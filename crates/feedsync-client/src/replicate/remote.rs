@@ -28,13 +28,26 @@ const LARGEST: u64 = 256 << 20;
 /// How often one is told, in milliseconds, that a server is still there while nothing changes.
 const HEARTBEAT: &str = "10000";
 
-/// How long it is tried to reach a server again.
+/// How long it is tried to reach a server that is not there, or busy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Patience {
-    /// A few times, for some seconds.
-    Some,
+pub struct Patience {
+    /// How often; for ever, if it is not said.
+    pub tries: Option<u32>,
+    /// The pause after a first failure; doubled with each further one, up to a minute.
+    pub pause: Duration,
+}
+
+impl Patience {
+    /// Six times, for eight seconds.
+    pub const SOME: Self = Self { tries: Some(6), pause: Duration::from_millis(250) };
+
     /// For ever.
-    Endless,
+    pub const ENDLESS: Self = Self { tries: None, ..Self::SOME };
+
+    fn pace(self) -> Pace {
+        let longest = Duration::from_secs(60);
+        Pace { pause: self.pause, longest, ..Pace::default() }
+    }
 }
 
 /// A database of a server.
@@ -48,17 +61,6 @@ pub struct RemoteDatabase {
 
 /// Is told why a server is asked again, and after which pause.
 pub type OnWait = Arc<dyn Fn(&FetchError, Duration) + Send + Sync>;
-
-/// Pauses between tries.
-const PACE: Pace = Pace {
-    poll: Duration::ZERO,
-    reassure: Duration::ZERO,
-    pause: Duration::from_millis(250),
-    longest: Duration::from_secs(60),
-};
-
-/// So often it is tried to reach a server, by those who have some patience.
-const TRIES: u32 = 6;
 
 impl RemoteDatabase {
     /// The database at an address, with a name and a password in it if they are needed and no login is known.
@@ -102,11 +104,11 @@ impl RemoteDatabase {
                 Err(error) => error,
             };
             failures += 1;
-            let is_patient = self.patience == Patience::Endless || failures < TRIES;
+            let is_patient = self.patience.tries.is_none_or(|tries| failures < tries);
             if !is_passing(&error) || !is_patient {
                 return Err(error.into());
             }
-            let mut pause = PACE.after(failures);
+            let mut pause = self.patience.pace().after(failures);
             if let FetchError::Status { retry_after: Some(wish), .. } = &error {
                 pause = pause.max(wish.from_now(SystemTime::now()));
             }

@@ -1,5 +1,6 @@
 //! Broken off at any step, a synchronisation goes on from there and nothing is lost.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -11,7 +12,7 @@ use crate::world::{Hub, Peer};
 
 /// How a request fails.
 #[derive(Debug, Clone, Copy)]
-enum Fault {
+pub(crate) enum Fault {
     /// The server is busy.
     Busy,
     /// The connection breaks before the request arrives.
@@ -22,11 +23,10 @@ enum Fault {
     Halfway,
 }
 
-const FAULTS: [Fault; 4] = [Fault::Busy, Fault::Before, Fault::After, Fault::Halfway];
+pub(crate) const FAULTS: [Fault; 4] = [Fault::Busy, Fault::Before, Fault::After, Fault::Halfway];
 
 /// A way to a hub on which request number `at` fails.
-async fn faulty(hub: &Hub, at: usize, fault: Fault) -> (Site, Arc<AtomicUsize>) {
-    let to = hub.address;
+pub(crate) async fn faulty(to: SocketAddr, at: usize, fault: Fault) -> (Site, Arc<AtomicUsize>) {
     let asked = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&asked);
     let site = Site::start(move |_| {
@@ -65,7 +65,7 @@ async fn after_a_failure_of_any_request_the_next_synchronisation_converges() {
     for fault in FAULTS {
         for at in 0..12 {
             let (hub, anna) = apart().await;
-            let (site, asked) = faulty(&hub, at, fault).await;
+            let (site, asked) = faulty(hub.address, at, fault).await;
             let url = site.url("/collections/notes");
             let first = anna.try_sync(&url, Direction::BOTH).await;
             if asked.load(Ordering::SeqCst) <= at {
@@ -92,7 +92,7 @@ async fn what_was_pulled_before_a_failure_is_not_read_again() {
     }
     let anna = Peer::new("anna").await;
     // The listing, two pages, and then nothing.
-    let (site, _) = faulty(&hub, 3, Fault::Halfway).await;
+    let (site, _) = faulty(hub.address, 3, Fault::Halfway).await;
     let url = site.url("/collections/notes");
     anna.try_sync(&url, Direction::BOTH).await.unwrap_err();
     assert_eq!(anna.ids().await.len(), 2_000);
@@ -108,7 +108,7 @@ async fn what_was_pushed_before_a_failure_is_not_sent_again() {
         anna.add(&format!("note {number}")).await;
     }
     // The listing, a page, two batches, and then a refusal for now.
-    let (site, _) = faulty(&hub, 4, Fault::Busy).await;
+    let (site, _) = faulty(hub.address, 4, Fault::Busy).await;
     let url = site.url("/collections/notes");
     anna.try_sync(&url, Direction::BOTH).await.unwrap_err();
     assert_eq!(hub.peer.ids().await.len(), 2_000);

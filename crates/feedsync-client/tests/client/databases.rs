@@ -4,6 +4,7 @@ mod remote;
 mod world;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use feedsync_client::replicate::{
@@ -13,6 +14,7 @@ use feedsync_couch::{DatabaseName, DocumentId, Json, Revision, Submission};
 use feedsync_endpoint::Endpoint;
 use feedsync_endpoint::documents::leaves::{self, Leaves};
 use feedsync_endpoint::documents::{Edits, NewDocument, write_documents};
+use feedsync_server::{Config, serve};
 use feedsync_store::conformance::TestEnvironment;
 use feedsync_store::{EndpointName, Environment, MemoryStore, Number, ReadDocument};
 
@@ -56,6 +58,13 @@ impl Shelf {
 
     pub(crate) fn environment(&self) -> Arc<dyn Environment> {
         Arc::clone(&self.environment) as _
+    }
+
+    /// Serves it; where.
+    pub(crate) async fn serve(&self, config: Config) -> SocketAddr {
+        let config = Config { listen: vec![([127, 0, 0, 1], 0).into()], ..config };
+        let serving = serve(self.endpoint.clone(), config, std::future::pending()).await;
+        serving.unwrap().address()
     }
 
     pub(crate) fn replica(&self) -> Arc<dyn Replica> {

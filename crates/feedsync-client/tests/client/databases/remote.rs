@@ -1,1 +1,266 @@
+//! Databases of servers, over HTTP.
 
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use feedsync_client::fetch::{Fetcher, Policy, Private};
+use feedsync_client::replicate::{
+    Patience, RemoteDatabase, Replica, Replicated, Replication, ReplicationError,
+    ReplicationFilter, ReplicationPace,
+};
+use feedsync_endpoint::documents::Edits;
+use feedsync_server::Config;
+
+use super::world::selected;
+use super::{Shelf, Silent, replicated};
+use crate::crashes::{FAULTS, faulty};
+use crate::site::{Act, Site, answer};
+
+fn at(base: &str) -> Arc<dyn Replica> {
+    let policy = Policy { idle: Duration::from_secs(5), ..Policy::new(Private::Allowed) };
+    let patience = Patience { pause: Duration::from_millis(1), ..Patience::SOME };
+    let url = format!("{base}/couch/notes/");
+    Arc::new(RemoteDatabase::new(Fetcher::new(policy).unwrap(), &url, patience).unwrap())
+}
+
+fn served(address: SocketAddr) -> Arc<dyn Replica> {
+    at(&format!("http://{address}"))
+}
+
+async fn run(
+    replication: &Replication,
+    source: Arc<dyn Replica>,
+    target: Arc<dyn Replica>,
+    shelf: &Shelf,
+) -> Result<Replicated, ReplicationError> {
+    replicated(replication, source, target, shelf.environment()).await
+}
+
+/// Two databases with documents that the other has not: conflicts, deletions and attachments among them.
+async fn apart(seed: u64) -> (Shelf, Shelf) {
+    with_documents(seed, 700).await
+}
+
+/// The same with so many documents each, and two more.
+async fn with_documents(seed: u64, count: u64) -> (Shelf, Shelf) {
+    let (one, other) = (Shelf::new(seed).await, Shelf::new(seed + 1).await);
+    let shared =
+        "{\"_id\":\"shared\",\"_rev\":\"1-a\",\"_revisions\":{\"start\":1,\"ids\":[\"a\"]}}";
+    for shelf in [&one, &other] {
+        shelf.write(shared, Edits::Replicated).await.unwrap();
+    }
+    for (shelf, name) in [(&one, "one"), (&other, "other")] {
+        let edit = format!("{{\"_id\":\"shared\",\"_rev\":\"1-a\",\"by\":\"{name}\"}}");
+        shelf.write(&edit, Edits::New).await.unwrap();
+        for number in 0..count {
+            let id = format!("{name}/{number} \u{fc}+%");
+            let new = shelf.write(&format!("{{\"_id\":\"{id}\",\"n\":1.0}}"), Edits::New).await;
+            if number % 3 == 0 {
+                let base = new.unwrap();
+                let gone = format!("{{\"_id\":\"{id}\",\"_rev\":\"{base}\",\"_deleted\":true}}");
+                shelf.write(&gone, Edits::New).await.unwrap();
+            }
+        }
+        let text = format!(
+            "{{\"_id\":\"{name} with\",\"_attachments\":{{\"a/b c\":{{\"content_type\":\"text/plain\",\"data\":\"aGVsbG8=\"}}}}}}"
+        );
+        shelf.write(&text, Edits::New).await.unwrap();
+    }
+    (one, other)
+}
+
+#[tokio::test]
+async fn two_hubs_come_to_the_same_state_in_either_direction() {
+    let (one, other) = apart(1).await;
+    let first = served(one.serve(Config::default()).await);
+    let second = served(other.serve(Config::default()).await);
+    let all = Replication::default();
+    let there = run(&all, Arc::clone(&first), Arc::clone(&second), &one).await.unwrap();
+    assert_eq!((there.worked.checked, there.worked.written, there.worked.refused), (702, 702, 0));
+    let back = run(&all, Arc::clone(&second), Arc::clone(&first), &one).await.unwrap();
+    // What came from here is known here.
+    assert_eq!((back.worked.checked, back.worked.written), (1_404, 702));
+    assert_eq!(one.leaves().await, other.leaves().await);
+    assert_eq!(one.leaves().await["shared"].len(), 2, "a conflict");
+    let again = run(&all, Arc::clone(&first), second, &one).await.unwrap();
+    assert_eq!((again.worked.checked, again.worked.written), (703, 0), "what came meanwhile");
+    let rests = run(&all, first, other.replica(), &one).await.unwrap();
+    assert_eq!(rests.worked.written, 0, "a server and its store are one");
+}
+
+#[tokio::test]
+async fn what_was_replicated_is_not_looked_at_again() {
+    let (one, other) = apart(10).await;
+    let address = one.serve(Config::default()).await;
+    let site = Site::start(move |_| vec![Act::Pass { to: address, bytes: usize::MAX }]).await;
+    let all = Replication::default();
+    run(&all, at(&site.base), other.replica(), &one).await.unwrap();
+    site.forget();
+    let again = run(&all, at(&site.base), other.replica(), &one).await.unwrap();
+    assert_eq!((again.worked.checked, again.has_checkpoints), (0, true));
+    let asked: Vec<String> = site.asked().iter().map(|it| it.method.clone()).collect();
+    assert_eq!(asked, ["GET", "GET", "GET"], "the database, the checkpoint, what changed");
+    let whole = Replication { from_beginning: true, ..all };
+    let whole = run(&whole, at(&site.base), other.replica(), &one).await.unwrap();
+    assert_eq!((whole.worked.checked, whole.worked.missing), (702, 0));
+}
+
+#[tokio::test]
+async fn wherever_a_request_fails_all_comes_in_the_end() {
+    for fault in FAULTS {
+        for number in 0.. {
+            let (one, other) = with_documents(number as u64 * 2, 30).await;
+            let address = one.serve(Config::default()).await;
+            let (site, asked) = faulty(address, number, fault).await;
+            let pace =
+                ReplicationPace { page: 12, batch: 5, batches: 2, ..ReplicationPace::default() };
+            let all = Replication { pace, ..Replication::default() };
+            let done = run(&all, at(&site.base), other.replica(), &one).await.unwrap();
+            assert_eq!(done.worked.written, 32, "{fault:?} of request {number}");
+            let back = run(&all, other.replica(), at(&site.base), &one).await.unwrap();
+            assert!(back.worked.refused == 0 && back.has_checkpoints);
+            assert_eq!(one.leaves().await, other.leaves().await, "{fault:?} of request {number}");
+            if asked.load(Ordering::SeqCst) <= number {
+                assert!(number > 15, "many requests were made");
+                break;
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn large_documents_are_carried_in_parts() {
+    let (one, other) = (Shelf::new(1).await, Shelf::new(2).await);
+    for number in 0..40 {
+        let text = "x".repeat(600_000);
+        one.write(&format!("{{\"_id\":\"{number}\",\"x\":\"{text}\"}}"), Edits::New).await.unwrap();
+    }
+    let text = "x".repeat(12 << 20);
+    one.write(&format!("{{\"_id\":\"large\",\"x\":\"{text}\"}}"), Edits::New).await.unwrap();
+    let first = served(one.serve(Config::default()).await);
+    let second = served(other.serve(Config::default()).await);
+    let done = run(&Replication::default(), first, second, &one).await.unwrap();
+    assert_eq!((done.worked.written, done.worked.refused), (41, 0));
+    assert_eq!(one.leaves().await, other.leaves().await);
+    let third = Shelf::new(3).await;
+    assert_eq!(third.take(&one).await.worked.written, 41, "from store to store, too");
+    assert_eq!(one.leaves().await, third.leaves().await);
+}
+
+#[tokio::test]
+async fn what_a_target_refuses_is_told_and_keeps_nothing_back() {
+    let (one, other) = apart(1).await;
+    let text = "x".repeat(3 << 20);
+    one.write(&format!("{{\"_id\":\"large\",\"x\":\"{text}\"}}"), Edits::New).await.unwrap();
+    let mut config = Config::default();
+    config.limits.database_body_bytes = 2 << 20;
+    let target = served(other.serve(config).await);
+    let all = Replication::default();
+    let done = run(&all, one.replica(), Arc::clone(&target), &one).await.unwrap();
+    assert_eq!((done.worked.written, done.worked.refused), (702, 1));
+    assert_eq!((&*done.refused[0].id, &*done.refused[0].error), ("large", "too_large"));
+    let again = run(&all, one.replica(), target, &one).await.unwrap();
+    assert_eq!(again.worked.checked, 0, "it is not tried for ever");
+}
+
+#[tokio::test]
+async fn a_target_is_made_if_that_is_wanted() {
+    let (one, other) = apart(1).await;
+    let nowhere = |address| {
+        let fetcher = Fetcher::new(Policy::new(Private::Allowed)).unwrap();
+        let url = format!("http://{address}/couch/made");
+        Arc::new(RemoteDatabase::new(fetcher, &url, Patience::SOME).unwrap()) as Arc<dyn Replica>
+    };
+    let address = other.serve(Config::default()).await;
+    let all = Replication::default();
+    let refused = run(&all, one.replica(), nowhere(address), &one).await;
+    assert!(matches!(refused, Err(ReplicationError::NoDatabase { .. })), "{refused:?}");
+    let made = Replication { creates_target: true, ..all };
+    let done = run(&made, one.replica(), nowhere(address), &one).await.unwrap();
+    assert_eq!(done.worked.written, 702);
+    let refused =
+        run(&made, nowhere(one.serve(Config::default()).await), one.replica(), &one).await;
+    assert!(matches!(refused, Err(ReplicationError::NoDatabase { .. })), "a source is not made");
+}
+
+#[tokio::test]
+async fn who_may_only_read_replicates_and_begins_again_each_time() {
+    let (one, other) = apart(1).await;
+    let to = one.serve(Config::default()).await;
+    let site = Site::start(move |asked| match &*asked.method {
+        "PUT" => {
+            let json = [("Content-Type", "application/json")];
+            answer(403, &json, "{\"error\":\"forbidden\",\"reason\":\"read only\"}")
+        }
+        _ => vec![Act::Pass { to, bytes: usize::MAX }],
+    })
+    .await;
+    for written in [702, 0] {
+        let all = Replication::default();
+        let done = run(&all, at(&site.base), other.replica(), &one).await.unwrap();
+        assert_eq!((done.worked.checked, done.worked.written), (702, written));
+        assert!(!done.has_checkpoints);
+    }
+}
+
+#[tokio::test]
+async fn documents_are_chosen_alike_by_servers_and_stores() {
+    let one = Shelf::new(1).await;
+    for number in 0..50 {
+        let kind = ["note", "leaf"][number % 2];
+        let text = format!("{{\"_id\":\"{kind}{number}\",\"type\":\"{kind}\",\"n\":{number}}}");
+        one.write(&text, Edits::New).await.unwrap();
+    }
+    let address = one.serve(Config::default()).await;
+    let ids = ["note0", "leaf1", "none"].map(str::to_owned).to_vec();
+    for (filter, count) in [
+        (selected("{\"type\":\"note\"}"), 25),
+        (selected("{\"n\":{\"$lt\":10}}"), 10),
+        (ReplicationFilter::Ids(ids), 2),
+    ] {
+        let chosen = Replication { filter, ..Replication::default() };
+        let mut all = Vec::new();
+        for source in [served(address), one.replica()] {
+            let target = Shelf::new(9).await;
+            let done = run(&chosen, source, target.replica(), &one).await.unwrap();
+            assert_eq!(done.worked.written, count);
+            all.push(target.leaves().await);
+        }
+        assert_eq!(all[0], all[1]);
+    }
+}
+
+#[tokio::test]
+async fn changes_arrive_as_they_are_made_until_it_is_stopped() {
+    for over_http in [true, false] {
+        let (one, other) = (Shelf::new(1).await, Shelf::new(2).await);
+        let source = match over_http {
+            true => served(one.serve(Config::default()).await),
+            false => one.replica(),
+        };
+        let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+        let (target, environment) = (other.replica(), one.environment());
+        let again = (Arc::clone(&source), Arc::clone(&target));
+        let task = tokio::spawn(async move {
+            let live = Replication { is_continuous: true, ..Replication::default() };
+            let stopped = async { drop(stopped.await) };
+            live.run(source, target, environment, &Silent, stopped).await
+        });
+        let databases = other.endpoint.databases();
+        let mut notices = databases.follow_database(&super::notes());
+        for number in 0..20 {
+            one.write(&format!("{{\"_id\":\"{number}\"}}"), Edits::New).await.unwrap();
+            while other.documents().await.len() < number + 1 {
+                assert!(notices.next().await);
+            }
+        }
+        stop.send(()).unwrap();
+        let done = task.await.unwrap().unwrap();
+        assert_eq!((done.worked.written, done.has_checkpoints), (20, true));
+        let all = Replication::default();
+        let rest = run(&all, again.0, again.1, &one).await.unwrap();
+        assert_eq!(rest.worked.checked, 0, "it goes on where it was stopped");
+    }
+}
