@@ -25,6 +25,7 @@ import './values.mjs';
 import './checkpoints.mjs';
 import './restarts.mjs';
 import './crowds.mjs';
+import './replicator.mjs';
 import './elsewhere.mjs';
 import './random.mjs';
 
