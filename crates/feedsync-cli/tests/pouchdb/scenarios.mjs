@@ -26,6 +26,7 @@ import './checkpoints.mjs';
 import './restarts.mjs';
 import './crowds.mjs';
 import './replicator.mjs';
+import './program.mjs';
 import './elsewhere.mjs';
 import './random.mjs';
 

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 
 import { Hub } from './hub.mjs';
 
-const modules = process.env.POUCHDB_MODULES ?? import.meta.dirname;
+export const modules = process.env.POUCHDB_MODULES ?? import.meta.dirname;
 const require = createRequire(join(modules, 'package.json'));
 
 export const PouchDB = require('pouchdb');
