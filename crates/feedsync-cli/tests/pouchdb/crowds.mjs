@@ -2,7 +2,9 @@
 
 import assert from 'node:assert/strict';
 
-import { bytes, documents, event, found, pull, push, same, store, until } from './replicas.mjs';
+import {
+  GOES_ON, bytes, documents, event, found, pull, push, same, store, until,
+} from './replicas.mjs';
 import { scenario } from './suite.mjs';
 
 scenario('fifty clients pull a megabyte each at once', async (place) => {
@@ -61,9 +63,7 @@ scenario('clients that go away while they wait make place for others', async (pl
     gone.abort();
   }
   const client = place.local();
-  const live = place.while(client.replicate.from(place.remote(), {
-    live: true, retry: true, back_off_function: () => 100,
-  }));
+  const live = place.while(client.replicate.from(place.remote(), GOES_ON));
   await event(live, 'paused');
   await place.remote().put({ _id: 'news' });
   await until('the news', () => found(client, 'news'));

@@ -3,11 +3,9 @@
 import assert from 'node:assert/strict';
 
 import {
-  SOON, documents, edit, event, found, remove, same, settle, store, until,
+  GOES_ON, SOON, documents, edit, event, found, remove, same, settle, store, until,
 } from './replicas.mjs';
 import { onEachAdapter, scenario } from './suite.mjs';
-
-const GOES_ON = { live: true, retry: true, back_off_function: () => 100 };
 
 /** Starts to keep a client in step. */
 function follow(place, client, hub) {

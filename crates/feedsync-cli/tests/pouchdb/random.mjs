@@ -1,8 +1,6 @@
 // Random edits on three replicas, after which all have the same.
 
-import assert from 'node:assert/strict';
-
-import { bytes, dice, found, pull, push, same, settle } from './replicas.mjs';
+import { anything, dice, pull, push, same, settle } from './replicas.mjs';
 import { ADAPTERS, scenario } from './suite.mjs';
 
 const SEEDS = process.env.SEED ? [Number(process.env.SEED)] : [1, 2, 3, 4, 5, 6];
@@ -19,7 +17,7 @@ for (const seed of SEEDS) {
     try {
       for (let round = 0; round < ROUNDS; round += 1) {
         for (let edits = roll(6); edits > 0; edits -= 1) {
-          await anything(replicas[roll(3)], roll, `${round}.${edits}`);
+          await anything(replicas[roll(3)], IDS, roll, `${round}.${edits}`);
         }
         const client = [one, other][roll(2)];
         await [push, pull][roll(2)](client, hub);
@@ -31,39 +29,4 @@ for (const seed of SEEDS) {
       throw error;
     }
   });
-}
-
-/** Does something to some document. */
-async function anything(replica, roll, text) {
-  const id = IDS[roll(IDS.length)];
-  const document = await found(replica, id, { conflicts: true });
-  const [action, which] = [roll(7), roll(2)];
-  if (!document) {
-    await replica.put({ _id: id, text });
-    return;
-  }
-  const { _conflicts = [], ...kept } = document;
-  switch (action) {
-    case 0:
-      await replica.remove(document);
-      break;
-    case 1:
-      await replica.putAttachment(id, `data ${which}`, document._rev, bytes(100, which), 'image/png');
-      break;
-    case 2:
-      await replica.put({ _id: id, _rev: document._rev, text });
-      break;
-    case 3:
-      for (const rev of _conflicts) await replica.remove(id, rev);
-      break;
-    case 4: {
-      const [rev] = _conflicts;
-      if (rev) await replica.put({ _id: id, _rev: rev, text: `${text} of the loser` });
-      break;
-    }
-    default: {
-      const { ok } = await replica.put({ ...kept, text });
-      assert.equal(ok, true);
-    }
-  }
 }

@@ -5,6 +5,9 @@ import assert from 'node:assert/strict';
 /** How long anything may take that happens by itself. */
 export const SOON = 5_000;
 
+/** How replications live that are not to end with their hub. */
+export const GOES_ON = { live: true, retry: true, back_off_function: () => 100 };
+
 /** Waits until something holds, and says what it was. */
 export async function until(what, holds, patience = SOON) {
   const late = Date.now() + patience;
@@ -46,6 +49,11 @@ export async function refused(promise, status, name) {
   assert.equal(error.status, status, `${error.status}: ${error.reason ?? error.message ?? error}`);
   if (name) assert.equal(error.name, name);
   return error;
+}
+
+/** Whether a hub gave no answer, or not all of it. */
+export function isAway(error) {
+  return error?.cause !== undefined || error?.name === 'FetchError';
 }
 
 /** Sends everything there, and says what was sent. */
@@ -98,6 +106,12 @@ export async function everything(database) {
   return documents;
 }
 
+/** The leaves that changes name, as a text that is the same for the same. */
+export function listed(results) {
+  const lines = results.map(({ id, changes }) => `${id}: ${changes.map(({ rev }) => rev).sort()}`);
+  return lines.sort().join('\n');
+}
+
 /** A document without what replicas may tell differently. */
 function shown({ _attachments = {}, ...document }) {
   const kept = Object.entries(_attachments).map(([name, { digest, length, content_type }]) => [
@@ -131,6 +145,37 @@ export async function remove(database, id) {
   return database.remove(await database.get(id));
 }
 
+/** Does something to one of these documents, and says which revisions that made. */
+export async function anything(replica, ids, roll, text) {
+  const id = ids[roll(ids.length)];
+  const document = await found(replica, id, { conflicts: true });
+  const [action, which] = [roll(7), roll(2)];
+  if (!document) return [await replica.put({ _id: id, text })];
+  const { _conflicts = [], ...kept } = document;
+  const { _rev } = document;
+  switch (action) {
+    case 0:
+      return [await replica.remove(document)];
+    case 1: {
+      const data = bytes(100, which);
+      return [await replica.putAttachment(id, `data ${which}`, _rev, data, 'image/png')];
+    }
+    case 2:
+      return [await replica.put({ _id: id, _rev, text })];
+    case 3: {
+      const removed = [];
+      for (const rev of _conflicts) removed.push(await replica.remove(id, rev));
+      return removed;
+    }
+    case 4: {
+      const [rev] = _conflicts;
+      return rev ? [await replica.put({ _id: id, _rev: rev, text: `${text} of the loser` })] : [];
+    }
+    default:
+      return [await replica.put({ ...kept, text })];
+  }
+}
+
 /** So many documents, with ids that sort as they count. */
 export function documents(count, make = () => ({})) {
   return Array.from({ length: count }, (_, number) => ({
@@ -159,7 +204,12 @@ export function dice(seed) {
 }
 
 /** So many bytes that cannot be compressed, the same for the same seed. */
-export function bytes(length, seed = 1) {
+export function noise(length, seed = 1) {
   const roll = dice(seed);
-  return Buffer.from(Uint8Array.from({ length }, () => roll(256)));
+  return Uint8Array.from({ length }, () => roll(256));
+}
+
+/** The same as PouchDB takes and gives them in Node. */
+export function bytes(length, seed) {
+  return Buffer.from(noise(length, seed));
 }

@@ -3,11 +3,10 @@
 import assert from 'node:assert/strict';
 
 import {
-  bytes, documents, edit, everything, found, pull, push, same, settle, store, until,
+  GOES_ON, bytes, documents, edit, everything, found, pull, push, same, settle, store, until,
 } from './replicas.mjs';
 import { onEachAdapter, scenario } from './suite.mjs';
 
-const GOES_ON = { live: true, retry: true, back_off_function: () => 100 };
 const PATIENCE = 10_000;
 
 /** Ends the hub, and starts it again. */

@@ -1,6 +1,6 @@
 //! A headless Chromium, driven by its keyboard through chromedriver (W3C WebDriver).
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -285,18 +285,8 @@ impl Browser {
 
     fn send(&self, method: &str, path: &str, body: Option<&Value>) -> Value {
         let body = body.map(Value::to_string).unwrap_or_default();
-        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
-        stream.set_read_timeout(Some(3 * PATIENCE)).unwrap();
-        let port = self.port;
-        let length = body.len();
-        write!(
-            stream,
-            "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Length: {length}\r\n\
-             Content-Type: application/json\r\nConnection: close\r\n\r\n{body}"
-        )
-        .unwrap();
         // The driver may leave the connection open, whatever it was asked.
-        let mut answer = BufReader::new(stream);
+        let mut answer = self.request(method, path, &body).unwrap();
         let mut head = String::new();
         while !head.ends_with("\r\n\r\n") {
             assert_ne!(answer.read_line(&mut head).unwrap(), 0, "{method} {path}: {head}");
@@ -310,13 +300,33 @@ impl Browser {
         assert!(head.contains(" 200 "), "{method} {path}: {value}");
         value["value"].take()
     }
+
+    fn request(&self, method: &str, path: &str, body: &str) -> io::Result<BufReader<TcpStream>> {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port))?;
+        stream.set_read_timeout(Some(3 * PATIENCE))?;
+        let port = self.port;
+        let length = body.len();
+        write!(
+            stream,
+            "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Length: {length}\r\n\
+             Content-Type: application/json\r\nConnection: close\r\n\r\n{body}"
+        )?;
+        Ok(BufReader::new(stream))
+    }
+
+    /// Ends the session, and with it the browser.
+    fn end(&self) -> io::Result<()> {
+        if !self.session.is_empty() {
+            self.request("DELETE", &self.session, "")?.read_line(&mut String::new())?;
+        }
+        Ok(())
+    }
 }
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        if !self.session.is_empty() && !std::thread::panicking() {
-            self.send("DELETE", &self.session, None);
-        }
+        // Also after a test that failed: a browser outlives the driver whose session it is.
+        let _ = self.end();
         let _ = self.driver.kill();
         let _ = self.driver.wait();
     }
