@@ -6,6 +6,7 @@
 mod answers;
 mod backend;
 mod changes;
+mod couch;
 mod drain;
 mod edits;
 mod events;
@@ -28,7 +29,7 @@ mod since;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-const BENCHMARKS: [(&str, fn()); 13] = [
+const BENCHMARKS: [(&str, fn()); 14] = [
     ("merge", merge::run),
     ("read", read::run),
     ("changes", changes::run),
@@ -42,6 +43,7 @@ const BENCHMARKS: [(&str, fn()); 13] = [
     ("drain", drain::run),
     ("logs", logs::run),
     ("newsreaders", newsreaders::run),
+    ("couch", couch::run),
 ];
 
 fn main() {

@@ -1,0 +1,43 @@
+//! PouchDB, unmodified, that pushes documents to a server and pulls them again.
+
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use super::modules;
+use super::server::Server;
+use crate::measure::{ROUNDS, Times, ratio};
+
+const DOCUMENTS: usize = 5_000;
+
+pub(super) fn run(servers: [&Server; 2]) {
+    println!("### PouchDB replicates {DOCUMENTS} documents, 1,000 at a time\n");
+    let Some(modules) = modules::installed("client") else {
+        println!("Not measured: PouchDB cannot be had here.\n");
+        return;
+    };
+    let output = Command::new("node")
+        .arg(modules::described("client").join("replicate.mjs"))
+        .args([DOCUMENTS.to_string(), ROUNDS.to_string()])
+        .args(servers.map(|server| format!("http://{}", server.place)))
+        .env("POUCHDB_MODULES", modules)
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit())
+        .output()
+        .expect("node");
+    assert!(output.status.success(), "replication: {}", output.status);
+    let text = String::from_utf8(output.stdout).expect("numbers");
+    let mut times: [Vec<Duration>; 4] = Default::default();
+    for line in text.lines() {
+        for (number, times) in line.split_whitespace().zip(&mut times) {
+            times.push(Duration::from_micros(number.parse().expect("a number")));
+        }
+    }
+    let times = times.map(Times::new);
+    println!("| | elapsed | rate against {} |\n|---|---|---|", servers[1].name);
+    for (what, times) in ["pushed to", "pulled from"].into_iter().zip(times.chunks(2)) {
+        for (server, time) in servers.iter().zip(times) {
+            println!("| {what} {} | {time} | {:.2} |", server.name, ratio(&times[1], time));
+        }
+    }
+    println!();
+}

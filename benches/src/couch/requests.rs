@@ -1,0 +1,165 @@
+//! What replicators ask: documents written, changes, documents read, and what is missing of them.
+
+use std::fmt::Write as _;
+use std::time::{Duration, Instant};
+
+use super::BATCH;
+use super::server::{Server, count, expect};
+use crate::measure::{ROUNDS, Times, ratio};
+use crate::sample::Random;
+
+/// Documents of a database.
+const DOCUMENTS: usize = 10_000;
+
+/// Of those that are asked about, one in so many has a revision that is news.
+const NEWS: usize = 50;
+
+/// A document that was made elsewhere.
+struct Document {
+    id: String,
+    revision: String,
+    /// Its own members.
+    members: String,
+}
+
+impl Document {
+    fn new(random: &mut Random) -> Self {
+        let (id, revision) = (hexadecimal(random), hexadecimal(random));
+        let number = random.below(1_000_000);
+        let members = format!(
+            "\"type\":\"note\",\"title\":\"The news of the day, part {number:06}\",\"text\":\"{}\"",
+            "Nothing of note happened. More about it tomorrow. ".repeat(3).trim_end()
+        );
+        Self { id, revision, members }
+    }
+}
+
+fn hexadecimal(random: &mut Random) -> String {
+    format!("{:016x}{:016x}", random.next(), random.next())
+}
+
+/// Requests of one kind that are sent one after the other.
+struct Work {
+    name: &'static str,
+    path: &'static str,
+    method: &'static str,
+    bodies: Vec<String>,
+    status: u16,
+    /// How often something is in the answer to each.
+    found: (&'static str, usize),
+}
+
+pub(super) async fn run(servers: [&Server; 2]) {
+    let mut random = Random(17);
+    let documents: Vec<Document> = (0..DOCUMENTS).map(|_| Document::new(&mut random)).collect();
+    let works = works(&documents);
+    let mut times: Vec<[Vec<Duration>; 2]> = works.iter().map(|_| Default::default()).collect();
+    for round in 0..=ROUNDS {
+        let database = format!("round-{round}");
+        for server in servers {
+            server.ask("PUT", &database, "", 201).await;
+        }
+        for (work, times) in works.iter().zip(&mut times) {
+            for (server, times) in servers.iter().zip(times) {
+                let took = work.done(server, &database).await;
+                if round > 0 {
+                    times.push(took / work.bodies.len() as u32);
+                }
+            }
+        }
+        // What one has in memory is to be no more in the last round than in the first.
+        servers[1].ask("DELETE", &database, "", 200).await;
+    }
+    let bytes = documents[0].members.len() + 2;
+    println!("### Requests about documents of {bytes} bytes, {DOCUMENTS} in a database\n");
+    println!(
+        "| | a request, elapsed | documents a second | rate against {} |\n|---|---|---|---|",
+        servers[1].name
+    );
+    for (work, times) in works.iter().zip(times) {
+        let times = times.map(Times::new);
+        for (server, time) in servers.iter().zip(&times) {
+            let rate = time.rate(DOCUMENTS / work.bodies.len());
+            let ratio = ratio(&times[1], time);
+            println!("| {}: {} | {time} | {rate:.0} | {ratio:.1} |", work.name, server.name);
+        }
+    }
+    println!();
+}
+
+fn works(documents: &[Document]) -> [Work; 4] {
+    let bodies = |open: &str, close: &str, one: &dyn Fn(usize, &Document) -> String| {
+        let body = |batch: &[Document]| {
+            let rows = batch.iter().enumerate().map(|(at, document)| one(at, document));
+            format!("{open}{}{close}", rows.collect::<Vec<_>>().join(","))
+        };
+        documents.chunks(BATCH).map(body).collect::<Vec<_>>()
+    };
+    [
+        Work {
+            name: "`_bulk_docs`, 1,000 that are new",
+            method: "POST",
+            path: "_bulk_docs",
+            bodies: bodies("{\"new_edits\":false,\"docs\":[", "]}", &|_, document| {
+                let Document { id, revision, members } = document;
+                format!(
+                    "{{\"_id\":\"{id}\",\"_rev\":\"1-{revision}\",\"_revisions\":{{\"start\":1,\
+                     \"ids\":[\"{revision}\"]}},{members}}}"
+                )
+            }),
+            status: 201,
+            found: ("error", 0),
+        },
+        Work {
+            name: "`_changes`, all 10,000",
+            method: "GET",
+            path: "_changes?style=all_docs&since=0",
+            bodies: vec![String::new()],
+            status: 200,
+            found: ("\"seq\":", DOCUMENTS),
+        },
+        Work {
+            name: "`_bulk_get`, 1,000",
+            method: "POST",
+            path: "_bulk_get?revs=true&latest=true",
+            bodies: bodies("{\"docs\":[", "]}", &|_, Document { id, revision, .. }| {
+                format!("{{\"id\":\"{id}\",\"rev\":\"1-{revision}\"}}")
+            }),
+            status: 200,
+            found: ("\"ok\":", BATCH),
+        },
+        Work {
+            name: "`_revs_diff`, 1,000 of which 20 are news",
+            method: "POST",
+            path: "_revs_diff",
+            bodies: bodies("{", "}", &|at, Document { id, revision, .. }| {
+                let generation = if at % NEWS == 0 { 2 } else { 1 };
+                let mut row = String::new();
+                let written = write!(row, "\"{id}\":[\"{generation}-{revision}\"]");
+                written.expect("room");
+                row
+            }),
+            status: 200,
+            found: ("\"missing\":", BATCH / NEWS),
+        },
+    ]
+}
+
+impl Work {
+    /// How long it takes a server to answer all requests.
+    async fn done(&self, server: &Server, database: &str) -> Duration {
+        let mut connection = server.connect().await;
+        let path = format!("{database}/{}", self.path);
+        let request = |body: &String| server.request(self.method, &path, body);
+        let requests: Vec<_> = self.bodies.iter().map(request).collect();
+        let mut answers = Vec::with_capacity(requests.len());
+        let began = Instant::now();
+        for request in &requests {
+            answers.push(expect(&mut connection, request, self.status).await);
+        }
+        let took = began.elapsed();
+        let (part, times) = self.found;
+        assert!(answers.iter().all(|answer| count(answer, part) == times), "{}", self.name);
+        took
+    }
+}
