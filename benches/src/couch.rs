@@ -4,6 +4,7 @@
 //! memory. Both are processes of their own, and are asked in turn over connections that stay open.
 
 mod crowds;
+mod link;
 mod modules;
 mod replicas;
 mod requests;
@@ -27,6 +28,7 @@ pub(crate) fn run() {
         }
         None => println!("Not measured against pouchdb-server: it cannot be had here.\n"),
     }
+    runtime.block_on(link::run(Server::hub(&runtime)));
     runtime.block_on(selectors::run(Server::hub(&runtime)));
     runtime.block_on(crowds::run(Server::hub(&runtime)));
 }
