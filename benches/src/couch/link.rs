@@ -7,6 +7,7 @@ use feedsync_client::fetch::{Fetcher, Policy, Private};
 use feedsync_client::replicate::{
     Patience, RemoteDatabase, Replica, Replication, ReplicationProgress, StoredDatabase,
 };
+use feedsync_couch::replication::NotWritten;
 use feedsync_endpoint::Endpoint;
 use feedsync_store::{EndpointName, SqliteStore, SystemEnvironment};
 use tempfile::TempDir;
@@ -98,5 +99,6 @@ struct Silent;
 impl ReplicationProgress for Silent {
     fn begins(&self, _is_resumed: bool) {}
     fn looked(&self, _documents: u64, _pending: Option<u64>) {}
+    fn refused(&self, _refused: &NotWritten) {}
     fn carried(&self, _documents: u64) {}
 }

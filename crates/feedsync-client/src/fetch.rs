@@ -57,6 +57,9 @@ pub enum Private {
     Refused,
 }
 
+/// So many bytes a second are sent on the slowest way that is used.
+const SLOWEST: u64 = 16 << 10;
+
 /// Bounds of what one fetch may cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy {
@@ -255,10 +258,17 @@ impl Fetcher {
                 builder = builder.body(body.clone());
             }
             let asked = builder.build().map_err(|error| FetchError::sending(&url, &error))?;
-            let secrets = login.map_or_else(Vec::new, |login| login.secrets(&asked));
+            let mut secrets = login.map_or_else(Vec::new, |login| login.secrets(&asked));
+            secrets.extend(url.password().map(unescaped));
             self.traffic.asked(body.as_ref().map_or(0, Bytes::len));
             let wait = body::Wait { idle: self.policy.idle, deadline };
-            let answer = match wait.on(client.execute(asked)).await {
+            // What is sent takes its time, too.
+            let sent = Duration::from_secs(body.as_ref().map_or(0, Bytes::len) as u64 / SLOWEST);
+            let sending = body::Wait {
+                idle: wait.idle + sent,
+                deadline: wait.deadline.map(|deadline| deadline + sent),
+            };
+            let answer = match sending.on(client.execute(asked)).await {
                 None => return Err(FetchError::Timeout { url: shown(&url) }),
                 Some(answer) => answer.map_err(|error| FetchError::sending(&url, &error))?,
             };
@@ -330,6 +340,11 @@ fn public_client(policy: Policy, networks: &Arc<[IpNet]>) -> Result<reqwest::Cli
 
 fn build(builder: reqwest::ClientBuilder) -> Result<reqwest::Client, FetchError> {
     builder.build().map_err(|error| FetchError::Client(error::cause(&error)))
+}
+
+/// The text of a password in an address.
+fn unescaped(password: &str) -> String {
+    percent_encoding::percent_decode_str(password).decode_utf8_lossy().into_owned()
 }
 
 fn is_conditional(headers: &HeaderMap) -> bool {

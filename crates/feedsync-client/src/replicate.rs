@@ -27,7 +27,7 @@ use feedsync_couch::ChangesFilter;
 use feedsync_couch::replication::Place;
 use feedsync_store::Environment;
 use tokio::task::JoinSet;
-use tokio::time::sleep_until;
+use tokio::time::{sleep_until, timeout};
 
 use batch::{Batch, Carrier};
 use checkpoints::CheckpointLog;
@@ -38,6 +38,12 @@ pub use progress::{Replicated, ReplicationProgress};
 pub use remote::{OnWait, Patience, RemoteDatabase};
 pub use replica::{Changes, Local, Replica};
 pub use stored::StoredDatabase;
+
+/// So many batches may be carried before their turn.
+const MOST_AHEAD: u64 = 64;
+
+/// Who wants a replication to end waits so long for it to be written down how far it is.
+const LAST_WORDS: Duration = Duration::from_secs(5);
 
 /// What is replicated, and how.
 #[derive(Debug, Clone, Default)]
@@ -138,7 +144,7 @@ struct Run {
     waiting: VecDeque<(u64, Batch)>,
     tasks: JoinSet<Result<(u64, Batch, Replicated), ReplicationError>>,
     /// Batches that were carried before their turn.
-    finished: BTreeMap<u64, (Batch, Replicated)>,
+    finished: BTreeMap<u64, (Option<Place>, Replicated)>,
     /// The number of the next batch.
     next: u64,
     /// That of the first batch which is not finished.
@@ -158,7 +164,7 @@ impl Run {
             self.carry();
             tokio::select! {
                 () = &mut stop => break,
-                page = self.feed.next(), if !is_at_end && self.waiting.is_empty() => {
+                page = self.feed.next(), if !is_at_end && self.has_room() => {
                     match page? {
                         Some(page) => {
                             progress.looked(page.documents.len() as u64, page.pending);
@@ -173,19 +179,31 @@ impl Run {
                 Some(done) = self.tasks.join_next() => {
                     let (number, batch, done) = done.map_err(|_| ReplicationError::Ended)??;
                     progress.carried(batch.documents.len() as u64);
-                    self.finished.insert(number, (batch, done));
-                    self.advance();
+                    self.finished.insert(number, (batch.last, done));
+                    self.advance(progress);
                 }
-                () = sleep_until(self.log.due()), if self.log.is_behind() => self.log.write().await?,
+                () = sleep_until(self.log.due()), if self.log.is_behind() => tokio::select! {
+                    written = self.log.write() => written?,
+                    () = &mut stop => break,
+                },
             }
         }
         // What is on its way is carried again next time.
         self.tasks.abort_all();
         if self.log.is_behind() {
-            self.log.write().await?;
+            match is_at_end {
+                true => self.log.write().await?,
+                // Who wants to end waits for no server. What is not written down is looked at again next time.
+                false => drop(timeout(LAST_WORDS, self.log.write()).await),
+            }
         }
         self.report.has_checkpoints = self.log.is_kept();
         Ok(self.report)
+    }
+
+    /// Whether more may be read: one batch that takes long holds up the others.
+    fn has_room(&self) -> bool {
+        self.waiting.is_empty() && self.next - self.first < MOST_AHEAD
     }
 
     /// Sets out with batches that wait.
@@ -202,11 +220,13 @@ impl Run {
     }
 
     /// Counts what is finished, as far as all before it is.
-    fn advance(&mut self) {
-        while let Some((batch, done)) = self.finished.remove(&self.first) {
+    fn advance(&mut self, progress: &dyn ReplicationProgress) {
+        while let Some((last, done)) = self.finished.remove(&self.first) {
             self.first += 1;
+            // It is told before it is passed.
+            done.refused.iter().for_each(|refused| progress.refused(refused));
             self.report.add(done);
-            if let Some(last) = batch.last {
+            if let Some(last) = last {
                 self.log.reaches(last, self.report.worked);
             }
         }

@@ -9,6 +9,9 @@ use crate::refusal::{Refusal, RefusalKind};
 /// The most levels of objects and arrays in one another.
 pub const MOST_DEPTH: usize = 512;
 
+/// So many levels an answer puts around a document, at most.
+const AROUND: usize = 8;
+
 /// A text that was found to be JSON.
 ///
 /// Repeated names and halves of surrogate pairs are let pass (gotcha 16): they come out as they went in.
@@ -18,11 +21,20 @@ pub struct Json(String);
 impl Json {
     /// Checks bytes.
     pub fn read(bytes: Vec<u8>) -> Result<Self, Refusal> {
+        Self::read_to(bytes, MOST_DEPTH)
+    }
+
+    /// Checks an answer, which has documents in it.
+    pub fn read_answer(bytes: Vec<u8>) -> Result<Self, Refusal> {
+        Self::read_to(bytes, MOST_DEPTH + AROUND)
+    }
+
+    fn read_to(bytes: Vec<u8>, depth: usize) -> Result<Self, Refusal> {
         let text = String::from_utf8(bytes).map_err(|error| {
             let at = error.utf8_error().valid_up_to();
             RefusalKind::BadRequest.because(format_args!("invalid UTF-8 JSON: at byte {at}"))
         })?;
-        match check(&text, MOST_DEPTH) {
+        match check(&text, depth) {
             Ok(_) => Ok(Self(text)),
             Err(fault) => Err(RefusalKind::BadRequest.because(format_args!(
                 "invalid UTF-8 JSON: at byte {}: {}",

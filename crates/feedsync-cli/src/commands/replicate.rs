@@ -8,6 +8,7 @@ use feedsync_client::replicate::{
     Patience, RemoteDatabase, Replica, Replicated, Replication, ReplicationError,
     ReplicationFilter, ReplicationProgress, StoredDatabase,
 };
+use feedsync_couch::replication::NotWritten;
 use feedsync_couch::selector::Selector;
 use feedsync_couch::{ChangesFilter, DatabaseName, Json};
 use feedsync_store::{Environment, SystemEnvironment};
@@ -96,9 +97,9 @@ impl Replicate {
 
     /// What a side is.
     async fn replica(&self, context: &Context, named: &str) -> Result<Arc<dyn Replica>, Failure> {
-        if !named.starts_with("http://") && !named.starts_with("https://") {
+        if !named.contains("://") {
             let name: DatabaseName = named.parse().map_err(|_| {
-                Failure::usage(format!("{named:?} is neither an address nor a name of a database"))
+                Failure::usage(format!("{named} is neither an address nor a name of a database"))
                     .hint("a name has a-z, 0-9 and _$()+-/, and begins with a letter")
             })?;
             let home = context.open().await?;
@@ -160,6 +161,11 @@ impl ReplicationProgress for Shown {
         self.say();
     }
 
+    fn refused(&self, refused: &NotWritten) {
+        let line = format!("{}: not replicated: {}: {}", refused.id, refused.error, refused.reason);
+        warn(&text::line(&line));
+    }
+
     fn carried(&self, documents: u64) {
         self.carried.fetch_add(documents, Ordering::Relaxed);
         self.say();
@@ -173,13 +179,6 @@ fn print(done: &Replicated) -> Result<(), Failure> {
         text::count(worked.written, "document"),
         text::count(worked.checked, "revision"),
     ))?;
-    for refused in &done.refused {
-        warn(&format!("{}: {}: {}", text::line(&refused.id), refused.error, refused.reason));
-    }
-    let untold = worked.refused.saturating_sub(done.refused.len() as u64);
-    if untold > 0 {
-        warn(&format!("and {untold} more were refused"));
-    }
     if !done.has_checkpoints {
         warn("one side may only be read: next time all of it is looked at again");
     }

@@ -15,15 +15,30 @@ use crate::fetch::traffic::Traffic;
 #[serde(default)]
 pub struct Problem {
     /// What kind of problem, in words.
-    #[serde(alias = "error")]
     pub title: Option<String>,
     /// What exactly was wrong this time.
-    #[serde(alias = "reason")]
     pub detail: Option<String>,
     /// The line of what was sent, from 1.
     pub line: Option<u32>,
     /// The column of what was sent, from 1.
     pub column: Option<u32>,
+}
+
+/// The same, as CouchDB says it.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Reason {
+    error: Option<String>,
+    reason: Option<String>,
+}
+
+impl Problem {
+    fn read(bytes: &[u8]) -> Option<Box<Self>> {
+        let problem: Self = serde_json::from_slice(bytes).ok()?;
+        let Reason { error, reason } = serde_json::from_slice(bytes).unwrap_or_default();
+        let (title, detail) = (problem.title.or(error), problem.detail.or(reason));
+        Some(Box::new(Self { title, detail, ..problem }))
+    }
 }
 
 impl fmt::Display for Problem {
@@ -53,7 +68,7 @@ pub(crate) async fn refused(
         && let Ok(mut body) = Body::bounded(&head, answer, REASON, wait, Arc::clone(traffic))
         && let Ok(bytes) = body.rest().await
     {
-        problem = serde_json::from_slice(&bytes).ok();
+        problem = Problem::read(&bytes);
     }
     if let Some(problem) = &mut problem {
         for text in [&mut problem.title, &mut problem.detail].into_iter().flatten() {

@@ -1,9 +1,11 @@
 //! Some changed documents, carried from a source to a target.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use feedsync_couch::replication::{
-    ChangedDocument, ChangesPage, FetchedDocument, MissingDocument, NotWritten, Place, Unread,
+    BadAnswer, ChangedDocument, ChangesPage, FetchedDocument, MissingDocument, NotWritten, Place,
+    Unread,
 };
 use http::StatusCode;
 use tokio::sync::Semaphore;
@@ -14,7 +16,7 @@ use super::{Replica, Replicated, ReplicationError};
 const READ_BYTES: u64 = 8 << 20;
 
 /// A document with more bytes is not replicated.
-const MOST_BYTES: u64 = 256 << 20;
+pub(super) const MOST_BYTES: u64 = 256 << 20;
 
 /// So many bytes are written at once, unless one document has more.
 const WRITTEN_BYTES: usize = 4 << 20;
@@ -64,24 +66,113 @@ impl Carrier {
         changed: &[ChangedDocument],
     ) -> Result<Replicated, ReplicationError> {
         let mut done = Replicated::default();
-        if changed.is_empty() {
-            return Ok(done);
-        }
-        let missing = self.target.missing(changed).await?;
-        let count = |lengths: usize| lengths as u64;
-        done.worked.checked = changed.iter().map(|it| count(it.revisions.len())).sum();
-        done.worked.missing = missing.iter().map(|it| count(it.revisions.len())).sum();
-        let mut parts = vec![missing];
-        while let Some(part) = parts.pop().filter(|part| !part.is_empty()) {
-            match self.source.documents(&part, READ_BYTES).await {
-                Err(error) if error.is_too_large() => match halves(part) {
-                    Ok(halves) => parts.extend(halves),
-                    Err(one) => self.carry_large(&one, &mut done).await?,
-                },
-                read => self.write(&part, read?, &mut done).await?,
+        let mut parts = vec![changed];
+        while let Some(part) = parts.pop() {
+            if part.is_empty() {
+                continue;
+            }
+            match (self.target.missing(part).await, part) {
+                (Err(error), [one]) if is_of_a_document(&error) => {
+                    done.refuse(refused(one.id.clone(), &error));
+                }
+                // One of them is the cause.
+                (Err(error), part) if is_of_a_document(&error) => {
+                    let (first, second) = part.split_at(part.len() / 2);
+                    parts.extend([second, first]);
+                }
+                (missing, part) => {
+                    let missing = self.asked_about(part, missing?)?;
+                    let count = |lengths: usize| lengths as u64;
+                    done.worked.checked +=
+                        part.iter().map(|it| count(it.revisions.len())).sum::<u64>();
+                    done.worked.missing +=
+                        missing.iter().map(|it| count(it.revisions.len())).sum::<u64>();
+                    self.fetch(missing, &mut done).await?;
+                }
             }
         }
         Ok(done)
+    }
+
+    /// What is missing, if all of it was asked about: a target chooses nothing by itself.
+    fn asked_about(
+        &self,
+        changed: &[ChangedDocument],
+        missing: Vec<MissingDocument>,
+    ) -> Result<Vec<MissingDocument>, ReplicationError> {
+        let mut asked: HashMap<&str, &[String]> =
+            changed.iter().map(|it| (&*it.id, &*it.revisions)).collect();
+        for MissingDocument { id, revisions, .. } in &missing {
+            let known = asked.remove(&**id).unwrap_or_default();
+            let is_known = |it: &String| known.iter().any(|other| other.eq_ignore_ascii_case(it));
+            if !revisions.iter().all(is_known) {
+                let source = BadAnswer("it misses what it was not asked about");
+                return Err(ReplicationError::Answer { database: self.target.shown(), source });
+            }
+        }
+        Ok(missing)
+    }
+
+    /// Reads what is missing, in parts that fit into memory, and writes it.
+    async fn fetch(
+        &self,
+        missing: Vec<MissingDocument>,
+        done: &mut Replicated,
+    ) -> Result<(), ReplicationError> {
+        let mut parts = vec![missing];
+        while let Some(part) = parts.pop() {
+            if part.is_empty() {
+                continue;
+            }
+            match self.source.documents(&part, READ_BYTES).await {
+                Err(error) if error.is_too_large() || is_of_a_document(&error) => {
+                    match halves(part) {
+                        Ok(halves) => parts.extend(halves),
+                        Err(one) if error.is_too_large() => self.carry_large(&one, done).await?,
+                        Err(one) => {
+                            one.into_iter().for_each(|it| done.refuse(refused(it.id, &error)))
+                        }
+                    }
+                }
+                read => self.write(&part, read?, done).await?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether all that was asked for was answered, and nothing else.
+    fn answered(
+        &self,
+        asked: &[MissingDocument],
+        documents: &[FetchedDocument],
+        unread: &[Unread],
+    ) -> Result<(), ReplicationError> {
+        let mut told: HashMap<&str, (Vec<&FetchedDocument>, Vec<&Unread>)> =
+            asked.iter().map(|it| (&*it.id, Default::default())).collect();
+        let bad = |reason| ReplicationError::Answer {
+            database: self.source.shown(),
+            source: BadAnswer(reason),
+        };
+        for document in documents {
+            let of = told.get_mut(&*document.id);
+            of.ok_or_else(|| bad("a document was not asked for"))?.0.push(document);
+        }
+        for one in unread {
+            let of = told.get_mut(&*one.id);
+            of.ok_or_else(|| bad("a document was not asked for"))?.1.push(one);
+        }
+        for MissingDocument { id, revisions, .. } in asked {
+            let (documents, unread) = &told[&**id];
+            let is_told = |it: &String| {
+                // Some do not say which revision it is that they cannot read.
+                unread.iter().any(|one| one.revision.is_empty() || one.revision == *it)
+                    || documents.iter().any(|document| document.came_of(it))
+            };
+            if !revisions.iter().all(is_told) {
+                return Err(bad("a document that was asked for is missing"));
+            }
+        }
+        Ok(())
     }
 
     /// Carries a document that is large.
@@ -92,10 +183,8 @@ impl Carrier {
     ) -> Result<(), ReplicationError> {
         let _turn = self.large.acquire().await.map_err(|_| ReplicationError::Ended)?;
         match self.source.documents(one, MOST_BYTES).await {
-            Err(error) if error.is_too_large() => {
-                let (error, reason) = error.said();
-                let id = one.first().map(|it| it.id.clone()).unwrap_or_default();
-                done.refuse(NotWritten { id, error, reason });
+            Err(error) if error.is_too_large() || is_of_a_document(&error) => {
+                one.iter().for_each(|it| done.refuse(refused(it.id.clone(), &error)));
                 Ok(())
             }
             read => self.write(one, read?, done).await,
@@ -109,6 +198,7 @@ impl Carrier {
         (documents, unread): (Vec<FetchedDocument>, Vec<Unread>),
         done: &mut Replicated,
     ) -> Result<(), ReplicationError> {
+        self.answered(asked, &documents, &unread)?;
         // What is not there any more was replaced by what another change tells of, or purged.
         let refused = unread.into_iter().filter(|it| it.error != "not_found");
         refused.for_each(|Unread { id, error, reason, .. }| {
@@ -129,7 +219,9 @@ impl Carrier {
                     parts.extend([second, first]);
                 }
                 Err(error) if is_of_a_document(&error) => {
-                    self.write_again(asked, part, error, done).await?;
+                    if let Some(document) = part.into_iter().next() {
+                        self.write_again(asked, document, error, done).await?;
+                    }
                 }
                 Err(error) => return Err(error),
             }
@@ -137,32 +229,39 @@ impl Carrier {
         Ok(())
     }
 
-    /// Writes a document that was refused once more, with all that its attachments hold.
+    /// What becomes of a document that was refused: one of which the target has not the attachments that are told by
+    /// stubs is written with all of them.
     async fn write_again(
         &self,
         asked: &[MissingDocument],
-        refused: Vec<FetchedDocument>,
+        document: FetchedDocument,
         why: ReplicationError,
         done: &mut Replicated,
     ) -> Result<(), ReplicationError> {
-        let Some(document) = refused.into_iter().next() else { return Ok(()) };
         let FetchedDocument { id, revision, .. } = document;
         let has_stubs = asked.iter().any(|it| it.id == id && !it.ancestors.is_empty());
         if !has_stubs || why.status() != Some(StatusCode::PRECONDITION_FAILED) {
-            let (error, reason) = why.said();
-            done.refuse(NotWritten { id, error, reason });
+            // Who may write nothing is told so for nothing, too.
+            if why.status() == Some(StatusCode::FORBIDDEN) {
+                self.target.write(&[]).await?;
+            }
+            done.refuse(refused(id, &why));
             return Ok(());
         }
-        let whole = MissingDocument { id, revisions: vec![revision], ancestors: Vec::new() };
-        let (documents, _) = self.source.documents(&[whole], MOST_BYTES).await?;
+        let whole =
+            MissingDocument { id: id.clone(), revisions: vec![revision], ancestors: Vec::new() };
+        let (documents, unread) = match self.source.documents(&[whole], MOST_BYTES).await {
+            Err(error) if error.is_too_large() => (Vec::new(), Vec::new()),
+            read => read?,
+        };
+        if documents.is_empty() || !unread.is_empty() {
+            done.refuse(refused(id, &why));
+        }
         for document in documents {
             match self.target.write(std::slice::from_ref(&document)).await {
                 Ok(refused) if refused.is_empty() => done.worked.written += 1,
                 Ok(refused) => refused.into_iter().for_each(|it| done.refuse(it)),
-                Err(error) if is_of_a_document(&error) => {
-                    let (error, reason) = error.said();
-                    done.refuse(NotWritten { id: document.id, error, reason });
-                }
+                Err(error) if is_of_a_document(&error) => done.refuse(refused(document.id, &error)),
                 Err(error) => return Err(error),
             }
         }
@@ -170,9 +269,15 @@ impl Carrier {
     }
 }
 
-/// Whether what was sent is refused for what it is, and not for who sends it.
+fn refused(id: String, why: &ReplicationError) -> NotWritten {
+    let (error, reason) = why.said();
+    NotWritten { id, error, reason }
+}
+
+/// Whether what was sent is refused, or cannot be answered, for what it is, and not for who sends it.
 fn is_of_a_document(error: &ReplicationError) -> bool {
-    matches!(error.status().map(|it| it.as_u16()), Some(400 | 403 | 409 | 412 | 413 | 422))
+    matches!(error, ReplicationError::Answer { .. })
+        || matches!(error.status().map(|it| it.as_u16()), Some(400 | 403 | 409 | 412 | 413 | 422))
 }
 
 /// Two parts; what cannot be parted as it is.

@@ -104,13 +104,23 @@ impl CheckpointLog {
 
     /// Writes it down: at the target first, so that the source knows nothing that the target does not.
     pub(super) async fn write(&mut self) -> Result<(), ReplicationError> {
-        let Some((place, worked)) = self.reached.take() else { return Ok(()) };
-        let newest = self.checkpoint.passed.first().map(|it| &it.place);
-        if newest == Some(&place) {
+        let Some((place, worked)) = self.reached.clone() else { return Ok(()) };
+        let newest = self.checkpoint.passed.first();
+        if newest.is_some_and(|it| it.place == place) {
+            self.reached = None;
             return Ok(());
         }
         if self.target.replica.settle().await? != self.started {
             return Err(ReplicationError::Replaced { database: self.target.replica.shown() });
+        }
+        // A database that was made again knows nothing of what was written down in the one before it.
+        let known = newest.map(|it| it.session.clone());
+        for side in [&mut self.target, &mut self.source] {
+            let there = side.read(&self.id).await?;
+            let has = |known: &String| there.passed.iter().any(|it| it.session == *known);
+            if !known.as_ref().is_none_or(has) {
+                return Err(ReplicationError::Replaced { database: side.replica.shown() });
+            }
         }
         let (high, low) = (self.environment.random(), self.environment.random());
         let mut checkpoint = self.checkpoint.clone();
@@ -126,13 +136,13 @@ impl CheckpointLog {
                 Ok(()) => {}
                 // Who may only read begins again each time, and is told so.
                 Err(error) if is_forbidden(&error) => {
-                    self.is_kept = false;
+                    (self.is_kept, self.reached) = (false, None);
                     return Ok(());
                 }
                 Err(error) => return Err(error),
             }
         }
-        self.checkpoint = checkpoint;
+        (self.checkpoint, self.reached) = (checkpoint, None);
         Ok(())
     }
 }

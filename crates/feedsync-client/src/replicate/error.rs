@@ -48,7 +48,7 @@ pub enum ReplicationError {
         most_bytes: u64,
     },
     /// Another database has taken the place of the one that was written to.
-    #[error("{database}: it was replaced by another one meanwhile; begin again")]
+    #[error("{database}: it was restarted, or another one has taken its place; begin again")]
     Replaced {
         /// Which.
         database: String,
@@ -84,7 +84,13 @@ impl ReplicationError {
                 let error = problem.title.clone().unwrap_or_else(|| status.to_string());
                 (error, problem.to_string())
             }
-            other => (RefusalKind::TooLarge.error().to_owned(), other.to_string()),
+            Self::TooLarge { .. } | Self::Fetch(FetchError::TooLarge { .. }) => {
+                (RefusalKind::TooLarge.error().to_owned(), self.to_string())
+            }
+            Self::Fetch(FetchError::Status { status, .. }) => {
+                (status.as_str().to_owned(), self.to_string())
+            }
+            other => ("bad_answer".to_owned(), other.to_string()),
         }
     }
 }

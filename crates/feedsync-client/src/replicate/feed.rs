@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use feedsync_couch::replication::{ChangesPage, Place};
+use feedsync_couch::replication::{BadAnswer, ChangesPage, Place};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
@@ -37,12 +37,20 @@ impl Feed {
             loop {
                 let asked = Changes { after: &after, most, filter: &filter, waits };
                 let began = Instant::now();
-                let page = source.changes(asked).await;
+                let mut page = source.changes(asked).await;
                 let (mut is_last, mut is_empty) = (true, false);
-                if let Ok(page) = &page {
-                    after = page.last.clone();
-                    is_last = page.documents.len() < most;
-                    is_empty = page.documents.is_empty();
+                if let Ok(read) = &page {
+                    let is_further = read.last != after;
+                    is_empty = read.documents.is_empty();
+                    // Some give less at once than is asked for.
+                    let has_more = is_further && read.pending.is_some_and(|pending| pending > 0);
+                    is_last = read.documents.len() < most && !has_more;
+                    after = read.last.clone();
+                    if !is_empty && !is_further {
+                        let bad = BadAnswer("the place of the last change is where it was");
+                        let database = source.shown();
+                        page = Err(ReplicationError::Answer { database, source: bad });
+                    }
                 }
                 let is_over = page.is_err() || (is_last && !is_endless);
                 if sender.send(page).await.is_err() || is_over {

@@ -44,6 +44,9 @@ pub trait ReplicationProgress: Send + Sync {
     /// So many more documents changed, and so many others will be looked at, if that is known.
     fn looked(&self, documents: u64, pending: Option<u64>);
 
+    /// A document is not replicated, and not tried again until it changes.
+    fn refused(&self, refused: &NotWritten);
+
     /// So many more of them are there.
     fn carried(&self, documents: u64);
 }

@@ -13,6 +13,7 @@ use feedsync_couch::replication::{
 use feedsync_couch::{Json, quoted, text};
 use http::StatusCode;
 
+use super::batch::MOST_BYTES as MOST_BYTES_OF_DOCUMENTS;
 use super::{Changes, Local, Replica, ReplicationError, ReplicationFilter};
 use crate::fetch::{FetchError, Fetched, Fetcher, Request, Url, address, shown};
 use crate::watch::Pace;
@@ -22,8 +23,14 @@ const JSON: &str = "application/json";
 /// The most bytes of an answer that is no documents.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// The most bytes of documents.
-const LARGEST: u64 = 256 << 20;
+/// The most bytes of a local document.
+const MOST_LOCAL: u64 = 1 << 20;
+
+/// A filter may look at very much before it lets something through.
+const FILTERED: [Duration; 2] = [Duration::from_secs(10 * 60), Duration::from_secs(60 * 60)];
+
+/// Who has little patience does not wait longer, whatever a server wishes.
+const LONGEST_WISH: Duration = Duration::from_secs(60);
 
 /// How often one is told, in milliseconds, that a server is still there while nothing changes.
 const HEARTBEAT: &str = "10000";
@@ -70,7 +77,7 @@ impl RemoteDatabase {
         if let Ok(mut segments) = url.path_segments_mut() {
             segments.pop_if_empty();
         }
-        Ok(Self { fetcher: fetcher.up_to(LARGEST), url, patience, waits: None })
+        Ok(Self { fetcher: fetcher.up_to(MOST_BYTES_OF_DOCUMENTS), url, patience, waits: None })
     }
 
     /// The same, which tells when it waits.
@@ -98,7 +105,7 @@ impl RemoteDatabase {
             let request = request.clone().accept(JSON);
             let error = match self.answer(request).await {
                 Ok(bytes) => {
-                    let read = Json::read(bytes);
+                    let read = Json::read_answer(bytes);
                     return read.map_err(|_| self.bad(BadAnswer("it is no JSON")));
                 }
                 Err(error) => error,
@@ -110,7 +117,11 @@ impl RemoteDatabase {
             }
             let mut pause = self.patience.pace().after(failures);
             if let FetchError::Status { retry_after: Some(wish), .. } = &error {
-                pause = pause.max(wish.from_now(SystemTime::now()));
+                let wish = wish.from_now(SystemTime::now());
+                if self.patience.tries.is_some() && wish > LONGEST_WISH {
+                    return Err(error.into());
+                }
+                pause = pause.max(wish);
             }
             self.waits.iter().for_each(|waits| waits(&error, pause));
             tokio::time::sleep(pause).await;
@@ -196,7 +207,15 @@ impl Replica for RemoteDatabase {
             Some(body) => self.post(&["_changes"], &pairs, body),
         };
         let request = if asked.waits { request.endless() } else { request };
-        ChangesPage::read(&self.ask(request).await?).map_err(|it| self.bad(it))
+        let page = match asked.filter {
+            ReplicationFilter::All => self.ask(request).await?,
+            _ => {
+                let [idle, overall] = FILTERED;
+                let fetcher = self.fetcher.within(idle, overall);
+                Self { fetcher, ..self.clone() }.ask(request).await?
+            }
+        };
+        ChangesPage::read(&page).map_err(|it| self.bad(it))
     }
 
     async fn missing(
@@ -230,12 +249,7 @@ impl Replica for RemoteDatabase {
     async fn settle(&self) -> Result<String, ReplicationError> {
         match self.start_time(self.post(&["_ensure_full_commit"], &[], Bytes::new())).await {
             // Servers without it write what they write at once.
-            Err(error)
-                if matches!(
-                    error.status().map(|it| it.as_u16()),
-                    Some(400 | 403 | 404 | 405 | 501)
-                ) =>
-            {
+            Err(error) if matches!(error.status().map(|it| it.as_u16()), Some(404 | 405 | 501)) => {
                 self.start_time(Request::read(self.part(&[], &[])).within(MOST_BYTES)).await
             }
             started => started,
@@ -243,7 +257,8 @@ impl Replica for RemoteDatabase {
     }
 
     async fn local(&self, id: &str) -> Result<Option<Local>, ReplicationError> {
-        let answer = match self.ask(Request::read(self.local_address(id))).await {
+        let answer = match self.ask(Request::read(self.local_address(id)).within(MOST_LOCAL)).await
+        {
             Err(error) if error.status() == Some(StatusCode::NOT_FOUND) => return Ok(None),
             answer => answer?,
         };

@@ -14,7 +14,7 @@ use feedsync_couch::{
 use feedsync_endpoint::Endpoint;
 use feedsync_endpoint::documents::difference::compare;
 use feedsync_endpoint::documents::leaves::Leaves;
-use feedsync_endpoint::documents::show::{Held, Show, held};
+use feedsync_endpoint::documents::show::{Held, Show};
 use feedsync_endpoint::documents::{Edits, NewDocument, filter, sequence, write_documents};
 use feedsync_store::{Choose, Database, Databases, LocalDocument, StoreError};
 use tokio::sync::OnceCell;
@@ -162,7 +162,7 @@ impl Replica for StoredDatabase {
         let mut wanted: HashMap<DocumentId, (Leaves, Vec<Revision>)> = HashMap::new();
         let mut ids = Vec::with_capacity(missing.len());
         for MissingDocument { id, revisions, ancestors } in missing {
-            let Ok(id) = id.parse::<DocumentId>() else { continue };
+            let id: DocumentId = id.parse().map_err(|it| self.refused(it))?;
             let leaves = Leaves::Named { revisions: parsed(revisions), latest: true };
             wanted.insert(id.clone(), (leaves, parsed(ancestors)));
             ids.push(id);
@@ -179,33 +179,49 @@ impl Replica for StoredDatabase {
         if page.documents.len() < ids.len() {
             return Err(too_large());
         }
-        let (mut fetched, mut unread, mut bytes) = (Vec::new(), Vec::new(), 0);
+        let (mut fetched, mut unread, mut bytes) = (Vec::new(), Vec::new(), 0_u64);
         for (id, read) in ids.iter().zip(&page.documents) {
             let Some((leaves, had)) = wanted.get(id) else { continue };
-            let Some(read) = read else { continue };
-            let attachments = read.bodies.values().flat_map(|it| it.attachments.iter());
-            let lengths = attachments.map(|it| it.length);
-            bytes += lengths.sum::<u64>() / 3 * 4;
-            if bytes > most_bytes {
-                return Err(too_large());
-            }
-            let held: Held = held(&*self.databases, &self.name, std::iter::once(read)).await?;
+            let missing = |revision: String| Unread {
+                id: id.as_str().to_owned(),
+                revision,
+                error: RefusalKind::NotFound.error().to_owned(),
+                reason: "missing".to_owned(),
+            };
+            let Some(read) = read else {
+                unread.push(missing(String::new()));
+                continue;
+            };
             for revision in leaves.of(&read.document.tree) {
-                let Ok(revision) = revision else { continue };
+                let revision = match revision {
+                    Ok(revision) => revision,
+                    Err(revision) => {
+                        unread.push(missing(revision.to_string()));
+                        continue;
+                    }
+                };
                 let show = Show { revs: true, attachments: true, ..Show::default() };
                 let show = show.since(had, &read.document.tree, &revision);
+                let mut held = Held::new();
+                let all =
+                    read.bodies.get(&revision).into_iter().flat_map(|it| it.attachments.iter());
+                for attachment in all.filter(|it| show.gives(it)) {
+                    bytes += attachment.length / 3 * 4;
+                    if bytes > most_bytes {
+                        return Err(too_large());
+                    }
+                    let digest = &attachment.digest;
+                    let found = self.databases.attachment(&self.name, digest).await;
+                    let found = found.map_err(|error| self.failed(error))?;
+                    held.extend(found.map(|bytes| (digest.clone(), bytes)));
+                }
                 let mut text = String::new();
                 let shown = show.push(&mut text, read, &revision, &held, &page.database);
-                let (id, revision) = (id.as_str().to_owned(), revision.to_string());
                 bytes += text.len() as u64;
+                let (id, revision) = (id.as_str().to_owned(), revision.to_string());
                 match shown {
                     Some(()) => fetched.push(FetchedDocument { id, revision, text }),
-                    None => unread.push(Unread {
-                        id,
-                        revision,
-                        error: RefusalKind::NotFound.error().to_owned(),
-                        reason: "missing".to_owned(),
-                    }),
+                    None => unread.push(missing(revision)),
                 }
             }
         }

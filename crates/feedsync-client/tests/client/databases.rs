@@ -10,6 +10,7 @@ use std::sync::Arc;
 use feedsync_client::replicate::{
     Replica, Replicated, Replication, ReplicationError, ReplicationProgress, StoredDatabase,
 };
+use feedsync_couch::replication::NotWritten;
 use feedsync_couch::{DatabaseName, DocumentId, Json, Revision, Submission};
 use feedsync_endpoint::Endpoint;
 use feedsync_endpoint::documents::leaves::{self, Leaves};
@@ -31,6 +32,7 @@ pub(crate) struct Silent;
 impl ReplicationProgress for Silent {
     fn begins(&self, _is_resumed: bool) {}
     fn looked(&self, _documents: u64, _pending: Option<u64>) {}
+    fn refused(&self, _refused: &NotWritten) {}
     fn carried(&self, _documents: u64) {}
 }
 

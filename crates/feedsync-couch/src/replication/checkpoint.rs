@@ -55,7 +55,8 @@ impl Checkpoint {
     /// Reads a local document; one that nobody of this protocol wrote passed nothing.
     pub fn read(document: &Json) -> Self {
         let history = document.root().member("history").filter(|it| it.value.kind() == Kind::Array);
-        let passed = history.map(|it| it.value.elements().filter_map(passed).collect());
+        let passed = history
+            .map(|it| it.value.elements().take(MOST_CHECKPOINTS).filter_map(passed).collect());
         Self { passed: passed.unwrap_or_default() }
     }
 

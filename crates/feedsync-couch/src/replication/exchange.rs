@@ -1,9 +1,12 @@
 //! What is missing, its documents, and what became of them (section 6).
 
-use feedsync_formats::json::{Kind, Node, push_string};
+use feedsync_formats::json::{Kind, Member, Node, push_string};
 
 use super::{BadAnswer, ChangedDocument};
-use crate::json::{Json, text};
+use crate::json::{Json, boolean, integer, text};
+
+/// So many characters of a reason are told.
+const MOST_REASON: usize = 500;
 
 /// Revisions of a document that a target has not.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +28,24 @@ pub struct FetchedDocument {
     pub revision: String,
     /// All of it, as JSON.
     pub text: String,
+}
+
+impl FetchedDocument {
+    /// Whether it is a revision, or came of it.
+    pub fn came_of(&self, revision: &str) -> bool {
+        if self.revision.eq_ignore_ascii_case(revision) {
+            return true;
+        }
+        let Some((generation, signature)) = revision.split_once('-') else { return false };
+        let Some(path) = Node::root(&self.text).member("_revisions") else { return false };
+        let start = path.value.member("start").and_then(|it| integer(it.value));
+        let back = start.zip(generation.parse().ok()).and_then(|(start, at)| start.checked_sub(at));
+        let ids = path.value.member("ids");
+        let ancestor = back.zip(ids).and_then(|(back, ids)| {
+            ids.value.elements().nth(usize::try_from(back).ok()?).and_then(text)
+        });
+        ancestor.is_some_and(|ancestor| ancestor.eq_ignore_ascii_case(signature))
+    }
 }
 
 /// A revision that a source did not give.
@@ -69,12 +90,14 @@ pub fn read_differences(answer: &Json) -> Result<Vec<MissingDocument>, BadAnswer
     if answer.root().kind() != Kind::Object {
         return Err(BadAnswer("what is missing is told by document"));
     }
-    let read = |member: feedsync_formats::json::Member<'_>| {
-        let texts = |name: &str| match member.value.member(name) {
-            None => Some(Vec::new()),
-            Some(list) => list.value.elements().map(|it| Some(text(it)?.into_owned())).collect(),
+    let read = |member: Member<'_>| {
+        let list = |name: &str| {
+            let list = member.value.member(name)?.value;
+            let texts = list.elements().map(|it| Some(text(it)?.into_owned()));
+            texts.collect::<Option<Vec<_>>>().filter(|_| list.kind() == Kind::Array)
         };
-        let (revisions, ancestors) = (texts("missing")?, texts("possible_ancestors")?);
+        let revisions = list("missing").filter(|it| !it.is_empty())?;
+        let ancestors = list("possible_ancestors").unwrap_or_default();
         Some(MissingDocument { id: member.name.into_owned(), revisions, ancestors })
     };
     let all = answer.root().members().map(read).collect::<Option<Vec<_>>>();
@@ -119,15 +142,37 @@ pub fn read_documents(answer: &Json) -> Result<(Vec<FetchedDocument>, Vec<Unread
                     fetched.push(document);
                 }
             } else {
-                let error = found.member("error").ok_or(SHAPE)?.value;
-                let of = |name| error.member(name).and_then(|it| text(it.value));
-                let of = |name| of(name).unwrap_or_default().into_owned();
-                let (id, revision) = (of("id"), of("rev"));
-                unread.push(Unread { id, revision, error: of("error"), reason: of("reason") });
+                unread.push(unread_revision(result, found).ok_or(SHAPE)?);
             }
         }
     }
     Ok((fetched, unread))
+}
+
+/// Why a revision is not given, in the forms of CouchDB (`{"error": {...}}`) and of pouchdb-server (`{"missing": REV}`, and
+/// `{"error": ..., "reason": ...}`).
+fn unread_revision(result: Node<'_>, found: Node<'_>) -> Option<Unread> {
+    let of = |node: Node<'_>, name: &str| Some(text(node.member(name)?.value)?.into_owned());
+    let id = of(result, "id").unwrap_or_default();
+    if let Some(revision) = of(found, "missing") {
+        let (error, reason) = ("missing".to_owned(), "it cannot be read".to_owned());
+        return Some(Unread { id, revision, error, reason });
+    }
+    let told = found.member("error")?.value;
+    let told = if told.kind() == Kind::Object { told } else { found };
+    Some(Unread {
+        id: of(told, "id").unwrap_or(id),
+        revision: of(told, "rev").unwrap_or_default(),
+        error: of(told, "error").unwrap_or_else(|| "unknown".to_owned()),
+        reason: short(of(told, "reason").unwrap_or_default()),
+    })
+}
+
+/// What is told to people has an end.
+fn short(mut reason: String) -> String {
+    let end = reason.char_indices().nth(MOST_REASON).map(|(at, _)| at);
+    reason.truncate(end.unwrap_or(reason.len()));
+    reason
 }
 
 fn fetched_document(node: Node<'_>) -> Option<FetchedDocument> {
@@ -152,10 +197,14 @@ pub fn read_not_written(answer: &Json) -> Result<Vec<NotWritten>, BadAnswer> {
         return Err(BadAnswer("what was not written is a list"));
     }
     let failed = answer.root().elements().filter_map(|it| {
-        let error = text(it.member("error")?.value)?.into_owned();
-        let of = |name| it.member(name).and_then(|it| text(it.value));
-        let of = |name| of(name).unwrap_or_default().into_owned();
-        Some(NotWritten { id: of("id"), error, reason: of("reason") })
+        let of = |name| Some(text(it.member(name)?.value)?.into_owned());
+        let is_done = it.member("ok").is_some_and(|it| boolean(it.value) == Some(true))
+            || (it.member("rev").is_some() && it.member("error").is_none());
+        // Some say `true`, and what it is by another name.
+        let error = of("error").or_else(|| of("name")).unwrap_or_else(|| "unknown".to_owned());
+        let reason = of("reason").or_else(|| of("message")).unwrap_or_default();
+        let refused = NotWritten { id: of("id").unwrap_or_default(), error, reason: short(reason) };
+        (!is_done).then_some(refused)
     });
     Ok(failed.collect())
 }
@@ -213,11 +262,39 @@ mod tests {
             json(r#"[{"id":"a","rev":"3-d","error":"forbidden","reason":"no"},{"ok":true}]"#);
         let refused = read_not_written(&refused).unwrap();
         assert_eq!((refused.len(), &*refused[0].error), (1, "forbidden"));
+        let odd = json(r#"[{"id":"a","rev":"1-a"},{"id":"b","error":true,"name":"conflict"},{}]"#);
+        let odd: Vec<_> = read_not_written(&odd).unwrap().into_iter().map(|it| it.error).collect();
+        assert_eq!(odd, ["conflict", "unknown"]);
+        let peer = json(
+            r#"{"results":[{"id":"a","docs":[{"missing":"3-x"}]},
+                {"id":"b","docs":[{"error":"not_found","reason":"missing"}]}]}"#,
+        );
+        let unread = read_documents(&peer).unwrap().1;
+        let told: Vec<_> = unread.iter().map(|it| (&*it.id, &*it.revision, &*it.error)).collect();
+        assert_eq!(told, [("a", "3-x", "missing"), ("b", "", "not_found")]);
+    }
+
+    #[test]
+    fn a_document_came_of_the_revisions_of_its_path() {
+        let text =
+            r#"{"_id":"a","_rev":"3-c","_revisions":{"start":3,"ids":["c","b"]}}"#.to_owned();
+        let document = FetchedDocument { id: "a".to_owned(), revision: "3-c".to_owned(), text };
+        let came_of = |revision| document.came_of(revision);
+        assert!(came_of("3-c") && came_of("2-b") && came_of("2-B"));
+        for other in ["1-a", "2-c", "3-b", "4-d", "x", "99999999999999999999-b"] {
+            assert!(!came_of(other), "{other}");
+        }
     }
 
     #[test]
     fn what_is_no_answer_is_an_error() {
-        for text in ["[]", "{\"a\":{\"missing\":[1]}}"] {
+        for text in [
+            "[]",
+            "{\"a\":{\"missing\":[1]}}",
+            "{\"a\":{\"missing\":[]}}",
+            "{\"a\":{\"missing\":\"1-a\"}}",
+            "{\"error\":\"x\",\"reason\":\"y\"}",
+        ] {
             assert!(read_differences(&json(text)).is_err(), "{text}");
         }
         for text in
