@@ -41,6 +41,7 @@ export class Hub {
 
   /** Starts, on the port that it had before, if it had one. */
   async again() {
+    if (!running.has(this)) throw new Error('the hub is removed');
     const listen = `127.0.0.1:${this.port}`;
     const command = ['--data', this.data, 'serve', '--listen', listen, '--log-level', 'warn'];
     this.process = spawn(this.feedsync, [...command, ...this.settings], {

@@ -4,7 +4,7 @@
 //
 // FEEDSYNC is the program; DIRECTORY has the node_modules of package.json. Runs the scenarios whose names contain
 // NAME, each on a database of its own of a hub that is started here, and prints the Test Anything Protocol. SEED
-// chooses other random edits.
+// chooses other random edits; with FEEDSYNC_LONG a hub is killed 100 times, not 20.
 
 import { inspect } from 'node:util';
 
@@ -26,6 +26,7 @@ import './bulk.mjs';
 import './values.mjs';
 import './checkpoints.mjs';
 import './restarts.mjs';
+import './kills.mjs';
 import './crowds.mjs';
 import './elsewhere.mjs';
 import './random.mjs';
