@@ -139,7 +139,7 @@ export class Reader {
 
   /** What comes in one answer, as far as it comes. */
   async #read() {
-    const query = `feed=${this.feed}&style=all_docs&timeout=1000&since=${this.#places.at(-1) ?? 0}`;
+    const query = `feed=${this.feed}&style=all_docs&timeout=60000&since=${this.#places.at(-1) ?? 0}`;
     const answer = await fetch(`${this.place.url}/_changes?${query}`);
     assert.equal(answer.status, 200);
     let text = '';
