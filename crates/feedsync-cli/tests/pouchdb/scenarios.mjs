@@ -28,6 +28,9 @@ import './crowds.mjs';
 import './replicator.mjs';
 import './program.mjs';
 import './elsewhere.mjs';
+import './plugin.mjs';
+import './upkeep.mjs';
+import './notes.mjs';
 import './random.mjs';
 
 /** How long a scenario may take. */
