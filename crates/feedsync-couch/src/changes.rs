@@ -207,7 +207,8 @@ mod tests {
             read("feed=longpoll&heartbeat=10000&style=all_docs&since=4-x&limit=100", "{}").unwrap();
         assert_eq!((live.feed, live.all_leaves), (ChangesFeed::LongPoll, true));
         assert_eq!((live.since, live.limit), (Since::At("4-x".to_owned()), Some(100)));
-        assert_eq!(live.heartbeat, Some(Duration::from_secs(10)));
+        assert_eq!((live.heartbeat, live.timeout), (Some(Duration::from_secs(10)), MINUTE));
+        assert_eq!(read("feed=longpoll&timeout=600000", "{}").unwrap().timeout, MINUTE);
         let couch =
             read("feed=continuous&style=all_docs&since=0&timeout=10000&unknown=1", "{}").unwrap();
         assert_eq!((couch.since, couch.timeout), (Since::Beginning, Duration::from_secs(10)));

@@ -6,7 +6,7 @@ use std::path::Path;
 use feedsync_test::conformance::{Proof, Row, rows, tests};
 
 /// Families of clauses and their last number; every family counts from 1.
-const CLAUSES: [(&str, usize); 27] = [
+const CLAUSES: [(&str, usize); 28] = [
     ("F", 138),
     ("P", 14),
     ("S", 56),
@@ -33,6 +33,7 @@ const CLAUSES: [(&str, usize); 27] = [
     ("LR", 49),
     ("LT", 10),
     ("CG", 16),
+    ("CL", 45),
     ("reading ", 27),
 ];
 

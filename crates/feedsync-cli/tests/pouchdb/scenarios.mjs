@@ -31,6 +31,9 @@ import './crowds.mjs';
 import './replicator.mjs';
 import './program.mjs';
 import './elsewhere.mjs';
+import './plugin.mjs';
+import './upkeep.mjs';
+import './notes.mjs';
 import './random.mjs';
 
 // What a client leaves behind when its hub goes away is told by what the scenario waits for.
