@@ -6,7 +6,7 @@ use feedsync_couch::{DatabaseName, DocumentId};
 use rusqlite::types::Value;
 use rusqlite::{Connection, params, params_from_iter};
 
-use super::database_rows::{self, Room};
+use super::database_rows::{self, Finder, Room};
 use super::rows;
 use crate::database;
 use crate::database::{
@@ -68,17 +68,25 @@ pub(super) fn changes(
 ) -> Result<DocumentChanges, StoreError> {
     let Walk { after, before, most, is_descending } = walk;
     let Room { id: room, database, .. } = database_rows::require(connection, name)?;
-    // Only the index is read until a document is looked at.
-    let sql = match is_descending {
-        false => {
-            "SELECT id, number, kind FROM documents INDEXED BY document_changes
-              WHERE database = ?1 AND number > ?2 AND number < ?3 ORDER BY number"
-        }
-        true => {
-            "SELECT id, number, kind FROM documents INDEXED BY document_changes
-              WHERE database = ?1 AND number > ?2 AND number < ?3 ORDER BY number DESC"
-        }
+    // Only the index is read until a document is looked at; where all are, it is followed to them.
+    macro_rules! select {
+        ($columns:literal, $order:literal) => {
+            concat!(
+                "SELECT ",
+                $columns,
+                " FROM documents INDEXED BY document_changes
+                  WHERE database = ?1 AND number > ?2 AND number < ?3 ORDER BY ",
+                $order
+            )
+        };
+    }
+    let sql = match (&pass_over, is_descending) {
+        (Some(_), false) => select!("id, number, kind", "number"),
+        (Some(_), true) => select!("id, number, kind", "number DESC"),
+        (None, false) => select!("id, number, tree", "number"),
+        (None, true) => select!("id, number, tree", "number DESC"),
     };
+    let mut finder = Finder::new(connection, room)?;
     let mut statement = connection.prepare_cached(sql)?;
     let bound = before.map_or(i64::MAX, |before| before.get() as i64);
     let mut rows = statement.query(params![room, after, bound])?;
@@ -93,17 +101,22 @@ pub(super) fn changes(
         };
         looked_at += 1;
         let number = Number::new(row.get::<_, i64>(1)? as u64);
-        let id: DocumentId = rows::parsed(row, 0)?;
-        if let Some(pass_over) = &pass_over {
-            let kind = row.get_ref(2)?.as_str_or_null().map_err(rusqlite::Error::from)?;
-            if pass_over(&id, &Kind::of_column(kind)) {
-                reached = number;
-                continue;
+        let document = match &pass_over {
+            None => database_rows::stored(row, 0)?,
+            Some(pass_over) => {
+                let id: DocumentId = rows::parsed(row, 0)?;
+                let kind = row.get_ref(2)?.as_str_or_null().map_err(rusqlite::Error::from)?;
+                if pass_over(&id, &Kind::of_column(kind)) {
+                    reached = number;
+                    continue;
+                }
+                let (number, tree) = finder
+                    .find(id.as_str())?
+                    .ok_or_else(|| StoreError::Damaged(format!("the document {id} is missing")))?;
+                StoredDocument { id, number, tree }
             }
-        }
-        let (number, tree) = database_rows::document(connection, room, id.as_str())?
-            .ok_or_else(|| StoreError::Damaged(format!("the document {id} is missing")))?;
-        match page.read(StoredDocument { id, number, tree })? {
+        };
+        match page.read(document)? {
             Some(read) => documents.push(read),
             None => break,
         }

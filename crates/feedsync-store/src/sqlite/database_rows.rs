@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use feedsync_couch::{Attachment, BodyPlace, DatabaseName, DocumentId, Revision, Tree};
-use rusqlite::{Connection, OptionalExtension as _, Row, params};
+use rusqlite::{CachedStatement, Connection, OptionalExtension as _, Row, params};
 
 use super::attachment_rows;
 use super::rows::{change_key, parsed};
@@ -119,16 +119,27 @@ pub(super) fn write(connection: &Connection, room: &Room) -> Result<(), StoreErr
     Ok(())
 }
 
-pub(super) fn document(
-    connection: &Connection,
+/// Finds documents of a database, one after the other.
+pub(super) struct Finder<'a> {
+    statement: CachedStatement<'a>,
     database: i64,
-    id: &str,
-) -> Result<Option<(Number, Tree<BodyPlace>)>, StoreError> {
-    let mut statement = connection
-        .prepare_cached("SELECT number, tree FROM documents WHERE database = ?1 AND id = ?2")?;
-    let mut rows = statement.query(params![database, id])?;
-    let Some(row) = rows.next()? else { return Ok(None) };
-    Ok(Some((Number::new(row.get::<_, i64>(0)? as u64), tree(row, 1)?)))
+}
+
+impl<'a> Finder<'a> {
+    pub(super) fn new(connection: &'a Connection, database: i64) -> Result<Self, StoreError> {
+        let statement = connection
+            .prepare_cached("SELECT number, tree FROM documents WHERE database = ?1 AND id = ?2")?;
+        Ok(Self { statement, database })
+    }
+
+    pub(super) fn find(
+        &mut self,
+        id: &str,
+    ) -> Result<Option<(Number, Tree<BodyPlace>)>, StoreError> {
+        let mut rows = self.statement.query(params![self.database, id])?;
+        let Some(row) = rows.next()? else { return Ok(None) };
+        Ok(Some((Number::new(row.get::<_, i64>(0)? as u64), tree(row, 1)?)))
+    }
 }
 
 pub(super) fn tree(row: &Row<'_>, column: usize) -> Result<Tree<BodyPlace>, StoreError> {
@@ -195,7 +206,10 @@ pub(super) fn insert_body(
     connection
         .prepare_cached("INSERT INTO bodies (key, text, attachments) VALUES (?1, ?2, ?3)")?
         .execute(params![body_key(database, number), &*body.text, attachments])?;
-    attachment_rows::name(connection, body_key(database, number), &body.attachments)
+    match body.attachments.is_empty() {
+        true => Ok(()),
+        false => attachment_rows::name(connection, body_key(database, number), &body.attachments),
+    }
 }
 
 pub(super) fn remove_bodies(
@@ -248,6 +262,9 @@ pub(super) fn read(
     chosen: Vec<Revision>,
 ) -> Result<ReadDocument, StoreError> {
     let mut bodies = BTreeMap::new();
+    if chosen.is_empty() {
+        return Ok(ReadDocument { document, bodies });
+    }
     let mut statement =
         connection.prepare_cached("SELECT text, attachments FROM bodies WHERE key = ?1")?;
     for revision in chosen {

@@ -3,7 +3,7 @@
 use feedsync_couch::DocumentId;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::database_rows::{self, Room};
+use super::database_rows::{self, Finder, Room};
 use super::rows;
 use crate::database::{
     Database, DecideDocuments, DocumentWrite, DocumentsSnapshot, FoundDocument, StoredDocument,
@@ -26,8 +26,9 @@ pub(super) fn update(
         documents: Default::default(),
         next_body: room.next_body,
     };
+    let mut finder = Finder::new(connection, room.id)?;
     for Wanted { id, with_attachments } in wanted {
-        let found = match database_rows::document(connection, room.id, id.as_str())? {
+        let found = match finder.find(id.as_str())? {
             None => FoundDocument::default(),
             Some((number, tree)) => {
                 let attachments = match with_attachments {

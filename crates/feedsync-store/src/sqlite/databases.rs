@@ -7,7 +7,7 @@ use feedsync_couch::{AttachmentDigest, DatabaseName, DocumentId, LocalId};
 use rusqlite::{OptionalExtension as _, params};
 
 use super::database_reads::{Page, Walk, by_id, changes};
-use super::database_rows::{self, Room};
+use super::database_rows::{self, Finder, Room};
 use super::database_writes::{compact, sweep, update};
 use super::{SqliteStore, attachment_rows, collections};
 use crate::bell::Notices;
@@ -122,10 +122,10 @@ impl Databases for SqliteStore {
             .read(move |connection| {
                 let Room { id: room, database, .. } = database_rows::require(connection, &name)?;
                 let mut page = Page::new(connection, room, &choose, most_bytes);
+                let mut finder = Finder::new(connection, room)?;
                 let mut documents = Vec::with_capacity(ids.len());
                 for id in ids {
-                    let found = database_rows::document(connection, room, id.as_str())?;
-                    let Some((number, tree)) = found else {
+                    let Some((number, tree)) = finder.find(id.as_str())? else {
                         documents.push(None);
                         continue;
                     };
