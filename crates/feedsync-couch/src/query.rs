@@ -1,5 +1,7 @@
 //! The parameters of a request: of a query, or of a body where that may say the same.
 
+use std::borrow::Cow;
+
 use feedsync_formats::json::{Kind, Node};
 use percent_encoding::percent_decode_str;
 
@@ -87,16 +89,22 @@ impl Parameters {
 
 /// The texts of an array.
 pub fn texts(node: Node<'_>) -> Result<Vec<String>, Refusal> {
-    let refuse = || RefusalKind::BadRequest.because("An array of strings is expected");
-    if node.kind() != Kind::Array {
-        return Err(refuse());
-    }
-    node.elements().map(|it| text(it).map(|it| it.into_owned()).ok_or_else(refuse)).collect()
+    each_text(node)?.map(|text| Ok(text?.into_owned())).collect()
 }
 
 /// The revisions of an array.
 pub fn revisions(node: Node<'_>) -> Result<Vec<Revision>, Refusal> {
-    texts(node)?.iter().map(|text| Ok(text.parse()?)).collect()
+    each_text(node)?.map(|text| Ok(text?.parse()?)).collect()
+}
+
+fn each_text(
+    node: Node<'_>,
+) -> Result<impl Iterator<Item = Result<Cow<'_, str>, Refusal>>, Refusal> {
+    let refuse = || RefusalKind::BadRequest.because("An array of strings is expected");
+    match node.kind() {
+        Kind::Array => Ok(node.elements().map(move |it| text(it).ok_or_else(refuse))),
+        _ => Err(refuse()),
+    }
 }
 
 #[cfg(test)]

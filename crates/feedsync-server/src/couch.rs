@@ -236,7 +236,7 @@ fn done(status: StatusCode) -> Response {
 
 /// A JSON string.
 fn quoted(text: &str) -> String {
-    let mut out = String::new();
+    let mut out = String::with_capacity(text.len() + 2);
     feedsync_formats::json::push_string(&mut out, text);
     out
 }

@@ -86,14 +86,16 @@ async fn compared(
     let (_turn, sent) = asked.json(body).await?;
     let wanted = asked_revisions(sent.root())?;
     // What can be no id is missing, like any other that is not here.
-    let ids: Vec<DocumentId> = wanted.iter().filter_map(|(id, _)| id.parse().ok()).collect();
+    let ids: Vec<Option<DocumentId>> = wanted.iter().map(|(id, _)| id.parse().ok()).collect();
+    let can_be: Vec<bool> = ids.iter().map(Option::is_some).collect();
+    let ids: Vec<DocumentId> = ids.into_iter().flatten().collect();
     let page = asked.databases.documents(name, &ids, leaves::none(), u64::MAX).await?;
-    let found = page.documents.into_iter().flatten().map(|it| it.document);
-    let found: BTreeMap<String, _> =
-        found.map(|document| (document.id.as_str().to_owned(), document.tree)).collect();
+    // They are found in the order in which they are asked for.
+    let mut found = page.documents.into_iter();
     let mut differences = Vec::new();
-    for (id, revisions) in wanted {
-        let tree = found.get(&id);
+    for ((id, revisions), can_be) in wanted.into_iter().zip(can_be) {
+        let read = if can_be { found.next().flatten() } else { None };
+        let tree = read.as_ref().map(|read| &read.document.tree);
         // A revision is here wherever it is in the tree (gotcha 5).
         let is_missing = |it: &Revision| !tree.is_some_and(|tree| tree.contains(it));
         let missing: Vec<Revision> = revisions.into_iter().filter(is_missing).collect();
