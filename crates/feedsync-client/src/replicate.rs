@@ -108,7 +108,11 @@ impl Replication {
         stop: impl Future<Output = ()>,
     ) -> Result<Replicated, ReplicationError> {
         let sides = (Arc::clone(&source), Arc::clone(&target));
-        let log = CheckpointLog::open(self, sides, environment).await?;
+        let mut stop = pin!(stop);
+        let log = tokio::select! {
+            log = CheckpointLog::open(self, sides, environment) => log?,
+            () = &mut stop => return Ok(Replicated::default()),
+        };
         let after = log.began_at().cloned().unwrap_or_else(Place::beginning);
         progress.begins(log.began_at().is_some());
         let filter = Arc::new(self.filter.clone());

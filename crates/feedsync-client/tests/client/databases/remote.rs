@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use feedsync_client::fetch::{Fetcher, Policy, Private};
@@ -262,5 +262,87 @@ async fn changes_arrive_as_they_are_made_until_it_is_stopped() {
         let all = Replication::default();
         let rest = run(&all, again.0, again.1, &one).await.unwrap();
         assert_eq!(rest.worked.checked, 0, "it goes on where it was stopped");
+    }
+}
+
+/// A way to a hub on which a request of one kind is answered otherwise.
+async fn answering(to: SocketAddr, part: &'static str, status: u16, body: &'static str) -> Site {
+    Site::start(move |asked| match asked.target.contains(part) {
+        true => answer(status, &[("Content-Type", "application/json")], body),
+        false => vec![Act::Pass { to, bytes: usize::MAX }],
+    })
+    .await
+}
+
+#[tokio::test]
+async fn what_a_server_does_not_answer_does_not_count_as_replicated() {
+    for (part, body) in [
+        ("_bulk_get", "{\"results\":[]}"),
+        ("_bulk_get", "{\"results\":[{\"id\":\"shared\",\"docs\":[]}]}"),
+        (
+            "_bulk_get",
+            "{\"results\":[{\"id\":\"x\",\"docs\":[{\"ok\":{\"_id\":\"x\",\"_rev\":\"1-a\"}}]}]}",
+        ),
+        ("_bulk_get", "<html>"),
+    ] {
+        let (one, other) = with_documents(1, 3).await;
+        let to = one.serve(Config::default()).await;
+        let site = answering(to, part, 200, body).await;
+        let done = run(&Replication::default(), at(&site.base), other.replica(), &one).await;
+        // It is told of each, or all of it ends there.
+        assert!(done.is_err() || done.unwrap().worked.refused > 0, "{body}");
+    }
+    for body in ["{\"error\":\"x\",\"reason\":\"y\"}", "{\"x\":{\"missing\":[\"1-a\"]}}", "[]"] {
+        let (one, other) = with_documents(1, 3).await;
+        let site = answering(other.serve(Config::default()).await, "_revs_diff", 200, body).await;
+        let done = run(&Replication::default(), one.replica(), at(&site.base), &one).await;
+        assert!(done.is_err() || done.unwrap().worked.refused > 0, "{body}");
+    }
+}
+
+#[tokio::test]
+async fn one_document_that_cannot_be_read_keeps_nothing_else_back() {
+    let (one, other) = with_documents(1, 30).await;
+    let to = one.serve(Config::default()).await;
+    let site = Site::start(move |asked| {
+        let is_bad = asked.target.contains("_bulk_get")
+            && String::from_utf8_lossy(&asked.body).contains("shared");
+        match is_bad {
+            true => answer(400, &[("Content-Type", "application/json")], "{\"error\":\"odd\"}"),
+            false => vec![Act::Pass { to, bytes: usize::MAX }],
+        }
+    })
+    .await;
+    let done = run(&Replication::default(), at(&site.base), other.replica(), &one).await.unwrap();
+    assert_eq!((done.worked.written, done.worked.refused), (31, 1));
+    assert_eq!((&*done.refused[0].id, &*done.refused[0].error), ("shared", "odd"));
+}
+
+#[tokio::test]
+async fn a_stop_is_heard_while_a_server_is_away() {
+    // It is tried for ever: from the first request on, or once something is to be written down.
+    for number in 0..2 {
+        let (one, other) = with_documents(1, 3).await;
+        let to = other.serve(Config::default()).await;
+        let asked = AtomicUsize::new(0);
+        let site = Site::start(move |request| {
+            let is_commit = request.target.contains("_ensure_full_commit");
+            match is_commit && asked.fetch_add(1, Ordering::SeqCst) >= number {
+                true => answer(503, &[("Content-Type", "application/json")], "{}"),
+                false => vec![Act::Pass { to, bytes: usize::MAX }],
+            }
+        })
+        .await;
+        let fetcher = Fetcher::new(Policy::new(Private::Allowed)).unwrap();
+        let url = format!("{}/couch/notes", site.base);
+        let patience = Patience { pause: Duration::from_millis(1), ..Patience::ENDLESS };
+        let target = RemoteDatabase::new(fetcher, &url, patience).unwrap();
+        let pace = ReplicationPace { checkpoint: Duration::ZERO, ..ReplicationPace::default() };
+        let live = Replication { is_continuous: true, pace, ..Replication::default() };
+        let stop = tokio::time::sleep(Duration::from_millis(500));
+        let run = live.run(one.replica(), Arc::new(target), one.environment(), &Silent, stop);
+        let ended = tokio::time::timeout(Duration::from_secs(20), run).await;
+        let done = ended.expect("it ends").unwrap();
+        assert_eq!(done.worked.written, if number == 0 { 0 } else { 5 });
     }
 }

@@ -26,7 +26,7 @@ use rand::seq::IndexedRandom as _;
 use rand::{Rng as _, SeedableRng as _};
 use tokio::time::{sleep, timeout};
 
-use super::{Shelf, notes, replicated};
+use super::{Shelf, Silent, notes};
 
 /// A way to a database on which anything takes its time, and fails now and then, before it was done or after.
 struct Rough {
@@ -124,7 +124,10 @@ struct World {
     purged: BTreeSet<DocumentId>,
     next: u64,
     restores: u64,
+    /// Replications that were to end by themselves, and did not.
     broken_off: u64,
+    /// Those without an end that were stopped in order.
+    stopped: u64,
 }
 
 impl World {
@@ -144,6 +147,7 @@ impl World {
             next: 0,
             restores: 0,
             broken_off: 0,
+            stopped: 0,
         }
     }
 
@@ -205,8 +209,18 @@ impl World {
         };
         let within = Duration::from_millis(self.random.random_range(1..2_000));
         let environment = self.shelves[at].environment();
-        let run = replicated(&replication, source, target, environment);
-        self.broken_off += u64::from(!matches!(timeout(within, run).await, Ok(Ok(_))));
+        let is_continuous = replication.is_continuous;
+        let is_stopped = is_continuous && self.random.random();
+        let stop = async {
+            match is_stopped {
+                true => sleep(within / 2).await,
+                false => std::future::pending().await,
+            }
+        };
+        let run = replication.run(source, target, environment, &Silent, stop);
+        let is_broken_off = !matches!(timeout(within, run).await, Ok(Ok(_)));
+        self.stopped += u64::from(is_stopped && !is_broken_off);
+        self.broken_off += u64::from(is_broken_off && !is_continuous);
     }
 
     async fn purge(&mut self, at: usize) {
@@ -305,7 +319,7 @@ fn whatever_was_purged_nowhere_is_the_same_everywhere_in_the_end() {
     let count = if std::env::var_os("FEEDSYNC_LONG").is_some() { 5_000 } else { 1_000 };
     let first: u64 =
         std::env::var("FEEDSYNC_SEED").map_or(0, |text| text.parse().expect("a number"));
-    let (mut acknowledged, mut restores, mut broken_off) = (0, 0, 0);
+    let (mut acknowledged, mut restores, mut broken_off, mut stopped) = (0, 0, 0, 0);
     for seed in first..first + count {
         let _told = Told(seed);
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -327,7 +341,11 @@ fn whatever_was_purged_nowhere_is_the_same_everywhere_in_the_end() {
         acknowledged += world.acknowledged.len();
         restores += world.restores;
         broken_off += world.broken_off;
+        stopped += world.stopped;
     }
-    eprintln!("{acknowledged} writes, {restores} put back, {broken_off} replications broken off");
-    assert!(acknowledged > 1_000 && restores > 50 && broken_off > 200, "much happened");
+    eprintln!(
+        "{acknowledged} writes, {restores} put back, replications: {broken_off} broken off, {stopped} stopped"
+    );
+    let happened = acknowledged > 1_000 && restores > 50 && broken_off > 200 && stopped > 100;
+    assert!(happened, "much happened");
 }
