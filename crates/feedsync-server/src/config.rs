@@ -34,8 +34,8 @@ settings! {
         /// In which header they say it: `x-forwarded` (the `X-Forwarded-` headers) or `forwarded`
         /// (RFC 7239). The proxy must replace or extend that header, whatever its clients send.
         forwarded_by: ForwardedBy as Text = ForwardedBy::XForwarded;
-        /// Origins, such as `https://reader.example.org`, whose pages may use the logs (`/logs/`), with tokens
-        /// of their own: what a browser keeps for this hub does not count for them.
+        /// Origins, such as `https://reader.example.org`, whose pages may use the logs (`/logs/`), with tokens of their own, and
+        /// the databases (`/couch/`), signing in: what a browser keeps for this hub does not count for them.
         origins: Vec<Origin> as Listed<Text> = Vec::new();
         /// Private addresses and networks (`192.168.1.5`, `fd00::/8`) whose feeds are fetched for people who use
         /// newsreaders, too, also where another feed sends on to them. Of a hub without users all are.
