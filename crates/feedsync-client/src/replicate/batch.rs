@@ -72,11 +72,11 @@ impl Carrier {
                 continue;
             }
             match (self.target.missing(part).await, part) {
-                (Err(error), [one]) if is_of_a_document(&error) => {
+                (Err(error), [one]) if is_of_a_question(&error) => {
                     done.refuse(refused(one.id.clone(), &error));
                 }
                 // One of them is the cause.
-                (Err(error), part) if is_of_a_document(&error) => {
+                (Err(error), part) if is_of_a_question(&error) => {
                     let (first, second) = part.split_at(part.len() / 2);
                     parts.extend([second, first]);
                 }
@@ -125,7 +125,7 @@ impl Carrier {
                 continue;
             }
             match self.source.documents(&part, READ_BYTES).await {
-                Err(error) if error.is_too_large() || is_of_a_document(&error) => {
+                Err(error) if error.is_too_large() || is_of_a_question(&error) => {
                     match halves(part) {
                         Ok(halves) => parts.extend(halves),
                         Err(one) if error.is_too_large() => self.carry_large(&one, done).await?,
@@ -183,7 +183,7 @@ impl Carrier {
     ) -> Result<(), ReplicationError> {
         let _turn = self.large.acquire().await.map_err(|_| ReplicationError::Ended)?;
         match self.source.documents(one, MOST_BYTES).await {
-            Err(error) if error.is_too_large() || is_of_a_document(&error) => {
+            Err(error) if error.is_too_large() || is_of_a_question(&error) => {
                 one.iter().for_each(|it| done.refuse(refused(it.id.clone(), &error)));
                 Ok(())
             }
@@ -274,10 +274,15 @@ fn refused(id: String, why: &ReplicationError) -> NotWritten {
     NotWritten { id, error, reason }
 }
 
-/// Whether what was sent is refused, or cannot be answered, for what it is, and not for who sends it.
+/// Whether what was asked is refused for what it is, and not for who asks. An answer that is none may be of somebody
+/// between us and the server, and says nothing of a document.
+fn is_of_a_question(error: &ReplicationError) -> bool {
+    matches!(error.status().map(|it| it.as_u16()), Some(400 | 413 | 422))
+}
+
+/// The same of what was sent to be written.
 fn is_of_a_document(error: &ReplicationError) -> bool {
-    matches!(error, ReplicationError::Answer { .. })
-        || matches!(error.status().map(|it| it.as_u16()), Some(400 | 403 | 409 | 412 | 413 | 422))
+    is_of_a_question(error) || matches!(error.status().map(|it| it.as_u16()), Some(403 | 409 | 412))
 }
 
 /// Two parts; what cannot be parted as it is.
