@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 
 import { Side, replicate } from './couchdb.mjs';
-import { bytes, documents, edit, push, remove, same, store } from './replicas.mjs';
+import { filled } from './filled.mjs';
+import { bytes, edit, same } from './replicas.mjs';
 import { PouchDB, scenario } from './suite.mjs';
 
 /** Another database of the same hub. */
@@ -14,28 +15,8 @@ async function another(place) {
   return [copy, new Side(place.url), new Side(url)];
 }
 
-/** Conflicts, deletions, design documents and attachments, made by clients. */
-async function filled(place) {
-  const hub = place.remote();
-  const [one, other] = [place.local(), place.local()];
-  await store(one, documents(1_200));
-  await store(one, [{ _id: 'Grüße/+%"' }, { _id: '_design/of us', views: {} }]);
-  await one.putAttachment('with', 'Grüße "1".txt', Buffer.from('text '.repeat(500)), 'text/plain');
-  const { _rev } = await one.get('with');
-  await one.putAttachment('with', 'data.bin', _rev, bytes(70_000), 'application/octet-stream');
-  await push(one, hub);
-  await other.replicate.from(hub);
-  await edit(one, 'document-00001', { by: 'one' });
-  await edit(other, 'document-00001', { by: 'other' });
-  await remove(one, 'document-00002');
-  await edit(other, 'document-00002', { by: 'other' });
-  await push(one, hub);
-  await push(other, hub);
-  return { hub, one };
-}
-
 scenario('CouchDB replicates all of it, and notes how far it is', async (place) => {
-  const { hub } = await filled(place);
+  const hub = await filled(place, 1_200);
   const [copy, source, target] = await another(place);
   const first = await replicate(source, target);
   assert.equal(first.missing, 1_205);
@@ -51,7 +32,7 @@ scenario('CouchDB replicates all of it, and notes how far it is', async (place) 
 });
 
 scenario('CouchDB replicates what is new, without attachments that are there', async (place) => {
-  const { hub } = await filled(place);
+  const hub = await filled(place, 1_200);
   const [copy, source, target] = await another(place);
   await replicate(source, target);
   await edit(hub, 'with', { text: 'more' });
@@ -63,7 +44,7 @@ scenario('CouchDB replicates what is new, without attachments that are there', a
 });
 
 scenario('CouchDB replicates without end, until nothing comes for a while', async (place) => {
-  const { hub } = await filled(place);
+  const hub = await filled(place, 1_200);
   const [copy, source, target] = await another(place);
   const live = replicate(source, target, { continuous: 1_000 });
   for (let number = 0; number < 10; number += 1) await hub.put({ _id: `late-${number}` });
@@ -73,7 +54,7 @@ scenario('CouchDB replicates without end, until nothing comes for a while', asyn
 });
 
 scenario('CouchDB begins anew where a database was made again', async (place) => {
-  const { hub } = await filled(place);
+  const hub = await filled(place, 1_200);
   const [copy, source, target] = await another(place);
   await replicate(source, target);
   await copy.destroy();
