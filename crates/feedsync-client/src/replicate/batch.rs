@@ -87,7 +87,7 @@ impl Carrier {
                         part.iter().map(|it| count(it.revisions.len())).sum::<u64>();
                     done.worked.missing +=
                         missing.iter().map(|it| count(it.revisions.len())).sum::<u64>();
-                    self.fetch(missing, &mut done).await?;
+                    self.read(missing, &mut done).await?;
                 }
             }
         }
@@ -114,7 +114,7 @@ impl Carrier {
     }
 
     /// Reads what is missing, in parts that fit into memory, and writes it.
-    async fn fetch(
+    async fn read(
         &self,
         missing: Vec<MissingDocument>,
         done: &mut Replicated,

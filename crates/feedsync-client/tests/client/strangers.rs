@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use feedsync_client::fetch::{FetchError, Fetcher, Policy, Private, address};
+use feedsync_client::replicate::{Patience, RemoteDatabase, Replica as _, ReplicationError};
 use feedsync_client::{
     Direction, LogAccess as _, LogError, Pace, RemoteLog, Silent, SyncError, Terms, Watch,
 };
@@ -26,12 +27,13 @@ use crate::world::{Peer, notes};
 const PUBLIC: &str = "http://8.8.8.8/feed";
 
 /// Whoever asks other machines, by the file that does: a new one needs a row, and a proof below.
-const CALLERS: [(&str, Caller); 9] = [
+const CALLERS: [(&str, Caller); 10] = [
     ("feedsync-client/src/document.rs", Caller::Documents),
     ("feedsync-client/src/push.rs", Caller::Pushes),
     ("feedsync-client/src/blobs.rs", Caller::Blobs),
     ("feedsync-client/src/follow.rs", Caller::Events),
     ("feedsync-client/src/log/remote.rs", Caller::Logs),
+    ("feedsync-client/src/replicate/remote.rs", Caller::Databases),
     ("feedsync-reading/src/poll/fetch.rs", Caller::Feeds),
     ("feedsync-reading/src/poll/icon.rs", Caller::Feeds),
     ("feedsync-cli/src/source.rs", Caller::Sources),
@@ -47,6 +49,8 @@ enum Caller {
     Events,
     /// Logs, and what stands beside them.
     Logs,
+    /// Databases of documents, and what stands in them.
+    Databases,
     /// Feeds that somebody reads at a hub with users.
     Feeds,
     /// `import URL`, `validate URL`, `convert URL`, `merge URL`, `login URL`.
@@ -146,6 +150,14 @@ impl Caller {
                 let log = RemoteLog::new(fetcher.refusing_private(), address(private).unwrap());
                 let asked = log.ask(&Ask::Snapshot).await;
                 matches!(asked, Err(LogError::Fetch(FetchError::Private { .. })))
+            }
+            Self::Databases => {
+                // Nor does it.
+                let fetcher = Fetcher::new(Policy::new(Private::Allowed)).unwrap();
+                let fetcher = fetcher.refusing_private();
+                let database = RemoteDatabase::new(fetcher, private, Patience::SOME).unwrap();
+                let asked = database.open(false).await;
+                matches!(asked, Err(ReplicationError::Fetch(FetchError::Private { .. })))
             }
             Self::Feeds => {
                 let name = UserName::new("anna").unwrap();
