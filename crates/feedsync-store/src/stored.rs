@@ -76,14 +76,14 @@ impl PageLimit {
 }
 
 /// Fills a page; says when it is full.
-pub(crate) struct Page {
+pub(crate) struct Page<T = StoredItem> {
     limit: PageLimit,
     bytes: usize,
-    pub(crate) items: Vec<StoredItem>,
+    pub(crate) items: Vec<T>,
     pub(crate) more: bool,
 }
 
-impl Page {
+impl<T> Page<T> {
     pub(crate) fn new(limit: PageLimit) -> Self {
         Self { limit, bytes: 0, items: Vec::new(), more: false }
     }

@@ -1,332 +1,35 @@
 //! Databases: whatever is done to them, a store answers as the memory store does.
 
-use std::ops::Bound;
+mod uses;
+
 use std::sync::Arc;
 
-use feedsync_couch::{
-    Attachment, AttachmentDigest, BodyPlace, Content, DatabaseName, DocumentId, Graft, LocalId,
-    Path, Revision,
-};
+use feedsync_couch::BodyPlace;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
+use self::uses::uses;
+pub use self::uses::{Use, everything, named};
 use super::{Constructor, TestEnvironment, wait};
 use crate::{
-    Choose, Database, DatabaseChange, Databases, DatabasesExt as _, DocumentRange, DocumentWrite,
-    DocumentsSnapshot, EndpointName, KeptBody, Kind, LocalDocument, MemoryStore, Moment, Number,
-    PassOver, Store, StoredDocument, Wanted,
+    Choose, Database, Databases, EndpointName, KeptBody, MemoryStore, Number, Store, StoredDocument,
 };
-
-#[derive(Debug, Clone)]
-enum Operation {
-    Create(u8),
-    Drop(u8),
-    Change(u8, u64),
-    Write(u8, Vec<Arrival>),
-    Purge(u8, u8),
-    Compact(u8, usize),
-    Local(u8, u8, Option<u64>),
-    Sweep,
-    Attach(u8, u8),
-    SweepAttachments(u8, u64),
-}
-
-/// A path that arrives.
-#[derive(Debug, Clone)]
-struct Arrival {
-    document: u8,
-    start: u64,
-    signatures: Vec<u8>,
-    is_deleted: bool,
-    kind: u8,
-    attachments: u8,
-}
-
-fn operation() -> impl Strategy<Value = Operation> {
-    let name = || 0..2u8;
-    let arrival =
-        (0..5u8, 1..4u64, prop::collection::vec(0..3u8, 1..4), any::<bool>(), 0..4u8, 0..3u8)
-            .prop_map(|(document, start, mut signatures, is_deleted, kind, attachments)| {
-                signatures.truncate(start as usize);
-                Arrival { document, start, signatures, is_deleted, kind, attachments }
-            });
-    prop_oneof![
-        2 => name().prop_map(Operation::Create),
-        1 => name().prop_map(Operation::Drop),
-        1 => (name(), 1..9u64).prop_map(|(name, kept)| Operation::Change(name, kept)),
-        12 => (name(), prop::collection::vec(arrival, 0..5))
-            .prop_map(|(name, arrivals)| Operation::Write(name, arrivals)),
-        2 => (name(), 0..5u8).prop_map(|(name, document)| Operation::Purge(name, document)),
-        2 => (name(), 1..4usize).prop_map(|(name, most)| Operation::Compact(name, most)),
-        3 => (name(), 0..3u8, prop::option::of(1..9u64))
-            .prop_map(|(name, id, revision)| Operation::Local(name, id, revision)),
-        1 => Just(Operation::Sweep),
-        2 => (name(), 0..4u8).prop_map(|(name, bytes)| Operation::Attach(name, bytes)),
-        2 => (name(), 0..60u64).prop_map(|(name, since)| Operation::SweepAttachments(name, since)),
-    ]
-}
-
-fn named(name: u8) -> DatabaseName {
-    format!("database/{name}").parse().expect("a name")
-}
-
-fn id(document: u8) -> DocumentId {
-    ["a", "B", "a/\u{e4}", "_design/x", "\u{1f600}"][usize::from(document)].parse().expect("an id")
-}
-
-fn wanted(document: u8) -> Wanted {
-    Wanted { id: id(document), with_attachments: document.is_multiple_of(2) }
-}
-
-fn path(arrival: &Arrival) -> Path {
-    let signature = |digit: &u8| digit.to_string().repeat(1 + 31 * usize::from(digit % 2));
-    let signatures =
-        arrival.signatures.iter().map(|it| signature(it).parse().expect("a signature"));
-    Path::new(arrival.start, signatures.collect()).expect("a path")
-}
-
-fn body(arrival: &Arrival) -> KeptBody {
-    let attachment = |number: u8| Attachment {
-        name: format!("n{number}\""),
-        content_type: "text/plain".to_owned(),
-        generation: arrival.start,
-        digest: AttachmentDigest::of(&[number]),
-        length: 1,
-    };
-    let text = format!("{{\"type\":\"{}\",\"u\":\"\\u00e4\"}}", arrival.kind);
-    let attachments: Vec<_> = (0..arrival.attachments).map(attachment).collect();
-    KeptBody { text: text.into(), attachments: attachments.into() }
-}
-
-fn kind(arrival: &Arrival) -> Option<Kind> {
-    Some(match arrival.kind {
-        0 => Kind::Unknown,
-        1 => Kind::None,
-        2 => return None,
-        other => Kind::Text(other.to_string()),
-    })
-}
-
-/// Joins what arrives, each in a write of its own, so that one document may be written twice.
-fn join(snapshot: &DocumentsSnapshot, arrivals: &[Arrival]) -> Vec<DocumentWrite> {
-    let mut next = snapshot.next_body();
-    let mut writes: Vec<DocumentWrite> = Vec::new();
-    for arrival in arrivals {
-        let id = id(arrival.document);
-        let before = writes.iter().rev().find(|write| write.id == id).map(|write| &write.tree);
-        let found = &snapshot.document(&id).expect("it is wanted").tree;
-        let mut tree = before.unwrap_or(found).clone();
-        let (body, path) = (body(arrival), path(arrival));
-        let place = BodyPlace { number: next, length: body.length() };
-        let content = Content { is_deleted: arrival.is_deleted, body: place };
-        let graft = tree.graft(&path, content);
-        if graft == Graft::Known {
-            continue;
-        }
-        let mut bodies = Vec::new();
-        if graft == Graft::Added {
-            bodies.push((next, body));
-            next += 1;
-        }
-        tree.stem(usize::try_from(snapshot.database().revisions_kept).expect("a small number"));
-        writes.push(DocumentWrite {
-            id,
-            tree,
-            is_change: graft.is_change(),
-            kind: kind(arrival),
-            bodies,
-        });
-    }
-    writes
-}
-
-fn purge(snapshot: &DocumentsSnapshot, document: u8) -> Vec<DocumentWrite> {
-    let id = id(document);
-    let mut tree = snapshot.document(&id).expect("it is wanted").tree.clone();
-    let Some(winner) = tree.winner().map(|leaf| leaf.revision.clone()) else { return Vec::new() };
-    tree.purge(&[winner]);
-    vec![DocumentWrite { id, tree, is_change: false, kind: None, bodies: Vec::new() }]
-}
-
-fn carry_out(databases: &dyn Databases, operation: &Operation) -> String {
-    let said = |result: Result<Option<Database>, _>| match result {
-        Ok(database) => format!("{database:?}"),
-        Err(error) => format!("{error}"),
-    };
-    match operation.clone() {
-        Operation::Create(name) => {
-            let security = (name == 1).then(|| "{\"a\":1}".to_owned());
-            said(wait(databases.create_database(&named(name), security)))
-        }
-        Operation::Drop(name) => said(wait(databases.drop_database(&named(name))).map(|()| None)),
-        Operation::Change(name, kept) => {
-            let security = Some(format!("{{\"{kept}\":1}}")).filter(|_| kept.is_multiple_of(2));
-            let change = DatabaseChange { revisions_kept: Some(kept), security };
-            said(wait(databases.change_database(&named(name), change)).map(Some))
-        }
-        Operation::Write(name, arrivals) => {
-            let all = (0..5).map(wanted).collect();
-            let write = wait(databases.decide_documents(&named(name), all, move |snapshot| {
-                let known: Vec<_> = (0..5)
-                    .map(|document| format!("{:?}", snapshot.document(&id(document))))
-                    .collect();
-                (join(snapshot, &arrivals), known)
-            }));
-            let write = write.map_err(|error| error.to_string());
-            format!("{write:?}")
-        }
-        Operation::Purge(name, document) => {
-            let write = wait(databases.update_documents(
-                &named(name),
-                vec![wanted(document)],
-                Box::new(move |snapshot| purge(snapshot, document)),
-            ));
-            said(write.map(Some))
-        }
-        Operation::Compact(name, most) => {
-            let (mut after, mut rounds) = (None, Vec::new());
-            loop {
-                match wait(databases.compact_documents(&named(name), after.as_ref(), most)) {
-                    Ok(Some(last)) => {
-                        rounds.push(last.to_string());
-                        after = Some(last);
-                    }
-                    Ok(None) => return format!("{rounds:?}"),
-                    Err(error) => return error.to_string(),
-                }
-            }
-        }
-        Operation::Local(name, id, revision) => {
-            let id: LocalId = format!("{id}/%").parse().expect("an id");
-            let document = revision
-                .map(|revision| LocalDocument { revision, body: format!("{{\"r\":{revision}}}") });
-            let put = wait(databases.put_local_document(&named(name), &id, document));
-            put.map_or_else(|error| error.to_string(), |was_there| was_there.to_string())
-        }
-        Operation::Attach(name, byte) => {
-            // Of four two are known by one digest.
-            let digest = AttachmentDigest::of(&[byte % 3]);
-            let put = wait(databases.put_attachment(&named(name), &digest, vec![byte]));
-            put.map_or_else(|error| error.to_string(), |is_it| is_it.to_string())
-        }
-        Operation::SweepAttachments(name, since) => {
-            let before = Moment::from_micros(1_000_000 * since);
-            let swept = wait(databases.sweep_attachments(&named(name), before));
-            swept.map_or_else(|error| error.to_string(), |count| count.to_string())
-        }
-        Operation::Sweep => {
-            while wait(databases.sweep_databases()).expect("it can be swept") {}
-            String::new()
-        }
-    }
-}
-
-/// All that can be asked of a database.
-fn everything(databases: &dyn Databases, name: &DatabaseName) -> Vec<String> {
-    let mut all = Vec::new();
-    let choices: [fn() -> Choose; 3] = [
-        || Box::new(|_: &StoredDocument| Vec::new()),
-        || {
-            Box::new(|document: &StoredDocument| {
-                let leaves = document.tree.leaves();
-                leaves.iter().map(|leaf| leaf.revision.clone()).collect()
-            })
-        },
-        || {
-            Box::new(|document: &StoredDocument| {
-                let kept: Vec<Revision> =
-                    document.tree.bodies().map(|(revision, _)| revision.clone()).collect();
-                kept
-            })
-        },
-    ];
-    let mut say = |said: String| all.push(said);
-    for choose in choices {
-        for most_bytes in [0, 60, u64::MAX] {
-            let mut ids: Vec<_> = (0..5).rev().map(id).collect();
-            ids.push("none".parse().expect("an id"));
-            say(format!("{:?}", wait(databases.documents(name, &ids, choose(), most_bytes)).ok()));
-            for (most, is_descending) in [(0, false), (2, true), (9, false), (9, true)] {
-                let range = DocumentRange {
-                    from: if most == 2 {
-                        Bound::Excluded("B".to_owned())
-                    } else {
-                        Bound::Unbounded
-                    },
-                    to: if most == 2 { Bound::Included("a/".to_owned()) } else { Bound::Unbounded },
-                    is_descending,
-                    live_only: most == 9,
-                    skip: u64::from(is_descending),
-                    most,
-                };
-                let page = wait(databases.documents_by_id(name, range, choose(), most_bytes));
-                say(format!("{:?}", page.ok()));
-            }
-            for (after, most) in [(0, 9), (2, 2), (0, 0), (99, 9)] {
-                let after = Number::new(after);
-                for passes_over in [false, true] {
-                    let pass_over: Option<PassOver> = passes_over.then(|| {
-                        let pass_over: PassOver = Box::new(|id: &DocumentId, kind: &Kind| {
-                            id.is_design() || *kind == Kind::Text("3".to_owned())
-                        });
-                        pass_over
-                    });
-                    let page = databases.document_changes(
-                        name,
-                        after,
-                        most,
-                        pass_over,
-                        choose(),
-                        most_bytes,
-                    );
-                    say(format!("{:?}", wait(page).ok()));
-                }
-                say(format!("{:?}", wait(databases.count_changes(name, after)).ok()));
-                let before = (most == 2).then(|| Number::new(5));
-                let after = Number::new(after.get() / 2);
-                let page = databases.latest_document_changes(
-                    name,
-                    after,
-                    before,
-                    most,
-                    choose(),
-                    most_bytes,
-                );
-                say(format!("{:?}", wait(page).ok()));
-            }
-        }
-    }
-    for local in 0..3 {
-        let local: LocalId = format!("{local}/%").parse().expect("an id");
-        say(format!("{:?}", wait(databases.local_document(name, &local)).ok()));
-    }
-    for byte in 0..4 {
-        let digest = AttachmentDigest::of(&[byte]);
-        say(format!("{:?}", wait(databases.attachment(name, &digest)).ok()));
-    }
-    say(format!("{:?}", wait(databases.database(name)).ok()));
-    say(format!("{:?}", wait(databases.databases(Some(name), 1)).ok()));
-    all
-}
 
 /// Whatever is done to databases, it is answered as by the memory store.
 pub fn any_use_of_databases_gives_what_the_memory_store_gives(open: Constructor) {
-    let cases = std::env::var("FEEDSYNC_CASES").ok().and_then(|it| it.parse().ok()).unwrap_or(40);
-    let config = Config { failure_persistence: None, ..Config::with_cases(cases) };
-    let operations = prop::collection::vec(operation(), 1..25);
-    let run = TestRunner::new(config).run(&operations, |operations| {
+    for_any_uses(40, uses(1..25), |uses| {
         let fixture = open(Arc::new(TestEnvironment::new(7)));
         let tester = EndpointName::new("tester").expect("a name");
         let model = MemoryStore::new(&tester, Arc::new(TestEnvironment::new(7)));
         let model = (Arc::new(model) as Arc<dyn Store>).databases();
         let store = Arc::clone(&fixture.store).databases();
-        for operation in &operations {
-            let (is, should) = (carry_out(&*store, operation), carry_out(&*model, operation));
-            prop_assert_eq!(is, should, "{:?}", operation);
+        for it in &uses {
+            let (is, should) = (it.carry_out(&*store), it.carry_out(&*model));
+            prop_assert_eq!(is, should, "{:?}", it);
             for name in [named(0), named(1)] {
                 let (is, should) = (everything(&*store, &name), everything(&*model, &name));
                 for (is, should) in is.iter().zip(&should) {
-                    prop_assert_eq!(is, should, "after {:?}", operation);
+                    prop_assert_eq!(is, should, "after {:?}", it);
                 }
                 let Ok(Some(database)) = wait(store.database(&name)) else { continue };
                 counts_follow_the_documents(&*store, &database)?;
@@ -334,6 +37,27 @@ pub fn any_use_of_databases_gives_what_the_memory_store_gives(open: Constructor)
         }
         Ok(())
     });
+}
+
+/// Checks what comes of any two uses of databases, the first of which makes some.
+pub fn for_any_two_uses(cases: u32, check: impl Fn(&[Use], &[Use])) {
+    let two = (uses(1..40), uses(1..10));
+    for_any_uses(cases, two, |(first, second)| {
+        let first = [vec![Use::create(0), Use::create(1)], first].concat();
+        check(&first, &second);
+        Ok(())
+    });
+}
+
+fn for_any_uses<S: Strategy>(
+    cases: u32,
+    uses: S,
+    check: impl Fn(S::Value) -> Result<(), TestCaseError>,
+) {
+    let cases =
+        std::env::var("FEEDSYNC_CASES").ok().and_then(|it| it.parse().ok()).unwrap_or(cases);
+    let config = Config { failure_persistence: None, ..Config::with_cases(cases) };
+    let run = TestRunner::new(config).run(&uses, check);
     run.unwrap_or_else(|error| panic!("{error}"));
 }
 

@@ -1,5 +1,7 @@
 //! The contract of [`Databases`] in memory.
 
+mod moving;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
@@ -197,14 +199,12 @@ impl Room {
 }
 
 impl MemoryStore {
-    fn with_room<T>(
+    pub(super) fn with_room<T>(
         &self,
         name: &DatabaseName,
         look: impl FnOnce(&mut Room) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        let mut state = self.state();
-        let room = state.rooms.get_mut(name);
-        look(room.ok_or_else(|| StoreError::NoDatabase(name.clone()))?)
+        look(self.state().room_mut(name)?)
     }
 }
 

@@ -84,6 +84,10 @@ impl State {
         self.shelves.get_mut(name).ok_or_else(|| StoreError::NoCollection(name.clone()))
     }
 
+    pub(super) fn room_mut(&mut self, name: &DatabaseName) -> Result<&mut Room, StoreError> {
+        self.rooms.get_mut(name).ok_or_else(|| StoreError::NoDatabase(name.clone()))
+    }
+
     /// Changes a collection; what is kept by its name follows it.
     pub(super) fn change(
         &mut self,

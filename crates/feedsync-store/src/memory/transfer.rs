@@ -5,18 +5,22 @@ use std::ops::Bound;
 
 use async_trait::async_trait;
 use feedsync::{ItemId, Update};
+use feedsync_couch::{AttachmentDigest, DatabaseName, LocalId};
 
 use super::MemoryStore;
+use super::databases::Room;
 use super::logs::StoredLog;
 use super::state::Shelf;
 use crate::blob::Digest;
 use crate::collection::Collection;
-use crate::database::Databases;
+use crate::database::{Database, KeptBody, LocalDocument};
 use crate::error::StoreError;
 use crate::identity::Issued;
 use crate::log::Keyed;
 use crate::name::CollectionName;
-use crate::transfer::{Marks, Part, Transfer};
+use crate::order::Number;
+use crate::stored::PageLimit;
+use crate::transfer::{Marks, MovedDocument, Part, Transfer};
 
 #[async_trait]
 impl Transfer for MemoryStore {
@@ -28,10 +32,6 @@ impl Transfer for MemoryStore {
             last_epoch: state.last_epoch,
             last_dropped_generation: state.last_dropped_generation,
         })
-    }
-
-    async fn has_databases(&self) -> Result<bool, StoreError> {
-        Ok(!Databases::databases(self, None, 1).await?.is_empty())
     }
 
     async fn ledger(
@@ -62,6 +62,46 @@ impl Transfer for MemoryStore {
         let state = self.state();
         let blobs = state.blobs.range((after, Bound::Unbounded)).take(limit);
         Ok(blobs.map(|(digest, _)| *digest).collect())
+    }
+
+    async fn next_body(&self, database: &DatabaseName) -> Result<u64, StoreError> {
+        self.with_room(database, |room| Ok(room.next_body()))
+    }
+
+    async fn ordered_documents(
+        &self,
+        database: &DatabaseName,
+        after: Number,
+        limit: PageLimit,
+    ) -> Result<Vec<MovedDocument>, StoreError> {
+        self.with_room(database, |room| Ok(room.ordered_documents(after, limit)))
+    }
+
+    async fn bodies(
+        &self,
+        database: &DatabaseName,
+        after: u64,
+        limit: PageLimit,
+    ) -> Result<Vec<(u64, KeptBody)>, StoreError> {
+        self.with_room(database, |room| Ok(room.bodies(after, limit)))
+    }
+
+    async fn local_documents(
+        &self,
+        database: &DatabaseName,
+        after: Option<&LocalId>,
+        limit: PageLimit,
+    ) -> Result<Vec<(LocalId, LocalDocument)>, StoreError> {
+        self.with_room(database, |room| Ok(room.local_documents(after, limit)))
+    }
+
+    async fn attachments(
+        &self,
+        database: &DatabaseName,
+        after: Option<&AttachmentDigest>,
+        limit: usize,
+    ) -> Result<Vec<AttachmentDigest>, StoreError> {
+        self.with_room(database, |room| Ok(room.attachments(after, limit)))
     }
 
     async fn load(&self, part: Part) -> Result<(), StoreError> {
@@ -107,6 +147,13 @@ impl Transfer for MemoryStore {
                     stored.extend(&bytes);
                 }
             }
+            Part::Database(database, next_body) => {
+                let epoch = state.begin_epoch(&*self.environment);
+                let room = Room::moved(Database { epoch, ..database }, next_body);
+                state.rooms.insert(room.database.name.clone(), room);
+            }
+            Part::Documents(name, documents) => state.room_mut(&name)?.take_documents(documents),
+            Part::Bodies(name, bodies) => state.room_mut(&name)?.take_bodies(bodies),
             Part::Remotes(remotes) => {
                 state.remotes.extend(remotes.into_iter().map(|remote| (remote.id, remote)));
             }

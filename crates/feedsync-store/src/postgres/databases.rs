@@ -8,6 +8,7 @@ mod compact;
 mod documents;
 mod held;
 mod local;
+pub(super) mod moving;
 mod pages;
 #[cfg(test)]
 mod plans;

@@ -5,24 +5,26 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use deadpool_postgres::{GenericClient as _, Transaction};
 use feedsync::{By, ItemId, Update};
+use feedsync_couch::{AttachmentDigest, DatabaseName, LocalId};
 use futures_util::FutureExt as _;
 
 use super::acts::{Acts, INSERT_ACTS};
+use super::databases::moving;
 use super::rows::{digest, get, maybe_moment, micros, parsed};
 use super::{Node, PostgresStore, collections, log_rows, logs, read, remotes, write};
 use crate::blob::Digest;
 use crate::collection::Collection;
 use crate::columns;
-use crate::database::Databases;
+use crate::database::{KeptBody, LocalDocument};
 use crate::error::StoreError;
 use crate::identity::Issued;
 use crate::log::Keyed;
 use crate::name::CollectionName;
-use crate::order::Moment;
+use crate::order::{Moment, Number};
 use crate::people::Act;
 use crate::remote::{Remote, RemoteId};
-use crate::stored::{Discarded, DiscardedId};
-use crate::transfer::{Marks, Part, Transfer};
+use crate::stored::{Discarded, DiscardedId, PageLimit};
+use crate::transfer::{Marks, MovedDocument, Part, Transfer};
 
 #[async_trait]
 impl Transfer for PostgresStore {
@@ -40,10 +42,6 @@ impl Transfer for PostgresStore {
             })
         })
         .await
-    }
-
-    async fn has_databases(&self) -> Result<bool, StoreError> {
-        Ok(!Databases::databases(self, None, 1).await?.is_empty())
     }
 
     async fn ledger(
@@ -110,6 +108,65 @@ impl Transfer for PostgresStore {
         .await
     }
 
+    async fn next_body(&self, database: &DatabaseName) -> Result<u64, StoreError> {
+        let name = database.clone();
+        self.run(|node| async move { moving::next_body(&node.connection().await?, &name).await })
+            .await
+    }
+
+    async fn ordered_documents(
+        &self,
+        database: &DatabaseName,
+        after: Number,
+        limit: PageLimit,
+    ) -> Result<Vec<MovedDocument>, StoreError> {
+        let name = database.clone();
+        self.run(move |node| async move {
+            moving::documents(&mut node.connection().await?, &name, after, limit).await
+        })
+        .await
+    }
+
+    async fn bodies(
+        &self,
+        database: &DatabaseName,
+        after: u64,
+        limit: PageLimit,
+    ) -> Result<Vec<(u64, KeptBody)>, StoreError> {
+        let name = database.clone();
+        self.run(move |node| async move {
+            moving::bodies(&mut node.connection().await?, &name, after, limit).await
+        })
+        .await
+    }
+
+    async fn local_documents(
+        &self,
+        database: &DatabaseName,
+        after: Option<&LocalId>,
+        limit: PageLimit,
+    ) -> Result<Vec<(LocalId, LocalDocument)>, StoreError> {
+        let (name, after) = (database.clone(), after.cloned());
+        self.run(move |node| async move {
+            moving::local_documents(&mut node.connection().await?, &name, after.as_ref(), limit)
+                .await
+        })
+        .await
+    }
+
+    async fn attachments(
+        &self,
+        database: &DatabaseName,
+        after: Option<&AttachmentDigest>,
+        limit: usize,
+    ) -> Result<Vec<AttachmentDigest>, StoreError> {
+        let (name, after) = (database.clone(), after.cloned());
+        self.run(move |node| async move {
+            moving::attachments(&mut node.connection().await?, &name, after.as_ref(), limit).await
+        })
+        .await
+    }
+
     async fn load(&self, part: Part) -> Result<(), StoreError> {
         self.write(|transaction, node| load(transaction, node, part).boxed()).await
     }
@@ -148,6 +205,13 @@ async fn load(transaction: &Transaction<'_>, node: &Node, part: Part) -> Result<
             logs::begin_moved(transaction, &*node.environment, &name, moved).await
         }
         Part::LogBytes(name, bytes) => logs::extend_moved(transaction, &name, &bytes).await,
+        Part::Database(database, next_body) => {
+            moving::begin(transaction, &*node.environment, database, next_body).await
+        }
+        Part::Documents(name, documents) => {
+            moving::take_documents(transaction, &name, documents).await
+        }
+        Part::Bodies(name, bodies) => moving::take_bodies(transaction, &name, &bodies).await,
         Part::Remotes(list) => remember(transaction, &list).await,
         Part::Acts(acts) => {
             let acts: Vec<(Moment, Act)> =

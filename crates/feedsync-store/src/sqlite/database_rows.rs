@@ -191,7 +191,7 @@ pub(super) fn remove_document(
     Ok(())
 }
 
-fn body_key(database: i64, number: u64) -> i64 {
+pub(super) fn body_key(database: i64, number: u64) -> i64 {
     change_key(database, Number::new(number))
 }
 
@@ -273,12 +273,18 @@ pub(super) fn read(
         let row = rows.next()?.ok_or_else(|| {
             StoreError::Damaged(format!("the body of {} {revision} is missing", document.id))
         })?;
-        let text = row.get_ref(0)?.as_str().map_err(rusqlite::Error::from)?.into();
-        let attachments = match row.get_ref(1)?.as_str_or_null().map_err(rusqlite::Error::from)? {
-            None => Arc::from([]),
-            Some(text) => kept_attachments(text)?,
-        };
-        bodies.insert(revision, KeptBody { text, attachments });
+        bodies.insert(revision, body(row, 0)?);
     }
     Ok(ReadDocument { document, bodies })
+}
+
+/// What a row says, in its text and its attachments from a column on.
+pub(super) fn body(row: &Row<'_>, first: usize) -> Result<KeptBody, StoreError> {
+    let text = row.get_ref(first)?.as_str().map_err(rusqlite::Error::from)?.into();
+    let named = row.get_ref(first + 1)?.as_str_or_null().map_err(rusqlite::Error::from)?;
+    let attachments = match named {
+        None => Arc::from([]),
+        Some(text) => kept_attachments(text)?,
+    };
+    Ok(KeptBody { text, attachments })
 }

@@ -11,6 +11,7 @@ mod attachment_rows;
 mod blobs;
 mod collections;
 mod copy;
+mod database_moving;
 mod database_reads;
 mod database_rows;
 mod database_writes;

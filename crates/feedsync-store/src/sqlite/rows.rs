@@ -28,7 +28,7 @@ pub(super) fn change_key(collection: i64, number: Number) -> i64 {
     (collection << NUMBER_BITS) | number.min(Number::MAX).get() as i64
 }
 
-fn number(change_key: i64) -> Number {
+pub(super) fn number(change_key: i64) -> Number {
     Number::new(change_key as u64 & Number::MAX.get())
 }
 

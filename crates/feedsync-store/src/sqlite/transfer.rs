@@ -4,23 +4,28 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use feedsync::{By, ItemId, Update};
+use feedsync_couch::{AttachmentDigest, DatabaseName, LocalId};
 use rusqlite::{Connection, Row, params};
 
 use super::log_files::LogFiles;
 use super::rows::{self, parsed};
-use super::{SqliteStore, collections, log_rows, logs, people, remotes, update};
+use super::{
+    SqliteStore, collections, database_moving, database_rows, log_rows, logs, people, remotes,
+    update,
+};
 use crate::blob::Digest;
 use crate::collection::Collection;
 use crate::columns;
-use crate::database::Databases;
+use crate::database::{KeptBody, LocalDocument};
 use crate::environment::Environment;
 use crate::error::StoreError;
 use crate::identity::Issued;
 use crate::log::Keyed;
 use crate::name::CollectionName;
+use crate::order::Number;
 use crate::remote::RemoteId;
-use crate::stored::DiscardedId;
-use crate::transfer::{Marks, Part, Transfer};
+use crate::stored::{DiscardedId, PageLimit};
+use crate::transfer::{Marks, MovedDocument, Part, Transfer};
 
 #[async_trait]
 impl Transfer for SqliteStore {
@@ -40,10 +45,6 @@ impl Transfer for SqliteStore {
                 })
             })
             .await
-    }
-
-    async fn has_databases(&self) -> Result<bool, StoreError> {
-        Ok(!Databases::databases(self, None, 1).await?.is_empty())
     }
 
     async fn ledger(
@@ -121,6 +122,65 @@ impl Transfer for SqliteStore {
             .await
     }
 
+    async fn next_body(&self, database: &DatabaseName) -> Result<u64, StoreError> {
+        let name = database.clone();
+        self.readers
+            .read(move |connection| Ok(database_rows::require(connection, &name)?.next_body))
+            .await
+    }
+
+    async fn ordered_documents(
+        &self,
+        database: &DatabaseName,
+        after: Number,
+        limit: PageLimit,
+    ) -> Result<Vec<MovedDocument>, StoreError> {
+        let name = database.clone();
+        self.readers
+            .read(move |connection| database_moving::documents(connection, &name, after, limit))
+            .await
+    }
+
+    async fn bodies(
+        &self,
+        database: &DatabaseName,
+        after: u64,
+        limit: PageLimit,
+    ) -> Result<Vec<(u64, KeptBody)>, StoreError> {
+        let name = database.clone();
+        self.readers
+            .read(move |connection| database_moving::bodies(connection, &name, after, limit))
+            .await
+    }
+
+    async fn local_documents(
+        &self,
+        database: &DatabaseName,
+        after: Option<&LocalId>,
+        limit: PageLimit,
+    ) -> Result<Vec<(LocalId, LocalDocument)>, StoreError> {
+        let (name, after) = (database.clone(), after.cloned());
+        self.readers
+            .read(move |connection| {
+                database_moving::local_documents(connection, &name, after.as_ref(), limit)
+            })
+            .await
+    }
+
+    async fn attachments(
+        &self,
+        database: &DatabaseName,
+        after: Option<&AttachmentDigest>,
+        limit: usize,
+    ) -> Result<Vec<AttachmentDigest>, StoreError> {
+        let (name, after) = (database.clone(), after.cloned());
+        self.readers
+            .read(move |connection| {
+                database_moving::attachments(connection, &name, after.as_ref(), limit)
+            })
+            .await
+    }
+
     async fn load(&self, part: Part) -> Result<(), StoreError> {
         let environment = Arc::clone(&self.environment);
         let files = Arc::clone(&self.files);
@@ -185,6 +245,13 @@ fn load(
             let collection = collections::require(connection, &name)?.id;
             logs::extend_moved(connection, files, collection, &bytes)?;
         }
+        Part::Database(database, next_body) => {
+            database_moving::begin(connection, environment, database, next_body)?;
+        }
+        Part::Documents(name, documents) => {
+            database_moving::take_documents(connection, &name, documents)?;
+        }
+        Part::Bodies(name, bodies) => database_moving::take_bodies(connection, &name, &bodies)?,
         Part::Remotes(list) => {
             for remote in &list {
                 remotes::put_back(connection, remote)?;

@@ -15,3 +15,4 @@ mod sqlite;
 mod sqlite_file;
 mod sqlite_logs;
 mod transfer;
+mod transfer_databases;

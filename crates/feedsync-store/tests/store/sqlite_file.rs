@@ -15,6 +15,8 @@ use feedsync_store::{
 };
 use tempfile::TempDir;
 
+use crate::transfer_databases;
+
 fn environment(seed: u64) -> Arc<TestEnvironment> {
     Arc::new(TestEnvironment::new(seed))
 }
@@ -187,6 +189,23 @@ fn a_backup_holds_one_moment_of_a_store_in_use() {
         .filter(|name| name.starts_with("backup") && name != "backup")
         .collect();
     assert_eq!(leftovers, Vec::<String>::new());
+}
+
+#[test]
+fn a_backup_holds_databases_whole() {
+    let parent = TempDir::new().unwrap();
+    let (data, file) = (parent.path().join("data"), parent.path().join("backup"));
+    let store = init(&data);
+    transfer_databases::fill(&store);
+    let before = transfer_databases::contents(&store);
+    let last = transfer_databases::epochs(&store).into_iter().max();
+    assert!(wait(store.backup(&file)).unwrap().is_whole());
+    drop(store);
+    let restored =
+        SqliteStore::restore(&file, &parent.path().join("restored"), environment(3)).unwrap();
+    assert_eq!(transfer_databases::contents(&restored), before);
+    assert!(transfer_databases::epochs(&restored).into_iter().min() > last, "new epochs");
+    assert_eq!(wait(restored.check()).unwrap(), Vec::<String>::new());
 }
 
 #[test]

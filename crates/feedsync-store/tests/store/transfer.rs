@@ -21,28 +21,30 @@ use feedsync_store::{
 };
 use feedsync_test::postgres::Cluster;
 
-/// A store, and what must live as long as it does.
-type Kept = (Arc<dyn Transfer>, Box<dyn Any>);
+use crate::transfer_databases;
 
-fn environment(seed: u64) -> Arc<TestEnvironment> {
+/// A store, and what must live as long as it does.
+pub(crate) type Kept = (Arc<dyn Transfer>, Box<dyn Any>);
+
+pub(crate) fn environment(seed: u64) -> Arc<TestEnvironment> {
     Arc::new(TestEnvironment::new(seed))
 }
 
-fn tester() -> EndpointName {
+pub(crate) fn tester() -> EndpointName {
     EndpointName::new("tester").unwrap()
 }
 
-fn memory(seed: u64) -> Kept {
+pub(crate) fn memory(seed: u64) -> Kept {
     (Arc::new(MemoryStore::new(&tester(), environment(seed))), Box::new(()))
 }
 
-fn sqlite(seed: u64) -> Kept {
+pub(crate) fn sqlite(seed: u64) -> Kept {
     let directory = tempfile::tempdir().unwrap();
     let store = SqliteStore::init(directory.path(), &tester(), environment(seed)).unwrap();
     (Arc::new(store), Box::new(directory))
 }
 
-fn postgres(seed: u64) -> Kept {
+pub(crate) fn postgres(seed: u64) -> Kept {
     let url = Cluster::shared().database();
     let store = wait(PostgresStore::init(&url, &tester(), environment(seed))).unwrap();
     (Arc::new(store), Box::new(()))
@@ -131,6 +133,7 @@ fn fill(store: &dyn Transfer) {
     };
     wait(store.add_token(token)).unwrap();
     fill_logs(store);
+    transfer_databases::fill(store);
     for number in 0..450 {
         wait(store.record(Act { detail: number.to_string(), ..act.clone() })).unwrap();
     }
@@ -196,6 +199,7 @@ fn contents(store: &dyn Transfer) -> Vec<String> {
         lines.push(format!("{:?}", wait(store.discarded(&name)).unwrap()));
         lines.push(log_contents(store, &name));
     }
+    lines.extend(transfer_databases::contents(store));
     lines.push(format!("{:?}", wait(store.ledger(None, 999)).unwrap()));
     for digest in wait(store.blobs(None, 999)).unwrap() {
         lines.push(format!("{digest} {:?}", wait(store.blob(digest)).unwrap()));
@@ -229,6 +233,9 @@ fn a_store_is_moved_between_all_kinds_and_loses_nothing() {
             discarded: 2,
             signed: 2,
             logs: 2,
+            databases: 2,
+            documents: 457,
+            attachments: 3,
             remotes: 1,
             blobs: 2,
             users: 2,

@@ -147,12 +147,8 @@ pub(super) async fn read(
     if !numbers.is_empty() {
         let statement = transaction.prepare_cached(BODIES).await?;
         for row in &transaction.query(&statement, &[&database, &numbers]).await? {
-            let attachments = match get::<Option<&[u8]>>(row, 2)? {
-                None => Arc::from([]),
-                Some(bytes) => attachments(bytes)?,
-            };
-            let body = KeptBody { text: text(get(row, 1)?)?.into(), attachments };
-            bodies.insert(get::<i64>(row, 0)? as u64, body);
+            let (number, body) = body(row)?;
+            bodies.insert(number, body);
         }
     }
     let mut read = Vec::with_capacity(chosen.len());
@@ -168,6 +164,16 @@ pub(super) async fn read(
         read.push(ReadDocument { document, bodies: kept });
     }
     Ok(read)
+}
+
+/// Three columns: number, text and attachments.
+pub(super) fn body(row: &Row) -> Result<(u64, KeptBody), StoreError> {
+    let attachments = match get::<Option<&[u8]>>(row, 2)? {
+        None => Arc::from([]),
+        Some(bytes) => attachments(bytes)?,
+    };
+    let text = text(get(row, 1)?)?.into();
+    Ok((get::<i64>(row, 0)? as u64, KeptBody { text, attachments }))
 }
 
 /// The columns of documents, to be written by one statement.

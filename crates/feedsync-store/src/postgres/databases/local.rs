@@ -10,7 +10,7 @@ use crate::error::StoreError;
 use crate::postgres::pipeline::Parameter;
 use crate::postgres::rows::get;
 
-fn key(id: &LocalId) -> Vec<u8> {
+pub(super) fn key(id: &LocalId) -> Vec<u8> {
     Sha256::digest(id.as_str()).to_vec()
 }
 

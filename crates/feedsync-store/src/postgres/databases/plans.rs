@@ -9,6 +9,7 @@ use feedsync_test::postgres::Cluster;
 
 use super::changes::{BY_NUMBERS, CHANGES, COUNT_AFTER, COUNT_UP_TO, LATEST};
 use super::documents::{BODIES, BY_KEYS};
+use super::moving::{ATTACHMENTS_AFTER, BODIES_AFTER, DOCUMENTS_AFTER, LOCAL_DOCUMENTS_AFTER};
 use super::pages::{IN_ORDER, by_id_sql};
 use crate::conformance::wait;
 use crate::database::{DatabasesExt as _, DocumentRange, DocumentWrite, DocumentsSnapshot};
@@ -66,6 +67,10 @@ fn everything_is_read_along_an_index() {
         (BY_NUMBERS, "bigint, bigint[]", "1, '{1,2}'"),
         (BODIES, "bigint, bigint[]", "1, '{1,2}'"),
         (BY_KEYS, "text, bytea[], bytea[]", "'notes', '{a,b}', '{x,x}'"),
+        (DOCUMENTS_AFTER, changes, "'notes', 1, 9, 3"),
+        (BODIES_AFTER, changes, "'notes', 1, 9, 3"),
+        (LOCAL_DOCUMENTS_AFTER, "text, bytea, bigint, bigint", "'notes', 'a', 9, 3"),
+        (ATTACHMENTS_AFTER, "text, text, bigint", "'notes', 'a', 9"),
     ];
     let all: Vec<_> = by_id.chain(others).collect();
     for count in [0, 20_000] {

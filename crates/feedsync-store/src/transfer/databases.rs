@@ -1,0 +1,132 @@
+//! Databases, carried over row by row, and whether they stay as they are meanwhile.
+
+use feedsync_couch::{AttachmentDigest, DatabaseName, LocalId};
+use sha2::{Digest as _, Sha256};
+
+use super::run::Run;
+use super::{AT_ONCE, BYTES_AT_ONCE, Part, Transfer};
+use crate::blob::Digest;
+use crate::database::Database;
+use crate::error::StoreError;
+use crate::order::Number;
+use crate::stored::PageLimit;
+
+const PIECE: PageLimit = PageLimit { items: AT_ONCE, bytes: BYTES_AT_ONCE };
+
+/// A database, and what shows that somebody wrote to it.
+#[derive(PartialEq, Eq)]
+pub(super) struct LookedAt {
+    database: Database,
+    next_body: u64,
+    /// Of what has no place in the order of changes: what documents came of, and local documents.
+    rest: Digest,
+}
+
+/// All databases of a store. An attachment that is put meanwhile, and that no document names, is no change.
+pub(super) async fn look(store: &dyn Transfer) -> Result<Vec<LookedAt>, StoreError> {
+    let mut looked: Vec<LookedAt> = Vec::new();
+    loop {
+        let last = looked.last().map(|looked| looked.database.name.clone());
+        let databases = store.databases(last.as_ref(), AT_ONCE).await?;
+        if databases.is_empty() {
+            return Ok(looked);
+        }
+        for database in databases {
+            let next_body = store.next_body(&database.name).await?;
+            let rest = rest(store, &database.name).await?;
+            looked.push(LookedAt { database, next_body, rest });
+        }
+    }
+}
+
+async fn rest(store: &dyn Transfer, name: &DatabaseName) -> Result<Digest, StoreError> {
+    let mut digest = Sha256::new();
+    let mut after = Number::ZERO;
+    loop {
+        let documents = store.ordered_documents(name, after, PIECE).await?;
+        let Some(last) = documents.last() else { break };
+        after = last.document.number;
+        for moved in documents {
+            digest.update(moved.document.number.get().to_be_bytes());
+            digest.update(Sha256::digest(moved.document.tree.to_bytes()));
+        }
+    }
+    let mut after: Option<LocalId> = None;
+    loop {
+        let documents = store.local_documents(name, after.as_ref(), PIECE).await?;
+        let Some((last, _)) = documents.last() else { break };
+        after = Some(last.clone());
+        for (id, document) in documents {
+            digest.update(Sha256::digest(id.as_str()));
+            digest.update(document.revision.to_be_bytes());
+            digest.update(Sha256::digest(document.body));
+        }
+    }
+    Ok(Digest::from_bytes(digest.finalize().into()))
+}
+
+impl Run<'_> {
+    pub(super) async fn database(&mut self, looked: &LookedAt) -> Result<(), StoreError> {
+        let name = &looked.database.name;
+        self.to.load(Part::Database(looked.database.clone(), looked.next_body)).await?;
+        self.documents(name).await?;
+        self.bodies(name).await?;
+        self.attachments(name).await?;
+        self.local_documents(name).await?;
+        self.moved.databases += 1;
+        self.tell();
+        Ok(())
+    }
+
+    async fn documents(&mut self, name: &DatabaseName) -> Result<(), StoreError> {
+        let mut after = Number::ZERO;
+        loop {
+            let documents = self.from.ordered_documents(name, after, PIECE).await?;
+            let Some(last) = documents.last() else { return Ok(()) };
+            after = last.document.number;
+            self.moved.documents += documents.len() as u64;
+            self.to.load(Part::Documents(name.clone(), documents)).await?;
+            self.tell();
+        }
+    }
+
+    async fn bodies(&mut self, name: &DatabaseName) -> Result<(), StoreError> {
+        let mut after = 0;
+        loop {
+            let bodies = self.from.bodies(name, after, PIECE).await?;
+            let Some((last, _)) = bodies.last() else { return Ok(()) };
+            after = *last;
+            self.to.load(Part::Bodies(name.clone(), bodies)).await?;
+            self.tell();
+        }
+    }
+
+    async fn attachments(&mut self, name: &DatabaseName) -> Result<(), StoreError> {
+        let mut after: Option<AttachmentDigest> = None;
+        loop {
+            let digests = self.from.attachments(name, after.as_ref(), AT_ONCE).await?;
+            let Some(last) = digests.last() else { return Ok(()) };
+            after = Some(last.clone());
+            for digest in digests {
+                if let Some(bytes) = self.from.attachment(name, &digest).await? {
+                    self.to.put_attachment(name, &digest, bytes).await?;
+                    self.moved.attachments += 1;
+                    self.tell();
+                }
+            }
+        }
+    }
+
+    async fn local_documents(&mut self, name: &DatabaseName) -> Result<(), StoreError> {
+        let mut after: Option<LocalId> = None;
+        loop {
+            let documents = self.from.local_documents(name, after.as_ref(), PIECE).await?;
+            let Some((last, _)) = documents.last() else { return Ok(()) };
+            after = Some(last.clone());
+            for (id, document) in documents {
+                self.to.put_local_document(name, &id, Some(document)).await?;
+            }
+            self.tell();
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! The parts of a store, carried over one after the other.
+
+use super::{AT_ONCE, BYTES_AT_ONCE, Moved, MovedLog, Part, Transfer, WRITTEN_TO};
+use crate::collection::Collection;
+use crate::error::StoreError;
+use crate::log::LogPlace;
+use crate::name::CollectionName;
+use crate::order::Number;
+use crate::people::{ActSelection, GrantsOf};
+use crate::stored::PageLimit;
+
+/// A store that is being moved.
+pub(super) struct Run<'a> {
+    pub(super) from: &'a dyn Transfer,
+    pub(super) to: &'a dyn Transfer,
+    pub(super) moved: Moved,
+    pub(super) progress: &'a (dyn Fn(&Moved) + Send + Sync),
+}
+
+impl Run<'_> {
+    pub(super) fn tell(&self) {
+        (self.progress)(&self.moved);
+    }
+
+    pub(super) async fn ledger(&mut self) -> Result<(), StoreError> {
+        let mut after = None;
+        loop {
+            let rows = self.from.ledger(after.as_ref(), AT_ONCE).await?;
+            let Some((last, _)) = rows.last() else { return Ok(()) };
+            after = Some(last.clone());
+            self.moved.signed += rows.len() as u64;
+            self.to.load(Part::Ledger(rows)).await?;
+            self.tell();
+        }
+    }
+
+    pub(super) async fn collection(&mut self, seen: &Collection) -> Result<(), StoreError> {
+        let name = &seen.name;
+        let now = self.from.collection(name).await?;
+        let collection = now.ok_or_else(|| StoreError::NoCollection(name.clone()))?;
+        self.to.load(Part::Collection(collection)).await?;
+        let mut through = Number::ZERO;
+        loop {
+            let page = self.from.changes(name, through, None, PageLimit::items(AT_ONCE)).await?;
+            through = page.through;
+            self.moved.items += page.items.len() as u64;
+            self.to.load(Part::Items(name.clone(), page.items)).await?;
+            self.tell();
+            if !page.more {
+                break;
+            }
+        }
+        let mut after = None;
+        loop {
+            let rows = self.from.purged(name, after.as_ref(), AT_ONCE).await?;
+            let Some((last, _)) = rows.last() else { break };
+            after = Some(last.clone());
+            self.moved.purged += rows.len() as u64;
+            self.to.load(Part::Purged(name.clone(), rows)).await?;
+        }
+        let discarded = self.from.discarded(name).await?;
+        self.moved.discarded += discarded.len() as u64;
+        self.to.load(Part::Discarded(discarded)).await?;
+        self.log(name).await?;
+        self.moved.collections += 1;
+        Ok(())
+    }
+
+    async fn log(&mut self, name: &CollectionName) -> Result<(), StoreError> {
+        let Some(log) = self.from.log(name).await? else { return Ok(()) };
+        let (LogPlace { generation, length }, removed) = (log.place, log.removed);
+        let keys = self.from.log_keys(name).await?;
+        let snapshot = self.from.log_snapshot(name).await?.map(|(_, bytes)| bytes);
+        self.to.load(Part::Log(name.clone(), MovedLog { log, keys, snapshot })).await?;
+        let mut moved = 0;
+        while !removed && moved < length {
+            let piece = self.from.read_log(name, generation, moved, BYTES_AT_ONCE).await?;
+            let piece = piece.filter(|piece| !piece.is_empty()).ok_or(WRITTEN_TO)?;
+            moved += piece.len() as u64;
+            self.to.load(Part::LogBytes(name.clone(), piece)).await?;
+            self.tell();
+        }
+        self.moved.logs += 1;
+        Ok(())
+    }
+
+    pub(super) async fn blobs(&mut self) -> Result<(), StoreError> {
+        let mut after = None;
+        loop {
+            let digests = self.from.blobs(after, AT_ONCE).await?;
+            let Some(last) = digests.last() else { return Ok(()) };
+            after = Some(*last);
+            for digest in digests {
+                if let Some(bytes) = self.from.blob(digest).await? {
+                    self.to.put_blob(bytes).await?;
+                    self.moved.blobs += 1;
+                    self.tell();
+                }
+            }
+        }
+    }
+
+    pub(super) async fn people(&mut self) -> Result<(), StoreError> {
+        for user in self.from.users().await? {
+            let name = user.name.clone();
+            self.to.add_user(user).await?;
+            self.moved.users += 1;
+            for grant in self.from.grants(GrantsOf::User(&name)).await? {
+                self.to.grant(grant).await?;
+            }
+            for token in self.from.tokens(&name).await? {
+                self.to.add_token(token).await?;
+                self.moved.tokens += 1;
+            }
+        }
+        // The record is read backwards, and written forwards: first where its pages begin.
+        let page = |before| ActSelection { before, limit: AT_ONCE, ..Default::default() };
+        let mut begins = Vec::new();
+        let mut before = None;
+        loop {
+            let acts = self.from.acts(page(before)).await?;
+            let Some(oldest) = acts.last() else { break };
+            begins.push(before);
+            before = Some(oldest.place);
+        }
+        for before in begins.into_iter().rev() {
+            let mut acts = self.from.acts(page(before)).await?;
+            acts.reverse();
+            self.moved.acts += acts.len() as u64;
+            self.to.load(Part::Acts(acts)).await?;
+            self.tell();
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,53 @@
+//! Whether somebody wrote to a store while it was moved.
+
+use super::Marks;
+use super::Transfer;
+use super::databases::{self, LookedAt};
+use crate::collection::Collection;
+use crate::error::StoreError;
+use crate::identity::Identity;
+use crate::log::Log;
+use crate::people::{ActSelection, Grant, GrantsOf, Recorded, Token, User};
+use crate::remote::Remote;
+
+/// What shows that somebody wrote to a store.
+#[derive(PartialEq, Eq)]
+pub(super) struct State {
+    pub(super) identity: Identity,
+    pub(super) marks: Marks,
+    pub(super) collections: Vec<Collection>,
+    logs: Vec<Option<Log>>,
+    pub(super) databases: Vec<LookedAt>,
+    pub(super) remotes: Vec<Remote>,
+    users: Vec<User>,
+    tokens: Vec<Token>,
+    grants: Vec<Grant>,
+    last_act: Vec<Recorded>,
+}
+
+pub(super) async fn state(store: &dyn Transfer) -> Result<State, StoreError> {
+    let users = store.users().await?;
+    let (mut tokens, mut grants) = (Vec::new(), Vec::new());
+    for user in &users {
+        tokens.extend(store.tokens(&user.name).await?);
+        grants.extend(store.grants(GrantsOf::User(&user.name)).await?);
+    }
+    // Sent marks come and go with every reader, and are no change; they are moved as they are seen first.
+    let collections = store.collections().await?;
+    let mut logs = Vec::new();
+    for collection in &collections {
+        logs.push(store.log(&collection.name).await?);
+    }
+    Ok(State {
+        identity: store.identity().await?,
+        marks: store.marks().await?,
+        collections: collections.iter().map(Collection::unsent).collect(),
+        logs,
+        databases: databases::look(store).await?,
+        remotes: store.remotes(None).await?,
+        users,
+        tokens,
+        grants,
+        last_act: store.acts(ActSelection { limit: 1, ..Default::default() }).await?,
+    })
+}

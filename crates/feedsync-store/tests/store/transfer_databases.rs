@@ -1,0 +1,322 @@
+//! Databases of documents are moved with their store, and answer as before.
+
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use feedsync_couch::{
+    Attachment, AttachmentDigest, BodyPlace, Content, DatabaseName, DocumentId, LocalId, Path, Tree,
+};
+use feedsync_store::conformance::databases::{Use, everything, for_any_two_uses, named};
+use feedsync_store::conformance::samples::ALL;
+use feedsync_store::conformance::wait;
+use feedsync_store::{
+    Database, DatabaseChange, DatabasesExt as _, Digest, DocumentWrite, DocumentsSnapshot, Epoch,
+    KeptBody, Kind, LocalDocument, Number, PageLimit, StoreError, Transfer, Wanted, transfer,
+};
+
+use crate::transfer::{Kept, environment, memory, postgres, sqlite, tester};
+
+fn notes() -> DatabaseName {
+    "notes".parse().unwrap()
+}
+
+fn id(text: &str) -> DocumentId {
+    text.parse().unwrap()
+}
+
+fn local(text: &str) -> LocalId {
+    text.parse().unwrap()
+}
+
+fn body(text: &str, attached: &[&[u8]]) -> KeptBody {
+    let attachment = |bytes: &&[u8]| Attachment {
+        name: String::from_utf8(bytes.to_vec()).unwrap(),
+        content_type: "text/plain".to_owned(),
+        generation: 1,
+        digest: AttachmentDigest::of(bytes),
+        length: bytes.len() as u64,
+    };
+    KeptBody { text: text.into(), attachments: attached.iter().map(attachment).collect() }
+}
+
+/// Writes one document of `notes` after another: the revisions of a path, oldest first, and what the newest says.
+fn join(store: &dyn Transfer, documents: Vec<(DocumentId, Vec<&'static str>, bool, KeptBody)>) {
+    let wanted =
+        |(id, ..): &(DocumentId, _, _, _)| Wanted { id: id.clone(), with_attachments: false };
+    let all = documents.iter().map(wanted).collect();
+    let decide = move |snapshot: &DocumentsSnapshot| {
+        let numbered = documents.iter().zip(snapshot.next_body()..);
+        let write =
+            |((id, path, is_deleted, body), number): (&(_, Vec<&str>, bool, KeptBody), u64)| {
+                let mut tree: Tree<BodyPlace> = snapshot.document(id).unwrap().tree.clone();
+                let signatures = path.iter().rev().map(|text| text.parse().unwrap()).collect();
+                let place = BodyPlace { number, length: body.length() };
+                let path = Path::new(path.len() as u64, signatures).unwrap();
+                let graft = tree.graft(&path, Content { is_deleted: *is_deleted, body: place });
+                let is_kept = tree.content(&path.newest()).is_some_and(|it| it.body == place);
+                DocumentWrite {
+                    id: DocumentId::clone(id),
+                    tree,
+                    is_change: graft.is_change(),
+                    kind: Some(Kind::Text("note".to_owned())),
+                    bodies: if is_kept { vec![(number, body.clone())] } else { Vec::new() },
+                }
+            };
+        (numbered.map(write).collect(), ())
+    };
+    wait(store.decide_documents(&notes(), all, decide)).unwrap();
+}
+
+fn purge(store: &dyn Transfer, id: &DocumentId) {
+    let wanted = vec![Wanted { id: id.clone(), with_attachments: false }];
+    let id = id.clone();
+    let decide = move |snapshot: &DocumentsSnapshot| {
+        let mut tree = snapshot.document(&id).unwrap().tree.clone();
+        tree.purge(&[tree.winner().unwrap().revision.clone()]);
+        let (kind, bodies) = (None, Vec::new());
+        (vec![DocumentWrite { id: id.clone(), tree, is_change: false, kind, bodies }], ())
+    };
+    wait(store.decide_documents(&notes(), wanted, decide)).unwrap();
+}
+
+/// Something of everything that databases hold, and more than is moved at once.
+pub(crate) fn fill(store: &dyn Transfer) {
+    wait(store.create_database(&notes(), Some("{\"admins\":{}}".to_owned()))).unwrap().unwrap();
+    wait(store.create_database(&"empty".parse().unwrap(), None)).unwrap().unwrap();
+    let change = DatabaseChange { revisions_kept: Some(7), security: None };
+    wait(store.change_database(&notes(), change)).unwrap();
+    let one = |name: String| (id(&name), vec!["a"], false, body("{}", &[]));
+    join(store, (0..450).map(|number| one(format!("{number:03}"))).collect());
+    let attached: [&[u8]; 2] = [b"one", b"two"];
+    for bytes in [attached[0], attached[1], b"named by nothing"] {
+        let digest = AttachmentDigest::of(bytes);
+        assert!(wait(store.put_attachment(&notes(), &digest, bytes.to_vec())).unwrap());
+    }
+    join(
+        store,
+        vec![
+            (id("001"), vec!["a", "b"], false, body("{\"n\":\"\\u0000\"}", &attached)),
+            (id("002"), vec!["a", "b"], true, body("{}", &[])),
+            (id("003"), vec!["a", "b"], false, body("{\"n\":1.0}", &attached[..1])),
+            (id("\u{1f600}\0"), vec!["x", "b"], false, body("{\"n\":\"\0\"}", &attached[1..])),
+        ],
+    );
+    join(store, vec![(id("003"), vec!["c"], false, body("{\"n\":2}", &[]))]);
+    join(store, vec![(id("003"), vec!["a", "b", "c"], false, body("{\"n\":3}", &[]))]);
+    let long = "long".repeat(500);
+    let long = |end: &str| (id(&format!("{long}{end}")), vec!["a"], false, body("{}", &[]));
+    join(store, ["1", "2", "3"].map(long).into());
+    let large = format!("\"{}\"", "x".repeat(700_000));
+    let large = |name: &str| (id(name), vec!["a"], false, body(&format!("{{\"n\":{large}}}"), &[]));
+    join(store, ["large1", "large2", "large3"].map(large).into());
+    // The last body and the last number are not there any more, and must not be given out again.
+    join(store, vec![one("purged".to_owned())]);
+    purge(store, &id("purged"));
+    for (name, revision) in [("one", 1), ("two/%", 7), ("gone", 1)] {
+        let document = LocalDocument { revision, body: format!("{{\"at\":\"{name}\0\"}}") };
+        wait(store.put_local_document(&notes(), &local(name), Some(document))).unwrap();
+    }
+    wait(store.put_local_document(&notes(), &local("gone"), None)).unwrap();
+    let dropped = "dropped".parse().unwrap();
+    wait(store.create_database(&dropped, None)).unwrap().unwrap();
+    wait(store.put_attachment(&dropped, &AttachmentDigest::of(b"gone"), b"gone".into())).unwrap();
+    wait(store.drop_database(&dropped)).unwrap();
+}
+
+/// All that is to be moved of databases, as text.
+pub(crate) fn contents(store: &dyn Transfer) -> Vec<String> {
+    let mut lines = Vec::new();
+    for database in wait(store.databases(None, 9)).unwrap() {
+        let name = database.name.clone();
+        let epoch: Epoch = "0".repeat(25).parse().unwrap();
+        lines.push(format!("{:?}", Database { epoch, ..database }));
+        lines.push(format!("{}", wait(store.next_body(&name)).unwrap()));
+        let documents = wait(store.ordered_documents(&name, Number::ZERO, ALL)).unwrap();
+        lines.extend(documents.iter().map(|moved| format!("{moved:?}")));
+        for (number, body) in wait(store.bodies(&name, 0, ALL)).unwrap() {
+            let text = Digest::of(body.text.as_bytes());
+            lines.push(format!("{number} {text} {:?}", body.attachments));
+        }
+        for digest in wait(store.attachments(&name, None, 99)).unwrap() {
+            lines.push(format!("{:?}", wait(store.attachment(&name, &digest)).unwrap()));
+        }
+        let mut local = wait(store.local_documents(&name, None, ALL)).unwrap();
+        local.sort_by(|(one, _), (other, _)| one.cmp(other));
+        lines.push(format!("{local:?}"));
+    }
+    lines
+}
+
+pub(crate) fn epochs(store: &dyn Transfer) -> Vec<Epoch> {
+    wait(store.databases(None, 9)).unwrap().iter().map(|database| database.epoch).collect()
+}
+
+/// What is answered of databases, whichever epochs they are in.
+fn without_epochs(store: &dyn Transfer, lines: Vec<String>) -> Vec<String> {
+    let epochs: Vec<_> = epochs(store).iter().map(|epoch| format!("{epoch:?}")).collect();
+    let cut = |line: String| epochs.iter().fold(line, |line, epoch| line.replace(epoch, "EPOCH"));
+    lines.into_iter().map(cut).collect()
+}
+
+fn answers(store: &dyn Transfer) -> Vec<String> {
+    let answers = (0..2).flat_map(|name| everything(store, &named(name))).collect();
+    [without_epochs(store, answers), contents(store)].concat()
+}
+
+/// What is answered to what is done later, and all that is there then.
+fn later(store: &dyn Transfer, uses: &[Use]) -> Vec<String> {
+    let mut said = Vec::new();
+    for it in uses {
+        let answer = vec![it.carry_out(store)];
+        said.extend(without_epochs(store, answer));
+    }
+    [said, answers(store)].concat()
+}
+
+/// From every kind to every kind, one after the other; and each goes on as the first one would have.
+#[test]
+fn databases_are_moved_between_all_kinds_and_answer_as_before() {
+    let kinds: [fn(u64) -> Kept; 9] =
+        [memory, sqlite, sqlite, postgres, postgres, memory, postgres, sqlite, memory];
+    for_any_two_uses(6, |uses, later_uses| {
+        let (first, kept) = memory(1);
+        uses.iter().for_each(|it| drop(it.carry_out(&*first)));
+        let before = answers(&*first);
+        let mut stores = vec![(first, kept)];
+        for (seed, kind) in (2..).zip(kinds) {
+            let (from, _) = stores.last().unwrap();
+            let (to, kept) = kind(seed);
+            wait(transfer(&**from, &*to, &|_| ())).unwrap();
+            are_same(&answers(&*to), &before);
+            let (old, new) = (epochs(&**from), epochs(&*to));
+            assert!(old.iter().all(|old| new.iter().all(|new| new > old)), "new epochs");
+            stores.push((to, kept));
+        }
+        let should = later(&*stores[0].0, later_uses);
+        stores[1..].iter().for_each(|(store, _)| are_same(&later(&**store, later_uses), &should));
+    });
+}
+
+fn are_same(found: &[String], expected: &[String]) {
+    found.iter().zip(expected).for_each(|(found, expected)| assert_eq!(found, expected));
+    assert_eq!(found.len(), expected.len());
+}
+
+/// A clock that runs behind the old store's does not give an epoch out again, also where two databases had one.
+#[test]
+fn each_database_is_in_an_epoch_of_its_own() {
+    for kind in [memory, sqlite, postgres] {
+        let late = environment(1);
+        late.set(feedsync_store::Moment::from_micros(1_900_000_000_000_000));
+        let from = feedsync_store::MemoryStore::new(&tester(), late);
+        fill(&from);
+        let (to, _kept) = kind(2);
+        wait(transfer(&from, &*to, &|_| ())).unwrap();
+        let moved: BTreeSet<_> = epochs(&*to).into_iter().collect();
+        assert_eq!(moved.len(), 2);
+        assert!(moved.first() > epochs(&from).iter().max(), "also than those of what was dropped");
+    }
+}
+
+/// However much a database holds, only pieces of it are in memory.
+#[test]
+fn pieces_end_at_either_limit() {
+    for kind in [memory, sqlite, postgres] {
+        let (store, _kept) = kind(1);
+        fill(&*store);
+        let (store, name) = (&*store, notes());
+        let limits = [(1, usize::MAX), (200, usize::MAX), (200, 1 << 20), (usize::MAX, 1)];
+        for limit in limits.map(|(items, bytes)| PageLimit { items: items.min(999), bytes }) {
+            let (mut after, mut bodies) = (0, Vec::new());
+            loop {
+                let piece = wait(store.bodies(&name, after, limit)).unwrap();
+                let bytes: usize = piece.iter().map(|(_, body)| body.text.len()).sum();
+                assert!(piece.len() <= limit.items && (piece.len() < 2 || bytes <= limit.bytes));
+                let Some((last, _)) = piece.last() else { break };
+                after = *last;
+                bodies.extend(piece);
+            }
+            assert_eq!(bodies, wait(store.bodies(&name, 0, ALL)).unwrap());
+            let (mut after, mut documents) = (Number::ZERO, Vec::new());
+            loop {
+                let piece = wait(store.ordered_documents(&name, after, limit)).unwrap();
+                assert!(piece.len() <= limit.items && (piece.len() < 2 || limit.bytes > 1));
+                let Some(last) = piece.last() else { break };
+                after = last.document.number;
+                documents.extend(piece);
+            }
+            assert_eq!(documents, wait(store.ordered_documents(&name, Number::ZERO, ALL)).unwrap());
+            let (mut after, mut locals) = (None, Vec::new());
+            loop {
+                let piece = wait(store.local_documents(&name, after.as_ref(), limit)).unwrap();
+                assert!(piece.len() <= limit.items && (piece.len() < 2 || limit.bytes > 1));
+                let Some((last, _)) = piece.last() else { break };
+                after = Some(last.clone());
+                locals.extend(piece);
+            }
+            assert_eq!(locals, wait(store.local_documents(&name, None, ALL)).unwrap());
+        }
+        let (mut after, mut digests) = (None, Vec::new());
+        while let [digest] = &wait(store.attachments(&name, after.as_ref(), 1)).unwrap()[..] {
+            digests.push(digest.clone());
+            after = Some(digest.clone());
+        }
+        assert_eq!(digests, wait(store.attachments(&name, None, 99)).unwrap());
+        assert_eq!(digests.len(), 3);
+    }
+}
+
+/// Whatever is written while databases are moved is noticed.
+#[test]
+fn what_is_written_to_databases_meanwhile_is_noticed() {
+    let writes: [fn(&dyn Transfer); 8] = [
+        |store| join(store, vec![(id("new"), vec!["a"], false, body("{}", &[]))]),
+        |store| join(store, vec![(id("000"), vec!["a", "b"], true, body("{}", &[]))]),
+        // Only what it came of is learnt: its leaf is what it was.
+        |store| join(store, vec![(id("\u{1f600}\0"), vec!["y", "b"], false, body("{}", &[]))]),
+        |store| purge(store, &id("000")),
+        |store| {
+            let document = LocalDocument { revision: 8, body: "{}".to_owned() };
+            wait(store.put_local_document(&notes(), &local("two/%"), Some(document))).unwrap();
+        },
+        |store| {
+            let change = DatabaseChange { revisions_kept: None, security: Some("{}".to_owned()) };
+            wait(store.change_database(&notes(), change)).unwrap();
+        },
+        |store| drop(wait(store.create_database(&"new".parse().unwrap(), None)).unwrap()),
+        |store| wait(store.drop_database(&notes())).unwrap(),
+    ];
+    for write in writes {
+        for kind in [memory, sqlite, postgres] {
+            let (from, _kept) = kind(1);
+            fill(&*from);
+            let (to, _kept) = memory(2);
+            let is_written = AtomicBool::new(false);
+            let meanwhile = |moved: &feedsync_store::Moved| {
+                // When all databases are there.
+                if moved.databases == 2 && !is_written.swap(true, Ordering::SeqCst) {
+                    thread::scope(|scope| scope.spawn(|| write(&*from)).join().unwrap());
+                }
+            };
+            let moved = wait(transfer(&*from, &*to, &meanwhile));
+            assert!(is_written.into_inner());
+            let Err(StoreError::Transfer(reason)) = moved else { panic!("{moved:?}") };
+            assert!(reason.contains("somebody wrote to it meanwhile"), "{reason}");
+        }
+    }
+}
+
+#[test]
+fn a_store_with_a_database_is_not_empty() {
+    for kind in [memory, sqlite, postgres] {
+        let (from, _kept) = memory(1);
+        let (to, _kept) = kind(2);
+        wait(to.create_database(&notes(), None)).unwrap();
+        let told = Mutex::new(0);
+        let refused = wait(transfer(&*from, &*to, &|_| *told.lock().unwrap() += 1)).unwrap_err();
+        assert!(matches!(refused, StoreError::Transfer(_)), "{refused}");
+        assert_eq!(told.into_inner().unwrap(), 0);
+    }
+}
