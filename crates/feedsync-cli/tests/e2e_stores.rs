@@ -242,7 +242,8 @@ fn a_store_moves_into_a_database_and_back_and_loses_nothing() {
     are_same(&everything(&database), &before);
 
     let said = database.ok(&["migrate", "--to", "sqlite:last"]);
-    assert!(said.contains("moved 2 collections with 32 items"), "{said}");
+    let all = "moved 2 collections with 32 items, 0 databases with 0 documents";
+    assert!(said.contains(all), "{said}");
     let last = Desk { place: &place, store: "sqlite:last" };
     are_same(&everything(&last), &before);
     assert_eq!(last.json(&["doctor"])["sound"], true);
@@ -255,4 +256,89 @@ fn a_store_moves_into_a_database_and_back_and_loses_nothing() {
         let url = format!("{}/service", hub.url);
         support::output("curl", &["-sSf", "-H", &header, &url], &place.path(""));
     }
+}
+
+/// All that a hub on a store answers of the database `papers`; without what a move renews.
+fn answers(place: &Place, store: &str, since: &str) -> Vec<Value> {
+    let hub = Hub::start_on(place, "hub", store);
+    let ask = |path: &str| -> Value {
+        let url = format!("{}/couch/{path}", hub.url);
+        let arguments = ["-sSf", "-H", "Accept: application/json", &url];
+        serde_json::from_str(&support::output("curl", &arguments, &place.path(""))).unwrap()
+    };
+    let mut changes = ask(&format!("papers/_changes?style=all_docs&since={since}"));
+    for change in changes["results"].as_array_mut().unwrap() {
+        change["seq"].take();
+    }
+    vec![
+        ask("_all_dbs"),
+        changes["results"].take(),
+        ask("papers/_all_docs?include_docs=true&conflicts=true&attachments=true"),
+        ask("papers/milk?revs=true&conflicts=true&attachments=true"),
+        ask("papers/milk?open_revs=all&revs=true"),
+        ask("papers/_local/place"),
+        ask("papers/_security"),
+        ask("papers/_revs_limit"),
+    ]
+}
+
+#[test]
+fn databases_are_moved_backed_up_and_put_back_with_their_store() {
+    if !support::has("curl") {
+        return;
+    }
+    let cluster = Cluster::start();
+    let (place, url) = (Place::new(), database(&cluster));
+    let first = Desk { place: &place, store: "sqlite:first" };
+    first.ok(&["init", "--endpoint", "hub"]);
+    let place_before = {
+        let hub = Hub::start_on(&place, "hub", first.store);
+        let send = |method: &str, path: &str, body: Value| {
+            let (body, url) = (body.to_string(), format!("{}/couch/papers{path}", hub.url));
+            let json = "Content-Type: application/json";
+            let arguments = ["-sSf", "-X", method, "-H", json, "--data-binary", &body, &url];
+            let answer = support::output("curl", &arguments, &place.path(""));
+            serde_json::from_str::<Value>(&answer).unwrap()
+        };
+        send("PUT", "", json!({}));
+        send("PUT", "/milk", json!({ "litres": 2 }));
+        let attached = json!({ "a.txt": { "content_type": "text/plain", "data": "aGVsbG8=" } });
+        for (revision, litres) in [("2-aaaa", 3), ("2-bbbb", 4)] {
+            let start = revision.split_once('-').unwrap().1;
+            let revisions = json!({ "start": 2, "ids": [start, "1111"] });
+            let document = json!({ "_id": "milk", "_rev": revision, "_revisions": revisions,
+                                   "_attachments": attached, "litres": litres });
+            send("POST", "/_bulk_docs", json!({ "docs": [document], "new_edits": false }));
+        }
+        let bread = send("PUT", "/bread", json!({}))["rev"].as_str().unwrap().to_owned();
+        send("DELETE", &format!("/bread?rev={bread}"), json!({}));
+        send("PUT", "/_local/place", json!({ "last_seq": 7 }));
+        send("PUT", "/_security", json!({ "members": { "names": ["anna"], "roles": [] } }));
+        send("PUT", "/_revs_limit", json!(50));
+        send("POST", "/_all_docs", json!({}));
+        send("GET", "", json!({}))["update_seq"].as_str().unwrap().to_owned()
+    };
+    let before = answers(&place, first.store, "0");
+    assert_eq!(before[1].as_array().unwrap().len(), 2, "{before:?}");
+    assert_eq!(before[3]["_attachments"]["a.txt"]["data"], "aGVsbG8=");
+    assert_eq!(answers(&place, first.store, &place_before)[1], json!([]));
+
+    let report = first.json(&["migrate", "--to", &url]);
+    let counts = ["databases", "documents", "attachments"].map(|name| report[name].as_u64());
+    assert_eq!(counts, [Some(1), Some(2), Some(1)]);
+    // A place of before leads to all changes again.
+    assert_eq!(answers(&place, &url, &place_before), before);
+    let second = Desk { place: &place, store: &url };
+    assert_eq!(second.json(&["doctor"])["sound"], true);
+    let said = second.ok(&["migrate", "--to", "sqlite:last"]);
+    assert!(said.contains("1 database with 2 documents"), "{said}");
+    assert_eq!(answers(&place, "sqlite:last", &place_before), before);
+
+    let last = Desk { place: &place, store: "sqlite:last" };
+    last.ok(&["backup", "last.backup"]);
+    let restored = place.run(&["--data", "back", "restore", "--from", "last.backup"]);
+    assert_eq!(restored.code, 0, "{restored:?}");
+    let back = Desk { place: &place, store: "sqlite:back" };
+    assert_eq!(answers(&place, "sqlite:back", &place_before), before);
+    assert_eq!(back.json(&["doctor"])["sound"], true);
 }

@@ -18,8 +18,8 @@ Examples:
 
 /// Move everything in a store into an empty one, of whatever kind
 ///
-/// Items with their histories and conflicts, tombstones, logs, settings, remotes, files, users, tokens and
-/// the record: nothing is left behind. The old store stays as it is, but must not be used any more: the new
+/// Items with their histories and conflicts, tombstones, logs, settings, databases with their revisions and
+/// attachments, remotes, files, users, tokens and the record: nothing is left behind. The old store stays as it is, but must not be used any more: the new
 /// one goes on as the same endpoint, signs differently and publishes anew. Stop its hub first; if somebody
 /// writes to it meanwhile, the new one is to be thrown away (exit code 1). So is one whose move broke off or
 /// was killed: no command opens it (exit code 5).
@@ -54,12 +54,9 @@ impl Migrate {
         };
         let source = source.store();
         let target = target(&to, &*source).await?.store();
-        let mut items = 0;
-        for collection in source.collections().await? {
-            items += collection.live + collection.deleted;
-        }
-        let bar = Progress::bar("moving", items);
-        let moved = transfer(&*source, &*target, &|moved| bar.reach(moved.items)).await;
+        let bar = Progress::bar("moving", all(&*source).await?);
+        let reach = |moved: &Moved| bar.reach(moved.items + moved.documents);
+        let moved = transfer(&*source, &*target, &reach).await;
         drop(bar);
         let moved = moved.map_err(|error| match error {
             error @ StoreError::Transfer(_) => Failure::refused(error),
@@ -68,6 +65,18 @@ impl Migrate {
         })?;
         tell(context, &old, &new, &moved)
     }
+}
+
+/// How many items and documents there are.
+async fn all(source: &dyn Transfer) -> Result<u64, StoreError> {
+    let mut all = 0;
+    for collection in source.collections().await? {
+        all += collection.live + collection.deleted;
+    }
+    for database in source.databases(None, usize::MAX).await? {
+        all += database.documents + database.deleted;
+    }
+    Ok(all)
 }
 
 /// The store to move into; a new one if there is none.
@@ -90,6 +99,9 @@ fn tell(context: &Context, old: &str, new: &str, moved: &Moved) -> Result<(), Fa
             "discarded": moved.discarded,
             "signed": moved.signed,
             "logs": moved.logs,
+            "databases": moved.databases,
+            "documents": moved.documents,
+            "attachments": moved.attachments,
             "remotes": moved.remotes,
             "files": moved.blobs,
             "users": moved.users,
@@ -100,8 +112,10 @@ fn tell(context: &Context, old: &str, new: &str, moved: &Moved) -> Result<(), Fa
     let collections = text::count(moved.collections, "collection");
     let (items, files) = (text::count(moved.items, "item"), text::count(moved.blobs, "file"));
     let (logs, users) = (text::count(moved.logs, "log"), text::count(moved.users, "user"));
+    let databases = text::count(moved.databases, "database");
+    let documents = text::count(moved.documents, "document");
     output::line(format!(
-        "moved {collections} with {items}, {files}, {logs} and {users} to {new}\n{old} must not be used \
-         any more"
+        "moved {collections} with {items}, {databases} with {documents}, {files}, {logs} and {users} to \
+         {new}\n{old} must not be used any more"
     ))
 }
