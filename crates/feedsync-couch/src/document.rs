@@ -15,6 +15,7 @@ use crate::canonical;
 use crate::revision::{Revision, Signature};
 
 pub use edit::edited;
+pub(crate) use submission::push_compact;
 pub use submission::{SpecialMembers, Submission};
 pub use write::{DocumentWriter, push_revisions};
 

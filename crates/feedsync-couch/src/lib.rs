@@ -13,6 +13,7 @@ mod resource;
 mod revision;
 mod tree;
 
+pub mod mapping;
 pub mod multipart;
 pub mod replication;
 pub mod selector;

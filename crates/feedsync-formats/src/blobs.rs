@@ -139,8 +139,8 @@ fn element(blob: &Blob) -> String {
     out
 }
 
-/// The member, name and value.
-fn member(blobs: &[Blob]) -> String {
+/// The member of a JSON payload that names blobs, name and value.
+pub fn member(blobs: &[Blob]) -> String {
     let mut out = String::new();
     push_string(&mut out, MEMBER);
     for (index, blob) in blobs.iter().enumerate() {

@@ -58,7 +58,7 @@ pub use app::{
     AppCategories, AppCollection, CATEGORIES_TYPE, SERVICE_TYPE, categories_document,
     service_document,
 };
-pub use blobs::{Blob, blobs, with_blob};
+pub use blobs::{Blob, blobs, member as blobs_member, with_blob};
 pub use categories::{CategoryList, read_categories};
 pub use compose::{compose, is_iri};
 pub use control::is_draft;

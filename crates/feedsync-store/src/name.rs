@@ -25,8 +25,8 @@ pub enum NameError {
          digits, '.', '_' or '-'"
     )]
     User(String),
-    /// `import` signs what was imported from plain feeds.
-    #[error("the endpoint name {0:?} is reserved for imported items")]
+    /// `import` signs what was imported from plain feeds, `couch` what was edited as a document.
+    #[error("the endpoint name {0:?} is reserved for what is signed without an endpoint")]
     Reserved(String),
 }
 
@@ -126,7 +126,10 @@ impl EndpointName {
         if !legal {
             return Err(NameError::Endpoint(text.to_owned()));
         }
-        if text == "import" || text.starts_with("import.") {
+        let is_reserved = |name: &str| {
+            text.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        if is_reserved("import") || is_reserved("couch") {
             return Err(NameError::Reserved(text.to_owned()));
         }
         Ok(Self(text.into()))
@@ -158,9 +161,9 @@ mod tests {
     }
 
     #[test]
-    fn an_endpoint_is_not_named_import() {
+    fn an_endpoint_has_no_name_that_signs_for_others() {
         assert!(EndpointName::new("anna.laptop-2").is_ok());
-        for illegal in ["", ".a", "a b", "a%20", "import", "import.x", &"a".repeat(64)] {
+        for illegal in ["", ".a", "a b", "a%20", "import", "import.x", "couch", "couch.1-a"] {
             assert!(EndpointName::new(illegal).is_err(), "{illegal}");
         }
         assert!(EndpointName::new("importer").is_ok());

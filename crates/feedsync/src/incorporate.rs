@@ -1,12 +1,10 @@
 //! Taking an incoming item into a set of items: merge (3.3) with the bounds and the quiet that an
 //! endpoint needs.
 
-use std::collections::HashMap;
-
-use crate::counter::Sequence;
-use crate::identifier::By;
+use crate::coverage::Coverage;
 use crate::item::{History, Item, Update, Version};
 use crate::merge::{from_versions, unite};
+use crate::revision;
 
 /// The most open conflicts an item may have; more are refused, never trimmed.
 pub const MAX_CONFLICTS: usize = 256;
@@ -74,7 +72,8 @@ pub enum Refusal {
 ///
 /// Beyond 3.3, so that endpoints come to rest whatever others send: versions that another version of
 /// the same item covers are left out, and of a version that is here already the local payload stays,
-/// with what both histories know.
+/// with what both histories know. Items with [revisions](crate::line::REVISIONS) among their updates are joined by rules of
+/// their own (`docs/mapping.md`).
 pub fn incorporate<P: Clone>(
     local: Option<&Item<P>>,
     purged: Option<&History>,
@@ -89,12 +88,19 @@ pub fn incorporate<P: Clone>(
     if updates > MAX_UPDATES {
         return Incorporation::Refused(Refusal::TooManyUpdates { updates });
     }
-    let mut incoming = without_stale(incoming);
+    let with_revisions = local.into_iter().chain([&incoming]).any(revision::is_among);
+    let mut incoming = if with_revisions { incoming } else { without_stale(incoming) };
     let result = match (local, purged) {
         (Some(local), _) if knows(local, &incoming) => return Incorporation::Unchanged,
         (Some(local), _) => {
             keep_local_payloads(local, &mut incoming);
-            let merged = unite(local.clone(), incoming);
+            let merged = match with_revisions {
+                true => revision::join(Some(local), incoming),
+                false => unite(local.clone(), incoming),
+            };
+            if with_revisions && revision::says_no_more(&merged, local) {
+                return Incorporation::Unchanged;
+            }
             if merged.noconflicts() && is_same(local, &merged) {
                 return Incorporation::Unchanged; // the loser vanished (3.3 step 10)
             }
@@ -105,6 +111,10 @@ pub fn incorporate<P: Clone>(
             Some(item) => item,
             None => return Incorporation::Unchanged,
         },
+    };
+    let result = match local {
+        None if with_revisions => revision::join(None, result),
+        _ => result,
     };
     let conflicts = result.conflicts.len();
     if conflicts > MAX_CONFLICTS {
@@ -142,27 +152,8 @@ fn knows<P>(local: &Item<P>, incoming: &Item<P>) -> bool {
 
 /// Whether every update of the incoming histories is covered by some local one.
 fn knows_histories<P>(local: &Item<P>, incoming: &Item<P>) -> bool {
-    let updates = |item: &Item<P>| -> usize {
-        item.versions().map(|version| version.history.updates().len()).sum()
-    };
-    // Looking through short histories needs no memory; long ones would take the product of both.
-    const SHORT: usize = 1024;
-    if updates(local).saturating_mul(updates(incoming)) <= SHORT {
-        let is_known = |update: &Update| local.covers(update);
-        return incoming.versions().all(|version| version.history.updates().iter().all(is_known));
-    }
-    let known = || local.versions().flat_map(|version| version.history.updates());
-    let mut highest: HashMap<&By, Sequence> = HashMap::new();
-    for update in known() {
-        if let Some(by) = update.by() {
-            let sequence = highest.entry(by).or_insert(update.sequence());
-            *sequence = update.sequence().max(*sequence);
-        }
-    }
-    let is_known = |update: &Update| match update.by() {
-        Some(by) => highest.get(by).is_some_and(|&sequence| update.sequence() <= sequence),
-        None => known().any(|other| update.is_subsumed_by(other)),
-    };
+    let known = Coverage::of(local.versions().map(|version| &version.history));
+    let is_known = |update: &Update| known.covers(update);
     incoming.versions().all(|version| version.history.updates().iter().all(is_known))
 }
 
@@ -195,7 +186,7 @@ fn keep_local_payloads<P: Clone>(local: &Item<P>, incoming: &mut Item<P>) {
         let known = local.versions().find(|known| known.dot().is_same(version.dot()));
         if let Some(known) = known {
             let mut history = known.history.clone();
-            history.fold(&version.history);
+            history.learn(&version.history);
             version.history = history;
             version.payload = known.payload.clone();
         }

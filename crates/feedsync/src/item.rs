@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use crate::counter::{Sequence, Updates};
+use crate::coverage::Coverage;
 use crate::identifier::{By, ItemId};
 use crate::timestamp::Timestamp;
 
@@ -150,6 +151,22 @@ impl History {
     /// Puts older updates below.
     pub(crate) fn extend(&mut self, older: impl IntoIterator<Item = Update>) {
         self.0.extend(older);
+    }
+
+    /// Takes in what another history of this version, or of what this version followed, knows and this one does
+    /// not; at the end, so that what stands on top stays together. Whether there was anything.
+    pub(crate) fn learn(&mut self, other: &History) -> bool {
+        let known = Coverage::of([&*self]);
+        let news: Vec<Update> =
+            other.0.iter().filter(|update| !known.covers(update)).cloned().collect();
+        let is_more = !news.is_empty();
+        self.0.extend(news);
+        is_more
+    }
+
+    /// Whether this very update is listed: not only a later one of its line.
+    pub(crate) fn lists(&self, update: &Update) -> bool {
+        self.0.iter().any(|known| known.is_same(update))
     }
 
     /// Takes over the updates of a history that is covered here, below: a fold leaves out what a later

@@ -9,6 +9,7 @@
 //! are those of `docs/conformance.md`.
 
 mod counter;
+mod coverage;
 mod edit;
 mod feed;
 mod identifier;
@@ -18,6 +19,7 @@ pub mod line;
 mod merge;
 mod payload;
 mod resolve;
+mod revision;
 pub mod sse;
 mod timestamp;
 pub mod window;

@@ -10,6 +10,10 @@ use crate::counter::Sequence;
 use crate::identifier::By;
 use crate::item::{History, Item, Update, Version};
 
+/// What a `by` begins with whose update is a revision of a document, named by what follows. Each has a line of its own, of
+/// one update, and no endpoint may be called so.
+pub const REVISIONS: &str = "couch.";
+
 /// Whether an edit made on these histories together may extend a line of which `issued` is the
 /// greatest sequence ever issued for the item.
 ///

@@ -122,7 +122,7 @@ impl Submission {
 
 /// Appends JSON without the white space between its parts: what is passed on in one line a document must not hold the
 /// ends of lines.
-fn push_compact(out: &mut String, json: &str) {
+pub(crate) fn push_compact(out: &mut String, json: &str) {
     let is_blank = |byte: u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
     let bytes = json.as_bytes();
     let (mut from, mut at) = (0, 0);

@@ -1,0 +1,300 @@
+//! Laws: whatever goes through the other door comes back as it was.
+
+use feedsync::{
+    By, Format, History, ItemId, Payload, Sequence, Timestamp, Update, Updates, Version,
+};
+use feedsync_formats::Blob;
+use proptest::prelude::*;
+
+use super::line::revision_of_update;
+use super::*;
+use crate::name::DocumentId;
+use crate::revision::Revision;
+use crate::tree::Path;
+
+fn config() -> ProptestConfig {
+    ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(512) }
+}
+
+/// Texts that come near to each other.
+fn id_text() -> impl Strategy<Value = String> {
+    let part = prop_oneof![
+        Just("fs:item/".to_owned()),
+        Just("%41".to_owned()),
+        Just("%2f".to_owned()),
+        Just("%5F".to_owned()),
+        Just("_".to_owned()),
+        Just("_design/".to_owned()),
+        Just("%".to_owned()),
+        Just("\u{e4}\u{1f600}".to_owned()),
+        "[a-z /+?#]{1,2}",
+    ];
+    proptest::collection::vec(part, 1..6).prop_map(|parts| parts.concat())
+}
+
+fn by() -> impl Strategy<Value = By> {
+    prop_oneof![
+        "[a-z]{1,9}",
+        "[a-z]{1,3}\\.[a-z0-9]{1,9}",
+        "couch\\.[1-3]-[a-c0-9]{1,2}",
+        "couch\\.[1-3]-[0-9a-f]{32}",
+        Just("couch.2-2000-01-01T00:00:00Z~a~".to_owned()),
+        Just("couch.2-~a~".to_owned()),
+        "[a-z_:=@;$!*'(),+%~ \u{e4}]{1,8}",
+    ]
+    .prop_map(|text| By::encoded(&text).unwrap())
+}
+
+fn update() -> impl Strategy<Value = Update> {
+    (1..5_u32, proptest::option::of(0..3_i64), proptest::option::of(by())).prop_filter_map(
+        "unsigned",
+        |(sequence, when, by)| {
+            let when = when.and_then(Timestamp::from_unix_seconds);
+            Update::new(Sequence::new(sequence).unwrap(), when, by).ok()
+        },
+    )
+}
+
+fn revision() -> impl Strategy<Value = Revision> {
+    let signature = prop_oneof![
+        "[0-9a-f]{32}",
+        "[a-c~_]{1,6}",
+        "2000-01-01T00:00:00Z~[a-c]{1,2}~[0-9]{0,2}",
+        "~[a-c_]{1,3}~[0-9]{0,1}~{0,2}",
+        "\u{e4}[ %/]{1,3}",
+    ];
+    (1..5_u64, signature)
+        .prop_filter_map("a revision", |(at, it)| format!("{at}-{it}").parse().ok())
+}
+
+fn path() -> impl Strategy<Value = Path> {
+    proptest::collection::vec(revision(), 1..5).prop_map(|revisions| {
+        let signatures: Vec<_> = revisions.iter().map(|it| it.signature().clone()).collect();
+        Path::new(signatures.len() as u64 + 1, signatures).unwrap()
+    })
+}
+
+/// The members of an object: names that mean something, here or there.
+fn members() -> impl Strategy<Value = String> {
+    let name = "(fs:){0,3}(sync|document|version|blobs|native|title|_access|_x|_replication_a)";
+    let value = prop_oneof![
+        Just("1.0"),
+        Just("\"a \\n\\u00e4\""),
+        Just("{\"sync\":[]}"),
+        Just("[1e400]"),
+        Just("\"\\ud800\""),
+        Just("\"{}\""),
+    ];
+    proptest::collection::btree_map(name, value, 0..4).prop_map(|members| {
+        let member = |(name, value): (&String, &&str)| format!("\"{name}\":{value}");
+        members.iter().map(member).collect::<Vec<_>>().join(",")
+    })
+}
+
+fn payload() -> impl Strategy<Value = Payload> {
+    let json = members().prop_map(|members| Payload::new(Format::Json, format!("{{{members}}}")));
+    let atom = "[a-z]{0,5}".prop_map(|title| {
+        let text =
+            format!("<entry xmlns=\"http://www.w3.org/2005/Atom\"><title>{title}</title></entry>");
+        Payload::new(Format::Atom, text)
+    });
+    prop_oneof![3 => json, 1 => atom]
+}
+
+fn version() -> impl Strategy<Value = Version<Payload>> {
+    let history = proptest::collection::vec(update(), 1..5);
+    (1..6_u32, any::<bool>(), proptest::option::of(any::<bool>()), history, payload()).prop_map(
+        |(updates, deleted, noconflicts, history, payload)| Version {
+            updates: Updates::new(updates).unwrap(),
+            deleted,
+            noconflicts,
+            history: History::from_updates(history).unwrap(),
+            payload,
+        },
+    )
+}
+
+fn item() -> ItemId {
+    ItemId::new("a").unwrap()
+}
+
+fn blob(name: &str) -> Blob {
+    Blob { name: name.to_owned(), media_type: "text/plain".to_owned(), length: 3, sha256: [7; 32] }
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn documents_and_items_name_each_other(text in id_text()) {
+        if let Ok(document) = text.parse::<DocumentId>() {
+            match item_id(&document) {
+                Some(item) => prop_assert_eq!(document_id(&item), Some(document)),
+                None => prop_assert!(document.is_design()),
+            }
+        }
+        if let Ok(item) = ItemId::new(&text) {
+            let document = document_id(&item).unwrap();
+            prop_assert_eq!(item_id(&document), Some(item));
+        }
+    }
+
+    #[test]
+    fn an_update_comes_back_from_its_revision(update in update(), updates in 1..5_u64) {
+        let revision = revision_of_update(&update, updates).unwrap();
+        let back = update_of(&revision).unwrap();
+        prop_assert!(back.is_same(&update), "{revision}: {back:?}");
+        let text = revision.to_string();
+        prop_assert_eq!(text.parse::<Revision>().unwrap(), revision);
+    }
+
+    #[test]
+    fn a_revision_comes_back_from_its_update(revision in revision()) {
+        let update = update_of(&revision).unwrap();
+        let back = revision_of_update(&update, revision.generation());
+        prop_assert_eq!(back, Some(revision));
+    }
+
+    /// Two revisions are one update only if they are one.
+    #[test]
+    fn revisions_are_told_apart(one in revision(), two in revision()) {
+        let (first, second) = (update_of(&one).unwrap(), update_of(&two).unwrap());
+        let is_same = first.is_same(&second) && first.when() == second.when();
+        prop_assert!(!is_same || one == two || one.generation() != two.generation());
+    }
+
+    #[test]
+    fn a_version_comes_back_from_its_document(version in version()) {
+        let Ok(mapped) = revision_of(&item(), &version) else {
+            // Only members of our own that are not what they should be cannot be said.
+            prop_assert!(version.payload.text.contains("\"fs:document\"") || version.payload.text.contains("\"fs:blobs\""));
+            return Ok(());
+        };
+        let is_clean = |text: &str| !text.contains("fs:native") && !text.contains("ud800");
+        if !is_clean(&version.payload.text) || mapped.path.newest().signature().to_string().len() == 32 {
+            return Ok(());
+        }
+        let sync_is_payload = version.payload.format == Format::Json
+            && feedsync_formats::json::Node::root(&version.payload.text).member("sync").is_some();
+        let back = version_of(&item(), &mapped.path, mapped.is_deleted, &mapped.body, &mapped.attachments);
+        let back = back.unwrap();
+        prop_assert!(back.dot().is_same(version.dot()));
+        if !sync_is_payload {
+            prop_assert_eq!(&back.payload, &version.payload, "{}", mapped.body);
+        }
+        if update_of(&mapped.path.newest()).and_then(|it| it.by().cloned()).is_none_or(|by| !by.as_str().starts_with("couch.")) {
+            prop_assert_eq!((back.updates, back.deleted, back.noconflicts), (version.updates, version.deleted, version.noconflicts));
+            prop_assert!(back.history.covers_all(&version.history) && version.history.covers_all(&back.history));
+        }
+    }
+
+    #[test]
+    fn a_document_comes_back_from_its_version(
+        path in path(), is_deleted in any::<bool>(), members in members(), with_attachment in any::<bool>(),
+    ) {
+        let body = format!("{{{members}}}");
+        let attachments = if with_attachment { vec![blob("a"), blob("b.txt")] } else { Vec::new() };
+        let version = version_of(&item(), &path, is_deleted, &body, &attachments).unwrap();
+        let back = revision_of(&item(), &version).unwrap();
+        prop_assert_eq!(back.path.newest(), path.newest());
+        prop_assert_eq!(back.is_deleted, is_deleted);
+        prop_assert_eq!(back.attachments, attachments);
+        // What we say ourselves of a history or of a native text is void here.
+        if !body.contains("\"fs:version\"") && !body.contains("\"fs:native\"") && !back.body.contains("\"fs:version\"") {
+            prop_assert_eq!(back.body, body);
+        }
+        // Each that it followed is covered, and nothing else.
+        for revision in path.revisions() {
+            prop_assert!(version.history.covers(&update_of(&revision).unwrap()));
+        }
+    }
+}
+
+#[test]
+fn a_path_is_a_history_and_back() {
+    let path = Path::new(
+        3,
+        ["2026-01-02T03:04:05Z~desk.x1~", "c3", "967a00dff5e02add41819138abb3284d"]
+            .map(|text| text.parse().unwrap())
+            .into(),
+    )
+    .unwrap();
+    let version = version_of(&item(), &path, false, "{\"title\":\"milk\"}", &[]).unwrap();
+    let told: Vec<String> = version
+        .history
+        .updates()
+        .iter()
+        .map(|update| {
+            let when = update.when().map_or_else(String::new, |when| when.to_string());
+            format!("{} {} {when}", update.sequence(), update.by().unwrap())
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "3 desk.x1 2026-01-02T03:04:05Z",
+            "2 couch.2-c3 ",
+            "1 couch.1-967a00dff5e02add41819138abb3284d ",
+        ]
+    );
+    assert_eq!(&*version.payload.text, "{\"title\":\"milk\"}");
+    let back = revision_of(&item(), &version).unwrap();
+    assert_eq!((back.path, &*back.body), (path, "{\"title\":\"milk\"}"));
+}
+
+#[test]
+fn a_deletion_of_a_document_counts_for_little() {
+    let path = Path::new(7, vec!["a".parse().unwrap()]).unwrap();
+    let deleted = version_of(&item(), &path, true, "{}", &[]).unwrap();
+    let first = Path::new(1, vec!["0".parse().unwrap()]).unwrap();
+    let live = version_of(&item(), &first, false, "{}", &[]).unwrap();
+    assert!(live.beats(&deleted) && !deleted.beats(&live));
+}
+
+#[test]
+fn what_a_path_cannot_tell_the_document_tells() {
+    let by = |name: &str, sequence| {
+        let when = Timestamp::from_unix_seconds(0).unwrap();
+        Update::signed(Sequence::new(sequence).unwrap(), when, By::new(name).unwrap())
+    };
+    let mut version = Version {
+        updates: Updates::new(4).unwrap(),
+        deleted: false,
+        noconflicts: None,
+        history: History::from_updates(vec![by("a", 4), by("b", 3), by("c", 3), by("a", 2)])
+            .unwrap(),
+        payload: Payload::new(Format::Json, "{\"x\":1}"),
+    };
+    let mapped = revision_of(&item(), &version).unwrap();
+    assert!(
+        mapped.body.starts_with("{\"x\":1,\"fs:version\":{\"id\":\"a\",\"updates\":\"4\""),
+        "{}",
+        mapped.body
+    );
+    assert_eq!(version_of(&item(), &mapped.path, false, &mapped.body, &[]), Ok(version.clone()));
+    // What it says of another revision is void.
+    let child = Path::new(5, vec!["x".parse().unwrap()]).unwrap();
+    let void = version_of(&item(), &child, false, &mapped.body, &[]).unwrap();
+    assert_eq!((void.history.updates().len(), &*void.payload.text), (1, "{\"x\":1}"));
+    version.history = History::from_updates(vec![by("a", 4), by("b", 3)]).unwrap();
+    assert_eq!(revision_of(&item(), &version).unwrap().body, "{\"x\":1}");
+}
+
+#[test]
+fn what_cannot_be_an_update_is_told() {
+    for revision in ["9007199254740991-a", &format!("1-{}", "\u{e4}".repeat(200))] {
+        let path = Path::root(&revision.parse().unwrap());
+        let refused = version_of(&item(), &path, false, "{}", &[]);
+        assert!(matches!(refused, Err(MappingError::Revision(_))), "{refused:?}");
+    }
+    let version = Version {
+        updates: Updates::new(1).unwrap(),
+        deleted: false,
+        noconflicts: None,
+        history: History::new(
+            Update::new(Sequence::new(1).unwrap(), None, By::new(&"b".repeat(600)).ok()).unwrap(),
+        ),
+        payload: Payload::new(Format::Json, "{}"),
+    };
+    assert_eq!(revision_of(&item(), &version), Err(MappingError::Update(item())));
+}

@@ -1,0 +1,533 @@
+//! The world: who is there, what they do, and the truth about it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use feedsync::{
+    Base, By, Creation, Edit, Format, Incorporation, Item, ItemId, Keep, Payload, Resolution,
+    Resolved, Sequence, Stamp, Timestamp, Version, incorporate, line,
+};
+use feedsync_couch::mapping::{
+    SETTLING, is_settling, revision_of, settling, to_be_settled, version_of,
+};
+use feedsync_couch::{Content, Path, Revision, Tree};
+use rand::rngs::SmallRng;
+use rand::seq::IndexedRandom;
+use rand::{Rng, SeedableRng};
+
+/// How a world is made.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Shape {
+    /// Endpoints, which have both doors.
+    pub(crate) hubs: usize,
+    /// Replicas that know documents only.
+    pub(crate) replicas: usize,
+    /// Steps to take.
+    pub(crate) steps: usize,
+    /// How many revisions of a path are kept.
+    pub(crate) revisions_kept: usize,
+}
+
+/// An edit, as its payload tells it.
+type EditNumber = u32;
+
+/// What an edit was.
+#[derive(Debug, Clone, Default)]
+struct Truth {
+    /// All that it followed, near and far.
+    followed: BTreeSet<EditNumber>,
+    is_deletion: bool,
+    is_revision: bool,
+}
+
+#[derive(Default)]
+struct Party {
+    /// None of a replica.
+    hub: Option<Hub>,
+    tree: Tree<String>,
+}
+
+struct Hub {
+    name: String,
+    item: Option<Item<Payload>>,
+    issued: BTreeMap<By, Sequence>,
+    /// What an editor saw some time ago.
+    opened: Option<(EditNumber, Base)>,
+}
+
+/// A running world.
+pub(crate) struct World {
+    random: SmallRng,
+    shape: Shape,
+    id: ItemId,
+    parties: Vec<Party>,
+    edits: BTreeMap<EditNumber, Truth>,
+    now: i64,
+    minted: u32,
+    log: String,
+}
+
+impl World {
+    pub(crate) fn new(seed: u64, shape: Shape) -> Self {
+        let hub = |index| Hub {
+            name: format!("hub{index}"),
+            item: None,
+            issued: BTreeMap::new(),
+            opened: None,
+        };
+        let hubs = (0..shape.hubs).map(|at| Party { hub: Some(hub(at)), ..Party::default() });
+        let replicas = (0..shape.replicas).map(|_| Party::default());
+        Self {
+            random: SmallRng::seed_from_u64(seed),
+            shape,
+            id: ItemId::new("a").unwrap(),
+            parties: hubs.chain(replicas).collect(),
+            edits: BTreeMap::new(),
+            now: 1_700_000_000,
+            minted: 0,
+            log: String::new(),
+        }
+    }
+
+    pub(crate) fn run(&mut self) {
+        for _ in 0..self.shape.steps {
+            self.now += self.random.random_range(0..2);
+            let at = self.random.random_range(0..self.parties.len());
+            match self.random.random_range(0..12) {
+                0..=2 => {
+                    // Mostly people see what is there, and others soon see what they did.
+                    if self.random.random_bool(0.5) {
+                        self.carry_to_item(at);
+                    }
+                    self.edit_item(at);
+                    if self.random.random_bool(0.5) {
+                        self.carry_to_document(at);
+                    }
+                }
+                3..=6 => self.edit_document(at),
+                7 => self.carry_to_item(at),
+                8 => self.carry_to_document(at),
+                9 => {
+                    let from = self.random.random_range(0..self.parties.len());
+                    self.feed(from, at);
+                }
+                _ => {
+                    let from = self.random.random_range(0..self.parties.len());
+                    self.replicate(from, at);
+                }
+            }
+        }
+    }
+
+    /// Lets everybody hear of everything, until nobody hears anything new.
+    pub(crate) fn settle(&mut self) {
+        for round in 0..20 {
+            let before: Vec<_> = self.parties.iter().map(Party::state).collect();
+            for at in 0..self.parties.len() {
+                self.carry_to_item(at);
+                self.carry_to_document(at);
+                for from in 0..self.parties.len() {
+                    self.feed(from, at);
+                    self.replicate(from, at);
+                }
+            }
+            if before == self.parties.iter().map(Party::state).collect::<Vec<_>>() {
+                return;
+            }
+            assert!(round < 19, "they never come to rest\n{}", self.log);
+        }
+    }
+
+    /// Holds what everybody has against the truth.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let hubs: Vec<&Item<Payload>> =
+            self.parties.iter().filter_map(|party| party.hub.as_ref()?.item.as_ref()).collect();
+        let Some(first) = hubs.first() else { return Ok(()) };
+        for other in &hubs {
+            same(first, other)?;
+        }
+        let is_short = self.shape.revisions_kept < 1_000;
+        let mut left: BTreeSet<EditNumber> = self.edits.keys().copied().collect();
+        for truth in self.edits.values() {
+            left.retain(|edit| !truth.followed.contains(edit));
+        }
+        // Deletions of documents are settled by what is left, or else by the greatest of them.
+        let is_settled = |edit: &EditNumber| {
+            let truth = &self.edits[edit];
+            truth.is_deletion && truth.is_revision
+        };
+        let have: BTreeSet<EditNumber> = first.versions().map(edit_of).collect();
+        if left.iter().all(is_settled) {
+            if have.len() != 1 || !(is_short || have.is_subset(&left)) {
+                return Err(format!("left are {have:?}, and should be one of {left:?}"));
+            }
+        } else {
+            left.retain(|edit| !is_settled(edit));
+            if !left.is_subset(&have) {
+                return Err(format!("lost: left are {have:?}, and should be {left:?}"));
+            }
+            // Replicas that forget what a revision followed find conflicts that nobody caused, as always.
+            if !is_short && have != left {
+                return Err(format!("left are {have:?}, and should be {left:?}"));
+            }
+        }
+        let live: BTreeSet<Revision> = first
+            .versions()
+            .filter(|version| !version.deleted)
+            .map(|version| revision_of(&self.id, version).unwrap().path.newest())
+            .collect();
+        for (at, party) in self.parties.iter().enumerate() {
+            let leaves = party.tree.leaves();
+            let leaves: BTreeSet<Revision> = leaves
+                .iter()
+                .filter(|leaf| !leaf.content.is_deleted)
+                .map(|leaf| leaf.revision.clone())
+                .collect();
+            if !(live.is_subset(&leaves) && (is_short || leaves == live)) {
+                return Err(format!("{at} has the leaves {leaves:?}, and should have {live:?}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// What happened.
+    pub(crate) fn told(&self) -> &str {
+        &self.log
+    }
+
+    fn say(&mut self, what: impl std::fmt::Display) {
+        let _ = writeln!(self.log, "{what}");
+    }
+
+    /// A new edit that follows some others.
+    fn number(&mut self, bases: &[EditNumber], is_deletion: bool, is_revision: bool) -> EditNumber {
+        let number = self.edits.len() as EditNumber;
+        let mut followed: BTreeSet<EditNumber> = bases.iter().copied().collect();
+        for base in bases {
+            followed.extend(&self.edits[base].followed);
+        }
+        self.edits.insert(number, Truth { followed, is_deletion, is_revision });
+        number
+    }
+
+    fn payload(&mut self, edit: EditNumber) -> Payload {
+        match self.random.random_range(0..3) {
+            0 => Payload::new(
+                Format::Atom,
+                format!(
+                    "<entry xmlns=\"http://www.w3.org/2005/Atom\"><title>{edit}</title></entry>"
+                ),
+            ),
+            1 => {
+                Payload::new(Format::Json, format!("{{\"_odd\":1,\"fs:sync\":2,\"edit\":{edit}}}"))
+            }
+            _ => Payload::new(Format::Json, format!("{{\"edit\":{edit}}}")),
+        }
+    }
+
+    /// Signs an edit on versions by the rules of lines.
+    fn stamp(&mut self, at: usize, bases: &[feedsync::History]) -> Stamp {
+        let when = Timestamp::from_unix_seconds(self.now).unwrap();
+        let hub = self.parties[at].hub.as_ref().unwrap();
+        let by = By::new(&hub.name).unwrap();
+        let issued = hub.issued.get(&by).copied();
+        let by = match line::may_extend(&by, issued, bases) {
+            true => by,
+            false => {
+                self.minted += 1;
+                By::new(&format!("{}.x{}", hub.name, self.minted)).unwrap()
+            }
+        };
+        let issued = hub.issued.get(&by).copied();
+        Stamp::new(when, by).above(issued)
+    }
+
+    fn edit_item(&mut self, at: usize) {
+        let Some(hub) = &self.parties[at].hub else { return };
+        let item = hub.item.clone();
+        let opened = hub.opened.clone();
+        let Some(mut item) = item else {
+            let stamp = self.stamp(at, &[]);
+            let edit = self.number(&[], false, false);
+            let payload = self.payload(edit);
+            self.say(format_args!("{at} creates {edit}"));
+            let item = Item::create(self.id.clone(), Creation::default(), &stamp, payload).unwrap();
+            return self.edited(at, item);
+        };
+        let winner = edit_of(&item.winner);
+        let history = item.winner.history.clone();
+        match self.random.random_range(0..6) {
+            0 => {
+                let hub = self.parties[at].hub.as_mut().unwrap();
+                hub.opened = Some((winner, Base::from(&item.winner)));
+            }
+            1 if opened.is_some() => {
+                let (seen, base) = opened.unwrap();
+                let stamp = self.stamp(at, &[base.history.clone()]);
+                let edit = self.number(&[seen], false, false);
+                let payload = self.payload(edit);
+                self.say(format_args!("{at} saves {edit}, seeing {seen}"));
+                let item = item.branch(base, &stamp, payload, false).unwrap();
+                self.parties[at].hub.as_mut().unwrap().opened = None;
+                self.edited(at, item);
+            }
+            2 | 3 if !item.conflicts.is_empty() => {
+                let count = item.conflicts.len();
+                let one = self.random.random_range(0..count);
+                let resolved = match self.random.random_bool(0.5) {
+                    true => Resolved::All,
+                    false => Resolved::Some(vec![one]),
+                };
+                let mut resolution = Resolution { resolved, keep: Keep::Winner };
+                let weighed = item.weighed(&resolution).unwrap();
+                let folded: Vec<_> =
+                    weighed.iter().map(|&at| item.conflicts[at].history.clone()).collect();
+                let mut bases: Vec<EditNumber> =
+                    weighed.iter().map(|&at| edit_of(&item.conflicts[at])).collect();
+                bases.push(winner);
+                let all: Vec<_> = std::iter::once(history).chain(folded.clone()).collect();
+                let stamp = self.stamp(at, &all);
+                let edit = self.number(&bases, false, false);
+                let payload = self.payload(edit);
+                resolution.keep = Keep::Content { payload, deleted: Some(false) };
+                self.say(format_args!("{at} resolves {bases:?} as {edit}"));
+                item.resolve(&stamp, resolution).unwrap();
+                folded.iter().for_each(|history| item.winner.history.remember(history));
+                self.edited(at, item);
+            }
+            kind => {
+                let stamp = self.stamp(at, &[history]);
+                let is_deletion = kind == 4;
+                let edit = self.number(&[winner], is_deletion, false);
+                let payload = self.payload(edit);
+                self.say(format_args!("{at} edits {winner} as {edit}, deleted: {is_deletion}"));
+                let change = Edit { payload: Some(payload), deleted: Some(is_deletion) };
+                item.update(&stamp, change).unwrap();
+                self.edited(at, item);
+            }
+        }
+    }
+
+    /// Stores what an edit left, and what was signed.
+    fn edited(&mut self, at: usize, item: Item<Payload>) {
+        let hub = self.parties[at].hub.as_mut().unwrap();
+        for update in item.versions().map(Version::dot) {
+            let is_own = |by: &&By| {
+                by.as_str() == hub.name || by.as_str().starts_with(&format!("{}.", hub.name))
+            };
+            if let Some(by) = update.by().filter(is_own) {
+                let issued = hub.issued.entry(by.clone()).or_insert(update.sequence());
+                *issued = update.sequence().max(*issued);
+            }
+        }
+        hub.item = Some(item);
+    }
+
+    fn edit_document(&mut self, at: usize) {
+        let leaves: Vec<(Revision, bool)> = self.parties[at]
+            .tree
+            .leaves()
+            .iter()
+            .map(|leaf| (leaf.revision.clone(), leaf.content.is_deleted))
+            .collect();
+        let Some((winner, is_deleted)) = leaves.first().cloned() else {
+            return self.put(at, None, false);
+        };
+        let live: Vec<Revision> =
+            leaves.iter().filter(|(_, deleted)| !deleted).map(|(leaf, _)| leaf.clone()).collect();
+        match self.random.random_range(0..6) {
+            0 if !is_deleted => self.put(at, Some(&winner), true),
+            1 if !live.is_empty() => {
+                let leaf = live.choose(&mut self.random).unwrap().clone();
+                let is_deletion = self.random.random_bool(0.5);
+                self.put(at, Some(&leaf), is_deletion);
+            }
+            // As people resolve: the others are deleted, and what is kept may be edited.
+            2 | 3 if live.len() > 1 => {
+                for leaf in &live[1..] {
+                    self.put(at, Some(leaf), true);
+                }
+                if self.random.random_bool(0.5) {
+                    self.put(at, Some(&winner), false);
+                }
+            }
+            _ => self.put(at, Some(&winner), false),
+        }
+    }
+
+    /// Writes a document on a revision.
+    fn put(&mut self, at: usize, base: Option<&Revision>, is_deleted: bool) {
+        let bases = match base {
+            Some(base) => self.edits_before(at, base),
+            None => Vec::new(),
+        };
+        let edit = self.number(&bases, is_deleted, true);
+        let signature = match self.random.random_bool(0.5) {
+            true => format!("{:032x}", self.random.random::<u128>()),
+            false => format!("{edit}x"),
+        };
+        let signature = signature.parse().unwrap();
+        let path = match base {
+            Some(base) => {
+                let path = self.parties[at].tree.path(base).unwrap();
+                let signatures = std::iter::once(signature).chain(path.signatures().to_vec());
+                Path::new(base.generation() + 1, signatures.collect()).unwrap()
+            }
+            None => Path::new(1, vec![signature]).unwrap(),
+        };
+        self.say(format_args!(
+            "{at} writes {edit} as {} on {bases:?}, deleted: {is_deleted}",
+            path.newest()
+        ));
+        let body = format!("{{\"edit\":{edit},\"sync\":true,\"_access\":[]}}");
+        let body = if self.random.random_bool(0.2) { body } else { format!("{{\"edit\":{edit}}}") };
+        self.graft(at, &path, Content { is_deleted, body });
+    }
+
+    fn graft(&mut self, at: usize, path: &Path, content: Content<String>) {
+        let tree = &mut self.parties[at].tree;
+        tree.graft(path, content);
+        tree.stem(self.shape.revisions_kept);
+    }
+
+    /// The edit that a leaf is; of one that only ends another, the edit that it ends.
+    fn edits_before(&self, at: usize, leaf: &Revision) -> Vec<EditNumber> {
+        let tree = &self.parties[at].tree;
+        let path = tree.path(leaf).unwrap();
+        // The bodies of all revisions are kept here.
+        let body = path.revisions().find_map(|revision| self.body(&revision));
+        body.map(|body| vec![number_in(&body)]).unwrap_or_default()
+    }
+
+    /// What a revision says, whoever has it.
+    fn body(&self, revision: &Revision) -> Option<String> {
+        let contents = self.parties.iter().filter_map(|party| party.tree.content(revision));
+        contents.map(|content| content.body.clone()).find(|body| body != SETTLING)
+    }
+
+    fn carry_to_item(&mut self, at: usize) {
+        let id = self.id.clone();
+        let Party { hub: Some(hub), tree } = &mut self.parties[at] else { return };
+        for leaf in tree.leaves() {
+            let path = tree.path(leaf.revision).unwrap();
+            let Content { is_deleted, body } = leaf.content;
+            if is_settling(*is_deleted, body) {
+                continue;
+            }
+            let version = version_of(&id, &path, *is_deleted, body, &[]).unwrap();
+            let item = Item { id: id.clone(), winner: version, conflicts: Vec::new() };
+            hub.incorporate(item);
+        }
+        self.log.push_str(&format!("{at} carries to its item\n"));
+    }
+
+    fn carry_to_document(&mut self, at: usize) {
+        let Some(hub) = &self.parties[at].hub else { return };
+        let Some(item) = &hub.item else { return };
+        let item = item.clone();
+        let mut versions = Vec::new();
+        for version in item.versions() {
+            let revision = revision_of(&self.id, version).unwrap();
+            let content = Content { is_deleted: revision.is_deleted, body: revision.body };
+            self.graft(at, &revision.path, content);
+            versions.push(revision.path.newest());
+        }
+        for leaf in to_be_settled(&self.parties[at].tree, &item, &versions) {
+            let content = Content { is_deleted: true, body: SETTLING.to_owned() };
+            self.graft(at, &settling(&leaf).unwrap(), content);
+        }
+        self.log.push_str(&format!("{at} carries to its document\n"));
+    }
+
+    fn feed(&mut self, from: usize, to: usize) {
+        let Some(item) = self.parties[from].hub.as_ref().and_then(|hub| hub.item.clone()) else {
+            return;
+        };
+        if let Some(hub) = &mut self.parties[to].hub {
+            hub.incorporate(item);
+            self.say(format_args!("{to} reads the feed of {from}"));
+        }
+    }
+
+    fn replicate(&mut self, from: usize, to: usize) {
+        let tree = &self.parties[from].tree;
+        let leaves: Vec<(Path, Content<String>)> = tree
+            .leaves()
+            .iter()
+            .map(|leaf| (tree.path(leaf.revision).unwrap(), leaf.content.clone()))
+            .collect();
+        self.say(format_args!("{from} replicates to {to}"));
+        for (path, content) in leaves {
+            self.graft(to, &path, content);
+        }
+    }
+}
+
+impl Party {
+    /// What is compared to see whether anything happened.
+    fn state(&self) -> (Tree<String>, Option<Item<Payload>>) {
+        (self.tree.clone(), self.hub.as_ref().and_then(|hub| hub.item.clone()))
+    }
+}
+
+impl Hub {
+    fn incorporate(&mut self, item: Item<Payload>) {
+        match incorporate(self.item.as_ref(), None, item) {
+            Incorporation::Added(item)
+            | Incorporation::Updated(item)
+            | Incorporation::Conflict(item) => self.item = Some(item),
+            Incorporation::Unchanged => {}
+            Incorporation::Refused(refusal) => panic!("{refusal}"),
+        }
+    }
+}
+
+/// Whether the versions of an item know together what another one knows.
+fn knows_all(item: &Item<Payload>, version: &Version<Payload>) -> bool {
+    version.history.updates().iter().all(|update| item.covers(update))
+}
+
+/// A version in one line.
+fn shown(version: &Version<Payload>) -> String {
+    let Version { updates, deleted, history, payload, .. } = version;
+    let update = |update: &feedsync::Update| {
+        format!("{}/{}", update.sequence(), update.by().map_or("-", By::as_str))
+    };
+    let mut history: Vec<String> = history.updates().iter().map(update).collect();
+    history[1..].sort();
+    format!("{updates} {deleted} {history:?} {}", payload.text)
+}
+
+/// The edit that a version is.
+fn edit_of(version: &Version<Payload>) -> EditNumber {
+    number_in(&version.payload.text)
+}
+
+/// The edit that a body, or the native text in it, tells.
+fn number_in(text: &str) -> EditNumber {
+    let begin = text.find("edit").or_else(|| text.find("<title>")).unwrap();
+    let digits = text[begin..].chars().skip_while(|it| !it.is_ascii_digit());
+    digits.take_while(char::is_ascii_digit).collect::<String>().parse().unwrap()
+}
+
+/// Whether two items say the same: the same versions, which know the same together.
+fn same(one: &Item<Payload>, other: &Item<Payload>) -> Result<(), String> {
+    let of = |item: &Item<Payload>| -> Vec<EditNumber> { item.versions().map(edit_of).collect() };
+    if !one.winner.dot().is_same(other.winner.dot()) || one.conflicts.len() != other.conflicts.len()
+    {
+        return Err(format!("two hubs have {:?} and {:?}", of(one), of(other)));
+    }
+    for version in one.versions() {
+        let same = other.versions().find(|it| it.dot().is_same(version.dot()));
+        let same = same.ok_or_else(|| format!("{:?} and {:?}", of(one), of(other)))?;
+        let is_same = version.payload == same.payload
+            && version.deleted == same.deleted
+            && version.updates == same.updates
+            && knows_all(one, same)
+            && knows_all(other, version);
+        if !is_same {
+            return Err(format!("two hubs differ:\n{}\n{}", shown(version), shown(same)));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,202 @@
+//! Items that were edited as documents, too: some of their updates are revisions (`docs/mapping.md`).
+//!
+//! What a revision followed is told by its path, which may be short, and which says nothing of what those on it had
+//! taken into account. So two endpoints may know different things of one and the same version, all of them true, and
+//! what is known of a version grows:
+//!
+//! - a version that lists another one knows what that knew;
+//! - a deletion that came as a revision is settled by whatever else there is, as among documents, where that is how
+//!   conflicts are resolved: the others know it from then on, and all that it followed. Of several, the greatest stays.
+//!
+//! Joining is commutative, associative and idempotent as far as it is about what is covered, and a version goes only
+//! where another one truly followed it, or followed a deletion of it.
+
+use crate::item::{Item, Update, Version};
+use crate::line::REVISIONS;
+use crate::merge::from_versions;
+
+/// Whether an item has revisions among its updates.
+pub(crate) fn is_among<P>(item: &Item<P>) -> bool {
+    item.versions().flat_map(|version| version.history.updates()).any(is_revision)
+}
+
+fn is_revision(update: &Update) -> bool {
+    update.by().is_some_and(|by| by.as_str().starts_with(REVISIONS))
+}
+
+/// Joins what there is with what comes. A version that is in both must have one history by now.
+pub(crate) fn join<P: Clone>(local: Option<&Item<P>>, incoming: Item<P>) -> Item<P> {
+    let Item { id, winner, conflicts } = incoming;
+    let mut versions: Vec<Version<P>> = std::iter::once(winner).chain(conflicts).collect();
+    for version in local.into_iter().flat_map(Item::versions) {
+        if !versions.iter().any(|known| known.dot().is_same(version.dot())) {
+            versions.push(version.clone());
+        }
+    }
+    loop {
+        let mut is_more = learn(&mut versions, |knows, other| knows.history.lists(other.dot()));
+        drop_covered(&mut versions);
+        is_more |= learn(&mut versions, settles);
+        if !is_more {
+            return from_versions(id, versions);
+        }
+    }
+}
+
+/// Whether an item says no more than another one, and has the same versions.
+pub(crate) fn says_no_more<P>(item: &Item<P>, than: &Item<P>) -> bool {
+    item.versions().count() == than.versions().count()
+        && item.winner.dot().is_same(than.winner.dot())
+        && item.versions().all(|version| {
+            let same = than.versions().find(|known| known.dot().is_same(version.dot()));
+            same.is_some_and(|same| same.history.covers_all(&version.history))
+        })
+}
+
+/// Lets each version know what those know of which it is to know; whether anybody learnt anything.
+fn learn<P>(
+    versions: &mut [Version<P>],
+    is_to_know: impl Fn(&Version<P>, &Version<P>) -> bool,
+) -> bool {
+    let mut is_more = false;
+    for one in 0..versions.len() {
+        for other in (0..versions.len()).filter(|other| *other != one) {
+            if is_to_know(&versions[one], &versions[other]) {
+                let history = versions[other].history.clone();
+                is_more |= versions[one].history.learn(&history);
+            }
+        }
+    }
+    is_more
+}
+
+/// Whether a version settles another one: that is a deletion that came as a revision, and this one is none, or a
+/// greater one.
+fn settles<P>(one: &Version<P>, deletion: &Version<P>) -> bool {
+    let is_deletion = |version: &Version<P>| version.deleted && is_revision(version.dot());
+    let rank = |version: &Version<P>| (version.dot().sequence(), version.dot().by().cloned());
+    is_deletion(deletion) && (!is_deletion(one) || rank(one) > rank(deletion))
+}
+
+/// Drops what another version covers; one always stays.
+fn drop_covered<P>(versions: &mut Vec<Version<P>>) {
+    let mut at = 0;
+    while at < versions.len() {
+        let version = &versions[at];
+        let is_covered = versions
+            .iter()
+            .enumerate()
+            .any(|(other, covering)| other != at && version.is_subsumed_by(covering));
+        match is_covered {
+            true => drop(versions.remove(at)),
+            false => at += 1,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{
+        By, History, Incorporation, Item, ItemId, Sequence, Timestamp, Update, Updates, Version,
+        incorporate,
+    };
+
+    /// A version whose updates are named by single letters: a capital one is of an endpoint, a small one a revision.
+    fn version(updates: u32, history: &str, is_deleted: bool) -> Version<&str> {
+        let update = |name: char| {
+            let (sequence, by) = (Sequence::new(1).unwrap(), name.to_string());
+            match name.is_uppercase() {
+                true => Update::signed(
+                    sequence,
+                    Timestamp::from_unix_seconds(0).unwrap(),
+                    By::new(&by).unwrap(),
+                ),
+                false => {
+                    let by = By::new(&format!("couch.1-{by}")).unwrap();
+                    Update::new(sequence, None, Some(by)).unwrap()
+                }
+            }
+        };
+        Version {
+            updates: Updates::new(updates).unwrap(),
+            deleted: is_deleted,
+            noconflicts: None,
+            history: History::from_updates(history.chars().map(update).collect()).unwrap(),
+            payload: "",
+        }
+    }
+
+    fn item(mut versions: Vec<Version<&str>>) -> Item<&str> {
+        let winner = versions.remove(0);
+        Item { id: ItemId::new("a").unwrap(), winner, conflicts: versions }
+    }
+
+    fn names(item: &Item<&str>) -> Vec<String> {
+        let name = |update: &Update| update.by().unwrap().as_str().chars().last().unwrap();
+        item.versions()
+            .map(|version| version.history.updates().iter().map(name).collect::<String>())
+            .collect()
+    }
+
+    /// Incorporates one after the other.
+    fn joined(items: Vec<Item<&'static str>>) -> Item<&'static str> {
+        let mut local: Option<Item<&'static str>> = None;
+        for item in items {
+            match incorporate(local.as_ref(), None, item) {
+                Incorporation::Added(item)
+                | Incorporation::Updated(item)
+                | Incorporation::Conflict(item) => local = Some(item),
+                Incorporation::Unchanged => {}
+                Incorporation::Refused(refusal) => panic!("{refusal}"),
+            }
+        }
+        local.unwrap()
+    }
+
+    #[test]
+    fn a_version_knows_what_those_know_that_it_lists() {
+        // R resolved X; c followed R, and its path says no more.
+        let (resolved, child) = (version(2, "RX", false), version(3, "cR", false));
+        let x = version(1, "X", false);
+        for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+            let all = [resolved.clone(), child.clone(), x.clone()];
+            let item = joined(order.map(|at| item(vec![all[at].clone()])).into());
+            assert_eq!(names(&item), ["cRX"], "{order:?}");
+        }
+    }
+
+    #[test]
+    fn a_deletion_among_revisions_is_settled_by_whatever_is_left() {
+        let live = version(1, "c", false);
+        let gone = version(1, "dx", true);
+        let x = version(1, "x", false);
+        let other = version(1, "N", true);
+        assert_eq!(names(&joined(vec![item(vec![live.clone(), gone.clone()])])), ["cdx"]);
+        let all = vec![item(vec![live.clone()]), item(vec![gone.clone()]), item(vec![x])];
+        assert_eq!(names(&joined(all)), ["cdx"]);
+        assert_eq!(names(&joined(vec![item(vec![gone.clone()])])), ["dx"]);
+        assert_eq!(names(&joined(vec![item(vec![gone.clone(), other])])), ["Ndx"]);
+        let greater = version(1, "ey", true);
+        assert_eq!(names(&joined(vec![item(vec![gone, greater])])), ["eydx"]);
+        // One that was deleted itself is not brought back.
+        let deleted = version(1, "tc", true);
+        assert_eq!(names(&joined(vec![item(vec![live]), item(vec![deleted])])), ["tc"]);
+    }
+
+    #[test]
+    fn what_is_known_changes_nothing() {
+        let local = joined(vec![item(vec![version(1, "cR", false), version(1, "dx", true)])]);
+        assert_eq!(names(&local), ["cRdx"]);
+        for known in ["cR", "c", "R", "dx", "x", "cx", "cRdx"] {
+            let known = item(vec![version(1, known, known.starts_with('d'))]);
+            assert_eq!(incorporate(Some(&local), None, known), Incorporation::Unchanged);
+        }
+        // A version that is over may still tell something, once.
+        let told = item(vec![version(1, "RX", false)]);
+        let Incorporation::Updated(learnt) = incorporate(Some(&local), None, told.clone()) else {
+            panic!("nothing was learnt");
+        };
+        assert_eq!(names(&learnt), ["cRdxX"]);
+        assert_eq!(incorporate(Some(&learnt), None, told), Incorporation::Unchanged);
+    }
+}
