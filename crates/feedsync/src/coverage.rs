@@ -6,21 +6,22 @@ use crate::counter::Sequence;
 use crate::identifier::By;
 use crate::item::{History, Update};
 
-/// Looking through so few updates needs no memory.
-const SHORT: usize = 32;
+/// Looking for updates in histories one by one is cheapest while the product of both is no more.
+const SHORT: usize = 1024;
 
 /// The updates that some histories cover.
-pub(crate) struct Coverage<'a> {
-    histories: Vec<&'a History>,
-    /// The greatest sequence of each line, where there are many.
+pub(crate) struct Coverage<'a, I> {
+    histories: I,
+    /// The greatest sequence of each line, where much is asked of many.
     highest: Option<HashMap<&'a By, Sequence>>,
 }
 
-impl<'a> Coverage<'a> {
-    pub(crate) fn of(histories: impl IntoIterator<Item = &'a History>) -> Self {
-        let histories: Vec<&History> = histories.into_iter().collect();
-        let updates = || histories.iter().flat_map(|history| history.updates());
-        let highest = (updates().count() > SHORT).then(|| {
+impl<'a, I: Iterator<Item = &'a History> + Clone> Coverage<'a, I> {
+    /// Of these histories, to be asked about so many updates.
+    pub(crate) fn of(histories: I, asked: usize) -> Self {
+        let updates = || histories.clone().flat_map(History::updates);
+        let is_long = updates().count().saturating_mul(asked) > SHORT;
+        let highest = is_long.then(|| {
             let mut highest: HashMap<&By, Sequence> = HashMap::new();
             for update in updates() {
                 if let Some(by) = update.by() {
@@ -38,7 +39,7 @@ impl<'a> Coverage<'a> {
             (Some(highest), Some(by)) => {
                 highest.get(by).is_some_and(|&sequence| update.sequence() <= sequence)
             }
-            _ => self.histories.iter().any(|history| history.covers(update)),
+            _ => self.histories.clone().any(|history| history.covers(update)),
         }
     }
 }

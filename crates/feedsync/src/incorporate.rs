@@ -152,9 +152,9 @@ fn knows<P>(local: &Item<P>, incoming: &Item<P>) -> bool {
 
 /// Whether every update of the incoming histories is covered by some local one.
 fn knows_histories<P>(local: &Item<P>, incoming: &Item<P>) -> bool {
-    let known = Coverage::of(local.versions().map(|version| &version.history));
-    let is_known = |update: &Update| known.covers(update);
-    incoming.versions().all(|version| version.history.updates().iter().all(is_known))
+    let updates = || incoming.versions().flat_map(|version| version.history.updates());
+    let known = Coverage::of(local.versions().map(|version| &version.history), updates().count());
+    updates().all(|update| known.covers(update))
 }
 
 /// The item without versions that another of its versions covers: peers that omit step 4 of 3.2 send

@@ -156,7 +156,7 @@ impl History {
     /// Takes in what another history of this version, or of what this version followed, knows and this one does
     /// not; at the end, so that what stands on top stays together. Whether there was anything.
     pub(crate) fn learn(&mut self, other: &History) -> bool {
-        let known = Coverage::of([&*self]);
+        let known = Coverage::of(std::iter::once(&*self), other.0.len());
         let news: Vec<Update> =
             other.0.iter().filter(|update| !known.covers(update)).cloned().collect();
         let is_more = !news.is_empty();
@@ -250,7 +250,7 @@ pub struct Item<P> {
 
 impl<P> Item<P> {
     /// All versions, the winner first.
-    pub fn versions(&self) -> impl Iterator<Item = &Version<P>> {
+    pub fn versions(&self) -> impl Iterator<Item = &Version<P>> + Clone {
         std::iter::once(&self.winner).chain(&self.conflicts)
     }
 

@@ -263,7 +263,7 @@ impl World {
             }
             1 if opened.is_some() => {
                 let (seen, base) = opened.unwrap();
-                let stamp = self.stamp(at, &[base.history.clone()]);
+                let stamp = self.stamp(at, std::slice::from_ref(&base.history));
                 let edit = self.number(&[seen], false, false);
                 let payload = self.payload(edit);
                 self.say(format_args!("{at} saves {edit}, seeing {seen}"));
