@@ -9,6 +9,7 @@ mod collections;
 mod compose;
 mod discard;
 pub mod documents;
+pub mod doors;
 mod edit;
 mod endpoint;
 mod error;

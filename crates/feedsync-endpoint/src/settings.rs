@@ -51,6 +51,8 @@ pub struct Settings {
     pub expires: Option<Period>,
     /// Whether everybody may read it, without signing in.
     pub public: bool,
+    /// Whether it is a database of the same name, too (`docs/couchdb.md`).
+    pub documents: bool,
 }
 
 impl Default for Settings {
@@ -65,6 +67,7 @@ impl Default for Settings {
             keep: Keep::default(),
             expires: None,
             public: false,
+            documents: false,
         }
     }
 }
@@ -120,7 +123,7 @@ impl Settings {
     }
 
     /// The names of all settings.
-    pub const NAMES: [&'static str; 8] = [
+    pub const NAMES: [&'static str; 9] = [
         "accept",
         "categories",
         "drafts",
@@ -129,6 +132,7 @@ impl Settings {
         "keep",
         "expires",
         "public",
+        "documents",
     ];
 
     /// Sets one by its name to the value of a JSON text.
@@ -167,7 +171,7 @@ mod tests {
                 "categories": {"fixed": true, "scheme": "urn:s", "list": [{"term": "a"}]},
                 "drafts": true, "preconditions": true, "keep_stale_edits": true,
                 "keep": {"age": "90d", "count": 5, "tombstones": "36h"},
-                "expires": "15m", "public": true}"#,
+                "expires": "15m", "public": true, "documents": true}"#,
         )
         .unwrap();
         let members = settings.members();
@@ -175,7 +179,7 @@ mod tests {
         assert!(Settings::NAMES.iter().all(|name| members.contains_key(*name)));
         let mut stored = BTreeMap::from([("colour".to_owned(), "blue".to_owned())]);
         settings.write(&mut stored);
-        assert_eq!(stored.len(), 9, "{stored:?}");
+        assert_eq!(stored.len(), 10, "{stored:?}");
         assert_eq!(Settings::read(&stored).unwrap(), settings);
         Settings::default().write(&mut stored);
         assert_eq!(stored.len(), 1, "defaults are not stored, other names stay");

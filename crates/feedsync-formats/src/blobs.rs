@@ -65,7 +65,7 @@ fn in_element(text: &str) -> Vec<Blob> {
     };
     let of = |child: Element<'_, '_>| {
         let part = |name| child.value(name);
-        Blob::new(&part("name")?, &part("type")?, &part("length")?, &part("sha-256")?)
+        Blob::told(&part("name")?, &part("type")?, &part("length")?, &part("sha-256")?)
     };
     let children = tree.root().children();
     children.filter(|child| child.is(Namespace::OWN, ELEMENT)).filter_map(of).collect()
@@ -83,23 +83,28 @@ fn in_object(text: &str) -> Vec<Blob> {
             Kind::Number => length.raw().into(),
             _ => length.string()?,
         };
-        Blob::new(&part("name")?, &part("type")?, &length, &part("sha-256")?)
+        Blob::told(&part("name")?, &part("type")?, &length, &part("sha-256")?)
     };
     list.value.elements().filter_map(of).collect()
 }
 
 impl Blob {
-    /// The blob with these parts, if all of them are what they should be.
-    fn new(name: &str, media_type: &str, length: &str, sha256: &str) -> Option<Self> {
+    /// A blob; none where its name or its type cannot be said in every format.
+    pub fn new(name: &str, media_type: &str, length: u64, sha256: [u8; 32]) -> Option<Self> {
         let legible = |text: &str| !text.is_empty() && text.chars().all(fits_xml);
-        let digits = !length.is_empty() && length.bytes().all(|byte| byte.is_ascii_digit());
-        (legible(name) && legible(media_type) && digits).then_some(())?;
-        Some(Self {
+        (legible(name) && legible(media_type)).then(|| Self {
             name: name.to_owned(),
             media_type: media_type.to_owned(),
-            length: length.parse().ok()?,
-            sha256: digest(sha256)?,
+            length,
+            sha256,
         })
+    }
+
+    /// The blob with these parts, if all of them are what they should be.
+    fn told(name: &str, media_type: &str, length: &str, sha256: &str) -> Option<Self> {
+        let digits = !length.is_empty() && length.bytes().all(|byte| byte.is_ascii_digit());
+        let length = length.parse().ok().filter(|_| digits)?;
+        Self::new(name, media_type, length, digest(sha256)?)
     }
 
     /// The parts in the order in which they are written.

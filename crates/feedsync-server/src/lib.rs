@@ -29,6 +29,7 @@ mod conflicts;
 mod couch;
 mod create;
 mod document;
+mod doors;
 mod events;
 mod face;
 mod follower;

@@ -23,8 +23,8 @@ use crate::hub::{Hub, Served};
 use crate::peer::{Peer, WithPeer};
 use crate::router::application;
 use crate::stall::Impatient;
-use crate::sweep;
 use crate::tls::{Certificate, CertificateError};
+use crate::{doors, sweep};
 
 /// Why a hub does not listen.
 #[derive(Debug, thiserror::Error)]
@@ -143,6 +143,7 @@ async fn run(
     let graceful = GracefulShutdown::new();
     let room = Arc::new(Semaphore::new(limits.connections));
     let mut connections = JoinSet::new();
+    connections.spawn(doors::all(endpoint.clone()));
     connections.spawn(sweep::hourly(endpoint, limits.log_generation_time));
     connections.spawn(reloading(certificate.clone()));
     let mut shutdown = std::pin::pin!(async {

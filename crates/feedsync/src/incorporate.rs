@@ -2,7 +2,7 @@
 //! endpoint needs.
 
 use crate::coverage::Coverage;
-use crate::item::{History, Item, Update, Version};
+use crate::item::{History, Item, Version};
 use crate::merge::{from_versions, unite};
 use crate::revision;
 

@@ -32,6 +32,7 @@ Settings:
   keep.tombstones   tombstones are kept so long
   expires           subscribers have to ask again within so long
   public            true lets everybody read it without signing in
+  documents         true makes it a database of the same name, too (docs/couchdb.md)
 A period is a whole number and s, m, h or d. NAME=default takes a setting back.
 ";
 

@@ -55,6 +55,7 @@ pub(crate) fn print(context: &Context, settings: &Meaning) -> Result<(), Failure
         ("keep.tombstones", or(keep.tombstones.map(|period| period.to_string()))),
         ("expires", or(settings.expires.map(|period| period.to_string()))),
         ("public", settings.public.to_string()),
+        ("documents", settings.documents.to_string()),
     ];
     let rows = rows.map(|(name, value)| [name.to_owned(), value]);
     output::print(&table::table(["SETTING", "VALUE"], &rows))

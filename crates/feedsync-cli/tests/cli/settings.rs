@@ -64,6 +64,7 @@ fn settings_are_changed_all_or_none() {
         "keep.tombstones=36h",
         "expires=15m",
         "public=true",
+        "documents=true",
     ];
     let shown = desk.ok(&[&["set", "notes"][..], &all].concat());
     for (name, value) in [("keep.tombstones", "36h"), ("accept", "image/*,text/plain")] {
@@ -99,6 +100,7 @@ fn settings_are_changed_all_or_none() {
         "keep.tombstones",
         "expires",
         "public",
+        "documents",
         "categories",
     ];
     let taken_back: Vec<_> = names.iter().map(|name| format!("{name}=default")).collect();

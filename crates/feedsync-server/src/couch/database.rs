@@ -9,6 +9,7 @@ use feedsync_couch::{
     DatabaseName, DocumentId, RefusalKind, Revision, Submission, asked_revisions, integer, quoted,
 };
 use feedsync_endpoint::documents::{Edits, purge_documents, sequence};
+use feedsync_endpoint::doors::names_collection;
 use feedsync_store::{Database, DatabaseChange};
 use http::{HeaderValue, Method, StatusCode, header};
 
@@ -63,7 +64,7 @@ async fn drop_it(asked: &Asked, name: &DatabaseName) -> Result<Response, Failure
         let reason = "You tried to DELETE a database with a ?rev= parameter. Did you mean to DELETE a document instead?";
         return Err(RefusalKind::BadRequest.because(reason).into());
     }
-    asked.database(name, Need::Administer).await?;
+    asked.alone(name, "remove that").await?;
     asked.databases.drop_database(name).await?;
     let databases = Arc::clone(&asked.databases);
     // What it held goes piece by piece; what is left when the hub stops goes later.
@@ -150,9 +151,13 @@ pub(super) async fn part(
         },
         ("_security", []) => match *asked.method_of(&[get, put])? {
             Method::PUT => {
-                let database = asked.database(name, Need::Administer).await?;
+                let database = asked.alone(name, "give rights to that").await?;
                 let (_turn, sent) = asked.any_json(body).await?;
                 asked.still(&database, Need::Administer).await?;
+                if names_collection(&sent) {
+                    let reason = "only a setting of the collection makes a database one";
+                    return Err(RefusalKind::BadRequest.because(reason).into());
+                }
                 let security = sent.root();
                 if security.kind() != feedsync_formats::json::Kind::Object {
                     let reason = "Request body must be a JSON object";
@@ -172,7 +177,7 @@ pub(super) async fn part(
         },
         ("_purge", []) => {
             asked.method_of(&[post])?;
-            let database = asked.database(name, Need::Administer).await?;
+            let database = asked.alone(name, "purge its items there").await?;
             purge(asked, &database, body).await
         }
         ("_index" | "_explain" | "_search" | "_partition" | "_local_docs" | "_design_docs", _) => {

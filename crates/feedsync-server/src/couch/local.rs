@@ -5,6 +5,7 @@ use axum::response::Response;
 use feedsync_couch::{
     DatabaseName, LocalId, Refusal, RefusalKind, SpecialMembers, Submission, members, quoted, text,
 };
+use feedsync_endpoint::doors::PLACE;
 use feedsync_formats::json::Node;
 use feedsync_store::LocalDocument;
 use http::{Method, StatusCode};
@@ -20,6 +21,10 @@ pub(super) async fn answer(
 ) -> Result<Response, Failure> {
     let method = asked.method_of(&[Method::GET, Method::PUT, Method::DELETE])?.clone();
     let database = asked.database(name, Need::Use).await?;
+    if id.as_str() == PLACE {
+        let reason = "what the hub notes itself is nobody else's";
+        return Err(RefusalKind::Forbidden.because(reason).into());
+    }
     let full = quoted(&format!("_local/{id}"));
     let (status, revision) = match method {
         Method::GET => {

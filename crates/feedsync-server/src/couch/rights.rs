@@ -2,11 +2,14 @@
 //!
 //! Who administers the hub, and who is on this machine while there is no user, may do everything. Everybody else needs to
 //! be named in the `_security` of a database, which whoever made it is; where that names no member, whoever has signed in
-//! may read and write. Tokens that are bound to less than their user open no database.
+//! may read and write. Tokens that are bound to less than their user open no database. To a database that is a collection, too,
+//! the rights to that collection count, and nothing is said beside them: its editors read and write.
 
 use feedsync_couch::{Json, Refusal, RefusalKind, quoted, texts};
+use feedsync_endpoint::Settings;
+use feedsync_endpoint::doors::door_of;
 use feedsync_formats::json::{Kind, Node};
-use feedsync_store::Database;
+use feedsync_store::{Database, Role};
 
 use super::{Asked, Failure, no_database};
 use crate::access::{Principal, sign_in};
@@ -36,7 +39,16 @@ impl Asked {
         }
         let found = self.databases.database(name).await?;
         let database = found.ok_or_else(|| Failure::from(no_database()))?;
-        match may(&self.principal, database.security.as_deref(), need) {
+        let may = match door_of(&database) {
+            None => may(&self.principal, database.security.as_deref(), need),
+            // What may be done with a collection may be done with its documents.
+            Some(collection) => {
+                let role = self.principal.role(&collection);
+                let least = if need == Need::Use { Role::Editor } else { Role::Owner };
+                self.principal.administers() && self.principal.is_unbounded() || role >= Some(least)
+            }
+        };
+        match may {
             true => Ok(database),
             false => Err(not_allowed().into()),
         }
@@ -51,6 +63,32 @@ impl Asked {
         match found.epoch == database.epoch {
             true => Ok(()),
             false => Err(no_database().into()),
+        }
+    }
+
+    /// The same, to do what only a database that stands alone bears.
+    pub(super) async fn alone(
+        &self,
+        name: &feedsync_couch::DatabaseName,
+        what: &str,
+    ) -> Result<Database, Failure> {
+        let database = self.database(name, Need::Administer).await?;
+        let of = door_of(&database);
+        let collection = match &of {
+            None => None,
+            Some(collection) => self.hub.endpoint.store().collection(collection).await?,
+        };
+        let is_open = collection.is_some_and(|it| {
+            Settings::read(&it.settings).is_ok_and(|settings| settings.documents)
+        });
+        match of.filter(|_| is_open) {
+            None => Ok(database),
+            Some(collection) => {
+                let reason = format!(
+                    "{name} is the collection {collection}: {what}, or set its `documents` to false first"
+                );
+                Err(RefusalKind::Forbidden.because(reason).into())
+            }
         }
     }
 

@@ -1,0 +1,205 @@
+//! From items to documents.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use feedsync::{Item, ItemId, Payload};
+use feedsync_couch::mapping::{
+    MappedRevision, SETTLING, document_id, revision_of, settling, to_be_settled,
+};
+use feedsync_couch::{
+    AttachmentDigest, Body, BodyPlace, DocumentId, Path, Revision, SentAttachment, SentForm,
+    Submission, Tree,
+};
+use feedsync_store::{Database, Digest, PageLimit, StoredItem};
+
+use super::place::DoorPlace;
+use super::{Carried, DoorError, Pass};
+use crate::documents::leaves::none;
+use crate::documents::{DocumentsError, Edits, NewDocument, StoredAttachment, write_documents};
+
+/// So many items are looked at at once.
+const PAGE: PageLimit = PageLimit::items(100);
+
+/// The most items that wait for blobs; those that would be more are told as refused.
+const MOST_WAITING: usize = 10_000;
+
+/// An item that is to be seen in its document.
+struct Wanted {
+    document: DocumentId,
+    item: Item<Payload>,
+    versions: Vec<MappedRevision>,
+}
+
+type Trees = BTreeMap<DocumentId, Tree<BodyPlace>>;
+
+impl Pass<'_> {
+    /// Carries some items that changed to the database; whether there may be more.
+    pub(super) async fn carry_items(
+        &self,
+        place: &mut DoorPlace,
+        carried: &mut Carried,
+    ) -> Result<bool, DoorError> {
+        let (name, store) = (&self.door.collection, self.endpoint.store());
+        let collection = self.endpoint.collection(name).await?;
+        let after = DoorPlace::after(place.items, collection.epoch);
+        let before = place.clone();
+        let waiting: Vec<ItemId> = place.waiting.iter().take(PAGE.items).cloned().collect();
+        let waited = store.items(name, &waiting).await?;
+        place.waiting.retain(|id| !waiting.contains(id));
+        if after >= collection.last && waited.is_empty() {
+            return Ok(false);
+        }
+        let page = store.changes(name, after, None, PAGE).await?;
+        let mut wanted = Vec::with_capacity(page.items.len());
+        for StoredItem { item, .. } in page.items.into_iter().chain(waited) {
+            match self.wanted(item) {
+                Some(item) => wanted.push(item),
+                None => carried.refused += 1,
+            }
+        }
+        self.show(wanted, place, carried).await?;
+        place.items = Some((page.collection.epoch, page.through.max(after)));
+        if *place != before {
+            self.note(place).await?;
+        }
+        Ok(page.more)
+    }
+
+    /// What an item is as a document; none where it cannot be one.
+    fn wanted(&self, item: Item<Payload>) -> Option<Wanted> {
+        let document = document_id(&item.id)?;
+        let versions = item.versions().map(|version| revision_of(&item.id, version));
+        let versions = versions.collect::<Result<_, _>>().ok()?;
+        Some(Wanted { document, item, versions })
+    }
+
+    /// Writes the versions of items that their documents do not have, and ends the leaves that they followed.
+    async fn show(
+        &self,
+        wanted: Vec<Wanted>,
+        place: &mut DoorPlace,
+        carried: &mut Carried,
+    ) -> Result<(), DoorError> {
+        let database = self.database().await?;
+        let mut trees = self.trees(&wanted).await?;
+        let (mut news, mut shown) = (Vec::new(), Vec::with_capacity(wanted.len()));
+        for one in wanted {
+            let tree = trees.get(&one.document);
+            let is_new =
+                |it: &&MappedRevision| tree.is_none_or(|tree| !tree.contains(&it.path.newest()));
+            let mut documents = Vec::new();
+            for version in one.versions.iter().filter(is_new) {
+                documents.push(self.document(&one.document, version).await?);
+            }
+            match documents.into_iter().collect::<Option<Vec<_>>>() {
+                Some(documents) => {
+                    news.extend(documents);
+                    shown.push(one);
+                }
+                None if place.waiting.len() < MOST_WAITING => {
+                    place.waiting.insert(one.item.id);
+                }
+                None => carried.refused += 1,
+            }
+        }
+        if !news.is_empty() {
+            self.write(&database, news, carried).await?;
+            trees = self.trees(&shown).await?;
+        }
+        let mut ends = Vec::new();
+        for Wanted { document, item, versions } in &shown {
+            let Some(tree) = trees.get(document) else { continue };
+            let versions: Vec<Revision> = versions.iter().map(|it| it.path.newest()).collect();
+            let paths = to_be_settled(tree, item, &versions);
+            ends.extend(paths.iter().filter_map(settling).map(|path| ending(document, path)));
+        }
+        match ends.is_empty() {
+            true => Ok(()),
+            false => self.write(&database, ends, carried).await,
+        }
+    }
+
+    async fn trees(&self, wanted: &[Wanted]) -> Result<Trees, DoorError> {
+        let ids: BTreeSet<DocumentId> = wanted.iter().map(|it| it.document.clone()).collect();
+        let ids: Vec<DocumentId> = ids.into_iter().collect();
+        let page = self.databases.documents(&self.door.database, &ids, none(), u64::MAX).await?;
+        let found = page.documents.into_iter().flatten().map(|it| it.document);
+        Ok(found.map(|document| (document.id, document.tree)).collect())
+    }
+
+    /// A version as a document, its attachments stored; none while a blob is not here.
+    async fn document(
+        &self,
+        id: &DocumentId,
+        version: &MappedRevision,
+    ) -> Result<Option<NewDocument>, DoorError> {
+        let MappedRevision { path, is_deleted, body, attachments } = version;
+        let (mut sent, mut followed) = (Vec::new(), BTreeMap::new());
+        for blob in attachments {
+            let digest = Digest::from_bytes(blob.sha256);
+            let Some(bytes) = self.endpoint.store().blob(digest).await? else { return Ok(None) };
+            let (digest, length) = (AttachmentDigest::of(&bytes), bytes.len() as u64);
+            let name = &self.door.database;
+            if !self.databases.put_attachment(name, &digest, bytes).await? {
+                return Ok(None);
+            }
+            sent.push(SentAttachment {
+                name: blob.name.clone(),
+                content_type: Some(blob.media_type.clone()),
+                generation: Some(path.start()),
+                digest: None,
+                form: SentForm::Follows { length: Some(length), is_packed: false },
+            });
+            followed.insert(blob.name.clone(), StoredAttachment { digest, length });
+        }
+        let sent = Submission {
+            id: Some(id.clone()),
+            revision: Some(path.newest()),
+            path: Some(path.clone()),
+            is_deleted: *is_deleted,
+            attachments: sent,
+            body: Body::kept(body.clone()),
+        };
+        Ok(Some(NewDocument { id: id.clone(), sent, followed }))
+    }
+
+    /// Writes documents together, and where one of them is refused, each alone.
+    async fn write(
+        &self,
+        database: &Database,
+        documents: Vec<NewDocument>,
+        carried: &mut Carried,
+    ) -> Result<(), DoorError> {
+        let edits = Edits::Replicated;
+        match write_documents(&*self.databases, database, documents.clone(), edits).await {
+            Ok(written) => {
+                carried.documents += written.iter().filter(|it| it.is_ok()).count() as u64;
+                Ok(())
+            }
+            Err(DocumentsError::Refused(_)) if documents.len() > 1 => {
+                for document in documents {
+                    Box::pin(self.write(database, vec![document], carried)).await?;
+                }
+                Ok(())
+            }
+            Err(DocumentsError::Refused(_)) => {
+                carried.refused += 1;
+                Ok(())
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// The end of a leaf.
+fn ending(id: &DocumentId, path: Path) -> NewDocument {
+    let sent = Submission {
+        id: Some(id.clone()),
+        revision: Some(path.newest()),
+        path: Some(path),
+        is_deleted: true,
+        attachments: Vec::new(),
+        body: Body::kept(SETTLING.to_owned()),
+    };
+    NewDocument { id: id.clone(), sent, followed: BTreeMap::new() }
+}

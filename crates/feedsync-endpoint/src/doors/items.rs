@@ -1,0 +1,154 @@
+//! From documents to items.
+
+use std::collections::BTreeMap;
+
+use feedsync::{Item, ItemId, Payload, Version};
+use feedsync_couch::mapping::{is_settling, item_id, update_of, version_of};
+use feedsync_couch::{Attachment, Path};
+use feedsync_formats::{Blob, blobs};
+use feedsync_store::{ReadDocument, StoreError};
+
+use super::place::DoorPlace;
+use super::{Carried, DoorError, Pass};
+use crate::documents::leaves::{Leaves, chosen};
+use crate::error::EndpointError;
+use crate::incorporate::{ItemOutcome, Source};
+
+/// So many documents are looked at at once,
+const PAGE: usize = 100;
+
+/// and so many bytes of what they say.
+const PAGE_BYTES: u64 = 8 << 20;
+
+impl Pass<'_> {
+    /// Carries some documents that changed to the collection; whether there may be more.
+    pub(super) async fn carry_documents(
+        &self,
+        place: &mut DoorPlace,
+        carried: &mut Carried,
+    ) -> Result<bool, DoorError> {
+        let database = self.database().await?;
+        let after = DoorPlace::after(place.documents, database.epoch);
+        if after >= database.last {
+            return Ok(false);
+        }
+        let name = &self.door.database;
+        let choose = chosen(Leaves::All);
+        let read =
+            self.databases.document_changes(name, after, PAGE, None, choose, PAGE_BYTES).await?;
+        let ids: Vec<ItemId> =
+            read.documents.iter().filter_map(|it| item_id(&it.document.id)).collect();
+        let stored = self.endpoint.store().items(&self.door.collection, &ids).await?;
+        let stored: BTreeMap<ItemId, Item<Payload>> =
+            stored.into_iter().map(|it| (it.item.id.clone(), it.item)).collect();
+        let mut items = Vec::with_capacity(ids.len());
+        for document in &read.documents {
+            let Some(id) = item_id(&document.document.id) else {
+                // Programs are no items, and stay what they are.
+                carried.refused += u64::from(!document.document.id.is_design());
+                continue;
+            };
+            let known = stored.get(&id);
+            items.extend(self.item(id, document, known, carried).await?);
+        }
+        self.incorporate(items, carried).await?;
+        place.documents = Some((read.database.epoch, read.reached.max(after)));
+        self.note(place).await?;
+        Ok(!read.is_end)
+    }
+
+    /// The item that a document is, as far as it can be one.
+    async fn item(
+        &self,
+        id: ItemId,
+        read: &ReadDocument,
+        known: Option<&Item<Payload>>,
+        carried: &mut Carried,
+    ) -> Result<Option<Item<Payload>>, DoorError> {
+        let mut versions = Vec::new();
+        let tree = &read.document.tree;
+        for leaf in tree.leaves() {
+            let Some(body) = read.bodies.get(leaf.revision) else { continue };
+            let is_deleted = leaf.content.is_deleted;
+            if is_settling(is_deleted, &body.text) {
+                continue;
+            }
+            let update = update_of(leaf.revision);
+            let same = known.into_iter().flat_map(Item::versions).find(|version| {
+                update.as_ref().is_some_and(|update| update.is_same(version.dot()))
+            });
+            let attachments = match same {
+                Some(same) => Some(blobs(&same.payload)),
+                None => self.blobs(&body.attachments).await?,
+            };
+            let path = tree.path(leaf.revision).unwrap_or_else(|| Path::root(leaf.revision));
+            let version =
+                attachments.and_then(|it| version_of(&id, &path, is_deleted, &body.text, &it).ok());
+            match version {
+                Some(version) => versions.push(version),
+                None => carried.refused += 1,
+            }
+        }
+        let mut versions = versions.into_iter();
+        Ok(versions.next().map(|winner: Version<Payload>| Item {
+            id,
+            winner,
+            conflicts: versions.collect(),
+        }))
+    }
+
+    /// Attachments as blobs, which are stored; none where a name or a type is none for a blob.
+    async fn blobs(&self, attachments: &[Attachment]) -> Result<Option<Vec<Blob>>, DoorError> {
+        let mut stored = Vec::with_capacity(attachments.len());
+        for attachment in attachments {
+            let name = &self.door.database;
+            let bytes = self.databases.attachment(name, &attachment.digest).await?;
+            let bytes = bytes.ok_or_else(|| {
+                StoreError::Unknown(format!(
+                    "an attachment is gone: {}",
+                    attachment.digest.as_str()
+                ))
+            })?;
+            let length = bytes.len() as u64;
+            let digest = self.endpoint.store().put_blob(bytes).await?;
+            let blob =
+                Blob::new(&attachment.name, &attachment.content_type, length, *digest.as_bytes());
+            let Some(blob) = blob else { return Ok(None) };
+            stored.push(blob);
+        }
+        Ok(Some(stored))
+    }
+
+    /// Incorporates items together, and where that is refused, each alone.
+    async fn incorporate(
+        &self,
+        items: Vec<Item<Payload>>,
+        carried: &mut Carried,
+    ) -> Result<(), DoorError> {
+        if items.is_empty() {
+            return Ok(());
+        }
+        let (endpoint, name) = (self.endpoint, &self.door.collection);
+        match endpoint.incorporate(name, Source::Offered, items.clone(), None).await {
+            Ok(report) => {
+                carried.items += report.counts.changed();
+                let refused = |outcome| matches!(outcome, ItemOutcome::Refused(_));
+                carried.refused +=
+                    report.items.iter().filter(|it| refused(it.outcome)).count() as u64;
+                Ok(())
+            }
+            // There is no room for all of them.
+            Err(EndpointError::Full { .. }) if items.len() > 1 => {
+                for item in items {
+                    Box::pin(self.incorporate(vec![item], carried)).await?;
+                }
+                Ok(())
+            }
+            Err(EndpointError::Full { .. }) => {
+                carried.refused += 1;
+                Ok(())
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+}

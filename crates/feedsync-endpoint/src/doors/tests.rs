@@ -1,0 +1,287 @@
+//! Both doors of one collection, over a store in memory.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use feedsync::{Creation, Edit, Format, Item, ItemId, Keep, Payload, Resolution, Resolved};
+use feedsync_couch::mapping::{document_id, revision_of};
+use feedsync_couch::{DocumentId, Json, Revision, Submission};
+use feedsync_formats::Blob;
+use feedsync_store::{
+    CollectionName, EndpointName, MemoryStore, NewCollection, Number, SystemEnvironment,
+};
+use rand::rngs::SmallRng;
+use rand::seq::IndexedRandom;
+use rand::{Rng, SeedableRng};
+
+use super::*;
+use crate::documents::leaves::{Leaves, chosen};
+use crate::documents::{Edits, NewDocument, write_documents};
+
+struct House {
+    endpoint: Endpoint,
+    door: Door,
+}
+
+impl House {
+    async fn new() -> Self {
+        let name = EndpointName::new("tester").unwrap();
+        let environment = Arc::new(SystemEnvironment);
+        let store = Arc::new(MemoryStore::new(&name, environment.clone()));
+        let endpoint = Endpoint::new(store, environment);
+        let name = CollectionName::new("notes").unwrap();
+        make(&endpoint, &name).await;
+        let door = endpoint.open_as_database(&name).await.unwrap();
+        Self { endpoint, door }
+    }
+
+    async fn carry(&self) -> Carried {
+        self.endpoint.carry_over(&self.door).await.unwrap()
+    }
+
+    /// Writes a document as a client does, and says which revision it is.
+    async fn put(&self, text: &str, edits: Edits) -> Revision {
+        let json = Json::read(text.as_bytes().to_vec()).unwrap();
+        let sent = Submission::read(json.root()).unwrap();
+        let id = sent.id.clone().unwrap();
+        let databases = self.endpoint.databases();
+        let database = databases.database(&self.door.database).await.unwrap().unwrap();
+        let document = NewDocument { id, sent, followed: BTreeMap::new() };
+        let written = write_documents(&*databases, &database, vec![document], edits).await;
+        written.unwrap().remove(0).unwrap()
+    }
+
+    async fn add(&self, id: &str, text: &str) {
+        let payload = Payload::new(Format::Json, text);
+        let id = ItemId::new(id).unwrap();
+        self.endpoint.add(&self.door.collection, id, Creation::default(), payload).await.unwrap();
+    }
+
+    async fn edit(&self, id: &str, text: &str) {
+        let payload = Payload::new(Format::Json, text);
+        let id = ItemId::new(id).unwrap();
+        let edit = Edit::from(payload);
+        self.endpoint.edit(&self.door.collection, &id, None, edit).await.unwrap();
+    }
+
+    async fn item(&self, id: &str) -> Option<Item<Payload>> {
+        let id = ItemId::new(id).unwrap();
+        let found = self.endpoint.store().item(&self.door.collection, &id).await.unwrap();
+        found.map(|stored| stored.item)
+    }
+
+    /// The leaves of a document, the winner first: revision, whether it is deleted, and what it says.
+    async fn leaves(&self, id: &str) -> Vec<(Revision, bool, String)> {
+        let id: DocumentId = id.parse().unwrap();
+        let databases = self.endpoint.databases();
+        let all = chosen(Leaves::All);
+        let page = databases.documents(&self.door.database, &[id], all, u64::MAX).await.unwrap();
+        let Some(read) = page.documents.into_iter().flatten().next() else { return Vec::new() };
+        let leaves = read.document.tree.leaves().into_iter().map(|leaf| {
+            let body = read.bodies[leaf.revision].text.to_string();
+            (leaf.revision.clone(), leaf.content.is_deleted, body)
+        });
+        leaves.collect()
+    }
+}
+
+async fn make(endpoint: &Endpoint, name: &CollectionName) {
+    let (title, format, settings) = (String::new(), Format::Json, BTreeMap::new());
+    let new = NewCollection { name: name.clone(), title, format, settings };
+    endpoint.store().create_collection(new).await.unwrap();
+}
+
+#[tokio::test]
+async fn what_is_behind_one_door_comes_to_the_other_and_then_there_is_rest() {
+    let house = House::new().await;
+    house.add("milk", "{\"title\":\"milk\"}").await;
+    house.put(r#"{"_id":"a b","title":"bread"}"#, Edits::New).await;
+    house.put(r#"{"_id":"_design/app","views":{}}"#, Edits::New).await;
+    let carried = house.carry().await;
+    assert_eq!((carried.items, carried.documents, carried.refused), (1, 1, 0));
+    assert_eq!(&*house.item("a%20b").await.unwrap().winner.payload.text, "{\"title\":\"bread\"}");
+    let leaves = house.leaves("milk").await;
+    assert_eq!((leaves.len(), &*leaves[0].2), (1, "{\"title\":\"milk\"}"));
+    assert_eq!(house.carry().await, Carried::default());
+    // Each is edited behind the other door.
+    let (revision, ..) = &leaves[0];
+    let edit = format!(r#"{{"_id":"milk","_rev":"{revision}","title":"oat milk"}}"#);
+    let edited = house.put(&edit, Edits::New).await;
+    house.edit("a%20b", "{\"title\":\"rye\"}").await;
+    let carried = house.carry().await;
+    assert_eq!((carried.items, carried.documents), (1, 1));
+    let milk = house.item("milk").await.unwrap();
+    assert_eq!((&*milk.winner.payload.text, milk.conflicts.len()), ("{\"title\":\"oat milk\"}", 0));
+    assert_eq!(milk.winner.dot().by().unwrap().as_str(), format!("couch.{edited}"));
+    let bread = house.leaves("a b").await;
+    assert_eq!((bread.len(), bread[0].0.generation(), &*bread[0].2), (1, 2, "{\"title\":\"rye\"}"));
+    assert_eq!(house.carry().await, Carried::default());
+}
+
+#[tokio::test]
+async fn two_edits_at_once_are_a_conflict_behind_both_and_are_resolved_behind_either() {
+    let house = House::new().await;
+    house.add("a", "{\"n\":1}").await;
+    house.add("b", "{\"n\":1}").await;
+    house.carry().await;
+    for id in ["a", "b"] {
+        let (revision, ..) = house.leaves(id).await.remove(0);
+        let edit = format!(r#"{{"_id":"{id}","_rev":"{revision}","n":2}}"#);
+        house.put(&edit, Edits::New).await;
+        house.edit(id, "{\"n\":3}").await;
+    }
+    house.carry().await;
+    for id in ["a", "b"] {
+        assert_eq!(house.item(id).await.unwrap().conflicts.len(), 1);
+        let leaves = house.leaves(id).await;
+        assert_eq!(leaves.iter().filter(|leaf| !leaf.1).count(), 2, "{leaves:?}");
+    }
+    // An item is resolved as FeedSync says,
+    let seen = house.item("a").await.unwrap();
+    let resolution = Resolution {
+        resolved: Resolved::All,
+        keep: Keep::Content { payload: Payload::new(Format::Json, "{\"n\":4}"), deleted: None },
+    };
+    house.endpoint.resolve(&house.door.collection, &seen, resolution).await.unwrap();
+    // and a document as clients of CouchDB do.
+    let leaves = house.leaves("b").await;
+    let gone = format!(r#"{{"_id":"b","_rev":"{}","_deleted":true}}"#, leaves[1].0);
+    house.put(&gone, Edits::New).await;
+    house.carry().await;
+    let a = house.leaves("a").await;
+    let live: Vec<&str> = a.iter().filter(|leaf| !leaf.1).map(|leaf| &*leaf.2).collect();
+    assert_eq!(live.len(), 1, "{a:?}");
+    assert!(live[0].starts_with("{\"n\":4"), "{live:?}");
+    let b = house.item("b").await.unwrap();
+    assert_eq!((b.conflicts.len(), &*b.winner.payload.text), (0, &*leaves[0].2));
+    assert_eq!(house.carry().await, Carried::default());
+}
+
+#[tokio::test]
+async fn attachments_are_blobs_and_wait_for_those_that_are_not_here() {
+    let house = House::new().await;
+    let text =
+        r#"{"_id":"a","_attachments":{"b.txt":{"content_type":"text/plain","data":"aGk="}}}"#;
+    house.put(text, Edits::New).await;
+    house.carry().await;
+    let payload = house.item("a").await.unwrap().winner.payload;
+    let [blob] = &feedsync_formats::blobs(&payload)[..] else { panic!("{payload:?}") };
+    assert_eq!((&*blob.name, &*blob.media_type, blob.length), ("b.txt", "text/plain", 2));
+    let store = house.endpoint.store();
+    let bytes = store.blob(feedsync_store::Digest::from_bytes(blob.sha256)).await.unwrap();
+    assert_eq!(bytes.as_deref(), Some(&b"hi"[..]));
+    // The other way round, and the bytes come later.
+    let digest = feedsync_store::Digest::of(b"later");
+    let later = Blob::new("c", "text/plain", 5, *digest.as_bytes()).unwrap();
+    let member = feedsync_formats::blobs_member(&[later]);
+    house.add("b", &format!("{{{member}}}")).await;
+    assert_eq!(house.carry().await.waiting, 1);
+    assert_eq!(house.leaves("b").await, []);
+    store.put_blob(b"later".to_vec()).await.unwrap();
+    let carried = house.carry().await;
+    assert_eq!((carried.waiting, carried.documents), (0, 1));
+    let databases = house.endpoint.databases();
+    let id = ["b".parse().unwrap()];
+    let all = chosen(Leaves::All);
+    let page = databases.documents(&house.door.database, &id, all, u64::MAX).await.unwrap();
+    let read = page.documents[0].as_ref().unwrap();
+    let kept = read.bodies.values().next().unwrap();
+    assert_eq!((&*kept.text, &*kept.attachments[0].name), ("{}", "c"));
+    let digest = &kept.attachments[0].digest;
+    let bytes = databases.attachment(&house.door.database, digest).await.unwrap();
+    assert_eq!(bytes.as_deref(), Some(&b"later"[..]));
+    assert_eq!(house.carry().await, Carried::default());
+}
+
+#[tokio::test]
+async fn what_one_side_cannot_take_stays_and_is_told() {
+    let house = House::new().await;
+    let long = "x".repeat(2_000);
+    house.put(&format!(r#"{{"_id":"{long}"}}"#), Edits::New).await;
+    house.put(&format!(r#"{{"_id":"large","text":"{}"}}"#, "x".repeat(17 << 20)), Edits::New).await;
+    house.put(r#"{"_id":"small"}"#, Edits::New).await;
+    house.add("odd", "{\"fs:blobs\":7}").await;
+    let carried = house.carry().await;
+    assert_eq!((carried.items, carried.documents, carried.refused), (1, 0, 3));
+    assert!(house.item("small").await.is_some() && house.item("large").await.is_none());
+    assert_eq!(house.leaves("large").await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_database_of_somebody_else_is_not_taken() {
+    let house = House::new().await;
+    let databases = house.endpoint.databases();
+    databases.create_database(&"others".parse().unwrap(), None).await.unwrap();
+    let others = CollectionName::new("others").unwrap();
+    make(&house.endpoint, &others).await;
+    let taken = house.endpoint.open_as_database(&others).await;
+    assert!(matches!(taken, Err(DoorError::Taken(_))), "{taken:?}");
+    // Nor is what a collection left by whoever makes one of that name.
+    house.endpoint.drop_collection(&house.door.collection).await.unwrap();
+    make(&house.endpoint, &house.door.collection).await;
+    let taken = house.endpoint.open_as_database(&house.door.collection).await;
+    assert!(matches!(taken, Err(DoorError::Taken(_))), "{taken:?}");
+}
+
+/// Whatever is done behind either door, in the end both show the same versions, and another pass does nothing.
+#[tokio::test]
+async fn both_doors_show_the_same_whatever_is_done() {
+    for seed in 0..40 {
+        let mut random = SmallRng::seed_from_u64(seed);
+        let house = House::new().await;
+        let ids = ["a", "b", "c"];
+        for step in 0..40 {
+            let id = *ids.choose(&mut random).unwrap();
+            let leaves = house.leaves(id).await;
+            let live: Vec<&Revision> =
+                leaves.iter().filter(|leaf| !leaf.1).map(|leaf| &leaf.0).collect();
+            match random.random_range(0..8) {
+                0..=2 => {
+                    let base = live.choose(&mut random);
+                    let base = base.map(|it| format!(",\"_rev\":\"{it}\"")).unwrap_or_default();
+                    let gone = if random.random_bool(0.2) && !base.is_empty() {
+                        ",\"_deleted\":true"
+                    } else {
+                        ""
+                    };
+                    let text = format!("{{\"_id\":\"{id}\"{base}{gone},\"step\":{step}}}");
+                    house.put(&text, Edits::New).await;
+                }
+                3 => {
+                    let text =
+                        format!("{{\"_id\":\"{id}\",\"_rev\":\"2-{step}\",\"step\":{step}}}");
+                    house.put(&text, Edits::Replicated).await;
+                }
+                4 | 5 => match house.item(id).await {
+                    None => house.add(id, &format!("{{\"step\":{step}}}")).await,
+                    Some(seen) if random.random_bool(0.3) && !seen.conflicts.is_empty() => {
+                        let resolution = Resolution { resolved: Resolved::All, keep: Keep::Winner };
+                        let name = &house.door.collection;
+                        house.endpoint.resolve(name, &seen, resolution).await.unwrap();
+                    }
+                    Some(_) => house.edit(id, &format!("{{\"step\":{step}}}")).await,
+                },
+                _ => drop(house.carry().await),
+            }
+        }
+        house.carry().await;
+        assert_eq!(house.carry().await, Carried::default(), "seed {seed}");
+        let name = &house.door.collection;
+        let page = feedsync_store::PageLimit::items(9);
+        let changes = house.endpoint.store().changes(name, Number::ZERO, None, page).await.unwrap();
+        for stored in changes.items {
+            let item = stored.item;
+            let mut versions: Vec<Revision> = item
+                .versions()
+                .filter(|version| !version.deleted)
+                .map(|version| revision_of(&item.id, version).unwrap().path.newest())
+                .collect();
+            versions.sort();
+            let leaves = house.leaves(document_id(&item.id).unwrap().as_str()).await;
+            let mut live: Vec<Revision> =
+                leaves.into_iter().filter(|leaf| !leaf.1).map(|leaf| leaf.0).collect();
+            live.sort();
+            assert_eq!(versions, live, "seed {seed}");
+        }
+    }
+}

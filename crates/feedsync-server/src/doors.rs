@@ -1,0 +1,93 @@
+//! Collections that are opened as databases: for as long as the hub runs, what changes behind one door is carried to the
+//! other.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use feedsync_endpoint::doors::{Carried, DoorError};
+use feedsync_endpoint::{Endpoint, Settings};
+use feedsync_store::{Collection, CollectionName, StoreError};
+use tokio::task::{AbortHandle, JoinSet};
+use tokio::time::{interval, sleep};
+
+/// So often it is looked which collections are opened.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// So long a door is left alone that failed, or that nothing was heard of.
+const PAUSE: Duration = Duration::from_secs(60);
+
+/// Keeps all doors open, for as long as it is polled.
+pub(crate) async fn all(endpoint: Endpoint) {
+    let mut tasks = JoinSet::new();
+    let mut open: HashMap<CollectionName, AbortHandle> = HashMap::new();
+    let mut look = interval(LOOK);
+    loop {
+        look.tick().await;
+        while tasks.try_join_next().is_some() {}
+        let wanted = match wanted(&endpoint).await {
+            Ok(wanted) => wanted,
+            Err(error) => {
+                tracing::warn!(%error, "it cannot be told which collections are databases, too");
+                continue;
+            }
+        };
+        let closed: Vec<CollectionName> =
+            open.keys().filter(|name| !wanted.contains(name)).cloned().collect();
+        for name in closed {
+            if let Some(task) = open.remove(&name) {
+                task.abort();
+            }
+            if let Err(error) = endpoint.close_as_database(&name).await {
+                tracing::warn!(collection = %name, %error, "a database cannot be closed");
+            }
+        }
+        for name in wanted {
+            if !open.contains_key(&name) {
+                let task = tasks.spawn(one(endpoint.clone(), name.clone()));
+                open.insert(name, task);
+            }
+        }
+    }
+}
+
+/// The collections that are set to be databases, too.
+async fn wanted(endpoint: &Endpoint) -> Result<Vec<CollectionName>, StoreError> {
+    let collections = endpoint.store().collections().await?;
+    let is_wanted = |collection: &Collection| {
+        Settings::read(&collection.settings).is_ok_and(|settings| settings.documents)
+    };
+    Ok(collections.into_iter().filter(is_wanted).map(|it| it.name).collect())
+}
+
+/// Keeps a door open.
+async fn one(endpoint: Endpoint, name: CollectionName) {
+    loop {
+        if let Err(error) = carry(&endpoint, &name).await {
+            tracing::warn!(collection = %name, %error, "what changed is not carried to the other door");
+        }
+        sleep(PAUSE).await;
+    }
+}
+
+/// Carries over what changes, until that fails.
+async fn carry(endpoint: &Endpoint, name: &CollectionName) -> Result<(), DoorError> {
+    let door = endpoint.open_as_database(name).await?;
+    // Who follows first and looks then misses nothing.
+    let mut items = endpoint.store().subscribe(name);
+    let mut documents = endpoint.databases().follow_database(&door.database);
+    loop {
+        let Carried { refused, .. } = endpoint.carry_over(&door).await?;
+        if refused > 0 {
+            tracing::warn!(collection = %name, refused, "what one door cannot take stays behind the other");
+        }
+        let is_open = tokio::select! {
+            heard = items.next() => heard,
+            heard = documents.next() => heard,
+            // Blobs may have come meanwhile.
+            () = sleep(PAUSE) => true,
+        };
+        if !is_open {
+            return Ok(());
+        }
+    }
+}
