@@ -30,6 +30,7 @@ import './kills.mjs';
 import './crowds.mjs';
 import './replicator.mjs';
 import './program.mjs';
+import './doors.mjs';
 import './elsewhere.mjs';
 import './plugin.mjs';
 import './upkeep.mjs';
