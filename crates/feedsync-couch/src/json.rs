@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use feedsync_formats::json::{Flaw, Kind, Node, check, push_string};
+use feedsync_formats::json::{Flaw, Kind, Node, check, check_grammar, push_string};
 
 use crate::refusal::{Refusal, RefusalKind};
 
@@ -34,8 +34,8 @@ impl Json {
             let at = error.utf8_error().valid_up_to();
             RefusalKind::BadRequest.because(format_args!("invalid UTF-8 JSON: at byte {at}"))
         })?;
-        match check(&text, depth) {
-            Ok(_) => Ok(Self(text)),
+        match check_grammar(&text, depth) {
+            Ok(()) => Ok(Self(text)),
             Err(fault) => Err(RefusalKind::BadRequest.because(format_args!(
                 "invalid UTF-8 JSON: at byte {}: {}",
                 fault.offset, fault.message
@@ -45,7 +45,7 @@ impl Json {
 
     /// Its value.
     pub fn root(&self) -> Node<'_> {
-        Node::root(&self.0)
+        Node::of_checked(&self.0)
     }
 }
 

@@ -29,7 +29,7 @@ mod tests;
 pub use document::Document;
 pub use node::{Kind, Member, Node};
 pub use read::read;
-pub use scan::{Flaw, Malformed, check};
+pub use scan::{Flaw, Malformed, check, check_grammar};
 pub use string::push as push_string;
 pub use write::Writer;
 

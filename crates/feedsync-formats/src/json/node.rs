@@ -6,6 +6,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use memchr::memchr2;
+
 use super::string;
 
 /// What a value is.
@@ -61,6 +63,12 @@ impl<'a> Node<'a> {
     pub fn root(text: &'a str) -> Self {
         let start = skip_blank(text, 0);
         Self { text, start, end: skip_value(text, start) }
+    }
+
+    /// The same of a text that has passed [`super::check`]: where its value ends is known without looking for it.
+    pub fn of_checked(text: &'a str) -> Self {
+        let blank = [' ', '\t', '\n', '\r'];
+        Self { text, start: skip_blank(text, 0), end: text.trim_end_matches(blank).len() }
     }
 
     /// What it is.
@@ -186,11 +194,11 @@ fn skip_blank(text: &str, mut at: usize) -> usize {
 fn skip_string(text: &str, start: usize) -> usize {
     let bytes = text.as_bytes();
     let mut at = start + 1;
-    while let Some(&byte) = bytes.get(at) {
-        match byte {
+    while let Some(plain) = bytes.get(at..).and_then(|rest| memchr2(b'"', b'\\', rest)) {
+        at += plain;
+        match bytes[at] {
             b'"' => return at + 1,
-            b'\\' => at += 2,
-            _ => at += 1,
+            _ => at += 2,
         }
     }
     text.len()
@@ -242,6 +250,14 @@ mod tests {
         let elements: Vec<_> = members[0].value.elements().map(Node::raw).collect();
         assert_eq!(elements, ["1", "\"x,]\"", "{ }"]);
         assert_eq!(root.member("c").map(|member| member.start), None);
+    }
+
+    #[test]
+    fn a_checked_text_is_walked_alike() {
+        for text in ["1", " [1, {\"a\":\"\\\"\"} ]\r\n", "\t\"a\\\\\" ", "{ }"] {
+            let (known, found) = (Node::of_checked(text), Node::root(text));
+            assert_eq!((known.span(), known.kind()), (found.span(), found.kind()), "{text}");
+        }
     }
 
     #[test]

@@ -63,22 +63,41 @@ pub(super) fn unicode_escape(bytes: &[u8]) -> Option<(Option<char>, usize)> {
 
 /// Appends the text as a string in quotes, escaping what must be escaped.
 pub fn push(out: &mut String, text: &str) {
+    out.reserve(text.len() + 2);
     out.push('"');
-    for character in text.chars() {
-        match character {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            // U+2028 and U+2029 are line ends to older JavaScript; the controls are required.
-            '\0'..='\u{1f}' | '\u{7f}' | '\u{2028}' | '\u{2029}' | '\u{fffe}' | '\u{ffff}' => {
-                push_escape(out, character);
-            }
-            _ => out.push(character),
+    let mut rest = text;
+    // What stands between is copied as it is, which is nearly all there is.
+    while let Some(at) = rest.bytes().position(may_begin_escaped) {
+        out.push_str(&rest[..at]);
+        let mut characters = rest[at..].chars();
+        if let Some(character) = characters.next() {
+            push_character(out, character);
         }
+        rest = characters.as_str();
     }
+    out.push_str(rest);
     out.push('"');
+}
+
+/// Whether a byte is, or begins in UTF-8, what must perhaps be escaped.
+fn may_begin_escaped(byte: u8) -> bool {
+    // U+2028 and U+2029 begin with the first of the last two, U+FFFE and U+FFFF with the other.
+    matches!(byte, b'"' | b'\\' | 0..=0x1f | 0x7f | 0xe2 | 0xef)
+}
+
+fn push_character(out: &mut String, character: char) {
+    match character {
+        '"' => out.push_str("\\\""),
+        '\\' => out.push_str("\\\\"),
+        '\n' => out.push_str("\\n"),
+        '\r' => out.push_str("\\r"),
+        '\t' => out.push_str("\\t"),
+        // U+2028 and U+2029 are line ends to older JavaScript; the controls are required.
+        '\0'..='\u{1f}' | '\u{7f}' | '\u{2028}' | '\u{2029}' | '\u{fffe}' | '\u{ffff}' => {
+            push_escape(out, character);
+        }
+        _ => out.push(character),
+    }
 }
 
 /// Appends `\uXXXX` for a character of the Basic Multilingual Plane, a pair of them otherwise.
@@ -103,6 +122,19 @@ mod tests {
             push_escape(&mut escaped, character);
             assert_eq!(unescape(&escaped), text);
         }
+    }
+
+    #[test]
+    fn what_is_escaped_is_escaped_among_others() {
+        let written = |text: &str| {
+            let mut out = String::new();
+            push(&mut out, text);
+            out
+        };
+        let text = "a\"b\\c\n\r\t\u{1}\u{7f}\u{2027}\u{2028}\u{2029}\u{fffd}\u{fffe}\u{ffff}\u{e4}\u{1f600}z";
+        let escaped = "a\\\"b\\\\c\\n\\r\\t\\u0001\\u007f\u{2027}\\u2028\\u2029\u{fffd}\\ufffe\\uffff\u{e4}\u{1f600}z";
+        assert_eq!(written(text), format!("\"{escaped}\""));
+        assert_eq!((&*written(""), &*written("plain")), ("\"\"", "\"plain\""));
     }
 
     #[test]
