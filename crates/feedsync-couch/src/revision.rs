@@ -1,8 +1,10 @@
 //! Revisions: `N-signature`, the name of one state of a document.
 
 use std::cmp::Ordering;
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::str::FromStr;
+
+use feedsync_formats::json::push_string;
 
 /// The most bytes of a signature.
 pub const MOST_SIGNATURE: usize = 512;
@@ -67,6 +69,21 @@ impl Revision {
     /// Which of those it is.
     pub fn signature(&self) -> &Signature {
         &self.signature
+    }
+
+    /// Appends it as a JSON string.
+    pub fn push_quoted(&self, out: &mut String) {
+        match &self.signature.0 {
+            // Digits are never escaped.
+            Kept::Digest(digest) => {
+                let digits = digits(digest);
+                // A string takes all that is written to it.
+                let _ = write!(out, "\"{}-", self.generation);
+                out.push_str(std::str::from_utf8(&digits).unwrap_or_default());
+                out.push('"');
+            }
+            Kept::Text(_) => push_string(out, &self.to_string()),
+        }
     }
 }
 
@@ -205,6 +222,12 @@ mod tests {
     fn odd_revisions_are_kept() {
         for text in ["1-a", "9007199254740991-a-b", "1-0AB", "3-\u{e4}"] {
             assert_eq!(text.parse::<Revision>().unwrap().to_string(), text);
+        }
+        let digest = "7-967a00dff5e02add41819138abb3284d";
+        for text in ["1-a", "2-\"\\", "3-\u{e4}\n", digest] {
+            let mut out = String::new();
+            text.parse::<Revision>().unwrap().push_quoted(&mut out);
+            assert_eq!(out, crate::json::quoted(text));
         }
     }
 

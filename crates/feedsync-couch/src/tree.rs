@@ -163,6 +163,9 @@ impl<B> Tree<B> {
 
     /// The leaves, the winner first, then by the same rule.
     pub fn leaves(&self) -> Vec<Leaf<'_, B>> {
+        if self.is_row() {
+            return self.last_leaf().into_iter().collect();
+        }
         let places = self.leaf_places();
         let mut leaves: Vec<Leaf<'_, B>> =
             places.into_iter().filter_map(|place| self.leaf_at(place)).collect();
@@ -172,6 +175,9 @@ impl<B> Tree<B> {
 
     /// The leaf that wins; none of an empty tree.
     pub fn winner(&self) -> Option<Leaf<'_, B>> {
+        if self.is_row() {
+            return self.last_leaf();
+        }
         let leaves = self.leaf_places().into_iter().filter_map(|place| self.leaf_at(place));
         leaves.max_by_key(|leaf| (!leaf.content.is_deleted, leaf.revision))
     }
@@ -227,6 +233,20 @@ impl<B> Tree<B> {
             Some(last) if last.revision < *revision => Err(self.nodes.len()),
             _ => self.nodes.binary_search_by(|node| node.revision.cmp(revision)),
         }
+    }
+
+    /// Whether each revision came of the one before it, and of nothing else that is here: then the last one is the only
+    /// leaf. Most trees never branched.
+    fn is_row(&self) -> bool {
+        self.nodes.windows(2).all(|pair| {
+            let [one, next] = pair else { return false };
+            next.revision.generation() == one.revision.generation() + 1
+                && next.parents.contains(one.revision.signature())
+        })
+    }
+
+    fn last_leaf(&self) -> Option<Leaf<'_, B>> {
+        self.leaf_at(self.nodes.len().checked_sub(1)?)
     }
 
     fn leaf_at(&self, place: usize) -> Option<Leaf<'_, B>> {
