@@ -7,6 +7,8 @@ use feedsync_couch::{BodyPlace, ChangesFilter, Leaf, Revision};
 use feedsync_formats::json::Node;
 use feedsync_store::{Choose, Kind, PassOver, ReadDocument};
 
+use super::leaves;
+
 /// The leaves of a document that are told of: of all of them, or of the winner. `read` has what is
 /// [`chosen`].
 pub fn told<'a>(
@@ -22,11 +24,14 @@ pub fn told<'a>(
 /// Which revisions are needed to tell of a document, with what it says itself or without.
 pub fn chosen(filter: &Arc<ChangesFilter>, all_leaves: bool, with_document: bool) -> Choose {
     let looks = matches!(**filter, ChangesFilter::Selector(_));
+    if !looks && !with_document {
+        return leaves::none();
+    }
     Box::new(move |document| {
         let leaves = document.tree.leaves();
         let count = match (looks, all_leaves) {
             (true, true) => leaves.len(),
-            _ => usize::from(looks || with_document),
+            _ => 1,
         };
         leaves.into_iter().take(count).map(|leaf| leaf.revision.clone()).collect::<Vec<Revision>>()
     })

@@ -3,12 +3,35 @@
 //! A place of another life of the database means its beginning: what a client has seen since a backup was made that was put
 //! back, it is told again, which costs time and loses nothing (gotcha 14).
 
+use std::fmt::Write as _;
+
 use feedsync_couch::{Refusal, RefusalKind, Since};
 use feedsync_store::{Database, Number};
 
 /// A place as a text.
 pub fn text(database: &Database, number: Number) -> String {
     format!("{number}-{}", database.epoch)
+}
+
+/// Places of one life of a database, of which many are written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Places {
+    /// What follows each number.
+    life: String,
+}
+
+impl Places {
+    /// Those of a database as it is.
+    pub fn of(database: &Database) -> Self {
+        Self { life: format!("-{}\"", database.epoch) }
+    }
+
+    /// Appends a place as a JSON string.
+    pub fn push(&self, out: &mut String, number: Number) {
+        // A string takes all that is written to it, and a place has nothing that is escaped.
+        let _ = write!(out, "\"{number}");
+        out.push_str(&self.life);
+    }
 }
 
 /// The change after which a client goes on.

@@ -72,6 +72,19 @@ impl Room {
     }
 }
 
+#[test]
+fn one_place_of_many_is_written_as_it_is_alone() {
+    let room = Room::new();
+    let database = wait(room.databases.database(&room.name)).unwrap().unwrap();
+    let places = sequence::Places::of(&database);
+    for number in [Number::ZERO, Number::new(7), Number::MAX] {
+        let mut out = String::from(" ");
+        places.push(&mut out, number);
+        let alone = feedsync_couch::quoted(&sequence::text(&database, number));
+        assert_eq!(out, format!(" {alone}"));
+    }
+}
+
 /// A leaf of a document that is there is edited; all else is a conflict, and takes nothing else with it.
 #[test]
 fn edits_are_made_in_their_order() {

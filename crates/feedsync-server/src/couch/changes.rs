@@ -1,6 +1,13 @@
 //! `_changes`: what changed since a place, and what changes from now on (section 7).
+//!
+//! Pages are read one after the other, each while the rows of the one before it are written and sent: at most two are in
+//! memory.
 
+mod row;
+
+use std::future::{poll_fn, ready};
 use std::sync::Arc;
+use std::task::Poll;
 
 use axum::body::{Body, Bytes};
 use axum::response::Response;
@@ -8,10 +15,11 @@ use feedsync_couch::{
     ChangesFeed, ChangesFilter, ChangesRequest, DatabaseName, RefusalKind, quoted,
 };
 use feedsync_endpoint::documents::leaves::Leaves;
-use feedsync_endpoint::documents::show::{Held, Show, held};
+use feedsync_endpoint::documents::show::{Held, held};
 use feedsync_endpoint::documents::{filter, sequence};
 use feedsync_formats::json::Node;
-use feedsync_store::{Database, DocumentChanges, Epoch, Notices, Number, ReadDocument};
+use feedsync_store::{Database, DocumentChanges, Epoch, Notices, Number};
+use futures_util::future::BoxFuture;
 use futures_util::stream;
 use http::{HeaderValue, Method, StatusCode, header};
 use tokio::time::{Instant, sleep_until};
@@ -21,6 +29,7 @@ use super::rights::Need;
 use super::{Asked, Failure, json};
 use crate::follower::FollowerPlace;
 use crate::live::stopped;
+use row::Rows;
 
 /// So many changes are read at once, and so many bytes of what documents say.
 const PAGE: usize = 1_000;
@@ -54,6 +63,7 @@ pub(super) async fn answer(
         before: None,
         is_first: true,
         state: State::Begin,
+        ahead: None,
         epoch: database.epoch,
         _place: place,
         asked,
@@ -125,8 +135,13 @@ struct Changes {
     sent: Instant,
     is_first: bool,
     state: State,
+    /// The next page, while it is read. Only who has all of this alone may look at it.
+    ahead: Option<Page>,
     _place: Option<FollowerPlace>,
 }
+
+/// A page that is being read.
+type Page = BoxFuture<'static, Result<DocumentChanges, std::io::Error>>;
 
 impl Changes {
     fn answer(self) -> Response {
@@ -190,28 +205,38 @@ impl Changes {
             self.state = State::End;
             return Ok(String::new());
         }
-        let page = self.page().await?;
+        let page = match self.ahead.take() {
+            Some(ahead) => ahead.await?,
+            None => self.page(self.left).await?,
+        };
         if page.database.epoch != self.epoch {
             return Err(broken("the database is another one by now"));
         }
-        let mut out = String::new();
+        self.advance(page.reached);
+        // Of what is behind the last change there is nothing to be read.
+        let is_end =
+            page.is_end || !self.request.is_descending && page.reached >= page.database.last;
+        if !is_end {
+            self.read_ahead(page.documents.len()).await;
+        }
         let held = match self.request.attachments && self.request.include_docs {
             true => held(&*self.asked.databases, &self.name, page.documents.iter())
                 .await
                 .map_err(|_| broken("an attachment cannot be read"))?,
             false => Held::new(),
         };
+        let rows = Rows::of(&self.request, &page.database, &held);
+        let mut out = String::new();
         for read in &page.documents {
-            if let Some(row) = self.row(read, &held, &page.database) {
-                self.push(&mut out, read.document.number, &row, &page.database);
+            if rows.push(&mut out, read, self.is_first) {
+                self.is_first = false;
                 self.left = self.left.map(|left| left - 1);
             }
         }
-        self.advance(page.reached);
         let is_told = !self.is_first || !out.is_empty();
         self.state = match self.request.feed {
             _ if self.left == Some(0) => State::End,
-            _ if !page.is_end => State::Rows,
+            _ if !is_end => State::Rows,
             ChangesFeed::Normal => State::End,
             ChangesFeed::LongPoll if is_told => State::End,
             _ => State::Waiting,
@@ -226,78 +251,41 @@ impl Changes {
         }
     }
 
-    async fn page(&self) -> Result<DocumentChanges, std::io::Error> {
-        let (name, databases) = (&self.name, &self.asked.databases);
-        let most = self.left.map_or(PAGE, |left| PAGE.min(usize::try_from(left).unwrap_or(PAGE)));
-        let ChangesRequest { filter, all_leaves, include_docs, .. } = &*self.request;
-        let choose = filter::chosen(filter, *all_leaves, *include_docs);
-        let page = match self.request.is_descending {
-            true => {
-                let page = databases.latest_document_changes(
-                    name,
-                    self.after,
-                    self.before,
-                    most,
-                    choose,
-                    PAGE_BYTES,
-                );
-                page.await
-            }
-            false => {
-                let pass_over = filter::passes_over(filter);
-                let page = databases
-                    .document_changes(name, self.after, most, pass_over, choose, PAGE_BYTES);
-                page.await
-            }
-        };
-        page.map_err(broken)
+    /// Begins to read the next page, so that the store reads while the rows of this one are written and sent. All of
+    /// this page may be told: no more are read ahead than would then be left of the limit.
+    async fn read_ahead(&mut self, told: usize) {
+        let left = self.left.map(|left| left.saturating_sub(told as u64));
+        if left == Some(0) {
+            return;
+        }
+        let mut page = self.page(left);
+        // It begins when it is asked for the first time.
+        let begun = poll_fn(|context| Poll::Ready(page.as_mut().poll(context))).await;
+        self.ahead = Some(match begun {
+            Poll::Ready(read) => Box::pin(ready(read)),
+            Poll::Pending => page,
+        });
     }
 
-    /// A row, if its document is meant.
-    fn row(&self, read: &ReadDocument, held: &Held, database: &Database) -> Option<String> {
-        let told = filter::told(&self.request.filter, read, self.request.all_leaves);
-        let winner = read.document.tree.winner().filter(|_| !told.is_empty())?;
-        let place = quoted(&sequence::text(database, read.document.number));
-        let id = quoted(read.document.id.as_str());
-        let mut row = format!("{{\"seq\":{place},\"id\":{id},\"changes\":[");
-        for (at, leaf) in told.iter().enumerate() {
-            row.push_str(if at > 0 { ",{\"rev\":" } else { "{\"rev\":" });
-            row.push_str(&quoted(&leaf.revision.to_string()));
-            row.push('}');
-        }
-        row.push(']');
-        if winner.content.is_deleted {
-            row.push_str(",\"deleted\":true");
-        }
-        if self.request.include_docs {
-            row.push_str(",\"doc\":");
-            let show = Show {
-                conflicts: self.request.conflicts,
-                attachments: self.request.attachments,
-                ..Show::default()
+    /// The next page, of at most so many changes.
+    fn page(&self, left: Option<u64>) -> Page {
+        let (name, databases) = (self.name.clone(), Arc::clone(&self.asked.databases));
+        let (after, before) = (self.after, self.before);
+        let request = Arc::clone(&self.request);
+        let most = left.map_or(PAGE, |left| PAGE.min(usize::try_from(left).unwrap_or(PAGE)));
+        Box::pin(async move {
+            let ChangesRequest { filter, all_leaves, include_docs, .. } = &*request;
+            let choose = filter::chosen(filter, *all_leaves, *include_docs);
+            let page = match request.is_descending {
+                true => databases
+                    .latest_document_changes(&name, after, before, most, choose, PAGE_BYTES),
+                false => {
+                    let pass_over = filter::passes_over(filter);
+                    databases.document_changes(&name, after, most, pass_over, choose, PAGE_BYTES)
+                }
             };
-            show.push(&mut row, read, winner.revision, held, database)?;
-        }
-        row.push('}');
-        Some(row)
-    }
-
-    fn push(&mut self, out: &mut String, number: Number, row: &str, database: &Database) {
-        match self.request.feed {
-            ChangesFeed::Normal | ChangesFeed::LongPoll => {
-                out.push_str(if self.is_first { "" } else { ",\n" });
-                out.push_str(row);
-            }
-            ChangesFeed::Continuous => {
-                out.push_str(row);
-                out.push('\n');
-            }
-            ChangesFeed::EventSource => {
-                let place = quoted(&sequence::text(database, number));
-                out.push_str(&format!("data: {row}\nid: {place}\n\n"));
-            }
-        }
-        self.is_first = false;
+            page.await.map_err(broken)
+        })
     }
 
     /// Waits for a change, or for the time to send something.
@@ -335,7 +323,7 @@ impl Changes {
     }
 
     /// Whether whoever asks may still read the database, and it is still the same one.
-    async fn may_go_on(&self) -> bool {
+    async fn may_go_on(&mut self) -> bool {
         let principal = match self.asked.hub.access.now(&self.asked.principal).await {
             Ok(Some(principal)) => principal,
             _ => return false,
@@ -346,7 +334,7 @@ impl Changes {
     }
 
     /// What stands behind the rows.
-    async fn end(&self) -> Result<Bytes, std::io::Error> {
+    async fn end(&mut self) -> Result<Bytes, std::io::Error> {
         let database = match self.asked.databases.database(&self.name).await.map_err(broken)? {
             Some(database) if database.epoch == self.epoch => database,
             _ => return Err(broken("the database is gone")),

@@ -60,6 +60,50 @@ async fn changes_are_told_in_their_order() {
     assert_eq!(documents["results"][4]["doc"], gone);
 }
 
+/// Pages are read ahead: each row is there once and in its place, whatever is asked besides.
+#[tokio::test]
+async fn pages_follow_one_another() {
+    let couch = Couch::new().await;
+    let document =
+        |at: usize| format!("{{\"_id\":\"{at:04}\",\"_rev\":\"1-a\",\"is_odd\":{}}}", at % 2 == 1);
+    couch.replicate(&(0..2_500).map(document).collect::<Vec<_>>().join(",")).await;
+    let all: Vec<String> = (0..2_500).map(|at| format!("{at:04}")).collect();
+    let told = async |query: &str, body: &str| -> Vec<String> {
+        let (_, said) = couch.post(&format!("/db/_changes?{query}"), body).await;
+        ids(&said).into_iter().map(str::to_owned).collect()
+    };
+    assert_eq!(told("", "{}").await, all);
+    assert_eq!(told("limit=1000", "{}").await, all[..1_000]);
+    assert_eq!(told("limit=2300&include_docs=true", "{}").await, all[..2_300]);
+    let newest: Vec<String> = all.iter().rev().take(2_400).cloned().collect();
+    assert_eq!(told("descending=true&limit=2400", "{}").await, newest);
+    // A limit counts what is told, and not what is read.
+    let odd: Vec<String> = all.iter().skip(1).step_by(2).cloned().collect();
+    let selector = r#"{"selector":{"is_odd":true}}"#;
+    assert_eq!(told("filter=_selector&limit=1200", selector).await, odd[..1_200]);
+    assert_eq!(told("filter=_selector", selector).await, odd);
+    // What changes while it is read is told where it then stands.
+    let response = couch.send(Method::GET, "/db/_changes", &[], "").await;
+    let mut open = response.into_body().into_data_stream();
+    let mut whole = String::new();
+    whole.push_str(&piece(&mut open).await.unwrap());
+    whole.push_str(&piece(&mut open).await.unwrap());
+    couch
+        .replicate(r#"{"_id":"1500","_rev":"2-b","_revisions":{"start":2,"ids":["b","a"]}}"#)
+        .await;
+    while let Some(more) = piece(&mut open).await {
+        whole.push_str(&more);
+    }
+    let said: Value = serde_json::from_str(&whole).unwrap();
+    let last = said["results"].as_array().unwrap().last().unwrap();
+    assert_eq!((&last["id"], &last["changes"]), (&json!("1500"), &json!([{"rev": "2-b"}])));
+    assert_eq!((&last["seq"], &said["pending"]), (&said["last_seq"], &json!(0)));
+    let mut there = ids(&said);
+    there.sort_unstable();
+    there.dedup();
+    assert_eq!(there, all);
+}
+
 /// What is filtered is passed over, and the place advances over it (gotcha 8, L32, L33).
 #[tokio::test]
 async fn filters_let_through_and_advance() {

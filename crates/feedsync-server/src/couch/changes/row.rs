@@ -1,0 +1,78 @@
+//! Rows of `_changes`: each change as a JSON object, set off from the next as the feed has it.
+
+use feedsync_couch::{ChangesFeed, ChangesRequest};
+use feedsync_endpoint::documents::filter;
+use feedsync_endpoint::documents::sequence::Places;
+use feedsync_endpoint::documents::show::{Held, Show};
+use feedsync_formats::json::push_string;
+use feedsync_store::{Database, ReadDocument};
+
+/// What the rows of a page have in common.
+pub(super) struct Rows<'a> {
+    request: &'a ChangesRequest,
+    database: &'a Database,
+    held: &'a Held,
+    places: Places,
+}
+
+impl<'a> Rows<'a> {
+    /// Rows of a database; `held` is what attachments hold, where that is asked for.
+    pub(super) fn of(request: &'a ChangesRequest, database: &'a Database, held: &'a Held) -> Self {
+        Self { request, database, held, places: Places::of(database) }
+    }
+
+    /// Appends the row of a document, if it is meant; whether it is. The first of an answer is told, since nothing sets
+    /// it off from another.
+    pub(super) fn push(&self, out: &mut String, read: &ReadDocument, is_first: bool) -> bool {
+        let begin = out.len();
+        out.push_str(match self.request.feed {
+            ChangesFeed::Normal | ChangesFeed::LongPoll if !is_first => ",\n",
+            ChangesFeed::Normal | ChangesFeed::LongPoll | ChangesFeed::Continuous => "",
+            ChangesFeed::EventSource => "data: ",
+        });
+        if self.push_object(out, read).is_none() {
+            out.truncate(begin);
+            return false;
+        }
+        match self.request.feed {
+            ChangesFeed::Normal | ChangesFeed::LongPoll => {}
+            ChangesFeed::Continuous => out.push('\n'),
+            ChangesFeed::EventSource => {
+                out.push_str("\nid: ");
+                self.places.push(out, read.document.number);
+                out.push_str("\n\n");
+            }
+        }
+        true
+    }
+
+    fn push_object(&self, out: &mut String, read: &ReadDocument) -> Option<()> {
+        let told = filter::told(&self.request.filter, read, self.request.all_leaves);
+        let winner = read.document.tree.winner().filter(|_| !told.is_empty())?;
+        out.push_str("{\"seq\":");
+        self.places.push(out, read.document.number);
+        out.push_str(",\"id\":");
+        push_string(out, read.document.id.as_str());
+        out.push_str(",\"changes\":[");
+        for (at, leaf) in told.iter().enumerate() {
+            out.push_str(if at > 0 { ",{\"rev\":" } else { "{\"rev\":" });
+            leaf.revision.push_quoted(out);
+            out.push('}');
+        }
+        out.push(']');
+        if winner.content.is_deleted {
+            out.push_str(",\"deleted\":true");
+        }
+        if self.request.include_docs {
+            out.push_str(",\"doc\":");
+            let show = Show {
+                conflicts: self.request.conflicts,
+                attachments: self.request.attachments,
+                ..Show::default()
+            };
+            show.push(out, read, winner.revision, self.held, self.database)?;
+        }
+        out.push('}');
+        Some(())
+    }
+}
