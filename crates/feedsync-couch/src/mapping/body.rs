@@ -38,14 +38,16 @@ pub(super) fn said(body: &str) -> Said<'_> {
     let version = root.member(VERSION).map(|member| member.value);
     let is_sound = check(body, MOST_DEPTH).is_ok_and(|flaws| flaws.is_empty());
     let members = is_sound.then(|| renamed(root, in_payload)).flatten();
-    let members = members.unwrap_or_else(|| {
-        let mut members = String::new();
-        push_string(&mut members, DOCUMENT);
-        members.push(':');
-        push_string(&mut members, body);
-        members
-    });
-    Said { members, version }
+    Said { members: members.unwrap_or_else(|| as_string(body)), version }
+}
+
+/// A document as the string that is all its payload says.
+fn as_string(body: &str) -> String {
+    let mut members = String::new();
+    push_string(&mut members, DOCUMENT);
+    members.push(':');
+    push_string(&mut members, body);
+    members
 }
 
 /// The members of a document whose item has this payload, `sync` cut out; none if it cannot be said.
@@ -58,7 +60,9 @@ pub(super) fn members(payload: Node<'_>) -> Option<String> {
         let is_document = check(&body, crate::MOST_DEPTH).is_ok()
             && Node::root(&body).kind() == Kind::Object
             && Node::root(&body).span() == (0..body.len());
-        return is_document.then(|| crate::members(&body).to_owned());
+        // One that a payload could have said would come back as that.
+        let is_needed = is_document && said(&body).members == as_string(&body);
+        return is_needed.then(|| crate::members(&body).to_owned());
     }
     renamed(payload, in_document)
 }

@@ -1,8 +1,8 @@
 //! Revisions as updates, and updates as revisions.
 //!
 //! A revision that was made as one is an update of a line of its own, `couch.` and the revision, whose sequence is its
-//! generation. An update that was made as one is a revision whose signature tells it: when, by whom, and, where that is
-//! not the generation, its sequence. Each is told from the other, and comes back as it was.
+//! generation. An update that was made as one is a revision whose signature tells it: when, by whom, and its sequence, without
+//! which two of one second and one line would have one signature, and PouchDB tells revisions of a document by that. Each is told from the other, and comes back as it was.
 
 use std::fmt::Write as _;
 
@@ -31,7 +31,7 @@ pub(super) fn is_told(revision: &Revision) -> bool {
 pub(super) fn revision_of_update(update: &Update, updates: u64) -> Option<Revision> {
     match made_as_revision(update) {
         Some(revision) => Some(revision),
-        None => Revision::new(updates, signature(update, updates)?),
+        None => Revision::new(updates, signature(update)?),
     }
 }
 
@@ -48,19 +48,17 @@ fn sequence(number: u64) -> Option<Sequence> {
     Sequence::new(u32::try_from(number).ok()?).ok()
 }
 
-fn signature(update: &Update, updates: u64) -> Option<Signature> {
+fn signature(update: &Update) -> Option<Signature> {
     let mut text = String::new();
     if let Some(when) = update.when() {
-        push(&mut text, &when.to_string());
+        text.extend(when.to_string().chars().filter(|it| !matches!(it, '-' | ':')));
     }
     text.push(BETWEEN);
     if let Some(by) = update.by() {
         push(&mut text, by.as_str());
     }
     text.push(BETWEEN);
-    if u64::from(update.sequence().get()) != updates {
-        push(&mut text, &update.sequence().to_string());
-    }
+    push(&mut text, &update.sequence().to_string());
     // So long are digests, which have other characters.
     if text.len() == 32 {
         text.push(BETWEEN);
@@ -75,32 +73,42 @@ fn told(revision: &Revision) -> Option<Update> {
     let (when, by, at) = (parts.next()??, parts.next()??, parts.next()??);
     let when = match &*when {
         "" => None,
-        when => Some(Timestamp::parse_tolerant(when).ok()?),
+        when => Some(time(when)?),
     };
     let by = match &*by {
         "" => None,
         by => Some(By::new(by).ok()?),
     };
-    let sequence = match &*at {
-        "" => sequence(revision.generation())?,
-        at => sequence(at.parse().ok()?)?,
-    };
+    let sequence = sequence(at.parse().ok()?)?;
     let update = Update::new(sequence, when, by).ok()?;
-    let written = signature(&update, revision.generation())?;
+    let written = signature(&update)?;
     (written == *revision.signature() && made_as_revision(&update).is_none()).then_some(update)
 }
 
-/// Appends a part; what is neither a letter, a digit nor one of three marks as `_` and two digits.
+/// Appends a part; what is neither a letter, a digit nor a full stop as `_` and two digits. Clients refuse a signature with a
+/// hyphen.
 fn push(out: &mut String, part: &str) {
     for byte in part.bytes() {
         match byte {
-            b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'.' | b':' | b'-' => {
-                out.push(char::from(byte))
-            }
+            b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'.' => out.push(char::from(byte)),
             // A string takes all that is written to it.
             _ => drop(write!(out, "_{byte:02x}")),
         }
     }
+}
+
+/// The time whose hyphens and colons were left out.
+fn time(digits: &str) -> Option<Timestamp> {
+    let part = |from: usize, to: usize| digits.get(from..to);
+    let text = format!(
+        "{}-{}-{}:{}:{}",
+        part(0, 4)?,
+        part(4, 6)?,
+        part(6, 11)?,
+        part(11, 13)?,
+        digits.get(13..)?
+    );
+    Timestamp::parse_tolerant(&text).ok()
 }
 
 fn part(text: &str) -> Option<String> {

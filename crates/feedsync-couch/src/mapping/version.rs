@@ -197,7 +197,7 @@ fn read(id: &ItemId, members: &str, sync: &str) -> Result<Version<Payload>, Mapp
     let comma = if members.is_empty() { "" } else { "," };
     let feed = format!("{{\"items\":[{{{members}{comma}\"sync\":{sync}}}]}}");
     let refused = |reason: String| MappingError::Document(reason);
-    let reading = json::read(feed.as_bytes(), &ReadOptions::strict())
+    let reading = json::read(feed.as_bytes(), &ReadOptions::tolerant())
         .map_err(|error| refused(error.to_string()))?;
     if let Some(fault) = reading.refused.into_iter().next() {
         return Err(refused(fault.reason.message));
