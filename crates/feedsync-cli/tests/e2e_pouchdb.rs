@@ -10,7 +10,7 @@ use std::process::Command;
 use pouchdb::{modules, scenarios};
 
 /// So many scenarios there are at least.
-const SCENARIOS: usize = 240;
+const SCENARIOS: usize = 248;
 
 #[test]
 fn pouchdb_replicates_with_a_hub_as_with_couchdb() {

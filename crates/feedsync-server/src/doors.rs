@@ -42,10 +42,7 @@ pub(crate) async fn all(endpoint: Endpoint) {
             }
         }
         for name in wanted {
-            if !open.contains_key(&name) {
-                let task = tasks.spawn(one(endpoint.clone(), name.clone()));
-                open.insert(name, task);
-            }
+            open.entry(name.clone()).or_insert_with(|| tasks.spawn(one(endpoint.clone(), name)));
         }
     }
 }

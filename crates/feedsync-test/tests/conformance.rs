@@ -6,7 +6,7 @@ use std::path::Path;
 use feedsync_test::conformance::{Proof, Row, rows, tests};
 
 /// Families of clauses and their last number; every family counts from 1.
-const CLAUSES: [(&str, usize); 28] = [
+const CLAUSES: [(&str, usize); 29] = [
     ("F", 138),
     ("P", 14),
     ("S", 56),
@@ -34,6 +34,7 @@ const CLAUSES: [(&str, usize); 28] = [
     ("LT", 10),
     ("CG", 16),
     ("CL", 45),
+    ("CD", 14),
     ("reading ", 27),
 ];
 

@@ -1,6 +1,7 @@
 //! Whose a database is.
 
-use feedsync_store::{Scope, TokenKind};
+use feedsync_endpoint::Settings;
+use feedsync_store::{CollectionChange, Scope, TokenKind};
 use http::Method;
 use serde_json::json;
 
@@ -82,4 +83,70 @@ async fn a_database_is_for_those_whom_it_names() {
     assert_eq!(ask("owen", delete, "/mine", "").await.0, 200);
     let (status, session) = said(send(&world.router, get, "/_session", &[], "").await).await;
     assert_eq!((status, &session["userCtx"]["name"]), (200, &json!(null)));
+}
+
+/// The database of a collection is for those who may edit that, whatever is said elsewhere.
+#[tokio::test]
+async fn the_database_of_a_collection_is_for_its_editors() {
+    let world = World::in_memory().await;
+    let notes = crate::access::world::collection("notes");
+    let set = async |documents: bool| {
+        let mut settings = Default::default();
+        Settings { documents, ..Settings::default() }.write(&mut settings);
+        let settings = Some(settings);
+        let change = CollectionChange { settings, ..CollectionChange::default() };
+        world.endpoint.change_collection(&notes, change).await.unwrap();
+    };
+    set(true).await;
+    let door = world.endpoint.open_as_database(&notes).await.unwrap();
+    world.endpoint.carry_over(&door).await.unwrap();
+    for name in ["rita", "eddy", "owen", "root", "nora"] {
+        world.password(name, PASSWORD).await;
+    }
+    let ask = async |name: &str, method: Method, path: &str, body: &str| {
+        let authorization = basic(name, PASSWORD);
+        let headers = [JSON, ("authorization", &*authorization)];
+        said(send(&world.router, method, path, &headers, body.to_owned()).await).await
+    };
+    let (get, put, post, delete) = (Method::GET, Method::PUT, Method::POST, Method::DELETE);
+    for (name, reads, limits) in [
+        ("rita", 403, 403),
+        ("eddy", 200, 403),
+        ("owen", 200, 200),
+        ("root", 200, 200),
+        ("nora", 403, 403),
+    ] {
+        assert_eq!(ask(name, get.clone(), "/notes/a", "").await.0, reads, "{name}");
+        assert_eq!(ask(name, put.clone(), "/notes/_revs_limit", "900").await.0, limits, "{name}");
+        // What would be done to the collection is not done to its database.
+        for (method, path) in
+            [(&delete, "/notes"), (&put, "/notes/_security"), (&post, "/notes/_purge")]
+        {
+            let (status, _) = ask(name, method.clone(), path, "{}").await;
+            assert_eq!(status, 403, "{name} {method} {path}");
+        }
+        for method in [&get, &put, &delete] {
+            let (status, _) = ask(name, method.clone(), "/notes/_local/fs:collection", "{}").await;
+            assert_eq!(status, 403, "{name} {method}");
+        }
+    }
+    // A token for this collection opens it, and one for another does not.
+    for (name, status) in [("notes", 200), ("open", 403)] {
+        let of = Some(crate::access::world::collection(name));
+        let scope = Scope { role: None, collection: of };
+        let bounded = bearer(&world.token("eddy", TokenKind::Access, scope).await);
+        let headers = [("authorization", &*bounded)];
+        let answer = send(&world.router, get.clone(), "/notes/a", &headers, "").await;
+        assert_eq!(said(answer).await.0, status, "{name}");
+    }
+    // Nobody makes a database one of a collection by saying so.
+    assert_eq!(ask("owen", put.clone(), "/own", "").await.0, 201);
+    let said_so = r#"{"fs:collection":"open"}"#;
+    assert_eq!(ask("owen", put, "/own/_security", said_so).await.0, 400);
+    // Closed, it is who administers the hub's.
+    set(false).await;
+    world.endpoint.close_as_database(&notes).await.unwrap();
+    assert_eq!(ask("owen", get.clone(), "/notes/a", "").await.0, 403);
+    assert_eq!(ask("root", get, "/notes/a", "").await.0, 200);
+    assert_eq!(ask("root", delete, "/notes", "").await.0, 200);
 }
