@@ -6,7 +6,10 @@ use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
 use feedsync_client::fetch::{FetchError, address};
-use feedsync_client::{CollectionSyncError, CopyError, LogError, LoginFileError, ReaderFileError};
+use feedsync_client::{
+    CollectionSyncError, CopyError, DatabaseSyncError, LogError, LoginFileError, ReaderFileError,
+};
+use feedsync_endpoint::documents::DocumentsError;
 use feedsync_endpoint::{EditFailure, EndpointError, PeopleError, SettingError};
 use feedsync_formats::{ReadError, ReviseError};
 use feedsync_log::Stop;
@@ -264,6 +267,19 @@ impl From<ReaderFileError> for Failure {
                 Self::refused(error).hint("to go over to the other log: --begin-again")
             }
             ReaderFileError::Faulty { .. } | ReaderFileError::File { .. } => Self::store(error),
+        }
+    }
+}
+
+impl From<DatabaseSyncError> for Failure {
+    fn from(error: DatabaseSyncError) -> Self {
+        match error {
+            DatabaseSyncError::Reader(error) => error.into(),
+            DatabaseSyncError::Documents(DocumentsError::Refused(refusal)) => {
+                Self::refused(refusal)
+            }
+            DatabaseSyncError::Documents(DocumentsError::Store(error))
+            | DatabaseSyncError::Store(error) => error.into(),
         }
     }
 }

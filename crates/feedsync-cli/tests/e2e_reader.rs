@@ -199,3 +199,45 @@ fn a_log_and_a_collection_come_to_the_same() {
     assert_eq!(by_items.json(&["conflicts", "reading"]).as_array().unwrap().len(), 0);
     assert_eq!(by_log.json(&["log", "verify", &url])["faults"], 0);
 }
+
+/// Devices that replicate documents, and one that uses a log as well: all know the same, and no conflict is left.
+#[test]
+fn the_documents_of_a_database_come_to_the_same() {
+    let place = Place::new();
+    place.bare("hub");
+    let hub = Hub::start(&place, "hub");
+    let (url, there) = (log(&hub), format!("{}/couch/reading", hub.url));
+    let [by_log, one, two] = ["laptop", "phone", "tablet"].map(|name| place.bare(name));
+    by_log.ok(&["reader", "subscribe", FEED, "--title", "News"]);
+    by_log.ok(&["reader", "sync", &url]);
+    let with_documents = |desk: &Desk<'_>| {
+        desk.ok(&["reader", "sync", "--database", "reading"]);
+        desk.ok(&["replicate", "reading", &there, "--create"]);
+        desk.ok(&["replicate", &there, "reading"]);
+        desk.ok(&["reader", "sync", "--database", "reading"]);
+        desk.ok(&["replicate", "reading", &there]);
+    };
+    with_documents(&by_log);
+    // Each marks something before it hears of the other: their documents are in conflict.
+    for (desk, article) in [(&one, "urn:x:1"), (&two, "urn:x:2")] {
+        desk.ok(&["reader", "subscribe", FEED]);
+        read(desk, article);
+    }
+    read(&by_log, "urn:x:3");
+    for _ in 0..3 {
+        by_log.ok(&["reader", "sync"]);
+        [&one, &two, &by_log].into_iter().for_each(with_documents);
+    }
+    by_log.ok(&["reader", "sync"]);
+    for article in ["urn:x:1", "urn:x:2", "urn:x:3"] {
+        assert!(known(&by_log).contains(article), "{article}");
+    }
+    assert_eq!(known(&by_log), known(&one));
+    assert_eq!(known(&by_log), known(&two));
+    let again = one.json(&["reader", "sync", "--database", "reading"]);
+    assert_eq!((&again["news"], &again["written"]), (&false.into(), &0.into()));
+    let documents = format!("{there}/_all_docs?include_docs=true&conflicts=true");
+    let answer = Application::direct().ask("GET", &documents, &[], None).unwrap();
+    let told = answer.text();
+    assert!(told.contains("\"feed\":") && !told.contains("_conflicts"), "{told}");
+}

@@ -1,6 +1,7 @@
-//! Somebody's newsreading in a file of the data directory, kept in step by a log or by a collection.
+//! Somebody's newsreading in a file of the data directory, kept in step by a log, a collection or a database.
 
 mod collection;
+mod database;
 
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
@@ -14,6 +15,7 @@ use crate::log::{Follower, LogAccess, LogError, synchronise};
 use crate::private_file::{Lock, PrivateFile, PrivateFileError};
 
 pub use collection::{CollectionSync, CollectionSyncError};
+pub use database::{DatabaseSync, DatabaseSyncError};
 
 /// A log that is shorter is not compacted.
 const LONG: u64 = 1 << 20;

@@ -1,6 +1,7 @@
 //! `feedsync reader sync`
 
 use clap::Args;
+use feedsync_couch::DatabaseName;
 use feedsync_store::CollectionName;
 use serde_json::json;
 
@@ -16,15 +17,17 @@ Examples:
   feedsync reader sync                          # with the same log again
   feedsync sync reading https://hub.example/collections/reading
   feedsync reader sync --collection reading     # with items that `feedsync sync` keeps in step
+  feedsync reader sync --database reading       # with documents that `feedsync replicate` keeps in step
 ";
 
-/// Bring subscriptions and marks in step with a log, or with a collection
+/// Bring subscriptions and marks in step with a log, a collection or a database
 ///
 /// The log begins with the first device that uses it. A device that is up to date costs one small request.
 ///
 /// In a collection each feed is an item, an outline that any program reads OPML from; `feedsync sync` takes
-/// the items to other devices, and whatever else keeps collections in step does so as well. Both ways come to the
-/// same, and can be used together.
+/// the items to other devices, and whatever else keeps collections in step does so as well. In a database each feed is
+/// a document (docs/reader-schema.md), and replication takes it to other devices and to applications that know the
+/// schema. All ways come to the same, and can be used together.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Sync {
@@ -36,13 +39,17 @@ pub(crate) struct Sync {
     /// Bring the items of this collection of the endpoint in step, and no log
     #[arg(long, value_name = "NAME", conflicts_with_all = ["log", "begin_again"])]
     collection: Option<CollectionName>,
+    /// Bring the documents of this database of the endpoint in step, and no log; it is made if it is not there
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["log", "begin_again", "collection"])]
+    database: Option<DatabaseName>,
 }
 
 impl Sync {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
-        match &self.collection {
-            Some(collection) => with_collection(context, collection).await,
-            None => self.with_log(context).await,
+        match (&self.collection, &self.database) {
+            (Some(collection), _) => with_collection(context, collection).await,
+            (_, Some(database)) => with_database(context, database).await,
+            (None, None) => self.with_log(context).await,
         }
     }
 
@@ -79,18 +86,38 @@ async fn with_collection(context: &Context, collection: &CollectionName) -> Resu
     let home = context.open().await?;
     let mut reader = open(context)?;
     let done = reader.join_collection(&home.endpoint, collection).await?;
+    let newer = done.newer.iter().map(ToString::to_string).collect();
+    told(context, ("collection", collection.as_str()), done.has_read, ("item", done.written), newer)
+}
+
+async fn with_database(context: &Context, database: &DatabaseName) -> Result<(), Failure> {
+    let home = context.open().await?;
+    let mut reader = open(context)?;
+    let done = reader.join_database(&home.endpoint, database).await?;
+    let newer = done.newer.iter().map(ToString::to_string).collect();
+    told(context, ("database", database.as_str()), done.has_read, ("document", done.written), newer)
+}
+
+/// Says what came of it: with what it was brought in step, what was written, and what was left alone.
+fn told(
+    context: &Context,
+    (kind, name): (&str, &str),
+    has_read: bool,
+    (thing, written): (&str, u64),
+    newer: Vec<String>,
+) -> Result<(), Failure> {
     if context.json {
         return output::json(&json!({
-            "collection": collection.as_str(),
-            "news": done.has_read,
-            "written": done.written,
-            "newer": done.newer.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            kind: name,
+            "news": has_read,
+            "written": written,
+            "newer": newer,
         }));
     }
-    for id in &done.newer {
+    for id in &newer {
         output::line(format!("{id}: written by a later version of feedsync, left alone"))?;
     }
-    let written = text::count(done.written, "item");
-    let news = if done.has_read { "there was news" } else { "no news" };
-    output::line(format!("{collection}: {news}, wrote {written}"))
+    let written = text::count(written, thing);
+    let news = if has_read { "there was news" } else { "no news" };
+    output::line(format!("{name}: {news}, wrote {written}"))
 }

@@ -1,0 +1,164 @@
+//! Somebody's newsreading as the documents of a database of this endpoint, one for each feed
+//! (`docs/reader-schema.md`, In a database), which replication carries to other devices.
+//!
+//! What the documents say is taken in, all leaves of each; what they lack is written over the winner, and the other leaves
+//! are deleted. Who does that with the same leaves at the same time makes the same revision. A document that
+//! somebody changes at the same time has a conflict then, and the next time both are joined.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
+
+use feedsync_couch::{Body, DatabaseName, DocumentId, Revision, Submission};
+use feedsync_endpoint::Endpoint;
+use feedsync_endpoint::documents::leaves::{Leaves, chosen};
+use feedsync_endpoint::documents::{DocumentsError, Edits, NewDocument, write_documents};
+use feedsync_reader::{
+    DocumentError, FeedAddress, FeedState, ReaderState, document_id, read_documents, write_document,
+};
+use feedsync_store::{DocumentRange, ReadDocument, StoreError};
+
+use super::{ReaderFileError, StoredReader};
+
+/// So many documents are read at once,
+const PAGE: usize = 500;
+
+/// and so many bytes of what they say.
+const PAGE_BYTES: u64 = 8 << 20;
+
+/// What came of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DatabaseSync {
+    /// Whether the documents said something new.
+    pub has_read: bool,
+    /// How many documents were written.
+    pub written: u64,
+    /// Documents that were left alone, since a later version of this program wrote them.
+    pub newer: BTreeSet<DocumentId>,
+}
+
+/// Why a database could not be joined.
+#[derive(Debug, thiserror::Error)]
+pub enum DatabaseSyncError {
+    /// The file of the reader.
+    #[error(transparent)]
+    Reader(#[from] ReaderFileError),
+    /// The database.
+    #[error(transparent)]
+    Documents(#[from] DocumentsError),
+    /// The store.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// The document of a feed as it stands.
+struct Found {
+    /// Leaves that are there, the winner first, and what they say.
+    leaves: Vec<(Revision, String)>,
+}
+
+impl StoredReader {
+    /// Brings it in step with the documents of a database of this endpoint, which is made if it is not there.
+    pub async fn join_database(
+        &mut self,
+        endpoint: &Endpoint,
+        name: &DatabaseName,
+    ) -> Result<DatabaseSync, DatabaseSyncError> {
+        let databases = endpoint.databases();
+        databases.create_database(name, None).await?;
+        let database = databases.database(name).await?;
+        let database = database.ok_or_else(|| StoreError::NoDatabase(name.clone()))?;
+        let mut done = DatabaseSync::default();
+        let mut told = ReaderState::default();
+        let mut found: BTreeMap<FeedAddress, Found> = BTreeMap::new();
+        let mut others: BTreeSet<DocumentId> = BTreeSet::new();
+        let mut from = Bound::Included("feed:".to_owned());
+        loop {
+            let range = DocumentRange {
+                from,
+                to: Bound::Excluded("feed;".to_owned()),
+                is_descending: false,
+                live_only: true,
+                skip: 0,
+                most: PAGE,
+            };
+            let choose = chosen(Leaves::All);
+            let page = databases.documents_by_id(name, range, choose, PAGE_BYTES).await?;
+            let Some(last) = page.documents.iter().flatten().last() else { break };
+            from = Bound::Excluded(last.document.id.as_str().to_owned());
+            for read in page.documents.into_iter().flatten() {
+                let (id, leaves) = leaves(read);
+                match told_by(&id, &leaves) {
+                    Ok(Some((feed, state))) => {
+                        told.join_feed(feed.clone(), state);
+                        found.insert(feed, Found { leaves });
+                    }
+                    Ok(None) => drop(others.insert(id)),
+                    Err(DocumentError::Newer { .. }) => {
+                        done.newer.insert(id.clone());
+                        others.insert(id);
+                    }
+                    // Not of a reader.
+                    Err(_) => drop(others.insert(id)),
+                }
+            }
+        }
+        done.has_read = self.replica.take_in(told);
+        self.store()?;
+        let mut news = Vec::new();
+        for (feed, state) in self.replica.state().feeds() {
+            // It is 64 digits.
+            let Ok(id) = document_id(feed).parse::<DocumentId>() else { continue };
+            if !others.contains(&id) {
+                let edits = edits(&id, found.get(feed), write_document(feed, state));
+                done.written += u64::from(!edits.is_empty());
+                news.extend(edits);
+            }
+        }
+        for some in news.chunks(PAGE) {
+            // What is refused was changed meanwhile: it is joined the next time.
+            write_documents(&*databases, &database, some.to_vec(), Edits::New).await?;
+        }
+        Ok(done)
+    }
+}
+
+/// A document's leaves that are there, the winner first.
+fn leaves(read: ReadDocument) -> (DocumentId, Vec<(Revision, String)>) {
+    let leaves = read.document.tree.leaves().into_iter();
+    let there = leaves.filter(|leaf| !leaf.content.is_deleted).filter_map(|leaf| {
+        Some((leaf.revision.clone(), read.bodies.get(leaf.revision)?.text.to_string()))
+    });
+    let there = there.collect();
+    (read.document.id, there)
+}
+
+/// What leaves say together of the feed whose document it is; none if it is that of no feed.
+fn told_by(
+    id: &DocumentId,
+    leaves: &[(Revision, String)],
+) -> Result<Option<(FeedAddress, FeedState)>, DocumentError> {
+    let told = read_documents(leaves.iter().map(|(_, text)| &**text))?;
+    Ok(told.filter(|(feed, _)| document_id(feed) == id.as_str()))
+}
+
+/// The edits after which a document says this, and has no conflict.
+fn edits(id: &DocumentId, found: Option<&Found>, text: String) -> Vec<NewDocument> {
+    let edit = |base: Option<&Revision>, is_deleted: bool, text: String| {
+        let sent = Submission {
+            id: Some(id.clone()),
+            revision: base.cloned(),
+            is_deleted,
+            body: Body::kept(text),
+            ..Submission::default()
+        };
+        NewDocument { id: id.clone(), sent, followed: BTreeMap::new() }
+    };
+    let Some(((winner, said), others)) = found.and_then(|it| it.leaves.split_first()) else {
+        return vec![edit(None, false, text)];
+    };
+    if *said == text && others.is_empty() {
+        return Vec::new();
+    }
+    let gone = others.iter().map(|(leaf, _)| edit(Some(leaf), true, "{}".to_owned()));
+    std::iter::once(edit(Some(winner), false, text)).chain(gone).collect()
+}
