@@ -1,27 +1,31 @@
 //! `_bulk_get`: many revisions at once, an answer for each that is asked for, in that order (6.3).
+//!
+//! However much is asked for, no more of it is in memory than is read at once: what does not fit into one piece is sent
+//! piece by piece.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::response::Response;
 use feedsync_couch::{
-    AskedDocument, DatabaseName, DocumentId, Refusal, RefusalKind, Revision, asked_documents,
-    quoted,
+    AskedDocument, DatabaseName, DocumentId, Refusal, Revision, asked_documents, quoted,
 };
 use feedsync_endpoint::documents::leaves::Leaves;
 use feedsync_endpoint::documents::show::{Held, Show, held};
-use feedsync_store::{Choose, Database, KeptBody, ReadDocument};
+use feedsync_store::{Choose, Database, ReadDocument};
+use futures_util::stream;
 use http::{Method, StatusCode};
 
+use super::all_docs::broken;
 use super::rights::Need;
-use super::{Asked, Failure, document, json};
+use super::{Asked, Failure, document, json, no_database};
 
-/// The most bytes of documents in an answer.
-const MOST_BYTES: u64 = 256 << 20;
+/// So many questions are answered at once,
+const AT_ONCE: usize = 1_000;
 
-/// So many are read at once.
-const PAGE_BYTES: u64 = 16 << 20;
+/// and with so many bytes, and one document more.
+const BYTES_AT_ONCE: u64 = 16 << 20;
 
 pub(super) async fn read(
     asked: &Asked,
@@ -36,72 +40,116 @@ pub(super) async fn read(
     };
     let (latest, attachments) = (says("latest")?, says("attachments")?);
     let show = Show { revs: says("revs")?, attachments, ..Show::default() };
-    let wanted = asked_documents(sent.root())?;
-    let meant: Vec<Result<(DocumentId, Leaves), Refusal>> = wanted
-        .iter()
-        .map(|one| {
-            let (id, revision) = one.asked()?;
-            let revisions = revision.map(|it| Leaves::Named { revisions: vec![it], latest });
-            Ok((id, revisions.unwrap_or(Leaves::All)))
-        })
-        .collect();
-    let found = find(asked, &database, meant.iter().flatten()).await?;
+    let of = |asked: AskedDocument| {
+        let leaves = |revision: Option<Revision>| match revision {
+            Some(revision) => Leaves::Named { revisions: vec![revision], latest },
+            None => Leaves::All,
+        };
+        let meant = asked.asked().map(|(id, revision)| (id, leaves(revision)));
+        Question { asked, meant }
+    };
+    let questions = asked_documents(sent.root())?.into_iter().map(of).collect();
+    let mut answers = Answers { asked: asked.clone(), database, show, questions, next: 0 };
     let mut text = String::from("{\"results\":[");
-    for (at, (one, meant)) in wanted.iter().zip(&meant).enumerate() {
-        text.push_str(if at > 0 { "," } else { "" });
-        let said = one.id.as_deref().map_or("null".to_owned(), quoted);
-        text.push_str(&format!("{{\"id\":{said},\"docs\":["));
-        match meant {
-            Err(refusal) => push_error(&mut text, one, refusal),
-            Ok((id, asks)) => {
-                push(asked, &database, &mut text, (one, asks), found.get(id), &show).await?;
-                if text.len() as u64 > MOST_BYTES {
-                    return Err(too_much().into());
+    answers.push_some(&mut text).await?;
+    if answers.is_over() {
+        text.push_str("]}\n");
+        return Ok(json(StatusCode::OK, text));
+    }
+    let pieces = stream::try_unfold((answers, Some(text)), |(mut answers, begun)| async move {
+        if let Some(begun) = begun {
+            return Ok(Some((Bytes::from(begun), (answers, None))));
+        }
+        if answers.is_over() {
+            return Ok::<_, std::io::Error>(None);
+        }
+        let mut text = String::new();
+        let pushed = answers.push_some(&mut text).await;
+        pushed.map_err(|_| broken("documents cannot be read"))?;
+        text.push_str(if answers.is_over() { "]}\n" } else { "" });
+        Ok(Some((Bytes::from(text), (answers, None))))
+    });
+    Ok(json(StatusCode::OK, Body::from_stream(pieces)))
+}
+
+/// What is asked about a document.
+struct Question {
+    asked: AskedDocument,
+    meant: Result<(DocumentId, Leaves), Refusal>,
+}
+
+/// Answers to questions, as far as they were given.
+struct Answers {
+    asked: Asked,
+    database: Database,
+    show: Show,
+    questions: Vec<Question>,
+    next: usize,
+}
+
+impl Answers {
+    fn is_over(&self) -> bool {
+        self.next == self.questions.len()
+    }
+
+    /// Appends some answers more, at least one.
+    async fn push_some(&mut self, text: &mut String) -> Result<(), Failure> {
+        let read = self.read().await?;
+        let mut read = read.into_iter();
+        let begun = text.len();
+        for Question { asked, meant } in self.questions.iter().skip(self.next).take(AT_ONCE) {
+            let found = match meant {
+                Err(_) => None,
+                Ok(_) => match read.next() {
+                    Some(found) => found,
+                    None => return Ok(()),
+                },
+            };
+            text.push_str(if self.next > 0 { "," } else { "" });
+            let said = asked.id.as_deref().map_or("null".to_owned(), quoted);
+            text.push_str(&format!("{{\"id\":{said},\"docs\":["));
+            match meant {
+                Err(refusal) => push_error(text, asked, refusal),
+                Ok((_, leaves)) => {
+                    let found = found.as_ref();
+                    push(&self.asked, &self.database, text, (asked, leaves), found, &self.show)
+                        .await?;
                 }
             }
+            text.push_str("]}");
+            self.next += 1;
+            if (text.len() - begun) as u64 > BYTES_AT_ONCE {
+                return Ok(());
+            }
         }
-        text.push_str("]}");
+        Ok(())
     }
-    text.push_str("]}\n");
-    Ok(json(StatusCode::OK, text))
-}
 
-fn too_much() -> Refusal {
-    RefusalKind::TooLarge.because("so many documents do not fit into one answer; ask for fewer")
-}
-
-/// What is asked for of each document, each document once.
-async fn find(
-    asked: &Asked,
-    database: &Database,
-    meant: impl Iterator<Item = &(DocumentId, Leaves)>,
-) -> Result<BTreeMap<DocumentId, ReadDocument>, Failure> {
-    let mut wanted: BTreeMap<DocumentId, Vec<Leaves>> = BTreeMap::new();
-    for (id, asks) in meant {
-        wanted.entry(id.clone()).or_default().push(asks.clone());
-    }
-    let ids: Vec<DocumentId> = wanted.keys().cloned().collect();
-    let wanted = Arc::new(wanted);
-    let (mut found, mut bytes, mut next) = (BTreeMap::new(), 0, 0);
-    while next < ids.len() {
-        let wanted = Arc::clone(&wanted);
+    /// The documents of the next questions, each asked about once, in their order; not of all, if they are large.
+    async fn read(&self) -> Result<Vec<Option<ReadDocument>>, Failure> {
+        let mut wanted: BTreeMap<DocumentId, Leaves> = BTreeMap::new();
+        let mut ids = Vec::new();
+        let questions = self.questions.iter().skip(self.next).take(AT_ONCE);
+        for (id, leaves) in questions.flat_map(|it| &it.meant) {
+            let Entry::Vacant(free) = wanted.entry(id.clone()) else { break };
+            free.insert(leaves.clone());
+            ids.push(id.clone());
+        }
         let choose: Choose = Box::new(move |document| {
-            let asks = wanted.get(&document.id).into_iter().flatten();
-            let all = asks.flat_map(|asks| asks.of(&document.tree)).flatten();
+            let asks = wanted.get(&document.id);
+            let all = asks.into_iter().flat_map(|asks| asks.of(&document.tree)).flatten();
             all.collect::<BTreeSet<_>>().into_iter().collect()
         });
-        let page =
-            asked.databases.documents(&database.name, &ids[next..], choose, PAGE_BYTES).await?;
-        next += page.documents.len();
-        for document in page.documents.into_iter().flatten() {
-            bytes += document.bodies.values().map(KeptBody::length).sum::<u64>();
-            found.insert(document.document.id.clone(), document);
+        if ids.is_empty() {
+            return Ok(Vec::new());
         }
-        if bytes > MOST_BYTES {
-            return Err(too_much().into());
+        let Asked { databases, .. } = &self.asked;
+        let page = databases.documents(&self.database.name, &ids, choose, BYTES_AT_ONCE).await?;
+        match page.database.epoch == self.database.epoch {
+            true => Ok(page.documents),
+            false => Err(no_database().into()),
         }
     }
-    Ok(found)
 }
 
 async fn push(

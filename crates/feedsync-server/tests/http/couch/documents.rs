@@ -127,6 +127,40 @@ async fn what_is_missing_is_what_is_nowhere() {
 }
 
 /// As many answers as questions, in their order, and nothing beside them (gotcha 3).
+/// What does not fit into one piece comes in several, with each question answered in its place.
+#[tokio::test]
+async fn bulk_get_answers_however_much_is_asked_for() {
+    let couch = Couch::new().await;
+    let large = "x".repeat(3 << 20);
+    for at in 0..8 {
+        couch.put(&format!("/db/large{at}"), &format!("{{\"text\":\"{large}\"}}")).await;
+    }
+    for at in 0..20 {
+        couch.put(&format!("/db/small{at}"), "{}").await;
+    }
+    let ids: Vec<String> = (0..2_500)
+        .map(|at| match at % 500 {
+            0 => format!("large{}", at / 500),
+            1 => "_none".to_owned(),
+            2 => "missing".to_owned(),
+            at => format!("small{}", at % 20),
+        })
+        .chain((0..8).map(|at| format!("large{at}")))
+        .collect();
+    let docs: Vec<String> = ids.iter().map(|id| format!("{{\"id\":\"{id}\"}}")).collect();
+    let asked = format!("{{\"docs\":[{}]}}", docs.join(","));
+    let (status, said) = couch.post("/db/_bulk_get", &asked).await;
+    let results = said["results"].as_array().unwrap();
+    assert_eq!((status, results.len()), (200, ids.len()));
+    for (id, result) in ids.iter().zip(results) {
+        assert_eq!(result["id"], **id);
+        let is_there = id.starts_with("large") || id.starts_with("small");
+        let answer = &result["docs"][0][if is_there { "ok" } else { "error" }];
+        assert!(answer.is_object(), "{id}: {result}");
+        assert!(!id.starts_with("large") || answer["text"].as_str() == Some(&*large), "{id}");
+    }
+}
+
 #[tokio::test]
 async fn bulk_get_answers_each_question() {
     let couch = Couch::new().await;
