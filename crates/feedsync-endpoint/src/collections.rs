@@ -1,8 +1,6 @@
 //! Making, changing and removing collections, recorded with who did it.
 
 use std::convert::Infallible;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use feedsync_store::{
     Act, Alteration, Altered, Collection, CollectionChange, CollectionName, Founding,
@@ -36,11 +34,8 @@ impl Endpoint {
         F: FnOnce(&Collection) -> Result<Alteration, E> + Send + 'static,
     {
         let (actor, named) = (self.actor.clone(), name.clone());
-        let is_dropped = Arc::new(AtomicBool::new(false));
-        let drops = Arc::clone(&is_dropped);
         let decide = move |before: &Collection| {
             let alteration = decide(before)?;
-            drops.store(matches!(alteration, Alteration::Drop), Ordering::Relaxed);
             let done = match &alteration {
                 Alteration::Keep => None,
                 Alteration::Drop => Some(("drop", String::new())),
@@ -50,12 +45,7 @@ impl Endpoint {
             let act = recorded.map(|(actor, (action, what))| act(actor, action, &named, what));
             Ok(Altered { alteration, act })
         };
-        let decided = self.store.decide_collection(name, decide).await?;
-        if is_dropped.load(Ordering::Relaxed) {
-            // Whoever makes one of that name must not find what was in this one.
-            self.close_as_database(name).await?;
-        }
-        Ok(decided)
+        Ok(self.store.decide_collection(name, decide).await?)
     }
 
     /// Changes what a collection is called and set to, not what it holds.

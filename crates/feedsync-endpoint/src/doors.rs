@@ -14,19 +14,17 @@ mod tests;
 use std::sync::Arc;
 
 use feedsync_couch::{DatabaseName, Json, quoted};
-use feedsync_store::{CollectionName, Database, DatabaseChange, Databases, StoreError};
+use feedsync_store::{Collection, CollectionName, Database, Databases, StoreError};
 
 use crate::documents::DocumentsError;
 use crate::endpoint::Endpoint;
 use crate::error::EndpointError;
+use crate::settings::Settings;
 
 pub use place::PLACE;
 
-/// What the rights to a database say that is a door of a collection: those to the collection count.
+/// What is said in place of the rights to a database that is a door: of which collection, by what never changes of that.
 const OF_COLLECTION: &str = "fs:collection";
-
-/// What the rights to a database say that was one: only who administers the hub has any.
-const NOBODY: &str = "{\"members\":{\"roles\":[\"_admin\"]},\"admins\":{\"roles\":[\"_admin\"]}}";
 
 /// A collection that is a database, too, of the same name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +33,8 @@ pub struct Door {
     pub collection: CollectionName,
     /// The database.
     pub database: DatabaseName,
+    /// Which collection it is, whatever others are called.
+    feed_id: String,
 }
 
 /// What a pass did.
@@ -75,14 +75,15 @@ impl From<StoreError> for DoorError {
     }
 }
 
-/// The collection whose door a database is.
-pub fn door_of(database: &Database) -> Option<CollectionName> {
-    // Of nearly every database something else is said.
-    let security =
-        database.security.as_ref().filter(|security| security.contains(OF_COLLECTION))?;
-    let security = Json::read(security.clone().into_bytes()).ok()?;
-    let name = security.root().member(OF_COLLECTION)?.value.string()?;
-    CollectionName::new(&name).ok()
+/// What a database is the door of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DoorOf {
+    /// Of nothing: it stands alone.
+    Nothing,
+    /// Of a collection that is open.
+    Collection(CollectionName),
+    /// Of one that is not, any more: it was closed, renamed or removed.
+    Closed,
 }
 
 /// Whether somebody would say that of a database themselves.
@@ -90,36 +91,51 @@ pub fn names_collection(security: &Json) -> bool {
     security.root().member(OF_COLLECTION).is_some()
 }
 
+/// Which collection a database says that it is of.
+fn said_of(database: &Database) -> Option<String> {
+    // Of nearly every database something else is said.
+    let security =
+        database.security.as_ref().filter(|security| security.contains(OF_COLLECTION))?;
+    let security = Json::read(security.clone().into_bytes()).ok()?;
+    Some(security.root().member(OF_COLLECTION)?.value.string()?.into_owned())
+}
+
 impl Endpoint {
     /// Opens a collection as a database, if it is not open already. The database is made; one that is there for something
-    /// else stays what it is.
-    pub async fn open_as_database(&self, collection: &CollectionName) -> Result<Door, DoorError> {
-        let database: DatabaseName = collection.as_str().parse().map_err(|_| DoorError::Name)?;
+    /// else, another collection of that name included, stays what it is.
+    pub async fn open_as_database(&self, name: &CollectionName) -> Result<Door, DoorError> {
+        let collection = self.collection(name).await?;
+        let database: DatabaseName = name.as_str().parse().map_err(|_| DoorError::Name)?;
         let databases = self.databases();
-        let security = format!("{{\"{OF_COLLECTION}\":{}}}", quoted(collection.as_str()));
+        let security = format!("{{\"{OF_COLLECTION}\":{}}}", quoted(&collection.feed_id));
         let made = databases.create_database(&database, Some(security)).await?;
         let there = match made {
             Some(_) => None,
             None => databases.database(&database).await?,
         };
-        if there.is_some_and(|there| door_of(&there).as_ref() != Some(collection)) {
-            return Err(DoorError::Taken(database));
+        match there {
+            Some(there) if said_of(&there).as_ref() != Some(&collection.feed_id) => {
+                Err(DoorError::Taken(database))
+            }
+            _ => Ok(Door { collection: name.clone(), database, feed_id: collection.feed_id }),
         }
-        Ok(Door { collection: collection.clone(), database })
     }
 
-    /// Closes what [`open_as_database`](Endpoint::open_as_database) opened: the database stays, with what it holds, and
-    /// only who administers the hub has rights to it.
-    pub async fn close_as_database(&self, collection: &CollectionName) -> Result<(), StoreError> {
-        let Ok(name) = collection.as_str().parse::<DatabaseName>() else { return Ok(()) };
-        let databases = self.databases();
-        let there = databases.database(&name).await?;
-        if there.is_some_and(|there| door_of(&there).as_ref() == Some(collection)) {
-            let security = Some(NOBODY.to_owned());
-            let change = DatabaseChange { security, ..DatabaseChange::default() };
-            databases.change_database(&name, change).await?;
-        }
-        Ok(())
+    /// What a database is the door of, now.
+    pub async fn door_of(&self, database: &Database) -> Result<DoorOf, StoreError> {
+        let Some(feed_id) = said_of(database) else { return Ok(DoorOf::Nothing) };
+        let Ok(name) = CollectionName::new(database.name.as_str()) else {
+            return Ok(DoorOf::Closed);
+        };
+        let collection = self.store().collection(&name).await?;
+        let is_open = |it: &Collection| {
+            it.feed_id == feed_id
+                && Settings::read(&it.settings).is_ok_and(|settings| settings.documents)
+        };
+        Ok(match collection.is_some_and(|it| is_open(&it)) {
+            true => DoorOf::Collection(name),
+            false => DoorOf::Closed,
+        })
     }
 
     /// Carries over what changed behind either door since the last time.
@@ -146,7 +162,7 @@ impl Pass<'_> {
         let name = &self.door.database;
         let found = self.databases.database(name).await?;
         let found = found.ok_or_else(|| StoreError::NoDatabase(name.clone()))?;
-        match door_of(&found).as_ref() == Some(&self.door.collection) {
+        match said_of(&found).as_ref() == Some(&self.door.feed_id) {
             true => Ok(found),
             false => Err(DoorError::Taken(name.clone())),
         }

@@ -23,7 +23,14 @@ pub(crate) async fn all(endpoint: Endpoint) {
     let mut look = interval(LOOK);
     loop {
         look.tick().await;
-        while tasks.try_join_next().is_some() {}
+        while let Some(ended) = tasks.try_join_next() {
+            if let Err(error) = ended
+                && error.is_panic()
+            {
+                tracing::error!(%error, "what keeps a door open broke off, and begins again");
+            }
+        }
+        open.retain(|_, task| !task.is_finished());
         let wanted = match wanted(&endpoint).await {
             Ok(wanted) => wanted,
             Err(error) => {
@@ -31,16 +38,14 @@ pub(crate) async fn all(endpoint: Endpoint) {
                 continue;
             }
         };
-        let closed: Vec<CollectionName> =
-            open.keys().filter(|name| !wanted.contains(name)).cloned().collect();
-        for name in closed {
-            if let Some(task) = open.remove(&name) {
+        // Who may use the database is looked up each time; here nothing more is carried.
+        open.retain(|name, task| {
+            let is_wanted = wanted.contains(name);
+            if !is_wanted {
                 task.abort();
             }
-            if let Err(error) = endpoint.close_as_database(&name).await {
-                tracing::warn!(collection = %name, %error, "a database cannot be closed");
-            }
-        }
+            is_wanted
+        });
         for name in wanted {
             open.entry(name.clone()).or_insert_with(|| tasks.spawn(one(endpoint.clone(), name)));
         }
@@ -73,9 +78,12 @@ async fn carry(endpoint: &Endpoint, name: &CollectionName) -> Result<(), DoorErr
     let mut items = endpoint.store().subscribe(name);
     let mut documents = endpoint.databases().follow_database(&door.database);
     loop {
-        let Carried { refused, .. } = endpoint.carry_over(&door).await?;
+        let Carried { refused, waiting, .. } = endpoint.carry_over(&door).await?;
         if refused > 0 {
             tracing::warn!(collection = %name, refused, "what one door cannot take stays behind the other");
+        }
+        if waiting > 0 {
+            tracing::debug!(collection = %name, waiting, "items wait for their blobs");
         }
         let is_open = tokio::select! {
             heard = items.next() => heard,

@@ -17,6 +17,9 @@ pub const MAX_INCOMING_UPDATES: u32 = 1 << 30;
 /// time by them.
 pub const MAX_UPDATES: usize = 8_192;
 
+/// The most versions that are looked at of an incoming item: some may be known, or cover each other.
+const MOST_VERSIONS: usize = 2 * (MAX_CONFLICTS + 1);
+
 /// What incorporating an item came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Incorporation<P> {
@@ -88,6 +91,11 @@ pub fn incorporate<P: Clone>(
     if updates > MAX_UPDATES {
         return Incorporation::Refused(Refusal::TooManyUpdates { updates });
     }
+    // Each is looked at beside each other one, and most of them would be refused as conflicts.
+    let versions = incoming.conflicts.len() + 1;
+    if versions > MOST_VERSIONS {
+        return Incorporation::Refused(Refusal::TooManyConflicts { conflicts: versions - 1 });
+    }
     let with_revisions = local.into_iter().chain([&incoming]).any(revision::is_among);
     let mut incoming = if with_revisions { incoming } else { without_stale(incoming) };
     let result = match (local, purged) {
@@ -116,8 +124,15 @@ pub fn incorporate<P: Clone>(
         None if with_revisions => revision::join(None, result),
         _ => result,
     };
+    // What comes of a few is larger than they only where what is known of a version grows.
+    let updates = match with_revisions {
+        true => result.versions().map(|version| version.history.updates().len()).sum(),
+        false => 0,
+    };
     let conflicts = result.conflicts.len();
-    if conflicts > MAX_CONFLICTS {
+    if updates > MAX_UPDATES {
+        Incorporation::Refused(Refusal::TooManyUpdates { updates })
+    } else if conflicts > MAX_CONFLICTS {
         Incorporation::Refused(Refusal::TooManyConflicts { conflicts })
     } else if local.is_none() {
         Incorporation::Added(result)

@@ -11,6 +11,7 @@
 //! Joining is commutative, associative and idempotent as far as it is about what is covered, and a version goes only
 //! where another one truly followed it, or followed a deletion of it.
 
+use crate::coverage::Coverage;
 use crate::item::{Item, Update, Version};
 use crate::line::REVISIONS;
 use crate::merge::from_versions;
@@ -34,10 +35,9 @@ pub(crate) fn join<P: Clone>(local: Option<&Item<P>>, incoming: Item<P>) -> Item
         }
     }
     loop {
-        let mut is_more = learn(&mut versions, |knows, other| knows.history.lists(other.dot()));
+        while learn_listed(&mut versions) {}
         drop_covered(&mut versions);
-        is_more |= learn(&mut versions, settles);
-        if !is_more {
+        if !settle(&mut versions) {
             return from_versions(id, versions);
         }
     }
@@ -49,19 +49,20 @@ pub(crate) fn says_no_more<P>(item: &Item<P>, than: &Item<P>) -> bool {
         && item.winner.dot().is_same(than.winner.dot())
         && item.versions().all(|version| {
             let same = than.versions().find(|known| known.dot().is_same(version.dot()));
-            same.is_some_and(|same| same.history.covers_all(&version.history))
+            let asked = version.history.updates();
+            same.is_some_and(|same| {
+                let known = Coverage::of(std::iter::once(&same.history), asked.len());
+                asked.iter().all(|update| known.covers(update))
+            })
         })
 }
 
-/// Lets each version know what those know of which it is to know; whether anybody learnt anything.
-fn learn<P>(
-    versions: &mut [Version<P>],
-    is_to_know: impl Fn(&Version<P>, &Version<P>) -> bool,
-) -> bool {
+/// Lets each version know what those know that it lists; whether anybody learnt anything.
+fn learn_listed<P>(versions: &mut [Version<P>]) -> bool {
     let mut is_more = false;
     for one in 0..versions.len() {
         for other in (0..versions.len()).filter(|other| *other != one) {
-            if is_to_know(&versions[one], &versions[other]) {
+            if versions[one].history.lists(versions[other].dot()) {
                 let history = versions[other].history.clone();
                 is_more |= versions[one].history.learn(&history);
             }
@@ -70,12 +71,27 @@ fn learn<P>(
     is_more
 }
 
-/// Whether a version settles another one: that is a deletion that came as a revision, and this one is none, or a
-/// greater one.
-fn settles<P>(one: &Version<P>, deletion: &Version<P>) -> bool {
+/// Takes out the deletions that came as revisions, all but the greatest if there is nothing else; what is left knows what
+/// they knew. Whether anybody learnt anything.
+fn settle<P>(versions: &mut Vec<Version<P>>) -> bool {
     let is_deletion = |version: &Version<P>| version.deleted && is_revision(version.dot());
     let rank = |version: &Version<P>| (version.dot().sequence(), version.dot().by().cloned());
-    is_deletion(deletion) && (!is_deletion(one) || rank(one) > rank(deletion))
+    let stays = match versions.iter().all(is_deletion) {
+        true => versions.iter().max_by_key(|version| rank(version)).map(rank),
+        false => None,
+    };
+    let is_settled = |version: &Version<P>| is_deletion(version) && Some(rank(version)) != stays;
+    let (settled, mut left): (Vec<_>, Vec<_>) = versions.drain(..).partition(is_settled);
+    let mut is_more = false;
+    let mut settled = settled.into_iter().map(|version| version.history);
+    if let Some(mut known) = settled.next() {
+        for history in settled {
+            known.learn(&history);
+        }
+        left.iter_mut().for_each(|version| is_more |= version.history.learn(&known));
+    }
+    *versions = left;
+    is_more
 }
 
 /// Drops what another version covers; one always stays.
@@ -163,6 +179,47 @@ mod tests {
             let item = joined(order.map(|at| item(vec![all[at].clone()])).into());
             assert_eq!(names(&item), ["cRX"], "{order:?}");
         }
+    }
+
+    /// What is known by way of another one is known in whatever order they stand.
+    #[test]
+    fn what_those_know_that_are_listed_comes_from_far() {
+        let (a, b) = (version(3, "aB", false), version(2, "BC", false));
+        let (c, x) = (version(1, "CX", false), version(1, "X", false));
+        for conflicts in [vec![c.clone(), a.clone()], vec![a.clone(), c.clone()]] {
+            let item = joined(vec![item(vec![b.clone()]), item(conflicts), item(vec![x.clone()])]);
+            assert_eq!(names(&item), ["aBCX"]);
+        }
+    }
+
+    /// Nobody is kept waiting by many versions, and what would be too much is refused.
+    #[test]
+    fn many_versions_cost_little() {
+        let of = |at: usize, is_deleted: bool| {
+            let by = By::new(&format!("couch.1-{at}")).unwrap();
+            let update = Update::new(Sequence::new(1).unwrap(), None, Some(by)).unwrap();
+            Version { history: History::new(update), ..version(1, "a", is_deleted) }
+        };
+        let many = (0..8_000).map(|at| of(at, at % 2 == 0)).collect();
+        let Incorporation::Refused(_) = incorporate(None, None, item(many)) else {
+            panic!("they are taken");
+        };
+        let mut local = item(vec![of(0, false)]);
+        for at in 1..2_000 {
+            if let Incorporation::Updated(next) =
+                incorporate(Some(&local), None, item(vec![of(at, true)]))
+            {
+                local = next;
+            }
+        }
+        assert_eq!(local.winner.history.updates().len(), 2_000);
+        local.winner.history = History::from_updates(
+            (0..crate::MAX_UPDATES).map(|at| of(at, false).dot().clone()).collect(),
+        )
+        .unwrap();
+        let more = item(vec![of(9_000, true)]);
+        let refused = incorporate(Some(&local), None, more);
+        assert!(matches!(refused, Incorporation::Refused(_)), "{refused:?}");
     }
 
     #[test]

@@ -4,11 +4,13 @@
 //! stands beside what followed it, is ended as people end conflicts between documents: by a deletion. Its revision is a
 //! function of the leaf alone, so that it is the same wherever that is done, and it says nothing of the item.
 
+use std::fmt::Write as _;
+
 use feedsync::{Item, Payload};
 use sha2::{Digest as _, Sha256};
 
 use super::line::update_of;
-use crate::revision::{Revision, Signature};
+use crate::revision::Revision;
 use crate::tree::{Path, Tree};
 
 /// The deletion that ends a leaf; none after the last generation.
@@ -16,17 +18,22 @@ pub fn settling(leaf: &Revision) -> Option<Path> {
     let mut hash = Sha256::new();
     hash.update(b"feedsync: settled: ");
     hash.update(leaf.to_string());
-    let mut digest = [0; 16];
-    digest.copy_from_slice(&hash.finalize()[..16]);
-    Path::child(leaf, Signature::of(digest))
+    // It wins against no deletion of its generation: no signature of others begins so low.
+    let mut signature = String::from(".");
+    for byte in &hash.finalize()[..16] {
+        // A string takes all that is written to it.
+        let _ = write!(signature, "{byte:02x}");
+    }
+    Path::child(leaf, signature.parse().ok()?)
 }
 
 /// What such a deletion says.
 pub const SETTLING: &str = "{\"fs:settled\":true}";
 
-/// Whether a leaf is such a deletion.
-pub fn is_settling(is_deleted: bool, body: &str) -> bool {
-    is_deleted && body == SETTLING
+/// Whether a leaf is such a deletion: it says so, and is that of the leaf before it, as far as that is known.
+pub fn is_settling(path: &Path, is_deleted: bool, body: &str) -> bool {
+    let is_of = |leaf: Revision| settling(&leaf).is_some_and(|it| it.newest() == path.newest());
+    is_deleted && body == SETTLING && path.revisions().nth(1).is_none_or(is_of)
 }
 
 /// The leaves that are to be ended: those that are there, that the item has followed, and that are no version of it. Its

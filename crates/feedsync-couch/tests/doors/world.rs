@@ -411,7 +411,7 @@ impl World {
         for leaf in tree.leaves() {
             let path = tree.path(leaf.revision).unwrap();
             let Content { is_deleted, body } = leaf.content;
-            if is_settling(*is_deleted, body) {
+            if is_settling(&path, *is_deleted, body) {
                 continue;
             }
             let version = version_of(&id, &path, *is_deleted, body, &[]).unwrap();

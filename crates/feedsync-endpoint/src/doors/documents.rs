@@ -24,10 +24,12 @@ const PAGE: PageLimit = PageLimit::items(100);
 const MOST_WAITING: usize = 10_000;
 
 /// An item that is to be seen in its document.
-struct Wanted {
+struct Shown {
     document: DocumentId,
     item: Item<Payload>,
     versions: Vec<MappedRevision>,
+    /// Whether these are all of its versions.
+    is_whole: bool,
 }
 
 type Trees = BTreeMap<DocumentId, Tree<BodyPlace>>;
@@ -43,17 +45,23 @@ impl Pass<'_> {
         let collection = self.endpoint.collection(name).await?;
         let after = DoorPlace::after(place.items, collection.epoch);
         let before = place.clone();
-        let waiting: Vec<ItemId> = place.waiting.iter().take(PAGE.items).cloned().collect();
+        // Each has its turn, also where many wait for ever.
+        let count = place.waiting.len();
+        let first = self.endpoint.environment().random() as usize % count.max(1);
+        let turn = place.waiting.iter().chain(&place.waiting).skip(first);
+        let waiting: Vec<ItemId> = turn.take(PAGE.items.min(count)).cloned().collect();
         let waited = store.items(name, &waiting).await?;
         place.waiting.retain(|id| !waiting.contains(id));
-        if after >= collection.last && waited.is_empty() {
-            return Ok(false);
-        }
         let page = store.changes(name, after, None, PAGE).await?;
+        if page.collection.epoch != collection.epoch {
+            // It is another one by now.
+            *place = before;
+            return Ok(true);
+        }
         let mut wanted = Vec::with_capacity(page.items.len());
         for StoredItem { item, .. } in page.items.into_iter().chain(waited) {
-            match self.wanted(item) {
-                Some(item) => wanted.push(item),
+            match document_id(&item.id) {
+                Some(document) => wanted.push(shown(document, item, carried)),
                 None => carried.refused += 1,
             }
         }
@@ -65,49 +73,41 @@ impl Pass<'_> {
         Ok(page.more)
     }
 
-    /// What an item is as a document; none where it cannot be one.
-    fn wanted(&self, item: Item<Payload>) -> Option<Wanted> {
-        let document = document_id(&item.id)?;
-        let versions = item.versions().map(|version| revision_of(&item.id, version));
-        let versions = versions.collect::<Result<_, _>>().ok()?;
-        Some(Wanted { document, item, versions })
-    }
-
     /// Writes the versions of items that their documents do not have, and ends the leaves that they followed.
     async fn show(
         &self,
-        wanted: Vec<Wanted>,
+        mut wanted: Vec<Shown>,
         place: &mut DoorPlace,
         carried: &mut Carried,
     ) -> Result<(), DoorError> {
         let database = self.database().await?;
         let mut trees = self.trees(&wanted).await?;
-        let (mut news, mut shown) = (Vec::new(), Vec::with_capacity(wanted.len()));
-        for one in wanted {
-            let tree = trees.get(&one.document);
+        let mut news = Vec::new();
+        for Shown { document, item, versions, is_whole } in &mut wanted {
+            let tree = trees.get(document);
             let is_new =
                 |it: &&MappedRevision| tree.is_none_or(|tree| !tree.contains(&it.path.newest()));
-            let mut documents = Vec::new();
-            for version in one.versions.iter().filter(is_new) {
-                documents.push(self.document(&one.document, version).await?);
-            }
-            match documents.into_iter().collect::<Option<Vec<_>>>() {
-                Some(documents) => {
-                    news.extend(documents);
-                    shown.push(one);
+            for version in versions.iter().filter(is_new) {
+                match self.document(document, version).await? {
+                    Some(version) => news.push(version),
+                    None if place.waiting.len() < MOST_WAITING => {
+                        place.waiting.insert(item.id.clone());
+                        *is_whole = false;
+                    }
+                    None => {
+                        carried.refused += 1;
+                        *is_whole = false;
+                    }
                 }
-                None if place.waiting.len() < MOST_WAITING => {
-                    place.waiting.insert(one.item.id);
-                }
-                None => carried.refused += 1,
             }
         }
         if !news.is_empty() {
             self.write(&database, news, carried).await?;
-            trees = self.trees(&shown).await?;
+            trees = self.trees(&wanted).await?;
         }
         let mut ends = Vec::new();
-        for Wanted { document, item, versions } in &shown {
+        // What is not seen yet must not end what is.
+        for Shown { document, item, versions, .. } in wanted.iter().filter(|it| it.is_whole) {
             let Some(tree) = trees.get(document) else { continue };
             let versions: Vec<Revision> = versions.iter().map(|it| it.path.newest()).collect();
             let paths = to_be_settled(tree, item, &versions);
@@ -119,7 +119,7 @@ impl Pass<'_> {
         }
     }
 
-    async fn trees(&self, wanted: &[Wanted]) -> Result<Trees, DoorError> {
+    async fn trees(&self, wanted: &[Shown]) -> Result<Trees, DoorError> {
         let ids: BTreeSet<DocumentId> = wanted.iter().map(|it| it.document.clone()).collect();
         let ids: Vec<DocumentId> = ids.into_iter().collect();
         let page = self.databases.documents(&self.door.database, &ids, none(), u64::MAX).await?;
@@ -176,6 +176,12 @@ impl Pass<'_> {
                 carried.documents += written.iter().filter(|it| it.is_ok()).count() as u64;
                 Ok(())
             }
+            Err(gone @ DocumentsError::Refused(_))
+                if self.database().await?.epoch != database.epoch =>
+            {
+                // It is another one by now.
+                Err(gone.into())
+            }
             Err(DocumentsError::Refused(_)) if documents.len() > 1 => {
                 for document in documents {
                     Box::pin(self.write(database, vec![document], carried)).await?;
@@ -189,6 +195,15 @@ impl Pass<'_> {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// What an item is as a document, as far as it can be one.
+fn shown(document: DocumentId, item: Item<Payload>, carried: &mut Carried) -> Shown {
+    let versions: Vec<MappedRevision> =
+        item.versions().filter_map(|version| revision_of(&item.id, version).ok()).collect();
+    let left_out = item.versions().count() - versions.len();
+    carried.refused += left_out as u64;
+    Shown { document, item, versions, is_whole: left_out == 0 }
 }
 
 /// The end of a leaf.

@@ -6,7 +6,7 @@ use feedsync::{Item, ItemId, Payload, Version};
 use feedsync_couch::mapping::{is_settling, item_id, update_of, version_of};
 use feedsync_couch::{Attachment, Path};
 use feedsync_formats::{Blob, blobs};
-use feedsync_store::{ReadDocument, StoreError};
+use feedsync_store::ReadDocument;
 
 use super::place::DoorPlace;
 use super::{Carried, DoorError, Pass};
@@ -36,6 +36,10 @@ impl Pass<'_> {
         let choose = chosen(Leaves::All);
         let read =
             self.databases.document_changes(name, after, PAGE, None, choose, PAGE_BYTES).await?;
+        if read.database.epoch != database.epoch {
+            // It is another one by now.
+            return Ok(true);
+        }
         let ids: Vec<ItemId> =
             read.documents.iter().filter_map(|it| item_id(&it.document.id)).collect();
         let stored = self.endpoint.store().items(&self.door.collection, &ids).await?;
@@ -49,7 +53,7 @@ impl Pass<'_> {
                 continue;
             };
             let known = stored.get(&id);
-            items.extend(self.item(id, document, known, carried).await?);
+            items.extend(self.leaves(id, document, known, carried).await?);
         }
         self.incorporate(items, carried).await?;
         place.documents = Some((read.database.epoch, read.reached.max(after)));
@@ -57,58 +61,56 @@ impl Pass<'_> {
         Ok(!read.is_end)
     }
 
-    /// The item that a document is, as far as it can be one.
-    async fn item(
+    /// The leaves of a document, each as an item of its own, which join: what they have in common stands in each of them.
+    async fn leaves(
         &self,
         id: ItemId,
         read: &ReadDocument,
         known: Option<&Item<Payload>>,
         carried: &mut Carried,
-    ) -> Result<Option<Item<Payload>>, DoorError> {
-        let mut versions = Vec::new();
+    ) -> Result<Vec<Item<Payload>>, DoorError> {
+        let mut items = Vec::new();
         let tree = &read.document.tree;
         for leaf in tree.leaves() {
             let Some(body) = read.bodies.get(leaf.revision) else { continue };
             let is_deleted = leaf.content.is_deleted;
-            if is_settling(is_deleted, &body.text) {
+            let path = tree.path(leaf.revision).unwrap_or_else(|| Path::root(leaf.revision));
+            if is_settling(&path, is_deleted, &body.text) {
                 continue;
             }
             let update = update_of(leaf.revision);
-            let same = known.into_iter().flat_map(Item::versions).find(|version| {
+            let is_it = |version: &&Version<Payload>| {
                 update.as_ref().is_some_and(|update| update.is_same(version.dot()))
-            });
+            };
+            let same = known.into_iter().flat_map(Item::versions).find(is_it);
+            let is_over = known.zip(update.as_ref()).is_some_and(|(known, it)| known.covers(it));
+            if is_deleted && is_over && same.is_none() {
+                // It was settled long ago.
+                continue;
+            }
             let attachments = match same {
                 Some(same) => Some(blobs(&same.payload)),
                 None => self.blobs(&body.attachments).await?,
             };
-            let path = tree.path(leaf.revision).unwrap_or_else(|| Path::root(leaf.revision));
             let version =
                 attachments.and_then(|it| version_of(&id, &path, is_deleted, &body.text, &it).ok());
             match version {
-                Some(version) => versions.push(version),
+                Some(winner) => {
+                    items.push(Item { id: id.clone(), winner, conflicts: Vec::new() });
+                }
                 None => carried.refused += 1,
             }
         }
-        let mut versions = versions.into_iter();
-        Ok(versions.next().map(|winner: Version<Payload>| Item {
-            id,
-            winner,
-            conflicts: versions.collect(),
-        }))
+        Ok(items)
     }
 
-    /// Attachments as blobs, which are stored; none where a name or a type is none for a blob.
+    /// Attachments as blobs, which are stored; none where a name or a type is none for a blob, or one is gone.
     async fn blobs(&self, attachments: &[Attachment]) -> Result<Option<Vec<Blob>>, DoorError> {
         let mut stored = Vec::with_capacity(attachments.len());
         for attachment in attachments {
             let name = &self.door.database;
             let bytes = self.databases.attachment(name, &attachment.digest).await?;
-            let bytes = bytes.ok_or_else(|| {
-                StoreError::Unknown(format!(
-                    "an attachment is gone: {}",
-                    attachment.digest.as_str()
-                ))
-            })?;
+            let Some(bytes) = bytes else { return Ok(None) };
             let length = bytes.len() as u64;
             let digest = self.endpoint.store().put_blob(bytes).await?;
             let blob =

@@ -151,9 +151,11 @@ pub(super) async fn part(
         },
         ("_security", []) => match *asked.method_of(&[get, put])? {
             Method::PUT => {
-                let database = asked.alone(name, "give rights to that").await?;
+                let what = "give rights to that";
+                let database = asked.alone(name, what).await?;
                 let (_turn, sent) = asked.any_json(body).await?;
                 asked.still(&database, Need::Administer).await?;
+                asked.alone(name, what).await?;
                 if names_collection(&sent) {
                     let reason = "only a setting of the collection makes a database one";
                     return Err(RefusalKind::BadRequest.because(reason).into());
@@ -177,7 +179,7 @@ pub(super) async fn part(
         },
         ("_purge", []) => {
             asked.method_of(&[post])?;
-            let database = asked.alone(name, "purge its items there").await?;
+            let database = asked.alone(name, PURGE_THERE).await?;
             purge(asked, &database, body).await
         }
         ("_index" | "_explain" | "_search" | "_partition" | "_local_docs" | "_design_docs", _) => {
@@ -193,10 +195,14 @@ pub(super) async fn part(
     }
 }
 
+/// What is to be done with a database that is a collection.
+const PURGE_THERE: &str = "purge its items there";
+
 /// Forgets leaves.
 async fn purge(asked: &Asked, database: &Database, body: Body) -> Result<Response, Failure> {
     let (_turn, sent) = asked.json(body).await?;
     asked.still(database, Need::Administer).await?;
+    asked.alone(&database.name, PURGE_THERE).await?;
     // A document may be named more than once.
     let mut named: BTreeMap<DocumentId, Vec<Revision>> = BTreeMap::new();
     for (id, revisions) in asked_revisions(sent.root())? {

@@ -3,11 +3,10 @@
 //! Who administers the hub, and who is on this machine while there is no user, may do everything. Everybody else needs to
 //! be named in the `_security` of a database, which whoever made it is; where that names no member, whoever has signed in
 //! may read and write. Tokens that are bound to less than their user open no database. To a database that is a collection, too,
-//! the rights to that collection count, and nothing is said beside them: its editors read and write.
+//! the rights to that collection count, and nothing is said beside them: its editors read and write. One that was that is for who administers the hub.
 
 use feedsync_couch::{Json, Refusal, RefusalKind, quoted, texts};
-use feedsync_endpoint::Settings;
-use feedsync_endpoint::doors::door_of;
+use feedsync_endpoint::doors::DoorOf;
 use feedsync_formats::json::{Kind, Node};
 use feedsync_store::{Database, Role};
 
@@ -39,14 +38,15 @@ impl Asked {
         }
         let found = self.databases.database(name).await?;
         let database = found.ok_or_else(|| Failure::from(no_database()))?;
-        let may = match door_of(&database) {
-            None => may(&self.principal, database.security.as_deref(), need),
+        let is_administrator = self.principal.administers() && self.principal.is_unbounded();
+        let may = match self.hub.endpoint.door_of(&database).await? {
+            DoorOf::Nothing => may(&self.principal, database.security.as_deref(), need),
             // What may be done with a collection may be done with its documents.
-            Some(collection) => {
-                let role = self.principal.role(&collection);
+            DoorOf::Collection(collection) => {
                 let least = if need == Need::Use { Role::Editor } else { Role::Owner };
-                self.principal.administers() && self.principal.is_unbounded() || role >= Some(least)
+                is_administrator || self.principal.role(&collection) >= Some(least)
             }
+            DoorOf::Closed => is_administrator,
         };
         match may {
             true => Ok(database),
@@ -73,17 +73,9 @@ impl Asked {
         what: &str,
     ) -> Result<Database, Failure> {
         let database = self.database(name, Need::Administer).await?;
-        let of = door_of(&database);
-        let collection = match &of {
-            None => None,
-            Some(collection) => self.hub.endpoint.store().collection(collection).await?,
-        };
-        let is_open = collection.is_some_and(|it| {
-            Settings::read(&it.settings).is_ok_and(|settings| settings.documents)
-        });
-        match of.filter(|_| is_open) {
-            None => Ok(database),
-            Some(collection) => {
+        match self.hub.endpoint.door_of(&database).await? {
+            DoorOf::Nothing | DoorOf::Closed => Ok(database),
+            DoorOf::Collection(collection) => {
                 let reason = format!(
                     "{name} is the collection {collection}: {what}, or set its `documents` to false first"
                 );

@@ -1,12 +1,12 @@
 //! Whose a database is.
 
-use feedsync_endpoint::Settings;
-use feedsync_store::{CollectionChange, Scope, TokenKind};
+use feedsync_endpoint::{Actor, Settings};
+use feedsync_store::{CollectionChange, NewCollection, Scope, TokenKind};
 use http::Method;
 use serde_json::json;
 
 use super::{JSON, said, send};
-use crate::access::world::{World, basic, bearer};
+use crate::access::world::{World, basic, bearer, user};
 use tempfile::TempDir;
 
 const PASSWORD: &str = "correct horse battery";
@@ -143,10 +143,31 @@ async fn the_database_of_a_collection_is_for_its_editors() {
     assert_eq!(ask("owen", put.clone(), "/own", "").await.0, 201);
     let said_so = r#"{"fs:collection":"open"}"#;
     assert_eq!(ask("owen", put, "/own/_security", said_so).await.0, 400);
-    // Closed, it is who administers the hub's.
+    // Closed, it is who administers the hub's, and so it is where somebody else has the name by now.
+    let private = async || {
+        assert_eq!(ask("eddy", get.clone(), "/notes/a", "").await.0, 403);
+        assert_eq!(ask("owen", get.clone(), "/notes/a", "").await.0, 403);
+        assert_eq!(ask("root", get.clone(), "/notes/a", "").await.0, 200);
+    };
     set(false).await;
-    world.endpoint.close_as_database(&notes).await.unwrap();
-    assert_eq!(ask("owen", get.clone(), "/notes/a", "").await.0, 403);
-    assert_eq!(ask("root", get, "/notes/a", "").await.0, 200);
+    private().await;
+    set(true).await;
+    assert_eq!(ask("eddy", get.clone(), "/notes/a", "").await.0, 200);
+    let diary = crate::access::world::collection("diary");
+    let renamed = CollectionChange { name: Some(diary), ..CollectionChange::default() };
+    world.endpoint.change_collection(&notes, renamed).await.unwrap();
+    private().await;
+    let new = NewCollection {
+        name: notes.clone(),
+        title: String::new(),
+        format: feedsync::Format::Json,
+        settings: Default::default(),
+    };
+    let owen = Actor { user: Some(user("owen")), ..Actor::default() };
+    world.endpoint.on_behalf_of(owen).create_collection(new).await.unwrap();
+    set(true).await;
+    private().await;
+    assert!(world.endpoint.open_as_database(&notes).await.is_err());
+    private().await;
     assert_eq!(ask("root", delete, "/notes", "").await.0, 200);
 }
