@@ -5,11 +5,11 @@
 //! changes nothing. So a pass may be broken off anywhere and made again, by several processes at once, and comes to rest.
 //! How far it got is noted in the database, under a name that no client can write.
 
-mod documents;
-mod items;
 mod place;
 #[cfg(test)]
 mod tests;
+mod to_documents;
+mod to_items;
 
 use std::sync::Arc;
 

@@ -8,7 +8,7 @@ use feedsync::{
     Resolved, Sequence, Stamp, Timestamp, Version, incorporate, line,
 };
 use feedsync_couch::mapping::{
-    SETTLING, is_settling, revision_of, settling, to_be_settled, version_of,
+    SETTLING, is_settling, revision_of, settling, to_be_settled, update_of, version_of,
 };
 use feedsync_couch::{Content, Path, Revision, Tree};
 use rand::rngs::SmallRng;
@@ -412,6 +412,13 @@ impl World {
             let path = tree.path(leaf.revision).unwrap();
             let Content { is_deleted, body } = leaf.content;
             if is_settling(&path, *is_deleted, body) {
+                continue;
+            }
+            let is_over =
+                update_of(leaf.revision).zip(hub.item.as_ref()).is_some_and(|(it, item)| {
+                    item.covers(&it) && !item.versions().any(|version| version.dot().is_same(&it))
+                });
+            if *is_deleted && is_over {
                 continue;
             }
             let version = version_of(&id, &path, *is_deleted, body, &[]).unwrap();
