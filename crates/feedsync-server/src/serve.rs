@@ -143,7 +143,8 @@ async fn run(
     let graceful = GracefulShutdown::new();
     let room = Arc::new(Semaphore::new(limits.connections));
     let mut connections = JoinSet::new();
-    connections.spawn(doors::all(endpoint.clone()));
+    let most = limits.collection_items as u64;
+    connections.spawn(doors::all(endpoint.holding_at_most(most)));
     connections.spawn(sweep::hourly(endpoint, limits.log_generation_time));
     connections.spawn(reloading(certificate.clone()));
     let mut shutdown = std::pin::pin!(async {

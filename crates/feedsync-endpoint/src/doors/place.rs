@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use feedsync::ItemId;
-use feedsync_store::{Database, Epoch, LocalDocument, Number, StoreError};
+use feedsync_store::{Database, Epoch, LocalDocument, Moment, Number, StoreError};
 use serde::{Deserialize, Serialize};
 
 use super::{DoorError, Pass};
@@ -20,7 +20,12 @@ pub(super) struct DoorPlace {
     pub(super) documents: Option<(Epoch, Number)>,
     /// Items that wait for their blobs.
     pub(super) waiting: BTreeSet<ItemId>,
+    /// Since when there are documents for which the collection had no room.
+    pub(super) crowded: Option<Moment>,
 }
+
+/// So long documents wait for room, in microseconds, until all are looked at again.
+const CROWDED: u64 = 60 * 1_000_000;
 
 /// It as JSON: `epoch-number`.
 #[derive(Serialize, Deserialize)]
@@ -28,6 +33,8 @@ struct Noted {
     items: Option<String>,
     documents: Option<String>,
     waiting: Vec<String>,
+    #[serde(default)]
+    crowded: Option<u64>,
 }
 
 impl DoorPlace {
@@ -52,13 +59,17 @@ impl Pass<'_> {
         let Database { name, .. } = self.database().await?;
         let found = self.databases.local_document(&name, &local_id()?).await?;
         let noted = found.and_then(|it| serde_json::from_str::<Noted>(&it.body).ok());
-        let Some(Noted { items, documents, waiting }) = noted else {
+        let Some(Noted { items, documents, waiting, crowded }) = noted else {
             return Ok(DoorPlace::default());
         };
+        let now = self.endpoint.environment().now().micros();
+        // There may be room by now.
+        let is_over = crowded.is_some_and(|since| now.saturating_sub(since) > CROWDED);
         Ok(DoorPlace {
             items: items.as_deref().and_then(read),
-            documents: documents.as_deref().and_then(read),
+            documents: documents.as_deref().and_then(read).filter(|_| !is_over),
             waiting: waiting.iter().filter_map(|id| ItemId::new(id).ok()).collect(),
+            crowded: crowded.filter(|_| !is_over).map(Moment::from_micros),
         })
     }
 
@@ -68,6 +79,7 @@ impl Pass<'_> {
             items: place.items.map(text),
             documents: place.documents.map(text),
             waiting: place.waiting.iter().map(ToString::to_string).collect(),
+            crowded: place.crowded.map(Moment::micros),
         };
         let body = serde_json::to_string(&noted)
             .map_err(|error| StoreError::Unknown(error.to_string()))?;

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use feedsync::{Creation, Edit, Format, Item, ItemId, Keep, Payload, Resolution, Resolved};
 use feedsync_couch::mapping::{document_id, revision_of};
 use feedsync_couch::{DocumentId, Json, Revision, Submission};
 use feedsync_formats::Blob;
 use feedsync_store::{
-    CollectionName, EndpointName, MemoryStore, NewCollection, Number, SystemEnvironment,
+    CollectionName, EndpointName, Environment, MemoryStore, Moment, NewCollection, Number,
+    SystemEnvironment,
 };
 use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom;
@@ -21,18 +23,38 @@ use crate::documents::{Edits, NewDocument, write_documents};
 struct House {
     endpoint: Endpoint,
     door: Door,
+    clock: Arc<Clock>,
+}
+
+/// A clock that can be set.
+struct Clock(AtomicU64);
+
+impl Clock {
+    fn set(&self, now: Moment) {
+        self.0.store(now.micros(), Ordering::Relaxed);
+    }
+}
+
+impl Environment for Clock {
+    fn now(&self) -> Moment {
+        Moment::from_micros(self.0.load(Ordering::Relaxed))
+    }
+
+    fn random(&self) -> u64 {
+        SystemEnvironment.random()
+    }
 }
 
 impl House {
     async fn new() -> Self {
         let name = EndpointName::new("tester").unwrap();
-        let environment = Arc::new(SystemEnvironment);
-        let store = Arc::new(MemoryStore::new(&name, environment.clone()));
-        let endpoint = Endpoint::new(store, environment);
+        let clock = Arc::new(Clock(SystemEnvironment.now().micros().into()));
+        let store = Arc::new(MemoryStore::new(&name, Arc::clone(&clock) as _));
+        let endpoint = Endpoint::new(store, Arc::clone(&clock) as _);
         let name = CollectionName::new("notes").unwrap();
         make(&endpoint, &name).await;
         let door = endpoint.open_as_database(&name).await.unwrap();
-        Self { endpoint, door }
+        Self { endpoint, door, clock }
     }
 
     async fn carry(&self) -> Carried {
@@ -205,6 +227,25 @@ async fn what_one_side_cannot_take_stays_and_is_told() {
     assert_eq!((carried.items, carried.documents, carried.refused), (1, 0, 3));
     assert!(house.item("small").await.is_some() && house.item("large").await.is_none());
     assert_eq!(house.leaves("large").await.len(), 1);
+}
+
+/// What there was no room for is taken once there is, without being touched again.
+#[tokio::test]
+async fn what_has_no_room_waits_for_it() {
+    let mut house = House::new().await;
+    house.endpoint = house.endpoint.holding_at_most(2);
+    for id in ["a", "b", "c", "d"] {
+        house.put(&format!(r#"{{"_id":"{id}"}}"#), Edits::New).await;
+    }
+    let carried = house.carry().await;
+    assert_eq!((carried.items, carried.refused), (2, 2));
+    assert_eq!(house.carry().await, Carried::default());
+    let name = &house.door.collection;
+    house.endpoint.edit(name, &ItemId::new("a").unwrap(), None, Edit::delete()).await.unwrap();
+    house.clock.set(Moment::from_micros(house.clock.now().micros() + 61_000_000));
+    let carried = house.carry().await;
+    assert_eq!((carried.items, carried.refused), (1, 1));
+    assert!(house.item("c").await.is_some() && house.item("d").await.is_none());
 }
 
 #[tokio::test]

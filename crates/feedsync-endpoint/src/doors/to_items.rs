@@ -55,7 +55,7 @@ impl Pass<'_> {
             let known = stored.get(&id);
             items.extend(self.leaves(id, document, known, carried).await?);
         }
-        self.incorporate(items, carried).await?;
+        self.incorporate(items, place, carried).await?;
         place.documents = Some((read.database.epoch, read.reached.max(after)));
         self.note(place).await?;
         Ok(!read.is_end)
@@ -125,6 +125,7 @@ impl Pass<'_> {
     async fn incorporate(
         &self,
         items: Vec<Item<Payload>>,
+        place: &mut DoorPlace,
         carried: &mut Carried,
     ) -> Result<(), DoorError> {
         if items.is_empty() {
@@ -142,11 +143,12 @@ impl Pass<'_> {
             // There is no room for all of them.
             Err(EndpointError::Full { .. }) if items.len() > 1 => {
                 for item in items {
-                    Box::pin(self.incorporate(vec![item], carried)).await?;
+                    Box::pin(self.incorporate(vec![item], place, carried)).await?;
                 }
                 Ok(())
             }
             Err(EndpointError::Full { .. }) => {
+                place.crowded.get_or_insert(endpoint.environment().now());
                 carried.refused += 1;
                 Ok(())
             }
