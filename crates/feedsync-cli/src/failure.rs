@@ -6,9 +6,7 @@ use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
 use feedsync_client::fetch::{FetchError, address};
-use feedsync_client::{
-    CollectionSyncError, CopyError, DatabaseSyncError, LogError, LoginFileError, ReaderFileError,
-};
+use feedsync_client::{CopyError, LogError, LoginFileError, ReaderFileError, ReaderJoinError};
 use feedsync_endpoint::documents::DocumentsError;
 use feedsync_endpoint::{EditFailure, EndpointError, PeopleError, SettingError};
 use feedsync_formats::{ReadError, ReviseError};
@@ -271,25 +269,14 @@ impl From<ReaderFileError> for Failure {
     }
 }
 
-impl From<DatabaseSyncError> for Failure {
-    fn from(error: DatabaseSyncError) -> Self {
+impl From<ReaderJoinError> for Failure {
+    fn from(error: ReaderJoinError) -> Self {
         match error {
-            DatabaseSyncError::Reader(error) => error.into(),
-            DatabaseSyncError::Documents(DocumentsError::Refused(refusal)) => {
-                Self::refused(refusal)
-            }
-            DatabaseSyncError::Documents(DocumentsError::Store(error))
-            | DatabaseSyncError::Store(error) => error.into(),
-        }
-    }
-}
-
-impl From<CollectionSyncError> for Failure {
-    fn from(error: CollectionSyncError) -> Self {
-        match error {
-            CollectionSyncError::Reader(error) => error.into(),
-            CollectionSyncError::Endpoint(error) => error.into(),
-            CollectionSyncError::Store(error) => error.into(),
+            ReaderJoinError::Reader(error) => error.into(),
+            ReaderJoinError::Endpoint(error) => error.into(),
+            ReaderJoinError::Documents(DocumentsError::Refused(refusal)) => Self::refused(refusal),
+            ReaderJoinError::Documents(DocumentsError::Store(error))
+            | ReaderJoinError::Store(error) => error.into(),
         }
     }
 }

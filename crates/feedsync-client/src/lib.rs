@@ -38,8 +38,8 @@ pub use log::{
 pub use logins::{LoginFile, LoginFileError};
 pub use progress::{Progress, Silent, Step};
 pub use reader::{
-    CollectionSync, CollectionSyncError, DatabaseSync, DatabaseSyncError, ReaderFile,
-    ReaderFileError, ReaderSync, StoredReader, compact, read_reader_log, synchronise_reader,
+    ReaderFile, ReaderFileError, ReaderJoin, ReaderJoinError, ReaderSync, StoredReader, compact,
+    read_reader_log, synchronise_reader,
 };
 pub use report::{RefusedItem, Side, SyncReport, Warning};
 pub use schedule::Schedule;

@@ -3,19 +3,20 @@
 mod collection;
 mod database;
 
+use std::collections::BTreeSet;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use feedsync_endpoint::EndpointError;
+use feedsync_endpoint::documents::DocumentsError;
 use feedsync_log::{Device, Event, Position, RecordId, Session};
 use feedsync_reader::{Replica, ReplicaError, SnapshotError};
+use feedsync_store::StoreError;
 
 use crate::fetch::shown_text;
 use crate::log::{Follower, LogAccess, LogError, synchronise};
 use crate::private_file::{Lock, PrivateFile, PrivateFileError};
-
-pub use collection::{CollectionSync, CollectionSyncError};
-pub use database::{DatabaseSync, DatabaseSyncError};
 
 /// A log that is shorter is not compacted.
 const LONG: u64 = 1 << 20;
@@ -47,6 +48,34 @@ pub struct ReaderSync {
     pub has_read: bool,
     /// Whether the log was compacted.
     pub was_compacted: bool,
+}
+
+/// What came of joining it with the items of a collection, or the documents of a database.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ReaderJoin {
+    /// Whether they said something new.
+    pub has_read: bool,
+    /// How many of them were written.
+    pub written: u64,
+    /// Ids of those that were left alone, since a later version of this program wrote them.
+    pub newer: BTreeSet<String>,
+}
+
+/// Why it could not be joined.
+#[derive(Debug, thiserror::Error)]
+pub enum ReaderJoinError {
+    /// The file of the reader.
+    #[error(transparent)]
+    Reader(#[from] ReaderFileError),
+    /// The collection.
+    #[error(transparent)]
+    Endpoint(#[from] EndpointError),
+    /// The database.
+    #[error(transparent)]
+    Documents(#[from] DocumentsError),
+    /// The store.
+    #[error(transparent)]
+    Store(#[from] StoreError),
 }
 
 /// Why it could not be read, stored or brought in step.

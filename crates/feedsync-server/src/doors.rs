@@ -55,8 +55,10 @@ pub(crate) async fn all(endpoint: Endpoint) {
 /// The collections that are set to be databases, too.
 async fn wanted(endpoint: &Endpoint) -> Result<Vec<CollectionName>, StoreError> {
     let collections = endpoint.store().collections().await?;
-    let is_wanted = |collection: &Collection| {
-        Settings::read(&collection.settings).is_ok_and(|settings| settings.documents)
+    // What is not set is not read: nearly none is.
+    let is_wanted = |Collection { settings, .. }: &Collection| {
+        settings.contains_key("documents")
+            && Settings::read(settings).is_ok_and(|settings| settings.documents)
     };
     Ok(collections.into_iter().filter(is_wanted).map(|it| it.name).collect())
 }

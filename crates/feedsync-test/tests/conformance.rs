@@ -34,7 +34,7 @@ const CLAUSES: [(&str, usize); 29] = [
     ("LT", 10),
     ("CG", 16),
     ("CL", 45),
-    ("CD", 14),
+    ("CD", 15),
     ("reading ", 27),
 ];
 

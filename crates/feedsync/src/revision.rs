@@ -192,9 +192,8 @@ mod tests {
         }
     }
 
-    /// Nobody is kept waiting by many versions, and what would be too much is refused.
     #[test]
-    fn many_versions_cost_little() {
+    fn what_would_be_too_much_is_refused() {
         let of = |at: usize, is_deleted: bool| {
             let by = By::new(&format!("couch.1-{at}")).unwrap();
             let update = Update::new(Sequence::new(1).unwrap(), None, Some(by)).unwrap();

@@ -19,10 +19,10 @@ Examples:
 /// Move everything in a store into an empty one, of whatever kind
 ///
 /// Items with their histories and conflicts, tombstones, logs, settings, databases with their revisions and
-/// attachments, remotes, files, users, tokens and the record: nothing is left behind. The old store stays as it is, but must not be used any more: the new
-/// one goes on as the same endpoint, signs differently and publishes anew. Stop its hub first; if somebody
-/// writes to it meanwhile, the new one is to be thrown away (exit code 1). So is one whose move broke off or
-/// was killed: no command opens it (exit code 5).
+/// attachments, remotes, files, users, tokens and the record: nothing is left behind. The old store stays as
+/// it is, but must not be used any more: the new one goes on as the same endpoint, signs differently and
+/// publishes anew. Stop its hub first; if somebody writes to it meanwhile, the new one is to be thrown away
+/// (exit code 1). So is one whose move broke off or was killed: no command opens it (exit code 5).
 ///
 /// A store is `sqlite:DIRECTORY` or `postgres://USER@HOST/DATABASE`, its password in PGPASSWORD, in ~/.pgpass,
 /// or in FEEDSYNC_STORE. The new one must be empty: a directory or database without a store, or one that

@@ -8,37 +8,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use feedsync::{Base, Item, ItemId, Payload};
-use feedsync_endpoint::{Endpoint, EndpointError, Source};
+use feedsync_endpoint::{Endpoint, Source};
 use feedsync_reader::collection::{edit, item_id, new_item, read_item, resolution};
 use feedsync_reader::{FeedAddress, ReaderState};
-use feedsync_store::{CollectionName, PageLimit, Selection, StoreError};
+use feedsync_store::{CollectionName, PageLimit, Selection};
 
-use super::{ReaderFileError, StoredReader};
-
-/// What came of it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct CollectionSync {
-    /// Whether the items said something new.
-    pub has_read: bool,
-    /// How many items were written.
-    pub written: u64,
-    /// Items that were left alone, since a later version of this program wrote them.
-    pub newer: BTreeSet<ItemId>,
-}
-
-/// Why a collection could not be joined.
-#[derive(Debug, thiserror::Error)]
-pub enum CollectionSyncError {
-    /// The file of the reader.
-    #[error(transparent)]
-    Reader(#[from] ReaderFileError),
-    /// The collection.
-    #[error(transparent)]
-    Endpoint(#[from] EndpointError),
-    /// The store.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
+use super::{ReaderJoin, ReaderJoinError, StoredReader};
 
 /// What is in a collection.
 #[derive(Default)]
@@ -74,8 +49,8 @@ impl StoredReader {
         &mut self,
         endpoint: &Endpoint,
         collection: &CollectionName,
-    ) -> Result<CollectionSync, CollectionSyncError> {
-        let mut done = CollectionSync::default();
+    ) -> Result<ReaderJoin, ReaderJoinError> {
+        let mut done = ReaderJoin::default();
         resolve(endpoint, collection, &mut done).await?;
         let feeds = self.replica.state().feeds();
         let known = feeds.map(|(feed, _)| (item_id(feed), feed.clone())).collect();
@@ -107,8 +82,8 @@ impl StoredReader {
 async fn resolve(
     endpoint: &Endpoint,
     collection: &CollectionName,
-    done: &mut CollectionSync,
-) -> Result<(), CollectionSyncError> {
+    done: &mut ReaderJoin,
+) -> Result<(), ReaderJoinError> {
     let conflicted = Selection { deleted: true, conflicted: true, ..Selection::default() };
     each(endpoint, collection, conflicted, async |item| {
         match resolution(&item) {
@@ -118,7 +93,7 @@ async fn resolve(
                 done.written += 1;
             }
             Ok(None) => {}
-            Err(_) => drop(done.newer.insert(item.id)),
+            Err(_) => drop(done.newer.insert(item.id.to_string())),
         }
         Ok(())
     })
@@ -130,8 +105,8 @@ async fn read(
     endpoint: &Endpoint,
     collection: &CollectionName,
     known: &BTreeMap<ItemId, FeedAddress>,
-    done: &mut CollectionSync,
-) -> Result<Found, CollectionSyncError> {
+    done: &mut ReaderJoin,
+) -> Result<Found, ReaderJoinError> {
     let mut found = Found::default();
     let all = Selection { deleted: true, ..Selection::default() };
     each(endpoint, collection, all, async |item| {
@@ -140,7 +115,7 @@ async fn read(
             // Not of a reader.
             Ok(None) => drop(found.others.insert(item.id)),
             Err(_) => {
-                done.newer.insert(item.id.clone());
+                done.newer.insert(item.id.to_string());
                 found.others.insert(item.id);
             }
         }
@@ -155,8 +130,8 @@ async fn each(
     endpoint: &Endpoint,
     collection: &CollectionName,
     mut selection: Selection,
-    mut take: impl AsyncFnMut(Item<Payload>) -> Result<(), CollectionSyncError>,
-) -> Result<(), CollectionSyncError> {
+    mut take: impl AsyncFnMut(Item<Payload>) -> Result<(), ReaderJoinError>,
+) -> Result<(), ReaderJoinError> {
     loop {
         let store = endpoint.store();
         let page = store.listing(collection, &selection, PageLimit::items(500)).await?;

@@ -10,14 +10,14 @@ use std::ops::Bound;
 
 use feedsync_couch::{Body, DatabaseName, DocumentId, Revision, Submission};
 use feedsync_endpoint::Endpoint;
-use feedsync_endpoint::documents::leaves::{Leaves, chosen};
-use feedsync_endpoint::documents::{DocumentsError, Edits, NewDocument, write_documents};
+use feedsync_endpoint::documents::leaves;
+use feedsync_endpoint::documents::{Edits, NewDocument, write_documents};
 use feedsync_reader::{
     DocumentError, FeedAddress, FeedState, ReaderState, document_id, read_documents, write_document,
 };
 use feedsync_store::{DocumentRange, ReadDocument, StoreError};
 
-use super::{ReaderFileError, StoredReader};
+use super::{ReaderJoin, ReaderJoinError, StoredReader};
 
 /// So many documents are read at once,
 const PAGE: usize = 500;
@@ -25,36 +25,8 @@ const PAGE: usize = 500;
 /// and so many bytes of what they say.
 const PAGE_BYTES: u64 = 8 << 20;
 
-/// What came of it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct DatabaseSync {
-    /// Whether the documents said something new.
-    pub has_read: bool,
-    /// How many documents were written.
-    pub written: u64,
-    /// Documents that were left alone, since a later version of this program wrote them.
-    pub newer: BTreeSet<DocumentId>,
-}
-
-/// Why a database could not be joined.
-#[derive(Debug, thiserror::Error)]
-pub enum DatabaseSyncError {
-    /// The file of the reader.
-    #[error(transparent)]
-    Reader(#[from] ReaderFileError),
-    /// The database.
-    #[error(transparent)]
-    Documents(#[from] DocumentsError),
-    /// The store.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
-
-/// The document of a feed as it stands.
-struct Found {
-    /// Leaves that are there, the winner first, and what they say.
-    leaves: Vec<(Revision, String)>,
-}
+/// Leaves of a document that are there, the winner first, and what they say.
+type Leaves = Vec<(Revision, String)>;
 
 impl StoredReader {
     /// Brings it in step with the documents of a database of this endpoint, which is made if it is not there.
@@ -62,14 +34,14 @@ impl StoredReader {
         &mut self,
         endpoint: &Endpoint,
         name: &DatabaseName,
-    ) -> Result<DatabaseSync, DatabaseSyncError> {
+    ) -> Result<ReaderJoin, ReaderJoinError> {
         let databases = endpoint.databases();
         databases.create_database(name, None).await?;
         let database = databases.database(name).await?;
         let database = database.ok_or_else(|| StoreError::NoDatabase(name.clone()))?;
-        let mut done = DatabaseSync::default();
+        let mut done = ReaderJoin::default();
         let mut told = ReaderState::default();
-        let mut found: BTreeMap<FeedAddress, Found> = BTreeMap::new();
+        let mut found: BTreeMap<FeedAddress, Leaves> = BTreeMap::new();
         let mut others: BTreeSet<DocumentId> = BTreeSet::new();
         let mut from = Bound::Included("feed:".to_owned());
         loop {
@@ -81,20 +53,20 @@ impl StoredReader {
                 skip: 0,
                 most: PAGE,
             };
-            let choose = chosen(Leaves::All);
+            let choose = leaves::chosen(leaves::Leaves::All);
             let page = databases.documents_by_id(name, range, choose, PAGE_BYTES).await?;
             let Some(last) = page.documents.iter().flatten().last() else { break };
             from = Bound::Excluded(last.document.id.as_str().to_owned());
             for read in page.documents.into_iter().flatten() {
-                let (id, leaves) = leaves(read);
+                let (id, leaves) = there(read);
                 match told_by(&id, &leaves) {
                     Ok(Some((feed, state))) => {
                         told.join_feed(feed.clone(), state);
-                        found.insert(feed, Found { leaves });
+                        found.insert(feed, leaves);
                     }
                     Ok(None) => drop(others.insert(id)),
                     Err(DocumentError::Newer { .. }) => {
-                        done.newer.insert(id.clone());
+                        done.newer.insert(id.to_string());
                         others.insert(id);
                     }
                     // Not of a reader.
@@ -123,7 +95,7 @@ impl StoredReader {
 }
 
 /// A document's leaves that are there, the winner first.
-fn leaves(read: ReadDocument) -> (DocumentId, Vec<(Revision, String)>) {
+fn there(read: ReadDocument) -> (DocumentId, Leaves) {
     let leaves = read.document.tree.leaves().into_iter();
     let there = leaves.filter(|leaf| !leaf.content.is_deleted).filter_map(|leaf| {
         Some((leaf.revision.clone(), read.bodies.get(leaf.revision)?.text.to_string()))
@@ -142,7 +114,7 @@ fn told_by(
 }
 
 /// The edits after which a document says this, and has no conflict.
-fn edits(id: &DocumentId, found: Option<&Found>, text: String) -> Vec<NewDocument> {
+fn edits(id: &DocumentId, found: Option<&Leaves>, text: String) -> Vec<NewDocument> {
     let edit = |base: Option<&Revision>, is_deleted: bool, text: String| {
         let sent = Submission {
             id: Some(id.clone()),
@@ -153,7 +125,7 @@ fn edits(id: &DocumentId, found: Option<&Found>, text: String) -> Vec<NewDocumen
         };
         NewDocument { id: id.clone(), sent, followed: BTreeMap::new() }
     };
-    let Some(((winner, said), others)) = found.and_then(|it| it.leaves.split_first()) else {
+    let Some(((winner, said), others)) = found.and_then(|leaves| leaves.split_first()) else {
         return vec![edit(None, false, text)];
     };
     if *said == text && others.is_empty() {

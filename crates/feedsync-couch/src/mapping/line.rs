@@ -1,8 +1,9 @@
 //! Revisions as updates, and updates as revisions.
 //!
 //! A revision that was made as one is an update of a line of its own, `couch.` and the revision, whose sequence is its
-//! generation. An update that was made as one is a revision whose signature tells it: when, by whom, and its sequence, without
-//! which two of one second and one line would have one signature, and PouchDB tells revisions of a document by that. Each is told from the other, and comes back as it was.
+//! generation. An update that was made as one is a revision whose signature tells it: when, by whom, and its sequence,
+//! without which two of one second and one line would have one signature, and PouchDB tells revisions of a document by
+//! that. Each is told from the other, and comes back as it was.
 
 use std::fmt::Write as _;
 

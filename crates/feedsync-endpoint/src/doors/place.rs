@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use feedsync::ItemId;
+use feedsync_couch::LocalId;
 use feedsync_store::{Database, Epoch, LocalDocument, Moment, Number, StoreError};
 use serde::{Deserialize, Serialize};
 
@@ -57,7 +58,7 @@ impl Pass<'_> {
     /// How far the last pass got; the beginning, where that cannot be told.
     pub(super) async fn place(&self) -> Result<DoorPlace, DoorError> {
         let Database { name, .. } = self.database().await?;
-        let found = self.databases.local_document(&name, &local_id()?).await?;
+        let found = self.databases.local_document(&name, &local_id()).await?;
         let noted = found.and_then(|it| serde_json::from_str::<Noted>(&it.body).ok());
         let Some(Noted { items, documents, waiting, crowded }) = noted else {
             return Ok(DoorPlace::default());
@@ -85,11 +86,11 @@ impl Pass<'_> {
             .map_err(|error| StoreError::Unknown(error.to_string()))?;
         let document = LocalDocument { revision: 1, body };
         let name = &self.door.database;
-        self.databases.put_local_document(name, &local_id()?, Some(document)).await?;
+        self.databases.put_local_document(name, &local_id(), Some(document)).await?;
         Ok(())
     }
 }
 
-fn local_id() -> Result<feedsync_couch::LocalId, DoorError> {
-    PLACE.parse().map_err(|_| DoorError::Name)
+fn local_id() -> LocalId {
+    PLACE.parse().unwrap_or_else(|_| unreachable!("it is a short text"))
 }

@@ -1,6 +1,7 @@
 //! `feedsync reader sync`
 
 use clap::Args;
+use feedsync_client::ReaderJoin;
 use feedsync_couch::DatabaseName;
 use feedsync_store::CollectionName;
 use serde_json::json;
@@ -86,25 +87,22 @@ async fn with_collection(context: &Context, collection: &CollectionName) -> Resu
     let home = context.open().await?;
     let mut reader = open(context)?;
     let done = reader.join_collection(&home.endpoint, collection).await?;
-    let newer = done.newer.iter().map(ToString::to_string).collect();
-    told(context, ("collection", collection.as_str()), done.has_read, ("item", done.written), newer)
+    told(context, ("collection", collection.as_str()), "item", &done)
 }
 
 async fn with_database(context: &Context, database: &DatabaseName) -> Result<(), Failure> {
     let home = context.open().await?;
     let mut reader = open(context)?;
     let done = reader.join_database(&home.endpoint, database).await?;
-    let newer = done.newer.iter().map(ToString::to_string).collect();
-    told(context, ("database", database.as_str()), done.has_read, ("document", done.written), newer)
+    told(context, ("database", database.as_str()), "document", &done)
 }
 
-/// Says what came of it: with what it was brought in step, what was written, and what was left alone.
+/// Says what came of it, of a place of some kind and the things in it.
 fn told(
     context: &Context,
     (kind, name): (&str, &str),
-    has_read: bool,
-    (thing, written): (&str, u64),
-    newer: Vec<String>,
+    thing: &str,
+    ReaderJoin { has_read, written, newer }: &ReaderJoin,
 ) -> Result<(), Failure> {
     if context.json {
         return output::json(&json!({
@@ -114,10 +112,10 @@ fn told(
             "newer": newer,
         }));
     }
-    for id in &newer {
+    for id in newer {
         output::line(format!("{id}: written by a later version of feedsync, left alone"))?;
     }
-    let written = text::count(written, thing);
-    let news = if has_read { "there was news" } else { "no news" };
+    let written = text::count(*written, thing);
+    let news = if *has_read { "there was news" } else { "no news" };
     output::line(format!("{name}: {news}, wrote {written}"))
 }
