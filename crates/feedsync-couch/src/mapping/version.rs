@@ -1,5 +1,7 @@
 //! Leaves of documents as versions of items, and back.
 
+use std::collections::HashMap;
+
 use feedsync::{
     History, Item, ItemId, MAX_INCOMING_UPDATES, Payload, Timestamp, Update, Updates, Version,
 };
@@ -9,7 +11,7 @@ use feedsync_formats::{Blob, ReadOptions, blobs, blobs_member};
 use super::body::{self, BLOBS, Said, VERSION};
 use super::line::{is_told, revision_of_update, update_of};
 use crate::revision::{Revision, Signature};
-use crate::tree::Path;
+use crate::tree::{Path, Tree};
 
 /// A path of more revisions is told in the document, too: replicas keep a thousand.
 const LONG: usize = 500;
@@ -25,6 +27,17 @@ pub struct MappedRevision {
     pub body: String,
     /// Its attachments.
     pub attachments: Vec<Blob>,
+}
+
+impl MappedRevision {
+    /// Its path up to what is in a tree already: what that one followed is known there, and here it is a guess.
+    pub fn path_into<B>(&self, tree: &Tree<B>) -> Path {
+        let known = self.path.revisions().skip(1).position(|revision| tree.contains(&revision));
+        match known {
+            Some(before) => self.path.clone().shortened(before + 2),
+            None => self.path.clone(),
+        }
+    }
 }
 
 /// What one side cannot say of the other.
@@ -156,20 +169,32 @@ fn by_path(path: &Path, is_deleted: bool) -> Option<ByPath> {
     Some(ByPath { updates: Updates::new(count).ok()?, history: History::from_updates(history)? })
 }
 
-/// The path of a version: its own revision, and those before it for as long as they stand one after the other.
+/// The path of a version: its own revision, one that it followed, and those before that one for as long as nothing else
+/// can have been: where two of a generation are known, nobody can tell which of them it was.
 fn path_of(version: &Version<Payload>) -> Option<Path> {
-    let mut updates = version.history.updates().iter();
-    let newest = revision_of_update(updates.next()?, version.updates.get().into())?;
+    let updates = version.history.updates();
+    let newest = revision_of_update(version.dot(), version.updates.get().into())?;
+    let mut known: HashMap<u64, u32> = HashMap::new();
+    for update in &updates[1..] {
+        *known.entry(update.sequence().get().into()).or_default() += 1;
+    }
     let mut signatures: Vec<Signature> = vec![newest.signature().clone()];
     let mut generation = newest.generation();
-    for update in updates {
+    for update in &updates[1..] {
         let before = generation - 1;
         if u64::from(update.sequence().get()) != before {
+            break;
+        }
+        let is_certain = known.get(&before) == Some(&1);
+        if !is_certain && signatures.len() > 1 {
             break;
         }
         let Some(revision) = revision_of_update(update, before) else { break };
         signatures.push(revision.signature().clone());
         generation = before;
+        if !is_certain {
+            break;
+        }
     }
     Path::new(newest.generation(), signatures).ok()
 }

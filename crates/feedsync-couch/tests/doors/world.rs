@@ -158,7 +158,7 @@ impl World {
         };
         let have: BTreeSet<EditNumber> = first.versions().map(edit_of).collect();
         if left.iter().all(is_settled) {
-            if have.len() != 1 || !(is_short || have.is_subset(&left)) {
+            if !is_short && (have.len() != 1 || !have.is_subset(&left)) {
                 return Err(format!("left are {have:?}, and should be one of {left:?}"));
             }
         } else {
@@ -435,8 +435,9 @@ impl World {
         let mut versions = Vec::new();
         for version in item.versions() {
             let revision = revision_of(&self.id, version).unwrap();
+            let path = revision.path_into(&self.parties[at].tree);
             let content = Content { is_deleted: revision.is_deleted, body: revision.body };
-            self.graft(at, &revision.path, content);
+            self.graft(at, &path, content);
             versions.push(revision.path.newest());
         }
         for leaf in to_be_settled(&self.parties[at].tree, &item, &versions) {

@@ -88,7 +88,11 @@ impl Pass<'_> {
             let is_new =
                 |it: &&MappedRevision| tree.is_none_or(|tree| !tree.contains(&it.path.newest()));
             for version in versions.iter().filter(is_new) {
-                match self.document(document, version).await? {
+                let path = match tree {
+                    Some(tree) => version.path_into(tree),
+                    None => version.path.clone(),
+                };
+                match self.document(document, version, path).await? {
                     Some(version) => news.push(version),
                     None if place.waiting.len() < MOST_WAITING => {
                         place.waiting.insert(item.id.clone());
@@ -132,8 +136,9 @@ impl Pass<'_> {
         &self,
         id: &DocumentId,
         version: &MappedRevision,
+        path: Path,
     ) -> Result<Option<NewDocument>, DoorError> {
-        let MappedRevision { path, is_deleted, body, attachments } = version;
+        let MappedRevision { is_deleted, body, attachments, .. } = version;
         let (mut sent, mut followed) = (Vec::new(), BTreeMap::new());
         for blob in attachments {
             let digest = Digest::from_bytes(blob.sha256);
@@ -155,7 +160,7 @@ impl Pass<'_> {
         let sent = Submission {
             id: Some(id.clone()),
             revision: Some(path.newest()),
-            path: Some(path.clone()),
+            path: Some(path),
             is_deleted: *is_deleted,
             attachments: sent,
             body: Body::kept(body.clone()),
