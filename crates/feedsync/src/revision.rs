@@ -11,7 +11,9 @@
 //! Joining is commutative, associative and idempotent as far as it is about what is covered, and a version goes only
 //! where another one truly followed it, or followed a deletion of it.
 
+use crate::counter::Sequence;
 use crate::coverage::Coverage;
+use crate::identifier::By;
 use crate::item::{Item, Update, Version};
 use crate::line::REVISIONS;
 use crate::merge::from_versions;
@@ -74,13 +76,11 @@ fn learn_listed<P>(versions: &mut [Version<P>]) -> bool {
 /// Takes out the deletions that came as revisions, all but the greatest if there is nothing else; what is left knows what
 /// they knew. Whether anybody learnt anything.
 fn settle<P>(versions: &mut Vec<Version<P>>) -> bool {
-    let is_deletion = |version: &Version<P>| version.deleted && is_revision(version.dot());
-    let rank = |version: &Version<P>| (version.dot().sequence(), version.dot().by().cloned());
     let stays = match versions.iter().all(is_deletion) {
-        true => versions.iter().max_by_key(|version| rank(version)).map(rank),
+        true => versions.iter().map(stands).max(),
         false => None,
     };
-    let is_settled = |version: &Version<P>| is_deletion(version) && Some(rank(version)) != stays;
+    let is_settled = |version: &Version<P>| is_deletion(version) && Some(stands(version)) != stays;
     let (settled, mut left): (Vec<_>, Vec<_>) = versions.drain(..).partition(is_settled);
     let mut is_more = false;
     let mut settled = settled.into_iter().map(|version| version.history);
@@ -95,19 +95,33 @@ fn settle<P>(versions: &mut Vec<Version<P>>) -> bool {
 }
 
 /// Drops what another version covers; one always stays.
+///
+/// Two may cover each other: one was settled by the other, which was deleted later, and whoever settled that deletion
+/// knows both. Then the deletion stays: it covers what was truly followed. Of two deletions the greater one does.
 fn drop_covered<P>(versions: &mut Vec<Version<P>>) {
+    let gives_way = |version: &Version<P>, covering: &Version<P>| {
+        !covering.is_subsumed_by(version) || stands(version) <= stands(covering)
+    };
     let mut at = 0;
     while at < versions.len() {
         let version = &versions[at];
-        let is_covered = versions
-            .iter()
-            .enumerate()
-            .any(|(other, covering)| other != at && version.is_subsumed_by(covering));
+        let is_covered = versions.iter().enumerate().any(|(other, covering)| {
+            other != at && version.is_subsumed_by(covering) && gives_way(version, covering)
+        });
         match is_covered {
             true => drop(versions.remove(at)),
             false => at += 1,
         }
     }
+}
+
+fn is_deletion<P>(version: &Version<P>) -> bool {
+    version.deleted && is_revision(version.dot())
+}
+
+/// An order in which deletions that came as revisions are the greatest, and the greatest of them what stays of them.
+fn stands<P>(version: &Version<P>) -> Option<(Sequence, Option<By>)> {
+    is_deletion(version).then(|| (version.dot().sequence(), version.dot().by().cloned()))
 }
 
 #[cfg(test)]
@@ -237,6 +251,26 @@ mod tests {
         // One that was deleted itself is not brought back.
         let deleted = version(1, "tc", true);
         assert_eq!(names(&joined(vec![item(vec![live]), item(vec![deleted])])), ["tc"]);
+    }
+
+    /// A deletion that was settled by what was deleted itself, later, is settled by that deletion or settles it: whatever
+    /// comes first, what was deleted stays deleted.
+    #[test]
+    fn what_settled_a_deletion_may_be_deleted() {
+        let (live, gone) = (version(1, "c", false), version(1, "zx", true));
+        let later = version(1, "dc", true);
+        let mut ends = Vec::new();
+        for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+            let all = [live.clone(), gone.clone(), later.clone()];
+            ends.push(joined(order.map(|at| item(vec![all[at].clone()])).into()));
+        }
+        ends.push(joined(vec![item(vec![live, gone])]));
+        for one in &ends {
+            let all = std::iter::once(one).chain(&ends).cloned().collect();
+            let end = joined(all);
+            assert!(end.winner.deleted && end.conflicts.is_empty(), "{:?}", names(&end));
+            assert!(names(&end)[0].starts_with('z'), "{:?}", names(&end));
+        }
     }
 
     #[test]
