@@ -119,9 +119,11 @@ fn is_deletion<P>(version: &Version<P>) -> bool {
     version.deleted && is_revision(version.dot())
 }
 
-/// An order in which deletions that came as revisions are the greatest, and the greatest of them what stays of them.
-fn stands<P>(version: &Version<P>) -> Option<(Sequence, Option<By>)> {
-    is_deletion(version).then(|| (version.dot().sequence(), version.dot().by().cloned()))
+/// An order in which deletions that came as revisions are the greatest, and the greatest of them what stays of them; then
+/// other deletions, since of two that cover each other the later one was deleted.
+fn stands<P>(version: &Version<P>) -> (bool, bool, Sequence, Option<By>) {
+    let dot = version.dot();
+    (is_deletion(version), version.deleted, dot.sequence(), dot.by().cloned())
 }
 
 #[cfg(test)]
