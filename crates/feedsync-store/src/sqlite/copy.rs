@@ -1,4 +1,4 @@
-//! Backups, and whether a file is whole.
+//! Backups: a file copied whole, and put in its place.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::log_files::LogFiles;
 use super::log_pack::{self, BackedUp};
-use super::{place, schema};
+use super::{check, place, schema};
 use crate::error::StoreError;
 
 /// Copies all of one moment: in a single step, so that no writer can make it begin again.
@@ -46,7 +46,7 @@ pub(super) fn restore(backup: &Path, file: &Path) -> Result<(), StoreError> {
     if !matches!(schema::contents(&source)?, schema::Contents::Store(_)) {
         return Err(StoreError::Foreign { path: backup.to_owned() });
     }
-    if let Some(fault) = check(&source)?.into_iter().next() {
+    if let Some(fault) = check::file(&source)?.into_iter().next() {
         return Err(StoreError::Damaged(fault));
     }
     let partial = with_suffix(file, ".partial");
@@ -77,21 +77,6 @@ fn close(target: Connection, file: &Path) -> Result<(), StoreError> {
     fs::File::open(file)
         .and_then(|file| file.sync_all())
         .map_err(|error| place::failed(file, error))
-}
-
-pub(super) fn check(connection: &Connection) -> Result<Vec<String>, StoreError> {
-    let mut faults = Vec::new();
-    let mut statement = connection.prepare("PRAGMA integrity_check")?;
-    let lines = statement.query_map([], |row| row.get::<_, String>(0))?;
-    for line in lines {
-        faults.extend(Some(line?).filter(|line| line != "ok"));
-    }
-    let mut statement = connection.prepare("PRAGMA foreign_key_check")?;
-    let tables = statement.query_map([], |row| row.get::<_, String>(0))?;
-    for table in tables {
-        faults.push(format!("a row of {} refers to nothing", table?));
-    }
-    Ok(faults)
 }
 
 fn with_suffix(file: &Path, suffix: &str) -> PathBuf {

@@ -1,4 +1,4 @@
-//! Collections and logs as they were read last, for as long as nobody has committed.
+//! Collections, logs and databases as they were read last, for as long as nobody has committed.
 //!
 //! `PRAGMA data_version` tells a connection whether anybody else, in this process or another, has
 //! committed since it last looked. It takes two locks of shared memory and no wait for the disk or for
@@ -8,14 +8,16 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use feedsync_couch::DatabaseName;
 use rusqlite::Connection;
 
 use super::logs::KnownLog;
 use crate::collection::Collection;
+use crate::database::Database;
 use crate::error::StoreError;
 use crate::name::CollectionName;
 
-/// Collections and logs that are known at most, to each connection.
+/// Collections, logs and databases that are known at most, to each connection.
 const MOST: usize = 1_024;
 
 /// What is known: to each of several connections for itself, so that threads do not wait for one another
@@ -27,8 +29,15 @@ pub(super) struct Known(Vec<Mutex<State>>);
 struct State {
     connection: Connection,
     version: i64,
+    read: Read,
+}
+
+/// What was read while the file had one version.
+#[derive(Default)]
+struct Read {
     collections: HashMap<CollectionName, Collection>,
     logs: HashMap<CollectionName, Arc<KnownLog>>,
+    databases: HashMap<DatabaseName, Database>,
 }
 
 /// The state of the file before which nothing that is read from now on was committed, as one of the
@@ -41,12 +50,7 @@ pub(super) struct Version {
 
 impl Known {
     pub(super) fn new(connections: Vec<Connection>) -> Self {
-        let state = |connection| State {
-            connection,
-            version: i64::MIN,
-            collections: HashMap::new(),
-            logs: HashMap::new(),
-        };
+        let state = |connection| State { connection, version: i64::MIN, read: Read::default() };
         Self(connections.into_iter().map(state).map(Mutex::new).collect())
     }
 
@@ -55,7 +59,7 @@ impl Known {
         &self,
         name: &CollectionName,
     ) -> Result<Result<Collection, Version>, StoreError> {
-        self.look(|state| state.collections.get(name).cloned())
+        self.look(|read| read.collections.get(name).cloned())
     }
 
     /// A collection's log, likewise.
@@ -63,12 +67,20 @@ impl Known {
         &self,
         name: &CollectionName,
     ) -> Result<Result<Arc<KnownLog>, Version>, StoreError> {
-        self.look(|state| state.logs.get(name).cloned())
+        self.look(|read| read.logs.get(name).cloned())
+    }
+
+    /// A database, likewise.
+    pub(super) fn database(
+        &self,
+        name: &DatabaseName,
+    ) -> Result<Result<Database, Version>, StoreError> {
+        self.look(|read| read.databases.get(name).cloned())
     }
 
     fn look<T>(
         &self,
-        find: impl FnOnce(&State) -> Option<T>,
+        find: impl FnOnce(&Read) -> Option<T>,
     ) -> Result<Result<T, Version>, StoreError> {
         let (index, mut state) = self.free();
         let version = state
@@ -77,36 +89,42 @@ impl Known {
             .query_row([], |row| row.get(0))?;
         if version != state.version {
             state.version = version;
-            state.collections.clear();
-            state.logs.clear();
+            state.read = Read::default();
         }
-        Ok(find(&state).ok_or(Version { state: index, version }))
+        Ok(find(&state.read).ok_or(Version { state: index, version }))
     }
 
     /// Keeps what was read after a version was told, unless another one was found since.
     pub(super) fn learn(&self, version: Version, collection: &Collection) {
-        self.keep(version, |state| {
-            state.collections.insert(collection.name.clone(), collection.clone());
+        self.keep(version, |read| {
+            read.collections.insert(collection.name.clone(), collection.clone());
         });
     }
 
     /// Keeps a log that was read so.
     pub(super) fn learn_log(&self, version: Version, name: &CollectionName, log: &Arc<KnownLog>) {
-        self.keep(version, |state| {
-            state.logs.insert(name.clone(), Arc::clone(log));
+        self.keep(version, |read| {
+            read.logs.insert(name.clone(), Arc::clone(log));
         });
     }
 
-    fn keep(&self, version: Version, insert: impl FnOnce(&mut State)) {
+    /// Keeps a database that was read so.
+    pub(super) fn learn_database(&self, version: Version, database: &Database) {
+        self.keep(version, |read| {
+            read.databases.insert(database.name.clone(), database.clone());
+        });
+    }
+
+    fn keep(&self, version: Version, insert: impl FnOnce(&mut Read)) {
         let mut state = self.lock(version.state);
         if version.version != state.version {
             return;
         }
-        if state.collections.len() + state.logs.len() >= MOST {
-            state.collections.clear();
-            state.logs.clear();
+        let Read { collections, logs, databases } = &state.read;
+        if collections.len() + logs.len() + databases.len() >= MOST {
+            state.read = Read::default();
         }
-        insert(&mut state);
+        insert(&mut state.read);
     }
 
     /// A connection that nobody uses, or else the first once it is free.

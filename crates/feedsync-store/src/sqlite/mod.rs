@@ -9,6 +9,7 @@
 
 mod attachment_rows;
 mod blobs;
+mod check;
 mod collections;
 mod copy;
 mod database_moving;
@@ -210,13 +211,14 @@ impl SqliteStore {
         Self::open(directory, environment)
     }
 
-    /// What SQLite finds wrong with the file, and what the files of logs lack, one line each; nothing if
-    /// all is whole.
+    /// What is wrong with the file, and what the files of logs lack, one line each; nothing if all is whole.
+    /// Reads every row.
     pub async fn check(&self) -> Result<Vec<String>, StoreError> {
         let files = Arc::clone(&self.files);
         self.readers
             .run(move |connection| {
-                let mut faults = copy::check(connection)?;
+                let mut faults = check::file(connection)?;
+                faults.extend(check::rows(connection)?);
                 faults.extend(log_care::check(connection, &files)?);
                 Ok(faults)
             })

@@ -12,6 +12,7 @@ mod postgres_transactions;
 mod processes;
 mod put_back;
 mod sqlite;
+mod sqlite_databases;
 mod sqlite_file;
 mod sqlite_logs;
 mod transfer;

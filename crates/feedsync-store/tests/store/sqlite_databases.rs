@@ -1,0 +1,95 @@
+//! What only databases in a file can do: be damaged, and be written by others while a row is known.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use feedsync_store::conformance::{TestEnvironment, wait};
+use feedsync_store::{DatabaseChange, Databases as _, EndpointName, SqliteStore};
+use tempfile::TempDir;
+
+use crate::transfer_databases;
+
+fn environment() -> Arc<TestEnvironment> {
+    Arc::new(TestEnvironment::new(1))
+}
+
+fn init(directory: &Path) -> SqliteStore {
+    SqliteStore::init(directory, &EndpointName::new("anna").unwrap(), environment()).unwrap()
+}
+
+/// Each is found by its name, and a sound file has none of them.
+#[test]
+fn rows_of_databases_that_cannot_be_are_found() {
+    let damages = [
+        ("documents of no database", "UPDATE documents SET database = 99 WHERE id = '007'"),
+        (
+            "documents with a number that their database has not reached",
+            "UPDATE documents SET number = 99999 WHERE id = '007'",
+        ),
+        (
+            "databases whose count of documents is wrong",
+            "UPDATE databases SET deleted = deleted + 1 WHERE name = 'notes'",
+        ),
+        (
+            "what documents say, of no database",
+            "UPDATE bodies SET key = 99 << 40 WHERE key & 1023 = 7",
+        ),
+        (
+            "what documents say under a number that their database has not given out",
+            "UPDATE bodies SET key = key + 99999 WHERE key & 1023 = 7",
+        ),
+        (
+            "local documents of no database",
+            "UPDATE local_documents SET database = 99 WHERE id = 'one'",
+        ),
+        (
+            "attachments of no database",
+            "UPDATE attachments SET database = 99 WHERE content = x'6f6e65'",
+        ),
+        (
+            "attachments that nothing names and that are said to be named",
+            "UPDATE attachment_uses SET key = key + 99999",
+        ),
+    ];
+    for (fault, sql) in damages {
+        let directory = TempDir::new().unwrap();
+        let store = init(directory.path());
+        transfer_databases::fill(&store);
+        assert_eq!(wait(store.check()).unwrap(), Vec::<String>::new());
+        let raw = rusqlite::Connection::open(directory.path().join("feedsync.db")).unwrap();
+        assert!(raw.execute(sql, []).unwrap() > 0, "{sql}");
+        let found = wait(store.check()).unwrap();
+        assert!(
+            found.iter().any(|line| line.starts_with(&format!("{fault}: "))),
+            "{fault}: {found:?}"
+        );
+    }
+}
+
+#[test]
+fn what_is_known_of_a_database_is_forgotten_when_anybody_commits() {
+    let directory = TempDir::new().unwrap();
+    let store = init(directory.path());
+    let other = SqliteStore::open(directory.path(), environment()).unwrap();
+    let name = "notes".parse().unwrap();
+    wait(store.create_database(&name, None)).unwrap().unwrap();
+    let read = || [&store, &other].map(|store| wait(store.database(&name)).unwrap());
+    let epochs = || read().map(|it| it.unwrap().epoch);
+    let first = epochs();
+    for kept in 1..20 {
+        let writer = if kept % 2 == 0 { &store } else { &other };
+        // What is long is not kept in mind, and no less true.
+        let security =
+            (kept % 3 == 0).then(|| format!("\"{}\"", "x".repeat(5_000 + kept as usize)));
+        let change = DatabaseChange { revisions_kept: Some(kept), security: security.clone() };
+        wait(writer.change_database(&name, change)).unwrap();
+        for database in read().map(Option::unwrap).into_iter().chain(read().map(Option::unwrap)) {
+            assert_eq!(database.revisions_kept, kept);
+            assert!(security.is_none() || database.security == security);
+        }
+    }
+    wait(other.drop_database(&name)).unwrap();
+    assert_eq!(read(), [None, None]);
+    wait(other.create_database(&name, None)).unwrap().unwrap();
+    assert!(epochs().iter().all(|epoch| *epoch > first[0]));
+}
