@@ -11,6 +11,7 @@ mod tests;
 mod to_documents;
 mod to_items;
 
+use std::fmt;
 use std::sync::Arc;
 
 use feedsync_couch::{DatabaseName, Json, quoted};
@@ -38,7 +39,7 @@ pub struct Door {
 }
 
 /// What a pass did.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Carried {
     /// Items that documents changed.
     pub items: u64,
@@ -46,8 +47,31 @@ pub struct Carried {
     pub documents: u64,
     /// What one side cannot take from the other: it stays where it is.
     pub refused: u64,
+    /// The first of these.
+    pub left: Vec<Left>,
     /// Items whose blobs are not here yet: they are looked at again.
     pub waiting: u64,
+}
+
+/// An item or a document that stays behind one door.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Left {
+    /// Its id.
+    pub id: String,
+    /// Why it does.
+    pub why: String,
+}
+
+/// So many of what is left are told of by name.
+const NAMED: usize = 10;
+
+impl Carried {
+    fn leave(&mut self, id: &dyn fmt::Display, why: &dyn fmt::Display) {
+        self.refused += 1;
+        if self.left.len() < NAMED {
+            self.left.push(Left { id: id.to_string(), why: why.to_string() });
+        }
+    }
 }
 
 /// Why nothing more was carried over.

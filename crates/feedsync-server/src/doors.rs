@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use feedsync_endpoint::doors::{Carried, DoorError};
+use feedsync_endpoint::doors::{Carried, DoorError, Left};
 use feedsync_endpoint::{Endpoint, Settings};
 use feedsync_store::{Collection, CollectionName, StoreError};
 use tokio::task::{AbortHandle, JoinSet};
@@ -80,9 +80,12 @@ async fn carry(endpoint: &Endpoint, name: &CollectionName) -> Result<(), DoorErr
     let mut items = endpoint.store().subscribe(name);
     let mut documents = endpoint.databases().follow_database(&door.database);
     loop {
-        let Carried { refused, waiting, .. } = endpoint.carry_over(&door).await?;
-        if refused > 0 {
-            tracing::warn!(collection = %name, refused, "what one door cannot take stays behind the other");
+        let Carried { refused, left, waiting, .. } = endpoint.carry_over(&door).await?;
+        for Left { id, why } in &left {
+            tracing::warn!(collection = %name, id, why, "what one door cannot take stays behind the other");
+        }
+        if refused > left.len() as u64 {
+            tracing::warn!(collection = %name, refused, "there is more of this");
         }
         if waiting > 0 {
             tracing::debug!(collection = %name, waiting, "items wait for their blobs");

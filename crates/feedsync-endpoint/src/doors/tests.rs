@@ -225,6 +225,13 @@ async fn what_one_side_cannot_take_stays_and_is_told() {
     house.add("odd", "{\"fs:blobs\":7}").await;
     let carried = house.carry().await;
     assert_eq!((carried.items, carried.documents, carried.refused), (1, 0, 3));
+    let left: Vec<_> = carried.left.iter().map(|left| (&*left.id, &*left.why)).collect();
+    let larger = "the item's versions have 17825803 bytes together: more than 16777216 are refused";
+    let unsaid = "the item odd has members that mean something else in a document";
+    assert_eq!(
+        left,
+        [(&*long, "an id that is none for an item"), ("large", larger), ("odd", unsaid)]
+    );
     assert!(house.item("small").await.is_some() && house.item("large").await.is_none());
     assert_eq!(house.leaves("large").await.len(), 1);
 }

@@ -62,7 +62,7 @@ impl Pass<'_> {
         for StoredItem { item, .. } in page.items.into_iter().chain(waited) {
             match document_id(&item.id) {
                 Some(document) => wanted.push(shown(document, item, carried)),
-                None => carried.refused += 1,
+                None => carried.leave(&item.id, &"an id that is none for a document"),
             }
         }
         self.show(wanted, place, carried).await?;
@@ -99,7 +99,7 @@ impl Pass<'_> {
                         *is_whole = false;
                     }
                     None => {
-                        carried.refused += 1;
+                        carried.leave(&item.id, &"too many items wait for their blobs");
                         *is_whole = false;
                     }
                 }
@@ -193,8 +193,9 @@ impl Pass<'_> {
                 }
                 Ok(())
             }
-            Err(DocumentsError::Refused(_)) => {
-                carried.refused += 1;
+            Err(DocumentsError::Refused(refusal)) => {
+                // There is one, or it would have been divided.
+                documents.iter().for_each(|it| carried.leave(&it.id, &refusal));
                 Ok(())
             }
             Err(error) => Err(error.into()),
@@ -204,11 +205,17 @@ impl Pass<'_> {
 
 /// What an item is as a document, as far as it can be one.
 fn shown(document: DocumentId, item: Item<Payload>, carried: &mut Carried) -> Shown {
-    let versions: Vec<MappedRevision> =
-        item.versions().filter_map(|version| revision_of(&item.id, version).ok()).collect();
-    let left_out = item.versions().count() - versions.len();
-    carried.refused += left_out as u64;
-    Shown { document, item, versions, is_whole: left_out == 0 }
+    let (mut versions, mut is_whole) = (Vec::new(), true);
+    for version in item.versions() {
+        match revision_of(&item.id, version) {
+            Ok(version) => versions.push(version),
+            Err(why) => {
+                carried.leave(&item.id, &why);
+                is_whole = false;
+            }
+        }
+    }
+    Shown { document, item, versions, is_whole }
 }
 
 /// The end of a leaf.

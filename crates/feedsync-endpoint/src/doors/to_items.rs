@@ -48,8 +48,11 @@ impl Pass<'_> {
         let mut items = Vec::with_capacity(ids.len());
         for document in &read.documents {
             let Some(id) = item_id(&document.document.id) else {
+                let id = &document.document.id;
                 // Programs are no items, and stay what they are.
-                carried.refused += u64::from(!document.document.id.is_design());
+                if !id.is_design() {
+                    carried.leave(id, &"an id that is none for an item");
+                }
                 continue;
             };
             let known = stored.get(&id);
@@ -92,13 +95,16 @@ impl Pass<'_> {
                 Some(same) => Some(blobs(&same.payload)),
                 None => self.blobs(&body.attachments).await?,
             };
-            let version =
-                attachments.and_then(|it| version_of(&id, &path, is_deleted, &body.text, &it).ok());
-            match version {
-                Some(winner) => {
+            let Some(attachments) = attachments else {
+                carried
+                    .leave(&id, &"an attachment is gone, or its name or type is none for a blob");
+                continue;
+            };
+            match version_of(&id, &path, is_deleted, &body.text, &attachments) {
+                Ok(winner) => {
                     items.push(Item { id: id.clone(), winner, conflicts: Vec::new() });
                 }
-                None => carried.refused += 1,
+                Err(why) => carried.leave(&id, &why),
             }
         }
         Ok(items)
@@ -135,9 +141,11 @@ impl Pass<'_> {
         match endpoint.incorporate(name, Source::Offered, items.clone(), None).await {
             Ok(report) => {
                 carried.items += report.counts.changed();
-                let refused = |outcome| matches!(outcome, ItemOutcome::Refused(_));
-                carried.refused +=
-                    report.items.iter().filter(|it| refused(it.outcome)).count() as u64;
+                for item in &report.items {
+                    if let ItemOutcome::Refused(why) = &item.outcome {
+                        carried.leave(&item.id, why);
+                    }
+                }
                 Ok(())
             }
             // There is no room for all of them.
@@ -147,9 +155,10 @@ impl Pass<'_> {
                 }
                 Ok(())
             }
-            Err(EndpointError::Full { .. }) => {
+            Err(why @ EndpointError::Full { .. }) => {
                 place.crowded.get_or_insert(endpoint.environment().now());
-                carried.refused += 1;
+                // There is one, or it would have been divided.
+                items.iter().for_each(|item| carried.leave(&item.id, &why));
                 Ok(())
             }
             Err(error) => Err(error.into()),
