@@ -114,6 +114,19 @@ impl Signature {
 
 const DIGITS: &[u8; 16] = b"0123456789abcdef";
 
+/// What each byte stands for as a digit, in either case; 255 if for nothing.
+const VALUES: [u8; 256] = {
+    let mut values = [255; 256];
+    let mut value = 0;
+    while value < 16 {
+        let digit = DIGITS[value as usize];
+        values[digit as usize] = value;
+        values[digit.to_ascii_uppercase() as usize] = value;
+        value += 1;
+    }
+    values
+};
+
 fn digits(digest: &[u8; 16]) -> [u8; 32] {
     let mut digits = [0; 32];
     for (pair, byte) in digits.chunks_exact_mut(2).zip(digest) {
@@ -131,13 +144,14 @@ impl FromStr for Signature {
             let is_kept = (1..=MOST_SIGNATURE).contains(&text.len());
             return is_kept.then(|| Self(Kept::Text(text.into()))).ok_or(RevisionError);
         }
-        let mut digest = [0; 16];
+        let (mut digest, mut all) = ([0; 16], 0);
         for (byte, pair) in digest.iter_mut().zip(text.as_bytes().chunks_exact(2)) {
-            let digit = |digit: u8| char::from(digit).to_digit(16).ok_or(RevisionError);
-            // Two digits of sixteen fit a byte.
-            *byte = (digit(pair[0])? << 4 | digit(pair[1])?) as u8;
+            let [high, low] = [pair[0], pair[1]].map(|digit| VALUES[usize::from(digit)]);
+            *byte = high << 4 | low & 15;
+            all |= high | low;
         }
-        Ok(Self::of(digest))
+        // No digit has more than four bits.
+        if all > 15 { Err(RevisionError) } else { Ok(Self::of(digest)) }
     }
 }
 
@@ -145,7 +159,9 @@ impl FromStr for Revision {
     type Err = RevisionError;
 
     fn from_str(text: &str) -> Result<Self, RevisionError> {
-        let (generation, signature) = text.split_once('-').ok_or(RevisionError)?;
+        // There are few digits: nothing is gained by a search that is prepared.
+        let end = text.bytes().position(|byte| byte == b'-').ok_or(RevisionError)?;
+        let (generation, signature) = (&text[..end], &text[end + 1..]);
         if generation.starts_with('0') || !generation.bytes().all(|byte| byte.is_ascii_digit()) {
             return Err(RevisionError);
         }

@@ -12,9 +12,12 @@ mod database;
 mod document;
 pub(crate) mod failure;
 mod find;
+mod known;
 mod local;
 mod rights;
 mod server;
+
+pub(crate) use known::KnownRevisions;
 
 use std::sync::Arc;
 

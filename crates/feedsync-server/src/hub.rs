@@ -13,6 +13,7 @@ use crate::access::Access;
 use crate::answers::Answers;
 use crate::clients::Clients;
 use crate::config::Config;
+use crate::couch::KnownRevisions;
 use crate::kept::Kept;
 use crate::live::Live;
 use crate::metrics::{Metrics, TimedStore, Timings};
@@ -59,6 +60,8 @@ pub(crate) struct Shared {
     pub(crate) answers: Answers,
     /// Answers that were sent lately.
     pub(crate) kept: Kept,
+    /// Revisions of documents that are known to be here.
+    pub(crate) revisions: KnownRevisions,
     /// Event streams that may be open.
     pub(crate) followers: Arc<Semaphore>,
     /// What each client uses.
@@ -97,6 +100,7 @@ impl Hub {
             storing: Arc::new(Semaphore::new(STORING)),
             answers: Answers::new(config.limits.answers),
             kept: Kept::new(),
+            revisions: KnownRevisions::new(),
             followers: Arc::new(Semaphore::new(config.limits.followers)),
             collections: Arc::default(),
             newsreading,

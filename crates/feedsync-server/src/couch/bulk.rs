@@ -8,7 +8,7 @@ use feedsync_couch::{
     DatabaseName, DocumentId, Refusal, Revision, Submission, asked_revisions, bulk_documents,
     quoted,
 };
-use feedsync_endpoint::documents::difference::{Difference, compare};
+use feedsync_endpoint::documents::difference::Difference;
 use feedsync_endpoint::documents::{Edits, NewDocument, write_documents};
 use http::{Method, StatusCode};
 
@@ -43,6 +43,9 @@ pub(super) async fn write(
     let named: Vec<Option<Revision>> =
         documents.iter().map(|it| it.sent.replicated().ok().map(|path| path.newest())).collect();
     let written = write_documents(&*asked.databases, &database, documents, edits).await?;
+    let here = local.iter().zip(&written);
+    let here = here.filter_map(|(id, done)| Some((id.as_str(), done.as_ref().ok()?)));
+    asked.hub.revisions.learn(&database, here);
     let mut text = String::from("[");
     for ((id, named), done) in local.iter().zip(named).zip(written) {
         let row = match (done, edits) {
@@ -78,9 +81,10 @@ async fn compared(
     body: Body,
 ) -> Result<Vec<Difference>, Failure> {
     asked.method_of(&[Method::POST])?;
-    asked.database(name, Need::Use).await?;
+    let database = asked.database(name, Need::Use).await?;
     let (_turn, sent) = asked.json(body).await?;
-    Ok(compare(&*asked.databases, name, asked_revisions(sent.root())?).await?)
+    let wanted = asked_revisions(sent.root())?;
+    Ok(asked.hub.revisions.compare(&*asked.databases, &database, wanted).await?)
 }
 
 fn listed(revisions: &[Revision]) -> String {

@@ -1,0 +1,264 @@
+//! Revisions that are known to be here, so that the store is not asked about them (6.1).
+//!
+//! Whoever has pulled an edit asks whether the hub has it, since that may not know where it came from: what one device
+//! has pushed, all others name soon after. Promises:
+//! - nothing is said to be here that was not when, or after, the database was read to whose row the answer belongs;
+//! - what was purged is not known any more, whoever purged it: a database counts its purges in its row;
+//! - a database that is made again, restored or moved knows nothing, since its epoch is another;
+//! - a path that has grown beyond what is kept of it may be known further back than the store remembers it. What came
+//!   of that is here, so that nothing is lost which is then not sent.
+
+use std::collections::HashSet;
+use std::hash::{BuildHasher as _, Hash as _, RandomState};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use feedsync_couch::Revision;
+use feedsync_endpoint::documents::difference::{Difference, compare};
+use feedsync_store::{Database, Databases, StoreError};
+use siphasher::sip128::{Hasher128 as _, SipHasher13};
+
+/// So many of the latest are known at least, and twice as many at most, of about 20 bytes each.
+const LATEST: usize = 200_000;
+
+/// What is known.
+pub(crate) struct KnownRevisions {
+    keys: [u64; 2],
+    latest: Mutex<Latest>,
+}
+
+/// That a database has a revision: 128 bits of a hash whose keys nobody knows.
+type Fact = u128;
+
+/// The facts that were learned or asked for last.
+struct Latest {
+    least: usize,
+    new: HashSet<Fact>,
+    old: HashSet<Fact>,
+}
+
+/// Facts about one database.
+struct Facts(SipHasher13);
+
+impl KnownRevisions {
+    pub(crate) fn new() -> Self {
+        Self::of_at_least(LATEST)
+    }
+
+    fn of_at_least(least: usize) -> Self {
+        // What such a state makes of anything is random.
+        let keys = [RandomState::new(), RandomState::new()].map(|state| state.hash_one(0));
+        let latest = Latest { least, new: HashSet::new(), old: HashSet::new() };
+        Self { keys, latest: Mutex::new(latest) }
+    }
+
+    /// Keeps in mind that revisions of documents are here, of a database as it was read before they were written.
+    pub(super) fn learn<'a>(
+        &self,
+        database: &Database,
+        written: impl Iterator<Item = (&'a str, &'a Revision)>,
+    ) {
+        let facts = self.facts(database);
+        let mut latest = self.latest();
+        written.for_each(|(id, revision)| latest.learn(facts.of(id, revision)));
+    }
+
+    /// [`compare`], of a database as it was just read.
+    pub(super) async fn compare(
+        &self,
+        databases: &dyn Databases,
+        database: &Database,
+        mut wanted: Vec<(String, Vec<Revision>)>,
+    ) -> Result<Vec<Difference>, StoreError> {
+        let facts = self.facts(database);
+        {
+            let mut latest = self.latest();
+            wanted.retain(|(id, revisions)| {
+                !revisions.iter().all(|revision| latest.knows(facts.of(id, revision)))
+            });
+        }
+        if wanted.is_empty() {
+            return Ok(Vec::new());
+        }
+        let of = |id: &str, revisions: &[Revision]| -> Vec<Fact> {
+            revisions.iter().map(|revision| facts.of(id, revision)).collect()
+        };
+        let asked: Vec<Fact> = wanted.iter().flat_map(|(id, all)| of(id, all)).collect();
+        let differences = compare(databases, &database.name, wanted).await?;
+        let missing: HashSet<Fact> =
+            differences.iter().flat_map(|it| of(&it.id, &it.missing)).collect();
+        let mut latest = self.latest();
+        asked.into_iter().filter(|it| !missing.contains(it)).for_each(|it| latest.learn(it));
+        Ok(differences)
+    }
+
+    fn facts(&self, Database { name, epoch, purges, .. }: &Database) -> Facts {
+        let mut hasher = SipHasher13::new_with_keys(self.keys[0], self.keys[1]);
+        (name.as_str(), epoch, purges).hash(&mut hasher);
+        Facts(hasher)
+    }
+
+    fn latest(&self) -> MutexGuard<'_, Latest> {
+        self.latest.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Facts {
+    fn of(&self, id: &str, revision: &Revision) -> Fact {
+        let mut hasher = self.0;
+        (id, revision).hash(&mut hasher);
+        hasher.finish128().as_u128()
+    }
+}
+
+impl Latest {
+    fn learn(&mut self, fact: Fact) {
+        if self.new.len() >= self.least {
+            self.old = std::mem::take(&mut self.new);
+        }
+        self.new.insert(fact);
+    }
+
+    fn knows(&mut self, fact: Fact) -> bool {
+        if self.new.contains(&fact) {
+            return true;
+        }
+        let is_known = self.old.contains(&fact);
+        if is_known {
+            self.learn(fact);
+        }
+        is_known
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
+
+    use feedsync_couch::{DatabaseName, DocumentId, Json, Submission};
+    use feedsync_endpoint::documents::{Edits, NewDocument, purge_documents, write_documents};
+    use feedsync_store::{EndpointName, MemoryStore, Store, SystemEnvironment};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn wait<T>(future: impl Future<Output = T>) -> T {
+        tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
+    }
+
+    /// A hub's database, and what the hub knows of it.
+    struct Room {
+        databases: Arc<dyn Databases>,
+        name: DatabaseName,
+        known: KnownRevisions,
+    }
+
+    /// What happens to the documents `a` and `b`, whose revisions are `1-x`, `2-x` and so on, and `1-y` and so on.
+    #[derive(Debug, Clone)]
+    enum Act {
+        Write { document: bool, branch: bool, generation: usize },
+        Purge { document: bool, branch: bool, generation: usize },
+        Again,
+    }
+
+    impl Room {
+        fn new() -> Self {
+            let name = EndpointName::new("tester").unwrap();
+            let store: Arc<dyn Store> =
+                Arc::new(MemoryStore::new(&name, Arc::new(SystemEnvironment)));
+            let (databases, name) = (store.databases(), "notes".parse().unwrap());
+            wait(databases.create_database(&name, None)).unwrap();
+            Self { databases, name, known: KnownRevisions::of_at_least(3) }
+        }
+
+        fn database(&self) -> Database {
+            wait(self.databases.database(&self.name)).unwrap().unwrap()
+        }
+
+        fn act(&self, act: &Act) {
+            let id = |document: &bool| if *document { "a" } else { "b" };
+            let branch = |branch: &bool| if *branch { "x" } else { "y" };
+            let database = self.database();
+            match act {
+                Act::Write { document, branch: of, generation } => {
+                    let id = id(document);
+                    let ids = vec![format!("\"{}\"", branch(of)); *generation].join(",");
+                    let text = format!(
+                        "{{\"_id\":\"{id}\",\"_revisions\":{{\"start\":{generation},\"ids\":[{ids}]}}}}"
+                    );
+                    let json = Json::read(text.into_bytes()).unwrap();
+                    let sent = Submission::read(json.root()).unwrap();
+                    let new =
+                        NewDocument { id: id.parse().unwrap(), sent, followed: BTreeMap::new() };
+                    let edits = Edits::Replicated;
+                    let written =
+                        wait(write_documents(&*self.databases, &database, vec![new], edits));
+                    let written = written.unwrap().remove(0).unwrap();
+                    self.known.learn(&database, [(id, &written)].into_iter());
+                }
+                Act::Purge { document, branch: of, generation } => {
+                    let id: DocumentId = id(document).parse().unwrap();
+                    let leaf = format!("{generation}-{}", branch(of)).parse().unwrap();
+                    let named = BTreeMap::from([(id, vec![leaf])]);
+                    wait(purge_documents(&*self.databases, &database, named)).unwrap();
+                }
+                Act::Again => {
+                    wait(self.databases.drop_database(&self.name)).unwrap();
+                    wait(self.databases.create_database(&self.name, None)).unwrap();
+                }
+            }
+        }
+
+        fn asks(&self) {
+            let of = |branch: &'static str| (1..5).map(move |it| format!("{it}-{branch}"));
+            let all: Vec<Revision> = of("x").chain(of("y")).map(|it| it.parse().unwrap()).collect();
+            let each = |id: &str| all.iter().map(|it| (id.to_owned(), vec![it.clone()])).collect();
+            let together: Vec<_> = ["a", "b", "_c"].map(|id| (id.to_owned(), all.clone())).into();
+            let database = self.database();
+            for wanted in [each("a"), together, each("b")] {
+                let told = wait(compare(&*self.databases, &self.name, wanted.clone())).unwrap();
+                let known = self.known.compare(&*self.databases, &database, wanted);
+                assert_eq!(wait(known).unwrap(), told);
+            }
+            let latest = self.known.latest();
+            assert!(latest.new.len() <= 3 && latest.old.len() <= 3);
+        }
+    }
+
+    fn act() -> impl Strategy<Value = Act> {
+        let place = (any::<bool>(), any::<bool>(), 1..5_usize);
+        let write = |(document, branch, generation)| Act::Write { document, branch, generation };
+        let purge = |(document, branch, generation)| Act::Purge { document, branch, generation };
+        prop_oneof![6 => place.clone().prop_map(write), 3 => place.prop_map(purge), 1 => Just(Act::Again)]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(96) })]
+
+        /// Whatever was written, purged or made again, what is told is what the store would tell.
+        #[test]
+        fn what_is_known_is_what_is_here(acts in prop::collection::vec(act(), 1..12)) {
+            let room = Room::new();
+            for act in &acts {
+                room.act(act);
+                room.asks();
+            }
+        }
+    }
+
+    /// A store that is asked nothing cannot answer: what was just written is told without it.
+    #[test]
+    fn what_was_written_is_not_looked_up() {
+        let room = Room::new();
+        let database = room.database();
+        let revision: Revision = "1-x".parse().unwrap();
+        let wanted = vec![("a".to_owned(), vec![revision.clone()])];
+        room.known.learn(&database, [("a", &revision)].into_iter());
+        wait(room.databases.drop_database(&room.name)).unwrap();
+        let told = room.known.compare(&*room.databases, &database, wanted.clone());
+        assert_eq!(wait(told).unwrap(), []);
+        let other = Database { purges: 1, ..database };
+        let told = room.known.compare(&*room.databases, &other, wanted);
+        assert!(matches!(wait(told), Err(StoreError::NoDatabase(_))));
+    }
+}
