@@ -32,6 +32,14 @@ impl Document {
         );
         Self { id, revision, members }
     }
+
+    fn row(&self) -> String {
+        let Self { id, revision, members } = self;
+        format!(
+            "{{\"_id\":\"{id}\",\"_rev\":\"1-{revision}\",\"_revisions\":{{\"start\":1,\
+             \"ids\":[\"{revision}\"]}},{members}}}"
+        )
+    }
 }
 
 fn hexadecimal(random: &mut Random) -> String {
@@ -47,6 +55,8 @@ struct Work {
     status: u16,
     /// How often something is in the answer to each.
     found: (&'static str, usize),
+    /// Whether the hub is to look up what it is asked.
+    is_forgotten: bool,
 }
 
 pub(super) async fn run(servers: [&Server; 2]) {
@@ -60,6 +70,14 @@ pub(super) async fn run(servers: [&Server; 2]) {
             server.ask("PUT", &database, "", 201).await;
         }
         for (work, times) in works.iter().zip(&mut times) {
+            if work.is_forgotten {
+                // What a database counts as a purge makes a hub forget which revisions it knows to be here.
+                let purge =
+                    format!("{{\"{}\":[\"1-{}\"]}}", documents[0].id, documents[0].revision);
+                servers[0].ask("POST", &format!("{database}/_purge"), &purge, 201).await;
+                let written = format!("{{\"new_edits\":false,\"docs\":[{}]}}", documents[0].row());
+                servers[0].ask("POST", &format!("{database}/_bulk_docs"), &written, 201).await;
+            }
             for (server, times) in servers.iter().zip(times) {
                 let took = work.done(server, &database).await;
                 if round > 0 {
@@ -87,7 +105,7 @@ pub(super) async fn run(servers: [&Server; 2]) {
     println!();
 }
 
-fn works(documents: &[Document]) -> [Work; 4] {
+fn works(documents: &[Document]) -> [Work; 5] {
     let bodies = |open: &str, close: &str, one: &dyn Fn(usize, &Document) -> String| {
         let body = |batch: &[Document]| {
             let rows = batch.iter().enumerate().map(|(at, document)| one(at, document));
@@ -95,20 +113,30 @@ fn works(documents: &[Document]) -> [Work; 4] {
         };
         documents.chunks(BATCH).map(body).collect::<Vec<_>>()
     };
+    let differences = |name, is_forgotten| Work {
+        name,
+        method: "POST",
+        path: "_revs_diff",
+        bodies: bodies("{", "}", &|at, Document { id, revision, .. }| {
+            let generation = if at % NEWS == 0 { 2 } else { 1 };
+            let mut row = String::new();
+            let written = write!(row, "\"{id}\":[\"{generation}-{revision}\"]");
+            written.expect("room");
+            row
+        }),
+        status: 200,
+        found: ("\"missing\":", BATCH / NEWS),
+        is_forgotten,
+    };
     [
         Work {
             name: "`_bulk_docs`, 1,000 that are new",
             method: "POST",
             path: "_bulk_docs",
-            bodies: bodies("{\"new_edits\":false,\"docs\":[", "]}", &|_, document| {
-                let Document { id, revision, members } = document;
-                format!(
-                    "{{\"_id\":\"{id}\",\"_rev\":\"1-{revision}\",\"_revisions\":{{\"start\":1,\
-                     \"ids\":[\"{revision}\"]}},{members}}}"
-                )
-            }),
+            bodies: bodies("{\"new_edits\":false,\"docs\":[", "]}", &|_, document| document.row()),
             status: 201,
             found: ("error", 0),
+            is_forgotten: false,
         },
         Work {
             name: "`_changes`, all 10,000",
@@ -117,6 +145,7 @@ fn works(documents: &[Document]) -> [Work; 4] {
             bodies: vec![String::new()],
             status: 200,
             found: ("\"seq\":", DOCUMENTS),
+            is_forgotten: false,
         },
         Work {
             name: "`_bulk_get`, 1,000",
@@ -127,21 +156,10 @@ fn works(documents: &[Document]) -> [Work; 4] {
             }),
             status: 200,
             found: ("\"ok\":", BATCH),
+            is_forgotten: false,
         },
-        Work {
-            name: "`_revs_diff`, 1,000 of which 20 are news",
-            method: "POST",
-            path: "_revs_diff",
-            bodies: bodies("{", "}", &|at, Document { id, revision, .. }| {
-                let generation = if at % NEWS == 0 { 2 } else { 1 };
-                let mut row = String::new();
-                let written = write!(row, "\"{id}\":[\"{generation}-{revision}\"]");
-                written.expect("room");
-                row
-            }),
-            status: 200,
-            found: ("\"missing\":", BATCH / NEWS),
-        },
+        differences("`_revs_diff`, 1,000 of which 20 are news", false),
+        differences("the same, of which the hub knows nothing", true),
     ]
 }
 
