@@ -47,7 +47,8 @@ impl KnownRevisions {
     fn of_at_least(least: usize) -> Self {
         // What such a state makes of anything is random.
         let keys = [RandomState::new(), RandomState::new()].map(|state| state.hash_one(0));
-        let latest = Latest { least, new: HashSet::new(), old: HashSet::new() };
+        let new = HashSet::with_capacity(least);
+        let latest = Latest { least, new, old: HashSet::new() };
         Self { keys, latest: Mutex::new(latest) }
     }
 
@@ -70,22 +71,27 @@ impl KnownRevisions {
         mut wanted: Vec<(String, Vec<Revision>)>,
     ) -> Result<Vec<Difference>, StoreError> {
         let facts = self.facts(database);
+        let mut asked = Vec::new();
         {
             let mut latest = self.latest();
             wanted.retain(|(id, revisions)| {
-                !revisions.iter().all(|revision| latest.knows(facts.of(id, revision)))
+                let before = asked.len();
+                asked.extend(revisions.iter().map(|revision| facts.of(id, revision)));
+                let is_known = asked[before..].iter().all(|fact| latest.knows(*fact));
+                if is_known {
+                    asked.truncate(before);
+                }
+                !is_known
             });
         }
         if wanted.is_empty() {
             return Ok(Vec::new());
         }
-        let of = |id: &str, revisions: &[Revision]| -> Vec<Fact> {
-            revisions.iter().map(|revision| facts.of(id, revision)).collect()
-        };
-        let asked: Vec<Fact> = wanted.iter().flat_map(|(id, all)| of(id, all)).collect();
         let differences = compare(databases, &database.name, wanted).await?;
-        let missing: HashSet<Fact> =
-            differences.iter().flat_map(|it| of(&it.id, &it.missing)).collect();
+        let missing = |it: &Difference| -> Vec<Fact> {
+            it.missing.iter().map(|revision| facts.of(&it.id, revision)).collect()
+        };
+        let missing: HashSet<Fact> = differences.iter().flat_map(missing).collect();
         let mut latest = self.latest();
         asked.into_iter().filter(|it| !missing.contains(it)).for_each(|it| latest.learn(it));
         Ok(differences)
@@ -113,7 +119,8 @@ impl Facts {
 impl Latest {
     fn learn(&mut self, fact: Fact) {
         if self.new.len() >= self.least {
-            self.old = std::mem::take(&mut self.new);
+            let new = HashSet::with_capacity(self.least);
+            self.old = std::mem::replace(&mut self.new, new);
         }
         self.new.insert(fact);
     }
