@@ -43,10 +43,6 @@ pub enum RefusalKind {
     FileExists,
     /// An attachment is not there that a document says was.
     MissingStub,
-    /// A document is too large.
-    DocumentTooLarge,
-    /// An attachment is too large.
-    AttachmentTooLarge,
     /// A request is too large.
     TooLarge,
     /// A body is of another type.
@@ -79,7 +75,7 @@ impl RefusalKind {
             Self::NotAcceptable => 406,
             Self::Conflict => 409,
             Self::FileExists | Self::MissingStub => 412,
-            Self::DocumentTooLarge | Self::AttachmentTooLarge | Self::TooLarge => 413,
+            Self::TooLarge => 413,
             Self::BadContentType => 415,
             Self::RangeNotSatisfiable => 416,
             Self::NotImplemented => 501,
@@ -104,8 +100,6 @@ impl RefusalKind {
             Self::Conflict => "conflict",
             Self::FileExists => "file_exists",
             Self::MissingStub => "missing_stub",
-            Self::DocumentTooLarge => "document_too_large",
-            Self::AttachmentTooLarge => "attachment_too_large",
             Self::TooLarge => "too_large",
             Self::BadContentType => "bad_content_type",
             Self::RangeNotSatisfiable => "requested_range_not_satisfiable",

@@ -14,6 +14,7 @@ pub(crate) mod failure;
 mod find;
 mod known;
 mod local;
+mod pieces;
 mod rights;
 mod server;
 

@@ -1,15 +1,15 @@
 //! `_all_docs`: documents by id (section 5).
 
+mod by_key;
+
 use std::ops::Bound;
 
 use axum::body::{Body, Bytes};
 use axum::response::Response;
-use feedsync_couch::{
-    DatabaseName, DocumentId, Json, Refusal, RefusalKind, Revision, quoted, text,
-};
+use feedsync_couch::{DatabaseName, Json, Refusal, Revision, quoted, text};
 use feedsync_endpoint::documents::show::{Held, Show, held};
 use feedsync_endpoint::documents::{leaves, sequence};
-use feedsync_formats::json::{Kind, Node};
+use feedsync_formats::json::Kind;
 use feedsync_store::{Database, DocumentRange, Epoch, ReadDocument};
 use futures_util::stream;
 use http::{Method, StatusCode};
@@ -20,12 +20,6 @@ use super::{Asked, Failure, json};
 /// So many documents are read at once, and so many bytes of what they say.
 const PAGE: usize = 1_000;
 const PAGE_BYTES: u64 = 8 << 20;
-
-/// The most bytes of documents that are asked for by their keys.
-const MOST_BYTES: usize = 256 << 20;
-
-/// The most keys in a request.
-const MOST_KEYS: usize = 100_000;
 
 pub(super) async fn answer(
     asked: &Asked,
@@ -55,7 +49,7 @@ pub(super) async fn answer(
     let of_body = sent.as_ref().and_then(|(_, sent)| sent.root().member("keys"));
     let keys = of_body.map(|it| it.value).or_else(|| of_query.as_ref().map(Json::root));
     match keys {
-        Some(keys) => by_key(asked, &database, &rows, keys).await,
+        Some(keys) => by_key::answer(asked, database, rows, keys).await,
         None => {
             let range = range(asked)?;
             by_range(asked, database, rows, range).await
@@ -98,61 +92,6 @@ impl Rows {
         out.push('}');
         Some(())
     }
-}
-
-/// The documents of these ids, a row for each, in their order.
-async fn by_key(
-    asked: &Asked,
-    database: &Database,
-    rows: &Rows,
-    keys: Node<'_>,
-) -> Result<Response, Failure> {
-    if keys.kind() != Kind::Array {
-        return Err(RefusalKind::BadRequest.because("`keys` must be an array of strings").into());
-    }
-    // What is no text is the id of nothing.
-    let mut keys: Vec<Node<'_>> = keys.elements().collect();
-    if asked.parameters.flag("descending")? {
-        keys.reverse();
-    }
-    let skip = asked.parameters.count("skip")?.unwrap_or(0);
-    let limit = asked.parameters.count("limit")?.unwrap_or(u64::MAX);
-    let usize_of = |number| usize::try_from(number).unwrap_or(usize::MAX);
-    let keys: Vec<Node<'_>> = keys.into_iter().skip(usize_of(skip)).take(usize_of(limit)).collect();
-    if keys.len() > MOST_KEYS {
-        let reason = format!("a request has at most {MOST_KEYS} keys");
-        return Err(RefusalKind::BadRequest.because(reason).into());
-    }
-    let total = database.documents;
-    let mut out = format!("{{\"total_rows\":{total},\"offset\":null,\"rows\":[");
-    let ids: Vec<Option<DocumentId>> = keys.iter().map(|key| text(*key)?.parse().ok()).collect();
-    let known: Vec<DocumentId> = ids.iter().flatten().cloned().collect();
-    let (mut found, mut next) = (Vec::with_capacity(known.len()), 0);
-    while next < known.len() {
-        let page = asked
-            .databases
-            .documents(&database.name, &known[next..], rows.choose(), PAGE_BYTES)
-            .await?;
-        next += page.documents.len();
-        found.extend(page.documents);
-    }
-    let mut found = found.into_iter();
-    for (at, (key, id)) in keys.iter().zip(&ids).enumerate() {
-        out.push_str(if at > 0 { ",\n" } else { "\n" });
-        let read = id.as_ref().and_then(|_| found.next().flatten());
-        let Some(read) = read else {
-            out.push_str(&format!("{{\"key\":{},\"error\":\"not_found\"}}", key.raw()));
-            continue;
-        };
-        let held = held_of(asked, database, rows, &read).await?;
-        rows.push(&mut out, &read, &held, database).ok_or_else(Refusal::missing)?;
-        if out.len() > MOST_BYTES {
-            let reason = "so many documents do not fit into one answer; ask for fewer";
-            return Err(RefusalKind::TooLarge.because(reason).into());
-        }
-    }
-    out.push_str("\n]}\n");
-    Ok(json(StatusCode::OK, out))
 }
 
 async fn held_of(

@@ -1,12 +1,9 @@
 //! `_bulk_get`: many revisions at once, an answer for each that is asked for, in that order (6.3).
-//!
-//! However much is asked for, no more of it is in memory than is read at once: what does not fit into one piece is sent
-//! piece by piece.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
-use axum::body::{Body, Bytes};
+use axum::body::Body;
 use axum::response::Response;
 use feedsync_couch::{
     AskedDocument, DatabaseName, DocumentId, Refusal, Revision, asked_documents, quoted,
@@ -14,12 +11,11 @@ use feedsync_couch::{
 use feedsync_endpoint::documents::leaves::Leaves;
 use feedsync_endpoint::documents::show::{Held, Show, held};
 use feedsync_store::{Choose, Database, ReadDocument};
-use futures_util::stream;
-use http::{Method, StatusCode};
+use http::Method;
 
-use super::all_docs::broken;
+use super::pieces::{self, Pieces};
 use super::rights::Need;
-use super::{Asked, Failure, document, json, no_database};
+use super::{Asked, Failure, document, no_database};
 
 /// So many questions are answered at once,
 const AT_ONCE: usize = 1_000;
@@ -49,27 +45,8 @@ pub(super) async fn read(
         Question { asked, meant }
     };
     let questions = asked_documents(sent.root())?.into_iter().map(of).collect();
-    let mut answers = Answers { asked: asked.clone(), database, show, questions, next: 0 };
-    let mut text = String::from("{\"results\":[");
-    answers.push_some(&mut text).await?;
-    if answers.is_over() {
-        text.push_str("]}\n");
-        return Ok(json(StatusCode::OK, text));
-    }
-    let pieces = stream::try_unfold((answers, Some(text)), |(mut answers, begun)| async move {
-        if let Some(begun) = begun {
-            return Ok(Some((Bytes::from(begun), (answers, None))));
-        }
-        if answers.is_over() {
-            return Ok::<_, std::io::Error>(None);
-        }
-        let mut text = String::new();
-        let pushed = answers.push_some(&mut text).await;
-        pushed.map_err(|_| broken("documents cannot be read"))?;
-        text.push_str(if answers.is_over() { "]}\n" } else { "" });
-        Ok(Some((Bytes::from(text), (answers, None))))
-    });
-    Ok(json(StatusCode::OK, Body::from_stream(pieces)))
+    let answers = Answers { asked: asked.clone(), database, show, questions, next: 0 };
+    pieces::answer(answers, String::from("{\"results\":[")).await
 }
 
 /// What is asked about a document.
@@ -87,12 +64,13 @@ struct Answers {
     next: usize,
 }
 
-impl Answers {
+impl Pieces for Answers {
+    const END: &'static str = "]}\n";
+
     fn is_over(&self) -> bool {
         self.next == self.questions.len()
     }
 
-    /// Appends some answers more, at least one.
     async fn push_some(&mut self, text: &mut String) -> Result<(), Failure> {
         let read = self.read().await?;
         let mut read = read.into_iter();
@@ -124,7 +102,9 @@ impl Answers {
         }
         Ok(())
     }
+}
 
+impl Answers {
     /// The documents of the next questions, each asked about once, in their order; not of all, if they are large.
     async fn read(&self) -> Result<Vec<Option<ReadDocument>>, Failure> {
         let mut wanted: BTreeMap<DocumentId, Leaves> = BTreeMap::new();

@@ -129,7 +129,7 @@ async fn what_is_missing_is_what_is_nowhere() {
 /// As many answers as questions, in their order, and nothing beside them (gotcha 3).
 /// What does not fit into one piece comes in several, with each question answered in its place.
 #[tokio::test]
-async fn bulk_get_answers_however_much_is_asked_for() {
+async fn however_much_is_asked_for_is_answered() {
     let couch = Couch::new().await;
     let large = "x".repeat(3 << 20);
     for at in 0..8 {
@@ -158,6 +158,22 @@ async fn bulk_get_answers_however_much_is_asked_for() {
         let answer = &result["docs"][0][if is_there { "ok" } else { "error" }];
         assert!(answer.is_object(), "{id}: {result}");
         assert!(!id.starts_with("large") || answer["text"].as_str() == Some(&*large), "{id}");
+    }
+    let keys = json!({ "keys": ids }).to_string();
+    let (status, said) = couch.post("/db/_all_docs?include_docs=true", &keys).await;
+    let rows = said["rows"].as_array().unwrap();
+    assert_eq!((status, rows.len(), &said["total_rows"]), (200, ids.len(), &json!(28)));
+    for (id, row) in ids.iter().zip(rows) {
+        assert_eq!(row["key"], **id);
+        let is_there = id.starts_with("large") || id.starts_with("small");
+        assert_eq!(row["error"].is_null(), is_there, "{row}");
+        assert!(!id.starts_with("large") || row["doc"]["text"].as_str() == Some(&*large), "{id}");
+    }
+    for none in ["[]", "[7]"] {
+        let keys = format!("{{\"keys\":{none}}}");
+        let rows = couch.post("/db/_all_docs", &keys).await.1["rows"].take();
+        let error = json!([{"key": 7, "error": "not_found"}]);
+        assert_eq!(rows, if none == "[]" { json!([]) } else { error });
     }
 }
 

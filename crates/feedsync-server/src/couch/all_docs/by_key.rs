@@ -1,0 +1,90 @@
+//! `_all_docs` with `keys`: a row for each of them, in their order, whether there is such a document or not.
+
+use axum::response::Response;
+use feedsync_couch::{DocumentId, Refusal, RefusalKind, text};
+use feedsync_formats::json::{Kind, Node};
+use feedsync_store::Database;
+
+use super::{PAGE, PAGE_BYTES, Rows, held_of};
+use crate::couch::pieces::{self, Pieces};
+use crate::couch::{Asked, Failure, no_database};
+
+/// The most keys in a request.
+const MOST_KEYS: usize = 100_000;
+
+/// Keys as far as they were not told of yet.
+struct Keys {
+    asked: Asked,
+    database: Database,
+    rows: Rows,
+    /// Each as it was sent; what is no text is the id of nothing.
+    keys: Vec<(String, Option<DocumentId>)>,
+    next: usize,
+}
+
+pub(super) async fn answer(
+    asked: &Asked,
+    database: Database,
+    rows: Rows,
+    keys: Node<'_>,
+) -> Result<Response, Failure> {
+    if keys.kind() != Kind::Array {
+        return Err(RefusalKind::BadRequest.because("`keys` must be an array of strings").into());
+    }
+    let mut keys: Vec<Node<'_>> = keys.elements().collect();
+    if asked.parameters.flag("descending")? {
+        keys.reverse();
+    }
+    let skip = asked.parameters.count("skip")?.unwrap_or(0);
+    let limit = asked.parameters.count("limit")?.unwrap_or(u64::MAX);
+    let usize_of = |number| usize::try_from(number).unwrap_or(usize::MAX);
+    let keys = keys.into_iter().skip(usize_of(skip)).take(usize_of(limit));
+    let id = |key: Node<'_>| text(key)?.parse().ok();
+    let keys: Vec<_> = keys.map(|key| (key.raw().to_owned(), id(key))).collect();
+    if keys.len() > MOST_KEYS {
+        let reason = format!("a request has at most {MOST_KEYS} keys");
+        return Err(RefusalKind::BadRequest.because(reason).into());
+    }
+    let begin = format!("{{\"total_rows\":{},\"offset\":null,\"rows\":[", database.documents);
+    pieces::answer(Keys { asked: asked.clone(), database, rows, keys, next: 0 }, begin).await
+}
+
+impl Pieces for Keys {
+    const END: &'static str = "\n]}\n";
+
+    fn is_over(&self) -> bool {
+        self.next == self.keys.len()
+    }
+
+    async fn push_some(&mut self, text: &mut String) -> Result<(), Failure> {
+        let some = &self.keys[self.next..self.keys.len().min(self.next + PAGE)];
+        let ids: Vec<DocumentId> = some.iter().filter_map(|(_, id)| id.clone()).collect();
+        let (name, choose) = (&self.database.name, self.rows.choose());
+        let page = self.asked.databases.documents(name, &ids, choose, PAGE_BYTES).await?;
+        if page.database.epoch != self.database.epoch {
+            return Err(no_database().into());
+        }
+        let (mut found, begun) = (page.documents.into_iter(), text.len());
+        for (key, id) in some {
+            let read = match id.as_ref().map(|_| found.next()) {
+                // There was no room for it.
+                Some(None) => return Ok(()),
+                Some(Some(read)) => read,
+                None => None,
+            };
+            text.push_str(if self.next > 0 { ",\n" } else { "\n" });
+            self.next += 1;
+            let Some(read) = read else {
+                text.push_str(&format!("{{\"key\":{key},\"error\":\"not_found\"}}"));
+                continue;
+            };
+            let held = held_of(&self.asked, &page.database, &self.rows, &read).await?;
+            let pushed = self.rows.push(text, &read, &held, &page.database);
+            pushed.ok_or_else(Refusal::missing)?;
+            if (text.len() - begun) as u64 > PAGE_BYTES {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+}
