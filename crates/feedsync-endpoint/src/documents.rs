@@ -99,6 +99,7 @@ impl Endpoint {
         let now = self.environment().now().micros();
         let before = Moment::from_micros(now.saturating_sub(ON_ITS_WAY));
         databases.sweep_attachments(name, before).await?;
+        while databases.sweep_databases().await? {}
         Ok(())
     }
 

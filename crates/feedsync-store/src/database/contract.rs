@@ -160,7 +160,8 @@ pub trait Databases: Send + Sync + 'static {
         stored_before: Moment,
     ) -> Result<u64, StoreError>;
 
-    /// Lets go of a piece of what dropped databases held; whether there is more.
+    /// Lets go of a piece of what dropped databases held, and of the room of a store that nothing fills; whether there
+    /// is more.
     async fn sweep_databases(&self) -> Result<bool, StoreError>;
 
     /// Notices when a database changes, or goes, also when another process does that.

@@ -15,6 +15,15 @@ use crate::order::Number;
 /// So many rows of what a dropped database held go at once.
 const SWEPT: i64 = 2_000;
 
+/// So many pages of 4 KiB are given back to the file system at once,
+const GIVEN_BACK: i64 = 1_000;
+
+/// where more than so many are free,
+const FREE_PAGES: i64 = 256;
+
+/// and more than this part of all: what is free is filled again without the file having to grow.
+const FREE_PART: i64 = 8;
+
 pub(super) fn update(
     connection: &Connection,
     mut room: Room,
@@ -131,12 +140,14 @@ pub(super) fn compact(
     Ok(last.filter(|_| count == most))
 }
 
+/// A piece of what dropped databases held, and where they held nothing, of the room in the file that nothing fills;
+/// whether there is more.
 pub(super) fn sweep(connection: &Connection) -> Result<bool, StoreError> {
     let dropped: Option<i64> = connection
         .prepare_cached("SELECT id FROM databases WHERE name IS NULL LIMIT 1")?
         .query_row([], |row| row.get(0))
         .optional()?;
-    let Some(id) = dropped else { return Ok(false) };
+    let Some(id) = dropped else { return give_back(connection) };
     let (first, last) = (rows::change_key(id, Number::ZERO), rows::change_key(id, Number::MAX));
     let bodies = connection
         .prepare_cached(
@@ -163,4 +174,20 @@ pub(super) fn sweep(connection: &Connection) -> Result<bool, StoreError> {
         connection.prepare_cached("DELETE FROM databases WHERE id = ?1")?.execute([id])?;
     }
     Ok(true)
+}
+
+/// Makes the file smaller by some pages, if many of it are free; whether there are still. What is on its way goes before.
+fn give_back(connection: &Connection) -> Result<bool, StoreError> {
+    let count = |pragma| connection.query_row(pragma, [], |row| row.get::<_, i64>(0));
+    let is_much = || -> rusqlite::Result<Option<i64>> {
+        let (free, all) = (count("PRAGMA freelist_count")?, count("PRAGMA page_count")?);
+        Ok(Some(free).filter(|free| *free > FREE_PAGES && *free > all / FREE_PART))
+    };
+    let Some(before) = is_much()? else { return Ok(false) };
+    let mut statement = connection.prepare(&format!("PRAGMA incremental_vacuum({GIVEN_BACK})"))?;
+    let mut pages = statement.query([])?;
+    // Each row is a page that has gone.
+    while pages.next()?.is_some() {}
+    // A file that was begun otherwise keeps its pages.
+    Ok(is_much()?.is_some_and(|after| after < before))
 }

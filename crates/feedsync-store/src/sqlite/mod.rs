@@ -82,7 +82,7 @@ impl SqliteStore {
         place::make_file(&file)?;
         let mut connection = schema::connect(&file)?;
         match schema::contents(&connection)? {
-            schema::Contents::Empty => schema::write_ahead(&connection)?,
+            schema::Contents::Empty => schema::begin(&connection)?,
             schema::Contents::Store(_) => return Err(occupied(&file)),
             schema::Contents::Foreign => return Err(StoreError::Foreign { path: file }),
         }

@@ -79,6 +79,12 @@ pub(super) fn connect_reader(file: &Path) -> Result<Connection, StoreError> {
     Ok(connection)
 }
 
+/// A file that holds nothing yet becomes one that can be made smaller: that is laid down with its first page.
+pub(super) fn begin(connection: &Connection) -> Result<(), StoreError> {
+    connection.execute_batch("PRAGMA auto_vacuum = INCREMENTAL")?;
+    write_ahead(connection)
+}
+
 /// Readers do not wait for writers, nor writers for readers. The mode is kept in the file.
 pub(super) fn write_ahead(connection: &Connection) -> Result<(), StoreError> {
     let mode: String = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;

@@ -3,8 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use feedsync_couch::AttachmentDigest;
+use feedsync_store::conformance::samples::{all, create, ids, named, store_each};
 use feedsync_store::conformance::{TestEnvironment, wait};
-use feedsync_store::{DatabaseChange, Databases as _, EndpointName, SqliteStore};
+use feedsync_store::{CollectionName, DatabaseChange, Databases as _, EndpointName, SqliteStore};
 use tempfile::TempDir;
 
 use crate::transfer_databases;
@@ -92,4 +94,59 @@ fn what_is_known_of_a_database_is_forgotten_when_anybody_commits() {
     assert_eq!(read(), [None, None]);
     wait(other.create_database(&name, None)).unwrap().unwrap();
     assert!(epochs().iter().all(|epoch| *epoch > first[0]));
+}
+
+/// The file becomes smaller by what is dropped, keeps what is left, and is whole.
+#[test]
+fn the_room_of_what_is_dropped_is_given_back() {
+    let directory = TempDir::new().unwrap();
+    let store = init(directory.path());
+    transfer_databases::fill(&store);
+    let large = "large".parse().unwrap();
+    wait(store.create_database(&large, None)).unwrap().unwrap();
+    for at in 0..40_u8 {
+        let bytes = vec![at; 500_000];
+        let digest = AttachmentDigest::of(&bytes);
+        assert!(wait(store.put_attachment(&large, &digest, bytes)).unwrap());
+    }
+    let name: CollectionName = named("notes");
+    create(&store, "notes");
+    store_each(&store, &name, &["last"]);
+    let length = || {
+        let raw = rusqlite::Connection::open(directory.path().join("feedsync.db")).unwrap();
+        raw.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
+        directory.path().join("feedsync.db").metadata().unwrap().len()
+    };
+    let before = length();
+    assert!(before > 20_000_000, "{before}");
+    wait(store.drop_database(&large)).unwrap();
+    let contents = transfer_databases::contents(&store);
+    let mut pieces = 0;
+    while wait(store.sweep_databases()).unwrap() {
+        pieces += 1;
+        assert!(pieces < 100, "an end is reached");
+    }
+    let after = length();
+    assert!(after < before - 18_000_000, "{before} {after}");
+    assert_eq!(transfer_databases::contents(&store), contents);
+    assert_eq!(wait(store.check()).unwrap(), Vec::<String>::new());
+    assert_eq!(ids(&all(&store, &name)), ["last"]);
+    assert!(!wait(store.sweep_databases()).unwrap(), "nothing is left to do");
+}
+
+/// A file that was begun without is left as it is, and that is not tried for ever.
+#[test]
+fn a_file_that_cannot_become_smaller_is_left_alone() {
+    let directory = TempDir::new().unwrap();
+    drop(init(directory.path()));
+    let raw = rusqlite::Connection::open(directory.path().join("feedsync.db")).unwrap();
+    raw.execute_batch("PRAGMA journal_mode = DELETE; PRAGMA auto_vacuum = NONE; VACUUM; PRAGMA journal_mode = WAL")
+        .unwrap();
+    raw.execute_batch(
+        "CREATE TABLE free (x); INSERT INTO free VALUES (zeroblob(5000000)); DROP TABLE free",
+    )
+    .unwrap();
+    drop(raw);
+    let store = SqliteStore::open(directory.path(), environment()).unwrap();
+    assert!(!wait(store.sweep_databases()).unwrap());
 }
