@@ -102,8 +102,17 @@ impl Browser {
         Some(browser)
     }
 
+    /// Goes there, and waits until the page is loaded with its scripts: where another process shows it than
+    /// the one before, the driver may answer sooner.
     pub(crate) fn go(&self, url: &str) {
         self.post("/url", &json!({ "url": url }));
+        let end = Instant::now() + PATIENCE;
+        while self.ask("location.href !== 'about:blank' && document.readyState === 'complete'")
+            != true
+        {
+            assert!(Instant::now() < end, "{url} is not loaded");
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 
     /// Presses keys, one after the other.
