@@ -76,6 +76,61 @@ fn the_samples_of_the_document_print_what_it_prints() {
 }
 
 #[test]
+fn what_is_built_is_listed_once_and_a_gateway_that_was_started_again_is_believed() {
+    let Some(browser) = Browser::start() else { return };
+    let place = Place::new();
+    let server = Origin::start();
+    let origin = format!("http://127.0.0.1:{}", server.port);
+    let (allow, origins) = ([&*format!("127.0.0.1:{}", server.port)], [&*origin]);
+    let gateway = Gateway::start(&place, &allow, &origins);
+    server.answers("GET", "/feed", 200, ATOM, &feed(""));
+    server.answers("GET", "/other", 200, ATOM, &feed(""));
+    let page = Page::open(&browser, &server, &origin, &gateway);
+    let is = |what: &str| assert_eq!(browser.ask(what), true, "{what}");
+    page.settles("globalThis.other = bitsy.subscriptionBuilder().setFeed('/other').build()");
+    page.comes("other.lastUpdated > 0");
+    let becomes = |count: usize| {
+        let end = Instant::now() + PATIENCE;
+        while gateway.run(&["status"])["subscriptions"].as_array().unwrap().len() != count {
+            assert!(Instant::now() < end, "there are not {count} subscriptions");
+        }
+    };
+
+    // What the gateway tells overtakes its answer.
+    page.settles(
+        "globalThis.answered = new Promise((resolve) => { globalThis.release = resolve; });\
+         globalThis.straight = fetch;\
+         globalThis.fetch = async (url, request) => {\
+           const answer = await straight(url, request);\
+           if (request.method === 'POST') await answered;\
+           return answer;\
+         };\
+         globalThis.subscription = bitsy.subscriptionBuilder().setFeed('/feed').build()",
+    );
+    becomes(2);
+    gateway.run(&["pause", &format!("{origin}/other")]);
+    page.comes("other.state === bitsy.Subscription.PAUSED");
+    is("bitsy.subscriptions.length === 2 && bitsy.subscriptions[1] === subscription");
+    page.settles("subscription.unsubscribe()");
+    is("bitsy.subscriptions.length === 1 && bitsy.subscriptions[0] === other");
+    page.settles("release()");
+    assert_eq!(page.promised("subscription.ready.then((one) => one === subscription)"), true);
+    becomes(1);
+    page.settles("globalThis.subscription = bitsy.subscriptionBuilder().setFeed('/feed').build()");
+    assert_eq!(page.promised("subscription.ready.then((one) => one === subscription)"), true);
+    page.comes("subscription.lastUpdated > 0");
+    is("bitsy.subscriptions.length === 2 && bitsy.subscriptions[1] === subscription");
+
+    // A gateway that counts its looks from the beginning is not thought to tell of the past.
+    let gateway = gateway.again(&allow, &origins);
+    gateway.run(&["resume", &format!("{origin}/other")]);
+    page.comes("other.state === bitsy.Subscription.WAITING");
+    page.settles("other.pause()");
+    page.comes("other.state === bitsy.Subscription.PAUSED");
+    is("bitsy.subscriptions.length === 2 && bitsy.subscriptions[0] === other");
+}
+
+#[test]
 fn builders_lists_and_listeners_are_as_the_document_has_them() {
     let Some(browser) = Browser::start() else { return };
     let place = Place::new();

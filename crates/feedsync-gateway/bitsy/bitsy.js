@@ -223,10 +223,11 @@
     Object.defineProperty(Subscription.prototype, name, { value, enumerable: true });
   }
 
-  // What is known of a subscription: its view, and what was asked of it and is not answered yet.
+  // What is known of a subscription: its view, and what was asked of it and is not answered yet. Of one that
+  // is being built, also what there was before it, and what is told meanwhile.
   function begun(view, ready) {
     const known = {
-      id: null, view, patches: [], own: null, isClosed: false, ready: null, object: null,
+      id: null, view, patches: [], own: null, isClosed: false, ready: null, object: null, before: null, missed: [],
       stateListeners: new Set(), syncListeners: new Set(),
     };
     new Subscription(KEY, known);
@@ -273,7 +274,11 @@
 
   function subscriptions() {
     const left = [...leaving].map((known) => known.id);
-    const all = [...views.values()].filter((view) => view.status !== CLOSED && !left.includes(view.id));
+    // What the gateway tells of may be what is being built, before the answer says so.
+    const isBuilt = ({ id, feed }) => !handles.get(id)?.size
+      && [...building].some(({ view, before }) => view.feed === feed && !before.has(id));
+    const all = [...views.values()].filter((view) =>
+      view.status !== CLOSED && !left.includes(view.id) && !isBuilt(view));
     const object = (view) => {
       const [known] = handles.get(view.id) ?? [];
       if (known) return known.object;
@@ -282,9 +287,8 @@
       return found.object;
     };
     // What is being built is among them, and what was paused or is ready as well.
-    const listed = all.map(object);
-    for (const { object: built } of building) if (!listed.includes(built)) listed.push(built);
-    return new SubscriptionList(KEY, listed);
+    const built = [...building].filter((known) => !known.isClosed).map((known) => known.object);
+    return new SubscriptionList(KEY, [...all.map(object), ...built]);
   }
 
   // ---- Builder ----------------------------------------------------------------------------------------
@@ -352,7 +356,7 @@
         interval: wanted.interval || DEFAULT_INTERVAL, follows: wanted.follows, proxy: wanted.proxy,
       });
       known.own = wanted.headers;
-      known.missed = [];
+      known.before = new Set(views.keys());
       building.add(known);
       known.ready = ask("POST", () => "/subscriptions", wanted).then((view) => {
         building.delete(known);
@@ -496,16 +500,22 @@
     throw new GatewayError(answer.status, said?.detail ?? `the gateway answered ${answer.status}`);
   }
 
-  // A view that was read earlier than the one that is known tells nothing.
+  // What the gateway counts its looks by, and the look that found what is gone to be so.
+  let count;
+  const missing = new Map();
+
+  // A view that was read earlier than what is known tells nothing: answers overtake events.
   function take(view) {
     if (!view?.id) return;
-    const before = views.get(view.id);
-    if (before && before.stamp > view.stamp) return;
+    if (views.get(view.id)?.stamp > view.stamp || missing.get(view.id) > view.stamp) return;
     views.set(view.id, view);
+    missing.delete(view.id);
     for (const known of handles.get(view.id) ?? []) known.view = view;
   }
 
-  function gone(id) {
+  function gone(id, stamp = views.get(id)?.stamp) {
+    if (views.get(id)?.stamp > stamp) return;
+    missing.set(id, stamp);
     for (const known of [...(handles.get(id) ?? [])]) close(known);
     views.delete(id);
     handles.delete(id);
@@ -526,8 +536,14 @@
 
   const heard = {
     all(told) {
+      // It was started again: whatever was known is older.
+      if (told.count !== count) {
+        count = told.count;
+        missing.clear();
+        for (const view of views.values()) view.stamp = 0;
+      }
       const listed = new Set(told.subscriptions.map((view) => view.id));
-      for (const id of [...views.keys()]) if (!listed.has(id)) gone(id);
+      for (const id of [...views.keys()]) if (!listed.has(id)) gone(id, told.stamp);
       told.subscriptions.forEach(take);
       const standing = new Set(told.errors);
       for (const id of [...errors.keys()]) if (!standing.has(id)) errors.delete(id);
@@ -535,7 +551,7 @@
     },
     filled: () => filled(),
     subscription: take,
-    "subscription-gone": ({ id }) => gone(id),
+    "subscription-gone": ({ id, stamp }) => gone(id, stamp),
     error: takeError,
     "error-gone": ({ id }) => errors.delete(id),
     state(told) {

@@ -30,7 +30,22 @@ impl<'p> Gateway<'p> {
     /// One that reaches these authorities, and lets pages of these origins in.
     pub(crate) fn start(place: &'p Place, allow: &[&str], origins: &[&str]) -> Self {
         let free = "127.0.0.1:0";
-        let mut arguments = vec!["--data", "gw", "gateway", "--listen", free, "--control", free];
+        Self::start_at(place, [free, free], allow, origins)
+    }
+
+    /// The same once more, after it was killed.
+    pub(crate) fn again(self, allow: &[&str], origins: &[&str]) -> Self {
+        let place = self.place;
+        let [url, control] = [&self.url, &self.control]
+            .map(|url| url.strip_prefix("http://").expect("an address").to_owned());
+        drop(self);
+        Self::start_at(place, [&url, &control], allow, origins)
+    }
+
+    fn start_at(place: &'p Place, at: [&str; 2], allow: &[&str], origins: &[&str]) -> Self {
+        let [listen, control] = at;
+        let mut arguments =
+            vec!["--data", "gw", "gateway", "--listen", listen, "--control", control];
         allow.iter().for_each(|authority| arguments.extend(["--allow", authority]));
         origins.iter().for_each(|origin| arguments.extend(["--allow-origin", origin]));
         let mut child = place.command(&arguments).stdout(Stdio::piped()).spawn().unwrap();

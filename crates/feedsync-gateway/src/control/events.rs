@@ -5,6 +5,9 @@
 //! `subscription-gone`, `error`, `error-gone`, `outbox`; and what happened: `state`, `sync`. Nothing is told
 //! again to who was not there (2.2): who comes back, or was too slow, begins with `all`. A person's pages are
 //! only told that something changed.
+//!
+//! Views, `all` and `subscription-gone` carry the number of the look that found them so, for answers to
+//! requests overtake events. The numbers are comparable as long as `count`, which `all` tells, is the same.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::convert::Infallible;
@@ -107,6 +110,19 @@ struct Told {
     edits: BTreeMap<EditId, (u32, Progress, Option<Content>)>,
 }
 
+/// How things stand when it is looked.
+struct Standing {
+    /// What is compared with what was told.
+    now: Told,
+    /// The number of the look.
+    stamp: u64,
+    views: Vec<(KeepingId, Value)>,
+    /// The errors that were not told.
+    found: Vec<Found>,
+    /// The subscriptions in which the event happened.
+    touched: Vec<KeepingId>,
+}
+
 /// What is to be told next.
 enum Next {
     All,
@@ -158,7 +174,7 @@ impl Following {
 
     /// Finds out what changed, and has it told around the event by which it did.
     async fn look(&mut self, event: Option<Arc<Event>>) {
-        let (mut now, views, found, touched) =
+        let Standing { mut now, stamp, views, found, touched } =
             self.stands(&self.told.errors, event.as_deref()).await;
         if matches!(self.life.caller, Caller::Person(_)) {
             if now != self.told || event.is_some() {
@@ -207,19 +223,14 @@ impl Following {
             }
         }
         for id in gone {
-            self.waiting
-                .push_back(Next::Line("subscription-gone", json!({ "id": id.0.to_string() })));
+            let gone = json!({ "id": id.0.to_string(), "stamp": stamp });
+            self.waiting.push_back(Next::Line("subscription-gone", gone));
         }
         self.told = now;
     }
 
-    /// How things stand: what is compared, the views, the errors that were not told, and in which
-    /// subscriptions the event happened.
-    async fn stands(
-        &self,
-        told: &BTreeSet<ErrorId>,
-        event: Option<&Event>,
-    ) -> (Told, Vec<(KeepingId, Value)>, Vec<Found>, Vec<KeepingId>) {
+    /// How things stand now.
+    async fn stands(&self, told: &BTreeSet<ErrorId>, event: Option<&Event>) -> Standing {
         let Life { control, caller, .. } = &self.life;
         let seen = control.see(caller, |interceptor, sight, stamp| {
             let mut now = Told::default();
@@ -256,7 +267,7 @@ impl Following {
                 };
                 ids.map(|keeping| keeping.id).filter(may).collect()
             });
-            (now, views, found, touched.unwrap_or_default())
+            Standing { now, stamp, views, found, touched: touched.unwrap_or_default() }
         });
         seen.await
     }
@@ -265,9 +276,12 @@ impl Following {
         let decisions = &*self.life.control.0.decisions;
         Ok(match next {
             Next::All => {
-                let (now, views, found, _) = self.stands(&BTreeSet::new(), None).await;
+                let Standing { now, stamp, views, found, .. } =
+                    self.stands(&BTreeSet::new(), None).await;
                 let is_person = matches!(self.life.caller, Caller::Person(_));
                 let all = json!({
+                    "count": self.life.control.0.count,
+                    "stamp": stamp,
                     "subscriptions": views.into_iter().map(|(_, view)| view).collect::<Vec<_>>(),
                     "errors": now.errors.iter().map(|id| id.0.to_string()).collect::<Vec<_>>(),
                     "proxies": styles(),

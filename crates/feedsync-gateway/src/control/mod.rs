@@ -38,6 +38,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use feedsync_offline::interceptor::Interceptor;
 use feedsync_offline::location::Location;
+use feedsync_store::{Environment as _, SystemEnvironment};
 use tokio::sync::{Mutex, Semaphore, watch};
 
 pub use client::{ADDRESS_FILE, Client, ClientError, DEFAULT_ADDRESS};
@@ -67,6 +68,8 @@ struct Inner {
     holds: Mutex<Holds>,
     /// Counts looks, so that of two views it is known which was later.
     looks: AtomicU64,
+    /// Names this count, which begins again with each start.
+    count: String,
     /// Changes that were made here, which not always are told as events.
     changed: watch::Sender<u64>,
     followers: Arc<Semaphore>,
@@ -100,6 +103,7 @@ impl Control {
             sessions: Sessions::default(),
             holds: Mutex::new(Holds::kept_in(directory)?),
             looks: AtomicU64::new(1),
+            count: format!("{:016x}", SystemEnvironment.random()),
             changed: watch::Sender::new(0),
             followers: Arc::new(Semaphore::new(FOLLOWERS)),
             stopping: watch::Sender::new(false),

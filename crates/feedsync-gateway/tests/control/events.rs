@@ -148,12 +148,13 @@ async fn how_things_stand_is_told_before_what_happened() {
     world.decisions.run();
     let mut names = Vec::new();
     let mut paused = false;
-    let (mut error, mut sync) = (Value::Null, Value::Null);
+    let (mut error, mut sync, mut view) = (Value::Null, Value::Null, Value::Null);
     while !paused {
         let (name, data) = follower.next().await;
         match &*name {
             "error" => error = data,
             "sync" => sync = data,
+            "subscription" => view = data,
             "state" => paused = data["status"] == 0,
             _ => {}
         }
@@ -169,7 +170,9 @@ async fn how_things_stand_is_told_before_what_happened() {
     assert_eq!(follower.until("error-gone").await, json!({ "id": "1" }));
     world.page(PAGE, Method::DELETE, "/subscriptions/1?page=1", Value::Null).await.ok(204);
     assert_eq!(follower.until("state").await["status"], 4);
-    assert_eq!(follower.until("subscription-gone").await, json!({ "id": "1" }));
+    let gone = follower.until("subscription-gone").await;
+    assert_eq!(gone["id"], "1");
+    assert!(gone["stamp"].as_u64() > view["stamp"].as_u64(), "{gone} {view}");
 }
 
 #[tokio::test]
@@ -181,6 +184,10 @@ async fn what_is_there_is_told_first_and_nothing_of_the_past_again() {
     let mut follower = Follower::of(&world, &[("origin", PAGE)]).await;
     let (name, all) = follower.next().await;
     assert_eq!(name, "all");
+    assert_eq!(all["subscriptions"][0]["stamp"], all["stamp"]);
+    let (_, later) = Follower::of(&world, &[("origin", PAGE)]).await.next().await;
+    assert_eq!(later["count"], all["count"]);
+    assert!(later["stamp"].as_u64() > all["stamp"].as_u64(), "{later}");
     assert_eq!(
         (&all["subscriptions"][0]["state"], &all["errors"]),
         (&json!("PAUSED"), &json!(["1"]))
