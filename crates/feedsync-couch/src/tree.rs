@@ -143,6 +143,17 @@ impl<B> Tree<B> {
         self.retain(|_| left.next() > Some(0))
     }
 
+    /// How many of a path's newest revisions matter if it is grafted and the tree is then [stemmed](Self::stem) to so
+    /// many: besides those that are kept of it, what is here as far as that goes back, and what that came of. Older ones
+    /// come and go without a trace.
+    pub fn reach(&self, path: &Path, most: usize) -> usize {
+        if path.signatures().len() <= most {
+            return most;
+        }
+        let known = path.revisions().enumerate().filter(|(_, revision)| self.contains(revision));
+        known.last().map_or(most, |(oldest, _)| oldest.saturating_add(most))
+    }
+
     /// Lets go of what is kept of revisions that are no leaves, and gives it back.
     pub fn compact(&mut self) -> Vec<B> {
         let mut is_leaf = vec![false; self.nodes.len()];

@@ -86,7 +86,8 @@ impl Endpoint {
         Arc::clone(self.store()).databases()
     }
 
-    /// Lets go of what superseded revisions say, and of attachments that nothing names.
+    /// Lets go of what superseded revisions say, and of attachments that nothing names. The room of that is given back
+    /// by [`Databases::sweep_databases`].
     pub async fn compact_database(&self, name: &DatabaseName) -> Result<(), StoreError> {
         let databases = self.databases();
         let mut after = None;
@@ -99,7 +100,6 @@ impl Endpoint {
         let now = self.environment().now().micros();
         let before = Moment::from_micros(now.saturating_sub(ON_ITS_WAY));
         databases.sweep_attachments(name, before).await?;
-        while databases.sweep_databases().await? {}
         Ok(())
     }
 

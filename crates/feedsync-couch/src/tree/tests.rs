@@ -175,6 +175,23 @@ proptest! {
         prop_assert_eq!(stemmed.stem(most), Vec::<String>::new());
     }
 
+    /// Of a path that is longer than what is kept as much is grafted as makes a difference.
+    #[test]
+    fn what_is_beyond_reach_makes_no_difference(
+        paths in prop::collection::vec(any_path(), 1..9),
+        most in 1..4_usize,
+    ) {
+        let (mut whole, mut shortened) = (Tree::default(), Tree::default());
+        for path in &paths {
+            let content = || content(&path.newest());
+            let reach = shortened.reach(path, most);
+            let told = shortened.graft(&path.clone().shortened(reach), content());
+            prop_assert_eq!(whole.graft(path, content()).is_change(), told.is_change());
+            prop_assert_eq!(whole.stem(most), shortened.stem(most));
+            prop_assert_eq!(&whole, &shortened);
+        }
+    }
+
     /// What was purged is as if it had never been, and nothing else is.
     #[test]
     fn purging_takes_what_only_the_purged_came_of(

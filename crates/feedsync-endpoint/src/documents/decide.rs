@@ -89,8 +89,8 @@ impl<'a> Draft<'a> {
                 self.edited(document, base.as_ref(), *fingerprint)?
             }
             Made::Elsewhere(path) => {
-                // More is not kept in any case.
-                let path = path.clone().shortened(revisions_kept);
+                // It may end what is here further back than is kept (section 1, inserting a path).
+                let path = path.clone().shortened(self.tree.reach(path, revisions_kept));
                 // Of what is known only what it came of may be news.
                 let attachments = match self.tree.contains(&path.newest()) {
                     true => Arc::from([]),

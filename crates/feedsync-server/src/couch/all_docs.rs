@@ -4,18 +4,18 @@ mod by_key;
 
 use std::ops::Bound;
 
-use axum::body::{Body, Bytes};
+use axum::body::Body;
 use axum::response::Response;
 use feedsync_couch::{DatabaseName, Json, Refusal, Revision, quoted, text};
 use feedsync_endpoint::documents::show::{Held, Show, held};
 use feedsync_endpoint::documents::{leaves, sequence};
 use feedsync_formats::json::Kind;
-use feedsync_store::{Database, DocumentRange, Epoch, ReadDocument};
-use futures_util::stream;
-use http::{Method, StatusCode};
+use feedsync_store::{Database, DocumentRange, ReadDocument};
+use http::Method;
 
+use super::pieces::{self, Pieces};
 use super::rights::Need;
-use super::{Asked, Failure, json};
+use super::{Asked, Failure, no_database};
 
 /// So many documents are read at once, and so many bytes of what they say.
 const PAGE: usize = 1_000;
@@ -146,11 +146,10 @@ fn range(asked: &Asked) -> Result<(DocumentRange, Option<u64>), Refusal> {
     Ok((range, limit))
 }
 
-/// Rows page by page, so that all of a database passes through without being in memory.
+/// Rows of a range, as far as they were not told yet.
 struct Walk {
     asked: Asked,
-    name: DatabaseName,
-    epoch: Epoch,
+    database: Database,
     rows: Rows,
     range: DocumentRange,
     left: Option<u64>,
@@ -164,88 +163,61 @@ async fn by_range(
     rows: Rows,
     (range, limit): (DocumentRange, Option<u64>),
 ) -> Result<Response, Failure> {
-    let total = database.documents;
-    let begin = match asked.parameters.flag("update_seq")? {
+    let begin = begin(asked, &database, &range.skip.to_string())?;
+    let asked = asked.clone();
+    let is_over = limit == Some(0);
+    let walk = Walk { asked, database, rows, range, left: limit, is_first: true, is_over };
+    pieces::answer(walk, begin).await
+}
+
+/// What stands before the rows.
+fn begin(asked: &Asked, database: &Database, offset: &str) -> Result<String, Refusal> {
+    let place = match asked.parameters.flag("update_seq")? {
         true => {
-            let sequence = quoted(&sequence::text(&database, database.last));
-            format!(
-                "{{\"total_rows\":{total},\"update_seq\":{sequence},\"offset\":{},\"rows\":[",
-                range.skip
-            )
+            format!("\"update_seq\":{},", quoted(&sequence::text(database, database.last)))
         }
-        false => format!("{{\"total_rows\":{total},\"offset\":{},\"rows\":[", range.skip),
+        false => String::new(),
     };
-    let walk = Walk {
-        asked: asked.clone(),
-        epoch: database.epoch,
-        name: database.name,
-        rows,
-        range,
-        left: limit,
-        is_first: true,
-        is_over: false,
-    };
-    let rows = stream::try_unfold((walk, Some(begin)), |(mut walk, begin)| async move {
-        if let Some(begin) = begin {
-            return Ok(Some((Bytes::from(begin), (walk, None))));
-        }
-        Ok::<_, std::io::Error>(walk.next().await?.map(|bytes| (bytes, (walk, None))))
-    });
-    Ok(json(StatusCode::OK, Body::from_stream(rows)))
+    let total = database.documents;
+    Ok(format!("{{\"total_rows\":{total},{place}\"offset\":{offset},\"rows\":["))
 }
 
-impl Walk {
-    async fn next(&mut self) -> Result<Option<Bytes>, std::io::Error> {
-        if self.is_over {
-            return Ok(None);
-        }
-        self.range.most = self.left.map_or(PAGE, |left| PAGE.min(left as usize));
-        let mut out = String::new();
-        let read = match self.range.most {
-            0 => 0,
-            _ => {
-                let page = self
-                    .asked
-                    .databases
-                    .documents_by_id(&self.name, self.range.clone(), self.rows.choose(), PAGE_BYTES)
-                    .await
-                    .map_err(broken)?;
-                if page.database.epoch != self.epoch {
-                    return Err(broken("the database is another one by now"));
-                }
-                for read in page.documents.iter().flatten() {
-                    out.push_str(if self.is_first { "\n" } else { ",\n" });
-                    self.is_first = false;
-                    let held = held_of(&self.asked, &page.database, &self.rows, read).await;
-                    let held = held.map_err(|_| broken("an attachment cannot be read"))?;
-                    let pushed = self.rows.push(&mut out, read, &held, &page.database);
-                    pushed.ok_or_else(|| broken("a document cannot be read"))?;
-                }
-                let last = page.documents.iter().flatten().last();
-                if let Some(last) = last {
-                    let last = Bound::Excluded(last.document.id.as_str().to_owned());
-                    let bound = if self.range.is_descending {
-                        &mut self.range.to
-                    } else {
-                        &mut self.range.from
-                    };
-                    *bound = last;
-                    self.range.skip = 0;
-                }
-                page.documents.len()
-            }
-        };
-        self.left = self.left.map(|left| left.saturating_sub(read as u64));
-        if read == 0 || self.left == Some(0) {
-            self.is_over = true;
-            out.push_str("\n]}\n");
-        }
-        Ok(Some(Bytes::from(out)))
+impl Pieces for Walk {
+    const END: &'static str = "\n]}\n";
+
+    fn is_over(&self) -> bool {
+        self.is_over
     }
-}
 
-/// What breaks a body off that was begun: nothing else can be told then.
-pub(super) fn broken(reason: impl std::fmt::Display) -> std::io::Error {
-    tracing::warn!(%reason, "an answer about a database breaks off");
-    std::io::Error::other("the answer breaks off")
+    async fn push_some(&mut self, text: &mut String) -> Result<(), Failure> {
+        let left = self.left.map_or(PAGE, |left| usize::try_from(left).unwrap_or(PAGE));
+        self.range.most = left.min(PAGE);
+        let (name, range) = (&self.database.name, self.range.clone());
+        let choose = self.rows.choose();
+        let page = self.asked.databases.documents_by_id(name, range, choose, PAGE_BYTES).await?;
+        if page.database.epoch != self.database.epoch {
+            return Err(no_database().into());
+        }
+        self.is_over = page.documents.is_empty();
+        self.range.skip = 0;
+        let begun = text.len();
+        for read in page.documents.iter().flatten() {
+            text.push_str(if self.is_first { "\n" } else { ",\n" });
+            self.is_first = false;
+            let held = held_of(&self.asked, &page.database, &self.rows, read).await?;
+            let pushed = self.rows.push(text, read, &held, &page.database);
+            pushed.ok_or_else(Refusal::missing)?;
+            let reached = Bound::Excluded(read.document.id.as_str().to_owned());
+            match self.range.is_descending {
+                true => self.range.to = reached,
+                false => self.range.from = reached,
+            }
+            self.left = self.left.map(|left| left - 1);
+            self.is_over = self.left == Some(0);
+            if (text.len() - begun) as u64 > PAGE_BYTES {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
 }

@@ -26,7 +26,7 @@ pub(super) async fn write(
     asked.method_of(&[Method::POST])?;
     let database = asked.database(name, Need::Use).await?;
     let (_turn, sent) = asked.json(body).await?;
-    asked.still(&database, Need::Use).await?;
+    let database = asked.still(&database, Need::Use).await?;
     let (nodes, new_edits) = bulk_documents(sent.root())?;
     let edits = if new_edits { Edits::New } else { Edits::Replicated };
     let mut documents = Vec::with_capacity(nodes.len());
@@ -83,6 +83,7 @@ async fn compared(
     asked.method_of(&[Method::POST])?;
     let database = asked.database(name, Need::Use).await?;
     let (_turn, sent) = asked.json(body).await?;
+    let database = asked.still(&database, Need::Use).await?;
     let wanted = asked_revisions(sent.root())?;
     Ok(asked.hub.revisions.compare(&*asked.databases, &database, wanted).await?)
 }

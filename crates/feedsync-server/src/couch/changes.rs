@@ -1,7 +1,7 @@
 //! `_changes`: what changed since a place, and what changes from now on (section 7).
 //!
 //! Pages are read one after the other, each while the rows of the one before it are written and sent: at most two are in
-//! memory.
+//! memory. Rows are sent in pieces; what attachments hold is read when its row is written.
 
 mod row;
 
@@ -18,13 +18,13 @@ use feedsync_endpoint::documents::leaves::Leaves;
 use feedsync_endpoint::documents::show::{Held, held};
 use feedsync_endpoint::documents::{filter, sequence};
 use feedsync_formats::json::Node;
-use feedsync_store::{Database, DocumentChanges, Epoch, Notices, Number};
+use feedsync_store::{Database, DocumentChanges, Epoch, Notices, Number, ReadDocument};
 use futures_util::future::BoxFuture;
 use futures_util::stream;
 use http::{HeaderValue, Method, StatusCode, header};
 use tokio::time::{Instant, sleep_until};
 
-use super::all_docs::broken;
+use super::pieces::broken;
 use super::rights::Need;
 use super::{Asked, Failure, json};
 use crate::follower::FollowerPlace;
@@ -34,6 +34,9 @@ use row::Rows;
 /// So many changes are read at once, and so many bytes of what documents say.
 const PAGE: usize = 1_000;
 const PAGE_BYTES: u64 = 4 << 20;
+
+/// So many bytes of rows are sent at once, and one row more.
+const PIECE: usize = 8 << 20;
 
 pub(super) async fn answer(
     asked: Asked,
@@ -63,6 +66,7 @@ pub(super) async fn answer(
         before: None,
         is_first: true,
         state: State::Begin,
+        untold: None,
         ahead: None,
         epoch: database.epoch,
         _place: place,
@@ -135,6 +139,8 @@ struct Changes {
     sent: Instant,
     is_first: bool,
     state: State,
+    /// What was read and not told yet.
+    untold: Option<Untold>,
     /// The next page, while it is read. Only who has all of this alone may look at it.
     ahead: Option<Page>,
     _place: Option<FollowerPlace>,
@@ -142,6 +148,16 @@ struct Changes {
 
 /// A page that is being read.
 type Page = BoxFuture<'static, Result<DocumentChanges, std::io::Error>>;
+
+/// A page, as far as it was not told yet.
+struct Untold {
+    database: Database,
+    documents: std::vec::IntoIter<ReadDocument>,
+    /// Where it ends.
+    reached: Number,
+    /// Whether nothing is behind it.
+    is_end: bool,
+}
 
 impl Changes {
     fn answer(self) -> Response {
@@ -184,6 +200,11 @@ impl Changes {
                         self.until = self.sent + self.request.timeout;
                         return Ok(Some(out.into()));
                     }
+                    // What is passed over takes its time, too.
+                    let beat = self.request.heartbeat.filter(|beat| self.sent.elapsed() >= *beat);
+                    if beat.is_some() && self.state == State::Rows {
+                        return Ok(Some(self.beat()));
+                    }
                 }
                 State::Waiting => {
                     if let Some(beat) = self.wait().await {
@@ -199,49 +220,68 @@ impl Changes {
         }
     }
 
-    /// A page of rows, and what comes after it.
+    /// A piece of rows, and what comes after it.
     async fn rows(&mut self) -> Result<String, std::io::Error> {
         if self.left == Some(0) {
             self.state = State::End;
             return Ok(String::new());
         }
-        let page = match self.ahead.take() {
-            Some(ahead) => ahead.await?,
-            None => self.page(self.left).await?,
+        let mut untold = match self.untold.take() {
+            Some(untold) => untold,
+            None => self.read().await?,
         };
-        if page.database.epoch != self.epoch {
-            return Err(broken("the database is another one by now"));
-        }
-        self.advance(page.reached);
-        // Of what is behind the last change there is nothing to be read.
-        let is_end =
-            page.is_end || !self.request.is_descending && page.reached >= page.database.last;
-        if !is_end {
-            self.read_ahead(page.documents.len()).await;
-        }
-        let held = match self.request.attachments && self.request.include_docs {
-            true => held(&*self.asked.databases, &self.name, page.documents.iter())
-                .await
-                .map_err(|_| broken("an attachment cannot be read"))?,
-            false => Held::new(),
-        };
-        let rows = Rows::of(&self.request, &page.database, &held);
-        let mut out = String::new();
-        for read in &page.documents {
-            if rows.push(&mut out, read, self.is_first) {
+        let request = Arc::clone(&self.request);
+        let rows = Rows::of(&request, &untold.database);
+        let (mut out, none) = (String::new(), Held::new());
+        while let Some(read) = untold.documents.next() {
+            let found;
+            let told = match request.attachments && request.include_docs {
+                true => {
+                    let one = std::iter::once(&read);
+                    found = held(&*self.asked.databases, &self.name, one).await.map_err(broken)?;
+                    &found
+                }
+                false => &none,
+            };
+            self.advance(read.document.number);
+            if rows.push(&mut out, (&read, told), self.is_first) {
                 self.is_first = false;
                 self.left = self.left.map(|left| left - 1);
+                if self.left == Some(0) {
+                    self.state = State::End;
+                    return Ok(out);
+                }
+            }
+            if out.len() > PIECE {
+                self.untold = Some(untold);
+                return Ok(out);
             }
         }
-        let is_told = !self.is_first || !out.is_empty();
-        self.state = match self.request.feed {
-            _ if self.left == Some(0) => State::End,
-            _ if !is_end => State::Rows,
+        self.advance(untold.reached);
+        self.state = match request.feed {
+            _ if !untold.is_end => State::Rows,
             ChangesFeed::Normal => State::End,
-            ChangesFeed::LongPoll if is_told => State::End,
+            ChangesFeed::LongPoll if !self.is_first => State::End,
             _ => State::Waiting,
         };
         Ok(out)
+    }
+
+    /// The next page; the one behind it is begun.
+    async fn read(&mut self) -> Result<Untold, std::io::Error> {
+        let DocumentChanges { database, documents, reached, is_end, .. } = match self.ahead.take() {
+            Some(ahead) => ahead.await?,
+            None => self.page(None, self.left).await?,
+        };
+        if database.epoch != self.epoch {
+            return Err(broken("the database is another one by now"));
+        }
+        // Of what is behind the last change there is nothing to be read.
+        let is_end = is_end || !self.request.is_descending && reached >= database.last;
+        if !is_end {
+            self.read_ahead(reached, documents.len()).await;
+        }
+        Ok(Untold { database, documents: documents.into_iter(), reached, is_end })
     }
 
     fn advance(&mut self, number: Number) {
@@ -253,12 +293,12 @@ impl Changes {
 
     /// Begins to read the next page, so that the store reads while the rows of this one are written and sent. All of
     /// this page may be told: no more are read ahead than would then be left of the limit.
-    async fn read_ahead(&mut self, told: usize) {
+    async fn read_ahead(&mut self, reached: Number, told: usize) {
         let left = self.left.map(|left| left.saturating_sub(told as u64));
         if left == Some(0) {
             return;
         }
-        let mut page = self.page(left);
+        let mut page = self.page(Some(reached), left);
         // It begins when it is asked for the first time.
         let begun = poll_fn(|context| Poll::Ready(page.as_mut().poll(context))).await;
         self.ahead = Some(match begun {
@@ -267,12 +307,19 @@ impl Changes {
         });
     }
 
-    /// The next page, of at most so many changes.
-    fn page(&self, left: Option<u64>) -> Page {
+    /// The page behind a place, or behind what was told, of at most so many changes.
+    fn page(&self, reached: Option<Number>, left: Option<u64>) -> Page {
         let (name, databases) = (self.name.clone(), Arc::clone(&self.asked.databases));
-        let (after, before) = (self.after, self.before);
+        let (after, before) = match reached {
+            Some(reached) if !self.request.is_descending => (reached, None),
+            reached => (self.after, reached.or(self.before)),
+        };
         let request = Arc::clone(&self.request);
-        let most = left.map_or(PAGE, |left| PAGE.min(usize::try_from(left).unwrap_or(PAGE)));
+        let most = match (&*request.filter, left) {
+            // Of those that a selector looks at perhaps none is told.
+            (ChangesFilter::Selector(_), _) | (_, None) => PAGE,
+            (_, Some(left)) => PAGE.min(usize::try_from(left).unwrap_or(PAGE)),
+        };
         Box::pin(async move {
             let ChangesRequest { filter, all_leaves, include_docs, .. } = &*request;
             let choose = filter::chosen(filter, *all_leaves, *include_docs);
@@ -304,13 +351,7 @@ impl Changes {
         let is_over = tokio::select! {
             changed = notices.next() => !changed,
             () = sleep_until(until) => match beat {
-                Some(_) if self.may_go_on().await => {
-                    self.sent = Instant::now();
-                    return Some(Bytes::from_static(match self.request.feed {
-                        ChangesFeed::EventSource => b"event: heartbeat\ndata: \n\n",
-                        _ => b"\n",
-                    }));
-                }
+                Some(_) if self.may_go_on().await => return Some(self.beat()),
                 _ => true,
             },
             () = stopped(&mut stopping) => true,
@@ -320,6 +361,15 @@ impl Changes {
             false => State::Rows,
         };
         None
+    }
+
+    /// What is sent where there is nothing to be told.
+    fn beat(&mut self) -> Bytes {
+        self.sent = Instant::now();
+        Bytes::from_static(match self.request.feed {
+            ChangesFeed::EventSource => b"event: heartbeat\ndata: \n\n",
+            _ => b"\n",
+        })
     }
 
     /// Whether whoever asks may still read the database, and it is still the same one.

@@ -66,10 +66,14 @@ async fn drop_it(asked: &Asked, name: &DatabaseName) -> Result<Response, Failure
     }
     asked.alone(name, "remove that").await?;
     asked.databases.drop_database(name).await?;
-    let databases = Arc::clone(&asked.databases);
-    // What it held goes piece by piece; what is left when the hub stops goes later.
-    tokio::spawn(async move { while let Ok(true) = databases.sweep_databases().await {} });
+    sweep(asked);
     Ok(done(StatusCode::OK))
+}
+
+/// What dropped databases held goes piece by piece, and nobody waits for it; what is left when the hub stops goes later.
+fn sweep(asked: &Asked) {
+    let databases = Arc::clone(&asked.databases);
+    tokio::spawn(async move { while let Ok(true) = databases.sweep_databases().await {} });
 }
 
 fn info(database: &Database) -> String {
@@ -123,6 +127,7 @@ pub(super) async fn part(
             asked.method_of(&[post])?;
             asked.database(name, Need::Administer).await?;
             asked.hub.endpoint.compact_database(name).await?;
+            sweep(asked);
             Ok(done(StatusCode::ACCEPTED))
         }
         ("_view_cleanup", []) => {

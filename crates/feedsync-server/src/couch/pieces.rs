@@ -5,7 +5,6 @@ use axum::response::Response;
 use futures_util::stream;
 use http::StatusCode;
 
-use super::all_docs::broken;
 use super::{Failure, json};
 
 /// What an answer is about, as far as it was not told yet.
@@ -47,4 +46,10 @@ pub(super) async fn answer<P: Pieces>(
         Ok(Some((Bytes::from(text), (pieces, None))))
     });
     Ok(json(StatusCode::OK, Body::from_stream(rest)))
+}
+
+/// What breaks a body off that was begun: nothing else can be told then.
+pub(super) fn broken(reason: impl std::fmt::Display) -> std::io::Error {
+    tracing::warn!(%reason, "an answer about a database breaks off");
+    std::io::Error::other("the answer breaks off")
 }

@@ -54,14 +54,15 @@ impl Asked {
         }
     }
 
-    /// The same once a body has come, which takes its time: whoever asks may still do it, with the same database.
-    pub(super) async fn still(&self, database: &Database, need: Need) -> Result<(), Failure> {
+    /// The same once a body has come, which takes its time: whoever asks may still do it, with the same database, as it
+    /// is now.
+    pub(super) async fn still(&self, database: &Database, need: Need) -> Result<Database, Failure> {
         let now = self.hub.access.now(&self.principal).await?;
         let principal = now.ok_or_else(sign_in)?;
         let asked = Self { principal, ..self.clone() };
         let found = asked.database(&database.name, need).await?;
         match found.epoch == database.epoch {
-            true => Ok(()),
+            true => Ok(found),
             false => Err(no_database().into()),
         }
     }

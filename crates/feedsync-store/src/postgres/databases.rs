@@ -68,7 +68,13 @@ impl Databases for PostgresStore {
     async fn database(&self, name: &DatabaseName) -> Result<Option<Database>, StoreError> {
         let name = name.clone();
         self.run(|node| async move {
-            let room = rows::find(&node.connection().await?, &name).await?;
+            let mut client = node.connection().await?;
+            let mut room = rows::find_settled(&client, &name).await?;
+            // What is known of a database by its epoch may have been lost where it was put back.
+            if room.is_none() && collections::has_moved(&client).await? {
+                node.settle(&mut client).await?;
+                room = rows::find_settled(&client, &name).await?;
+            }
             Ok(room.map(|room| room.database))
         })
         .await

@@ -9,6 +9,7 @@ use rusqlite::{OptionalExtension as _, params};
 use super::database_reads::{Page, Walk, by_id, changes};
 use super::database_rows::{self, Finder, Room};
 use super::database_writes::{compact, sweep, update};
+use super::schema::write_home;
 use super::{SqliteStore, attachment_rows, collections};
 use crate::bell::Notices;
 use crate::database::{
@@ -335,7 +336,12 @@ impl Databases for SqliteStore {
     }
 
     async fn sweep_databases(&self) -> Result<bool, StoreError> {
-        self.writer.run(sweep).await
+        let is_more = self.writer.run(sweep).await?;
+        if !is_more {
+            // The file is cut only by what brings the log ahead of it home.
+            self.readers.run(write_home).await??;
+        }
+        Ok(is_more)
     }
 
     fn follow_database(&self, name: &DatabaseName) -> Notices {

@@ -97,6 +97,11 @@ pub(super) fn write_ahead(connection: &Connection) -> Result<(), StoreError> {
     }
 }
 
+/// Brings into the file what is written ahead of it, as far as nobody reads what was there before; waits for nobody.
+pub(super) fn write_home(connection: &Connection) -> Result<(), StoreError> {
+    Ok(connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?)
+}
+
 pub(super) fn contents(connection: &Connection) -> Result<Contents, StoreError> {
     let pragma = |name| connection.query_row(name, [], |row| row.get::<_, i64>(0));
     let result: rusqlite::Result<_> = (|| {

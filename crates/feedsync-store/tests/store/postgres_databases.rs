@@ -399,7 +399,8 @@ fn updates_that_are_committed_together_do_not_depend_on_each_other() {
     assert_eq!(wait(nodes[1].check()).unwrap(), Vec::<String>::new());
 }
 
-/// A server that took over from another may lack the last commits: databases go on in another epoch.
+/// A server that took over from another may lack the last commits: databases go on in another epoch, also for who only
+/// reads.
 #[test]
 fn databases_of_a_server_on_another_timeline_begin_anew() {
     let (name, nodes) = nodes(2);
@@ -412,4 +413,9 @@ fn databases_of_a_server_on_another_timeline_begin_anew() {
     assert!(after > before);
     edit(&*nodes[0], &["a".parse().unwrap()], &kept("{}", &[]), &Kind::None);
     assert_eq!(epoch(&nodes[0]), after, "settled once");
+    Cluster::shared().sql(&name, former);
+    let read = epoch(&nodes[1]);
+    assert!(read > after, "before anybody writes");
+    assert_eq!(epoch(&nodes[0]), read, "settled once");
+    assert_eq!(wait(nodes[0].database(&"none".parse().unwrap())).unwrap(), None);
 }

@@ -112,11 +112,10 @@ fn the_room_of_what_is_dropped_is_given_back() {
     let name: CollectionName = named("notes");
     create(&store, "notes");
     store_each(&store, &name, &["last"]);
-    let length = || {
-        let raw = rusqlite::Connection::open(directory.path().join("feedsync.db")).unwrap();
-        raw.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
-        directory.path().join("feedsync.db").metadata().unwrap().len()
-    };
+    let length = || directory.path().join("feedsync.db").metadata().unwrap().len();
+    let raw = rusqlite::Connection::open(directory.path().join("feedsync.db")).unwrap();
+    raw.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
+    drop(raw);
     let before = length();
     assert!(before > 20_000_000, "{before}");
     wait(store.drop_database(&large)).unwrap();

@@ -9,8 +9,9 @@ use super::{PAGE, PAGE_BYTES, Rows, held_of};
 use crate::couch::pieces::{self, Pieces};
 use crate::couch::{Asked, Failure, no_database};
 
-/// The most keys in a request.
+/// The most keys in a request, and what they may be together.
 const MOST_KEYS: usize = 100_000;
+const MOST_KEY_BYTES: usize = 32 << 20;
 
 /// Keys as far as they were not told of yet.
 struct Keys {
@@ -41,11 +42,14 @@ pub(super) async fn answer(
     let keys = keys.into_iter().skip(usize_of(skip)).take(usize_of(limit));
     let id = |key: Node<'_>| text(key)?.parse().ok();
     let keys: Vec<_> = keys.map(|key| (key.raw().to_owned(), id(key))).collect();
-    if keys.len() > MOST_KEYS {
-        let reason = format!("a request has at most {MOST_KEYS} keys");
+    if keys.len() > MOST_KEYS
+        || keys.iter().map(|(key, _)| key.len()).sum::<usize>() > MOST_KEY_BYTES
+    {
+        let reason =
+            format!("a request has at most {MOST_KEYS} keys, of {MOST_KEY_BYTES} bytes together");
         return Err(RefusalKind::BadRequest.because(reason).into());
     }
-    let begin = format!("{{\"total_rows\":{},\"offset\":null,\"rows\":[", database.documents);
+    let begin = super::begin(asked, &database, "null")?;
     pieces::answer(Keys { asked: asked.clone(), database, rows, keys, next: 0 }, begin).await
 }
 
@@ -74,13 +78,14 @@ impl Pieces for Keys {
             };
             text.push_str(if self.next > 0 { ",\n" } else { "\n" });
             self.next += 1;
-            let Some(read) = read else {
-                text.push_str(&format!("{{\"key\":{key},\"error\":\"not_found\"}}"));
-                continue;
-            };
-            let held = held_of(&self.asked, &page.database, &self.rows, &read).await?;
-            let pushed = self.rows.push(text, &read, &held, &page.database);
-            pushed.ok_or_else(Refusal::missing)?;
+            match read {
+                None => text.push_str(&format!("{{\"key\":{key},\"error\":\"not_found\"}}")),
+                Some(read) => {
+                    let held = held_of(&self.asked, &page.database, &self.rows, &read).await?;
+                    let pushed = self.rows.push(text, &read, &held, &page.database);
+                    pushed.ok_or_else(Refusal::missing)?;
+                }
+            }
             if (text.len() - begun) as u64 > PAGE_BYTES {
                 return Ok(());
             }

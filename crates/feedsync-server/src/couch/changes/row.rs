@@ -11,26 +11,30 @@ use feedsync_store::{Database, ReadDocument};
 pub(super) struct Rows<'a> {
     request: &'a ChangesRequest,
     database: &'a Database,
-    held: &'a Held,
     places: Places,
 }
 
 impl<'a> Rows<'a> {
-    /// Rows of a database; `held` is what attachments hold, where that is asked for.
-    pub(super) fn of(request: &'a ChangesRequest, database: &'a Database, held: &'a Held) -> Self {
-        Self { request, database, held, places: Places::of(database) }
+    /// Rows of a database.
+    pub(super) fn of(request: &'a ChangesRequest, database: &'a Database) -> Self {
+        Self { request, database, places: Places::of(database) }
     }
 
-    /// Appends the row of a document, if it is meant; whether it is. The first of an answer is told, since nothing sets
-    /// it off from another.
-    pub(super) fn push(&self, out: &mut String, read: &ReadDocument, is_first: bool) -> bool {
+    /// Appends the row of a document, if it is meant; whether it is. `held` is what its attachments hold, where that is
+    /// asked for. The first of an answer is told, since nothing sets it off from another.
+    pub(super) fn push(
+        &self,
+        out: &mut String,
+        (read, held): (&ReadDocument, &Held),
+        is_first: bool,
+    ) -> bool {
         let begin = out.len();
         out.push_str(match self.request.feed {
             ChangesFeed::Normal | ChangesFeed::LongPoll if !is_first => ",\n",
             ChangesFeed::Normal | ChangesFeed::LongPoll | ChangesFeed::Continuous => "",
             ChangesFeed::EventSource => "data: ",
         });
-        if self.push_object(out, read).is_none() {
+        if self.push_object(out, read, held).is_none() {
             out.truncate(begin);
             return false;
         }
@@ -46,7 +50,7 @@ impl<'a> Rows<'a> {
         true
     }
 
-    fn push_object(&self, out: &mut String, read: &ReadDocument) -> Option<()> {
+    fn push_object(&self, out: &mut String, read: &ReadDocument, held: &Held) -> Option<()> {
         let told = filter::told(&self.request.filter, read, self.request.all_leaves);
         let winner = read.document.tree.winner().filter(|_| !told.is_empty())?;
         out.push_str("{\"seq\":");
@@ -70,7 +74,7 @@ impl<'a> Rows<'a> {
                 attachments: self.request.attachments,
                 ..Show::default()
             };
-            show.push(out, read, winner.revision, self.held, self.database)?;
+            show.push(out, read, winner.revision, held, self.database)?;
         }
         out.push('}');
         Some(())

@@ -1,9 +1,10 @@
 //! What goes wrong is told with the status and the words that clients switch on (section 11), and changes nothing.
 
+use axum::body::Body;
 use http::Method;
 use serde_json::json;
 
-use super::{Couch, JSON, said};
+use super::{Couch, JSON, said, send};
 use crate::hub::{bytes, text};
 
 #[tokio::test]
@@ -203,6 +204,31 @@ async fn a_database_that_is_made_again_begins_anew() {
     assert_ne!(couch.get("/db").await.1["instance_start_time"], before["instance_start_time"]);
 }
 
+/// What is here is told of the database as it is when the question has come, however long that takes.
+#[tokio::test]
+async fn nothing_is_here_of_a_database_that_was_made_again_while_one_asked() {
+    let couch = Couch::new().await;
+    couch.replicate(r#"{"_id":"x","_rev":"1-a"}"#).await;
+    let asked = r#"{"x":["1-a"]}"#;
+    assert_eq!(couch.post("/db/_revs_diff", asked).await, (200, json!({})));
+    let router = couch.hub.router.clone();
+    let slow = futures_util::stream::once(async move {
+        for (method, expected) in [(Method::DELETE, 200), (Method::PUT, 201)] {
+            let done = send(&router, method, "/db", &[JSON], String::new()).await;
+            assert_eq!(done.status().as_u16(), expected);
+        }
+        Ok::<_, std::io::Error>(asked)
+    });
+    let body = Body::from_stream(slow);
+    let response = couch.send(Method::POST, "/db/_revs_diff", &[JSON], body).await;
+    assert_eq!(response.status().as_u16(), 404, "it was another one");
+    let missing = json!({"x": {"missing": ["1-a"]}});
+    assert_eq!(couch.post("/db/_revs_diff", asked).await, (200, missing.clone()));
+    couch.replicate(r#"{"_id":"x","_rev":"1-a"}"#).await;
+    couch.post("/db/_purge", asked).await;
+    assert_eq!(couch.post("/db/_revs_diff", asked).await, (200, missing));
+}
+
 #[tokio::test]
 async fn a_database_is_set_as_it_is_asked_to_be() {
     let couch = Couch::new().await;
@@ -222,6 +248,25 @@ async fn a_database_is_set_as_it_is_asked_to_be() {
     assert_eq!((status, &purged["purged"]), (201, &json!({"x": ["5-e"], "y": []})));
     assert_eq!(couch.get("/db/x").await.0, 404);
     assert_eq!(couch.get("/db/_changes").await.1["results"], json!([]));
+}
+
+/// What is replicated may end, further back than is kept, what is here: that is no leaf any more (gotcha 10).
+#[tokio::test]
+async fn a_path_longer_than_what_is_kept_ends_what_it_came_of() {
+    let couch = Couch::new().await;
+    couch.put("/db/_revs_limit", "3").await;
+    couch.replicate(r#"{"_id":"x","_rev":"1-a"},{"_id":"y","_rev":"1-a"}"#).await;
+    let ids = r#"{"start":6,"ids":["f","e","d","c","b","a"]}"#;
+    couch
+        .replicate(&format!(
+            r#"{{"_id":"x","_deleted":true,"_revisions":{ids}}},{{"_id":"y","_revisions":{ids}}}"#
+        ))
+        .await;
+    let (status, said) = couch.get("/db/x").await;
+    assert_eq!((status, &said["reason"]), (404, &json!("deleted")));
+    let (_, said) = couch.get("/db/y?revs=true&conflicts=true").await;
+    let path = json!({"start": 6, "ids": ["f", "e", "d"]});
+    assert_eq!(said, json!({"_id": "y", "_rev": "6-f", "_revisions": path}));
 }
 
 /// A document that is named twice is purged once, and what is left is told of.

@@ -24,6 +24,12 @@ macro_rules! select_databases {
 }
 
 pub(super) const BY_NAME: &str = select_databases!("WHERE name = $1");
+
+/// The same of a store that is where it was when it was settled.
+const BY_NAME_SETTLED: &str = select_databases!(
+    "WHERE name = $1 AND EXISTS
+       (SELECT 1 FROM endpoint WHERE right(place, 8) = left(pg_walfile_name(pg_current_wal_lsn()), 8))"
+);
 const AFTER: &str = select_databases!("WHERE name > $1 ORDER BY name LIMIT $2");
 
 /// A database cannot change or be dropped by others until the transaction ends; what it holds is read by the next
@@ -55,6 +61,15 @@ pub(super) async fn find(
     name: &DatabaseName,
 ) -> Result<Option<Room>, StoreError> {
     let statement = client.prepare_cached(BY_NAME).await?;
+    client.query_opt(&statement, &[&name.as_str()]).await?.as_ref().map(room).transpose()
+}
+
+/// The same, if the store needs not be settled first.
+pub(super) async fn find_settled(
+    client: &impl GenericClient,
+    name: &DatabaseName,
+) -> Result<Option<Room>, StoreError> {
+    let statement = client.prepare_cached(BY_NAME_SETTLED).await?;
     client.query_opt(&statement, &[&name.as_str()]).await?.as_ref().map(room).transpose()
 }
 
