@@ -26,13 +26,18 @@ const MAX_RATIO: usize = 200;
 pub(crate) struct Turn {
     _room: OwnedSemaphorePermit,
     _one: Option<Underway>,
-    _large: Option<OwnedSemaphorePermit>,
+    large: Option<OwnedSemaphorePermit>,
 }
 
 impl Turn {
     /// The same, held together with the room for what is larger than others may be.
     pub(crate) fn with(self, large: Option<OwnedSemaphorePermit>) -> Self {
-        Self { _large: large, ..self }
+        Self { large, ..self }
+    }
+
+    /// Whether it has that room.
+    pub(crate) fn is_large(&self) -> bool {
+        self.large.is_some()
     }
 }
 
@@ -40,7 +45,7 @@ impl Turn {
 pub(crate) async fn turn(hub: &Hub, room: &Arc<Semaphore>) -> Result<Turn, Problem> {
     let one = request_log::key().map(|key| hub.clients.upload(key)).transpose()?;
     let room = room::soon(room, "too many bodies are being sent at once").await?;
-    Ok(Turn { _room: room, _one: one, _large: None })
+    Ok(Turn { _room: room, _one: one, large: None })
 }
 
 /// How a body is packed (RFC 9110 8.4).
@@ -142,8 +147,19 @@ impl Frames {
     }
 }
 
-/// Unpacks a body to at most `limit` bytes.
+/// Unpacks a body of a document to at most `limit` bytes, and no more than documents are packed to.
 pub(crate) fn unpack(packed: &[u8], limit: usize) -> Result<Vec<u8>, Problem> {
+    let most = FREE_OUTPUT.max(packed.len().saturating_mul(MAX_RATIO));
+    unpack_any(packed, limit.min(most)).map_err(|problem| match limit > most {
+        true if problem.status() == StatusCode::PAYLOAD_TOO_LARGE => Problem::too_large(format!(
+            "a packed body has at most {limit} bytes here once unpacked, and at most {MAX_RATIO} times as many as packed"
+        )),
+        _ => problem,
+    })
+}
+
+/// Unpacks what may be packed as well as it can be, a table or a log, to at most `limit` bytes.
+pub(crate) fn unpack_any(packed: &[u8], limit: usize) -> Result<Vec<u8>, Problem> {
     let mut decoder = MultiGzDecoder::new(packed);
     let mut bytes = Vec::new();
     let mut part = vec![0; 64 << 10];
@@ -154,12 +170,9 @@ pub(crate) fn unpack(packed: &[u8], limit: usize) -> Result<Vec<u8>, Problem> {
         if count == 0 {
             return Ok(bytes);
         }
-        let length = bytes.len() + count;
-        if length > limit || length > FREE_OUTPUT.max(packed.len().saturating_mul(MAX_RATIO)) {
-            return Err(Problem::too_large(format!(
-                "a packed body has at most {limit} bytes here once unpacked, and at most \
-                 {MAX_RATIO} times as many as packed"
-            )));
+        if bytes.len() + count > limit {
+            let detail = format!("a packed body has at most {limit} bytes here once unpacked");
+            return Err(Problem::too_large(detail));
         }
         bytes.extend_from_slice(&part[..count]);
     }
@@ -195,5 +208,7 @@ mod tests {
         let bomb = packed(&vec![0; 64 << 20]);
         assert!(bomb.len() < 100_000);
         assert!(unpack(&bomb, usize::MAX).is_err());
+        assert_eq!(unpack_any(&bomb, 64 << 20).unwrap().len(), 64 << 20);
+        assert!(unpack_any(&bomb, (64 << 20) - 1).is_err());
     }
 }

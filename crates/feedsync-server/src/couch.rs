@@ -22,13 +22,14 @@ pub(crate) use known::KnownRevisions;
 
 use std::sync::Arc;
 
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use feedsync_couch::{Json, Parameters, Refusal, RefusalKind, Resource};
 use feedsync_endpoint::documents::DocumentsError;
 use feedsync_store::{Databases, StoreError};
 use http::{HeaderValue, Method, StatusCode, Uri, header};
+use tokio::sync::OwnedSemaphorePermit;
 
 use crate::access::{Principal, sign_in};
 use crate::body::{self, Turn};
@@ -203,11 +204,36 @@ impl Asked {
             && body::coding(&self.call.headers)? == body::Coding::Identity;
         let one = match is_small {
             true => None,
-            false => Some(room::soon(&self.hub.large, "another large body is being sent").await?),
+            false => Some(self.large().await?),
         };
         let limit = limits.database_body_bytes;
         let (turn, bytes) = submissions::read(&self.hub, &self.call, body, limit).await?;
         Ok((turn.with(one), bytes))
+    }
+
+    /// The room for what is larger than usual, of which there is one in memory at a time.
+    async fn large(&self) -> Result<OwnedSemaphorePermit, Problem> {
+        room::soon(&self.hub.large, "another large body is being sent").await
+    }
+
+    /// What came packed, under the turn of what brought it; if it is larger than usual it waits for the room for that.
+    async fn unpacked(&self, turn: Turn, packed: Vec<u8>) -> Result<(Turn, Vec<u8>), Failure> {
+        let limits = &self.hub.config.limits;
+        let packed = Bytes::from(packed);
+        let unpack = async |most: usize| {
+            let packed = packed.clone();
+            let unpacked = tokio::task::spawn_blocking(move || body::unpack_any(&packed, most));
+            unpacked.await.map_err(|_| Problem::internal())?
+        };
+        if !turn.is_large() {
+            match unpack(limits.body_bytes).await {
+                Err(problem) if problem.status() == StatusCode::PAYLOAD_TOO_LARGE => {}
+                unpacked => return Ok((turn, unpacked?)),
+            }
+            let turn = turn.with(Some(self.large().await?));
+            return Ok((turn, unpack(limits.database_body_bytes).await?));
+        }
+        Ok((turn, unpack(limits.database_body_bytes).await?))
     }
 }
 

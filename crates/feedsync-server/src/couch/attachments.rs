@@ -20,7 +20,7 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use super::document::{find, named_revision, told, written};
 use super::rights::Need;
 use super::{Asked, Failure, json};
-use crate::body::{Turn, unpack};
+use crate::body::Turn;
 use crate::range;
 use crate::submissions;
 
@@ -31,14 +31,13 @@ pub(super) async fn answer(
     attachment: &str,
     body: Body,
 ) -> Result<Response, Failure> {
-    let method = asked.method_of(&[Method::GET, Method::PUT, Method::DELETE])?.clone();
     let database = asked.database(name, Need::Use).await?;
     let first = attachment.split('/').next().unwrap_or_default();
     if id.is_design() && first.starts_with('_') {
         let reason = "functions of design documents are not carried out here";
         return Err(RefusalKind::NotImplemented.because(reason).into());
     }
-    match method {
+    match *asked.method_of(&[Method::GET, Method::PUT, Method::DELETE])? {
         Method::GET => read(asked, &database, id, attachment).await,
         Method::PUT => {
             SentAttachment::check_name(attachment)?;
@@ -315,7 +314,7 @@ pub(super) async fn related(
     body: Body,
 ) -> Result<(Submission, BTreeMap<String, StoredAttachment>, Turn), Failure> {
     let (_, boundary) = boundary(content_type).map_err(malformed)?;
-    let (turn, bytes) = asked.bytes(body).await?;
+    let (mut turn, bytes) = asked.bytes(body).await?;
     let mut parser = Parser::new(&boundary, Limits::default());
     let mut all: Vec<(feedsync_couch::multipart::Headers, Vec<u8>)> = Vec::new();
     let mut rest = &bytes[..];
@@ -357,7 +356,11 @@ pub(super) async fn related(
             return Err(RefusalKind::BadRequest.because(reason).into());
         }
         let bytes = match is_packed {
-            true => unpack(&bytes, asked.hub.config.limits.database_body_bytes)?,
+            true => {
+                let unpacked;
+                (turn, unpacked) = asked.unpacked(turn, bytes).await?;
+                unpacked
+            }
             false => bytes,
         };
         let digest = AttachmentDigest::of(&bytes);

@@ -162,7 +162,8 @@ async fn read(asked: &Asked, database: &Database, id: DocumentId) -> Result<Resp
         })
     };
     let show = show.since(&since, tree, &revision);
-    let is_plain = !(show.conflicts || show.deleted_conflicts || show.local_seq);
+    // What else there is of a document changes without it.
+    let is_plain = !(show.conflicts || show.deleted_conflicts || show.local_seq || show.revs_info);
     let mut response = if is_plain && is_known(&asked.call.headers) {
         json(StatusCode::NOT_MODIFIED, "")
     } else if show.attachments
@@ -236,12 +237,14 @@ async fn open_revisions(
         }
         _ => Held::new(),
     };
+    let since = asked.parameters.revisions("atts_since")?.unwrap_or_default();
     let mut text = String::from("[");
     for (at, one) in meant.iter().enumerate() {
         text.push_str(if at > 0 { "," } else { "" });
         match (one, &found) {
             (Ok(revision), Some(found)) => {
                 text.push_str("{\"ok\":");
+                let show = show.since(&since, &found.document.tree, revision);
                 let shown = show.push(&mut text, found, revision, &held, database);
                 shown.ok_or_else(Refusal::missing)?;
                 text.push('}');

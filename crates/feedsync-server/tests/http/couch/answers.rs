@@ -133,6 +133,7 @@ async fn what_cannot_be_is_refused_in_couchdbs_words() {
         (&post, "/db/_find", "{\"selector\":{\"a\":{\"$x\":1}}}", 400, "bad_request", ""),
         (&post, "/db/_index", "{}", 501, "not_implemented", ""),
         (&get, "/db/_design/x/_view/y", "", 501, "not_implemented", ""),
+        (&post, "/db/_design/x/_view/y", "{}", 501, "not_implemented", ""),
         (&delete, "/db/_bulk_docs", none, 405, "method_not_allowed", "Only POST allowed"),
         (&put, "/", "{}", 405, "method_not_allowed", "Only GET,HEAD allowed"),
         (&get, "/db/%ff", "", 404, "not_found", ""),

@@ -1,6 +1,10 @@
 //! Attachments, and documents of several parts (section 9).
 
+use std::io::Write as _;
+
 use feedsync_couch::multipart::{Event, Kind, Limits, Parser, boundary};
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use http::{Method, Response};
 use serde_json::{Value, json};
 
@@ -166,4 +170,43 @@ async fn a_document_comes_with_its_attachments_behind_it() {
     let missing = r#"{"_rev":"1-q","_attachments":{"z":{"stub":true,"revpos":1}}}"#;
     let (status, told) = send(format!("--b\r\n\r\n{missing}\r\n--b--")).await;
     assert_eq!((status, &told["error"]), (412, &json!("missing_stub")));
+}
+
+/// CouchDB keeps texts packed, however well that goes, and a document that is refused is never sent again.
+#[tokio::test]
+async fn an_attachment_may_be_packed_as_well_as_it_can_be() {
+    let couch = Couch::new().await;
+    let whole = vec![b'0'; 3 << 20];
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(&whole).unwrap();
+    let packed = encoder.finish().unwrap();
+    assert!(packed.len() * 500 < whole.len());
+    let document = format!(
+        r#"{{"_rev":"1-a","_attachments":{{"a.csv":{{"follows":true,"content_type":"text/csv","length":{},
+            "encoding":"gzip","encoded_length":{},"revpos":1}}}}}}"#,
+        whole.len(),
+        packed.len()
+    );
+    let head = "Content-Disposition: attachment; filename=\"a.csv\"\r\nContent-Encoding: gzip";
+    let mut body = format!("--b\r\n\r\n{document}\r\n--b\r\n{head}\r\n\r\n").into_bytes();
+    body.extend(packed);
+    body.extend(b"\r\n--b--");
+    let headers = [("content-type", "multipart/related; boundary=\"b\"")];
+    let answer = couch.send(Method::PUT, "/db/x?new_edits=false", &headers, body).await;
+    assert_eq!(said(answer).await.0, 201);
+    let stored = couch.send(Method::GET, "/db/x/a.csv", &[], "").await;
+    assert!(*bytes(stored).await == *whole);
+}
+
+/// Of what somebody has already only stubs are sent, also as JSON.
+#[tokio::test]
+async fn leaves_as_json_have_the_attachments_that_are_new() {
+    let (couch, revision) = with_attachment().await;
+    for (since, member) in [("1-none", "data"), (&*revision, "stub")] {
+        let path = format!("/db/x?open_revs=all&attachments=true&atts_since=%5B%22{since}%22%5D");
+        let headers = [("accept", "application/json")];
+        let (status, told) = said(couch.send(Method::GET, &path, &headers, "").await).await;
+        let attachment = &told[0]["ok"]["_attachments"]["a.txt"];
+        assert_eq!((status, attachment.get(member).is_some()), (200, true), "{told}");
+    }
 }
