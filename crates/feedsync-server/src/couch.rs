@@ -225,14 +225,15 @@ impl Asked {
             let unpacked = tokio::task::spawn_blocking(move || body::unpack_any(&packed, most));
             unpacked.await.map_err(|_| Problem::internal())?
         };
-        if !turn.is_large() {
-            match unpack(limits.body_bytes).await {
-                Err(problem) if problem.status() == StatusCode::PAYLOAD_TOO_LARGE => {}
+        let turn = match turn.is_large() {
+            true => turn,
+            false => match unpack(limits.body_bytes).await {
+                Err(problem) if problem.status() == StatusCode::PAYLOAD_TOO_LARGE => {
+                    turn.with(Some(self.large().await?))
+                }
                 unpacked => return Ok((turn, unpacked?)),
-            }
-            let turn = turn.with(Some(self.large().await?));
-            return Ok((turn, unpack(limits.database_body_bytes).await?));
-        }
+            },
+        };
         Ok((turn, unpack(limits.database_body_bytes).await?))
     }
 }

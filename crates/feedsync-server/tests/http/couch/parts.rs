@@ -5,6 +5,7 @@ use std::io::Write as _;
 use feedsync_couch::multipart::{Event, Kind, Limits, Parser, boundary};
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use futures_util::StreamExt as _;
 use http::{Method, Response};
 use serde_json::{Value, json};
 
@@ -208,5 +209,43 @@ async fn leaves_as_json_have_the_attachments_that_are_new() {
         let (status, told) = said(couch.send(Method::GET, &path, &headers, "").await).await;
         let attachment = &told[0]["ok"]["_attachments"]["a.txt"];
         assert_eq!((status, attachment.get(member).is_some()), (200, true), "{told}");
+    }
+}
+
+/// However much documents have attached, some of it is in memory at once, and all of it is told.
+#[tokio::test]
+async fn attachments_of_many_documents_come_in_pieces() {
+    let couch = Couch::new().await;
+    let data = "AAAA".repeat(1 << 20);
+    for id in 0..6 {
+        let attached = format!(r#"{{"_attachments":{{"a.bin":{{"data":"{data}"}}}}}}"#);
+        assert_eq!(couch.put(&format!("/db/{id}"), &attached).await.0, 201);
+    }
+    for (path, rows) in [("_changes", "results"), ("_all_docs", "rows")] {
+        let path = format!("/db/{path}?include_docs=true&attachments=true");
+        let answer = couch.send(Method::GET, &path, &[], "").await;
+        let pieces: Vec<_> = answer.into_body().into_data_stream().collect().await;
+        let pieces: Vec<_> = pieces.into_iter().map(Result::unwrap).collect();
+        let largest = pieces.iter().map(|piece| piece.len()).max().unwrap();
+        assert!(largest < 14 << 20, "{path}: {largest}");
+        let told: Value = serde_json::from_slice(&pieces.concat()).unwrap();
+        let told = told[rows].as_array().unwrap();
+        assert_eq!(told.len(), 6, "{path}");
+        for row in told {
+            assert!(row["doc"]["_attachments"]["a.bin"]["data"] == *data, "{path}");
+        }
+    }
+}
+
+/// What is kept of the revisions before it changes without the document.
+#[tokio::test]
+async fn what_is_kept_of_revisions_is_never_unchanged() {
+    let (couch, revision) = with_attachment().await;
+    let tag = format!("\"{revision}\"");
+    for (path, status) in [("/db/x", 304), ("/db/x?revs_info=true", 200)] {
+        let headers = [("if-none-match", &*tag)];
+        let answer = couch.send(Method::GET, path, &headers, "").await;
+        assert_eq!(answer.status().as_u16(), status, "{path}");
+        assert_eq!(answer.headers().contains_key("etag"), status == 304, "{path}");
     }
 }
