@@ -1,9 +1,13 @@
 //! What an address means (section 2 and 3): paths are split first and decoded after that, so that ids may hold slashes.
 
-use percent_encoding::percent_decode_str;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 use crate::name::{DatabaseName, DocumentId, LocalId};
 use crate::refusal::{Refusal, RefusalKind};
+
+/// What stands for itself in a segment of a path (RFC 3986 2.3); all else is encoded.
+const ENCODED: &AsciiSet =
+    &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// What an address means, below that of the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,6 +72,26 @@ impl Resource {
         }
     }
 
+    /// The path that means a database.
+    pub fn path_of_database(name: &DatabaseName) -> String {
+        format!("/{}", encoded(name.as_str()))
+    }
+
+    /// The path that means a document.
+    pub fn path_of_document(database: &DatabaseName, id: &DocumentId) -> String {
+        let id = match id.as_str().strip_prefix("_design/") {
+            Some(name) => format!("_design/{}", encoded(name)),
+            None => encoded(id.as_str()),
+        };
+        format!("{}/{id}", Self::path_of_database(database))
+    }
+
+    /// The path that means an attachment.
+    pub fn path_of_attachment(database: &DatabaseName, id: &DocumentId, name: &str) -> String {
+        let segments: Vec<String> = name.split('/').map(encoded).collect();
+        format!("{}/{}", Self::path_of_document(database, id), segments.join("/"))
+    }
+
     /// The database that it is in.
     pub fn database(&self) -> Option<&DatabaseName> {
         match self {
@@ -81,6 +105,10 @@ impl Resource {
     }
 }
 
+fn encoded(segment: &str) -> String {
+    utf8_percent_encode(segment, ENCODED).to_string()
+}
+
 fn decoded(segment: &str) -> Result<String, Refusal> {
     let decoded = percent_decode_str(segment).decode_utf8();
     let refuse = |_| RefusalKind::BadRequest.because("The path is not UTF-8");
@@ -89,6 +117,8 @@ fn decoded(segment: &str) -> Result<String, Refusal> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn said(path: &str) -> String {
@@ -135,6 +165,24 @@ mod tests {
             ("/db//x", "illegal_docid"),
         ] {
             assert_eq!(said(path), expected, "{path}");
+        }
+    }
+
+    proptest! {
+        /// Where something is leads back to it.
+        #[test]
+        fn a_path_means_what_it_was_made_of(
+            database in "[a-z][a-z0-9_$()+/-]{0,8}",
+            id in prop_oneof!["[^_].{0,8}", "_design/.{1,8}"],
+            name in "[^_/]([^/]|/[^/]){0,8}",
+        ) {
+            let (database, id): (DatabaseName, DocumentId) = (database.parse().unwrap(), id.parse().unwrap());
+            let path = Resource::path_of_database(&database);
+            prop_assert_eq!(Resource::read(&path), Ok(Resource::Database(database.clone())));
+            let path = Resource::path_of_document(&database, &id);
+            prop_assert_eq!(Resource::read(&path), Ok(Resource::Document(database.clone(), id.clone())));
+            let path = Resource::path_of_attachment(&database, &id, &name);
+            prop_assert_eq!(Resource::read(&path), Ok(Resource::Attachment(database, id, name)));
         }
     }
 }

@@ -4,8 +4,12 @@
 //! then larger than [`SMALL`] takes memory until its client has read it, however slowly: of such there
 //! is a bound, and one too many is refused at once, before anything of it was sent. So small answers,
 //! which keep clients in step, are never held up by those who read large ones.
+//!
+//! Clients of databases ask for many large answers at once, and take a refusal for the end: each of theirs waits for its
+//! place, in a room of their own.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::Bytes;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -17,6 +21,10 @@ use crate::room;
 pub(crate) const SMALL: usize = 64 << 10;
 
 const BUSY: &str = "too many large answers are being sent at once";
+const CROWDED: &str = "too many answers are being made at once";
+
+/// How long who waits for a place does, as long as their client.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Room for answers. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -44,7 +52,13 @@ impl Answers {
 
     /// Waits for a turn.
     pub(crate) async fn turn(&self) -> Result<Turn, Problem> {
-        let permit = room::soon(&self.turns, "too many answers are being made at once").await?;
+        let permit = room::soon(&self.turns, CROWDED).await?;
+        Ok(Turn { large: Arc::clone(&self.large), _permit: permit })
+    }
+
+    /// The same where those who have one may wait for a place.
+    pub(crate) async fn turn_in_time(&self) -> Result<Turn, Problem> {
+        let permit = room::within(PATIENCE, &self.turns, CROWDED).await?;
         Ok(Turn { large: Arc::clone(&self.large), _permit: permit })
     }
 }
@@ -53,6 +67,15 @@ impl Turn {
     /// Ends the turn with an answer that is larger than [`SMALL`], or is not.
     pub(crate) fn end(self, large: bool) -> Result<Place, Problem> {
         let permit = if large { Some(Arc::new(room::now(&self.large, BUSY)?)) } else { None };
+        Ok(Place(permit))
+    }
+
+    /// The same for an answer that waits for its place.
+    pub(crate) async fn end_in_time(self, large: bool) -> Result<Place, Problem> {
+        let permit = match large {
+            true => Some(Arc::new(room::within(PATIENCE, &self.large, BUSY).await?)),
+            false => None,
+        };
         Ok(Place(permit))
     }
 }

@@ -3,6 +3,7 @@
 //! What an address and a request mean is read by `feedsync_couch`; one file each here carries out one kind of resource.
 //! Whatever goes wrong is told as CouchDB tells it, with `error` and `reason`, since clients switch on that.
 
+mod all_dbs;
 mod all_docs;
 mod attachments;
 mod bulk;
@@ -32,7 +33,7 @@ use http::{HeaderValue, Method, StatusCode, Uri, header};
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::access::{Principal, sign_in};
-use crate::body::{self, Turn};
+use crate::body::{self, Coding, Frames, Turn};
 use crate::call::Call;
 use crate::hub::Hub;
 use crate::problem::Problem;
@@ -177,6 +178,15 @@ impl Asked {
         }
     }
 
+    /// An answer that says where what was made is.
+    fn located(&self, mut response: Response, path: &str) -> Response {
+        let location = self.call.base.url(&format!("{PREFIX}{path}"));
+        if let Ok(location) = HeaderValue::from_str(&location) {
+            response.headers_mut().insert(header::LOCATION, location);
+        }
+        response
+    }
+
     /// The body, which must be said to be JSON.
     async fn json(&self, body: Body) -> Result<(Turn, Json), Failure> {
         let said = submissions::media_type(&self.call.headers).unwrap_or_default();
@@ -196,19 +206,30 @@ impl Asked {
         Ok((turn, parsed(bytes).await?))
     }
 
-    /// The body.
+    /// The body, unpacked. One that is larger than usual waits for the room for that when it says so or turns out to be.
     async fn bytes(&self, body: Body) -> Result<(Turn, Vec<u8>), Failure> {
-        let limits = &self.hub.config.limits;
-        let usual = limits.body_bytes as u64;
-        let is_small = body::declared(&self.call.headers).is_some_and(|length| length <= usual)
-            && body::coding(&self.call.headers)? == body::Coding::Identity;
-        let one = match is_small {
-            true => None,
-            false => Some(self.large().await?),
+        let (hub, headers) = (&self.hub, &self.call.headers);
+        let limits = &hub.config.limits;
+        let coding = body::coding(headers)?;
+        let mut frames = Frames::of(hub, headers, body, limits.database_body_bytes)?;
+        let large = match body::declared(headers) > Some(limits.body_bytes as u64) {
+            true => Some(self.large().await?),
+            false => None,
         };
-        let limit = limits.database_body_bytes;
-        let (turn, bytes) = submissions::read(&self.hub, &self.call, body, limit).await?;
-        Ok((turn.with(one), bytes))
+        let mut turn = body::turn(hub, &hub.uploads).await?.with(large);
+        let mut bytes = Vec::new();
+        while let Some(frame) = frames.next().await? {
+            bytes.extend_from_slice(&frame);
+            if bytes.len() > limits.body_bytes && !turn.is_large() {
+                turn = turn.with(Some(self.large().await?));
+            }
+        }
+        let (turn, bytes) = match coding {
+            Coding::Identity => (turn, bytes),
+            Coding::Gzip => self.unpacked(turn, bytes).await?,
+        };
+        self.call.still_may(hub).await?;
+        Ok((turn, bytes))
     }
 
     /// The room for what is larger than usual, of which there is one in memory at a time.

@@ -58,6 +58,8 @@ pub(crate) struct Shared {
     pub(crate) storing: Arc<Semaphore>,
     /// Answers that may be in memory.
     pub(crate) answers: Answers,
+    /// Those about databases.
+    pub(crate) database_answers: Answers,
     /// Answers that were sent lately.
     pub(crate) kept: Kept,
     /// Revisions of documents that are known to be here.
@@ -99,6 +101,7 @@ impl Hub {
             receiving: Arc::new(Semaphore::new(config.limits.uploads)),
             storing: Arc::new(Semaphore::new(STORING)),
             answers: Answers::new(config.limits.answers),
+            database_answers: Answers::new(config.limits.answers),
             kept: Kept::new(),
             revisions: KnownRevisions::new(),
             followers: Arc::new(Semaphore::new(config.limits.followers)),

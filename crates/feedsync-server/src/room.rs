@@ -16,7 +16,16 @@ pub(crate) async fn soon(
     room: &Arc<Semaphore>,
     full: &str,
 ) -> Result<OwnedSemaphorePermit, Problem> {
-    match timeout(PATIENCE, Arc::clone(room).acquire_owned()).await {
+    within(PATIENCE, room, full).await
+}
+
+/// The same for who waits so long.
+pub(crate) async fn within(
+    patience: Duration,
+    room: &Arc<Semaphore>,
+    full: &str,
+) -> Result<OwnedSemaphorePermit, Problem> {
+    match timeout(patience, Arc::clone(room).acquire_owned()).await {
         Ok(Ok(permit)) => Ok(permit),
         _ => Err(Problem::unavailable(full)),
     }

@@ -47,19 +47,18 @@ pub(crate) fn application(hub: Hub) -> Router {
 /// Answers a request, or says why not; whatever happens, it is told.
 async fn surround(State(hub): State<Hub>, request: Request, next: Next) -> Response {
     request_log::watch(&hub, request, async |mut request| {
-        let answer = async {
-            match host_origin::check(&hub.config, &mut request) {
-                Ok(()) => {
-                    let told = Told::of(&hub.config, &request);
-                    let mut response = next.run(request).await;
-                    told.tell(&mut response);
-                    response
-                }
-                Err(problem) => request_log::turned_away(&hub, &request, problem),
+        let mut response = match host_origin::check(&hub.config, &mut request) {
+            Ok(()) => {
+                let told = Told::of(&hub.config, &request);
+                let is_of_databases = couch::are_at(request.uri());
+                let answer = AssertUnwindSafe(next.run(request)).catch_unwind().await;
+                // Whatever became of it, a page that asks may read that.
+                let mut response = answer.unwrap_or_else(|panic| panicked(panic, is_of_databases));
+                told.tell(&mut response);
+                response
             }
+            Err(problem) => request_log::turned_away(&hub, &request, problem),
         };
-        let answer = AssertUnwindSafe(answer).catch_unwind().await;
-        let mut response = answer.unwrap_or_else(panicked);
         compression::distinguish(&mut response);
         // What is still held came with it.
         if response.status() != StatusCode::NOT_MODIFIED {
@@ -119,11 +118,12 @@ fn resource(route: Route, hub: &Hub) -> MethodRouter<Hub> {
 }
 
 /// A panic is a fault of ours: the client learns no more than that, the log all of it.
-fn panicked(panic: Box<dyn Any + Send + 'static>) -> Response {
+fn panicked(panic: Box<dyn Any + Send + 'static>, is_of_databases: bool) -> Response {
     let text = panic
         .downcast_ref::<String>()
         .map(String::as_str)
         .or_else(|| panic.downcast_ref::<&str>().copied());
     tracing::error!(panic = text.unwrap_or("no message"), "a request panicked");
-    Problem::internal().into_response()
+    let response = Problem::internal().into_response();
+    if is_of_databases { couch::failure::retold(response) } else { response }
 }

@@ -164,10 +164,10 @@ async fn by_range(
     (range, limit): (DocumentRange, Option<u64>),
 ) -> Result<Response, Failure> {
     let begin = begin(asked, &database, &range.skip.to_string())?;
-    let asked = asked.clone();
     let is_over = limit == Some(0);
-    let walk = Walk { asked, database, rows, range, left: limit, is_first: true, is_over };
-    pieces::answer(walk, begin).await
+    let walk =
+        Walk { asked: asked.clone(), database, rows, range, left: limit, is_first: true, is_over };
+    pieces::answer(asked, walk, begin).await
 }
 
 /// What stands before the rows.

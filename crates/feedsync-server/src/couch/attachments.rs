@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::response::{IntoResponse as _, Response};
 use feedsync_couch::multipart::{
     Event, Kind, Limits, MultipartError, Parser, PartHead, Writer, boundary, boundary_of,
 };
 use feedsync_couch::{
     ANY_TYPE, Attachment, AttachmentDigest, DatabaseName, DocumentId, Json, Refusal, RefusalKind,
-    Revision, SentAttachment, SentForm, Submission,
+    Resource, Revision, SentAttachment, SentForm, Submission,
 };
 use feedsync_endpoint::documents::leaves::Leaves;
 use feedsync_endpoint::documents::show::{Held, Show, held};
@@ -19,10 +19,9 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 
 use super::document::{find, named_revision, told, written};
 use super::rights::Need;
-use super::{Asked, Failure, json};
+use super::{Asked, Failure, pieces};
 use crate::body::Turn;
-use crate::range;
-use crate::submissions;
+use crate::{answers, range, submissions};
 
 pub(super) async fn answer(
     asked: &Asked,
@@ -52,7 +51,8 @@ pub(super) async fn answer(
                 form: SentForm::Data(bytes),
             };
             let done = change(asked, &database, id, attachment, Some(sent)).await?;
-            Ok(told(StatusCode::CREATED, &done))
+            let path = Resource::path_of_attachment(name, &done.0, attachment);
+            Ok(asked.located(told(StatusCode::CREATED, &done), &path))
         }
         _ => {
             let done = change(asked, &database, id, attachment, None).await?;
@@ -140,26 +140,32 @@ async fn read(
     let tag = format!("\"{}\"", attachment.digest.as_str().trim_start_matches("md5-"));
     let known = asked.call.headers.get(header::IF_NONE_MATCH).and_then(|it| it.to_str().ok());
     if known.is_some_and(|known| known.split(',').any(|it| it.trim() == tag)) {
-        return Ok(whole(StatusCode::NOT_MODIFIED, attachment, &tag, Vec::new()));
+        return Ok(whole(StatusCode::NOT_MODIFIED, attachment, &tag, Bytes::new()));
     }
+    let turn = asked.hub.database_answers.turn_in_time().await?;
     let bytes = asked.databases.attachment(&database.name, &attachment.digest).await?;
     let bytes = bytes.ok_or_else(no_attachment)?;
     let length = bytes.len() as u64;
     let own = HeaderValue::from_str(&tag).ok();
     match range::asked(&asked.call.headers, own.as_ref(), length) {
-        range::Asked::Whole => Ok(whole(StatusCode::OK, attachment, &tag, bytes)),
+        range::Asked::Whole => {
+            let place = turn.end_in_time(bytes.len() > answers::SMALL).await?;
+            Ok(whole(StatusCode::OK, attachment, &tag, place.hold(bytes)))
+        }
         range::Asked::Nothing => Err(range::not_there(length).into()),
         range::Asked::Part(part) => {
-            let place = range::place(&part, length);
+            let told = range::place(&part, length);
             let bytes = bytes[part.start as usize..part.end as usize].to_vec();
+            let place = turn.end_in_time(bytes.len() > answers::SMALL).await?;
+            let bytes = place.hold(bytes);
             let mut response = whole(StatusCode::PARTIAL_CONTENT, attachment, &tag, bytes);
-            response.headers_mut().insert(header::CONTENT_RANGE, place);
+            response.headers_mut().insert(header::CONTENT_RANGE, told);
             Ok(response)
         }
     }
 }
 
-fn whole(status: StatusCode, attachment: &Attachment, tag: &str, bytes: Vec<u8>) -> Response {
+fn whole(status: StatusCode, attachment: &Attachment, tag: &str, bytes: Bytes) -> Response {
     let mut response = (status, bytes).into_response();
     let headers = response.headers_mut();
     let any = HeaderValue::from_static(ANY_TYPE);
@@ -194,6 +200,7 @@ fn new_boundary(asked: &Asked) -> feedsync_couch::multipart::Boundary {
 /// A document whose attachments follow it.
 pub(super) async fn related_answer(
     asked: &Asked,
+    turn: answers::Turn,
     database: &Database,
     found: &ReadDocument,
     revision: &Revision,
@@ -206,7 +213,7 @@ pub(super) async fn related_answer(
     let mut writer = Writer::new(boundary);
     push_related(&mut writer, &mut out, database, found, (revision, kept), show, &held)?;
     writer.close(&mut out);
-    Ok(parts(&content_type, out))
+    parts(turn, &content_type, out).await
 }
 
 fn push_related(
@@ -239,18 +246,23 @@ fn push_related(
     Ok(())
 }
 
-fn parts(content_type: &str, out: Vec<u8>) -> Response {
-    let mut response = json(StatusCode::OK, out);
+async fn parts(
+    turn: answers::Turn,
+    content_type: &str,
+    out: Vec<u8>,
+) -> Result<Response, Failure> {
+    let mut response = pieces::whole(turn, out).await?;
     if let Ok(content_type) = HeaderValue::from_str(content_type) {
         response.headers_mut().insert(header::CONTENT_TYPE, content_type);
     }
-    response
+    Ok(response)
 }
 
 /// Several revisions of a document, each a part, which has parts itself where there are attachments: CouchDB takes
 /// nothing else (gotcha 4).
 pub(super) async fn mixed(
     asked: &Asked,
+    turn: answers::Turn,
     database: &Database,
     found: Option<&ReadDocument>,
     meant: &[Result<Revision, Revision>],
@@ -299,7 +311,7 @@ pub(super) async fn mixed(
         }
     }
     writer.close(&mut out);
-    Ok(parts(&content_type, out))
+    parts(turn, &content_type, out).await
 }
 
 fn malformed(error: MultipartError) -> Refusal {
@@ -312,7 +324,7 @@ pub(super) async fn related(
     name: &DatabaseName,
     content_type: &str,
     body: Body,
-) -> Result<(Submission, BTreeMap<String, StoredAttachment>, Turn), Failure> {
+) -> Result<(Turn, Submission, BTreeMap<String, StoredAttachment>), Failure> {
     let (_, boundary) = boundary(content_type).map_err(malformed)?;
     let (mut turn, bytes) = asked.bytes(body).await?;
     let mut parser = Parser::new(&boundary, Limits::default());
@@ -370,5 +382,5 @@ pub(super) async fn related(
         }
         followed.insert(attachment.name.clone(), StoredAttachment { digest, length });
     }
-    Ok((sent, followed, turn))
+    Ok((turn, sent, followed))
 }

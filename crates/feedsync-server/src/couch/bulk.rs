@@ -15,7 +15,7 @@ use http::{Method, StatusCode};
 use super::failure::text as failed;
 use super::rights::Need;
 use super::server::new_id;
-use super::{Asked, Failure, json};
+use super::{Asked, Failure, json, local};
 
 /// `_bulk_docs`.
 pub(super) async fn write(
@@ -30,42 +30,53 @@ pub(super) async fn write(
     let (nodes, new_edits) = bulk_documents(sent.root())?;
     let edits = if new_edits { Edits::New } else { Edits::Replicated };
     let mut documents = Vec::with_capacity(nodes.len());
-    let mut local = Vec::new();
+    let (mut sent, mut local) = (Vec::with_capacity(nodes.len()), Vec::new());
     for node in nodes {
-        let sent = Submission::read(node)?;
-        let id = match sent.id.clone() {
+        if let Some(id) = local::Sent::names(node)? {
+            sent.push(None);
+            local.push(local::Sent::read(id, node, None)?);
+            continue;
+        }
+        let read = Submission::read(node)?;
+        let id = match read.id.clone() {
             Some(id) => id,
             None => new_id(asked).parse()?,
         };
-        local.push(id.clone());
-        documents.push(NewDocument { id, sent, followed: BTreeMap::new() });
+        sent.push(Some((id.clone(), read.replicated().ok().map(|path| path.newest()))));
+        documents.push(NewDocument { id, sent: read, followed: BTreeMap::new() });
     }
-    let named: Vec<Option<Revision>> =
-        documents.iter().map(|it| it.sent.replicated().ok().map(|path| path.newest())).collect();
     let written = write_documents(&*asked.databases, &database, documents, edits).await?;
-    let here = local.iter().zip(&written);
-    let here = here.filter_map(|(id, done)| Some((id.as_str(), done.as_ref().ok()?)));
+    let here = sent.iter().flatten().zip(&written);
+    let here = here.filter_map(|((id, _), done)| Some((id.as_str(), done.as_ref().ok()?)));
     asked.hub.revisions.learn(&database, here);
-    let mut text = String::from("[");
-    for ((id, named), done) in local.iter().zip(named).zip(written) {
-        let row = match (done, edits) {
-            // Of what was made elsewhere only failures are told.
-            (Ok(_), Edits::Replicated) => continue,
-            (Ok(revision), Edits::New) => {
-                let revision = quoted(&revision.to_string());
-                format!("{{\"ok\":true,\"id\":{},\"rev\":{revision}}}", quoted(id.as_str()))
+    let (mut written, mut local) = (written.into_iter(), local.into_iter());
+    let mut rows = Vec::new();
+    for sent in sent {
+        // What vouches for other documents is written behind them.
+        let Some((id, named)) = sent else {
+            let Some(sent) = local.next() else { continue };
+            let id = sent.id.clone();
+            let revision = sent.write(asked, name).await?;
+            if edits == Edits::New {
+                rows.push(format!("{{{}}}", local::done(&id, revision)));
             }
-            (Err(refusal), edits) => {
+            continue;
+        };
+        match (written.next(), edits) {
+            // Of what was made elsewhere only failures are told.
+            (Some(Ok(_)), Edits::Replicated) | (None, _) => {}
+            (Some(Ok(revision)), Edits::New) => {
+                let revision = quoted(&revision.to_string());
+                rows.push(format!("{{\"ok\":true,\"id\":{},\"rev\":{revision}}}", quoted(id.as_str())));
+            }
+            (Some(Err(refusal)), edits) => {
                 let revision = named.filter(|_| edits == Edits::Replicated);
                 let revision = revision.map(|it| format!(",\"rev\":{}", quoted(&it.to_string())));
-                refused(id, &revision.unwrap_or_default(), &refusal)
+                rows.push(refused(&id, &revision.unwrap_or_default(), &refusal));
             }
-        };
-        text.push_str(if text.len() > 1 { "," } else { "" });
-        text.push_str(&row);
+        }
     }
-    text.push_str("]\n");
-    Ok(json(StatusCode::CREATED, text))
+    Ok(json(StatusCode::CREATED, format!("[{}]\n", rows.join(","))))
 }
 
 fn refused(id: &DocumentId, revision: &str, refusal: &Refusal) -> String {

@@ -46,7 +46,7 @@ pub(super) async fn read(
     };
     let questions = asked_documents(sent.root())?.into_iter().map(of).collect();
     let answers = Answers { asked: asked.clone(), database, show, questions, next: 0 };
-    pieces::answer(answers, String::from("{\"results\":[")).await
+    pieces::answer(asked, answers, String::from("{\"results\":[")).await
 }
 
 /// What is asked about a document.

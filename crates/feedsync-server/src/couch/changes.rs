@@ -27,8 +27,10 @@ use tokio::time::{Instant, sleep_until};
 use super::pieces::broken;
 use super::rights::Need;
 use super::{Asked, Failure, json};
+use crate::answers::{Place, SMALL};
 use crate::follower::FollowerPlace;
 use crate::live::stopped;
+use crate::problem::Problem;
 use row::Rows;
 
 /// So many changes are read at once, and so many bytes of what documents say.
@@ -57,7 +59,7 @@ pub(super) async fn answer(
     }
     let after = sequence::after(&database, &request.since)?;
     let is_live = request.feed != ChangesFeed::Normal;
-    let place = is_live.then(|| FollowerPlace::take(&asked.hub)).transpose()?;
+    let follower = is_live.then(|| FollowerPlace::take(&asked.hub)).transpose()?;
     let changes = Changes {
         notices: is_live.then(|| asked.databases.follow_database(&name)),
         left: request.limit,
@@ -69,7 +71,8 @@ pub(super) async fn answer(
         untold: None,
         ahead: None,
         epoch: database.epoch,
-        _place: place,
+        place: None,
+        _follower: follower,
         asked,
         name,
         after,
@@ -108,6 +111,11 @@ async fn function_refused(
     }
 }
 
+/// Why a feed that was begun breaks off where there is no room for it.
+fn busy(problem: Problem) -> std::io::Error {
+    broken(format_args!("there is no room for what it says: {}", problem.status()))
+}
+
 /// What is told next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
@@ -143,7 +151,9 @@ struct Changes {
     untold: Option<Untold>,
     /// The next page, while it is read. Only who has all of this alone may look at it.
     ahead: Option<Page>,
-    _place: Option<FollowerPlace>,
+    /// Its place among the large answers.
+    place: Option<Place>,
+    _follower: Option<FollowerPlace>,
 }
 
 /// A page that is being read.
@@ -194,11 +204,11 @@ impl Changes {
                     }
                 }
                 State::Rows => {
-                    let out = self.rows().await?;
+                    let out = self.piece().await?;
                     if !out.is_empty() {
                         self.sent = Instant::now();
                         self.until = self.sent + self.request.timeout;
-                        return Ok(Some(out.into()));
+                        return Ok(Some(out));
                     }
                     // What is passed over takes its time, too.
                     let beat = self.request.heartbeat.filter(|beat| self.sent.elapsed() >= *beat);
@@ -218,6 +228,22 @@ impl Changes {
                 State::Over => return Ok(None),
             }
         }
+    }
+
+    /// A piece of rows, in the place of this answer: it has one while there is more of it than is small.
+    async fn piece(&mut self) -> Result<Bytes, std::io::Error> {
+        let (out, place) = match self.place.take() {
+            Some(place) => (self.rows().await?, place),
+            None => {
+                let turn = self.asked.hub.database_answers.turn_in_time().await.map_err(busy)?;
+                let out = self.rows().await?;
+                let is_large = out.len() > SMALL || self.state == State::Rows;
+                (out, turn.end_in_time(is_large).await.map_err(busy)?)
+            }
+        };
+        let out = place.hold(out.into_bytes());
+        self.place = Some(place).filter(|_| self.state == State::Rows);
+        Ok(out)
     }
 
     /// A piece of rows, and what comes after it.

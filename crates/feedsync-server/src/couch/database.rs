@@ -6,16 +6,17 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::response::Response;
 use feedsync_couch::{
-    DatabaseName, DocumentId, RefusalKind, Revision, Submission, asked_revisions, integer, quoted,
+    DatabaseName, DocumentId, RefusalKind, Resource, Revision, Submission, asked_revisions, integer,
+    quoted,
 };
 use feedsync_endpoint::documents::{Edits, purge_documents, sequence};
 use feedsync_endpoint::doors::names_collection;
 use feedsync_store::{Database, DatabaseChange};
-use http::{HeaderValue, Method, StatusCode, header};
+use http::{Method, StatusCode};
 
 use super::rights::{Named, Need, UNSAID};
 use super::server::new_id;
-use super::{Asked, Failure, PREFIX, document, done, json};
+use super::{Asked, Failure, document, done, json, local};
 
 pub(super) async fn answer(
     asked: &Asked,
@@ -30,12 +31,18 @@ pub(super) async fn answer(
             let database = asked.database(&name, Need::Use).await?;
             let (_turn, sent) = asked.json(body).await?;
             asked.still(&database, Need::Use).await?;
+            if let Some(id) = local::Sent::names(sent.root())? {
+                let sent = local::Sent::read(id.clone(), sent.root(), None)?;
+                let revision = sent.write(asked, &name).await?;
+                let text = format!("{{{}}}\n", local::done(&id, revision));
+                return Ok(json(StatusCode::CREATED, text));
+            }
             let sent = Submission::read(sent.root())?;
             let id = sent.id.clone();
             let id = id.map_or_else(|| new_id(asked).parse::<DocumentId>(), Ok)?;
             let done =
                 document::written(asked, &database, id, sent, BTreeMap::new(), Edits::New).await?;
-            Ok(document::told(StatusCode::CREATED, &done))
+            Ok(document::created(asked, &name, &done))
         }
         _ => {
             let database = asked.database(&name, Need::Use).await?;
@@ -50,13 +57,7 @@ async fn create(asked: &Asked, name: &DatabaseName) -> Result<Response, Failure>
         let reason = "The database could not be created, the file already exists.";
         return Err(RefusalKind::FileExists.because(reason).into());
     }
-    let mut response = done(StatusCode::CREATED);
-    let path = format!("{PREFIX}/{}", name.as_str().replace('/', "%2F"));
-    // Of a name's alphabet all but the slash stands for itself in a path.
-    if let Ok(location) = HeaderValue::from_str(&asked.call.base.url(&path)) {
-        response.headers_mut().insert(header::LOCATION, location);
-    }
-    Ok(response)
+    Ok(asked.located(done(StatusCode::CREATED), &Resource::path_of_database(name)))
 }
 
 async fn drop_it(asked: &Asked, name: &DatabaseName) -> Result<Response, Failure> {
@@ -187,9 +188,14 @@ pub(super) async fn part(
             let database = asked.alone(name, PURGE_THERE).await?;
             purge(asked, &database, body).await
         }
-        ("_index" | "_explain" | "_search" | "_partition" | "_local_docs" | "_design_docs", _) => {
+        (
+            "_index" | "_explain" | "_search" | "_partition" | "_local_docs" | "_design_docs"
+            | "_all_docs",
+            _,
+        ) => {
             asked.database(name, Need::Use).await?;
-            let reason = format!("{part} is not carried out here");
+            let rest = rest.iter().map(|rest| format!("/{rest}")).collect::<String>();
+            let reason = format!("{part}{rest} is not carried out here");
             Err(RefusalKind::NotImplemented.because(reason).into())
         }
         _ => {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use axum::body::Body;
 use axum::response::Response;
 use feedsync_couch::{
-    DatabaseName, DocumentId, Refusal, RefusalKind, Revision, Submission, boolean, quoted,
+    DatabaseName, DocumentId, Refusal, RefusalKind, Resource, Revision, Submission, boolean, quoted,
 };
 use feedsync_endpoint::documents::leaves::{self, Leaves};
 use feedsync_endpoint::documents::show::{Held, Show, held};
@@ -15,7 +15,7 @@ use feedsync_store::{Database, ReadDocument};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 
 use super::rights::Need;
-use super::{Asked, Failure, attachments, json};
+use super::{Asked, Failure, attachments, json, pieces};
 use crate::submissions;
 use crate::validators::PACKED;
 
@@ -42,23 +42,19 @@ pub(super) async fn answer(
         _ => {
             let edits = edits(asked)?;
             let said = submissions::media_type(&asked.call.headers).unwrap_or_default();
-            if submissions::essence(said).eq_ignore_ascii_case("multipart/related") {
-                let said = said.to_owned();
-                let (sent, followed, _turn) =
-                    attachments::related(asked, name, &said, body).await?;
-                let sent =
-                    Submission { revision: named_revision(asked, sent.revision.clone())?, ..sent };
-                asked.still(&database, Need::Use).await?;
-                let done = written(asked, &database, id, sent, followed, edits).await?;
-                return Ok(told(StatusCode::CREATED, &done));
-            }
-            let (_turn, sent) = asked.any_json(body).await?;
-            let sent = Submission::read(sent.root())?;
-            let sent =
-                Submission { revision: named_revision(asked, sent.revision.clone())?, ..sent };
+            let is_in_parts = submissions::essence(said).eq_ignore_ascii_case("multipart/related");
+            let (_turn, sent, followed) = match is_in_parts {
+                true => attachments::related(asked, name, &said.to_owned(), body).await?,
+                false => {
+                    let (turn, sent) = asked.any_json(body).await?;
+                    (turn, Submission::read(sent.root())?, BTreeMap::new())
+                }
+            };
+            let revision = named_revision(asked, sent.revision.clone())?;
+            let sent = Submission { revision, ..sent };
             asked.still(&database, Need::Use).await?;
-            let done = written(asked, &database, id, sent, BTreeMap::new(), edits).await?;
-            Ok(told(StatusCode::CREATED, &done))
+            let done = written(asked, &database, id, sent, followed, edits).await?;
+            Ok(created(asked, name, &done))
         }
     }
 }
@@ -123,7 +119,16 @@ pub(super) async fn written(
     }
 }
 
-/// The answer to who wrote a document.
+/// The answer to who wrote a document: what it is by now, and where.
+pub(super) fn created(
+    asked: &Asked,
+    name: &DatabaseName,
+    done: &(DocumentId, Revision),
+) -> Response {
+    asked.located(told(StatusCode::CREATED, done), &Resource::path_of_document(name, &done.0))
+}
+
+/// The answer to who changed a document.
 pub(super) fn told(status: StatusCode, (id, revision): &(DocumentId, Revision)) -> Response {
     let (id, revision) = (quoted(id.as_str()), quoted(&revision.to_string()));
     let text = format!("{{\"ok\":true,\"id\":{id},\"rev\":{revision}}}\n");
@@ -137,6 +142,7 @@ pub(super) fn told(status: StatusCode, (id, revision): &(DocumentId, Revision)) 
 async fn read(asked: &Asked, database: &Database, id: DocumentId) -> Result<Response, Failure> {
     let show = Show::of(&asked.parameters)?;
     let since = asked.parameters.revisions("atts_since")?.unwrap_or_default();
+    let turn = asked.hub.database_answers.turn_in_time().await?;
     let named = asked.parameters.revision("rev")?;
     let latest = asked.parameters.flag("latest")?;
     let asks = match &named {
@@ -170,7 +176,7 @@ async fn read(asked: &Asked, database: &Database, id: DocumentId) -> Result<Resp
         && found.bodies.get(&revision).is_some_and(|kept| !kept.attachments.is_empty())
         && attachments::takes_multipart(&asked.call.headers)
     {
-        attachments::related_answer(asked, database, &found, &revision, &show).await?
+        attachments::related_answer(asked, turn, database, &found, &revision, &show).await?
     } else {
         let held = match show.attachments {
             true => held(&*asked.databases, &database.name, std::iter::once(&found)).await?,
@@ -180,7 +186,7 @@ async fn read(asked: &Asked, database: &Database, id: DocumentId) -> Result<Resp
         let shown = show.push(&mut text, &found, &revision, &held, database);
         shown.ok_or_else(Refusal::missing)?;
         text.push('\n');
-        json(StatusCode::OK, text)
+        pieces::whole(turn, text).await?
     };
     if let Ok(tag) = HeaderValue::from_str(&tag)
         && is_plain
@@ -219,6 +225,7 @@ async fn open_revisions(
         }
     };
     let show = Show::of(&asked.parameters)?;
+    let turn = asked.hub.database_answers.turn_in_time().await?;
     let choose = leaves::chosen(asks.clone());
     let page = asked.databases.documents(&database.name, &[id], choose, u64::MAX).await?;
     let found = page.documents.into_iter().flatten().next();
@@ -229,7 +236,7 @@ async fn open_revisions(
     };
     let accepted = asked.call.headers.get(header::ACCEPT).and_then(|it| it.to_str().ok());
     if !accepted.is_some_and(|accepted| accepted.contains("application/json")) {
-        return attachments::mixed(asked, database, found.as_ref(), &meant, &show).await;
+        return attachments::mixed(asked, turn, database, found.as_ref(), &meant, &show).await;
     }
     let held = match (&found, show.attachments) {
         (Some(found), true) => {
@@ -255,7 +262,7 @@ async fn open_revisions(
         }
     }
     text.push_str("]\n");
-    Ok(json(StatusCode::OK, text))
+    pieces::whole(turn, text).await
 }
 
 /// `true` in a body's member; not said is `false`.

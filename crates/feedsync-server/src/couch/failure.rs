@@ -36,7 +36,7 @@ pub(crate) fn turned_away(uri: &Uri, response: Response) -> Response {
 }
 
 /// The answer keeps its status and its headers; what it says is said as CouchDB does.
-fn retold(response: Response) -> Response {
+pub(crate) fn retold(response: Response) -> Response {
     let Some(Described { detail, .. }) = response.extensions().get().cloned() else {
         return response;
     };

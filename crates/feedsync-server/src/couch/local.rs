@@ -7,11 +7,14 @@ use feedsync_couch::{
 };
 use feedsync_endpoint::doors::PLACE;
 use feedsync_formats::json::Node;
-use feedsync_store::LocalDocument;
+use feedsync_store::{LocalDocument, StoreError};
 use http::{Method, StatusCode};
 
 use super::rights::Need;
 use super::{Asked, Failure, json};
+
+/// What their ids begin with.
+const LOCAL: &str = "_local/";
 
 pub(super) async fn answer(
     asked: &Asked,
@@ -22,16 +25,15 @@ pub(super) async fn answer(
     let method = asked.method_of(&[Method::GET, Method::PUT, Method::DELETE])?.clone();
     let database = asked.database(name, Need::Use).await?;
     if id.as_str() == PLACE {
-        let reason = "what the hub notes itself is nobody else's";
-        return Err(RefusalKind::Forbidden.because(reason).into());
+        return Err(no_ones().into());
     }
-    let full = quoted(&format!("_local/{id}"));
     let (status, revision) = match method {
         Method::GET => {
             let found = asked.databases.local_document(name, id).await?;
             let LocalDocument { revision, body } = found.ok_or_else(Refusal::missing)?;
             let members = members(&body);
             let comma = if members.is_empty() { "" } else { "," };
+            let full = quoted(&format!("{LOCAL}{id}"));
             let text = format!("{{\"_id\":{full},\"_rev\":\"0-{revision}\"{comma}{members}}}\n");
             return Ok(json(StatusCode::OK, text));
         }
@@ -43,31 +45,67 @@ pub(super) async fn answer(
         }
         _ => {
             let (_turn, sent) = asked.any_json(body).await?;
+            let given = asked.parameters.text("rev").map(str::to_owned);
+            let sent = Sent::read(id.clone(), sent.root(), given)?;
             asked.still(&database, Need::Use).await?;
-            let said = asked.parameters.text("rev").map(str::to_owned);
-            let given = said.map_or_else(|| given(sent.root()), Ok)?;
-            let sent = Submission::read_with(sent.root(), SpecialMembers::Dropped)?;
-            if sent.is_deleted {
-                asked.databases.put_local_document(name, id, None).await?;
-                (StatusCode::CREATED, 0)
-            } else {
-                // Whoever writes last wins, whatever revision they name.
-                let revision = next(&given)?;
-                let document = LocalDocument { revision, body: sent.body.into_text() };
-                asked.databases.put_local_document(name, id, Some(document)).await?;
-                (StatusCode::CREATED, revision)
-            }
+            (StatusCode::CREATED, sent.write(asked, name).await?)
         }
     };
-    Ok(json(status, format!("{{\"ok\":true,\"id\":{full},\"rev\":\"0-{revision}\"}}\n")))
+    Ok(json(status, format!("{{{}}}\n", done(id, revision))))
 }
 
-/// `_rev`; empty if it is not said.
-fn given(sent: Node<'_>) -> Result<String, Refusal> {
-    match sent.member("_rev") {
-        None => Ok(String::new()),
-        Some(member) => Ok(text(member.value).ok_or_else(invalid)?.into_owned()),
+/// What is told of one that was written.
+pub(super) fn done(id: &LocalId, revision: u64) -> String {
+    format!("\"ok\":true,\"id\":{},\"rev\":\"0-{revision}\"", quoted(&format!("{LOCAL}{id}")))
+}
+
+/// One that is to be written; removed, where it has nothing to say.
+pub(super) struct Sent {
+    pub(super) id: LocalId,
+    document: Option<LocalDocument>,
+}
+
+impl Sent {
+    /// The id of a local document, if that is what was sent among others.
+    pub(super) fn names(sent: Node<'_>) -> Result<Option<LocalId>, Refusal> {
+        let id = sent.member("_id").and_then(|id| text(id.value));
+        let id = id.as_deref().and_then(|id| id.strip_prefix(LOCAL));
+        id.map(str::parse).transpose()
     }
+
+    /// Reads what is sent: whoever writes last wins, whatever revision they name.
+    pub(super) fn read(
+        id: LocalId,
+        sent: Node<'_>,
+        given: Option<String>,
+    ) -> Result<Self, Refusal> {
+        if id.as_str() == PLACE {
+            return Err(no_ones());
+        }
+        let said = || sent.member("_rev").map(|it| text(it.value).ok_or_else(invalid));
+        let given = match given {
+            Some(given) => given,
+            None => said().transpose()?.unwrap_or_default().into_owned(),
+        };
+        let Submission { is_deleted, body, .. } =
+            Submission::read_with(sent, SpecialMembers::Dropped)?;
+        let document = match is_deleted {
+            true => None,
+            false => Some(LocalDocument { revision: next(&given)?, body: body.into_text() }),
+        };
+        Ok(Self { id, document })
+    }
+
+    /// Writes it; the number of its revision.
+    pub(super) async fn write(self, asked: &Asked, name: &DatabaseName) -> Result<u64, StoreError> {
+        let revision = self.document.as_ref().map_or(0, |document| document.revision);
+        asked.databases.put_local_document(name, &self.id, self.document).await?;
+        Ok(revision)
+    }
+}
+
+fn no_ones() -> Refusal {
+    RefusalKind::Forbidden.because("what the hub notes itself is nobody else's")
 }
 
 /// The revision after a given one; the first, where none is given.

@@ -1,11 +1,12 @@
 //! Answers that are written piece by piece: however much is asked for, no more of it is in memory than is read at once.
 
-use axum::body::{Body, Bytes};
+use axum::body::Body;
 use axum::response::Response;
 use futures_util::stream;
 use http::StatusCode;
 
-use super::{Failure, json};
+use super::{Asked, Failure, json};
+use crate::answers::{SMALL, Turn};
 
 /// What an answer is about, as far as it was not told yet.
 pub(super) trait Pieces: Send + 'static {
@@ -20,32 +21,47 @@ pub(super) trait Pieces: Send + 'static {
 }
 
 /// The answer that begins with a text. What fails in the first piece is told with a status; behind that, the answer
-/// breaks off.
+/// breaks off. One that is large keeps its place until it is sent.
 pub(super) async fn answer<P: Pieces>(
+    asked: &Asked,
     mut pieces: P,
     mut text: String,
 ) -> Result<Response, Failure> {
+    let turn = asked.hub.database_answers.turn_in_time().await?;
     if !pieces.is_over() {
         pieces.push_some(&mut text).await?;
     }
-    if pieces.is_over() {
-        text.push_str(P::END);
-        return Ok(json(StatusCode::OK, text));
+    let is_whole = pieces.is_over();
+    text.push_str(if is_whole { P::END } else { "" });
+    let place = turn.end_in_time(!is_whole || text.len() > SMALL).await?;
+    let first = place.hold(text.into_bytes());
+    if is_whole {
+        return Ok(json(StatusCode::OK, first));
     }
-    let rest = stream::try_unfold((pieces, Some(text)), |(mut pieces, begun)| async move {
-        if let Some(begun) = begun {
-            return Ok(Some((Bytes::from(begun), (pieces, None))));
+    let rest = stream::try_unfold((pieces, Some(first)), move |(mut pieces, first)| {
+        let place = place.clone();
+        async move {
+            if let Some(first) = first {
+                return Ok(Some((first, (pieces, None))));
+            }
+            if pieces.is_over() {
+                return Ok::<_, std::io::Error>(None);
+            }
+            let mut text = String::new();
+            let pushed = pieces.push_some(&mut text).await;
+            pushed.map_err(|_| broken("documents cannot be read"))?;
+            text.push_str(if pieces.is_over() { P::END } else { "" });
+            Ok(Some((place.hold(text.into_bytes()), (pieces, None))))
         }
-        if pieces.is_over() {
-            return Ok::<_, std::io::Error>(None);
-        }
-        let mut text = String::new();
-        let pushed = pieces.push_some(&mut text).await;
-        pushed.map_err(|_| broken("documents cannot be read"))?;
-        text.push_str(if pieces.is_over() { P::END } else { "" });
-        Ok(Some((Bytes::from(text), (pieces, None))))
     });
     Ok(json(StatusCode::OK, Body::from_stream(rest)))
+}
+
+/// The answer that is made whole in a turn.
+pub(super) async fn whole(turn: Turn, text: impl Into<Vec<u8>>) -> Result<Response, Failure> {
+    let bytes = text.into();
+    let place = turn.end_in_time(bytes.len() > SMALL).await?;
+    Ok(json(StatusCode::OK, place.hold(bytes)))
 }
 
 /// What breaks a body off that was begun: nothing else can be told then.

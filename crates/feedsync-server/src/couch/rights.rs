@@ -8,7 +8,7 @@
 use feedsync_couch::{Json, Refusal, RefusalKind, quoted, texts};
 use feedsync_endpoint::doors::DoorOf;
 use feedsync_formats::json::{Kind, Node};
-use feedsync_store::{Database, Role};
+use feedsync_store::{Database, Role, StoreError};
 
 use super::{Asked, Failure, no_database};
 use crate::access::{Principal, sign_in};
@@ -38,8 +38,16 @@ impl Asked {
         }
         let found = self.databases.database(name).await?;
         let database = found.ok_or_else(|| Failure::from(no_database()))?;
+        match self.may(&database, need).await? {
+            true => Ok(database),
+            false => Err(not_allowed().into()),
+        }
+    }
+
+    /// Whether whoever asks may do this with a database.
+    pub(super) async fn may(&self, database: &Database, need: Need) -> Result<bool, StoreError> {
         let is_administrator = self.principal.administers() && self.principal.is_unbounded();
-        let may = match self.hub.endpoint.door_of(&database).await? {
+        Ok(match self.hub.endpoint.door_of(database).await? {
             DoorOf::Nothing => may(&self.principal, database.security.as_deref(), need),
             // What may be done with a collection may be done with its documents.
             DoorOf::Collection(collection) => {
@@ -47,11 +55,7 @@ impl Asked {
                 is_administrator || self.principal.role(&collection) >= Some(least)
             }
             DoorOf::Closed => is_administrator,
-        };
-        match may {
-            true => Ok(database),
-            false => Err(not_allowed().into()),
-        }
+        })
     }
 
     /// The same once a body has come, which takes its time: whoever asks may still do it, with the same database, as it

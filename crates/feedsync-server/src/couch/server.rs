@@ -6,14 +6,13 @@ use feedsync_couch::{DatabaseName, RefusalKind, quoted};
 use http::{HeaderValue, Method, StatusCode, header};
 use sha2::{Digest as _, Sha256};
 
-use super::rights::Need;
-use super::{Asked, Failure, done, json};
+use super::{Asked, Failure, all_dbs, done, json};
 use crate::access::Principal;
 
 /// The version of CouchDB that this behaves like.
 const VERSION: &str = "3.5.0";
 
-/// So many databases are listed at once, and so many ids made.
+/// So many ids are made at once.
 const MOST: u64 = 10_000;
 
 /// `GET /`: clients derive from `uuid` what they call their checkpoints, so that it never changes.
@@ -44,7 +43,7 @@ pub(super) async fn special(
             Ok(json(StatusCode::OK, "{\"status\":\"ok\"}\n"))
         }
         ("_session", []) => session(asked),
-        ("_all_dbs", []) => all_databases(asked).await,
+        ("_all_dbs", []) => all_dbs::answer(asked).await,
         ("_uuids", []) => uuids(asked),
         ("_active_tasks", []) => {
             asked.method_of(&[Method::GET])?;
@@ -76,35 +75,6 @@ pub(super) async fn special(
         }
         _ => Err(RefusalKind::NotFound.because("There is nothing at this address.").into()),
     }
-}
-
-/// Those that whoever asks may use.
-async fn all_databases(asked: &Asked) -> Result<Response, Failure> {
-    asked.method_of(&[Method::GET])?;
-    let limit = asked.parameters.count("limit")?.unwrap_or(MOST).min(MOST) as usize;
-    let mut skip = asked.parameters.count("skip")?.unwrap_or(0);
-    let (mut names, mut after) = (Vec::new(), None);
-    'all: loop {
-        let page = asked.databases.databases(after.as_ref(), 1_000).await?;
-        for database in &page {
-            if asked.database(&database.name, Need::Use).await.is_err() {
-                continue;
-            }
-            if skip > 0 {
-                skip -= 1;
-                continue;
-            }
-            if names.len() == limit {
-                break 'all;
-            }
-            names.push(quoted(database.name.as_str()));
-        }
-        match page.into_iter().last() {
-            Some(last) => after = Some(last.name),
-            None => break,
-        }
-    }
-    Ok(json(StatusCode::OK, format!("[{}]\n", names.join(","))))
 }
 
 fn uuids(asked: &Asked) -> Result<Response, Failure> {

@@ -50,7 +50,8 @@ pub(super) async fn answer(
         return Err(RefusalKind::BadRequest.because(reason).into());
     }
     let begin = super::begin(asked, &database, "null")?;
-    pieces::answer(Keys { asked: asked.clone(), database, rows, keys, next: 0 }, begin).await
+    let keys = Keys { asked: asked.clone(), database, rows, keys, next: 0 };
+    pieces::answer(asked, keys, begin).await
 }
 
 impl Pieces for Keys {
