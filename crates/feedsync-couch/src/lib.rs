@@ -5,6 +5,7 @@ mod bulk;
 mod canonical;
 mod changes;
 mod document;
+mod find;
 mod json;
 mod name;
 mod query;
@@ -28,6 +29,7 @@ pub use document::{
     Body, DocumentWriter, Fingerprint, SpecialMembers, Submission, edited, members, push_revisions,
     signature,
 };
+pub use find::{FindRequest, bookmark};
 pub use json::{Json, MOST_DEPTH, boolean, integer, quoted, text};
 pub use name::{DatabaseName, DocumentId, LocalId, MOST_DATABASE_NAME, MOST_DOCUMENT_ID};
 pub use query::{Parameters, revisions, texts};

@@ -25,6 +25,8 @@ pub enum RefusalKind {
     IllegalDocumentId,
     /// A database's name is none.
     IllegalDatabaseName,
+    /// There is no index for what is asked.
+    NoUsableIndex,
     /// A document has a member that only servers write.
     DocumentValidation,
     /// Nobody has signed in.
@@ -67,6 +69,7 @@ impl RefusalKind {
             | Self::QueryParse
             | Self::IllegalDocumentId
             | Self::IllegalDatabaseName
+            | Self::NoUsableIndex
             | Self::DocumentValidation => 400,
             Self::Unauthorized => 401,
             Self::Forbidden => 403,
@@ -91,6 +94,7 @@ impl RefusalKind {
             Self::QueryParse => "query_parse_error",
             Self::IllegalDocumentId => "illegal_docid",
             Self::IllegalDatabaseName => "illegal_database_name",
+            Self::NoUsableIndex => "no_usable_index",
             Self::DocumentValidation => "doc_validation",
             Self::Unauthorized => "unauthorized",
             Self::Forbidden => "forbidden",

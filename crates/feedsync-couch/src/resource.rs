@@ -6,8 +6,7 @@ use crate::name::{DatabaseName, DocumentId, LocalId};
 use crate::refusal::{Refusal, RefusalKind};
 
 /// What stands for itself in a segment of a path (RFC 3986 2.3); all else is encoded.
-const ENCODED: &AsciiSet =
-    &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// What an address means, below that of the server.
 #[derive(Debug, Clone, PartialEq, Eq)]

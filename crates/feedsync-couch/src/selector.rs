@@ -49,6 +49,7 @@ use rule::Rule;
 
 mod bounds;
 mod compare;
+mod fields;
 mod ids;
 mod number;
 mod parse;
@@ -62,6 +63,7 @@ mod tests;
 pub use bounds::{
     MAX_BYTES, MAX_CONDITIONS, MAX_LEVELS, MAX_PATTERN_BYTES, MAX_PATTERNS, SelectorError,
 };
+pub use fields::Fields;
 pub use ids::IdRange;
 
 /// Which documents are meant.

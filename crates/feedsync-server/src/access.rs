@@ -33,6 +33,7 @@ use tokio::time::Instant;
 use crate::address::PublicBase;
 use crate::call::collection_name;
 use crate::config::Config;
+use crate::couch;
 use crate::hub::Hub;
 use crate::other_origin::OtherOrigin;
 use crate::peer::Client;
@@ -44,6 +45,7 @@ use credentials::Credentials;
 pub(crate) use principal::Principal;
 use recent::Recent;
 pub(crate) use rules::{may_follow, may_read, require, sign_in};
+use session::OfDatabases;
 
 /// How long it is believed what somebody may do, and that there is no user.
 pub(crate) const BELIEVED: Duration = Duration::from_secs(1);
@@ -88,7 +90,8 @@ impl Access {
             return Ok(Principal::Local);
         }
         let secure = request.extensions.get().is_some_and(PublicBase::is_secure);
-        let person = match credentials::read(headers, secure) {
+        let is_of_databases = couch::are_at(&request.uri);
+        let person = match credentials::read(headers, secure, is_of_databases) {
             Credentials::None => return Ok(Principal::Anonymous),
             Credentials::Token(secret, user) => {
                 let person = self.by_token(&secret, TokenKind::Access, address).await?;
@@ -103,6 +106,19 @@ impl Access {
                     None => return Ok(Principal::Anonymous),
                     some => {
                         session::check_origin(&request.method, headers)?;
+                        some
+                    }
+                }
+            }
+            Credentials::OfDatabases(kept) => {
+                let (secret, kind) = match kept {
+                    OfDatabases::Session(secret) => (secret, TokenKind::Session),
+                    OfDatabases::Token(secret) => (secret, TokenKind::Access),
+                };
+                match self.by_token(&secret, kind, address).await? {
+                    None => return Ok(Principal::Anonymous),
+                    some => {
+                        session::check_site(&request.method, headers)?;
                         some
                     }
                 }

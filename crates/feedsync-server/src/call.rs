@@ -5,8 +5,8 @@ use std::net::IpAddr;
 
 use axum::extract::{FromRequestParts, Path};
 use feedsync::Format;
-use feedsync_endpoint::{Actor, Endpoint, Secret};
-use feedsync_store::{Collection, CollectionName, UserName};
+use feedsync_endpoint::{Actor, Endpoint, PeopleError, Secret};
+use feedsync_store::{Collection, CollectionName, StoreError, UserName};
 use http::request::Parts;
 use http::{HeaderMap, Uri};
 use tokio::time::Instant;
@@ -81,6 +81,20 @@ impl Call {
     /// The token of the browser's session.
     pub(crate) fn session(&self) -> Option<Secret> {
         access::session::read(&self.headers, self.base.is_secure())
+    }
+
+    /// Ends a session of who makes the request.
+    pub(crate) async fn end_session(
+        &self,
+        hub: &Hub,
+        user: &UserName,
+        secret: &Secret,
+    ) -> Result<(), Problem> {
+        match self.endpoint(hub).revoke_token(user, secret.digest()).await {
+            Ok(()) | Err(PeopleError::Store(StoreError::NoToken)) => hub.access.forget(),
+            Err(error) => return Err(error.into()),
+        }
+        Ok(())
     }
 
     /// The endpoint, on behalf of who makes the request: what changes is recorded as theirs, and no

@@ -18,6 +18,7 @@ mod local;
 mod pieces;
 mod rights;
 mod server;
+mod session;
 
 pub(crate) use known::KnownRevisions;
 

@@ -18,6 +18,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use hyper::body::{Frame, SizeHint};
 use tracing::Instrument as _;
 
+use crate::access::session::OfDatabases;
 use crate::clients::{Key, Underway};
 use crate::couch;
 use crate::hub::Hub;
@@ -86,7 +87,8 @@ pub(crate) async fn watch(
     request.extensions_mut().insert(client);
     let is_replicating = couch::are_at(request.uri())
         && (request.method() == Method::OPTIONS
-            || request.headers().contains_key(header::AUTHORIZATION));
+            || request.headers().contains_key(header::AUTHORIZATION)
+            || OfDatabases::read(request.headers()).is_some());
     let current = Arc::new(Current { id, client, is_replicating, person: OnceLock::new() });
     let mut record = Record {
         metrics: Arc::clone(&hub.metrics),

@@ -281,7 +281,7 @@ fn kind(name: &str) -> Option<Kind> {
 
 /// The names in a path: apart at its dots, save those after a backslash, and without backslashes.
 /// None of them is empty, unless it is written as a backslash.
-fn path(field: &str) -> Option<Vec<String>> {
+pub(super) fn path(field: &str) -> Option<Vec<String>> {
     let mut names = vec![String::new()];
     let mut written = 0;
     let mut last = None;

@@ -10,7 +10,7 @@ use feedsync_newsreader::google;
 use feedsync_store::UserName;
 use http::{HeaderMap, HeaderName, header};
 
-use super::session;
+use super::session::{self, OfDatabases};
 
 /// Where clients of Miniflux say it.
 const AUTH_TOKEN: HeaderName = HeaderName::from_static("x-auth-token");
@@ -25,13 +25,15 @@ pub(super) enum Credentials {
     Password(UserName, String),
     /// A browser's session.
     Session(Secret),
+    /// What a client of databases keeps.
+    OfDatabases(OfDatabases),
     /// Something that signs in nobody, whatever is stored.
     Invalid,
 }
 
 /// Reads them, over http or https. What is unknown, such as WSSE, is not a bad request: the answer says
-/// what is taken, and the client asks again with that (AP62).
-pub(super) fn read(headers: &HeaderMap, secure: bool) -> Credentials {
+/// what is taken, and the client asks again with that (AP62). What is about databases may be asked for with their cookie.
+pub(super) fn read(headers: &HeaderMap, secure: bool, is_of_databases: bool) -> Credentials {
     let mut given = headers.get_all(header::AUTHORIZATION).iter();
     match (given.next(), given.next()) {
         (None, _) if headers.contains_key(AUTH_TOKEN) => {
@@ -39,7 +41,12 @@ pub(super) fn read(headers: &HeaderMap, secure: bool) -> Credentials {
             let secret = token.and_then(|token| Secret::parse(token.trim()));
             secret.map_or(Credentials::Invalid, |secret| Credentials::Token(secret, None))
         }
-        (None, _) => session::read(headers, secure).map_or(Credentials::None, Credentials::Session),
+        (None, _) => {
+            let kept = is_of_databases.then(|| OfDatabases::read(headers)).flatten();
+            let kept = kept.map(Credentials::OfDatabases);
+            let session = || session::read(headers, secure).map(Credentials::Session);
+            kept.or_else(session).unwrap_or(Credentials::None)
+        }
         (Some(value), None) => {
             value.to_str().ok().and_then(authorization).unwrap_or(Credentials::Invalid)
         }
@@ -79,11 +86,11 @@ mod tests {
         let kind = |value: &str| {
             let mut headers = HeaderMap::new();
             headers.insert(header::AUTHORIZATION, value.parse().unwrap());
-            match read(&headers, false) {
+            match read(&headers, false, true) {
                 Credentials::None => "none".to_owned(),
                 Credentials::Token(_, user) => format!("token of {user:?}"),
                 Credentials::Password(user, password) => format!("{user} {password}"),
-                Credentials::Session(_) => "session".to_owned(),
+                Credentials::Session(_) | Credentials::OfDatabases(_) => "session".to_owned(),
                 Credentials::Invalid => "invalid".to_owned(),
             }
         };
@@ -109,6 +116,10 @@ mod tests {
         for _ in 0..2 {
             twice.append(header::AUTHORIZATION, format!("Bearer {token}").parse().unwrap());
         }
-        assert!(matches!(read(&twice, false), Credentials::Invalid));
+        assert!(matches!(read(&twice, false, false), Credentials::Invalid));
+        let mut kept = HeaderMap::new();
+        kept.insert(header::COOKIE, format!("AuthSession={token}").parse().unwrap());
+        assert!(matches!(read(&kept, false, true), Credentials::OfDatabases(_)));
+        assert!(matches!(read(&kept, false, false), Credentials::None));
     }
 }

@@ -9,6 +9,12 @@ use crate::problem::Problem;
 
 const SESSION: Cookie = Cookie::new("feedsync-session", "__Host-feedsync-session");
 
+/// What clients of databases keep, under the name that they know it by.
+pub(crate) const OF_DATABASES: Cookie = Cookie::new("AuthSession", "AuthSession");
+
+/// What stands before a token that was signed in with: it is what the client keeps, and no session is begun.
+const TOKEN: &str = "token.";
+
 /// A cookie that scripts cannot read and other sites cannot send, by its name over http and over https.
 #[derive(Debug)]
 pub struct Cookie {
@@ -29,6 +35,34 @@ pub(crate) fn end(secure: bool) -> HeaderValue {
 /// The token of a session, over http or https.
 pub(crate) fn read(headers: &HeaderMap, secure: bool) -> Option<Secret> {
     Secret::parse(&SESSION.read(headers, secure)?)
+}
+
+/// What a client of databases signs in with: a session, or a token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum OfDatabases {
+    Session(Secret),
+    Token(Secret),
+}
+
+impl OfDatabases {
+    /// What a request sends.
+    pub(crate) fn read(headers: &HeaderMap) -> Option<Self> {
+        let value = OF_DATABASES.read(headers, false)?;
+        match value.strip_prefix(TOKEN) {
+            Some(token) => Secret::parse(token).map(Self::Token),
+            None => Secret::parse(&value).map(Self::Session),
+        }
+    }
+
+    /// The value of `Set-Cookie` by which a client keeps it for so many seconds.
+    pub(crate) fn begin(&self, seconds: u64, secure: bool) -> HeaderValue {
+        match self {
+            Self::Session(secret) => OF_DATABASES.set(secret.as_str(), seconds, secure),
+            Self::Token(secret) => {
+                OF_DATABASES.set(&format!("{TOKEN}{}", secret.as_str()), seconds, secure)
+            }
+        }
+    }
 }
 
 impl Cookie {
@@ -66,18 +100,29 @@ impl Cookie {
 /// Refuses to change anything for a cookie unless the browser says that a page of ours asks (AP64).
 /// That an `Origin` is ours was checked before.
 pub(super) fn check_origin(method: &Method, headers: &HeaderMap) -> Result<(), Problem> {
-    let ours = headers.contains_key(header::ORIGIN)
-        || headers.get("sec-fetch-site").is_some_and(|site| site == "same-origin");
-    if method.is_safe() || ours {
-        return Ok(());
-    }
-    Err(Problem::new(
+    if method.is_safe() || is_of_ours(headers) { Ok(()) } else { Err(foreign()) }
+}
+
+/// The same of clients of databases, which are programs as well: those say nothing of pages, and no page can say
+/// nothing that asks from elsewhere to change something.
+pub(super) fn check_site(method: &Method, headers: &HeaderMap) -> Result<(), Problem> {
+    let is_of_a_page = headers.contains_key("sec-fetch-site");
+    if method.is_safe() || !is_of_a_page || is_of_ours(headers) { Ok(()) } else { Err(foreign()) }
+}
+
+fn is_of_ours(headers: &HeaderMap) -> bool {
+    headers.contains_key(header::ORIGIN)
+        || headers.get("sec-fetch-site").is_some_and(|site| site == "same-origin")
+}
+
+fn foreign() -> Problem {
+    Problem::new(
         StatusCode::FORBIDDEN,
         "foreign-origin",
         "A page of another origin",
         "a session changes something only for a page of this hub, and the browser does not say that \
          one asks; programs use a token",
-    ))
+    )
 }
 
 #[cfg(test)]
@@ -108,5 +153,50 @@ mod tests {
         let mut headers = HeaderMap::new();
         headers.insert(header::COOKIE, "feedsync-session=fsy_1".parse().unwrap());
         assert_eq!(read(&headers, false), None);
+    }
+
+    #[test]
+    fn a_client_of_databases_keeps_a_session_or_its_token() {
+        let secret = Secret::parse(&format!("fsy_{}", "0a".repeat(32))).unwrap();
+        for kept in [OfDatabases::Session(secret.clone()), OfDatabases::Token(secret.clone())] {
+            let set = kept.begin(60, true).to_str().unwrap().to_owned();
+            assert!(
+                set.ends_with("; Path=/; Max-Age=60; HttpOnly; SameSite=Strict; Secure"),
+                "{set}"
+            );
+            let mut headers = HeaderMap::new();
+            headers.insert(header::COOKIE, set.split(';').next().unwrap().parse().unwrap());
+            assert_eq!(OfDatabases::read(&headers), Some(kept));
+            assert_eq!(read(&headers, true), None);
+        }
+        for none in ["AuthSession=open", "AuthSession=token.", "feedsync-session=fsy_1", "x"] {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::COOKIE, none.parse().unwrap());
+            assert_eq!(OfDatabases::read(&headers), None, "{none}");
+        }
+    }
+
+    #[test]
+    fn a_page_of_another_site_changes_nothing_for_a_cookie() {
+        for (site, origin, is_for_pages, is_for_programs) in [
+            (None, false, false, true),
+            (Some("same-origin"), false, true, true),
+            (Some("cross-site"), false, false, false),
+            (Some("none"), false, false, false),
+            // That it is ours was checked.
+            (Some("same-origin"), true, true, true),
+        ] {
+            let mut headers = HeaderMap::new();
+            if let Some(site) = site {
+                headers.insert("sec-fetch-site", site.parse().unwrap());
+            }
+            if origin {
+                headers.insert(header::ORIGIN, "http://localhost".parse().unwrap());
+            }
+            assert_eq!(check_origin(&Method::POST, &headers).is_ok(), is_for_pages, "{site:?}");
+            assert_eq!(check_site(&Method::POST, &headers).is_ok(), is_for_programs, "{site:?}");
+            assert!(check_origin(&Method::GET, &headers).is_ok());
+            assert!(check_site(&Method::GET, &headers).is_ok());
+        }
     }
 }

@@ -246,11 +246,7 @@ fn push_related(
     Ok(())
 }
 
-async fn parts(
-    turn: answers::Turn,
-    content_type: &str,
-    out: Vec<u8>,
-) -> Result<Response, Failure> {
+async fn parts(turn: answers::Turn, content_type: &str, out: Vec<u8>) -> Result<Response, Failure> {
     let mut response = pieces::whole(turn, out).await?;
     if let Ok(content_type) = HeaderValue::from_str(content_type) {
         response.headers_mut().insert(header::CONTENT_TYPE, content_type);

@@ -67,7 +67,10 @@ pub(super) async fn write(
             (Some(Ok(_)), Edits::Replicated) | (None, _) => {}
             (Some(Ok(revision)), Edits::New) => {
                 let revision = quoted(&revision.to_string());
-                rows.push(format!("{{\"ok\":true,\"id\":{},\"rev\":{revision}}}", quoted(id.as_str())));
+                rows.push(format!(
+                    "{{\"ok\":true,\"id\":{},\"rev\":{revision}}}",
+                    quoted(id.as_str())
+                ));
             }
             (Some(Err(refusal)), edits) => {
                 let revision = named.filter(|_| edits == Edits::Replicated);

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::response::Response;
 use feedsync_couch::{
-    DatabaseName, DocumentId, RefusalKind, Resource, Revision, Submission, asked_revisions, integer,
-    quoted,
+    DatabaseName, DocumentId, RefusalKind, Resource, Revision, Submission, asked_revisions,
+    integer, quoted,
 };
 use feedsync_endpoint::documents::{Edits, purge_documents, sequence};
 use feedsync_endpoint::doors::names_collection;

@@ -6,8 +6,7 @@ use feedsync_couch::{DatabaseName, RefusalKind, quoted};
 use http::{HeaderValue, Method, StatusCode, header};
 use sha2::{Digest as _, Sha256};
 
-use super::{Asked, Failure, all_dbs, done, json};
-use crate::access::Principal;
+use super::{Asked, Failure, all_dbs, done, json, session};
 
 /// The version of CouchDB that this behaves like.
 const VERSION: &str = "3.5.0";
@@ -42,7 +41,7 @@ pub(super) async fn special(
             asked.method_of(&[Method::GET])?;
             Ok(json(StatusCode::OK, "{\"status\":\"ok\"}\n"))
         }
-        ("_session", []) => session(asked),
+        ("_session", []) => session::answer(asked, body).await,
         ("_all_dbs", []) => all_dbs::answer(asked).await,
         ("_uuids", []) => uuids(asked),
         ("_active_tasks", []) => {
@@ -95,23 +94,6 @@ fn uuids(asked: &Asked) -> Result<Response, Failure> {
 pub(super) fn new_id(asked: &Asked) -> String {
     let environment = asked.hub.endpoint.environment();
     format!("{:016x}{:016x}", environment.random(), environment.random())
-}
-
-/// Who asks. Nobody needs a session: each request signs in by itself, and a replicator that tries goes on so when it
-/// hears that there is none.
-fn session(asked: &Asked) -> Result<Response, Failure> {
-    asked.method_of(&[Method::GET])?;
-    let (name, roles) = match &asked.principal {
-        Principal::Anonymous => ("null".to_owned(), ""),
-        principal => {
-            let name = principal.user().map_or("null".to_owned(), |user| quoted(user.as_str()));
-            (name, if principal.administers() { "\"_admin\"" } else { "" })
-        }
-    };
-    let text = format!(
-        "{{\"ok\":true,\"userCtx\":{{\"name\":{name},\"roles\":[{roles}]}},\"info\":{{\"authentication_handlers\":[\"default\"]}}}}\n"
-    );
-    Ok(json(StatusCode::OK, text))
 }
 
 /// What a client that checks its server wants to see (L12): what holds here, as CouchDB calls it.

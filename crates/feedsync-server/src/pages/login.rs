@@ -10,8 +10,8 @@ use askama::Template;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use feedsync_endpoint::{Actor, PeopleError, Period};
-use feedsync_store::{StoreError, UserName};
+use feedsync_endpoint::{Actor, Period};
+use feedsync_store::UserName;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 use crate::access::{Principal, session};
@@ -104,12 +104,7 @@ async fn end_session(hub: &Hub, call: &Call) -> Result<(), Problem> {
     let (Principal::Person(person), Some(secret)) = (&call.principal, call.session()) else {
         return Ok(());
     };
-    match call.endpoint(hub).revoke_token(person.user(), secret.digest()).await {
-        // Ended meanwhile.
-        Ok(()) | Err(PeopleError::Store(StoreError::NoToken)) => hub.access.forget(),
-        Err(error) => return Err(error.into()),
-    }
-    Ok(())
+    call.end_session(hub, person.user(), &secret).await
 }
 
 async fn again(

@@ -1,0 +1,184 @@
+//! What `_find` asks: documents that a selector means, in the order of their ids, some at a time.
+
+use std::ops::Bound;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use feedsync_formats::json::{Kind, Node};
+
+use crate::json::{boolean, integer, text};
+use crate::refusal::{Refusal, RefusalKind};
+use crate::selector::{Fields, IdRange, Selector};
+
+/// How many documents are given out unless somebody says otherwise.
+const USUAL: u64 = 25;
+
+/// Where somebody has come to who was given no document yet.
+const NOWHERE: &str = "nil";
+
+/// A request for documents that a selector means.
+#[derive(Debug, Clone)]
+pub struct FindRequest {
+    /// Which documents are meant.
+    pub selector: Selector,
+    /// Between which ids they are, behind the place where the answer before this one ended.
+    pub ids: IdRange,
+    /// Whether the greatest id comes first.
+    pub is_descending: bool,
+    /// How many of them are given out at most,
+    pub limit: u64,
+    /// and how many are passed over before that.
+    pub skip: u64,
+    /// What of them is given out.
+    pub fields: Fields,
+    /// Whether other leaves of theirs are named.
+    pub conflicts: bool,
+    /// Where the answer before this one ended, as it was said.
+    pub bookmark: String,
+}
+
+/// Where an answer ends whose last document this is.
+pub fn bookmark(id: &str) -> String {
+    URL_SAFE_NO_PAD.encode(id)
+}
+
+impl FindRequest {
+    /// Reads it. Members that say how to look are not looked at: there is one way.
+    pub fn read(sent: Node<'_>) -> Result<Self, Refusal> {
+        let refuse = |reason: &str| RefusalKind::BadRequest.because(reason);
+        let member = |name: &str| sent.member(name).map(|member| member.value);
+        let selector =
+            member("selector").ok_or_else(|| refuse("Missing required key: selector"))?;
+        let selector =
+            Selector::parse(selector).map_err(|error| RefusalKind::BadRequest.because(error))?;
+        let number = |name: &str, usual| {
+            let Some(value) = member(name) else { return Ok(usual) };
+            integer(value).ok_or_else(|| refuse(&format!("{name} is a number")))
+        };
+        let conflicts = match member("conflicts").map(boolean) {
+            None => false,
+            Some(said) => said.ok_or_else(|| refuse("conflicts is true or false"))?,
+        };
+        let said = match member("bookmark").filter(|it| it.kind() != Kind::Null) {
+            None => NOWHERE.into(),
+            Some(said) => text(said).ok_or_else(|| refuse("bookmark is a string"))?,
+        };
+        let bookmark = if said.is_empty() { NOWHERE.to_owned() } else { said.into_owned() };
+        let is_descending = member("sort").map_or(Ok(false), is_descending)?;
+        let mut ids = selector.ids();
+        if let Some(id) = place(&bookmark)? {
+            ids = behind(ids, id, is_descending);
+        }
+        Ok(Self {
+            ids,
+            is_descending,
+            limit: number("limit", USUAL)?,
+            skip: number("skip", 0)?,
+            fields: member("fields").map_or(Ok(Fields::default()), Fields::read)?,
+            conflicts,
+            selector,
+            bookmark,
+        })
+    }
+}
+
+/// The id of the document at which a bookmark stands.
+fn place(bookmark: &str) -> Result<Option<String>, Refusal> {
+    if bookmark == NOWHERE {
+        return Ok(None);
+    }
+    let id = URL_SAFE_NO_PAD.decode(bookmark).ok().and_then(|id| String::from_utf8(id).ok());
+    id.map(Some).ok_or_else(|| RefusalKind::BadRequest.because("Invalid bookmark value"))
+}
+
+/// What is left behind a document that was given out. One that was given out is in the range.
+fn behind(ids: IdRange, id: String, is_descending: bool) -> IdRange {
+    if !ids.contains(&id) {
+        return IdRange::none();
+    }
+    let left = match is_descending {
+        true => IdRange { upper: Bound::Excluded(id), ..ids },
+        false => IdRange { lower: Bound::Excluded(id), ..ids },
+    };
+    if left.is_empty() { IdRange::none() } else { left }
+}
+
+/// Documents are in the order of their ids, up or down, and in no other.
+fn is_descending(sort: Node<'_>) -> Result<bool, Refusal> {
+    let no_index = || {
+        let reason = "No index exists for this sort, try indexing by the sort fields.";
+        RefusalKind::NoUsableIndex.because(reason)
+    };
+    if sort.kind() != Kind::Array {
+        return Err(RefusalKind::BadRequest.because("sort is an array"));
+    }
+    let mut fields = sort.elements();
+    let (Some(first), None) = (fields.next(), fields.next()) else {
+        return if sort.elements().next().is_none() { Ok(false) } else { Err(no_index()) };
+    };
+    if text(first).as_deref() == Some("_id") {
+        return Ok(false);
+    }
+    let mut members = first.members();
+    let (Some(id), None) = (members.next().filter(|it| it.name == "_id"), members.next()) else {
+        return Err(no_index());
+    };
+    match text(id.value).as_deref() {
+        Some("asc") => Ok(false),
+        Some("desc") => Ok(true),
+        _ => Err(RefusalKind::BadRequest.because("a sort is asc or desc")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(more: &str) -> Result<FindRequest, Refusal> {
+        FindRequest::read(Node::root(&format!("{{\"selector\":{{}}{more}}}")))
+    }
+
+    #[test]
+    fn an_order_is_that_of_ids() {
+        for (sort, is_descending) in [
+            ("[]", false),
+            (r#"["_id"]"#, false),
+            (r#"[{"_id":"asc"}]"#, false),
+            (r#"[{"_id":"desc"}]"#, true),
+        ] {
+            let found = read(&format!(",\"sort\":{sort}")).unwrap();
+            assert_eq!(found.is_descending, is_descending, "{sort}");
+        }
+        for sort in [r#"["a"]"#, r#"[{"a":"asc"}]"#, r#"["_id","a"]"#, "[1]", "[{}]"] {
+            let refused = read(&format!(",\"sort\":{sort}")).unwrap_err();
+            assert_eq!(refused.kind, RefusalKind::NoUsableIndex, "{sort}");
+        }
+        for sort in ["1", r#"{"_id":"asc"}"#, r#"[{"_id":"x"}]"#, r#"[{"_id":1}]"#] {
+            let refused = read(&format!(",\"sort\":{sort}")).unwrap_err();
+            assert_eq!(refused.kind, RefusalKind::BadRequest, "{sort}");
+        }
+    }
+
+    #[test]
+    fn a_bookmark_leads_behind_a_document() {
+        let at = |id: &str, sort: &str| {
+            read(&format!(",\"bookmark\":\"{}\",\"sort\":{sort}", bookmark(id))).unwrap().ids
+        };
+        let up = at("b/\u{e4}", "[]");
+        assert!(!up.contains("b/\u{e4}") && !up.contains("a") && up.contains("c"));
+        let down = at("b", r#"[{"_id":"desc"}]"#);
+        assert!(!down.contains("b") && down.contains("a") && !down.contains("c"));
+        for none in ["\"nil\"", "\"\"", "null"] {
+            let found = read(&format!(",\"bookmark\":{none}")).unwrap();
+            assert_eq!((found.ids, &*found.bookmark), (IdRange::ALL, "nil"));
+        }
+        for wrong in ["1", "\"?\"", "\"_w\""] {
+            assert!(read(&format!(",\"bookmark\":{wrong}")).is_err(), "{wrong}");
+        }
+        let outside = format!(
+            "{{\"selector\":{{\"_id\":{{\"$lt\":\"b\"}}}},\"bookmark\":\"{}\"}}",
+            bookmark("c")
+        );
+        assert!(FindRequest::read(Node::root(&outside)).unwrap().ids.is_empty());
+    }
+}

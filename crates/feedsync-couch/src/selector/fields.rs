@@ -1,0 +1,132 @@
+//! Parts of documents: those at some paths, each where it stood.
+
+use feedsync_formats::json::{Node, push_string};
+
+use super::parse::path;
+use super::place::{Place, Value};
+use crate::query::texts;
+use crate::refusal::{Refusal, RefusalKind};
+
+/// The most paths.
+const MOST: usize = 1_000;
+
+/// Paths whose values are given out; all of a document, if there is none.
+#[derive(Debug, Clone, Default)]
+pub struct Fields(Vec<Vec<String>>);
+
+/// What is at paths, as far as it was found: in the order in which it was asked for.
+enum Found<'a> {
+    Value(&'a str),
+    Object(Vec<(&'a str, Self)>),
+}
+
+impl Fields {
+    /// Reads an array of paths, which are written as in a selector.
+    pub fn read(node: Node<'_>) -> Result<Self, Refusal> {
+        let refuse = |reason: &str| RefusalKind::BadRequest.because(reason);
+        let said = texts(node).map_err(|_| refuse("fields is an array of names"))?;
+        if said.len() > MOST {
+            return Err(refuse("too many fields are asked for"));
+        }
+        let read = |text: &String| path(text).ok_or_else(|| refuse("a field has no name"));
+        said.iter().map(read).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// Appends what is asked for of an object of a checked text.
+    pub fn push(&self, out: &mut String, document: Node<'_>) {
+        if self.0.is_empty() {
+            return out.push_str(document.raw());
+        }
+        let mut found = Found::Object(Vec::new());
+        for path in &self.0 {
+            let begin = Place::Value(Value::Json(document));
+            let place = path.iter().fold(begin, |place, name| place.field(name));
+            if let Place::Value(Value::Json(value)) = place {
+                found.put(path, value.raw());
+            }
+        }
+        found.push(out);
+    }
+}
+
+impl<'a> Found<'a> {
+    fn put(&mut self, path: &'a [String], value: &'a str) {
+        // What was found whole holds all that is within.
+        let Self::Object(members) = self else { return };
+        let Some((name, rest)) = path.split_first() else {
+            *self = Self::Value(value);
+            return;
+        };
+        let place = match members.iter().position(|(known, _)| known == name) {
+            Some(place) => place,
+            None => {
+                members.push((name, Self::Object(Vec::new())));
+                members.len() - 1
+            }
+        };
+        members[place].1.put(rest, value);
+    }
+
+    fn push(&self, out: &mut String) {
+        match self {
+            Self::Value(raw) => out.push_str(raw),
+            Self::Object(members) => {
+                out.push('{');
+                for (at, (name, found)) in members.iter().enumerate() {
+                    out.push_str(if at > 0 { "," } else { "" });
+                    push_string(out, name);
+                    out.push(':');
+                    found.push(out);
+                }
+                out.push('}');
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_asked_for_stands_where_it_stood() {
+        let document = r#"{"_id":"x","a":{"b":1.0,"c":[{"d":2}],"e.f":3},"g":"\ud83d"}"#;
+        for (fields, expected) in [
+            ("[]", document),
+            (r#"["_id"]"#, r#"{"_id":"x"}"#),
+            (r#"["g","_id","none","a.none"]"#, r#"{"g":"\ud83d","_id":"x"}"#),
+            (r#"["a.b","_id","a.e\\.f"]"#, r#"{"a":{"b":1.0,"e.f":3},"_id":"x"}"#),
+            (r#"["a.c.0.d"]"#, r#"{"a":{"c":{"0":{"d":2}}}}"#),
+            (r#"["a.b","a"]"#, r#"{"a":{"b":1.0,"c":[{"d":2}],"e.f":3}}"#),
+            (r#"["a","a.b"]"#, r#"{"a":{"b":1.0,"c":[{"d":2}],"e.f":3}}"#),
+        ] {
+            let fields = Fields::read(Node::root(fields)).unwrap();
+            let mut out = String::new();
+            fields.push(&mut out, Node::root(document));
+            assert_eq!(out, expected);
+        }
+    }
+
+    #[test]
+    fn what_is_no_list_of_names_is_refused() {
+        let many = format!("[{}\"a\"]", "\"a\",".repeat(MOST));
+        for fields in ["1", "{}", "[1]", "[\"\"]", "[\".a\"]", "[\"a.\"]", &many] {
+            assert!(Fields::read(Node::root(fields)).is_err(), "{fields}");
+        }
+    }
+
+    /// A path leads no further down than a document does.
+    #[test]
+    fn long_paths_are_walked() {
+        let deep = vec!["a"; 512].join(".");
+        let document = format!("{}1{}", "{\"a\":".repeat(512), "}".repeat(512));
+        let fields = Fields::read(Node::root(&format!("[\"{deep}\",\"{deep}.a\"]"))).unwrap();
+        let mut out = String::new();
+        fields.push(&mut out, Node::root(&document));
+        assert_eq!(out, document);
+        let endless = format!("[\"{}\"]", vec!["a"; 100_000].join("."));
+        let mut out = String::new();
+        Fields::read(Node::root(&endless)).unwrap().push(&mut out, Node::root(&document));
+        assert_eq!(out, "{}");
+    }
+}

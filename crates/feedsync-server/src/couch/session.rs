@@ -1,0 +1,125 @@
+//! `_session`: who asks, and a session for clients that would rather send a cookie than a password each time (section 2).
+//!
+//! Nobody needs one. Who signs in with a token keeps the token: a session must not outlive it, nor be for more.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::response::Response;
+use feedsync_couch::{Json, Parameters, RefusalKind, quoted, text};
+use feedsync_endpoint::{Actor, Period, Person, Secret};
+use feedsync_store::UserName;
+use http::{HeaderValue, Method, StatusCode, header};
+
+use super::{Asked, Failure, done, json};
+use crate::access::Principal;
+use crate::access::session::{OF_DATABASES, OfDatabases};
+use crate::problem::Problem;
+use crate::submissions;
+
+/// How long a session lasts.
+const LASTS: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// What sessions of programs are called, by which a person knows them again.
+const LABEL: &str = "a client of databases";
+
+/// What a client keeps where nobody needs to sign in. It signs in nobody.
+const OPEN: &str = "open";
+
+pub(super) async fn answer(asked: &Asked, body: Body) -> Result<Response, Failure> {
+    match *asked.method_of(&[Method::GET, Method::POST, Method::DELETE])? {
+        Method::POST => begin(asked, body).await,
+        Method::DELETE => end(asked).await,
+        _ => Ok(told(asked)),
+    }
+}
+
+/// Who asks.
+fn told(asked: &Asked) -> Response {
+    let user = asked.principal.user();
+    let name = user.map_or("null".to_owned(), |user| quoted(user.as_str()));
+    let roles = roles(asked.principal.administers());
+    let text = format!(
+        "{{\"ok\":true,\"userCtx\":{{\"name\":{name},\"roles\":{roles}}},\
+         \"info\":{{\"authentication_handlers\":[\"cookie\",\"default\"]}}}}\n"
+    );
+    json(StatusCode::OK, text)
+}
+
+fn roles(administers: bool) -> &'static str {
+    if administers { "[\"_admin\"]" } else { "[]" }
+}
+
+/// Signs in with a name and a password, in a form or as JSON.
+async fn begin(asked: &Asked, body: Body) -> Result<Response, Failure> {
+    let said = submissions::media_type(&asked.call.headers).unwrap_or_default();
+    let is_json = submissions::essence(said).eq_ignore_ascii_case("application/json");
+    let (_turn, bytes) = asked.bytes(body).await?;
+    let refuse = |reason: &str| RefusalKind::BadRequest.because(reason);
+    let (name, password) = if is_json {
+        let sent = Json::read(bytes)?;
+        let of = |name: &str| Some(text(sent.root().member(name)?.value)?.into_owned());
+        (of("name").or_else(|| of("username")), of("password"))
+    } else {
+        let form = String::from_utf8(bytes).map_err(|_| refuse("the form is not UTF-8"))?;
+        let form = Parameters::read(&form);
+        let of = |name: &str| form.text(name).map(str::to_owned);
+        (of("name").or_else(|| of("username")), of("password"))
+    };
+    let name = name.ok_or_else(|| refuse("request body must contain a username"))?;
+    let password = password.ok_or_else(|| refuse("request body must contain a password"))?;
+    if matches!(asked.principal, Principal::Local) {
+        let cookie = OF_DATABASES.set(OPEN, LASTS.as_secs(), asked.call.base.is_secure());
+        return Ok(begun(&name, true, cookie));
+    }
+    let (person, kept) = sign_in(asked, &name, &password)
+        .await?
+        .ok_or_else(|| RefusalKind::Unauthorized.because("Name or password is incorrect."))?;
+    let cookie = kept.begin(LASTS.as_secs(), asked.call.base.is_secure());
+    Ok(begun(person.user().as_str(), Principal::Person(person.clone()).administers(), cookie))
+}
+
+/// Who that is, and what they keep.
+async fn sign_in(
+    asked: &Asked,
+    name: &str,
+    password: &str,
+) -> Result<Option<(std::sync::Arc<Person>, OfDatabases)>, Problem> {
+    let (access, from) = (&asked.hub.access, asked.call.from);
+    let Ok(user) = UserName::new(name) else { return Ok(None) };
+    if let Some(secret) = Secret::parse(password) {
+        let person = access.by_access_token(&secret, from).await?;
+        let person = person.filter(|person| *person.user() == user);
+        return Ok(person.map(|person| (person, OfDatabases::Token(secret))));
+    }
+    let Some(person) = access.by_password(&user, password, from).await? else { return Ok(None) };
+    let actor = Actor { user: Some(user.clone()), address: from.map(|from| from.to_string()) };
+    let endpoint = asked.hub.endpoint.on_behalf_of(actor);
+    let lasts = Period::from(LASTS);
+    let (secret, _) = endpoint.begin_session(user, LABEL.to_owned(), lasts).await?;
+    Ok(Some((person, OfDatabases::Session(secret))))
+}
+
+fn begun(name: &str, administers: bool, cookie: HeaderValue) -> Response {
+    let (name, roles) = (quoted(name), roles(administers));
+    let text = format!("{{\"ok\":true,\"name\":{name},\"roles\":{roles}}}\n");
+    with_cookie(json(StatusCode::OK, text), cookie)
+}
+
+fn with_cookie(mut response: Response, cookie: HeaderValue) -> Response {
+    let none = HeaderValue::from_static("no-store");
+    response.headers_mut().insert(header::CACHE_CONTROL, none);
+    response.headers_mut().append(header::SET_COOKIE, cookie);
+    response
+}
+
+/// Ends the session that the request is made in; a token stays what it is.
+async fn end(asked: &Asked) -> Result<Response, Failure> {
+    if let (Principal::Person(person), Some(OfDatabases::Session(secret))) =
+        (&asked.principal, OfDatabases::read(&asked.call.headers))
+    {
+        asked.call.end_session(&asked.hub, person.user(), &secret).await?;
+    }
+    let gone = OF_DATABASES.set("", 0, asked.call.base.is_secure());
+    Ok(with_cookie(done(StatusCode::OK), gone))
+}
