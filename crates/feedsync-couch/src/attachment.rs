@@ -149,9 +149,7 @@ impl SentAttachment {
         }
         let mut all: Vec<Self> = Vec::new();
         for member in node.members() {
-            if all.len() == MOST_ATTACHMENTS {
-                return Err(refuse("There are too many attachments"));
-            }
+            Self::check_count(all.len() + 1)?;
             Self::check_name(&member.name)?;
             let name = member.name.into_owned();
             if member.value.kind() != Kind::Object {
@@ -172,13 +170,25 @@ impl SentAttachment {
         is_name.then_some(()).ok_or_else(refuse)
     }
 
+    /// Refuses more attachments than a document may have.
+    pub fn check_count(count: usize) -> Result<(), Refusal> {
+        let refuse = || RefusalKind::BadRequest.because("There are too many attachments");
+        (count <= MOST_ATTACHMENTS).then_some(()).ok_or_else(refuse)
+    }
+
+    /// Refuses a type that is too long for one.
+    pub fn check_type(name: &str, content_type: &str) -> Result<(), Refusal> {
+        let refuse = || {
+            let reason = format_args!("The content_type of attachment {name} is too long");
+            RefusalKind::BadRequest.because(reason)
+        };
+        (content_type.len() <= MOST_NAME).then_some(()).ok_or_else(refuse)
+    }
+
     fn read(name: String, node: Node<'_>) -> Result<Self, Refusal> {
         let of = |part: &str| node.member(part).map(|member| member.value);
         let content_type = of("content_type").and_then(text).map(|it| it.into_owned());
-        if content_type.as_ref().is_some_and(|it| it.len() > MOST_NAME) {
-            let reason = format!("The content_type of attachment {name} is too long");
-            return Err(RefusalKind::BadRequest.because(reason));
-        }
+        content_type.as_ref().map_or(Ok(()), |it| Self::check_type(&name, it))?;
         let digest = of("digest").and_then(text).map(|it| it.parse()).transpose()?;
         let is = |part: &str| of(part).and_then(boolean) == Some(true);
         let form = if is("stub") {

@@ -9,7 +9,7 @@ use crate::refusal::{Refusal, RefusalKind};
 /// The most levels of objects and arrays in one another.
 pub const MOST_DEPTH: usize = 512;
 
-/// So many levels an answer puts around a document, at most.
+/// So many levels an answer or a request puts around a document, at most.
 const AROUND: usize = 8;
 
 /// A text that was found to be JSON.
@@ -24,8 +24,8 @@ impl Json {
         Self::read_to(bytes, MOST_DEPTH)
     }
 
-    /// Checks an answer, which has documents in it.
-    pub fn read_answer(bytes: Vec<u8>) -> Result<Self, Refusal> {
+    /// Checks what has documents in it: an answer, or a request of many.
+    pub fn read_around(bytes: Vec<u8>) -> Result<Self, Refusal> {
         Self::read_to(bytes, MOST_DEPTH + AROUND)
     }
 
@@ -41,6 +41,15 @@ impl Json {
                 fault.offset, fault.message
             ))),
         }
+    }
+
+    /// Refuses what is a document within it, and has more levels than one may have by itself.
+    pub fn check_document(document: Node<'_>) -> Result<(), Refusal> {
+        let refuse = || {
+            let reason = format_args!("invalid UTF-8 JSON: more than {MOST_DEPTH} levels");
+            RefusalKind::BadRequest.because(reason)
+        };
+        if document.is_deeper_than(MOST_DEPTH) { Err(refuse()) } else { Ok(()) }
     }
 
     /// Its value.

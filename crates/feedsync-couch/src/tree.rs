@@ -126,7 +126,9 @@ impl<B> Tree<B> {
     /// Keeps of each leaf's path the newest so many revisions, and what others need of theirs; gives back the
     /// contents of what goes.
     pub fn stem(&mut self, most: usize) -> Vec<B> {
-        if self.nodes.len() <= most {
+        // No path is longer than the generation in which it ends.
+        let deepest = self.nodes.last().map_or(0, |node| node.revision.generation());
+        if self.nodes.len() <= most || deepest <= most as u64 {
             return Vec::new();
         }
         // How many more generations are kept above each; leaves first, since parents stand before children.

@@ -5,11 +5,11 @@
 //! is a bound, and one too many is refused at once, before anything of it was sent. So small answers,
 //! which keep clients in step, are never held up by those who read large ones.
 //!
-//! Clients of databases ask for many large answers at once, and take a refusal for the end: each of theirs waits for its
-//! place, in a room of their own.
+//! Clients of databases ask for many large answers at once, and take a refusal for the end. So what may turn out large
+//! waits for its place before any of it is read, in a room of their own; what is small by its nature needs none, and is held
+//! up by nobody.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::body::Bytes;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -21,10 +21,6 @@ use crate::room;
 pub(crate) const SMALL: usize = 64 << 10;
 
 const BUSY: &str = "too many large answers are being sent at once";
-const CROWDED: &str = "too many answers are being made at once";
-
-/// How long who waits for a place does, as long as their client.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Room for answers. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -52,14 +48,14 @@ impl Answers {
 
     /// Waits for a turn.
     pub(crate) async fn turn(&self) -> Result<Turn, Problem> {
-        let permit = room::soon(&self.turns, CROWDED).await?;
+        let permit = room::soon(&self.turns, "too many answers are being made at once").await?;
         Ok(Turn { large: Arc::clone(&self.large), _permit: permit })
     }
 
-    /// The same where those who have one may wait for a place.
-    pub(crate) async fn turn_in_time(&self) -> Result<Turn, Problem> {
-        let permit = room::within(PATIENCE, &self.turns, CROWDED).await?;
-        Ok(Turn { large: Arc::clone(&self.large), _permit: permit })
+    /// Waits for a place for what is not read yet; as long as clients wait.
+    pub(crate) async fn place(&self) -> Result<Place, Problem> {
+        let permit = room::within(room::LONG, &self.large, 1, BUSY).await?;
+        Ok(Place(Some(Arc::new(permit))))
     }
 }
 
@@ -69,23 +65,16 @@ impl Turn {
         let permit = if large { Some(Arc::new(room::now(&self.large, BUSY)?)) } else { None };
         Ok(Place(permit))
     }
-
-    /// The same for an answer that waits for its place.
-    pub(crate) async fn end_in_time(self, large: bool) -> Result<Place, Problem> {
-        let permit = match large {
-            true => Some(Arc::new(room::within(PATIENCE, &self.large, BUSY).await?)),
-            false => None,
-        };
-        Ok(Place(permit))
-    }
 }
 
 impl Place {
-    /// Bytes that hold the place until they are dropped.
+    /// Bytes that hold the place until they are dropped, unless they are few.
     pub(crate) fn hold(&self, bytes: Vec<u8>) -> Bytes {
         match &self.0 {
-            Some(_) => Bytes::from_owner(Held { bytes, _place: self.clone() }),
-            None => bytes.into(),
+            Some(_) if bytes.len() > SMALL => {
+                Bytes::from_owner(Held { bytes, _place: self.clone() })
+            }
+            _ => bytes.into(),
         }
     }
 }

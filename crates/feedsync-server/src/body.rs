@@ -41,6 +41,32 @@ impl Turn {
     }
 }
 
+/// Room for bodies that are larger than others may be: together they have so many bytes.
+pub(crate) struct LargeBodies {
+    room: Arc<Semaphore>,
+    all: u32,
+}
+
+impl LargeBodies {
+    /// What one place is for.
+    const PLACE: usize = 1 << 20;
+
+    pub(crate) fn new(bytes: usize) -> Self {
+        let all = Self::places(bytes);
+        Self { room: Arc::new(Semaphore::new(all as usize)), all }
+    }
+
+    fn places(bytes: usize) -> u32 {
+        u32::try_from(bytes.div_ceil(Self::PLACE)).unwrap_or(u32::MAX).max(1)
+    }
+
+    /// Waits for room for so many bytes.
+    pub(crate) async fn take(&self, bytes: usize) -> Result<OwnedSemaphorePermit, Problem> {
+        let places = Self::places(bytes).min(self.all);
+        room::within(room::LONG, &self.room, places, "other large bodies are being sent").await
+    }
+}
+
 /// Waits for room among those that the hub takes at once: of one client not all.
 pub(crate) async fn turn(hub: &Hub, room: &Arc<Semaphore>) -> Result<Turn, Problem> {
     let one = request_log::key().map(|key| hub.clients.upload(key)).transpose()?;
@@ -96,13 +122,16 @@ pub(crate) async fn read(
     Ok(bytes)
 }
 
-/// A body as it comes, within bounds of size and time.
+/// A body as it comes, within bounds of size and time: each `body_bytes` of it may take `body_time`.
 pub(crate) struct Frames {
     frames: BodyDataStream,
     limit: usize,
     read: usize,
     pause: Duration,
-    end: Instant,
+    /// When it began to be read.
+    began: Option<Instant>,
+    time: Duration,
+    each: usize,
 }
 
 impl Frames {
@@ -114,8 +143,15 @@ impl Frames {
         limit: usize,
     ) -> Result<Self, Problem> {
         let limits = &hub.config.limits;
-        let (pause, end) = (limits.body_pause, Instant::now() + limits.body_time);
-        let frames = Self { frames: body.into_data_stream(), limit, read: 0, pause, end };
+        let frames = Self {
+            frames: body.into_data_stream(),
+            limit,
+            read: 0,
+            pause: limits.body_pause,
+            began: None,
+            time: limits.body_time,
+            each: limits.body_bytes.max(1),
+        };
         match declared(headers).is_some_and(|length| length > limit as u64) {
             true => Err(frames.too_large()),
             false => Ok(frames),
@@ -124,8 +160,11 @@ impl Frames {
 
     /// The next of it; none at its end.
     pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, Problem> {
-        let pause = Instant::now() + self.pause;
-        let frame = timeout_at(pause.min(self.end), self.frames.next()).await.map_err(|_| {
+        let now = Instant::now();
+        let begun = u32::try_from(self.read / self.each + 1).unwrap_or(u32::MAX);
+        let end = *self.began.get_or_insert(now) + self.time.saturating_mul(begun);
+        let end = end.min(now + self.pause);
+        let frame = timeout_at(end, self.frames.next()).await.map_err(|_| {
             Problem::new(
                 StatusCode::REQUEST_TIMEOUT,
                 "timeout",

@@ -90,8 +90,8 @@ settings! {
         body_items: usize as Count = 1_000;
         /// Items of one page of an answer, whatever was asked.
         page_items: usize as Count = 1_000;
-        /// Bytes of a request to a database (`/couch/`), unpacked. Of those with more than `body_bytes` one is held
-        /// in memory at a time; more wait.
+        /// Bytes of a request to a database (`/couch/`), unpacked. Those with more than `body_bytes` have so many together
+        /// while they are in memory; more wait.
         database_body_bytes: usize as Bytes = 256 << 20;
         /// Bytes of a blob.
         blob_bytes: usize as Bytes = 32 << 20;
@@ -99,7 +99,7 @@ settings! {
         head_time: Duration as Span = Duration::from_secs(20);
         /// How long the body of a request may pause.
         body_pause: Duration as Span = Duration::from_secs(15);
-        /// How long the body of a request may take.
+        /// How long the body of a request may take; a larger one has this time for each `body_bytes` of it.
         body_time: Duration as Span = Duration::from_secs(120);
         /// How long a client may read nothing of its answer.
         answer_pause: Duration as Span = Duration::from_secs(60);

@@ -9,17 +9,20 @@ mod attachments;
 mod bulk;
 mod bulk_get;
 mod changes;
+mod compacting;
 mod database;
 mod document;
 pub(crate) mod failure;
 mod find;
 mod known;
 mod local;
+mod parts;
 mod pieces;
 mod rights;
 mod server;
 mod session;
 
+pub(crate) use compacting::Compacting;
 pub(crate) use known::KnownRevisions;
 
 use std::sync::Arc;
@@ -27,18 +30,18 @@ use std::sync::Arc;
 use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
-use feedsync_couch::{Json, Parameters, Refusal, RefusalKind, Resource};
+use feedsync_couch::{DatabaseName, Json, Parameters, Refusal, RefusalKind, Resource};
 use feedsync_endpoint::documents::DocumentsError;
-use feedsync_store::{Databases, StoreError};
+use feedsync_endpoint::documents::show::{Held, held};
+use feedsync_store::{Databases, ReadDocument, StoreError};
 use http::{HeaderValue, Method, StatusCode, Uri, header};
-use tokio::sync::OwnedSemaphorePermit;
 
 use crate::access::{Principal, sign_in};
 use crate::body::{self, Coding, Frames, Turn};
 use crate::call::Call;
 use crate::hub::Hub;
 use crate::problem::Problem;
-use crate::{room, submissions};
+use crate::submissions;
 
 /// So many bytes are read as JSON where they are.
 const AT_ONCE: usize = 256 << 10;
@@ -152,7 +155,7 @@ async fn carry_out(hub: Hub, method: Method, call: Call, body: Body) -> Result<R
 /// Something of a database.
 async fn of(
     asked: Asked,
-    name: feedsync_couch::DatabaseName,
+    name: DatabaseName,
     part: &str,
     rest: &[String],
     body: Body,
@@ -190,6 +193,19 @@ impl Asked {
 
     /// The body, which must be said to be JSON.
     async fn json(&self, body: Body) -> Result<(Turn, Json), Failure> {
+        self.json_by(body, Json::read).await
+    }
+
+    /// The same with documents within.
+    async fn json_around(&self, body: Body) -> Result<(Turn, Json), Failure> {
+        self.json_by(body, Json::read_around).await
+    }
+
+    async fn json_by(
+        &self,
+        body: Body,
+        read: fn(Vec<u8>) -> Result<Json, Refusal>,
+    ) -> Result<(Turn, Json), Failure> {
         let said = submissions::media_type(&self.call.headers).unwrap_or_default();
         if !submissions::essence(said).eq_ignore_ascii_case("application/json") {
             let reason = "Content-Type must be application/json";
@@ -198,76 +214,96 @@ impl Asked {
         let (turn, bytes) = self.bytes(body).await?;
         // An empty body says nothing.
         let bytes = if bytes.is_empty() { b"{}".to_vec() } else { bytes };
-        Ok((turn, parsed(bytes).await?))
+        Ok((turn, parsed(bytes, read).await?))
     }
 
     /// The body as JSON, whatever it is said to be.
     async fn any_json(&self, body: Body) -> Result<(Turn, Json), Failure> {
         let (turn, bytes) = self.bytes(body).await?;
-        Ok((turn, parsed(bytes).await?))
+        Ok((turn, parsed(bytes, Json::read).await?))
     }
 
     /// The body, unpacked. One that is larger than usual waits for the room for that when it says so or turns out to be.
     async fn bytes(&self, body: Body) -> Result<(Turn, Vec<u8>), Failure> {
         let (hub, headers) = (&self.hub, &self.call.headers);
         let limits = &hub.config.limits;
+        let most = limits.database_body_bytes;
         let coding = body::coding(headers)?;
-        let mut frames = Frames::of(hub, headers, body, limits.database_body_bytes)?;
-        let large = match body::declared(headers) > Some(limits.body_bytes as u64) {
-            true => Some(self.large().await?),
-            false => None,
+        let mut frames = Frames::of(hub, headers, body, most)?;
+        let declared = body::declared(headers).and_then(|length| usize::try_from(length).ok());
+        let large = match declared.filter(|length| *length > limits.body_bytes) {
+            // Nobody knows how much is packed.
+            Some(length) if coding == Coding::Identity => Some(hub.large.take(length).await?),
+            Some(_) => Some(hub.large.take(most).await?),
+            None => None,
         };
         let mut turn = body::turn(hub, &hub.uploads).await?.with(large);
         let mut bytes = Vec::new();
         while let Some(frame) = frames.next().await? {
             bytes.extend_from_slice(&frame);
             if bytes.len() > limits.body_bytes && !turn.is_large() {
-                turn = turn.with(Some(self.large().await?));
+                turn = turn.with(Some(hub.large.take(most).await?));
             }
         }
         let (turn, bytes) = match coding {
             Coding::Identity => (turn, bytes),
-            Coding::Gzip => self.unpacked(turn, bytes).await?,
+            Coding::Gzip => self.unpacked(turn, bytes, most).await?,
         };
         self.call.still_may(hub).await?;
         Ok((turn, bytes))
     }
 
-    /// The room for what is larger than usual, of which there is one in memory at a time.
-    async fn large(&self) -> Result<OwnedSemaphorePermit, Problem> {
-        room::soon(&self.hub.large, "another large body is being sent").await
+    /// What the attachments of a document hold, to be told with it.
+    async fn held(&self, name: &DatabaseName, document: &ReadDocument) -> Result<Held, Failure> {
+        let most = self.hub.config.limits.database_body_bytes as u64;
+        Ok(held(&*self.databases, name, document, most).await?)
     }
 
-    /// What came packed, under the turn of what brought it; if it is larger than usual it waits for the room for that.
-    async fn unpacked(&self, turn: Turn, packed: Vec<u8>) -> Result<(Turn, Vec<u8>), Failure> {
+    /// What came packed, under the turn of what brought it, of at most so many bytes; if it is larger than usual it waits
+    /// for the room for that.
+    async fn unpacked(
+        &self,
+        turn: Turn,
+        packed: Vec<u8>,
+        most: usize,
+    ) -> Result<(Turn, Vec<u8>), Failure> {
         let limits = &self.hub.config.limits;
         let packed = Bytes::from(packed);
         let unpack = async |most: usize| {
             let packed = packed.clone();
-            let unpacked = tokio::task::spawn_blocking(move || body::unpack_any(&packed, most));
-            unpacked.await.map_err(|_| Problem::internal())?
+            aside(move || body::unpack_any(&packed, most)).await?
         };
         let turn = match turn.is_large() {
             true => turn,
-            false => match unpack(limits.body_bytes).await {
-                Err(problem) if problem.status() == StatusCode::PAYLOAD_TOO_LARGE => {
-                    turn.with(Some(self.large().await?))
+            false => match unpack(limits.body_bytes.min(most)).await {
+                Err(problem)
+                    if problem.status() == StatusCode::PAYLOAD_TOO_LARGE
+                        && most > limits.body_bytes =>
+                {
+                    turn.with(Some(self.hub.large.take(most).await?))
                 }
                 unpacked => return Ok((turn, unpacked?)),
             },
         };
-        Ok((turn, unpack(limits.database_body_bytes).await?))
+        Ok((turn, unpack(most).await?))
     }
 }
 
 /// JSON that came.
-async fn parsed(bytes: Vec<u8>) -> Result<Json, Failure> {
-    if bytes.len() < AT_ONCE {
-        return Ok(Json::read(bytes)?);
+async fn parsed(
+    bytes: Vec<u8>,
+    read: fn(Vec<u8>) -> Result<Json, Refusal>,
+) -> Result<Json, Failure> {
+    match bytes.len() < AT_ONCE {
+        true => Ok(read(bytes)?),
+        // Others wait for this thread.
+        false => Ok(aside(move || read(bytes)).await??),
     }
-    // What is large takes its time, and others wait for this thread.
-    let read = tokio::task::spawn_blocking(move || Json::read(bytes));
-    Ok(read.await.map_err(|_| Problem::internal())??)
+}
+
+/// What takes its time is done where nobody waits for the thread.
+async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Problem> {
+    tokio::task::spawn_blocking(work).await.map_err(|_| Problem::internal())
 }
 
 /// An answer of JSON.

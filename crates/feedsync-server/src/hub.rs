@@ -11,9 +11,10 @@ use tokio::sync::{Mutex, OnceCell, Semaphore, watch};
 
 use crate::access::Access;
 use crate::answers::Answers;
+use crate::body::LargeBodies;
 use crate::clients::Clients;
 use crate::config::Config;
-use crate::couch::KnownRevisions;
+use crate::couch::{Compacting, KnownRevisions};
 use crate::kept::Kept;
 use crate::live::Live;
 use crate::metrics::{Metrics, TimedStore, Timings};
@@ -50,8 +51,8 @@ pub(crate) struct Shared {
     pub(crate) access: Arc<Access>,
     /// Documents that may be in memory.
     pub(crate) uploads: Arc<Semaphore>,
-    /// The one document that may be in memory and is larger than others may be.
-    pub(crate) large: Arc<Semaphore>,
+    /// Bodies that are larger than others may be, and in memory.
+    pub(crate) large: LargeBodies,
     /// Media and blobs that may be on their way in.
     pub(crate) receiving: Arc<Semaphore>,
     /// Media and blobs that may be in memory.
@@ -64,6 +65,8 @@ pub(crate) struct Shared {
     pub(crate) kept: Kept,
     /// Revisions of documents that are known to be here.
     pub(crate) revisions: KnownRevisions,
+    /// Databases that are compacted.
+    pub(crate) compacting: Compacting,
     /// Event streams that may be open.
     pub(crate) followers: Arc<Semaphore>,
     /// What each client uses.
@@ -96,7 +99,7 @@ impl Hub {
             metrics: Arc::default(),
             timings,
             draining: Arc::default(),
-            large: Arc::new(Semaphore::new(1)),
+            large: LargeBodies::new(config.limits.database_body_bytes),
             uploads: Arc::new(Semaphore::new(config.limits.uploads)),
             receiving: Arc::new(Semaphore::new(config.limits.uploads)),
             storing: Arc::new(Semaphore::new(STORING)),
@@ -104,6 +107,7 @@ impl Hub {
             database_answers: Answers::new(config.limits.answers),
             kept: Kept::new(),
             revisions: KnownRevisions::new(),
+            compacting: Compacting::default(),
             followers: Arc::new(Semaphore::new(config.limits.followers)),
             collections: Arc::default(),
             newsreading,

@@ -11,21 +11,25 @@ use crate::problem::Problem;
 /// How long a request waits for room.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// How long one waits that would be sent again with all that it brings, or takes a refusal for the end.
+pub(crate) const LONG: Duration = Duration::from_secs(60);
+
 /// Room that others soon leave; kept until it is dropped.
 pub(crate) async fn soon(
     room: &Arc<Semaphore>,
     full: &str,
 ) -> Result<OwnedSemaphorePermit, Problem> {
-    within(PATIENCE, room, full).await
+    within(PATIENCE, room, 1, full).await
 }
 
-/// The same for who waits so long.
+/// The same for who waits so long, of so many places.
 pub(crate) async fn within(
     patience: Duration,
     room: &Arc<Semaphore>,
+    places: u32,
     full: &str,
 ) -> Result<OwnedSemaphorePermit, Problem> {
-    match timeout(patience, Arc::clone(room).acquire_owned()).await {
+    match timeout(patience, Arc::clone(room).acquire_many_owned(places)).await {
         Ok(Ok(permit)) => Ok(permit),
         _ => Err(Problem::unavailable(full)),
     }

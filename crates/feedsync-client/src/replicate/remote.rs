@@ -105,7 +105,7 @@ impl RemoteDatabase {
             let request = request.clone().accept(JSON);
             let error = match self.answer(request).await {
                 Ok(bytes) => {
-                    let read = Json::read_answer(bytes);
+                    let read = Json::read_around(bytes);
                     return read.map_err(|_| self.bad(BadAnswer("it is no JSON")));
                 }
                 Err(error) => error,

@@ -66,6 +66,9 @@ pub enum SelectorError {
         /// What is wrong with it.
         reason: String,
     },
+    /// Of attachments nothing can be asked.
+    #[error("what is attached to a document cannot be asked for: _attachments")]
+    Attachments,
     /// The name of a field is empty between two dots, or is not text.
     #[error("invalid field name: {field:?}")]
     FieldName {

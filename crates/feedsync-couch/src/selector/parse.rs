@@ -79,6 +79,10 @@ impl<'a> Parser<'a> {
         let Some(path) = path.filter(|_| is_text) else {
             return Err(SelectorError::FieldName { field: self.field() });
         };
+        // What is not looked at must not be taken for what is not there.
+        if scope == Scope::Document && path.first().is_some_and(|name| name == "_attachments") {
+            return Err(SelectorError::Attachments);
+        }
         let rule = self.rule(member.value, Scope::Value)?;
         self.fields.pop();
         Ok(Rule::Field(path, Box::new(rule)))

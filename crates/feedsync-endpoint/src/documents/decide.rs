@@ -12,6 +12,9 @@ use feedsync_store::{DocumentWrite, DocumentsSnapshot, FoundDocument, KeptBody, 
 
 use super::{Made, Prepared, PreparedAttachment, StoredAttachment, Written};
 
+/// The most leaves of a document: each write of it looks at all of them.
+const MOST_LEAVES: usize = 10_000;
+
 /// A document while a decision is made: of several writes of it, each sees those before.
 struct Draft<'a> {
     found: &'a FoundDocument,
@@ -46,8 +49,8 @@ pub(super) fn decide(
         let was_change = draft.is_change;
         let done = draft.write(document, &mut next, revisions_kept);
         match done {
-            // A faulty document takes all others with it; a conflict does not.
-            Err(refusal) if refusal.kind != RefusalKind::Conflict => return Err(refusal),
+            // A faulty document takes all others with it; one that has no place here does not.
+            Err(refusal) if !is_its_own(&refusal) => return Err(refusal),
             done => written.push(done),
         }
         if draft.is_change && !was_change {
@@ -64,6 +67,11 @@ pub(super) fn decide(
         }
     }
     Ok((writes, written))
+}
+
+/// Whether a refusal is about what is here, and not about what was sent.
+fn is_its_own(refusal: &Refusal) -> bool {
+    matches!(refusal.kind, RefusalKind::Conflict | RefusalKind::Forbidden)
 }
 
 impl<'a> Draft<'a> {
@@ -100,6 +108,7 @@ impl<'a> Draft<'a> {
             }
         };
         let revision = path.newest();
+        self.check_room(&path)?;
         let body = KeptBody { text: Arc::clone(&document.text), attachments };
         let place = BodyPlace { number: *next, length: body.length() };
         let graft =
@@ -113,6 +122,17 @@ impl<'a> Draft<'a> {
         self.is_change |= graft.is_change();
         self.tree.stem(revisions_kept);
         Ok(revision)
+    }
+
+    /// Refuses a leaf more than a document may have.
+    fn check_room(&self, path: &Path) -> Result<(), Refusal> {
+        let follows = || path.revisions().nth(1).is_some_and(|it| self.tree.is_leaf(&it));
+        let is_full = self.tree.len() >= MOST_LEAVES
+            && !self.tree.contains(&path.newest())
+            && self.tree.leaves().len() >= MOST_LEAVES
+            && !follows();
+        let reason = format_args!("A document has at most {MOST_LEAVES} leaves");
+        if is_full { Err(RefusalKind::Forbidden.because(reason)) } else { Ok(()) }
     }
 
     /// The path of an edit, with the attachments that the document has from then on.

@@ -1,5 +1,7 @@
 //! Which revisions are meant by what is asked for.
 
+use std::collections::HashSet;
+
 use feedsync_couch::{BodyPlace, Leaf, Revision, Tree};
 use feedsync_store::Choose;
 
@@ -23,8 +25,9 @@ impl Leaves {
     /// The revisions that are meant, each once; `Err` is one that is not there, or of which nothing is kept.
     pub fn of(&self, tree: &Tree<BodyPlace>) -> Vec<Result<Revision, Revision>> {
         let mut found: Vec<Result<Revision, Revision>> = Vec::new();
+        let mut known: HashSet<Result<Revision, Revision>> = HashSet::new();
         let mut add = |one: Result<Revision, Revision>| {
-            if !found.contains(&one) {
+            if known.insert(one.clone()) {
                 found.push(one);
             }
         };

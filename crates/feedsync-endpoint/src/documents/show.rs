@@ -1,14 +1,14 @@
 //! Documents as they are given out, with what is asked for besides.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use feedsync_couch::{
     Attachment, AttachmentDigest, AttachmentForm, BodyPlace, DatabaseName, DocumentWriter, Leaf,
-    Parameters, Refusal, Revision, Tree, quoted,
+    Parameters, Refusal, RefusalKind, Revision, Tree, quoted,
 };
-use feedsync_store::{Database, Databases, ReadDocument, StoreError};
+use feedsync_store::{Database, Databases, ReadDocument};
 
-use super::sequence;
+use super::{DocumentsError, sequence};
 
 /// What is asked for besides what a document says.
 #[derive(Debug, Clone, Copy, Default)]
@@ -25,7 +25,7 @@ pub struct Show {
     pub local_seq: bool,
     /// What attachments hold, and not only stubs of them.
     pub attachments: bool,
-    /// Whether attachments follow the document.
+    /// Whether attachments follow the document, whatever is held of them.
     pub follows: bool,
     /// Of attachments of this generation and before only stubs are given out.
     pub newer_than: u64,
@@ -79,7 +79,7 @@ impl Show {
             DocumentWriter::begin(out, id, &revision.to_string(), is_deleted, &kept.text)
                 .attachments(&kept.attachments, |attachment| match held.get(&attachment.digest) {
                     _ if !self.gives(attachment) => AttachmentForm::Stub,
-                    Some(_) if self.follows => AttachmentForm::Follows,
+                    _ if self.follows => AttachmentForm::Follows,
                     Some(bytes) => AttachmentForm::Data(bytes),
                     None => AttachmentForm::Stub,
                 });
@@ -89,7 +89,8 @@ impl Show {
         if self.revs_info {
             writer = writer.member("_revs_info", &revisions_info(tree, revision)?);
         }
-        let others = tree.leaves();
+        let names_others = self.conflicts || self.deleted_conflicts;
+        let others = if names_others { tree.leaves() } else { Vec::new() };
         let others = others.iter().skip(1);
         let of = |is_deleted: bool| {
             let of = others.clone().filter(move |leaf| leaf.content.is_deleted == is_deleted);
@@ -124,21 +125,23 @@ fn revisions_info(tree: &Tree<BodyPlace>, revision: &Revision) -> Option<String>
     Some(format!("[{}]", all.join(",")))
 }
 
-/// What the attachments of documents hold.
+/// What the attachments of a document hold: of the revisions that were read, at most so many bytes together.
 pub async fn held(
     databases: &dyn Databases,
     name: &DatabaseName,
-    documents: impl Iterator<Item = &ReadDocument>,
-) -> Result<Held, StoreError> {
+    document: &ReadDocument,
+    most: u64,
+) -> Result<Held, DocumentsError> {
+    let all = document.bodies.values().flat_map(|body| body.attachments.iter());
+    let all: BTreeMap<_, _> = all.map(|it| (&it.digest, it.length)).collect();
+    if all.values().sum::<u64>() > most {
+        let reason = "the attachments do not fit into one answer; ask for them one by one";
+        return Err(RefusalKind::TooLarge.because(reason).into());
+    }
     let mut held = Held::new();
-    for document in documents {
-        for attachment in document.bodies.values().flat_map(|body| body.attachments.iter()) {
-            if held.contains_key(&attachment.digest) {
-                continue;
-            }
-            if let Some(bytes) = databases.attachment(name, &attachment.digest).await? {
-                held.insert(attachment.digest.clone(), bytes);
-            }
+    for digest in all.into_keys() {
+        if let Some(bytes) = databases.attachment(name, digest).await? {
+            held.insert(digest.clone(), bytes);
         }
     }
     Ok(held)

@@ -39,6 +39,10 @@ pub(super) async fn answer(asked: &Asked) -> Result<Response, Failure> {
 impl Pieces for Names {
     const END: &'static str = "]\n";
 
+    fn may_be_large(&self) -> bool {
+        false
+    }
+
     fn is_over(&self) -> bool {
         self.is_over
     }

@@ -7,7 +7,7 @@ use std::ops::Bound;
 use axum::body::Body;
 use axum::response::Response;
 use feedsync_couch::{DatabaseName, Json, Refusal, Revision, quoted, text};
-use feedsync_endpoint::documents::show::{Held, Show, held};
+use feedsync_endpoint::documents::show::{Held, Show};
 use feedsync_endpoint::documents::{leaves, sequence};
 use feedsync_formats::json::Kind;
 use feedsync_store::{Database, DocumentRange, ReadDocument};
@@ -101,7 +101,7 @@ async fn held_of(
     read: &ReadDocument,
 ) -> Result<Held, Failure> {
     Ok(match rows.show.attachments {
-        true => held(&*asked.databases, &database.name, std::iter::once(read)).await?,
+        true => asked.held(&database.name, read).await?,
         false => Held::new(),
     })
 }
@@ -184,6 +184,10 @@ fn begin(asked: &Asked, database: &Database, offset: &str) -> Result<String, Ref
 
 impl Pieces for Walk {
     const END: &'static str = "\n]}\n";
+
+    fn may_be_large(&self) -> bool {
+        self.rows.include_docs
+    }
 
     fn is_over(&self) -> bool {
         self.is_over

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use axum::body::Body;
 use axum::response::Response;
 use feedsync_couch::{
-    DatabaseName, DocumentId, Refusal, Revision, Submission, asked_revisions, bulk_documents,
+    DatabaseName, DocumentId, Json, Refusal, Revision, Submission, asked_revisions, bulk_documents,
     quoted,
 };
 use feedsync_endpoint::documents::difference::Difference;
@@ -15,7 +15,7 @@ use http::{Method, StatusCode};
 use super::failure::text as failed;
 use super::rights::Need;
 use super::server::new_id;
-use super::{Asked, Failure, json, local};
+use super::{AT_ONCE, Asked, Failure, aside, json, local};
 
 /// `_bulk_docs`.
 pub(super) async fn write(
@@ -25,35 +25,40 @@ pub(super) async fn write(
 ) -> Result<Response, Failure> {
     asked.method_of(&[Method::POST])?;
     let database = asked.database(name, Need::Use).await?;
-    let (_turn, sent) = asked.json(body).await?;
+    let (_turn, sent) = asked.json_around(body).await?;
     let database = asked.still(&database, Need::Use).await?;
-    let (nodes, new_edits) = bulk_documents(sent.root())?;
-    let edits = if new_edits { Edits::New } else { Edits::Replicated };
-    let mut documents = Vec::with_capacity(nodes.len());
-    let (mut sent, mut local) = (Vec::with_capacity(nodes.len()), Vec::new());
-    for node in nodes {
-        if let Some(id) = local::Sent::names(node)? {
-            sent.push(None);
-            local.push(local::Sent::read(id, node, None)?);
-            continue;
+    let Read { edits, sent } = match sent.root().raw().len() < AT_ONCE {
+        true => Read::of(&sent)?,
+        false => aside(move || Read::of(&sent)).await??,
+    };
+    let (mut documents, mut local) = (Vec::with_capacity(sent.len()), Vec::new());
+    let mut named = Vec::with_capacity(sent.len());
+    for one in sent {
+        match one {
+            One::Local(sent) => {
+                named.push(None);
+                local.push(sent);
+            }
+            One::Document(sent) => {
+                let id = match sent.id.clone() {
+                    Some(id) => id,
+                    None => new_id(asked).parse()?,
+                };
+                let newest = sent.replicated().ok().map(|path| path.newest());
+                named.push(Some((id.clone(), newest)));
+                documents.push(NewDocument { id, sent, followed: BTreeMap::new() });
+            }
         }
-        let read = Submission::read(node)?;
-        let id = match read.id.clone() {
-            Some(id) => id,
-            None => new_id(asked).parse()?,
-        };
-        sent.push(Some((id.clone(), read.replicated().ok().map(|path| path.newest()))));
-        documents.push(NewDocument { id, sent: read, followed: BTreeMap::new() });
     }
     let written = write_documents(&*asked.databases, &database, documents, edits).await?;
-    let here = sent.iter().flatten().zip(&written);
+    let here = named.iter().flatten().zip(&written);
     let here = here.filter_map(|((id, _), done)| Some((id.as_str(), done.as_ref().ok()?)));
     asked.hub.revisions.learn(&database, here);
     let (mut written, mut local) = (written.into_iter(), local.into_iter());
     let mut rows = Vec::new();
-    for sent in sent {
+    for named in named {
         // What vouches for other documents is written behind them.
-        let Some((id, named)) = sent else {
+        let Some((id, named)) = named else {
             let Some(sent) = local.next() else { continue };
             let id = sent.id.clone();
             let revision = sent.write(asked, name).await?;
@@ -80,6 +85,33 @@ pub(super) async fn write(
         }
     }
     Ok(json(StatusCode::CREATED, format!("[{}]\n", rows.join(","))))
+}
+
+/// What a body says.
+struct Read {
+    edits: Edits,
+    sent: Vec<One>,
+}
+
+/// One of the documents that were sent.
+enum One {
+    Document(Submission),
+    Local(local::Sent),
+}
+
+impl Read {
+    fn of(sent: &Json) -> Result<Self, Refusal> {
+        let (nodes, new_edits) = bulk_documents(sent.root())?;
+        let read = |node| {
+            Json::check_document(node)?;
+            Ok(match local::Sent::names(node)? {
+                Some(id) => One::Local(local::Sent::read(id, node, None)?),
+                None => One::Document(Submission::read(node)?),
+            })
+        };
+        let sent = nodes.into_iter().map(read).collect::<Result<_, Refusal>>()?;
+        Ok(Self { edits: if new_edits { Edits::New } else { Edits::Replicated }, sent })
+    }
 }
 
 fn refused(id: &DocumentId, revision: &str, refusal: &Refusal) -> String {

@@ -9,7 +9,7 @@ use feedsync_couch::{
     AskedDocument, DatabaseName, DocumentId, Refusal, Revision, asked_documents, quoted,
 };
 use feedsync_endpoint::documents::leaves::Leaves;
-use feedsync_endpoint::documents::show::{Held, Show, held};
+use feedsync_endpoint::documents::show::{Held, Show};
 use feedsync_store::{Choose, Database, ReadDocument};
 use http::Method;
 
@@ -66,6 +66,10 @@ struct Answers {
 
 impl Pieces for Answers {
     const END: &'static str = "]}\n";
+
+    fn may_be_large(&self) -> bool {
+        true
+    }
 
     fn is_over(&self) -> bool {
         self.next == self.questions.len()
@@ -150,7 +154,7 @@ async fn push(
         return Ok(());
     };
     let held = match show.attachments {
-        true => held(&*asked.databases, &database.name, std::iter::once(found)).await?,
+        true => asked.held(&database.name, found).await?,
         false => Held::new(),
     };
     for (at, revision) in there.into_iter().enumerate() {

@@ -15,7 +15,7 @@ use feedsync_couch::{
     ChangesFeed, ChangesFilter, ChangesRequest, DatabaseName, RefusalKind, quoted,
 };
 use feedsync_endpoint::documents::leaves::Leaves;
-use feedsync_endpoint::documents::show::{Held, held};
+use feedsync_endpoint::documents::show::Held;
 use feedsync_endpoint::documents::{filter, sequence};
 use feedsync_formats::json::Node;
 use feedsync_store::{Database, DocumentChanges, Epoch, Notices, Number, ReadDocument};
@@ -27,7 +27,7 @@ use tokio::time::{Instant, sleep_until};
 use super::pieces::broken;
 use super::rights::Need;
 use super::{Asked, Failure, json};
-use crate::answers::{Place, SMALL};
+use crate::answers::Place;
 use crate::follower::FollowerPlace;
 use crate::live::stopped;
 use crate::problem::Problem;
@@ -71,7 +71,7 @@ pub(super) async fn answer(
         untold: None,
         ahead: None,
         epoch: database.epoch,
-        place: None,
+        waiting: None,
         _follower: follower,
         asked,
         name,
@@ -151,10 +151,13 @@ struct Changes {
     untold: Option<Untold>,
     /// The next page, while it is read. Only who has all of this alone may look at it.
     ahead: Option<Page>,
-    /// Its place among the large answers.
-    place: Option<Place>,
+    /// A place among the large answers, while it is waited for.
+    waiting: Option<Waiting>,
     _follower: Option<FollowerPlace>,
 }
+
+/// Somebody waits for a place.
+type Waiting = BoxFuture<'static, Result<Place, Problem>>;
 
 /// A page that is being read.
 type Page = BoxFuture<'static, Result<DocumentChanges, std::io::Error>>;
@@ -204,7 +207,7 @@ impl Changes {
                     }
                 }
                 State::Rows => {
-                    let out = self.piece().await?;
+                    let Some(out) = self.piece().await? else { return Ok(Some(self.beat())) };
                     if !out.is_empty() {
                         self.sent = Instant::now();
                         self.until = self.sent + self.request.timeout;
@@ -230,20 +233,23 @@ impl Changes {
         }
     }
 
-    /// A piece of rows, in the place of this answer: it has one while there is more of it than is small.
-    async fn piece(&mut self) -> Result<Bytes, std::io::Error> {
-        let (out, place) = match self.place.take() {
-            Some(place) => (self.rows().await?, place),
-            None => {
-                let turn = self.asked.hub.database_answers.turn_in_time().await.map_err(busy)?;
-                let out = self.rows().await?;
-                let is_large = out.len() > SMALL || self.state == State::Rows;
-                (out, turn.end_in_time(is_large).await.map_err(busy)?)
-            }
+    /// A piece of rows, in a place among the large answers where they tell what documents say; none while it waits for
+    /// that and it is time for a heartbeat.
+    async fn piece(&mut self) -> Result<Option<Bytes>, std::io::Error> {
+        if !self.request.include_docs {
+            return Ok(Some(self.rows().await?.into()));
+        }
+        let hub = self.asked.hub.clone();
+        let wait = || async move { hub.database_answers.place().await };
+        let waiting = self.waiting.get_or_insert_with(|| Box::pin(wait()));
+        let beat = self.request.heartbeat.map(|beat| self.sent + beat);
+        let place = tokio::select! {
+            biased;
+            place = waiting => place.map_err(busy)?,
+            () = sleep_until(beat.unwrap_or(self.sent)), if beat.is_some() => return Ok(None),
         };
-        let out = place.hold(out.into_bytes());
-        self.place = Some(place).filter(|_| self.state == State::Rows);
-        Ok(out)
+        self.waiting = None;
+        Ok(Some(place.hold(self.rows().await?.into_bytes())))
     }
 
     /// A piece of rows, and what comes after it.
@@ -263,8 +269,8 @@ impl Changes {
             let found;
             let told = match request.attachments && request.include_docs {
                 true => {
-                    let one = std::iter::once(&read);
-                    found = held(&*self.asked.databases, &self.name, one).await.map_err(broken)?;
+                    let held = self.asked.held(&self.name, &read).await;
+                    found = held.map_err(|_| broken("attachments cannot be read"))?;
                     &found
                 }
                 false => &none,

@@ -16,7 +16,7 @@ use http::{Method, StatusCode};
 
 use super::rights::{Named, Need, UNSAID};
 use super::server::new_id;
-use super::{Asked, Failure, document, done, json, local};
+use super::{Asked, Failure, compacting, document, done, json, local};
 
 pub(super) async fn answer(
     asked: &Asked,
@@ -46,7 +46,7 @@ pub(super) async fn answer(
         }
         _ => {
             let database = asked.database(&name, Need::Use).await?;
-            Ok(json(StatusCode::OK, info(&database)))
+            Ok(json(StatusCode::OK, info(asked, &database)))
         }
     }
 }
@@ -72,17 +72,18 @@ async fn drop_it(asked: &Asked, name: &DatabaseName) -> Result<Response, Failure
 }
 
 /// What dropped databases held goes piece by piece, and nobody waits for it; what is left when the hub stops goes later.
-fn sweep(asked: &Asked) {
+pub(super) fn sweep(asked: &Asked) {
     let databases = Arc::clone(&asked.databases);
     tokio::spawn(async move { while let Ok(true) = databases.sweep_databases().await {} });
 }
 
-fn info(database: &Database) -> String {
+fn info(asked: &Asked, database: &Database) -> String {
     let Database { name, last, documents, deleted, purges, bytes, superseded, .. } = database;
     let active = bytes - superseded;
+    let is_compacted = asked.hub.compacting.is_underway(name);
     format!(
         "{{\"db_name\":{},\"doc_count\":{documents},\"doc_del_count\":{deleted},\"update_seq\":\"{}\",\
-         \"purge_seq\":\"{purges}-{}\",\"compact_running\":false,\"sizes\":{{\"active\":{active},\
+         \"purge_seq\":\"{purges}-{}\",\"compact_running\":{is_compacted},\"sizes\":{{\"active\":{active},\
          \"external\":{active},\"file\":{bytes}}},\"disk_format_version\":8,\"instance_start_time\":\"{}\",\
          \"props\":{{}},\"cluster\":{{\"q\":1,\"n\":1,\"w\":1,\"r\":1}}}}\n",
         quoted(name.as_str()),
@@ -127,9 +128,7 @@ pub(super) async fn part(
         ("_compact", [] | [_]) => {
             asked.method_of(&[post])?;
             asked.database(name, Need::Administer).await?;
-            asked.hub.endpoint.compact_database(name).await?;
-            sweep(asked);
-            Ok(done(StatusCode::ACCEPTED))
+            compacting::begin(asked, name).await
         }
         ("_view_cleanup", []) => {
             asked.method_of(&[post])?;
@@ -223,7 +222,8 @@ async fn purge(asked: &Asked, database: &Database, body: Body) -> Result<Respons
     let purged: Vec<String> = purged
         .iter()
         .map(|(id, revisions)| {
-            let revisions: Vec<String> = revisions.iter().map(|it| format!("\"{it}\"")).collect();
+            let revisions: Vec<String> =
+                revisions.iter().map(|it| quoted(&it.to_string())).collect();
             format!("{}:[{}]", quoted(id.as_str()), revisions.join(","))
         })
         .collect();

@@ -8,14 +8,15 @@ use feedsync_couch::{
     DatabaseName, DocumentId, Refusal, RefusalKind, Resource, Revision, Submission, boolean, quoted,
 };
 use feedsync_endpoint::documents::leaves::{self, Leaves};
-use feedsync_endpoint::documents::show::{Held, Show, held};
+use feedsync_endpoint::documents::show::{Held, Show};
 use feedsync_endpoint::documents::{Edits, NewDocument, StoredAttachment, write_documents};
 use feedsync_formats::json::Node;
 use feedsync_store::{Database, ReadDocument};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 
 use super::rights::Need;
-use super::{Asked, Failure, attachments, json, pieces};
+use super::{Asked, Failure, json, parts};
+use crate::answers::Place;
 use crate::submissions;
 use crate::validators::PACKED;
 
@@ -44,7 +45,7 @@ pub(super) async fn answer(
             let said = submissions::media_type(&asked.call.headers).unwrap_or_default();
             let is_in_parts = submissions::essence(said).eq_ignore_ascii_case("multipart/related");
             let (_turn, sent, followed) = match is_in_parts {
-                true => attachments::related(asked, name, &said.to_owned(), body).await?,
+                true => parts::read(asked, name, &said.to_owned(), body).await?,
                 false => {
                     let (turn, sent) = asked.any_json(body).await?;
                     (turn, Submission::read(sent.root())?, BTreeMap::new())
@@ -142,7 +143,10 @@ pub(super) fn told(status: StatusCode, (id, revision): &(DocumentId, Revision)) 
 async fn read(asked: &Asked, database: &Database, id: DocumentId) -> Result<Response, Failure> {
     let show = Show::of(&asked.parameters)?;
     let since = asked.parameters.revisions("atts_since")?.unwrap_or_default();
-    let turn = asked.hub.database_answers.turn_in_time().await?;
+    let place = match show.attachments {
+        true => asked.hub.database_answers.place().await?,
+        false => Place::default(),
+    };
     let named = asked.parameters.revision("rev")?;
     let latest = asked.parameters.flag("latest")?;
     let asks = match &named {
@@ -174,19 +178,19 @@ async fn read(asked: &Asked, database: &Database, id: DocumentId) -> Result<Resp
         json(StatusCode::NOT_MODIFIED, "")
     } else if show.attachments
         && found.bodies.get(&revision).is_some_and(|kept| !kept.attachments.is_empty())
-        && attachments::takes_multipart(&asked.call.headers)
+        && parts::are_taken(&asked.call.headers)
     {
-        attachments::related_answer(asked, turn, database, &found, &revision, &show).await?
+        parts::related(asked, place, database, &found, &revision, &show)?
     } else {
         let held = match show.attachments {
-            true => held(&*asked.databases, &database.name, std::iter::once(&found)).await?,
+            true => asked.held(&database.name, &found).await?,
             false => Held::new(),
         };
         let mut text = String::new();
         let shown = show.push(&mut text, &found, &revision, &held, database);
         shown.ok_or_else(Refusal::missing)?;
         text.push('\n');
-        pieces::whole(turn, text).await?
+        json(StatusCode::OK, place.hold(text.into_bytes()))
     };
     if let Ok(tag) = HeaderValue::from_str(&tag)
         && is_plain
@@ -225,7 +229,7 @@ async fn open_revisions(
         }
     };
     let show = Show::of(&asked.parameters)?;
-    let turn = asked.hub.database_answers.turn_in_time().await?;
+    let place = asked.hub.database_answers.place().await?;
     let choose = leaves::chosen(asks.clone());
     let page = asked.databases.documents(&database.name, &[id], choose, u64::MAX).await?;
     let found = page.documents.into_iter().flatten().next();
@@ -236,12 +240,10 @@ async fn open_revisions(
     };
     let accepted = asked.call.headers.get(header::ACCEPT).and_then(|it| it.to_str().ok());
     if !accepted.is_some_and(|accepted| accepted.contains("application/json")) {
-        return attachments::mixed(asked, turn, database, found.as_ref(), &meant, &show).await;
+        return parts::mixed(asked, place, database, found.as_ref(), &meant, &show);
     }
     let held = match (&found, show.attachments) {
-        (Some(found), true) => {
-            held(&*asked.databases, &database.name, std::iter::once(found)).await?
-        }
+        (Some(found), true) => asked.held(&database.name, found).await?,
         _ => Held::new(),
     };
     let since = asked.parameters.revisions("atts_since")?.unwrap_or_default();
@@ -262,7 +264,7 @@ async fn open_revisions(
         }
     }
     text.push_str("]\n");
-    pieces::whole(turn, text).await
+    Ok(json(StatusCode::OK, place.hold(text.into_bytes())))
 }
 
 /// `true` in a body's member; not said is `false`.

@@ -58,6 +58,10 @@ impl Pieces for Finding {
     const END: &'static str =
         ",\"warning\":\"No matching index found, create an index to optimize query time.\"}\n";
 
+    fn may_be_large(&self) -> bool {
+        true
+    }
+
     fn is_over(&self) -> bool {
         self.is_over
     }

@@ -6,12 +6,15 @@ use futures_util::stream;
 use http::StatusCode;
 
 use super::{Asked, Failure, json};
-use crate::answers::{SMALL, Turn};
+use crate::answers::Place;
 
 /// What an answer is about, as far as it was not told yet.
 pub(super) trait Pieces: Send + 'static {
     /// What stands behind the last piece.
     const END: &'static str;
+
+    /// Whether more may be told than ids and revisions.
+    fn may_be_large(&self) -> bool;
 
     /// Whether all was told.
     fn is_over(&self) -> bool;
@@ -21,19 +24,21 @@ pub(super) trait Pieces: Send + 'static {
 }
 
 /// The answer that begins with a text. What fails in the first piece is told with a status; behind that, the answer
-/// breaks off. One that is large keeps its place until it is sent.
+/// breaks off. What may turn out large has a place, and keeps it until all is sent.
 pub(super) async fn answer<P: Pieces>(
     asked: &Asked,
     mut pieces: P,
     mut text: String,
 ) -> Result<Response, Failure> {
-    let turn = asked.hub.database_answers.turn_in_time().await?;
+    let place = match pieces.may_be_large() {
+        true => asked.hub.database_answers.place().await?,
+        false => Place::default(),
+    };
     if !pieces.is_over() {
         pieces.push_some(&mut text).await?;
     }
     let is_whole = pieces.is_over();
     text.push_str(if is_whole { P::END } else { "" });
-    let place = turn.end_in_time(!is_whole || text.len() > SMALL).await?;
     let first = place.hold(text.into_bytes());
     if is_whole {
         return Ok(json(StatusCode::OK, first));
@@ -55,13 +60,6 @@ pub(super) async fn answer<P: Pieces>(
         }
     });
     Ok(json(StatusCode::OK, Body::from_stream(rest)))
-}
-
-/// The answer that is made whole in a turn.
-pub(super) async fn whole(turn: Turn, text: impl Into<Vec<u8>>) -> Result<Response, Failure> {
-    let bytes = text.into();
-    let place = turn.end_in_time(bytes.len() > SMALL).await?;
-    Ok(json(StatusCode::OK, place.hold(bytes)))
 }
 
 /// What breaks a body off that was begun: nothing else can be told then.

@@ -57,6 +57,10 @@ pub(super) async fn answer(
 impl Pieces for Keys {
     const END: &'static str = "\n]}\n";
 
+    fn may_be_large(&self) -> bool {
+        self.rows.include_docs
+    }
+
     fn is_over(&self) -> bool {
         self.next == self.keys.len()
     }

@@ -1,0 +1,65 @@
+//! `_compact`: done while nobody waits for it, and told of meanwhile (section 4, L22).
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use axum::response::Response;
+use feedsync_couch::DatabaseName;
+use http::StatusCode;
+use tokio::time::timeout;
+
+use super::database::sweep;
+use super::{Asked, Failure, done};
+
+/// What is done sooner is done when it is answered.
+const SOON: Duration = Duration::from_secs(2);
+
+/// The databases that are compacted here at the moment.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Compacting(Arc<Mutex<HashSet<DatabaseName>>>);
+
+/// One of them, until it is dropped.
+struct Underway(Compacting, DatabaseName);
+
+impl Compacting {
+    pub(super) fn is_underway(&self, name: &DatabaseName) -> bool {
+        self.names().contains(name)
+    }
+
+    /// Begins with one, unless somebody is at it.
+    fn begin(&self, name: &DatabaseName) -> Option<Underway> {
+        self.names().insert(name.clone()).then(|| Underway(self.clone(), name.clone()))
+    }
+
+    fn names(&self) -> MutexGuard<'_, HashSet<DatabaseName>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Underway {
+    fn drop(&mut self) {
+        self.0.names().remove(&self.1);
+    }
+}
+
+/// Begins, and goes on also when whoever asked has gone.
+pub(super) async fn begin(asked: &Asked, name: &DatabaseName) -> Result<Response, Failure> {
+    let Some(underway) = asked.hub.compacting.begin(name) else {
+        return Ok(done(StatusCode::ACCEPTED));
+    };
+    let asked = asked.clone();
+    let compacted = tokio::spawn(async move {
+        let compacted = asked.hub.endpoint.compact_database(&underway.1).await;
+        if let Err(error) = &compacted {
+            tracing::warn!(%error, "a database was not compacted");
+        }
+        drop(underway);
+        sweep(&asked);
+        compacted
+    });
+    if let Ok(Ok(compacted)) = timeout(SOON, compacted).await {
+        compacted?;
+    }
+    Ok(done(StatusCode::ACCEPTED))
+}

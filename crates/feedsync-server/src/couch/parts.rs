@@ -1,0 +1,272 @@
+//! Documents of several parts, with their attachments behind them, both ways (sections 9.3 and 9.4).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::response::Response;
+use feedsync_couch::multipart::{
+    Boundary, Event, Headers, Kind, Limits, MultipartError, Parser, PartHead, Writer, boundary,
+    boundary_of,
+};
+use feedsync_couch::{
+    AttachmentDigest, DatabaseName, Json, Refusal, RefusalKind, Revision, SentAttachment, SentForm,
+    Submission, quoted,
+};
+use feedsync_endpoint::documents::show::{Held, Show};
+use feedsync_endpoint::documents::{StoredAttachment, known_otherwise};
+use feedsync_store::{Database, Databases, KeptBody, ReadDocument};
+use futures_util::stream;
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+
+use super::pieces::broken;
+use super::{Asked, Failure, aside, json};
+use crate::answers::Place;
+use crate::body::Turn;
+
+/// Whether somebody takes several parts, or anything.
+pub(super) fn are_taken(headers: &HeaderMap) -> bool {
+    let accepted = headers.get(header::ACCEPT).and_then(|it| it.to_str().ok());
+    accepted.is_none_or(|accepted| {
+        !accepted.contains("application/json")
+            && (accepted.contains("multipart/") || accepted.contains("*/*"))
+    })
+}
+
+/// An answer of several parts, as it is put together: what attachments hold is read when its turn comes, so that no two
+/// of them are in memory.
+#[derive(Default)]
+struct Parts {
+    segments: Vec<Segment>,
+    text: Vec<u8>,
+}
+
+enum Segment {
+    Text(Vec<u8>),
+    Attachment(AttachmentDigest),
+}
+
+impl Parts {
+    fn attachment(&mut self, digest: AttachmentDigest) {
+        self.segments.push(Segment::Text(std::mem::take(&mut self.text)));
+        self.segments.push(Segment::Attachment(digest));
+    }
+
+    /// The answer, in its place until it is sent.
+    fn answer(mut self, asked: &Asked, name: &DatabaseName, place: Place, kind: &str) -> Response {
+        self.segments.push(Segment::Text(self.text));
+        let (databases, name) = (Arc::clone(&asked.databases), name.clone());
+        let segments = self.segments.into_iter();
+        let sent = stream::try_unfold(segments, move |mut segments| {
+            let (databases, name, place) = (Arc::clone(&databases), name.clone(), place.clone());
+            async move {
+                let Some(segment) = segments.next() else { return Ok(None) };
+                let bytes = match segment {
+                    Segment::Text(text) => text,
+                    Segment::Attachment(digest) => content(&*databases, &name, &digest).await?,
+                };
+                Ok::<_, std::io::Error>(Some((place.hold(bytes), segments)))
+            }
+        });
+        let mut response = json(StatusCode::OK, Body::from_stream(sent));
+        if let Ok(kind) = HeaderValue::from_str(kind) {
+            response.headers_mut().insert(header::CONTENT_TYPE, kind);
+        }
+        response
+    }
+}
+
+async fn content(
+    databases: &dyn Databases,
+    name: &DatabaseName,
+    digest: &AttachmentDigest,
+) -> Result<Vec<u8>, std::io::Error> {
+    let bytes = databases.attachment(name, digest).await.map_err(broken)?;
+    bytes.ok_or_else(|| broken("an attachment is gone"))
+}
+
+fn new_boundary(asked: &Asked) -> Boundary {
+    let environment = asked.hub.endpoint.environment();
+    boundary_of(u128::from(environment.random()) << 64 | u128::from(environment.random()))
+}
+
+/// A document whose attachments follow it.
+pub(super) fn related(
+    asked: &Asked,
+    place: Place,
+    database: &Database,
+    found: &ReadDocument,
+    revision: &Revision,
+    show: &Show,
+) -> Result<Response, Failure> {
+    let kept = found.bodies.get(revision).ok_or_else(Refusal::missing)?;
+    let boundary = new_boundary(asked);
+    let (kind, mut parts) = (Kind::Related.content_type(&boundary), Parts::default());
+    let mut writer = Writer::new(boundary);
+    push_related(&mut writer, &mut parts, database, found, (revision, kept), show)?;
+    writer.close(&mut parts.text);
+    Ok(parts.answer(asked, &database.name, place, &kind))
+}
+
+fn push_related(
+    writer: &mut Writer,
+    parts: &mut Parts,
+    database: &Database,
+    found: &ReadDocument,
+    (revision, kept): (&Revision, &KeptBody),
+    show: &Show,
+) -> Result<(), Failure> {
+    let show = Show { follows: true, ..*show };
+    push_document(writer, parts, database, found, revision, &show)?;
+    for attachment in kept.attachments.iter().filter(|attachment| show.gives(attachment)) {
+        writer.part(
+            &mut parts.text,
+            PartHead::Attachment {
+                name: &attachment.name,
+                media_type: &attachment.content_type,
+                length: attachment.length,
+                is_gzip: false,
+            },
+        );
+        parts.attachment(attachment.digest.clone());
+    }
+    Ok(())
+}
+
+fn push_document(
+    writer: &mut Writer,
+    parts: &mut Parts,
+    database: &Database,
+    found: &ReadDocument,
+    revision: &Revision,
+    show: &Show,
+) -> Result<(), Failure> {
+    let mut text = String::new();
+    let shown = show.push(&mut text, found, revision, &Held::new(), database);
+    shown.ok_or_else(Refusal::missing)?;
+    writer.part(&mut parts.text, PartHead::Document);
+    parts.text.extend_from_slice(text.as_bytes());
+    Ok(())
+}
+
+/// Several revisions of a document, each a part, which has parts itself where there are attachments: CouchDB takes
+/// nothing else (gotcha 4).
+pub(super) fn mixed(
+    asked: &Asked,
+    place: Place,
+    database: &Database,
+    found: Option<&ReadDocument>,
+    meant: &[Result<Revision, Revision>],
+    show: &Show,
+) -> Result<Response, Failure> {
+    let outer = new_boundary(asked);
+    let (kind, mut parts) = (Kind::Mixed.content_type(&outer), Parts::default());
+    let mut writer = Writer::new(outer);
+    let since = asked.parameters.revisions("atts_since")?.unwrap_or_default();
+    for one in meant {
+        let kept = one
+            .as_ref()
+            .ok()
+            .zip(found)
+            .and_then(|(revision, found)| Some((found, revision, found.bodies.get(revision)?)));
+        match (kept, one) {
+            (Some((found, revision, kept)), _) if kept.attachments.is_empty() => {
+                push_document(&mut writer, &mut parts, database, found, revision, show)?;
+            }
+            (Some((found, revision, kept)), _) => {
+                let show = &show.since(&since, &found.document.tree, revision);
+                let inner = new_boundary(asked);
+                writer.part(&mut parts.text, PartHead::Multipart(Kind::Related, &inner));
+                let mut writer = Writer::new(inner);
+                push_related(&mut writer, &mut parts, database, found, (revision, kept), show)?;
+                writer.close(&mut parts.text);
+            }
+            (None, Ok(revision) | Err(revision)) => {
+                writer.part(&mut parts.text, PartHead::Missing);
+                let missing = format!("{{\"missing\":{}}}", quoted(&revision.to_string()));
+                parts.text.extend_from_slice(missing.as_bytes());
+            }
+        }
+    }
+    writer.close(&mut parts.text);
+    Ok(parts.answer(asked, &database.name, place, &kind))
+}
+
+fn malformed(error: MultipartError) -> Refusal {
+    RefusalKind::BadRequest.because(error)
+}
+
+/// A document that comes with its attachments behind it.
+pub(super) async fn read(
+    asked: &Asked,
+    name: &DatabaseName,
+    content_type: &str,
+    body: Body,
+) -> Result<(Turn, Submission, BTreeMap<String, StoredAttachment>), Failure> {
+    let (_, boundary) = boundary(content_type).map_err(malformed)?;
+    let (mut turn, bytes) = asked.bytes(body).await?;
+    let mut all = aside(move || split(&boundary, bytes)).await??.into_iter();
+    let (_, document) = all.next().ok_or_else(|| RefusalKind::BadRequest.because("no document"))?;
+    let sent = Submission::read(Json::read(document)?.root())?;
+    let mut wanted: Vec<&SentAttachment> =
+        sent.attachments.iter().filter(|it| matches!(it.form, SentForm::Follows { .. })).collect();
+    let mut followed = BTreeMap::new();
+    // What is packed comes to no more in all than what is not.
+    let mut left = asked.hub.config.limits.database_body_bytes;
+    for (headers, bytes) in all {
+        if wanted.is_empty() {
+            break;
+        }
+        // By name; one without is the next that the document names.
+        let place = match headers.filename() {
+            None => Some(0),
+            Some(_) => wanted.iter().position(|it| headers.is_named(&it.name)),
+        };
+        let place = place.ok_or_else(|| {
+            RefusalKind::BadRequest.because("A part is called what the document does not name")
+        })?;
+        let attachment = wanted.remove(place);
+        let SentForm::Follows { length: said, is_packed } = attachment.form else { continue };
+        if said.is_some_and(|said| said != bytes.len() as u64) {
+            let reason =
+                format!("The attachment {} is not as long as it is said to be", attachment.name);
+            return Err(RefusalKind::BadRequest.because(reason).into());
+        }
+        let bytes = match is_packed {
+            true => {
+                let unpacked;
+                (turn, unpacked) = asked.unpacked(turn, bytes, left).await?;
+                unpacked
+            }
+            false => bytes,
+        };
+        left = left.saturating_sub(bytes.len());
+        let digest = AttachmentDigest::of(&bytes);
+        let length = bytes.len() as u64;
+        if !asked.databases.put_attachment(name, &digest, bytes).await? {
+            return Err(known_otherwise(&digest).into());
+        }
+        followed.insert(attachment.name.clone(), StoredAttachment { digest, length });
+    }
+    Ok((turn, sent, followed))
+}
+
+/// The parts of a body.
+fn split(boundary: &Boundary, body: Vec<u8>) -> Result<Vec<(Headers, Vec<u8>)>, Refusal> {
+    let mut parser = Parser::new(boundary, Limits::default());
+    let mut all: Vec<(Headers, Vec<u8>)> = Vec::new();
+    let mut rest = &body[..];
+    while let Some(event) = parser.next(&mut rest).map_err(malformed)? {
+        match event {
+            Event::Part(headers) => all.push((headers, Vec::new())),
+            Event::Content(content) => {
+                if let Some((_, part)) = all.last_mut() {
+                    part.extend_from_slice(content);
+                }
+            }
+            Event::PartEnd | Event::End => {}
+        }
+    }
+    parser.finish().map_err(malformed)?;
+    Ok(all)
+}
