@@ -72,6 +72,23 @@ impl Room {
     }
 }
 
+/// Each write of a document looks at all its leaves: there are so many, and the one more is refused by itself.
+#[test]
+fn a_document_has_so_many_leaves() {
+    let room = Room::new();
+    let leaf = |number: u32| format!("{{\"_id\":\"a\",\"_rev\":\"1-{number:032x}\"}}");
+    let leaves: Vec<String> = (0..10_000).map(leaf).collect();
+    let leaves: Vec<&str> = leaves.iter().map(|leaf| &**leaf).collect();
+    assert_eq!(room.write(&leaves, Edits::Replicated).unwrap().len(), 10_000);
+    let more = [&*leaf(10_000), "{\"_id\":\"b\",\"_rev\":\"1-b\"}", &leaf(7)];
+    let written = room.write(&more, Edits::Replicated).unwrap();
+    assert_eq!(written, ["forbidden", "1-b", &format!("1-{:032x}", 7)]);
+    // What follows a leaf is none more.
+    let next =
+        format!("{{\"_id\":\"a\",\"_revisions\":{{\"start\":2,\"ids\":[\"x\",\"{:032x}\"]}}}}", 7);
+    assert_eq!(room.write(&[&next], Edits::Replicated).unwrap(), ["2-x"]);
+}
+
 #[test]
 fn one_place_of_many_is_written_as_it_is_alone() {
     let room = Room::new();

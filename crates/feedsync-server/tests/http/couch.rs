@@ -6,9 +6,12 @@ mod feeds;
 mod origins;
 mod parts;
 mod rights;
+mod room;
+mod sessions;
 
 use axum::Router;
 use axum::body::Body;
+use feedsync_server::{Config, router};
 use http::{Method, Response};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -26,8 +29,14 @@ const JSON: (&str, &str) = ("content-type", "application/json");
 
 impl Couch {
     async fn new() -> Self {
+        Self::with(Config::default()).await
+    }
+
+    async fn with(config: Config) -> Self {
         let directory = TempDir::new().unwrap();
-        let couch = Self { hub: hub_in(directory.path()).await, _directory: directory };
+        let TestHub { endpoint, .. } = hub_in(directory.path()).await;
+        let hub = TestHub { router: router(endpoint.clone(), config), endpoint };
+        let couch = Self { hub, _directory: directory };
         couch.put("/db", "").await;
         couch
     }

@@ -132,6 +132,8 @@ async fn what_cannot_be_is_refused_in_couchdbs_words() {
         (&post, "/db/_find", "{}", 400, "bad_request", "Missing required key: selector"),
         (&post, "/db/_find", "{\"selector\":{\"a\":{\"$x\":1}}}", 400, "bad_request", ""),
         (&post, "/db/_index", "{}", 501, "not_implemented", ""),
+        (&post, "/db/_all_docs/queries", "{}", 501, "not_implemented", "_all_docs/queries"),
+        (&post, "/_session", "{}", 400, "bad_request", "request body must contain a username"),
         (&get, "/db/_design/x/_view/y", "", 501, "not_implemented", ""),
         (&post, "/db/_design/x/_view/y", "{}", 501, "not_implemented", ""),
         (&delete, "/db/_bulk_docs", none, 405, "method_not_allowed", "Only POST allowed"),
@@ -340,4 +342,21 @@ async fn heads_are_those_of_answers() {
         assert_eq!(text(&get, "etag"), text(&head, "etag"));
         assert!(bytes(head).await.is_empty());
     }
+}
+
+/// All databases that there are, however many (a page of them is a thousand).
+#[tokio::test]
+async fn all_databases_are_listed() {
+    let couch = Couch::new().await;
+    let databases = couch.hub.endpoint.databases();
+    let names: Vec<String> = (0..1_100).map(|it| format!("d{it:04}")).collect();
+    for name in &names {
+        databases.create_database(&name.parse().unwrap(), None).await.unwrap();
+    }
+    let all = couch.get("/_all_dbs").await.1;
+    assert_eq!(all.as_array().unwrap().len(), 1_101);
+    assert_eq!((&all[0], &all[1_100]), (&json!("d0000"), &json!("db")));
+    assert_eq!(couch.get("/_all_dbs?skip=1099&limit=1").await.1, json!(["d1099"]));
+    assert_eq!(couch.get("/_all_dbs?skip=1101").await.1, json!([]));
+    assert_eq!(couch.get("/_all_dbs?limit=0").await.1, json!([]));
 }

@@ -291,3 +291,149 @@ async fn documents_are_found_by_a_selector() {
     let limited = find(r#"{"selector":{},"limit":1,"skip":1}"#).await;
     assert_eq!(limited[0]["_id"], "h:+a");
 }
+
+/// What is found comes some at a time, up or down, and each answer says where the next one begins.
+#[tokio::test]
+async fn what_is_found_is_paged_by_bookmarks() {
+    let couch = Couch::new().await;
+    let all: Vec<String> = (0..7).map(|it| format!("{it}/\u{e4}")).collect();
+    for id in &all {
+        let document = json!({"_id": id, "n": {"of": id.len()}, "odd": id.as_bytes()[0] % 2 == 1});
+        assert_eq!(couch.post("/db", &document.to_string()).await.0, 201);
+    }
+    for (sort, is_descending) in [("[]", false), (r#"[{"_id":"desc"}]"#, true)] {
+        let (mut bookmark, mut found) = ("nil".to_owned(), Vec::new());
+        loop {
+            let asked = format!(
+                r#"{{"selector":{{"odd":false}},"limit":3,"fields":["_id","n.of"],"sort":{sort},"bookmark":"{bookmark}"}}"#
+            );
+            let (status, told) = couch.post("/db/_find", &asked).await;
+            assert_eq!(status, 200, "{told}");
+            let docs = told["docs"].as_array().unwrap().clone();
+            assert!(docs.len() <= 3);
+            let next = told["bookmark"].as_str().unwrap().to_owned();
+            assert_eq!(next == bookmark, docs.is_empty());
+            bookmark = next;
+            if docs.is_empty() {
+                break;
+            }
+            found.extend(docs);
+        }
+        let even = all.iter().step_by(2).map(|id| json!({"_id": id, "n": {"of": 4}}));
+        let mut even: Vec<Value> = even.collect();
+        if is_descending {
+            even.reverse();
+        }
+        assert_eq!(found, even, "{sort}");
+    }
+    let asked = r#"{"selector":{},"sort":["n"]}"#;
+    let (status, told) = couch.post("/db/_find", asked).await;
+    assert_eq!((status, &told["error"]), (400, &json!("no_usable_index")));
+    couch.replicate(r#"{"_id":"c","_rev":"1-a"},{"_id":"c","_rev":"1-b"}"#).await;
+    let (_, told) = couch.post("/db/_find", r#"{"selector":{"_id":"c"},"conflicts":true}"#).await;
+    assert_eq!(told["docs"][0]["_conflicts"], json!(["1-a"]));
+    // A selector for which nothing is there is answered as well, and one that cannot be asked is not.
+    let (_, told) = couch.post("/db/_find", r#"{"selector":{"_id":"none"}}"#).await;
+    assert_eq!((&told["docs"], &told["bookmark"]), (&json!([]), &json!("nil")));
+    let (status, _) =
+        couch.post("/db/_find", r#"{"selector":{"_attachments":{"$exists":true}}}"#).await;
+    assert_eq!(status, 400);
+}
+
+/// Local documents come among others, and are written behind them (section 8).
+#[tokio::test]
+async fn local_documents_may_come_among_others() {
+    let couch = Couch::new().await;
+    let body =
+        r#"{"docs":[{"_id":"_local/c","n":1},{"_id":"x"},{"_id":"_local/c","_rev":"0-4","n":2}]}"#;
+    let (status, told) = couch.post("/db/_bulk_docs", body).await;
+    assert_eq!(status, 201);
+    assert_eq!(told[0], json!({"ok": true, "id": "_local/c", "rev": "0-1"}));
+    assert_eq!((&told[1]["id"], &told[2]["rev"]), (&json!("x"), &json!("0-5")));
+    assert_eq!(
+        couch.get("/db/_local/c").await.1,
+        json!({"_id": "_local/c", "_rev": "0-5", "n": 2})
+    );
+    couch.replicate(r#"{"_id":"_local/d","n":3},{"_id":"y","_rev":"1-a"}"#).await;
+    assert_eq!(couch.get("/db/_local/d").await.1["n"], 3);
+    let posted = couch.post("/db", r#"{"_id":"_local/e","n":4}"#).await;
+    assert_eq!(posted, (201, json!({"ok": true, "id": "_local/e", "rev": "0-1"})));
+    let gone = r#"{"docs":[{"_id":"_local/e","_deleted":true}]}"#;
+    assert_eq!(couch.post("/db/_bulk_docs", gone).await.1[0]["rev"], "0-0");
+    assert_eq!(couch.get("/db/_local/e").await.0, 404);
+    // One that cannot be written keeps back all of them.
+    let faulty = r#"{"docs":[{"_id":"z"},{"_id":"_local/f"},{"_id":"_local/g","_rev":"1-a"}]}"#;
+    assert_eq!(couch.post("/db/_bulk_docs", faulty).await.0, 400);
+    assert_eq!((couch.get("/db/z").await.0, couch.get("/db/_local/f").await.0), (404, 404));
+    assert_eq!(couch.get("/db").await.1["doc_count"], 2);
+}
+
+/// What was made says where it is, in an address that leads there.
+#[tokio::test]
+async fn what_was_made_is_where_it_says() {
+    let couch = Couch::new().await;
+    let design = "/db/_design/views";
+    for (method, path, location) in [
+        (Method::PUT, "/db/a%2Fb%20c", "/couch/db/a%2Fb%20c"),
+        (Method::PUT, design, "/couch/db/_design/views"),
+        (Method::PUT, "/db/n/p/q%20r", "/couch/db/n/p/q%20r"),
+        (Method::PUT, "/a%2Fb", "/couch/a%2Fb"),
+    ] {
+        let made = couch.send(method, path, &[JSON], "{}").await;
+        assert_eq!(made.status(), 201, "{path}");
+        let found = text(&made, "location").to_owned();
+        assert_eq!(found, format!("http://localhost:4287{location}"));
+        let there = couch.send(Method::GET, location.trim_start_matches("/couch"), &[], "").await;
+        assert_eq!(there.status(), 200, "{path}");
+    }
+    let posted = couch.send(Method::POST, "/db", &[JSON], "{}").await;
+    assert!(text(&posted, "location").starts_with("http://localhost:4287/couch/db/"));
+}
+
+/// What may be put as a document may be sent among others, and nothing deeper (section 6).
+#[tokio::test]
+async fn documents_are_as_deep_however_they_come() {
+    let couch = Couch::new().await;
+    let deep = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+    for (levels, fits) in [(511, true), (512, false)] {
+        let document = format!("{{\"deep\":{}}}", deep(levels));
+        let put = couch.put(&format!("/db/put{levels}"), &document).await.0;
+        assert_eq!(put, if fits { 201 } else { 400 });
+        let sent = format!("{{\"docs\":[{{\"_id\":\"sent{levels}\",\"deep\":{}}}]}}", deep(levels));
+        let (sent, told) = couch.post("/db/_bulk_docs", &sent).await;
+        assert_eq!(sent, if fits { 201 } else { 400 }, "{told}");
+    }
+    let asked = r#"{"docs":[{"id":"put511"}]}"#;
+    let (status, _) = couch.post("/db/_bulk_get", asked).await;
+    assert_eq!(status, 200);
+}
+
+/// Whichever way attachments come, a document has as many and of such types as others take.
+#[tokio::test]
+async fn attachments_have_bounds_also_one_by_one() {
+    let couch = Couch::new().await;
+    let stubs: Vec<String> = (0..1_000).map(|it| format!("\"{it}\":{{\"data\":\"\"}}")).collect();
+    let full = format!("{{\"_attachments\":{{{}}}}}", stubs.join(","));
+    let (status, told) = couch.put("/db/full", &full).await;
+    assert_eq!(status, 201);
+    let path = format!("/db/full/more?rev={}", told["rev"].as_str().unwrap());
+    assert_eq!(couch.put(&path, "x").await.0, 400);
+    let path = path.replace("/more", "/7");
+    assert_eq!(couch.put(&path, "x").await.0, 201, "one of them is replaced");
+    let long = format!("text/{}", "x".repeat(4_096));
+    let kind = [("content-type", &*long)];
+    assert_eq!(couch.send(Method::PUT, "/db/new/a", &kind, "x").await.status(), 400);
+}
+
+/// Signatures are any text, also one that JSON must escape.
+#[tokio::test]
+async fn odd_revisions_stand_in_answers_as_json() {
+    let couch = Couch::new().await;
+    couch.replicate(r#"{"_id":"x","_rev":"1-a\"b"}"#).await;
+    let path = "/db/x?open_revs=%5B%221-c%5C%22d%22%5D";
+    let answer = couch.send(Method::GET, path, &[], "").await;
+    let told = String::from_utf8(bytes(answer).await.to_vec()).unwrap();
+    assert!(told.contains(r#"{"missing":"1-c\"d"}"#), "{told}");
+    let (status, purged) = couch.post("/db/_purge", r#"{"x":["1-a\"b"]}"#).await;
+    assert_eq!((status, &purged["purged"]["x"]), (201, &json!(["1-a\"b"])));
+}

@@ -1,12 +1,20 @@
 //! Applications that bring their own browser (L8 to L16).
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use feedsync_endpoint::{Endpoint, NewToken, NewUser};
+use feedsync_server::{Config, router};
+use feedsync_store::{
+    EndpointName, Environment, MemoryStore, Moment, Scope, SystemEnvironment, TokenKind,
+};
 use http::Method;
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 use super::{Couch, JSON, said, send};
-use crate::access::world::{World, basic};
+use crate::access::world::{World, basic, bearer, user};
 use crate::hub::text;
-use tempfile::TempDir;
 
 const ORIGINS: [&str; 3] = ["app://obsidian.md", "capacitor://localhost", "http://localhost"];
 
@@ -103,4 +111,43 @@ async fn the_check_of_the_server_finds_what_it_wants() {
     assert_eq!(couch.post("/_cluster_setup", setup).await, (201, json!({"ok": true})));
     let (status, _) = said(couch.send(Method::GET, "/_membership", &[], "").await).await;
     assert_eq!(status, 200);
+}
+
+/// A machine that has random numbers until it has none.
+#[derive(Default)]
+struct Dry(AtomicBool);
+
+impl Environment for Dry {
+    fn now(&self) -> Moment {
+        SystemEnvironment.now()
+    }
+
+    fn random(&self) -> u64 {
+        assert!(!self.0.load(Ordering::Relaxed), "there are no random numbers");
+        SystemEnvironment.random()
+    }
+}
+
+/// Also what the hub did not expect is told so that the application may read it, and as CouchDB tells it.
+#[tokio::test]
+async fn applications_may_read_that_a_hub_failed() {
+    let environment = Arc::new(Dry::default());
+    let name = EndpointName::new("hub").unwrap();
+    let store = MemoryStore::new(&name, environment.clone());
+    let endpoint = Endpoint::new(Arc::new(store), environment.clone());
+    let root = NewUser { name: user("root"), password: None, administrator: true };
+    endpoint.add_user(root).await.unwrap();
+    let (user, scope) = (user("root"), Scope::default());
+    let (kind, label) = (TokenKind::Access, String::new());
+    let token = endpoint.issue_token(NewToken { user, kind, label, scope, expires: None }).await;
+    let authorization = bearer(token.unwrap().0.as_str());
+    let router = router(endpoint, Config::default());
+    environment.0.store(true, Ordering::Relaxed);
+    let headers = [("origin", ORIGINS[0]), ("authorization", &*authorization)];
+    let failed = send(&router, Method::GET, "/_uuids", &headers, "").await;
+    assert_eq!(text(&failed, "access-control-allow-origin"), ORIGINS[0]);
+    let (status, told) = said(failed).await;
+    assert_eq!((status, &told["error"]), (500, &json!("internal_server_error")));
+    environment.0.store(false, Ordering::Relaxed);
+    assert_eq!(send(&router, Method::GET, "/_uuids", &headers, "").await.status(), 200);
 }
