@@ -6,7 +6,7 @@ use std::path::Path;
 use feedsync_test::conformance::{Proof, Row, rows, tests};
 
 /// Families of clauses and their last number; every family counts from 1.
-const CLAUSES: [(&str, usize); 29] = [
+const CLAUSES: [(&str, usize); 30] = [
     ("F", 138),
     ("P", 14),
     ("S", 56),
@@ -32,6 +32,7 @@ const CLAUSES: [(&str, usize); 29] = [
     ("BI", 166),
     ("LR", 49),
     ("LT", 10),
+    ("CP", 28),
     ("CG", 16),
     ("CL", 45),
     ("CD", 15),

@@ -18,7 +18,8 @@ export class Side {
   }
 
   async ask(method, path, { body, headers = {}, statuses = [200, 201, 202] } = {}) {
-    const answer = await fetch(this.url + path, { method, body, headers });
+    const signed = this.cookie ? { ...headers, cookie: this.cookie } : headers;
+    const answer = await fetch(this.url + path, { method, body, headers: signed });
     if (!statuses.includes(answer.status)) {
       throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
     }
@@ -39,8 +40,9 @@ export class Side {
       headers: form,
       body: 'name=a&password=b',
     });
-    // Without sessions, Basic is used.
+    // With a session, its cookie is sent from then on; without, Basic is used.
     assert.ok([200, 401, 404, 405].includes(session.status), `${session.status}`);
+    if (session.status === 200) this.cookie = session.headers.get('set-cookie').split(';')[0];
     const { instance_start_time, update_seq } = await this.json('GET', '/');
     assert.equal(typeof instance_start_time, 'string');
     assert.ok(update_seq !== undefined);
