@@ -182,6 +182,15 @@ struct Pass<'a> {
 }
 
 impl Pass<'_> {
+    /// The collection, as long as the name is not another's.
+    async fn collection(&self) -> Result<Collection, DoorError> {
+        let found = self.endpoint.collection(&self.door.collection).await?;
+        match found.feed_id == self.door.feed_id {
+            true => Ok(found),
+            false => Err(DoorError::Taken(self.door.database.clone())),
+        }
+    }
+
     async fn database(&self) -> Result<Database, DoorError> {
         let name = &self.door.database;
         let found = self.databases.database(name).await?;

@@ -1,18 +1,22 @@
 //! Incorporating items of others (1.2 rule 8, 3.3).
 
+mod report;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use feedsync::{By, History, Incorporation, Item, ItemId, Payload, Refusal, incorporate, line};
+use feedsync::{By, History, Incorporation, Item, ItemId, Payload, incorporate, line};
 use feedsync_formats::without_server_parts;
 use feedsync_store::{
-    Collection, CollectionName, Origin, Put, RemoteId, RemoteState, Snapshot, StoreExt, StoredItem,
+    CollectionName, Origin, Put, RemoteId, RemoteState, Snapshot, StoreError, StoreExt, StoredItem,
     Write,
 };
 
 use crate::endpoint::{Endpoint, blobs_of, check_bytes};
 use crate::error::EndpointError;
 use crate::reincarnate::{reconciled, reissued_first};
+
+pub use report::{Counts, ItemOutcome, ItemReport, Report};
 
 /// Where incoming items come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,121 +25,6 @@ pub enum Source {
     Remote(RemoteId),
     /// Offered by somebody, or read from a file.
     Offered,
-}
-
-/// What became of one incoming item.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ItemOutcome {
-    /// It is new here.
-    Added,
-    /// Everything in it was known.
-    Unchanged,
-    /// It superseded what was here.
-    Updated,
-    /// It is here, and the item has conflicts now.
-    Conflict,
-    /// It was not taken.
-    Refused(Refusal),
-}
-
-impl ItemOutcome {
-    /// The name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Added => "added",
-            Self::Unchanged => "unchanged",
-            Self::Updated => "updated",
-            Self::Conflict => "conflict",
-            Self::Refused(_) => "refused",
-        }
-    }
-
-    /// Whether the item was refused by a bound that may pass, so that it may be taken another time.
-    pub const fn may_pass(self) -> bool {
-        matches!(self, Self::Refused(Refusal::TooManyConflicts { .. }))
-    }
-
-    /// Whether something changed here.
-    pub const fn changes(self) -> bool {
-        matches!(self, Self::Added | Self::Updated | Self::Conflict)
-    }
-}
-
-/// What became of an incoming item, by id.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ItemReport {
-    /// The item.
-    pub id: ItemId,
-    /// What became of it.
-    pub outcome: ItemOutcome,
-}
-
-/// How many items came to what.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// New here.
-    pub added: u64,
-    /// Known already.
-    pub unchanged: u64,
-    /// Superseded what was here.
-    pub updated: u64,
-    /// Left conflicts.
-    pub conflict: u64,
-    /// Not taken.
-    pub refused: u64,
-}
-
-impl Counts {
-    /// How many of these came to what.
-    pub fn of(reports: &[ItemReport]) -> Self {
-        let mut counts = Self::default();
-        reports.iter().for_each(|report| counts.count(report.outcome));
-        counts
-    }
-
-    /// Counts one more.
-    pub fn count(&mut self, outcome: ItemOutcome) {
-        let counter = match outcome {
-            ItemOutcome::Added => &mut self.added,
-            ItemOutcome::Unchanged => &mut self.unchanged,
-            ItemOutcome::Updated => &mut self.updated,
-            ItemOutcome::Conflict => &mut self.conflict,
-            ItemOutcome::Refused(_) => &mut self.refused,
-        };
-        *counter += 1;
-    }
-
-    /// How many items changed something here.
-    pub fn changed(self) -> u64 {
-        self.added + self.updated + self.conflict
-    }
-}
-
-impl std::ops::AddAssign for Counts {
-    fn add_assign(&mut self, other: Self) {
-        self.added += other.added;
-        self.unchanged += other.unchanged;
-        self.updated += other.updated;
-        self.conflict += other.conflict;
-        self.refused += other.refused;
-    }
-}
-
-/// What became of all of them.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Report {
-    /// The collection afterwards.
-    pub collection: Collection,
-    /// How many came to what.
-    pub counts: Counts,
-    /// One a version of an item that came, in its order.
-    pub items: Vec<ItemReport>,
-}
-
-impl Report {
-    fn new(collection: Collection, items: Vec<ItemReport>) -> Self {
-        Self { collection, counts: Counts::of(&items), items }
-    }
 }
 
 /// What is recorded in the same transaction as the items it speaks of. If one of them is refused by
@@ -154,6 +43,8 @@ enum Decided {
     Full(EndpointError),
     /// Somebody else writes under this line, our current one.
     Collides(By),
+    /// The name is another collection's.
+    Another,
 }
 
 impl Endpoint {
@@ -169,6 +60,27 @@ impl Endpoint {
         &self,
         collection: &CollectionName,
         source: Source,
+        items: Vec<Item<Payload>>,
+        conclusion: Option<Conclusion>,
+    ) -> Result<Report, EndpointError> {
+        self.incorporate_as(collection, None, source, items, conclusion).await
+    }
+
+    /// The same with what others offer, if the collection still is this one, whatever is called so: else it is not there.
+    pub(crate) async fn incorporate_into(
+        &self,
+        collection: &CollectionName,
+        feed_id: &str,
+        items: Vec<Item<Payload>>,
+    ) -> Result<Report, EndpointError> {
+        self.incorporate_as(collection, Some(feed_id), Source::Offered, items, None).await
+    }
+
+    async fn incorporate_as(
+        &self,
+        collection: &CollectionName,
+        feed_id: Option<&str>,
+        source: Source,
         mut items: Vec<Item<Payload>>,
         conclusion: Option<Conclusion>,
     ) -> Result<Report, EndpointError> {
@@ -177,9 +89,13 @@ impl Endpoint {
         loop {
             let (batch, conclusion) = (Arc::clone(&items), conclusion.clone());
             let (endpoint, name) = (self.clone(), collection.clone());
+            let feed_id = feed_id.map(str::to_owned);
             let (collection, decided) = self
                 .store
                 .decide(collection, keys.clone(), move |snapshot| {
+                    if feed_id.as_ref().is_some_and(|it| *it != snapshot.collection().feed_id) {
+                        return (Vec::new(), Decided::Another);
+                    }
                     let (mut writes, decided) =
                         decide(snapshot, source, &batch, conclusion.as_ref());
                     if let Err(full) = endpoint.has_room(snapshot, &writes) {
@@ -195,6 +111,7 @@ impl Endpoint {
                 Decided::Done(items) => return Ok(Report::new(collection, items)),
                 Decided::Full(full) => return Err(full),
                 Decided::Collides(line) => self.reincarnate(&collection.name, line).await?,
+                Decided::Another => return Err(StoreError::NoCollection(collection.name).into()),
             }
         }
     }

@@ -42,7 +42,7 @@ impl Pass<'_> {
         carried: &mut Carried,
     ) -> Result<bool, DoorError> {
         let (name, store) = (&self.door.collection, self.endpoint.store());
-        let collection = self.endpoint.collection(name).await?;
+        let collection = self.collection().await?;
         let after = DoorPlace::after(place.items, collection.epoch);
         let before = place.clone();
         // Each has its turn, also where many wait for ever.

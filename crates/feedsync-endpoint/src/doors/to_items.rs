@@ -6,13 +6,13 @@ use feedsync::{Item, ItemId, Payload, Version};
 use feedsync_couch::mapping::{is_settling, item_id, update_of, version_of};
 use feedsync_couch::{Attachment, Path};
 use feedsync_formats::{Blob, blobs};
-use feedsync_store::ReadDocument;
+use feedsync_store::{ReadDocument, StoreError};
 
 use super::place::DoorPlace;
 use super::{Carried, DoorError, Pass};
 use crate::documents::leaves::{Leaves, chosen};
 use crate::error::EndpointError;
-use crate::incorporate::{ItemOutcome, Source};
+use crate::incorporate::ItemOutcome;
 
 /// So many documents are looked at at once,
 const PAGE: usize = 100;
@@ -32,6 +32,7 @@ impl Pass<'_> {
         if after >= database.last {
             return Ok(false);
         }
+        self.collection().await?;
         let name = &self.door.database;
         let choose = chosen(Leaves::All);
         let read =
@@ -128,7 +129,7 @@ impl Pass<'_> {
     }
 
     /// Incorporates items together, and where that is refused, each alone.
-    async fn incorporate(
+    pub(super) async fn incorporate(
         &self,
         items: Vec<Item<Payload>>,
         place: &mut DoorPlace,
@@ -138,7 +139,7 @@ impl Pass<'_> {
             return Ok(());
         }
         let (endpoint, name) = (self.endpoint, &self.door.collection);
-        match endpoint.incorporate(name, Source::Offered, items.clone(), None).await {
+        match endpoint.incorporate_into(name, &self.door.feed_id, items.clone()).await {
             Ok(report) => {
                 carried.items += report.counts.changed();
                 for item in &report.items {
@@ -160,6 +161,11 @@ impl Pass<'_> {
                 // There is one, or it would have been divided.
                 items.iter().for_each(|item| carried.leave(&item.id, &why));
                 Ok(())
+            }
+            Err(gone @ EndpointError::Store(StoreError::NoCollection(_))) => {
+                // Its name may be another's by now.
+                self.collection().await?;
+                Err(gone.into())
             }
             Err(error) => Err(error.into()),
         }
