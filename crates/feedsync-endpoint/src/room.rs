@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 
-use feedsync_store::{Snapshot, Write};
+use feedsync_store::{Collection, Snapshot, Write};
 
 use crate::endpoint::Endpoint;
 use crate::error::EndpointError;
@@ -15,6 +15,11 @@ impl Endpoint {
     #[must_use]
     pub fn holding_at_most(&self, items: u64) -> Self {
         Self { most: NonZeroU64::new(items), ..self.clone() }
+    }
+
+    /// Whether a collection has as many live items as it may have.
+    pub(crate) fn is_full(&self, collection: &Collection) -> bool {
+        self.most.is_some_and(|most| collection.live >= most.get())
     }
 
     /// Whether the collection may have what it has after these writes.

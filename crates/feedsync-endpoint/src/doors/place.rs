@@ -25,7 +25,7 @@ pub(super) struct DoorPlace {
     pub(super) crowded: Option<Moment>,
 }
 
-/// So long documents wait for room, in microseconds, until all are looked at again.
+/// So long documents wait for room, in microseconds, until all are looked at again, if there is any by then.
 const CROWDED: u64 = 60 * 1_000_000;
 
 /// It as JSON: `epoch-number`.
@@ -64,8 +64,9 @@ impl Pass<'_> {
             return Ok(DoorPlace::default());
         };
         let now = self.endpoint.environment().now().micros();
-        // There may be room by now.
-        let is_over = crowded.is_some_and(|since| now.saturating_sub(since) > CROWDED);
+        let is_due = crowded.is_some_and(|since| now.saturating_sub(since) > CROWDED);
+        // To look at all of them costs as much as they say, and while it is full each would be refused alone.
+        let is_over = is_due && !self.endpoint.is_full(&self.collection().await?);
         Ok(DoorPlace {
             items: items.as_deref().and_then(read),
             documents: documents.as_deref().and_then(read).filter(|_| !is_over),
