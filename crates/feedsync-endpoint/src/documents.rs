@@ -146,9 +146,13 @@ pub async fn write_documents(
         }
         prepared.push(document);
     }
+    // What is brought from elsewhere is compared with what was there before.
     let with_attachments = |document: &Prepared| Wanted {
         id: document.id.clone(),
-        with_attachments: document.attachments.iter().any(|it| it.stored.is_none()),
+        with_attachments: match document.made {
+            Made::Here { .. } => document.attachments.iter().any(|it| it.stored.is_none()),
+            Made::Elsewhere(_) => !document.attachments.is_empty(),
+        },
     };
     let wanted: Vec<Wanted> = prepared.iter().map(with_attachments).collect();
     let epoch = *epoch;

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use feedsync_couch::{
-    ANY_TYPE, Attachment, BodyPlace, Content, DocumentId, Fingerprint, Graft, Path, Refusal,
-    RefusalKind, Revision, Tree, edited, signature,
+    ANY_TYPE, Attachment, AttachmentDigest, BodyPlace, Content, DocumentId, Fingerprint, Graft,
+    Path, Refusal, RefusalKind, Revision, Tree, edited, signature,
 };
 use feedsync_store::{DocumentWrite, DocumentsSnapshot, FoundDocument, KeptBody, Kind};
 
@@ -102,7 +102,7 @@ impl<'a> Draft<'a> {
                 // Of what is known only what it came of may be news.
                 let attachments = match self.tree.contains(&path.newest()) {
                     true => Arc::from([]),
-                    false => self.attachments(document, &path, None)?,
+                    false => self.attachments(document, &path, path.start())?,
                 };
                 (path, attachments)
             }
@@ -148,8 +148,8 @@ impl<'a> Draft<'a> {
             let path = parent.map(Path::root);
             attachments = match path {
                 _ if document.attachments.is_empty() => Ok(Arc::from([])),
-                Some(path) => self.attachments(document, &path, Some(generation)),
-                None => self.resolved(document, &[], Some(generation)),
+                Some(path) => self.attachments(document, &path, generation),
+                None => self.resolved(document, &[], generation),
             };
             let attachments = attachments.as_deref().unwrap_or_default();
             signature(parent, document.is_deleted, fingerprint, attachments)
@@ -157,13 +157,12 @@ impl<'a> Draft<'a> {
         Ok((path, attachments?))
     }
 
-    /// The attachments of a document that came of the revisions of a path; those that are new are of a generation, if
-    /// they do not say themselves of which.
+    /// The attachments of a document of a generation that came of the revisions of a path.
     fn attachments(
         &self,
         document: &Prepared,
         path: &Path,
-        generation: Option<u64>,
+        generation: u64,
     ) -> Result<Arc<[Attachment]>, Refusal> {
         let newest_known = path.revisions().find(|revision| self.tree.contains(revision));
         let before = newest_known.and_then(|revision| self.tree.path(&revision));
@@ -176,20 +175,25 @@ impl<'a> Draft<'a> {
         &self,
         document: &Prepared,
         before: &[Revision],
-        generation: Option<u64>,
+        generation: u64,
     ) -> Result<Arc<[Attachment]>, Refusal> {
         let resolve = |sent: &PreparedAttachment| {
+            let known = before.iter().find_map(|it| {
+                let named = self.kept(it)?.iter().find(|kept| kept.name == sent.name)?;
+                Some((it.generation(), named))
+            });
+            let brought = |digest| brought_by(&document.made, generation, sent, (known, digest));
             if let Some(StoredAttachment { digest, length }) = &sent.stored {
                 return Ok(Attachment {
                     name: sent.name.clone(),
                     content_type: sent.content_type.clone().unwrap_or_else(|| ANY_TYPE.to_owned()),
-                    generation: generation.or(sent.generation).unwrap_or(0),
+                    generation: brought(digest),
                     digest: digest.clone(),
                     length: *length,
                 });
             }
-            // What is known by the same digest is the same, wherever it is; a name stands for what a revision had
-            // that this one came of, and nothing else.
+            // What is known by the same digest is the same, wherever it is. Only where none is said does a name stand
+            // for what a revision had that this one came of: generations may be those of what was there before.
             let is_named = |kept: &&Attachment| {
                 kept.name == sent.name
                     && sent.generation.is_none_or(|generation| generation == kept.generation)
@@ -197,10 +201,14 @@ impl<'a> Draft<'a> {
             let is_same = |kept: &&Attachment| sent.digest.as_ref() == Some(&kept.digest);
             let came_of = || before.iter().filter_map(|it| self.kept(it)).flatten();
             let all = self.tree.bodies().filter_map(|(it, _)| self.kept(it)).flatten();
-            let kept = came_of().find(|kept| is_named(kept) && is_same(kept));
-            let kept = kept.or_else(|| came_of().chain(all).find(is_same));
-            // Replicas that pack what they store know it by another digest.
-            let kept = kept.or_else(|| came_of().find(is_named)).ok_or_else(|| {
+            let kept = match &sent.digest {
+                None => came_of().find(is_named),
+                Some(_) => {
+                    let kept = came_of().find(|kept| is_named(kept) && is_same(kept));
+                    kept.or_else(|| came_of().chain(all).find(is_same))
+                }
+            };
+            let kept = kept.ok_or_else(|| {
                 RefusalKind::MissingStub.because(format_args!(
                     "Invalid attachment stub in {} for {}",
                     document.id, sent.name
@@ -236,5 +244,24 @@ impl<'a> Draft<'a> {
         let bodies = bodies.into_iter().filter(|(number, ..)| kept.contains(number));
         let bodies = bodies.map(|(number, _, body)| (number, body)).collect();
         DocumentWrite { id: id.clone(), tree, is_change, kind, bodies }
+    }
+}
+
+/// The generation of an attachment that a revision of a generation brings: the same, if it is made here. Elsewhere it is the
+/// one that is said (0, if none is), unless what it came of had something else of that name since: whoever has that
+/// would be given a stub, and keep what was there before.
+fn brought_by(
+    made: &Made,
+    generation: u64,
+    sent: &PreparedAttachment,
+    (known, digest): (Option<(u64, &Attachment)>, &AttachmentDigest),
+) -> u64 {
+    let said = match made {
+        Made::Here { .. } => return generation,
+        Made::Elsewhere(_) => sent.generation.unwrap_or(0),
+    };
+    match known {
+        Some((at, known)) if known.digest != *digest && said <= at => generation,
+        _ => said,
     }
 }

@@ -50,9 +50,10 @@ impl Show {
         })
     }
 
-    /// Whether an attachment is given out, and not only a stub of it.
+    /// Whether an attachment is given out, and not only a stub of it. One of generation 0 may be of any.
     pub fn gives(&self, attachment: &Attachment) -> bool {
-        attachment.generation > self.newer_than || self.newer_than == 0
+        let generation = attachment.generation;
+        generation > self.newer_than || self.newer_than == 0 || generation == 0
     }
 
     /// The same for whoever has what revisions before this one had.

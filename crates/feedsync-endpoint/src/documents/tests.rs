@@ -1,5 +1,7 @@
 //! Edits and revisions as they become documents of a store.
 
+mod attachments;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 

@@ -1,0 +1,177 @@
+//! Whatever a revision has attached is there wherever it is replicated to, stubs or not.
+
+use proptest::sample::Index;
+
+use super::*;
+use crate::documents::difference::{Difference, compare};
+use crate::documents::leaves::{Leaves, chosen};
+use crate::documents::show::{Show, held};
+
+impl Room {
+    /// What a replicator gives of what is missing elsewhere: with stubs of what is known there, if that counts.
+    fn given(&self, missing: &Difference, stubs: bool) -> Vec<String> {
+        let asks = Leaves::Named { revisions: missing.missing.clone(), latest: true };
+        let ids = [missing.id.parse().unwrap()];
+        let choose = chosen(asks.clone());
+        let page = wait(self.databases.documents(&self.name, &ids, choose, u64::MAX)).unwrap();
+        let read = page.documents[0].as_ref().unwrap();
+        let held = wait(held(&*self.databases, &self.name, std::iter::once(read))).unwrap();
+        let had = if stubs { &missing.ancestors[..] } else { &[] };
+        let give = |revision: Result<Revision, Revision>| {
+            let (tree, revision) = (&read.document.tree, revision.unwrap());
+            let show = Show { revs: true, attachments: true, ..Show::default() };
+            let show = show.since(had, tree, &revision);
+            let mut text = String::new();
+            show.push(&mut text, read, &revision, &held, &page.database).unwrap();
+            text
+        };
+        asks.of(&read.document.tree).into_iter().map(give).collect()
+    }
+
+    /// Replicates all documents from another one, as a replicator does: what is refused for its stubs comes again without.
+    fn take(&self, from: &Self) {
+        let leaves = |read: &ReadDocument| {
+            let leaves = read.document.tree.leaves().into_iter();
+            let leaves = leaves.map(|leaf| leaf.revision.clone()).collect();
+            (read.document.id.as_str().to_owned(), leaves)
+        };
+        let wanted = from.changes().iter().map(leaves).collect();
+        for missing in wait(compare(&*self.databases, &self.name, wanted)).unwrap() {
+            let (given, whole) = (from.given(&missing, true), from.given(&missing, false));
+            for (given, whole) in given.iter().zip(&whole) {
+                match self.write(&[given], Edits::Replicated) {
+                    Err(refusal) => {
+                        assert_eq!(refusal.kind, RefusalKind::MissingStub);
+                        self.write(&[whole], Edits::Replicated).unwrap();
+                    }
+                    Ok(written) => assert!(written[0].contains('-'), "{written:?}"),
+                }
+            }
+        }
+    }
+
+    /// What the leaves of all documents have attached, by revision and name.
+    fn attached(&self) -> BTreeMap<(Revision, String), String> {
+        let all = self.changes();
+        let all = all.iter().flat_map(|read| &read.bodies).flat_map(|(revision, body)| {
+            let of = |it: &Attachment| ((revision.clone(), it.name.clone()), it.digest.to_string());
+            body.attachments.iter().map(of)
+        });
+        all.collect()
+    }
+}
+
+/// A revision of `a` by its path, the newest first, with an attachment `f`.
+fn revision(path: &[&str], attachment: &str) -> String {
+    let ids: Vec<String> = path.iter().map(|id| format!("{id:?}")).collect();
+    format!(
+        r#"{{"_id":"a","_revisions":{{"start":{},"ids":[{}]}},"_attachments":{{"f":{attachment}}}}}"#,
+        path.len(),
+        ids.join(",")
+    )
+}
+
+/// Whoever writes revisions need not say where an attachment comes from, or says where that of before came from.
+#[test]
+fn an_attachment_that_is_new_is_never_taken_for_the_one_before() {
+    for said in ["", r#","revpos":0"#, r#","revpos":1"#] {
+        let (one, other) = (Room::new(), Room::new());
+        let write = |path: &[&str], data: &str| {
+            let attachment = format!(r#"{{"data":"{data}"{said}}}"#);
+            one.write(&[&revision(path, &attachment)], Edits::Replicated).unwrap();
+            other.take(&one);
+            assert_eq!(one.attached(), other.attached(), "{said}");
+        };
+        write(&["x"], "b2xk");
+        write(&["y", "x"], "bmV3");
+        assert_eq!(one.attachments(0)[0].generation, 2, "{said}");
+        write(&["z", "y", "x"], "b2xk");
+        assert_eq!(one.attachments(0)[0].generation, 3, "{said}");
+    }
+}
+
+/// A generation that can be is kept as it is said, and so is that none is said.
+#[test]
+fn a_generation_is_kept_where_it_can_be() {
+    for (said, generation) in [("", 0), (r#","revpos":1"#, 1), (r#","revpos":2"#, 2)] {
+        let room = Room::new();
+        for path in [&["x"][..], &["y", "x"]] {
+            let attachment = format!(r#"{{"data":"b2xk"{said}}}"#);
+            room.write(&[&revision(path, &attachment)], Edits::Replicated).unwrap();
+            assert_eq!(room.attachments(0)[0].generation, generation);
+        }
+    }
+}
+
+#[test]
+fn a_stub_stands_for_nothing_else_than_it_says() {
+    let room = Room::new();
+    let old = r#"{"data":"b2xk","revpos":1}"#;
+    room.write(&[&revision(&["x"], old)], Edits::Replicated).unwrap();
+    let digest = room.attachments(0)[0].digest.clone();
+    let stub = r#"{"stub":true,"revpos":1,"digest":"md5-OTHER"}"#;
+    for (text, edits) in [
+        (revision(&["y", "x"], stub), Edits::Replicated),
+        (format!(r#"{{"_id":"a","_rev":"1-x","_attachments":{{"f":{stub}}}}}"#), Edits::New),
+    ] {
+        assert_eq!(room.write(&[&text], edits).unwrap_err().kind, RefusalKind::MissingStub);
+    }
+    let same = format!(r#"{{"stub":true,"revpos":9,"digest":"{digest}"}}"#);
+    for (path, stub) in [(["y", "x"], &*same), (["z", "x"], r#"{"stub":true}"#)] {
+        room.write(&[&revision(&path, stub)], Edits::Replicated).unwrap();
+        assert_eq!(room.attachments(0)[0].digest, digest);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(512) })]
+
+    /// Whatever generations are said, and whenever it is replicated, everybody has the same attached.
+    #[test]
+    fn what_is_attached_is_the_same_everywhere(
+        steps in prop::collection::vec(
+            (
+                any::<Index>(),
+                prop::collection::btree_map(0..2_u8, (0..3_u8, prop::option::weighted(0.8, 0..4_u8)), 1..3),
+                any::<bool>(),
+            ),
+            1..12,
+        ),
+    ) {
+        let (one, other) = (Room::new(), Room::new());
+        let mut paths: Vec<Vec<usize>> = Vec::new();
+        let mut written = BTreeMap::new();
+        for (number, (parent, attached, is_replicated)) in steps.iter().enumerate() {
+            // Most revisions are made on the one before.
+            let parent = parent.index(2 * paths.len() + 1);
+            let parent = paths.get(parent).or_else(|| paths.last());
+            let path: Vec<usize> = std::iter::once(number).chain(parent.into_iter().flatten().copied()).collect();
+            let attachments: Vec<String> = attached.iter().map(|(name, (holds, said))| {
+                let said = said.map(|said| format!(r#","revpos":{said}"#)).unwrap_or_default();
+                let holds = ["b2xk", "bmV3", "b25l"][usize::from(*holds)];
+                format!(r#""f{name}":{{"data":"{holds}"{said}}}"#)
+            }).collect();
+            let ids: Vec<String> = path.iter().map(|id| format!("\"r{id}\"")).collect();
+            let text = format!(
+                r#"{{"_id":"a","_revisions":{{"start":{},"ids":[{}]}},"_attachments":{{{}}}}}"#,
+                path.len(),
+                ids.join(","),
+                attachments.join(","),
+            );
+            let revisions = one.write(&[&text], Edits::Replicated).unwrap();
+            for (name, (holds, _)) in attached {
+                let holds = [&b"old"[..], b"new", b"one"][usize::from(*holds)];
+                let digest = AttachmentDigest::of(holds).to_string();
+                written.insert((revisions[0].parse::<Revision>().unwrap(), format!("f{name}")), digest);
+            }
+            paths.push(path);
+            if *is_replicated {
+                other.take(&one);
+            }
+        }
+        other.take(&one);
+        prop_assert_eq!(one.attached(), other.attached());
+        let is_so = one.attached().into_iter().all(|(key, digest)| written[&key] == digest);
+        prop_assert!(is_so, "it is what was written");
+    }
+}
