@@ -215,9 +215,14 @@ impl<'a> Draft<'a> {
                 ))
             })?;
             let content_type = sent.content_type.as_ref().unwrap_or(&kept.content_type);
+            // Under another name, or after something else, it is new here.
+            let stays = known.filter(|(_, known)| known.digest == kept.digest);
+            let generation =
+                stays.map_or_else(|| brought(&kept.digest), |(_, known)| known.generation);
             Ok(Attachment {
                 name: sent.name.clone(),
                 content_type: content_type.clone(),
+                generation,
                 ..kept.clone()
             })
         };

@@ -123,6 +123,34 @@ fn a_stub_stands_for_nothing_else_than_it_says() {
     }
 }
 
+/// What a stub brings under another name is as new there as what is sent.
+#[test]
+fn a_stub_under_another_name_is_of_the_revision_that_brings_it() {
+    let facts = |room: &Room| -> Vec<(String, u64)> {
+        room.attachments(0).iter().map(|it| (it.name.clone(), it.generation)).collect()
+    };
+    for (said, edits, generation) in [
+        ("", Edits::New, 2),
+        (r#","revpos":1"#, Edits::New, 2),
+        ("", Edits::Replicated, 0),
+        (r#","revpos":2"#, Edits::Replicated, 2),
+    ] {
+        let room = Room::new();
+        room.write(&[&revision(&["x"], r#"{"data":"b2xk","revpos":1}"#)], Edits::Replicated)
+            .unwrap();
+        let digest = room.attachments(0)[0].digest.clone();
+        let stubs = format!(
+            r#""_attachments":{{"f":{{"stub":true,"revpos":1}},"g":{{"stub":true{said},"digest":"{digest}"}}}}"#
+        );
+        let path = match edits {
+            Edits::New => r#""_rev":"1-x""#,
+            Edits::Replicated => r#""_revisions":{"start":2,"ids":["y","x"]}"#,
+        };
+        room.write(&[&format!(r#"{{"_id":"a",{path},{stubs}}}"#)], edits).unwrap();
+        assert_eq!(facts(&room), [("f".to_owned(), 1), ("g".to_owned(), generation)], "{said}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(512) })]
 
