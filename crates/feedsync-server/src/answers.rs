@@ -38,7 +38,11 @@ pub(crate) struct Turn {
 
 /// What the bytes of an answer hold while they are in memory: a place among the large, or nothing.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Place(Option<Arc<OwnedSemaphorePermit>>);
+pub(crate) struct Place {
+    place: Option<Arc<OwnedSemaphorePermit>>,
+    /// Room beside it, for what is larger than others.
+    _room: Option<Arc<OwnedSemaphorePermit>>,
+}
 
 impl Answers {
     /// Room for so many large answers, and for as many that are being begun.
@@ -55,7 +59,7 @@ impl Answers {
     /// Waits for a place for what is not read yet; as long as clients wait.
     pub(crate) async fn place(&self) -> Result<Place, Problem> {
         let permit = room::within(room::LONG, &self.large, 1, BUSY).await?;
-        Ok(Place(Some(Arc::new(permit))))
+        Ok(Place { place: Some(Arc::new(permit)), _room: None })
     }
 }
 
@@ -63,14 +67,19 @@ impl Turn {
     /// Ends the turn with an answer that is larger than [`SMALL`], or is not.
     pub(crate) fn end(self, large: bool) -> Result<Place, Problem> {
         let permit = if large { Some(Arc::new(room::now(&self.large, BUSY)?)) } else { None };
-        Ok(Place(permit))
+        Ok(Place { place: permit, _room: None })
     }
 }
 
 impl Place {
+    /// The same, with room beside it.
+    pub(crate) fn with(self, room: OwnedSemaphorePermit) -> Self {
+        Self { _room: Some(Arc::new(room)), ..self }
+    }
+
     /// Bytes that hold the place until they are dropped, unless they are few.
     pub(crate) fn hold(&self, bytes: Vec<u8>) -> Bytes {
-        match &self.0 {
+        match &self.place {
             Some(_) if bytes.len() > SMALL => {
                 Bytes::from_owner(Held { bytes, _place: self.clone() })
             }

@@ -37,6 +37,7 @@ use feedsync_store::{Databases, ReadDocument, StoreError};
 use http::{HeaderValue, Method, StatusCode, Uri, header};
 
 use crate::access::{Principal, sign_in};
+use crate::answers::Place;
 use crate::body::{self, Coding, Frames, Turn};
 use crate::call::Call;
 use crate::hub::Hub;
@@ -251,6 +252,15 @@ impl Asked {
         };
         self.call.still_may(hub).await?;
         Ok((turn, bytes))
+    }
+
+    /// A place for attachments of so many bytes: those that are larger than usual have room by their size.
+    async fn room_for(&self, place: Place, bytes: u64) -> Result<Place, Problem> {
+        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+        match bytes > self.hub.config.limits.body_bytes {
+            true => Ok(place.with(self.hub.large_attachments.take(bytes).await?)),
+            false => Ok(place),
+        }
     }
 
     /// What the attachments of a document hold, to be told with it.

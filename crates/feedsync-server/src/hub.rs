@@ -61,6 +61,8 @@ pub(crate) struct Shared {
     pub(crate) answers: Answers,
     /// Those about databases.
     pub(crate) database_answers: Answers,
+    /// Attachments that are larger than usual, and in memory to be sent.
+    pub(crate) large_attachments: LargeBodies,
     /// Answers that were sent lately.
     pub(crate) kept: Kept,
     /// Revisions of documents that are known to be here.
@@ -105,6 +107,7 @@ impl Hub {
             storing: Arc::new(Semaphore::new(STORING)),
             answers: Answers::new(config.limits.answers),
             database_answers: Answers::new(config.limits.answers),
+            large_attachments: LargeBodies::new(config.limits.database_body_bytes),
             kept: Kept::new(),
             revisions: KnownRevisions::new(),
             compacting: Compacting::default(),

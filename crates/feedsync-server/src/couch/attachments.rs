@@ -140,6 +140,7 @@ async fn read(
         return Ok(whole(StatusCode::NOT_MODIFIED, attachment, &tag, Bytes::new()));
     }
     let place = asked.hub.database_answers.place().await?;
+    let place = asked.room_for(place, attachment.length).await?;
     let bytes = asked.databases.attachment(&database.name, &attachment.digest).await?;
     let bytes = bytes.ok_or_else(no_attachment)?;
     let length = bytes.len() as u64;

@@ -45,7 +45,7 @@ pub(super) async fn answer(
             let said = submissions::media_type(&asked.call.headers).unwrap_or_default();
             let is_in_parts = submissions::essence(said).eq_ignore_ascii_case("multipart/related");
             let (_turn, sent, followed) = match is_in_parts {
-                true => parts::read(asked, name, &said.to_owned(), body).await?,
+                true => parts::read(asked, name, said, body).await?,
                 false => {
                     let (turn, sent) = asked.any_json(body).await?;
                     (turn, Submission::read(sent.root())?, BTreeMap::new())

@@ -1,7 +1,6 @@
 //! Documents of several parts, with their attachments behind them, both ways (sections 9.3 and 9.4).
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use axum::body::Body;
 use axum::response::Response;
@@ -10,8 +9,8 @@ use feedsync_couch::multipart::{
     boundary_of,
 };
 use feedsync_couch::{
-    AttachmentDigest, DatabaseName, Json, Refusal, RefusalKind, Revision, SentAttachment, SentForm,
-    Submission, quoted,
+    Attachment, AttachmentDigest, DatabaseName, Json, Refusal, RefusalKind, Revision,
+    SentAttachment, SentForm, Submission, quoted,
 };
 use feedsync_endpoint::documents::show::{Held, Show};
 use feedsync_endpoint::documents::{StoredAttachment, known_otherwise};
@@ -43,29 +42,33 @@ struct Parts {
 
 enum Segment {
     Text(Vec<u8>),
-    Attachment(AttachmentDigest),
+    Attachment(AttachmentDigest, u64),
 }
 
 impl Parts {
-    fn attachment(&mut self, digest: AttachmentDigest) {
+    fn attachment(&mut self, Attachment { digest, length, .. }: &Attachment) {
         self.segments.push(Segment::Text(std::mem::take(&mut self.text)));
-        self.segments.push(Segment::Attachment(digest));
+        self.segments.push(Segment::Attachment(digest.clone(), *length));
     }
 
     /// The answer, in its place until it is sent.
     fn answer(mut self, asked: &Asked, name: &DatabaseName, place: Place, kind: &str) -> Response {
         self.segments.push(Segment::Text(self.text));
-        let (databases, name) = (Arc::clone(&asked.databases), name.clone());
+        let (asked, name) = (asked.clone(), name.clone());
         let segments = self.segments.into_iter();
         let sent = stream::try_unfold(segments, move |mut segments| {
-            let (databases, name, place) = (Arc::clone(&databases), name.clone(), place.clone());
+            let (asked, name, place) = (asked.clone(), name.clone(), place.clone());
             async move {
-                let Some(segment) = segments.next() else { return Ok(None) };
-                let bytes = match segment {
-                    Segment::Text(text) => text,
-                    Segment::Attachment(digest) => content(&*databases, &name, &digest).await?,
+                let bytes = match segments.next() {
+                    None => return Ok(None),
+                    Some(Segment::Text(text)) => place.hold(text),
+                    Some(Segment::Attachment(digest, length)) => {
+                        let busy = |_| broken("there is no room for an attachment");
+                        let place = asked.room_for(place, length).await.map_err(busy)?;
+                        place.hold(content(&*asked.databases, &name, &digest).await?)
+                    }
                 };
-                Ok::<_, std::io::Error>(Some((place.hold(bytes), segments)))
+                Ok::<_, std::io::Error>(Some((bytes, segments)))
             }
         });
         let mut response = json(StatusCode::OK, Body::from_stream(sent));
@@ -128,7 +131,7 @@ fn push_related(
                 is_gzip: false,
             },
         );
-        parts.attachment(attachment.digest.clone());
+        parts.attachment(attachment);
     }
     Ok(())
 }
