@@ -141,8 +141,11 @@ pub(super) fn told(status: StatusCode, (id, revision): &(DocumentId, Revision)) 
 }
 
 async fn read(asked: &Asked, database: &Database, id: DocumentId) -> Result<Response, Failure> {
-    let show = Show::of(&asked.parameters)?;
-    let since = asked.parameters.revisions("atts_since")?.unwrap_or_default();
+    let mut show = Show::of(&asked.parameters)?;
+    let since = asked.parameters.revisions("atts_since")?;
+    // Who says which revisions are known asks for what the others have attached.
+    show.attachments |= since.is_some();
+    let since = since.unwrap_or_default();
     let place = match show.attachments {
         true => asked.hub.database_answers.place().await?,
         false => Place::default(),
@@ -228,7 +231,10 @@ async fn open_revisions(
             Leaves::Named { revisions, latest }
         }
     };
-    let show = Show::of(&asked.parameters)?;
+    let mut show = Show::of(&asked.parameters)?;
+    let since = asked.parameters.revisions("atts_since")?;
+    show.attachments |= since.is_some();
+    let since = since.unwrap_or_default();
     let place = asked.hub.database_answers.place().await?;
     let choose = leaves::chosen(asks.clone());
     let page = asked.databases.documents(&database.name, &[id], choose, u64::MAX).await?;
@@ -246,7 +252,6 @@ async fn open_revisions(
         (Some(found), true) => asked.held(&database.name, found).await?,
         _ => Held::new(),
     };
-    let since = asked.parameters.revisions("atts_since")?.unwrap_or_default();
     let mut text = String::from("[");
     for (at, one) in meant.iter().enumerate() {
         text.push_str(if at > 0 { "," } else { "" });
