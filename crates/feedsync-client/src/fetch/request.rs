@@ -109,7 +109,7 @@ impl Request {
         self
     }
 
-    /// The answer has no end: only each wait is bounded, not the whole.
+    /// The answer has no end, or is as long in coming as its way is slow: only each wait is bounded, not the whole.
     #[must_use]
     pub fn endless(mut self) -> Self {
         self.endless = true;

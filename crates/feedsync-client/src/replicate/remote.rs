@@ -234,7 +234,8 @@ impl Replica for RemoteDatabase {
     ) -> Result<(Vec<FetchedDocument>, Vec<Unread>), ReplicationError> {
         let pairs = [("revs", "true"), ("latest", "true"), ("attachments", "true")];
         let request = self.post(&["_bulk_get"], &pairs, documents_request(missing));
-        let answer = self.ask(request.within(most_bytes)).await?;
+        // Many such answers share one way, which may be slow: as long as something comes, they are waited for.
+        let answer = self.ask(request.within(most_bytes).endless()).await?;
         read_documents(&answer).map_err(|it| self.bad(it))
     }
 

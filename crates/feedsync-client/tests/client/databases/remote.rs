@@ -149,6 +149,35 @@ async fn large_documents_are_carried_in_parts() {
     assert_eq!(one.leaves().await, third.leaves().await);
 }
 
+/// What comes slowly comes in the end, however long all of it takes.
+#[tokio::test]
+async fn documents_may_take_as_long_as_their_way_does() {
+    let (one, other) = (Shelf::new(1).await, Shelf::new(2).await);
+    let document = "{\"_id\":\"a\",\"_rev\":\"1-a\"}";
+    one.write(document, Edits::Replicated).await.unwrap();
+    let to = one.serve(Config::default()).await;
+    let site = Site::start(move |asked| match asked.target.contains("_bulk_get") {
+        true => {
+            let body =
+                format!("{{\"results\":[{{\"id\":\"a\",\"docs\":[{{\"ok\":{document}}}]}}]}}");
+            let [Act::Send(bytes)] = &answer(200, &[], body)[..] else { unreachable!() };
+            let pieces = bytes.chunks(bytes.len() / 8);
+            pieces
+                .flat_map(|it| [Act::Send(it.to_vec()), Act::Pause(Duration::from_millis(400))])
+                .collect()
+        }
+        false => vec![Act::Pass { to, bytes: usize::MAX }],
+    })
+    .await;
+    let overall = Duration::from_secs(2);
+    let fetcher = Fetcher::new(Policy { overall, ..Policy::new(Private::Allowed) }).unwrap();
+    let patience = Patience { tries: Some(1), ..Patience::SOME };
+    let source = RemoteDatabase::new(fetcher, &format!("{}/couch/notes", site.base), patience);
+    let source = Arc::new(source.unwrap());
+    let done = run(&Replication::default(), source, other.replica(), &one).await.unwrap();
+    assert_eq!(done.worked.written, 1);
+}
+
 #[tokio::test]
 async fn what_a_target_refuses_is_told_and_keeps_nothing_back() {
     let (one, other) = apart(1).await;
