@@ -10,6 +10,7 @@ mod reading;
 
 use feedsync_couch::DatabaseName;
 
+use crate::error::StoreError;
 use crate::order::{Epoch, Moment, Number};
 
 pub use contract::{Databases, DatabasesExt};
@@ -90,6 +91,14 @@ impl Database {
             security,
             bytes: 0,
             superseded: 0,
+        }
+    }
+
+    /// Refuses to be taken for a database of the same name in another epoch.
+    pub(crate) fn require(&self, epoch: Epoch) -> Result<(), StoreError> {
+        match self.epoch == epoch {
+            true => Ok(()),
+            false => Err(StoreError::NoDatabase(self.name.clone())),
         }
     }
 

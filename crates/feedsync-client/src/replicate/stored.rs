@@ -275,11 +275,12 @@ impl Replica for StoredDatabase {
         let json = Json::read(text.into_bytes()).map_err(|it| self.refused(it))?;
         let sent = Submission::read_with(json.root(), SpecialMembers::Dropped);
         let body = sent.map_err(|it| self.refused(it))?.body.into_text();
+        let epoch = self.database().await?.epoch;
         let found = self.databases.local_document(&self.name, &id).await;
         let before = found.map_err(|error| self.failed(error))?.map_or(0, |it| it.revision);
         let revision = before + 1;
         let document = LocalDocument { revision, body };
-        let put = self.databases.put_local_document(&self.name, &id, Some(document)).await;
+        let put = self.databases.put_local_document(&self.name, epoch, &id, Some(document)).await;
         put.map_err(|error| self.failed(error))?;
         Ok(format!("0-{revision}"))
     }

@@ -13,8 +13,10 @@ use super::{DoorError, Pass};
 pub const PLACE: &str = "fs:collection";
 
 /// How far a pass got on either side.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DoorPlace {
+    /// In which life of the database it is noted.
+    noted_in: Epoch,
     /// In the collection, and in which life of it.
     pub(super) items: Option<(Epoch, Number)>,
     /// In the database.
@@ -39,6 +41,11 @@ struct Noted {
 }
 
 impl DoorPlace {
+    fn beginning(noted_in: Epoch) -> Self {
+        let (items, documents, waiting, crowded) = (None, None, BTreeSet::new(), None);
+        Self { noted_in, items, documents, waiting, crowded }
+    }
+
     /// After which change to go on, in this life.
     pub(super) fn after(place: Option<(Epoch, Number)>, epoch: Epoch) -> Number {
         place.filter(|(of, _)| *of == epoch).map_or(Number::ZERO, |(_, number)| number)
@@ -57,17 +64,18 @@ fn read(text: &str) -> Option<(Epoch, Number)> {
 impl Pass<'_> {
     /// How far the last pass got; the beginning, where that cannot be told.
     pub(super) async fn place(&self) -> Result<DoorPlace, DoorError> {
-        let Database { name, .. } = self.database().await?;
+        let Database { name, epoch, .. } = self.database().await?;
         let found = self.databases.local_document(&name, &local_id()).await?;
         let noted = found.and_then(|it| serde_json::from_str::<Noted>(&it.body).ok());
         let Some(Noted { items, documents, waiting, crowded }) = noted else {
-            return Ok(DoorPlace::default());
+            return Ok(DoorPlace::beginning(epoch));
         };
         let now = self.endpoint.environment().now().micros();
         let is_due = crowded.is_some_and(|since| now.saturating_sub(since) > CROWDED);
         // To look at all of them costs as much as they say, and while it is full each would be refused alone.
         let is_over = is_due && !self.endpoint.is_full(&self.collection().await?);
         Ok(DoorPlace {
+            noted_in: epoch,
             items: items.as_deref().and_then(read),
             documents: documents.as_deref().and_then(read).filter(|_| !is_over),
             waiting: waiting.iter().filter_map(|id| ItemId::new(id).ok()).collect(),
@@ -75,7 +83,7 @@ impl Pass<'_> {
         })
     }
 
-    /// Notes how far this one got. What it carried is stored by then.
+    /// Notes how far this one got. What it carried is stored by then; another database of that name holds nothing of it.
     pub(super) async fn note(&self, place: &DoorPlace) -> Result<(), DoorError> {
         let noted = Noted {
             items: place.items.map(text),
@@ -87,7 +95,9 @@ impl Pass<'_> {
             .map_err(|error| StoreError::Unknown(error.to_string()))?;
         let document = LocalDocument { revision: 1, body };
         let name = &self.door.database;
-        self.databases.put_local_document(name, &local_id(), Some(document)).await?;
+        self.databases
+            .put_local_document(name, place.noted_in, &local_id(), Some(document))
+            .await?;
         Ok(())
     }
 }

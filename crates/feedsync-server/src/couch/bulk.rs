@@ -61,7 +61,7 @@ pub(super) async fn write(
         let Some((id, named)) = named else {
             let Some(sent) = local.next() else { continue };
             let id = sent.id.clone();
-            let revision = sent.write(asked, name).await?;
+            let revision = sent.write(asked, &database).await?;
             if edits == Edits::New {
                 rows.push(format!("{{{}}}", local::done(&id, revision)));
             }

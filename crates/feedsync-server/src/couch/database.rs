@@ -33,7 +33,7 @@ pub(super) async fn answer(
             asked.still(&database, Need::Use).await?;
             if let Some(id) = local::Sent::names(sent.root())? {
                 let sent = local::Sent::read(id.clone(), sent.root(), None)?;
-                let revision = sent.write(asked, &name).await?;
+                let revision = sent.write(asked, &database).await?;
                 let text = format!("{{{}}}\n", local::done(&id, revision));
                 return Ok(json(StatusCode::CREATED, text));
             }

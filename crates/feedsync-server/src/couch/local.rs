@@ -7,7 +7,7 @@ use feedsync_couch::{
 };
 use feedsync_endpoint::doors::PLACE;
 use feedsync_formats::json::Node;
-use feedsync_store::{LocalDocument, StoreError};
+use feedsync_store::{Database, LocalDocument, StoreError};
 use http::{Method, StatusCode};
 
 use super::rights::Need;
@@ -38,7 +38,7 @@ pub(super) async fn answer(
             return Ok(json(StatusCode::OK, text));
         }
         Method::DELETE => {
-            if !asked.databases.put_local_document(name, id, None).await? {
+            if !asked.databases.put_local_document(name, database.epoch, id, None).await? {
                 return Err(Refusal::missing().into());
             }
             (StatusCode::OK, 0)
@@ -48,7 +48,7 @@ pub(super) async fn answer(
             let given = asked.parameters.text("rev").map(str::to_owned);
             let sent = Sent::read(id.clone(), sent.root(), given)?;
             asked.still(&database, Need::Use).await?;
-            (StatusCode::CREATED, sent.write(asked, name).await?)
+            (StatusCode::CREATED, sent.write(asked, &database).await?)
         }
     };
     Ok(json(status, format!("{{{}}}\n", done(id, revision))))
@@ -96,10 +96,11 @@ impl Sent {
         Ok(Self { id, document })
     }
 
-    /// Writes it; the number of its revision.
-    pub(super) async fn write(self, asked: &Asked, name: &DatabaseName) -> Result<u64, StoreError> {
+    /// Writes it, if the database still is the same one; the number of its revision.
+    pub(super) async fn write(self, asked: &Asked, database: &Database) -> Result<u64, StoreError> {
+        let Database { name, epoch, .. } = database;
         let revision = self.document.as_ref().map_or(0, |document| document.revision);
-        asked.databases.put_local_document(name, &self.id, self.document).await?;
+        asked.databases.put_local_document(name, *epoch, &self.id, self.document).await?;
         Ok(revision)
     }
 }

@@ -3,6 +3,7 @@
 mod uses;
 
 use std::sync::Arc;
+use std::thread;
 
 use feedsync_couch::BodyPlace;
 use proptest::prelude::*;
@@ -12,7 +13,8 @@ use self::uses::uses;
 pub use self::uses::{Use, everything, named};
 use super::{Constructor, TestEnvironment, wait};
 use crate::{
-    Choose, Database, Databases, EndpointName, KeptBody, MemoryStore, Number, Store, StoredDocument,
+    Choose, Database, Databases, EndpointName, Epoch, KeptBody, LocalDocument, MemoryStore, Number,
+    Store, StoreError, StoredDocument,
 };
 
 /// Whatever is done to databases, it is answered as by the memory store.
@@ -37,6 +39,48 @@ pub fn any_use_of_databases_gives_what_the_memory_store_gives(open: Constructor)
         }
         Ok(())
     });
+}
+
+/// Of those who look at a database and write what they make of it, none writes to another one that has its name by then.
+pub fn what_is_said_of_a_database_is_not_said_of_the_next_one(open: Constructor) {
+    let fixture = open(Arc::new(TestEnvironment::new(7)));
+    let store = Arc::clone(&fixture.store).databases();
+    let (name, id) = (named(0), "place".parse().expect("an id"));
+    let create = || wait(store.create_database(&name, None)).expect("it is made");
+    let document =
+        |revision: u64| LocalDocument { revision, body: format!("{{\"r\":{revision}}}") };
+    let put = |epoch: Epoch, document: Option<LocalDocument>| {
+        wait(store.put_local_document(&name, epoch, &id, document))
+    };
+    let read = || wait(store.local_document(&name, &id)).expect("it can be read");
+    let before = create().expect("a database").epoch;
+    assert!(!put(before, Some(document(1))).expect("it is the same one"));
+    wait(store.drop_database(&name)).expect("it is dropped");
+    assert!(
+        matches!(put(before, Some(document(2))), Err(StoreError::NoDatabase(of)) if of == name)
+    );
+    let after = create().expect("another database").epoch;
+    assert!(!put(after, Some(document(3))).expect("it is the same one"));
+    for late in [Some(document(4)), None] {
+        assert!(matches!(put(before, late), Err(StoreError::NoDatabase(of)) if of == name));
+        assert_eq!(read(), Some(document(3)));
+    }
+    // Among many that are carried out together, each is of the database that it looked at.
+    thread::scope(|scope| {
+        for number in 0..40_u64 {
+            let (store, name, document) = (&store, &name, &document);
+            scope.spawn(move || {
+                let (is_late, id) = (number % 2 == 1, number.to_string().parse().expect("an id"));
+                let epoch = if is_late { before } else { after };
+                let put = store.put_local_document(name, epoch, &id, Some(document(number)));
+                assert_eq!(wait(put).is_err(), is_late, "{number}");
+                let found = wait(store.local_document(name, &id)).expect("it can be read");
+                assert_eq!(found.is_none(), is_late, "{number}");
+            });
+        }
+    });
+    assert!(put(after, None).expect("it is the same one"));
+    assert_eq!(read(), None);
 }
 
 /// Checks what comes of any two uses of databases, the first of which makes some.

@@ -130,7 +130,10 @@ macro_rules! store_tests {
                 a_log_begins_later_than_those_that_were_dropped
                 changes_of_a_log_are_noticed
             ]
-            databases: [ any_use_of_databases_gives_what_the_memory_store_gives ]
+            databases: [
+                any_use_of_databases_gives_what_the_memory_store_gives
+                what_is_said_of_a_database_is_not_said_of_the_next_one
+            ]
             model: [ any_sequence_of_operations_gives_what_the_memory_store_gives ]
             change_order: [
                 no_follower_misses_or_repeats_a_change

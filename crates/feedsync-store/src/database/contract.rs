@@ -11,7 +11,7 @@ use super::{
 };
 use crate::bell::Notices;
 use crate::error::StoreError;
-use crate::order::{Moment, Number};
+use crate::order::{Epoch, Moment, Number};
 
 /// The part of a store that keeps databases; the promises of [`Store`](crate::Store) hold for it.
 ///
@@ -120,10 +120,12 @@ pub trait Databases: Send + Sync + 'static {
         id: &LocalId,
     ) -> Result<Option<LocalDocument>, StoreError>;
 
-    /// Writes a local document, or removes it; whether one was there.
+    /// Writes a local document, or removes it; whether one was there. What is said of a database is not said of another
+    /// one that has its name by now: without one in this epoch there is no such database.
     async fn put_local_document(
         &self,
         name: &DatabaseName,
+        epoch: Epoch,
         id: &LocalId,
         document: Option<LocalDocument>,
     ) -> Result<bool, StoreError>;

@@ -20,7 +20,7 @@ use crate::database::{
     PassOver, ReadDocument, StoredDocument, Wanted,
 };
 use crate::error::StoreError;
-use crate::order::{Moment, Number};
+use crate::order::{Epoch, Moment, Number};
 
 /// A database and what it holds.
 #[derive(Debug, Clone)]
@@ -391,10 +391,12 @@ impl Databases for MemoryStore {
     async fn put_local_document(
         &self,
         name: &DatabaseName,
+        epoch: Epoch,
         id: &LocalId,
         document: Option<LocalDocument>,
     ) -> Result<bool, StoreError> {
         self.with_room(name, |room| {
+            room.database.require(epoch)?;
             let before = match document {
                 Some(document) => room.local.insert(id.clone(), document),
                 None => room.local.remove(id),

@@ -30,7 +30,7 @@ use crate::database::{
     DocumentRange, LocalDocument, PassOver, Wanted,
 };
 use crate::error::StoreError;
-use crate::order::{Moment, Number};
+use crate::order::{Epoch, Moment, Number};
 
 pub(super) use self::rows::settle;
 
@@ -226,12 +226,13 @@ impl Databases for PostgresStore {
     async fn put_local_document(
         &self,
         name: &DatabaseName,
+        epoch: Epoch,
         id: &LocalId,
         document: Option<LocalDocument>,
     ) -> Result<bool, StoreError> {
         let (name, id) = (name.clone(), id.clone());
-        self.write(|transaction, _| {
-            async move { local::put(transaction, &name, &id, document).await }.boxed()
+        self.write(move |transaction, _| {
+            async move { local::put(transaction, &name, epoch, &id, document).await }.boxed()
         })
         .await
     }

@@ -17,7 +17,7 @@ use crate::database::{
     DocumentRange, LocalDocument, PassOver, StoredDocument, Wanted,
 };
 use crate::error::StoreError;
-use crate::order::{Moment, Number};
+use crate::order::{Epoch, Moment, Number};
 
 /// What says who may do what in more bytes than this is read each time.
 const SHORT: usize = 4 << 10;
@@ -250,13 +250,15 @@ impl Databases for SqliteStore {
     async fn put_local_document(
         &self,
         name: &DatabaseName,
+        epoch: Epoch,
         id: &LocalId,
         document: Option<LocalDocument>,
     ) -> Result<bool, StoreError> {
         let (name, id) = (name.clone(), id.clone());
         self.writer
             .run(move |connection| {
-                let room = database_rows::require(connection, &name)?.id;
+                let Room { id: room, database, .. } = database_rows::require(connection, &name)?;
+                database.require(epoch)?;
                 let gone = connection
                     .prepare_cached("DELETE FROM local_documents WHERE database = ?1 AND id = ?2")?
                     .execute(params![room, id.as_str()])?;

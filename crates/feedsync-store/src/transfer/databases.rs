@@ -118,13 +118,15 @@ impl Run<'_> {
     }
 
     async fn local_documents(&mut self, name: &DatabaseName) -> Result<(), StoreError> {
+        let moved = self.to.database(name).await?;
+        let epoch = moved.ok_or_else(|| StoreError::NoDatabase(name.clone()))?.epoch;
         let mut after: Option<LocalId> = None;
         loop {
             let documents = self.from.local_documents(name, after.as_ref(), PIECE).await?;
             let Some((last, _)) = documents.last() else { return Ok(()) };
             after = Some(last.clone());
             for (id, document) in documents {
-                self.to.put_local_document(name, &id, Some(document)).await?;
+                self.to.put_local_document(name, epoch, &id, Some(document)).await?;
             }
             self.tell();
         }

@@ -14,9 +14,9 @@ use feedsync_couch::{
 use feedsync_store::conformance::{TestEnvironment, wait};
 use feedsync_store::{
     Choose, DatabaseChange, Databases, DatabasesExt as _, DocumentRange, DocumentWrite,
-    DocumentsSnapshot, EndpointName, Environment as _, KeptBody, Kind, LocalDocument, MemoryStore,
-    Moment, Notices, Number, PassOver, PostgresStore, Store, StoreError, StoredDocument,
-    SystemEnvironment, Wanted,
+    DocumentsSnapshot, EndpointName, Environment as _, Epoch, KeptBody, Kind, LocalDocument,
+    MemoryStore, Moment, Notices, Number, PassOver, PostgresStore, Store, StoreError,
+    StoredDocument, SystemEnvironment, Wanted,
 };
 use feedsync_test::postgres::Cluster;
 
@@ -77,6 +77,10 @@ fn edit(databases: &dyn Databases, ids: &[DocumentId], body: &KeptBody, kind: &K
         (all.iter().zip(numbers).map(write).collect(), ())
     };
     wait(databases.decide_documents(notes(), wanted(ids), decide)).unwrap().0.last
+}
+
+fn epoch(databases: &dyn Databases) -> Epoch {
+    wait(databases.database(notes())).unwrap().unwrap().epoch
 }
 
 fn none() -> Choose {
@@ -283,7 +287,7 @@ fn any_id_is_kept_in_the_order_of_its_bytes() {
     let local = format!("\0{}", random(7_000)).parse().unwrap();
     let document = LocalDocument { revision: 7, body: "{\"\0\":1}".to_owned() };
     for was_there in [false, true] {
-        let put = store.put_local_document(notes(), &local, Some(document.clone()));
+        let put = store.put_local_document(notes(), epoch(&*store), &local, Some(document.clone()));
         assert_eq!(wait(put).unwrap(), was_there);
     }
     assert_eq!(wait(store.local_document(notes(), &local)).unwrap(), Some(document));
@@ -332,6 +336,7 @@ fn a_great_database_is_looked_at_and_goes_in_pieces() {
 
     wait(store.put_local_document(
         notes(),
+        epoch(store),
         &"x".parse().unwrap(),
         Some(LocalDocument { revision: 1, body: "{}".to_owned() }),
     ))
@@ -404,18 +409,17 @@ fn updates_that_are_committed_together_do_not_depend_on_each_other() {
 #[test]
 fn databases_of_a_server_on_another_timeline_begin_anew() {
     let (name, nodes) = nodes(2);
-    let epoch = |store: &PostgresStore| wait(store.database(notes())).unwrap().unwrap().epoch;
-    let before = epoch(&nodes[0]);
+    let before = epoch(&*nodes[0]);
     let former = "UPDATE feedsync.endpoint SET place = regexp_replace(place, '.{8}$', '00000000')";
     Cluster::shared().sql(&name, former);
     edit(&*nodes[1], &["a".parse().unwrap()], &kept("{}", &[]), &Kind::None);
-    let after = epoch(&nodes[0]);
+    let after = epoch(&*nodes[0]);
     assert!(after > before);
     edit(&*nodes[0], &["a".parse().unwrap()], &kept("{}", &[]), &Kind::None);
-    assert_eq!(epoch(&nodes[0]), after, "settled once");
+    assert_eq!(epoch(&*nodes[0]), after, "settled once");
     Cluster::shared().sql(&name, former);
-    let read = epoch(&nodes[1]);
+    let read = epoch(&*nodes[1]);
     assert!(read > after, "before anybody writes");
-    assert_eq!(epoch(&nodes[0]), read, "settled once");
+    assert_eq!(epoch(&*nodes[0]), read, "settled once");
     assert_eq!(wait(nodes[0].database(&"none".parse().unwrap())).unwrap(), None);
 }

@@ -11,10 +11,10 @@ use feedsync_store::conformance::samples::{all, create, item, named, put, store_
 use feedsync_store::conformance::wait;
 use feedsync_store::{
     Act, Alteration, Altered, Collection, CollectionChange, Databases as _, Digest,
-    DocumentsSnapshot, EndpointName, Grant, Moment, NewCollection, NewRemote, Number, Origin, Part,
-    People as _, PostgresStore, Put, Remote, RemoteId, RemoteState, Role, Scope, Snapshot,
-    Store as _, StoreError, SystemEnvironment, Token, TokenKind, Transfer as _, User, UserName,
-    Write,
+    DocumentsSnapshot, EndpointName, Epoch, Grant, Moment, NewCollection, NewRemote, Number,
+    Origin, Part, People as _, PostgresStore, Put, Remote, RemoteId, RemoteState, Role, Scope,
+    Snapshot, Store as _, StoreError, SystemEnvironment, Token, TokenKind, Transfer as _, User,
+    UserName, Write,
 };
 use feedsync_test::postgres::Cluster;
 
@@ -132,13 +132,15 @@ fn all_writes_of_databases(store: &PostgresStore) -> Vec<(&'static str, Result<(
     let (name, now) = ("documents".parse().unwrap(), Moment::from_micros(1));
     let (local, digest) = ("a".parse().unwrap(), AttachmentDigest::of(b"x"));
     let nothing = Box::new(|_: &DocumentsSnapshot| Vec::new());
+    let epoch = Epoch::begin(None, now, 0);
+    let put_local = store.put_local_document(&name, epoch, &local, None);
     let put = store.put_attachment(&name, &digest, b"x".to_vec());
     vec![
         ("create_database", wait(store.create_database(&name, None)).map(drop)),
         ("drop_database", wait(store.drop_database(&name))),
         ("change_database", wait(store.change_database(&name, Default::default())).map(drop)),
         ("update_documents", wait(store.update_documents(&name, Vec::new(), nothing)).map(drop)),
-        ("put_local_document", wait(store.put_local_document(&name, &local, None)).map(drop)),
+        ("put_local_document", wait(put_local).map(drop)),
         ("compact_documents", wait(store.compact_documents(&name, None, 9)).map(drop)),
         ("put_attachment", wait(put).map(drop)),
         ("sweep_attachments", wait(store.sweep_attachments(&name, now)).map(drop)),

@@ -18,6 +18,10 @@ use feedsync_store::{
 
 use crate::transfer::{Kept, environment, memory, postgres, sqlite, tester};
 
+fn epoch(store: &dyn Transfer) -> Epoch {
+    wait(store.database(&notes())).unwrap().unwrap().epoch
+}
+
 fn notes() -> DatabaseName {
     "notes".parse().unwrap()
 }
@@ -114,11 +118,12 @@ pub(crate) fn fill(store: &dyn Transfer) {
     // The last body and the last number are not there any more, and must not be given out again.
     join(store, vec![one("purged".to_owned())]);
     purge(store, &id("purged"));
+    let epoch = epoch(store);
     for (name, revision) in [("one", 1), ("two/%", 7), ("gone", 1)] {
         let document = LocalDocument { revision, body: format!("{{\"at\":\"{name}\0\"}}") };
-        wait(store.put_local_document(&notes(), &local(name), Some(document))).unwrap();
+        wait(store.put_local_document(&notes(), epoch, &local(name), Some(document))).unwrap();
     }
-    wait(store.put_local_document(&notes(), &local("gone"), None)).unwrap();
+    wait(store.put_local_document(&notes(), epoch, &local("gone"), None)).unwrap();
     let dropped = "dropped".parse().unwrap();
     wait(store.create_database(&dropped, None)).unwrap().unwrap();
     wait(store.put_attachment(&dropped, &AttachmentDigest::of(b"gone"), b"gone".into())).unwrap();
@@ -279,7 +284,8 @@ fn what_is_written_to_databases_meanwhile_is_noticed() {
         |store| purge(store, &id("000")),
         |store| {
             let document = LocalDocument { revision: 8, body: "{}".to_owned() };
-            wait(store.put_local_document(&notes(), &local("two/%"), Some(document))).unwrap();
+            let (name, two) = (notes(), local("two/%"));
+            wait(store.put_local_document(&name, epoch(store), &two, Some(document))).unwrap();
         },
         |store| {
             let change = DatabaseChange { revisions_kept: None, security: Some("{}".to_owned()) };

@@ -11,8 +11,8 @@ use proptest::prelude::*;
 use crate::conformance::wait;
 use crate::{
     Choose, Database, DatabaseChange, Databases, DatabasesExt as _, DocumentRange, DocumentWrite,
-    DocumentsSnapshot, KeptBody, Kind, LocalDocument, Moment, Number, PassOver, StoredDocument,
-    Wanted,
+    DocumentsSnapshot, Epoch, KeptBody, Kind, LocalDocument, Moment, Number, PassOver,
+    StoredDocument, Wanted,
 };
 
 /// Something that is done to databases.
@@ -81,7 +81,9 @@ impl Use {
                     revision,
                     body: format!("{{\"r\":{revision}}}"),
                 });
-                let put = wait(databases.put_local_document(&named(name), &id, document));
+                let there = wait(databases.database(&named(name))).expect("it can be read");
+                let epoch = there.map_or(Epoch::begin(None, Moment::MAX, 0), |it| it.epoch);
+                let put = wait(databases.put_local_document(&named(name), epoch, &id, document));
                 put.map_or_else(|error| error.to_string(), |was_there| was_there.to_string())
             }
             Operation::Attach(name, byte) => {

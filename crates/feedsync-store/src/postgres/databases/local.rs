@@ -7,6 +7,7 @@ use sha2::{Digest as _, Sha256};
 use super::rows::{self, SHARE};
 use crate::database::LocalDocument;
 use crate::error::StoreError;
+use crate::order::Epoch;
 use crate::postgres::pipeline::Parameter;
 use crate::postgres::rows::get;
 
@@ -34,10 +35,12 @@ pub(super) async fn find(
 pub(super) async fn put(
     transaction: &Transaction<'_>,
     name: &DatabaseName,
+    epoch: Epoch,
     id: &LocalId,
     document: Option<LocalDocument>,
 ) -> Result<bool, StoreError> {
     let room = rows::lock(transaction, SHARE, name).await?;
+    room.database.require(epoch)?;
     let key = key(id);
     let Some(LocalDocument { revision, body }) = document else {
         let sql = "DELETE FROM local_documents WHERE database = $1 AND digest = $2";
