@@ -15,7 +15,7 @@ impl Room {
         let choose = chosen(asks.clone());
         let page = wait(self.databases.documents(&self.name, &ids, choose, u64::MAX)).unwrap();
         let read = page.documents[0].as_ref().unwrap();
-        let held = wait(held(&*self.databases, &self.name, std::iter::once(read))).unwrap();
+        let held = wait(held(&*self.databases, &self.name, read, u64::MAX)).unwrap();
         let had = if stubs { &missing.ancestors[..] } else { &[] };
         let give = |revision: Result<Revision, Revision>| {
             let (tree, revision) = (&read.document.tree, revision.unwrap());
