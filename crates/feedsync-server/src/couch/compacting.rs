@@ -63,3 +63,20 @@ pub(super) async fn begin(asked: &Asked, name: &DatabaseName) -> Result<Response
     }
     Ok(done(StatusCode::ACCEPTED))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_is_at_a_database_at_a_time() {
+        let (compacting, name) = (Compacting::default(), "notes".parse().unwrap());
+        let underway = compacting.begin(&name).unwrap();
+        assert!(compacting.is_underway(&name));
+        assert!(compacting.begin(&name).is_none());
+        assert!(compacting.begin(&"other".parse().unwrap()).is_some());
+        drop(underway);
+        assert!(!compacting.is_underway(&name));
+        assert!(compacting.begin(&name).is_some());
+    }
+}
