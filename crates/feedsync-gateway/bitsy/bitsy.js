@@ -500,13 +500,25 @@
     throw new GatewayError(answer.status, said?.detail ?? `the gateway answered ${answer.status}`);
   }
 
-  // What the gateway counts its looks by, and the look that found what is gone to be so.
-  let count;
+  // What the gateway counts its looks by, and did before it was started again; and the look that found what
+  // is gone to be so.
+  let [count, ended] = [];
   const missing = new Map();
+
+  // Whether something is told by the gateway as it runs now. Where it was started again, whatever was known
+  // is older.
+  function isOfNow(told) {
+    if (told.count === count) return true;
+    if (told.count === ended) return false;
+    [ended, count] = [count, told.count];
+    missing.clear();
+    for (const view of views.values()) view.stamp = 0;
+    return true;
+  }
 
   // A view that was read earlier than what is known tells nothing: answers overtake events.
   function take(view) {
-    if (!view?.id) return;
+    if (!view?.id || !isOfNow(view)) return;
     if (views.get(view.id)?.stamp > view.stamp || missing.get(view.id) > view.stamp) return;
     views.set(view.id, view);
     missing.delete(view.id);
@@ -536,12 +548,7 @@
 
   const heard = {
     all(told) {
-      // It was started again: whatever was known is older.
-      if (told.count !== count) {
-        count = told.count;
-        missing.clear();
-        for (const view of views.values()) view.stamp = 0;
-      }
+      if (!isOfNow(told)) return;
       const listed = new Set(told.subscriptions.map((view) => view.id));
       for (const id of [...views.keys()]) if (!listed.has(id)) gone(id, told.stamp);
       told.subscriptions.forEach(take);
@@ -551,7 +558,9 @@
     },
     filled: () => filled(),
     subscription: take,
-    "subscription-gone": ({ id, stamp }) => gone(id, stamp),
+    "subscription-gone"(told) {
+      if (isOfNow(told)) gone(told.id, told.stamp);
+    },
     error: takeError,
     "error-gone": ({ id }) => errors.delete(id),
     state(told) {

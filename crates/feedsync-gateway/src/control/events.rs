@@ -7,7 +7,7 @@
 //! only told that something changed.
 //!
 //! Views, `all` and `subscription-gone` carry the number of the look that found them so, for answers to
-//! requests overtake events. The numbers are comparable as long as `count`, which `all` tells, is the same.
+//! requests overtake events. The numbers are comparable as long as `count`, which stands beside each, is the same.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::convert::Infallible;
@@ -30,10 +30,11 @@ use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::sync::{OwnedSemaphorePermit, watch};
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
+use super::Control;
 use super::caller::Caller;
 use super::errors::{Found, found, seen};
 use super::proxies::styles;
-use super::{Control, view};
+use super::view::{self, Stamp};
 
 /// How often it is looked whether something changed that no event told.
 const LOOK: Duration = Duration::from_secs(2);
@@ -114,8 +115,8 @@ struct Told {
 struct Standing {
     /// What is compared with what was told.
     now: Told,
-    /// The number of the look.
-    stamp: u64,
+    /// Of the look.
+    stamp: Stamp,
     views: Vec<(KeepingId, Value)>,
     /// The errors that were not told.
     found: Vec<Found>,
@@ -223,7 +224,8 @@ impl Following {
             }
         }
         for id in gone {
-            let gone = json!({ "id": id.0.to_string(), "stamp": stamp });
+            let mut gone = json!({ "id": id.0.to_string() });
+            stamp.mark(&mut gone);
             self.waiting.push_back(Next::Line("subscription-gone", gone));
         }
         self.told = now;
@@ -236,9 +238,9 @@ impl Following {
             let mut now = Told::default();
             let mut views = Vec::new();
             for keeping in interceptor.keepings().filter(|keeping| sight.lists(keeping)) {
-                let same = view::subscription(interceptor, sight, keeping, 0);
+                let same = view::subscription(interceptor, sight, keeping);
                 let mut view = same.clone();
-                view["stamp"] = json!(stamp);
+                stamp.mark(&mut view);
                 now.subscriptions.insert(keeping.id, same);
                 views.push((keeping.id, view));
             }
@@ -279,13 +281,12 @@ impl Following {
                 let Standing { now, stamp, views, found, .. } =
                     self.stands(&BTreeSet::new(), None).await;
                 let is_person = matches!(self.life.caller, Caller::Person(_));
-                let all = json!({
-                    "count": self.life.control.0.count,
-                    "stamp": stamp,
+                let mut all = json!({
                     "subscriptions": views.into_iter().map(|(_, view)| view).collect::<Vec<_>>(),
                     "errors": now.errors.iter().map(|id| id.0.to_string()).collect::<Vec<_>>(),
                     "proxies": styles(),
                 });
+                stamp.mark(&mut all);
                 self.told = now;
                 self.leaving.clear();
                 if is_person {

@@ -51,6 +51,7 @@ pub use serve::{ControlServing, serve};
 use caller::{Caller, Sight};
 use holds::Holds;
 use sessions::Sessions;
+use view::Stamp;
 
 /// How many may follow events at once.
 const FOLLOWERS: usize = 128;
@@ -69,7 +70,7 @@ struct Inner {
     /// Counts looks, so that of two views it is known which was later.
     looks: AtomicU64,
     /// Names this count, which begins again with each start.
-    count: String,
+    count: Arc<str>,
     /// Changes that were made here, which not always are told as events.
     changed: watch::Sender<u64>,
     followers: Arc<Semaphore>,
@@ -103,7 +104,7 @@ impl Control {
             sessions: Sessions::default(),
             holds: Mutex::new(Holds::kept_in(directory)?),
             looks: AtomicU64::new(1),
-            count: format!("{:016x}", SystemEnvironment.random()),
+            count: format!("{:016x}", SystemEnvironment.random()).into(),
             changed: watch::Sender::new(0),
             followers: Arc::new(Semaphore::new(FOLLOWERS)),
             stopping: watch::Sender::new(false),
@@ -120,19 +121,20 @@ impl Control {
         self.0.stopping.send_replace(true);
     }
 
-    /// Looks at how things stand, as somebody may see them. The number is greater with each look.
+    /// Looks at how things stand, as somebody may see them. The number of the stamp is greater with each look.
     fn look<T>(
         &self,
         caller: &Caller,
         held: BTreeSet<feedsync_offline::interceptor::KeepingId>,
-        look: impl FnOnce(&Interceptor, &Sight<'_>, u64) -> T,
+        look: impl FnOnce(&Interceptor, &Sight<'_>, Stamp) -> T,
     ) -> T {
         let sight = Sight { caller, held };
         let mut look = Some(look);
         let mut seen = None;
         self.0.decisions.look(&mut |interceptor| {
             if let Some(look) = look.take() {
-                let stamp = self.0.looks.fetch_add(1, Ordering::Relaxed);
+                let number = self.0.looks.fetch_add(1, Ordering::Relaxed);
+                let stamp = Stamp { number, count: Arc::clone(&self.0.count) };
                 seen = Some(look(interceptor, &sight, stamp));
             }
         });
@@ -143,7 +145,7 @@ impl Control {
     async fn see<T>(
         &self,
         caller: &Caller,
-        look: impl FnOnce(&Interceptor, &Sight<'_>, u64) -> T,
+        look: impl FnOnce(&Interceptor, &Sight<'_>, Stamp) -> T,
     ) -> T {
         let held = self.0.holds.lock().await.of(caller);
         self.look(caller, held, look)

@@ -75,8 +75,12 @@ pub(crate) async fn list(
 ) -> Response {
     let views = control.see(&caller, |interceptor, sight, stamp| {
         let told = interceptor.keepings().filter(|keeping| sight.lists(keeping));
-        told.map(|keeping| view::subscription(interceptor, sight, keeping, stamp))
-            .collect::<Value>()
+        let stamped = |keeping| {
+            let mut view = view::subscription(interceptor, sight, keeping);
+            stamp.mark(&mut view);
+            view
+        };
+        told.map(stamped).collect::<Value>()
     });
     answer::json(&views.await)
 }
@@ -239,7 +243,9 @@ impl Control {
     pub(crate) async fn one(&self, caller: &Caller, id: KeepingId) -> Result<Value, Problem> {
         let seen = self.see(caller, |interceptor, sight, stamp| {
             let keeping = interceptor.keeping(id).filter(|keeping| sight.lists(keeping))?;
-            Some(view::subscription(interceptor, sight, keeping, stamp))
+            let mut view = view::subscription(interceptor, sight, keeping);
+            stamp.mark(&mut view);
+            Some(view)
         });
         seen.await.ok_or_else(|| absent("subscription"))
     }

@@ -1,5 +1,7 @@
 //! How things are told as JSON.
 
+use std::sync::Arc;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use feedsync_offline::event::{Interaction, SyncError, headers_text};
@@ -14,12 +16,27 @@ use super::decisions::{Decisions, StoreFailed};
 /// Bytes of an entity that are told with an event or an error; longer ones are asked for.
 pub(crate) const INLINE: u64 = 1 << 20;
 
-/// A subscription. `stamp` tells which of two views is the later one.
+/// Which look found something so.
+#[derive(Debug)]
+pub(crate) struct Stamp {
+    pub(crate) number: u64,
+    /// By what count. Numbers of another one are not comparable.
+    pub(crate) count: Arc<str>,
+}
+
+impl Stamp {
+    /// Says so of what is told.
+    pub(crate) fn mark(&self, told: &mut Value) {
+        told["stamp"] = json!(self.number);
+        told["count"] = json!(&*self.count);
+    }
+}
+
+/// A subscription. Its [`Stamp`] tells which of two views is the later one.
 pub(crate) fn subscription(
     interceptor: &Interceptor,
     sight: &Sight<'_>,
     keeping: &Keeping,
-    stamp: u64,
 ) -> Value {
     let subscription = &keeping.subscription;
     let (partition, feed) = (subscription.partition(), subscription.feed());
@@ -44,7 +61,6 @@ pub(crate) fn subscription(
         "proxy": subscription.proxy().map(|proxy| proxy.as_str()),
         "headers": subscription.registered().fields().map(header).collect::<Vec<_>>(),
         "due": subscription.due().map(|time| time.millis()),
-        "stamp": stamp,
     });
     if knows {
         view["edits"] = json!(interceptor.edits().filter(is_of).count());

@@ -173,6 +173,7 @@ async fn how_things_stand_is_told_before_what_happened() {
     let gone = follower.until("subscription-gone").await;
     assert_eq!(gone["id"], "1");
     assert!(gone["stamp"].as_u64() > view["stamp"].as_u64(), "{gone} {view}");
+    assert_eq!(gone["count"], view["count"]);
 }
 
 #[tokio::test]
@@ -185,6 +186,8 @@ async fn what_is_there_is_told_first_and_nothing_of_the_past_again() {
     let (name, all) = follower.next().await;
     assert_eq!(name, "all");
     assert_eq!(all["subscriptions"][0]["stamp"], all["stamp"]);
+    assert_eq!(all["subscriptions"][0]["count"], all["count"]);
+    assert!(all["count"].as_str().is_some_and(|count| !count.is_empty()), "{all}");
     let (_, later) = Follower::of(&world, &[("origin", PAGE)]).await.next().await;
     assert_eq!(later["count"], all["count"]);
     assert!(later["stamp"].as_u64() > all["stamp"].as_u64(), "{later}");

@@ -44,6 +44,12 @@ async fn a_subscription_is_made_read_changed_and_ended() {
     assert_eq!((&view["state"], &view["status"]), (&json!("WAITING"), &json!(2)));
     assert_eq!(view["lastUpdated"], 1_699_999_200_000_u64, "by the clock of its server");
     assert!(view["stamp"].as_u64() > made["stamp"].as_u64());
+    let counts = [&made["count"], &view["count"], &list[0]["count"]];
+    assert!(counts.iter().all(|count| count.is_string() && *count == counts[0]), "{counts:?}");
+    // Another gateway counts by itself.
+    let others = World::new(&[]);
+    let other = others.program(Method::POST, "/subscriptions", json!({ "feed": FEED })).await;
+    assert_ne!(other.ok(201)["count"], made["count"]);
 
     let changed = json!({ "interval": 7, "proxy": "http://feeds.example.org/proxy.xml" });
     let changed = world.program(Method::PATCH, "/subscriptions/1", changed).await.ok(200);
