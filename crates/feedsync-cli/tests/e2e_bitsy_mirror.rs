@@ -1,11 +1,14 @@
-//! What `bitsy.js` holds of what the gateway tells, also once it was started again.
+//! What `bitsy.js` holds of what the gateway tells: nothing of before it was started again, and nothing for longer than it
+//! needs it.
 
 mod support;
 
 #[path = "support/bitsy.rs"]
 mod bitsy;
 
-use bitsy::{ATOM, Gateway, Page, feed};
+use std::time::{Duration, Instant};
+
+use bitsy::{ATOM, Gateway, PATIENCE, Page, feed};
 use support::Place;
 use support::browser::Browser;
 use support::origin::Origin;
@@ -47,4 +50,55 @@ fn an_answer_of_a_gateway_that_was_started_again_counts_before_it_told_everythin
     gateway.run(&["resume", &format!("{origin}/feed")]);
     page.comes("subscription.state === bitsy.Subscription.WAITING");
     assert_eq!(browser.ask("bitsy.subscriptions.length"), 1);
+}
+
+#[test]
+fn what_was_there_before_a_subscription_is_let_go_of_once_it_is_built() {
+    let Some(browser) = Browser::start() else { return };
+    let place = Place::new();
+    let server = Origin::start();
+    let origin = format!("http://127.0.0.1:{}", server.port);
+    let authority = format!("127.0.0.1:{}", server.port);
+    let gateway = Gateway::start(&place, &[&authority], &[&origin]);
+    server.answers("GET", "/feed", 200, ATOM, &feed(""));
+    let page = Page::open(&browser, &server, &origin, &gateway);
+    // The script once more, with sets that are counted for as long as something holds them.
+    let counted = format!(
+        "fetch('{}/bitsy.js').then((answer) => answer.text()).then((text) => {{\
+           globalThis.sets = [];\
+           const Counted = class extends Set {{\
+             constructor(items) {{ super(items); sets.push(new WeakRef(this)); }}\
+           }};\
+           globalThis.its = {{ Error, document: {{ baseURI: location.href }} }};\
+           new Function('globalThis', 'Set', text)(its, Counted);\
+           return its.bitsy.ready;\
+         }}).then(() => true)",
+        gateway.control
+    );
+    assert_eq!(page.promised(&counted), true);
+    let build = |count: u32| {
+        let built = "its.bitsy.subscriptionBuilder().setFeed('/feed').build().ready";
+        let all = format!(
+            "Promise.all(Array.from({{ length: {count} }}, () => {built}))\
+             .then((all) => {{ globalThis.kept = [...(globalThis.kept ?? []), ...all]; return true; }})"
+        );
+        assert_eq!(page.promised(&all), true);
+    };
+    let held = || {
+        browser.collect_garbage();
+        browser.ask("sets.filter((one) => one.deref()).length").as_i64().unwrap()
+    };
+    build(1);
+    let first = held();
+    build(20);
+    // Each has its listeners, of two kinds.
+    let most = first + 2 * 20;
+    let end = Instant::now() + PATIENCE;
+    let mut now = held();
+    while now > most {
+        assert!(Instant::now() < end, "{now} sets are held, and not {most}");
+        std::thread::sleep(Duration::from_millis(50));
+        now = held();
+    }
+    assert_eq!(browser.ask("kept.length"), 21);
 }

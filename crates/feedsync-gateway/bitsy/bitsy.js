@@ -359,7 +359,7 @@
       known.before = new Set(views.keys());
       building.add(known);
       known.ready = ask("POST", () => "/subscriptions", wanted).then((view) => {
-        building.delete(known);
+        const missed = endBuilding(known);
         take(view);
         if (known.isClosed) {
           known.id = view.id;
@@ -367,10 +367,10 @@
         }
         bind(known, view.id);
         // What was told before it was known which subscription this is.
-        for (const told of known.missed.splice(0)) if (told.ids.includes(view.id)) told.to(known);
+        for (const told of missed) if (told.ids.includes(view.id)) told.to(known);
         return known.object;
       }, (failure) => {
-        building.delete(known);
+        endBuilding(known);
         close(known);
         throw failure;
       });
@@ -378,6 +378,15 @@
     }
   }
   const building = new Set();
+
+  // What was told while it was being built. Of all that there was besides nothing is kept.
+  function endBuilding(known) {
+    const { missed } = known;
+    building.delete(known);
+    known.before = null;
+    known.missed = [];
+    return missed;
+  }
 
   function address(text) {
     const base = globalThis.document?.baseURI;

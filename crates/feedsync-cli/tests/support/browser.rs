@@ -238,6 +238,11 @@ impl Browser {
         self.post("/goog/cdp/execute", &json!({ "cmd": command, "params": parameters }))
     }
 
+    /// Lets go of what no script holds any more.
+    pub(crate) fn collect_garbage(&self) {
+        self.chromium("HeapProfiler.collectGarbage", json!({}));
+    }
+
     /// The page fits a screen and a phone, light and dark; with pictures of it.
     pub(crate) fn fits(&self, name: &str) {
         for (width, scheme) in [(1280, "light"), (1280, "dark"), (400, "light"), (400, "dark")] {
