@@ -1,6 +1,7 @@
-//! Pages of other origins that may use the logs (R39): those that `origins` names, and nothing but `/logs/`.
+//! Pages of other origins that may use the logs (R39) and databases: those that `origins` names, and nothing but `/logs/`
+//! and `/couch/`.
 //!
-//! A page of an application asks with a token of its own. What the browser keeps for this hub, and that
+//! A page of an application signs in by itself, with a token of its own for logs. What the browser keeps for this hub, and that
 //! who asks is on this machine, count for nothing where such a page asks.
 
 use axum::extract::Request;
@@ -23,6 +24,10 @@ const TAKEN: HeaderValue = HeaderValue::from_static(
 );
 
 const METHODS: HeaderValue = HeaderValue::from_static("DELETE, GET, HEAD, POST, PUT");
+
+/// What databases are asked with.
+const METHODS_OF_DATABASES: HeaderValue =
+    HeaderValue::from_static("DELETE, GET, HEAD, OPTIONS, POST, PUT");
 
 /// How many seconds a browser believes what it may ask.
 const BELIEVED: HeaderValue = HeaderValue::from_static("600");
@@ -108,7 +113,7 @@ impl Told {
         if self.is_preflight && self.is_for_databases {
             // People who go through a proxy of their own add headers for it (L6, L9).
             let wanted = self.wanted.unwrap_or(HeaderValue::from_static(TOLD_TO_DATABASES));
-            headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, METHODS);
+            headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, METHODS_OF_DATABASES);
             headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, wanted);
             headers.insert(header::ACCESS_CONTROL_MAX_AGE, BELIEVED);
         } else if self.is_for_databases {
