@@ -85,7 +85,9 @@ fn resource(route: Route, hub: &Hub) -> MethodRouter<Hub> {
     let takes =
         |(method, right): &(Method, Right)| *method == Method::POST && *right != Right::Append;
     let posts = route.rights.iter().any(takes);
-    let takes_documents = posts && !route.is_for_people();
+    let is_of_databases = couch::is_below(&route.path);
+    // What databases take are no feeds.
+    let takes_documents = posts && !route.is_for_people() && !is_of_databases;
     // Paths and methods are ASCII.
     let value = HeaderValue::from_str(&allow).unwrap_or(HeaderValue::from_static(""));
     let headers = value.clone();
@@ -110,7 +112,7 @@ fn resource(route: Route, hub: &Hub) -> MethodRouter<Hub> {
     let pages = route.is_for_people();
     let methods = route.methods.options(options).fallback(other);
     let methods = methods.layer(from_fn_with_state(gate, guard));
-    let methods = match couch::is_below(&route.path) {
+    let methods = match is_of_databases {
         true => methods.layer(from_fn(couch::failure::retelling)),
         false => methods,
     };

@@ -76,6 +76,18 @@ async fn other_origins_stay_outside() {
     assert_eq!(response.status(), 401);
 }
 
+/// What an address of databases takes is told without a word of feeds, which it does not take.
+#[tokio::test]
+async fn databases_say_what_they_are_asked_with() {
+    let couch = Couch::new().await;
+    for path in ["/", "/db", "/db/_bulk_docs"] {
+        let response = couch.send(Method::OPTIONS, path, &[], "").await;
+        assert_eq!(response.status(), 204, "{path}");
+        assert!(text(&response, "allow").contains("POST"), "{path}");
+        assert_eq!(text(&response, "accept-post"), "", "{path}");
+    }
+}
+
 /// What the plugin's check of its server looks at (L12, L14, L15).
 #[tokio::test]
 async fn the_check_of_the_server_finds_what_it_wants() {
