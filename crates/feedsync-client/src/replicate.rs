@@ -171,8 +171,11 @@ impl Run {
                 page = self.feed.next(), if !is_at_end && self.has_room() => {
                     match page? {
                         Some(page) => {
-                            progress.looked(page.documents.len() as u64, page.pending);
-                            for batch in Batch::of(page, self.pace.batch) {
+                            let pending = page.pending;
+                            let batches = Batch::of(page, self.pace.batch);
+                            let count = batches.iter().map(|it| it.documents.len() as u64).sum();
+                            progress.looked(count, pending);
+                            for batch in batches {
                                 self.waiting.push_back((self.next, batch));
                                 self.next += 1;
                             }

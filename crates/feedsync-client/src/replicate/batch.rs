@@ -30,10 +30,11 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    /// The batches of a page, of so many documents each.
+    /// The batches of a page, of so many documents each. A document that changed while the page was read stands in it twice,
+    /// and is carried once.
     pub(super) fn of(page: ChangesPage, most: usize) -> Vec<Self> {
         let mut batches = Vec::new();
-        let mut documents = page.documents.into_iter();
+        let mut documents = united(page.documents).into_iter();
         loop {
             let part: Vec<_> = documents.by_ref().take(most).collect();
             let is_last = documents.len() == 0;
@@ -267,6 +268,27 @@ impl Carrier {
         }
         Ok(())
     }
+}
+
+/// Each document once, with all revisions that are told of it.
+fn united(rows: Vec<ChangedDocument>) -> Vec<ChangedDocument> {
+    let mut documents: Vec<ChangedDocument> = Vec::with_capacity(rows.len());
+    let mut places: HashMap<String, usize> = HashMap::with_capacity(rows.len());
+    for row in rows {
+        let place = *places.entry(row.id.clone()).or_insert(documents.len());
+        match documents.get_mut(place) {
+            None => documents.push(row),
+            Some(document) => {
+                let known = &mut document.revisions;
+                row.revisions.into_iter().for_each(|it| {
+                    if !known.contains(&it) {
+                        known.push(it);
+                    }
+                });
+            }
+        }
+    }
+    documents
 }
 
 fn refused(id: String, why: &ReplicationError) -> NotWritten {

@@ -329,6 +329,29 @@ async fn what_a_server_does_not_answer_does_not_count_as_replicated() {
     }
 }
 
+/// What changes while a page is read stands in it twice.
+#[tokio::test]
+async fn rows_of_one_document_are_one() {
+    let rows = "{\"results\":[{\"seq\":1,\"id\":\"a\",\"changes\":[{\"rev\":\"1-a\"},{\"rev\":\"1-b\"}]},\
+                {\"seq\":2,\"id\":\"b\",\"changes\":[{\"rev\":\"1-a\"}]},\
+                {\"seq\":3,\"id\":\"a\",\"changes\":[{\"rev\":\"2-c\"},{\"rev\":\"1-b\"}]}],\"last_seq\":3,\"pending\":0}";
+    let (one, other, third) = (Shelf::new(1).await, Shelf::new(2).await, Shelf::new(3).await);
+    for document in [
+        "{\"_id\":\"b\",\"_rev\":\"1-a\"}",
+        "{\"_id\":\"a\",\"_rev\":\"1-b\"}",
+        "{\"_id\":\"a\",\"_revisions\":{\"start\":2,\"ids\":[\"c\",\"a\"]}}",
+    ] {
+        one.write(document, Edits::Replicated).await.unwrap();
+    }
+    let site = answering(one.serve(Config::default()).await, "_changes", 200, rows).await;
+    let targets = [other.replica(), served(third.serve(Config::default()).await)];
+    for (target, shelf) in targets.into_iter().zip([&other, &third]) {
+        let done = run(&Replication::default(), at(&site.base), target, &one).await.unwrap();
+        assert_eq!((done.worked.checked, done.worked.written, done.worked.refused), (4, 3, 0));
+        assert_eq!(one.leaves().await, shelf.leaves().await);
+    }
+}
+
 #[tokio::test]
 async fn one_document_that_cannot_be_read_keeps_nothing_else_back() {
     let (one, other) = with_documents(1, 30).await;
