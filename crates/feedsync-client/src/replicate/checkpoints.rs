@@ -1,5 +1,9 @@
 //! How far a replication is, written down on both sides (section 8).
+//!
+//! Each side keeps all places that were ever written down there, by whomever; what one side knows is never told to the
+//! other, which may have been put back to what it was before.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -11,13 +15,17 @@ use tokio::time::Instant;
 
 use super::{Replica, Replication, ReplicationError, ReplicationFilter};
 
+/// So often it is tried again to write down a place while others write theirs.
+const MOST_TRIES: u32 = 10;
+
 /// How far a replication is.
 pub(super) struct CheckpointLog {
     id: String,
     source: Side,
     target: Side,
     environment: Arc<dyn Environment>,
-    checkpoint: Checkpoint,
+    /// The newest place that was written down on both sides by this replication, or where it began.
+    newest: Option<Passed>,
     began_at: Option<Place>,
     began: String,
     /// What the target began with.
@@ -28,10 +36,12 @@ pub(super) struct CheckpointLog {
     is_kept: bool,
 }
 
-/// A side, and the revision of the local document there.
+/// A side, and the local document there.
 struct Side {
     replica: Arc<dyn Replica>,
     revision: Option<String>,
+    /// The names of the places there, as it was seen last.
+    seen: HashSet<String>,
 }
 
 impl CheckpointLog {
@@ -50,20 +60,18 @@ impl CheckpointLog {
             ReplicationFilter::Ids(ids) => format!("ids {}", ids.join("\n")),
         };
         let id = replication_id(&of_source, &of_target, &filter);
-        let (source, mut checkpoint) = Side::open(source, &id).await?;
+        let (source, checkpoint) = Side::open(source, &id).await?;
         let (target, other) = Side::open(target, &id).await?;
         let common = checkpoint.common(&other).filter(|_| !replication.from_beginning);
-        let began_at = common.map(|passed| passed.place.clone());
-        // What only one side knows is not where the other one was.
-        let known = checkpoint.passed.iter().position(|it| Some(&it.place) == began_at.as_ref());
-        checkpoint.passed.drain(..known.unwrap_or(checkpoint.passed.len()));
+        let newest = common.cloned();
+        let began_at = newest.as_ref().map(|passed| passed.place.clone());
         let began = date(&*environment);
         Ok(Self {
             id,
             source,
             target,
             environment,
-            checkpoint,
+            newest,
             began_at,
             began,
             started,
@@ -105,34 +113,23 @@ impl CheckpointLog {
     /// Writes it down: at the target first, so that the source knows nothing that the target does not.
     pub(super) async fn write(&mut self) -> Result<(), ReplicationError> {
         let Some((place, worked)) = self.reached.clone() else { return Ok(()) };
-        let newest = self.checkpoint.passed.first();
-        if newest.is_some_and(|it| it.place == place) {
+        if self.newest.as_ref().is_some_and(|it| it.place == place) {
             self.reached = None;
             return Ok(());
         }
         if self.target.replica.settle().await? != self.started {
             return Err(ReplicationError::Replaced { database: self.target.replica.shown() });
         }
-        // A database that was made again knows nothing of what was written down in the one before it.
-        let known = newest.map(|it| it.session.clone());
-        for side in [&mut self.target, &mut self.source] {
-            let there = side.read(&self.id).await?;
-            let has = |known: &String| there.passed.iter().any(|it| it.session == *known);
-            if !known.as_ref().is_none_or(has) {
-                return Err(ReplicationError::Replaced { database: side.replica.shown() });
-            }
-        }
         let (high, low) = (self.environment.random(), self.environment.random());
-        let mut checkpoint = self.checkpoint.clone();
-        checkpoint.pass(Passed {
+        let passed = Passed {
             session: format!("{high:016x}{low:016x}"),
             place,
             began_at: self.began_at.clone().unwrap_or_else(Place::beginning),
             times: (self.began.clone(), date(&*self.environment)),
             worked,
-        });
+        };
         for side in [&mut self.target, &mut self.source] {
-            match side.put(&self.id, &checkpoint).await {
+            match side.pass(&self.id, self.newest.as_ref(), &passed).await {
                 Ok(()) => {}
                 // Who may only read begins again each time, and is told so.
                 Err(error) if is_forbidden(&error) => {
@@ -142,7 +139,7 @@ impl CheckpointLog {
                 Err(error) => return Err(error),
             }
         }
-        (self.checkpoint, self.reached) = (checkpoint, None);
+        (self.newest, self.reached) = (Some(passed), None);
         Ok(())
     }
 }
@@ -152,8 +149,9 @@ impl Side {
         replica: Arc<dyn Replica>,
         id: &str,
     ) -> Result<(Self, Checkpoint), ReplicationError> {
-        let mut side = Self { replica, revision: None };
+        let mut side = Self { replica, revision: None, seen: HashSet::new() };
         let checkpoint = side.read(id).await?;
+        side.seen = sessions(&checkpoint);
         Ok((side, checkpoint))
     }
 
@@ -168,20 +166,53 @@ impl Side {
         Ok(document.map(|document| Checkpoint::read(&document)).unwrap_or_default())
     }
 
-    async fn put(&mut self, id: &str, checkpoint: &Checkpoint) -> Result<(), ReplicationError> {
-        let write = checkpoint.document(self.revision.as_deref());
-        let revision = match self.replica.put_local(id, write).await {
-            // Another one of the same replication has written it.
-            Err(error) if error.status() == Some(StatusCode::CONFLICT) => {
-                self.read(id).await?;
-                let write = checkpoint.document(self.revision.as_deref());
-                self.replica.put_local(id, write).await?
+    /// Adds a place to those that are there, whoever has written them.
+    async fn pass(
+        &mut self,
+        id: &str,
+        newest: Option<&Passed>,
+        passed: &Passed,
+    ) -> Result<(), ReplicationError> {
+        let mut tries = 0;
+        loop {
+            let mut there = self.read(id).await?;
+            if newest.is_some_and(|newest| has_forgotten(&there, newest, &self.seen)) {
+                return Err(ReplicationError::Replaced { database: self.replica.shown() });
             }
-            done => done?,
-        };
-        self.revision = Some(revision);
-        Ok(())
+            there.pass(passed.clone());
+            let write = there.document(self.revision.as_deref());
+            match self.replica.put_local(id, write).await {
+                // Another one of the same replication has written meanwhile.
+                Err(error)
+                    if error.status() == Some(StatusCode::CONFLICT) && tries < MOST_TRIES =>
+                {
+                    tries += 1;
+                }
+                done => {
+                    self.revision = Some(done?);
+                    self.seen = sessions(&there);
+                    return Ok(());
+                }
+            }
+        }
     }
+}
+
+fn sessions(checkpoint: &Checkpoint) -> HashSet<String> {
+    checkpoint.passed.iter().map(|it| it.session.clone()).collect()
+}
+
+/// Whether a side that knew the newest place, and all others that were seen there, is another one by now, or is what it was
+/// before: then what was written since is not there, either.
+///
+/// Another one of the same replication may miss a place that is written at the same moment, for servers do not compare
+/// revisions of local documents. Its own place then stands first, upon some that were seen.
+fn has_forgotten(there: &Checkpoint, newest: &Passed, seen: &HashSet<String>) -> bool {
+    let is_there = there.passed.iter().any(|it| it.session == newest.session);
+    let is_seen = |it: &Passed| seen.contains(&it.session);
+    let is_of_another = there.passed.first().is_some_and(|it| !is_seen(it));
+    let is_missed = is_of_another && there.passed.iter().any(is_seen);
+    !is_there && !is_missed
 }
 
 fn is_forbidden(error: &ReplicationError) -> bool {
@@ -191,4 +222,39 @@ fn is_forbidden(error: &ReplicationError) -> bool {
 fn date(environment: &dyn Environment) -> String {
     let now = Duration::from_micros(environment.now().micros());
     httpdate::fmt_http_date(SystemTime::UNIX_EPOCH + now)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(sessions: &str) -> Checkpoint {
+        let passed = |session: char| Passed {
+            session: session.to_string(),
+            place: Place::beginning(),
+            began_at: Place::beginning(),
+            times: Default::default(),
+            worked: Worked::default(),
+        };
+        Checkpoint { passed: sessions.chars().map(passed).collect() }
+    }
+
+    /// Those that are seen stand newest first; capitals are of another one.
+    #[test]
+    fn a_side_that_was_put_back_is_none_that_others_write_to() {
+        for (seen, there, is_forgotten) in [
+            ("cba", "cba", false),
+            ("cba", "BcAba", false),
+            ("cba", "Bba", false),
+            ("cBba", "ADba", false),
+            ("cba", "ba", true),
+            ("cba", "", true),
+            ("cba", "BA", true),
+            ("cBa", "Ba", true),
+        ] {
+            let newest = list("c").passed.remove(0);
+            let forgotten = has_forgotten(&list(there), &newest, &sessions(&list(seen)));
+            assert_eq!(forgotten, is_forgotten, "{seen} {there}");
+        }
+    }
 }

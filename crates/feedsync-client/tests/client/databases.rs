@@ -1,6 +1,7 @@
 //! Databases of documents, replicated between hubs and stores.
 
 mod remote;
+mod together;
 mod world;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -29,14 +29,20 @@ use tokio::time::{sleep, timeout};
 use super::{Shelf, Silent, notes};
 
 /// A way to a database on which anything takes its time, and fails now and then, before it was done or after.
-struct Rough {
+pub(super) struct Rough {
     to: Arc<dyn Replica>,
     random: AtomicU64,
+    fails: bool,
 }
 
 impl Rough {
     fn over(to: Arc<dyn Replica>, random: u64) -> Arc<Self> {
-        Arc::new(Self { to, random: AtomicU64::new(random) })
+        Arc::new(Self { to, random: AtomicU64::new(random), fails: true })
+    }
+
+    /// One that only takes its time.
+    pub(super) fn slow(to: Arc<dyn Replica>, random: u64) -> Arc<dyn Replica> {
+        Arc::new(Self { to, random: AtomicU64::new(random), fails: false })
     }
 
     /// One request.
@@ -50,8 +56,8 @@ impl Rough {
         let reason = || "it is rough here".to_owned();
         let lost = || FetchError::Unreachable { url: "rough".to_owned(), reason: reason() };
         match random.random_range(0..40) {
-            0 => Err(lost().into()),
-            1 => {
+            0 if self.fails => Err(lost().into()),
+            1 if self.fails => {
                 request.await?;
                 Err(lost().into())
             }
