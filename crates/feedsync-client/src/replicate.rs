@@ -111,7 +111,8 @@ impl Replication {
         let mut stop = pin!(stop);
         let log = tokio::select! {
             log = CheckpointLog::open(self, sides, environment) => log?,
-            () = &mut stop => return Ok(Replicated::default()),
+            // Nothing was done that could be written down.
+            () = &mut stop => return Ok(Replicated { has_checkpoints: true, ..Replicated::default() }),
         };
         let after = log.began_at().cloned().unwrap_or_else(Place::beginning);
         progress.begins(log.began_at().is_some());

@@ -396,5 +396,6 @@ async fn a_stop_is_heard_while_a_server_is_away() {
         let ended = tokio::time::timeout(Duration::from_secs(20), run).await;
         let done = ended.expect("it ends").unwrap();
         assert_eq!(done.worked.written, if number == 0 { 0 } else { 5 });
+        assert!(done.has_checkpoints, "nobody has refused them");
     }
 }
