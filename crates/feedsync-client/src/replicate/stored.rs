@@ -108,6 +108,10 @@ impl Replica for StoredDatabase {
                 .document_changes(&self.name, after, most, pass_over, choose, PAGE_BYTES)
                 .await
                 .map_err(|error| self.failed(error))?;
+            // A place in another life of the database says nothing of this one.
+            if read.database.epoch != database.epoch {
+                return Err(ReplicationError::Replaced { database: self.shown() });
+            }
             for document in &read.documents {
                 let told = filter::told(&wanted, document, true);
                 if !told.is_empty() {
