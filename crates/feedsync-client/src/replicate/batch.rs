@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use feedsync_couch::replication::{
     BadAnswer, ChangedDocument, ChangesPage, FetchedDocument, MissingDocument, NotWritten, Place,
@@ -54,11 +55,14 @@ pub(super) struct Carrier {
     target: Arc<dyn Replica>,
     /// One large document is in memory at a time.
     large: Arc<Semaphore>,
+    /// So many documents are read at once, as far as is known how many fit.
+    fitting: Arc<AtomicUsize>,
 }
 
 impl Carrier {
     pub(super) fn new(source: Arc<dyn Replica>, target: Arc<dyn Replica>) -> Self {
-        Self { source, target, large: Arc::new(Semaphore::new(1)) }
+        let fitting = Arc::new(AtomicUsize::new(usize::MAX));
+        Self { source, target, large: Arc::new(Semaphore::new(1)), fitting }
     }
 
     /// Carries documents; what came of it.
@@ -121,12 +125,20 @@ impl Carrier {
         done: &mut Replicated,
     ) -> Result<(), ReplicationError> {
         let mut parts = vec![missing];
-        while let Some(part) = parts.pop() {
+        while let Some(mut part) = parts.pop() {
             if part.is_empty() {
                 continue;
             }
+            // What does not fit is read for nothing.
+            let most = self.fitting.load(Ordering::Relaxed);
+            if part.len() > most {
+                parts.push(part.split_off(most));
+            }
             match self.source.documents(&part, READ_BYTES).await {
                 Err(error) if error.is_too_large() || is_of_a_question(&error) => {
+                    if error.is_too_large() {
+                        self.fitting.fetch_min((part.len() / 2).max(1), Ordering::Relaxed);
+                    }
                     match halves(part) {
                         Ok(halves) => parts.extend(halves),
                         Err(one) if error.is_too_large() => self.carry_large(&one, done).await?,
@@ -135,7 +147,14 @@ impl Carrier {
                         }
                     }
                 }
-                read => self.write(&part, read?, done).await?,
+                read => {
+                    let read = read?;
+                    let bytes: u64 = read.0.iter().map(|it| it.text.len() as u64).sum();
+                    if bytes <= READ_BYTES / 4 {
+                        self.fitting.fetch_max(part.len().saturating_mul(2), Ordering::Relaxed);
+                    }
+                    self.write(&part, read, done).await?;
+                }
             }
         }
         Ok(())

@@ -178,6 +178,28 @@ async fn documents_may_take_as_long_as_their_way_does() {
     assert_eq!(done.worked.written, 1);
 }
 
+/// What does not fit is not asked for again and again.
+#[tokio::test]
+async fn as_many_documents_are_read_at_once_as_fitted_before() {
+    let (one, other) = (Shelf::new(1).await, Shelf::new(2).await);
+    let text = "x".repeat(800_000);
+    for number in 0..48 {
+        one.write(&format!("{{\"_id\":\"{number}\",\"x\":\"{text}\"}}"), Edits::New).await.unwrap();
+    }
+    for number in 0..96 {
+        one.write(&format!("{{\"_id\":\"small {number}\"}}"), Edits::New).await.unwrap();
+    }
+    let to = one.serve(Config::default()).await;
+    let site = Site::start(move |_| vec![Act::Pass { to, bytes: usize::MAX }]).await;
+    let pace = ReplicationPace { batch: 12, batches: 1, ..ReplicationPace::default() };
+    let all = Replication { pace, ..Replication::default() };
+    let done = run(&all, at(&site.base), other.replica(), &one).await.unwrap();
+    assert_eq!((done.worked.written, done.worked.refused), (144, 0));
+    let asked = site.targets().iter().filter(|it| it.contains("_bulk_get")).count();
+    // Of the large ones 12 do not fit, once, and 6 do; of the small ones 6, and then all 12.
+    assert_eq!(asked, 1 + 4 * 2 + 2 + 7);
+}
+
 #[tokio::test]
 async fn what_a_target_refuses_is_told_and_keeps_nothing_back() {
     let (one, other) = apart(1).await;
