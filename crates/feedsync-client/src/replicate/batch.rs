@@ -9,7 +9,7 @@ use feedsync_couch::replication::{
     Unread,
 };
 use http::StatusCode;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::{Replica, Replicated, ReplicationError};
 
@@ -153,7 +153,7 @@ impl Carrier {
                     if bytes <= READ_BYTES / 4 {
                         self.fitting.fetch_max(part.len().saturating_mul(2), Ordering::Relaxed);
                     }
-                    self.write(&part, read, done).await?;
+                    self.write(&part, read, None, done).await?;
                 }
             }
         }
@@ -201,21 +201,27 @@ impl Carrier {
         one: &[MissingDocument],
         done: &mut Replicated,
     ) -> Result<(), ReplicationError> {
-        let _turn = self.large.acquire().await.map_err(|_| ReplicationError::Ended)?;
+        let turn = self.turn().await?;
         match self.source.documents(one, MOST_BYTES).await {
             Err(error) if error.is_too_large() || is_of_a_question(&error) => {
                 one.iter().for_each(|it| done.refuse(refused(it.id.clone(), &error)));
                 Ok(())
             }
-            read => self.write(one, read?, done).await,
+            read => self.write(one, read?, Some(&turn), done).await,
         }
     }
 
-    /// Writes what was read.
+    /// The turn of a large document.
+    async fn turn(&self) -> Result<SemaphorePermit<'_>, ReplicationError> {
+        self.large.acquire().await.map_err(|_| ReplicationError::Ended)
+    }
+
+    /// Writes what was read, in the turn of a large document, if it is one.
     async fn write(
         &self,
         asked: &[MissingDocument],
         (documents, unread): (Vec<FetchedDocument>, Vec<Unread>),
+        turn: Option<&SemaphorePermit<'_>>,
         done: &mut Replicated,
     ) -> Result<(), ReplicationError> {
         self.answered(asked, &documents, &unread)?;
@@ -240,7 +246,7 @@ impl Carrier {
                 }
                 Err(error) if is_of_a_document(&error) => {
                     if let Some(document) = part.into_iter().next() {
-                        self.write_again(asked, document, error, done).await?;
+                        self.write_again(asked, document, error, turn, done).await?;
                     }
                 }
                 Err(error) => return Err(error),
@@ -256,9 +262,12 @@ impl Carrier {
         asked: &[MissingDocument],
         document: FetchedDocument,
         why: ReplicationError,
+        turn: Option<&SemaphorePermit<'_>>,
         done: &mut Replicated,
     ) -> Result<(), ReplicationError> {
-        let FetchedDocument { id, revision, .. } = document;
+        let FetchedDocument { id, revision, text } = document;
+        // All of it comes instead.
+        drop(text);
         let has_stubs = asked.iter().any(|it| it.id == id && !it.ancestors.is_empty());
         if !has_stubs || why.status() != Some(StatusCode::PRECONDITION_FAILED) {
             // Who may write nothing is told so for nothing, too.
@@ -269,8 +278,15 @@ impl Carrier {
             return Ok(());
         }
         let whole =
-            MissingDocument { id: id.clone(), revisions: vec![revision], ancestors: Vec::new() };
-        let (documents, unread) = match self.source.documents(&[whole], MOST_BYTES).await {
+            [MissingDocument { id: id.clone(), revisions: vec![revision], ancestors: Vec::new() }];
+        let most = if turn.is_some() { MOST_BYTES } else { READ_BYTES };
+        let mut read = self.source.documents(&whole, most).await;
+        let mut own_turn = None;
+        if turn.is_none() && read.as_ref().is_err_and(ReplicationError::is_too_large) {
+            own_turn = Some(self.turn().await?);
+            read = self.source.documents(&whole, MOST_BYTES).await;
+        }
+        let (documents, unread) = match read {
             Err(error) if error.is_too_large() => (Vec::new(), Vec::new()),
             read => read?,
         };
@@ -285,6 +301,7 @@ impl Carrier {
                 Err(error) => return Err(error),
             }
         }
+        drop(own_turn);
         Ok(())
     }
 }

@@ -178,6 +178,34 @@ async fn documents_may_take_as_long_as_their_way_does() {
     assert_eq!(done.worked.written, 1);
 }
 
+/// Large documents of which a target has not what their stubs stand for wait for each other, and for nobody else.
+#[tokio::test]
+async fn documents_come_whole_where_stubs_stand_for_nothing() {
+    let (one, other) = (Shelf::new(1).await, Shelf::new(2).await);
+    let (data, long) = ("AAAA".repeat(3 << 20), "x".repeat(9 << 20));
+    let attached = |data: &str| format!(",\"_attachments\":{{\"f\":{{{data},\"revpos\":1}}}}");
+    let revision = |id: &str, ids: &str, more: &str| {
+        let start = ids.split(',').count();
+        format!("{{\"_id\":\"{id}\",\"_revisions\":{{\"start\":{start},\"ids\":[{ids}]}}{more}}}")
+    };
+    for (id, data, long) in
+        [("a", &*data, ""), ("b", &*data, &*long), ("c", "AAAA", &*long), ("d", "AAAA", "")]
+    {
+        let first = revision(id, "\"x\"", &attached(&format!("\"data\":\"{data}\"")));
+        one.write(&first, Edits::Replicated).await.unwrap();
+        // The same revision, of which less is known here.
+        other.write(&revision(id, "\"x\"", ""), Edits::Replicated).await.unwrap();
+        let more = format!(",\"long\":\"{long}\"{}", attached("\"stub\":true"));
+        one.write(&revision(id, "\"y\",\"x\"", &more), Edits::Replicated).await.unwrap();
+    }
+    let pace = ReplicationPace { batch: 1, ..ReplicationPace::default() };
+    let all = Replication { pace, ..Replication::default() };
+    let run = run(&all, one.replica(), other.replica(), &one);
+    let done = tokio::time::timeout(Duration::from_secs(60), run).await.expect("it ends").unwrap();
+    assert_eq!((done.worked.written, done.worked.refused), (4, 0));
+    assert_eq!(one.leaves().await, other.leaves().await);
+}
+
 /// What does not fit is not asked for again and again.
 #[tokio::test]
 async fn as_many_documents_are_read_at_once_as_fitted_before() {
