@@ -1,5 +1,6 @@
 //! Databases of documents, replicated between hubs and stores.
 
+mod large;
 mod remote;
 mod together;
 mod world;

@@ -1,0 +1,111 @@
+//! Large documents, and slow ways.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use feedsync_client::fetch::{Fetcher, Policy, Private};
+use feedsync_client::replicate::{Patience, RemoteDatabase, Replication, ReplicationPace};
+use feedsync_endpoint::documents::Edits;
+use feedsync_server::Config;
+
+use super::Shelf;
+use super::remote::{at, run, served};
+use crate::site::{Act, Site, answer};
+
+/// What comes slowly comes in the end, however long all of it takes.
+#[tokio::test]
+async fn documents_may_take_as_long_as_their_way_does() {
+    let (one, other) = (Shelf::new(1).await, Shelf::new(2).await);
+    let document = "{\"_id\":\"a\",\"_rev\":\"1-a\"}";
+    one.write(document, Edits::Replicated).await.unwrap();
+    let to = one.serve(Config::default()).await;
+    let site = Site::start(move |asked| match asked.target.contains("_bulk_get") {
+        true => {
+            let body =
+                format!("{{\"results\":[{{\"id\":\"a\",\"docs\":[{{\"ok\":{document}}}]}}]}}");
+            let [Act::Send(bytes)] = &answer(200, &[], body)[..] else { unreachable!() };
+            let pieces = bytes.chunks(bytes.len() / 8);
+            pieces
+                .flat_map(|it| [Act::Send(it.to_vec()), Act::Pause(Duration::from_millis(400))])
+                .collect()
+        }
+        false => vec![Act::Pass { to, bytes: usize::MAX }],
+    })
+    .await;
+    let overall = Duration::from_secs(2);
+    let fetcher = Fetcher::new(Policy { overall, ..Policy::new(Private::Allowed) }).unwrap();
+    let patience = Patience { tries: Some(1), ..Patience::SOME };
+    let source = RemoteDatabase::new(fetcher, &format!("{}/couch/notes", site.base), patience);
+    let source = Arc::new(source.unwrap());
+    let done = run(&Replication::default(), source, other.replica(), &one).await.unwrap();
+    assert_eq!(done.worked.written, 1);
+}
+
+#[tokio::test]
+async fn large_documents_are_carried_in_parts() {
+    let (one, other) = (Shelf::new(1).await, Shelf::new(2).await);
+    for number in 0..40 {
+        let text = "x".repeat(600_000);
+        one.write(&format!("{{\"_id\":\"{number}\",\"x\":\"{text}\"}}"), Edits::New).await.unwrap();
+    }
+    let text = "x".repeat(12 << 20);
+    one.write(&format!("{{\"_id\":\"large\",\"x\":\"{text}\"}}"), Edits::New).await.unwrap();
+    let first = served(one.serve(Config::default()).await);
+    let second = served(other.serve(Config::default()).await);
+    let done = run(&Replication::default(), first, second, &one).await.unwrap();
+    assert_eq!((done.worked.written, done.worked.refused), (41, 0));
+    assert_eq!(one.leaves().await, other.leaves().await);
+    let third = Shelf::new(3).await;
+    assert_eq!(third.take(&one).await.worked.written, 41, "from store to store, too");
+    assert_eq!(one.leaves().await, third.leaves().await);
+}
+
+/// Large documents of which a target has not what their stubs stand for wait for each other, and for nobody else.
+#[tokio::test]
+async fn documents_come_whole_where_stubs_stand_for_nothing() {
+    let (one, other) = (Shelf::new(1).await, Shelf::new(2).await);
+    let (data, long) = ("AAAA".repeat(3 << 20), "x".repeat(9 << 20));
+    let attached = |data: &str| format!(",\"_attachments\":{{\"f\":{{{data},\"revpos\":1}}}}");
+    let revision = |id: &str, ids: &str, more: &str| {
+        let start = ids.split(',').count();
+        format!("{{\"_id\":\"{id}\",\"_revisions\":{{\"start\":{start},\"ids\":[{ids}]}}{more}}}")
+    };
+    for (id, data, long) in
+        [("a", &*data, ""), ("b", &*data, &*long), ("c", "AAAA", &*long), ("d", "AAAA", "")]
+    {
+        let first = revision(id, "\"x\"", &attached(&format!("\"data\":\"{data}\"")));
+        one.write(&first, Edits::Replicated).await.unwrap();
+        // The same revision, of which less is known here.
+        other.write(&revision(id, "\"x\"", ""), Edits::Replicated).await.unwrap();
+        let more = format!(",\"long\":\"{long}\"{}", attached("\"stub\":true"));
+        one.write(&revision(id, "\"y\",\"x\"", &more), Edits::Replicated).await.unwrap();
+    }
+    let pace = ReplicationPace { batch: 1, ..ReplicationPace::default() };
+    let all = Replication { pace, ..Replication::default() };
+    let run = run(&all, one.replica(), other.replica(), &one);
+    let done = tokio::time::timeout(Duration::from_secs(60), run).await.expect("it ends").unwrap();
+    assert_eq!((done.worked.written, done.worked.refused), (4, 0));
+    assert_eq!(one.leaves().await, other.leaves().await);
+}
+
+/// What does not fit is not asked for again and again.
+#[tokio::test]
+async fn as_many_documents_are_read_at_once_as_fitted_before() {
+    let (one, other) = (Shelf::new(1).await, Shelf::new(2).await);
+    let text = "x".repeat(800_000);
+    for number in 0..48 {
+        one.write(&format!("{{\"_id\":\"{number}\",\"x\":\"{text}\"}}"), Edits::New).await.unwrap();
+    }
+    for number in 0..96 {
+        one.write(&format!("{{\"_id\":\"small {number}\"}}"), Edits::New).await.unwrap();
+    }
+    let to = one.serve(Config::default()).await;
+    let site = Site::start(move |_| vec![Act::Pass { to, bytes: usize::MAX }]).await;
+    let pace = ReplicationPace { batch: 12, batches: 1, ..ReplicationPace::default() };
+    let all = Replication { pace, ..Replication::default() };
+    let done = run(&all, at(&site.base), other.replica(), &one).await.unwrap();
+    assert_eq!((done.worked.written, done.worked.refused), (144, 0));
+    let asked = site.targets().iter().filter(|it| it.contains("_bulk_get")).count();
+    // Of the large ones 12 do not fit, once, and 6 do; of the small ones 6, and then all 12.
+    assert_eq!(asked, 1 + 4 * 2 + 2 + 7);
+}
