@@ -1,7 +1,8 @@
 //! What was decided of documents is written; what nothing needs any more goes.
 
 use feedsync_couch::DocumentId;
-use rusqlite::{Connection, OptionalExtension as _, params};
+use rusqlite::types::FromSql;
+use rusqlite::{Connection, OptionalExtension as _, Params, params};
 
 use super::database_rows::{self, Finder, Room};
 use super::rows;
@@ -12,8 +13,12 @@ use crate::database::{
 use crate::error::StoreError;
 use crate::order::Number;
 
-/// So many rows of what a dropped database held go at once.
+/// So many rows of a table of what a dropped database held go at once,
 const SWEPT: i64 = 2_000;
+
+/// and so many bytes: what is behind the row that is the last of them stays for the next piece. Nobody else writes
+/// meanwhile.
+const SWEPT_BYTES: i64 = 64 << 20;
 
 /// So many pages of 4 KiB are given back to the file system at once,
 const GIVEN_BACK: i64 = 1_000;
@@ -148,32 +153,72 @@ pub(super) fn sweep(connection: &Connection) -> Result<bool, StoreError> {
         .query_row([], |row| row.get(0))
         .optional()?;
     let Some(id) = dropped else { return give_back(connection) };
-    let (first, last) = (rows::change_key(id, Number::ZERO), rows::change_key(id, Number::MAX));
-    let bodies = connection
-        .prepare_cached(
-            "DELETE FROM bodies WHERE key IN
-               (SELECT key FROM bodies WHERE key BETWEEN ?1 AND ?2 ORDER BY key LIMIT ?3)",
-        )?
-        .execute(params![first, last, SWEPT])?;
-    let documents = connection
-        .prepare_cached(
-            "DELETE FROM documents WHERE database = ?1 AND id IN
-               (SELECT id FROM documents WHERE database = ?1 ORDER BY id LIMIT ?2)",
-        )?
-        .execute(params![id, SWEPT])?;
-    connection
-        .prepare_cached("DELETE FROM attachment_uses WHERE key BETWEEN ?1 AND ?2 AND ?3 = 0")?
-        .execute(params![first, last, bodies as i64])?;
-    let attachments = connection
-        .prepare_cached(
-            "DELETE FROM attachments WHERE database = ?1 AND digest IN
-               (SELECT digest FROM attachments WHERE database = ?1 LIMIT 8)",
-        )?
-        .execute([id])?;
-    if bodies + documents + attachments == 0 {
+    let (first, end) = (rows::change_key(id, Number::ZERO), rows::change_key(id, Number::MAX));
+    let mut left = SWEPT_BYTES;
+    let bodies: Option<i64> = last_of_piece(
+        connection,
+        "SELECT key, octet_length(text) + coalesce(octet_length(attachments), 0) FROM bodies
+          WHERE key BETWEEN ?1 AND ?2 ORDER BY key LIMIT ?3",
+        params![first, end, SWEPT],
+        &mut left,
+    )?;
+    if let Some(last) = bodies {
+        for sql in [
+            "DELETE FROM bodies WHERE key BETWEEN ?1 AND ?2",
+            "DELETE FROM attachment_uses WHERE key BETWEEN ?1 AND ?2",
+        ] {
+            connection.prepare_cached(sql)?.execute([first, last])?;
+        }
+    }
+    let documents: Option<String> = last_of_piece(
+        connection,
+        "SELECT id, octet_length(tree) FROM documents WHERE database = ?1 ORDER BY id LIMIT ?2",
+        params![id, SWEPT],
+        &mut left,
+    )?;
+    if let Some(last) = &documents {
+        connection
+            .prepare_cached("DELETE FROM documents WHERE database = ?1 AND id <= ?2")?
+            .execute(params![id, last])?;
+    }
+    let attachments: Option<String> = last_of_piece(
+        connection,
+        "SELECT digest, octet_length(content) FROM attachments WHERE database = ?1
+          ORDER BY digest LIMIT ?2",
+        params![id, SWEPT],
+        &mut left,
+    )?;
+    if let Some(last) = &attachments {
+        connection
+            .prepare_cached("DELETE FROM attachments WHERE database = ?1 AND digest <= ?2")?
+            .execute(params![id, last])?;
+    }
+    if left == SWEPT_BYTES {
+        connection
+            .prepare_cached("DELETE FROM attachment_uses WHERE key BETWEEN ?1 AND ?2")?
+            .execute([first, end])?;
         connection.prepare_cached("DELETE FROM databases WHERE id = ?1")?.execute([id])?;
     }
     Ok(true)
+}
+
+/// The key of the last row that goes with this piece, if one does: of rows with their keys and how many bytes they have,
+/// those up to the one that takes the last of the room.
+fn last_of_piece<K: FromSql>(
+    connection: &Connection,
+    sql: &str,
+    parameters: impl Params,
+    left: &mut i64,
+) -> Result<Option<K>, StoreError> {
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query(parameters)?;
+    let mut last = None;
+    while let Some(row) = rows.next()?.filter(|_| *left > 0) {
+        last = Some(row.get(0)?);
+        // A row is something, however little it holds.
+        *left -= row.get::<_, i64>(1)?.max(1);
+    }
+    Ok(last)
 }
 
 /// Makes the file smaller by some pages, if many of it are free; whether there are still. What is on its way goes before.

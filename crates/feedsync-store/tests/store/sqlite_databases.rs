@@ -133,6 +133,69 @@ fn the_room_of_what_is_dropped_is_given_back() {
     assert!(!wait(store.sweep_databases()).unwrap(), "nothing is left to do");
 }
 
+/// However large the rows are that a dropped database left, the writer is held for some of them only; all of them go.
+#[test]
+fn what_is_dropped_goes_in_pieces_of_so_many_bytes() {
+    let directory = TempDir::new().unwrap();
+    let store = init(directory.path());
+    transfer_databases::fill(&store);
+    while wait(store.sweep_databases()).unwrap() {}
+    let large = "large".parse().unwrap();
+    wait(store.create_database(&large, None)).unwrap().unwrap();
+    for at in 0..7_u8 {
+        let bytes = vec![at; 24 << 20];
+        let digest = AttachmentDigest::of(&bytes);
+        assert!(wait(store.put_attachment(&large, &digest, bytes)).unwrap());
+    }
+    let raw = rusqlite::Connection::open(directory.path().join("feedsync.db")).unwrap();
+    let of_large = |sql: &str| -> i64 {
+        let sql = format!("SELECT count(*) FROM {sql}");
+        raw.query_row(&sql, [], |row| row.get(0)).unwrap()
+    };
+    // Bodies and documents as large as those, which nobody has to write one by one.
+    let id: i64 = raw
+        .query_row("SELECT id FROM databases WHERE name = 'large'", [], |row| row.get(0))
+        .unwrap();
+    for at in 0..5_i64 {
+        raw.execute(
+            "INSERT INTO bodies (key, text, attachments) VALUES ((?1 << 40) | ?2, hex(zeroblob(15000000)), '[]')",
+            [id, at],
+        )
+        .unwrap();
+        raw.execute(
+            "INSERT INTO attachment_uses (key, digest) VALUES ((?1 << 40) | ?2, 'x')",
+            [id, at],
+        )
+        .unwrap();
+        raw.execute(
+            "INSERT INTO documents (database, id, number, deleted, tree) VALUES (?1, ?2, ?2, 0, zeroblob(30000000))",
+            [id, at],
+        )
+        .unwrap();
+    }
+    let all = of_large("databases");
+    wait(store.drop_database(&large)).unwrap();
+    let left = || {
+        [
+            "bodies WHERE length(text) > 23000000",
+            "documents WHERE length(tree) > 23000000",
+            "attachments WHERE length(content) > 23000000",
+        ]
+        .map(of_large)
+    };
+    let mut pieces = Vec::new();
+    while of_large("databases") == all {
+        assert!(wait(store.sweep_databases()).unwrap());
+        pieces.push(left());
+    }
+    assert_eq!(
+        pieces,
+        [[2, 5, 7], [0, 4, 7], [0, 1, 7], [0, 0, 5], [0, 0, 2], [0, 0, 0], [0, 0, 0]]
+    );
+    assert_eq!(of_large("attachment_uses WHERE digest = 'x'"), 0);
+    assert_eq!(wait(store.check()).unwrap(), Vec::<String>::new());
+}
+
 /// A file that was begun without is left as it is, and that is not tried for ever.
 #[test]
 fn a_file_that_cannot_become_smaller_is_left_alone() {
