@@ -89,32 +89,42 @@ impl Endpoint {
     /// Lets go of what superseded revisions say, and of attachments that nothing names. The room of that is given back
     /// by [`Databases::sweep_databases`].
     pub async fn compact_database(&self, name: &DatabaseName) -> Result<(), StoreError> {
+        self.compact_documents(name).await?;
+        self.sweep_attachments(Some(name)).await
+    }
+
+    async fn compact_documents(&self, name: &DatabaseName) -> Result<(), StoreError> {
         let databases = self.databases();
         let mut after = None;
         loop {
             after = databases.compact_documents(name, after.as_ref(), COMPACTED).await?;
             if after.is_none() {
-                break;
+                return Ok(());
             }
         }
-        let now = self.environment().now().micros();
-        let before = Moment::from_micros(now.saturating_sub(ON_ITS_WAY));
-        databases.sweep_attachments(name, before).await?;
-        Ok(())
     }
 
-    /// Compacts the databases of which more than half is superseded; how many.
+    /// Of one database, or of all.
+    async fn sweep_attachments(&self, of: Option<&DatabaseName>) -> Result<(), StoreError> {
+        let now = self.environment().now().micros();
+        let before = Moment::from_micros(now.saturating_sub(ON_ITS_WAY));
+        self.databases().sweep_attachments(of, before).await.map(drop)
+    }
+
+    /// Compacts the databases of which more than half is superseded; how many. Attachments that nothing names go from
+    /// all.
     pub async fn compact_databases(&self) -> Result<u64, StoreError> {
         let databases = self.databases();
         let (mut after, mut count) = (None, 0);
         loop {
             let page = Databases::databases(&*databases, after.as_ref(), PAGE).await?;
             let Some(last) = page.last().map(|database| database.name.clone()) else {
+                self.sweep_attachments(None).await?;
                 return Ok(count);
             };
             let is_due = |it: &&Database| it.superseded >= WORTH_IT && it.superseded > it.bytes / 2;
             for Database { name, .. } in page.iter().filter(is_due) {
-                match self.compact_database(name).await {
+                match self.compact_documents(name).await {
                     // It was dropped meanwhile.
                     Err(StoreError::NoDatabase(_)) => {}
                     done => {

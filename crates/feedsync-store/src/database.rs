@@ -7,6 +7,8 @@
 mod contract;
 mod decision;
 mod reading;
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+pub(crate) mod sweep;
 
 use feedsync_couch::DatabaseName;
 

@@ -5,7 +5,7 @@ mod uses;
 use std::sync::Arc;
 use std::thread;
 
-use feedsync_couch::BodyPlace;
+use feedsync_couch::{AttachmentDigest, BodyPlace, DatabaseName};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
@@ -13,8 +13,8 @@ use self::uses::uses;
 pub use self::uses::{Use, everything, named};
 use super::{Constructor, TestEnvironment, wait};
 use crate::{
-    Choose, Database, Databases, EndpointName, Epoch, KeptBody, LocalDocument, MemoryStore, Number,
-    Store, StoreError, StoredDocument,
+    Choose, Database, Databases, EndpointName, Environment as _, Epoch, KeptBody, LocalDocument,
+    MemoryStore, Moment, Number, Store, StoreError, StoredDocument,
 };
 
 /// Whatever is done to databases, it is answered as by the memory store.
@@ -81,6 +81,52 @@ pub fn what_is_said_of_a_database_is_not_said_of_the_next_one(open: Constructor)
     });
     assert!(put(after, None).expect("it is the same one"));
     assert_eq!(read(), None);
+}
+
+/// More than are looked at at once, in several databases, one of which is dropped; what is young stays.
+pub fn attachments_that_nothing_names_go_from_all_databases(open: Constructor) {
+    let environment = Arc::new(TestEnvironment::new(7));
+    let fixture = open(Arc::<TestEnvironment>::clone(&environment));
+    let store = Arc::clone(&fixture.store).databases();
+    let names = [0, 1, 2].map(named);
+    for name in &names {
+        wait(store.create_database(name, None)).expect("it is made").expect("a database");
+    }
+    let digest = |number: u32| AttachmentDigest::of(&number.to_be_bytes());
+    let put = |name: &DatabaseName, number: u32| {
+        let (digest, bytes) = (digest(number), number.to_be_bytes().to_vec());
+        assert!(wait(store.put_attachment(name, &digest, bytes)).expect("it is stored"));
+    };
+    let is_there = |name: &DatabaseName, number: u32| {
+        wait(store.attachment(name, &digest(number))).expect("it can be read").is_some()
+    };
+    thread::scope(|scope| {
+        for (name, many) in names.iter().zip([400_u32, 3, 300]) {
+            for part in 0..4 {
+                let put = &put;
+                scope.spawn(move || {
+                    (0..many).filter(|it| it % 4 == part).for_each(|it| put(name, it))
+                });
+            }
+        }
+    });
+    wait(store.drop_database(&names[1])).expect("it is dropped");
+    assert!(wait(store.sweep_attachments(Some(&names[1]), Moment::MAX)).is_err());
+    let old = environment.now();
+    environment.set(Moment::from_micros(old.micros() + 1));
+    let young =
+        wait(store.create_database(&names[1], None)).expect("it is made").expect("a database");
+    put(&names[0], 7);
+    put(&names[1], 8);
+    let sweep = |of: Option<&DatabaseName>, before: Moment| {
+        wait(store.sweep_attachments(of, before)).expect("they can be swept")
+    };
+    assert_eq!(sweep(Some(&names[1]), young.created), 0);
+    assert_eq!(sweep(None, young.created), 699);
+    assert!(is_there(&names[0], 7) && is_there(&names[1], 8) && !is_there(&names[0], 8));
+    assert_eq!(sweep(Some(&names[1]), Moment::MAX), 1);
+    assert_eq!(sweep(None, Moment::MAX), 1);
+    assert!(!is_there(&names[0], 7) && !is_there(&names[1], 8));
 }
 
 /// Checks what comes of any two uses of databases, the first of which makes some.

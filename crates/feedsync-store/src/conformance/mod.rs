@@ -132,6 +132,7 @@ macro_rules! store_tests {
             ]
             databases: [
                 any_use_of_databases_gives_what_the_memory_store_gives
+                attachments_that_nothing_names_go_from_all_databases
                 what_is_said_of_a_database_is_not_said_of_the_next_one
             ]
             model: [ any_sequence_of_operations_gives_what_the_memory_store_gives ]

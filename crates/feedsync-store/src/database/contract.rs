@@ -155,10 +155,11 @@ pub trait Databases: Send + Sync + 'static {
         digest: &AttachmentDigest,
     ) -> Result<Option<Vec<u8>>, StoreError>;
 
-    /// Removes what was stored before a moment, and what no revision names that is kept; how many.
+    /// Removes attachments that were stored before a moment, and that no revision names that is kept, of a database or of
+    /// all; how many. Who writes meanwhile waits for a piece of what goes at most, and never for what stays.
     async fn sweep_attachments(
         &self,
-        name: &DatabaseName,
+        of: Option<&DatabaseName>,
         stored_before: Moment,
     ) -> Result<u64, StoreError>;
 

@@ -166,6 +166,15 @@ impl Room {
         Ok(self.database.last > before || is_purge)
     }
 
+    fn sweep_attachments(&mut self, stored_before: Moment) -> u64 {
+        let named = self.bodies.values().flat_map(|body| body.attachments.iter());
+        let named: BTreeSet<_> = named.map(|attachment| attachment.digest.clone()).collect();
+        let before = self.attachments.len();
+        self.attachments
+            .retain(|digest, (stored, _)| *stored >= stored_before || named.contains(digest));
+        (before - self.attachments.len()) as u64
+    }
+
     /// Carries out a write; whether leaves went.
     fn put(&mut self, write: DocumentWrite, first_body: u64) -> Result<bool, StoreError> {
         let before = self.documents.get(&write.id);
@@ -457,17 +466,16 @@ impl Databases for MemoryStore {
 
     async fn sweep_attachments(
         &self,
-        name: &DatabaseName,
+        of: Option<&DatabaseName>,
         stored_before: Moment,
     ) -> Result<u64, StoreError> {
-        self.with_room(name, |room| {
-            let named = room.bodies.values().flat_map(|body| body.attachments.iter());
-            let named: BTreeSet<_> = named.map(|attachment| attachment.digest.clone()).collect();
-            let before = room.attachments.len();
-            room.attachments
-                .retain(|digest, (stored, _)| *stored >= stored_before || named.contains(digest));
-            Ok((before - room.attachments.len()) as u64)
-        })
+        match of {
+            Some(name) => self.with_room(name, |room| Ok(room.sweep_attachments(stored_before))),
+            None => {
+                let mut state = self.state();
+                Ok(state.rooms.values_mut().map(|room| room.sweep_attachments(stored_before)).sum())
+            }
+        }
     }
 
     async fn sweep_databases(&self) -> Result<bool, StoreError> {

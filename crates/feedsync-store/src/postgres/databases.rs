@@ -25,6 +25,7 @@ use self::pages::Page;
 use self::rows::{LOCK, OWN, WRITE, Written};
 use super::{PostgresStore, collections};
 use crate::bell::Notices;
+use crate::database::sweep::AttachmentKey;
 use crate::database::{
     Choose, Database, DatabaseChange, Databases, DecideDocuments, DocumentChanges, DocumentPage,
     DocumentRange, LocalDocument, PassOver, Wanted,
@@ -278,21 +279,30 @@ impl Databases for PostgresStore {
 
     async fn sweep_attachments(
         &self,
-        name: &DatabaseName,
+        of: Option<&DatabaseName>,
         stored_before: Moment,
     ) -> Result<u64, StoreError> {
-        let name = name.clone();
+        let of = of.cloned();
         self.run(move |node| async move {
-            let (mut swept, mut after) = (0, Some(String::new()));
-            while let Some(last) = after {
-                let name = name.clone();
-                let round = node.write(move |transaction, _| {
-                    async move { attachments::sweep(transaction, &name, stored_before, &last).await }
-                        .boxed()
-                });
-                let count;
-                (count, after) = round.await?;
-                swept += count;
+            let (mut after, mut through) = (AttachmentKey::default(), i64::MAX);
+            if let Some(name) = of {
+                through = moving::require(&node.connection().await?, &name).await?.id;
+                after.database = through;
+            }
+            let (mut swept, mut last) = (0, Some(after));
+            while let Some(after) = last {
+                let mut client = node.connection().await?;
+                let mut looked =
+                    attachments::look(&mut client, &after, through, stored_before).await?;
+                drop(client);
+                last = looked.last.take();
+                for piece in looked.pieces() {
+                    let remove = node.write(move |transaction, _| {
+                        async move { attachments::remove(transaction, &piece, stored_before).await }
+                            .boxed()
+                    });
+                    swept += remove.await?;
+                }
             }
             Ok(swept)
         })

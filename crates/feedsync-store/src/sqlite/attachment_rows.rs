@@ -3,9 +3,18 @@
 use feedsync_couch::{Attachment, AttachmentDigest};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::rows::change_key;
+use crate::database::sweep::{self, AttachmentKey, Looked};
 use crate::error::StoreError;
-use crate::order::{Moment, Number};
+use crate::order::Moment;
+
+/// Whether no body of its database names an attachment: their keys begin with the database's.
+macro_rules! is_unnamed {
+    () => {
+        "NOT EXISTS (SELECT 1 FROM attachment_uses u
+                      WHERE u.digest = attachments.digest AND u.key >= attachments.database << 40
+                        AND u.key < (attachments.database + 1) << 40)"
+    };
+}
 
 pub(super) fn put(
     connection: &Connection,
@@ -55,19 +64,51 @@ pub(super) fn forget(connection: &Connection, key: i64) -> Result<(), StoreError
     Ok(())
 }
 
-pub(super) fn sweep(
+/// Looks at the attachments behind one, of databases up to one, for those that were stored before a moment and that no
+/// body names. What dropped databases held goes with them.
+pub(super) fn look(
     connection: &Connection,
-    database: i64,
+    after: &AttachmentKey,
+    through: i64,
+    stored_before: Moment,
+) -> Result<Looked, StoreError> {
+    let mut statement = connection.prepare_cached(concat!(
+        "SELECT database, digest, octet_length(content), stored < ?4
+                AND EXISTS (SELECT 1 FROM databases WHERE id = database AND name IS NOT NULL)
+                AND ",
+        is_unnamed!(),
+        " FROM attachments WHERE (database, digest) > (?1, ?2) AND database <= ?3
+           ORDER BY database, digest LIMIT ?5"
+    ))?;
+    let mut rows = statement.query(params![
+        after.database,
+        after.digest,
+        through,
+        stored_before,
+        sweep::LOOKED_AT
+    ])?;
+    let mut looked = Looked::default();
+    while let Some(row) = rows.next()? {
+        let key = AttachmentKey { database: row.get(0)?, digest: row.get(1)? };
+        let bytes = row.get::<_, i64>(2)? as u64;
+        looked.take(key, row.get::<_, bool>(3)?.then_some(bytes));
+    }
+    Ok(looked)
+}
+
+/// Removes those of some attachments of which it still is so; how many.
+pub(super) fn remove(
+    connection: &Connection,
+    piece: &[AttachmentKey],
     stored_before: Moment,
 ) -> Result<u64, StoreError> {
-    let (first, last) = (change_key(database, Number::ZERO), change_key(database, Number::MAX));
-    let swept = connection
-        .prepare_cached(
-            "DELETE FROM attachments
-              WHERE database = ?1 AND stored < ?2
-                AND NOT EXISTS (SELECT 1 FROM attachment_uses
-                                 WHERE attachment_uses.digest = attachments.digest AND key BETWEEN ?3 AND ?4)",
-        )?
-        .execute(params![database, stored_before, first, last])?;
-    Ok(swept as u64)
+    let mut statement = connection.prepare_cached(concat!(
+        "DELETE FROM attachments WHERE database = ?1 AND digest = ?2 AND stored < ?3 AND ",
+        is_unnamed!()
+    ))?;
+    let mut removed = 0;
+    for AttachmentKey { database, digest } in piece {
+        removed += statement.execute(params![database, digest, stored_before])? as u64;
+    }
+    Ok(removed)
 }

@@ -12,6 +12,7 @@ use super::database_writes::{compact, sweep, update};
 use super::schema::write_home;
 use super::{SqliteStore, attachment_rows, collections};
 use crate::bell::Notices;
+use crate::database::sweep::AttachmentKey;
 use crate::database::{
     Choose, Database, DatabaseChange, Databases, DecideDocuments, DocumentChanges, DocumentPage,
     DocumentRange, LocalDocument, PassOver, StoredDocument, Wanted,
@@ -325,16 +326,30 @@ impl Databases for SqliteStore {
 
     async fn sweep_attachments(
         &self,
-        name: &DatabaseName,
+        of: Option<&DatabaseName>,
         stored_before: Moment,
     ) -> Result<u64, StoreError> {
-        let name = name.clone();
-        self.writer
-            .run(move |connection| {
-                let room = database_rows::require(connection, &name)?.id;
-                attachment_rows::sweep(connection, room, stored_before)
-            })
-            .await
+        let (mut after, mut through) = (AttachmentKey::default(), i64::MAX);
+        if let Some(name) = of.cloned() {
+            let require = move |connection: &_| database_rows::require(connection, &name);
+            through = self.readers.read(require).await?.id;
+            after.database = through;
+        }
+        let (mut swept, mut last) = (0, Some(after));
+        while let Some(after) = last {
+            let look = move |connection: &_| {
+                attachment_rows::look(connection, &after, through, stored_before)
+            };
+            let mut looked = self.readers.read(look).await?;
+            last = looked.last.take();
+            for piece in looked.pieces() {
+                let remove = move |connection: &_| {
+                    attachment_rows::remove(connection, &piece, stored_before)
+                };
+                swept += self.writer.run(remove).await?;
+            }
+        }
+        Ok(swept)
     }
 
     async fn sweep_databases(&self) -> Result<bool, StoreError> {

@@ -332,7 +332,11 @@ fn a_great_database_is_looked_at_and_goes_in_pieces() {
     for (after, count) in [(0, 100_010), (10, 100_000), (100_000, 10)] {
         assert_eq!(wait(store.count_changes(notes(), Number::new(after))).unwrap(), count);
     }
-    assert_eq!(wait(store.sweep_attachments(notes(), Moment::MAX)).unwrap(), 0, "it is named");
+    assert_eq!(
+        wait(store.sweep_attachments(Some(notes()), Moment::MAX)).unwrap(),
+        0,
+        "it is named"
+    );
 
     wait(store.put_local_document(
         notes(),

@@ -143,7 +143,7 @@ fn all_writes_of_databases(store: &PostgresStore) -> Vec<(&'static str, Result<(
         ("put_local_document", wait(put_local).map(drop)),
         ("compact_documents", wait(store.compact_documents(&name, None, 9)).map(drop)),
         ("put_attachment", wait(put).map(drop)),
-        ("sweep_attachments", wait(store.sweep_attachments(&name, now)).map(drop)),
+        ("sweep_attachments", wait(store.sweep_attachments(None, now)).map(drop)),
         ("sweep_databases", wait(store.sweep_databases()).map(drop)),
     ]
 }

@@ -92,9 +92,9 @@ impl Use {
                 let put = wait(databases.put_attachment(&named(name), &digest, vec![byte]));
                 put.map_or_else(|error| error.to_string(), |is_it| is_it.to_string())
             }
-            Operation::SweepAttachments(name, since) => {
-                let before = Moment::from_micros(1_000_000 * since);
-                let swept = wait(databases.sweep_attachments(&named(name), before));
+            Operation::SweepAttachments(name, is_of_all) => {
+                let before = if is_of_all { Moment::MAX } else { Moment::from_micros(1) };
+                let swept = wait(databases.sweep_attachments(name.map(named).as_ref(), before));
                 swept.map_or_else(|error| error.to_string(), |count| count.to_string())
             }
             Operation::Sweep => {
@@ -116,7 +116,7 @@ enum Operation {
     Local(u8, u8, Option<u64>),
     Sweep,
     Attach(u8, u8),
-    SweepAttachments(u8, u64),
+    SweepAttachments(Option<u8>, bool),
 }
 
 /// A path that arrives.
@@ -155,7 +155,8 @@ fn operation() -> impl Strategy<Value = Operation> {
             .prop_map(|(name, id, revision)| Operation::Local(name, id, revision)),
         1 => Just(Operation::Sweep),
         2 => (name(), 0..4u8).prop_map(|(name, bytes)| Operation::Attach(name, bytes)),
-        2 => (name(), 0..60u64).prop_map(|(name, since)| Operation::SweepAttachments(name, since)),
+        2 => (prop::option::of(name()), any::<bool>())
+            .prop_map(|(name, is_of_all)| Operation::SweepAttachments(name, is_of_all)),
     ]
 }
 

@@ -3,13 +3,13 @@
 use deadpool_postgres::{Client, Transaction};
 use feedsync_couch::{AttachmentDigest, DatabaseName};
 
-use super::rows::{self, LOCK, SHARE};
+use super::moving;
+use super::rows::{self, SHARE};
+use crate::database::sweep::{self, AttachmentKey, Looked};
 use crate::error::StoreError;
 use crate::order::Moment;
+use crate::postgres::pipeline::Parameter;
 use crate::postgres::rows::{get, micros};
-
-/// So many are looked at in one transaction that sweeps.
-const ROUND: i64 = 100;
 
 pub(super) async fn put(
     transaction: &Transaction<'_>,
@@ -40,28 +40,66 @@ pub(super) async fn content(
     get(&row.ok_or_else(|| StoreError::NoDatabase(name.clone()))?, 0)
 }
 
-/// One round: how many went, and the digest after which the next round begins, if there is one. Nobody names one
-/// meanwhile, and one that is put again is looked at again, and stays.
-pub(super) async fn sweep(
-    transaction: &Transaction<'_>,
-    name: &DatabaseName,
+/// Whether no body of its database names an attachment. Each is looked up by itself, however many uses the server takes
+/// there to be.
+macro_rules! is_unnamed {
+    () => {
+        "(SELECT true FROM attachment_uses u
+           WHERE u.database = a.database AND u.digest = a.digest LIMIT 1) IS NULL"
+    };
+}
+
+pub(super) const LOOK: &str = concat!(
+    "SELECT a.database, a.digest, octet_length(a.content)::bigint,
+            a.stored < $4
+              AND (SELECT d.name FROM databases d WHERE d.id = a.database) IS NOT NULL
+              AND ",
+    is_unnamed!(),
+    " FROM attachments a WHERE (a.database, a.digest) > ($1, $2) AND a.database <= $3
+       ORDER BY a.database, a.digest LIMIT $5"
+);
+
+/// In an order, so that of several who do that none waits for one that waits for it.
+const LOCK_ALL: &str = "SELECT 1 FROM databases WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE";
+
+pub(super) const REMOVE: &str = concat!(
+    "DELETE FROM attachments a USING unnest($1::bigint[], $2::text[]) AS piece (database, digest)
+      WHERE a.database = piece.database AND a.digest = piece.digest AND a.stored < $3 AND ",
+    is_unnamed!()
+);
+
+/// Looks at the attachments behind one, of databases up to one, for those that were stored before a moment and that no
+/// body names. What dropped databases held goes with them.
+pub(super) async fn look(
+    client: &mut Client,
+    after: &AttachmentKey,
+    through: i64,
     stored_before: Moment,
-    after: &str,
-) -> Result<(u64, Option<String>), StoreError> {
-    let room = rows::lock(transaction, LOCK, name).await?;
-    let sql = "SELECT digest FROM attachments WHERE database = $1 AND digest > $2
-                ORDER BY digest LIMIT $3";
-    let statement = transaction.prepare_cached(sql).await?;
-    let rows = transaction.query(&statement, &[&room.id, &after, &ROUND]).await?;
-    let round: Vec<&str> = rows.iter().map(|row| get(row, 0)).collect::<Result<_, _>>()?;
-    // Each is looked up by itself, however many uses the server takes there to be.
-    let sql = "DELETE FROM attachments a
-                WHERE database = $1 AND digest = ANY($2) AND stored < $3
-                  AND (SELECT true FROM attachment_uses u
-                        WHERE u.database = $1 AND u.digest = a.digest LIMIT 1) IS NULL";
-    let statement = transaction.prepare_cached(sql).await?;
-    let swept =
-        transaction.execute(&statement, &[&room.id, &round, &micros(stored_before)]).await?;
-    let is_last = (round.len() as i64) < ROUND;
-    Ok((swept, round.last().filter(|_| !is_last).map(|digest| (*digest).to_owned())))
+) -> Result<Looked, StoreError> {
+    let stored_before = micros(stored_before);
+    let parameters: Vec<Parameter<'_>> =
+        vec![&after.database, &after.digest, &through, &stored_before, &sweep::LOOKED_AT];
+    let mut looked = Looked::default();
+    for row in &moving::in_order(client, LOOK, parameters).await? {
+        let key = AttachmentKey { database: get(row, 0)?, digest: get(row, 1)? };
+        let bytes = get::<i64>(row, 2)? as u64;
+        looked.take(key, get::<bool>(row, 3)?.then_some(bytes));
+    }
+    Ok(looked)
+}
+
+/// Removes those of some attachments of which it still is so; how many. Nobody names one meanwhile, and one that is put
+/// again is looked at again, and stays.
+pub(super) async fn remove(
+    transaction: &Transaction<'_>,
+    piece: &[AttachmentKey],
+    stored_before: Moment,
+) -> Result<u64, StoreError> {
+    let databases: Vec<i64> = piece.iter().map(|key| key.database).collect();
+    let digests: Vec<&str> = piece.iter().map(|key| &*key.digest).collect();
+    let statement = transaction.prepare_cached(LOCK_ALL).await?;
+    transaction.query(&statement, &[&databases]).await?;
+    let statement = transaction.prepare_cached(REMOVE).await?;
+    let values: [Parameter<'_>; 3] = [&databases, &digests, &micros(stored_before)];
+    Ok(transaction.execute(&statement, &values).await?)
 }

@@ -138,7 +138,7 @@ async fn page(
     in_order(client, sql, vec![&name, after, &items, &bytes]).await
 }
 
-async fn in_order(
+pub(super) async fn in_order(
     client: &mut Client,
     sql: &'static str,
     parameters: Vec<Parameter<'_>>,
@@ -200,7 +200,10 @@ pub(in crate::postgres) async fn take_bodies(
     pipeline.run(transaction).await.map(drop)
 }
 
-async fn require(client: &impl GenericClient, name: &DatabaseName) -> Result<Room, StoreError> {
+pub(super) async fn require(
+    client: &impl GenericClient,
+    name: &DatabaseName,
+) -> Result<Room, StoreError> {
     let room = rows::find(client, name).await?;
     room.ok_or_else(|| StoreError::NoDatabase(name.clone()))
 }

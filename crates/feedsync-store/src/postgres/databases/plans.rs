@@ -7,6 +7,7 @@ use std::sync::Arc;
 use feedsync_couch::{BodyPlace, Content, DocumentId, Path};
 use feedsync_test::postgres::Cluster;
 
+use super::attachments::{LOOK, REMOVE};
 use super::changes::{BY_NUMBERS, CHANGES, COUNT_AFTER, COUNT_UP_TO, LATEST};
 use super::documents::{BODIES, BY_KEYS};
 use super::moving::{ATTACHMENTS_AFTER, BODIES_AFTER, DOCUMENTS_AFTER, LOCAL_DOCUMENTS_AFTER};
@@ -71,6 +72,8 @@ fn everything_is_read_along_an_index() {
         (BODIES_AFTER, changes, "'notes', 1, 9, 3"),
         (LOCAL_DOCUMENTS_AFTER, "text, bytea, bigint, bigint", "'notes', 'a', 9, 3"),
         (ATTACHMENTS_AFTER, "text, text, bigint", "'notes', 'a', 9"),
+        (LOOK, "bigint, text, bigint, bigint, bigint", "1, 'a', 2, 3, 9"),
+        (REMOVE, "bigint[], text[], bigint", "'{1,2}', '{a,b}', 3"),
     ];
     let all: Vec<_> = by_id.chain(others).collect();
     for count in [0, 20_000] {
