@@ -49,7 +49,7 @@ pub struct Database {
     pub revisions_kept: u64,
     /// Who may do what, as it was set: JSON.
     pub security: Option<String>,
-    /// How many bytes all bodies have that are kept.
+    /// How many bytes all bodies have that are kept, with the attachments that each of them names.
     pub bytes: u64,
     /// How many of those are of revisions that are no leaves.
     pub superseded: u64,

@@ -18,6 +18,8 @@ const IS_ROOT: u8 = 4;
 const IS_KEPT: u8 = 8;
 /// It is deleted.
 const IS_DELETED: u8 = 16;
+/// What is kept of it names attachments.
+const IS_ATTACHED: u8 = 32;
 
 /// Where the body of a revision is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +28,15 @@ pub struct BodyPlace {
     pub number: u64,
     /// How many bytes it has, with what is known of its attachments.
     pub length: u64,
+    /// How many bytes its attachments hold; nothing, where a body was stored before that was noted.
+    pub attached: u64,
+}
+
+impl BodyPlace {
+    /// How many bytes it has with all that its attachments hold.
+    pub fn whole(&self) -> u64 {
+        self.length.saturating_add(self.attached)
+    }
 }
 
 /// Bytes that are no tree.
@@ -48,6 +59,8 @@ impl Tree<BodyPlace> {
             special |= if parents.is_empty() { IS_ROOT } else { 0 };
             special |= if content.is_some() { IS_KEPT } else { 0 };
             special |= if content.is_some_and(|it| it.is_deleted) { IS_DELETED } else { 0 };
+            let attached = content.map_or(0, |it| it.body.attached);
+            special |= if attached > 0 { IS_ATTACHED } else { 0 };
             out.push(special);
             push_number(&mut out, revision.generation() - before.map_or(0, Revision::generation));
             push_signature(&mut out, revision.signature());
@@ -61,6 +74,9 @@ impl Tree<BodyPlace> {
             if let Some(content) = content {
                 push_number(&mut out, content.body.number);
                 push_number(&mut out, content.body.length);
+            }
+            if attached > 0 {
+                push_number(&mut out, attached);
             }
             before = Some(revision);
         }
@@ -94,7 +110,8 @@ impl Tree<BodyPlace> {
                 true => {
                     let is_deleted = special & IS_DELETED != 0;
                     let (number, length) = (reader.number()?, reader.number()?);
-                    Some(Content { is_deleted, body: BodyPlace { number, length } })
+                    let attached = if special & IS_ATTACHED != 0 { reader.number()? } else { 0 };
+                    Some(Content { is_deleted, body: BodyPlace { number, length, attached } })
                 }
                 false => None,
             };

@@ -110,7 +110,7 @@ impl<'a> Draft<'a> {
         let revision = path.newest();
         self.check_room(&path)?;
         let body = KeptBody { text: Arc::clone(&document.text), attachments };
-        let place = BodyPlace { number: *next, length: body.length() };
+        let place = body.place(*next);
         let graft =
             self.tree.graft(&path, Content { is_deleted: document.is_deleted, body: place });
         if graft == Graft::Added {

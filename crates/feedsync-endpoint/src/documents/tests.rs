@@ -1,6 +1,7 @@
 //! Edits and revisions as they become documents of a store.
 
 mod attachments;
+mod compaction;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

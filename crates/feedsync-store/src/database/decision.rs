@@ -83,7 +83,13 @@ impl DocumentsSnapshot {
 }
 
 impl KeptBody {
-    /// How many bytes it counts for.
+    /// Where it is kept, under a number.
+    pub fn place(&self, number: u64) -> BodyPlace {
+        let attached = self.attachments.iter().map(|attachment| attachment.length).sum();
+        BodyPlace { number, length: self.length(), attached }
+    }
+
+    /// How many bytes it has without what its attachments hold.
     pub fn length(&self) -> u64 {
         let of_attachment = |attachment: &Attachment| {
             attachment.name.len()
@@ -122,8 +128,8 @@ impl Database {
             *count = if is_added { *count + 1 } else { count.saturating_sub(1) };
         }
         let sums = |tree: &Tree<BodyPlace>| {
-            let all: u64 = tree.bodies().map(|(_, content)| content.body.length).sum();
-            let leaves: u64 = tree.leaves().iter().map(|leaf| leaf.content.body.length).sum();
+            let all: u64 = tree.bodies().map(|(_, content)| content.body.whole()).sum();
+            let leaves: u64 = tree.leaves().iter().map(|leaf| leaf.content.body.whole()).sum();
             (all, all.saturating_sub(leaves))
         };
         let ((all_before, superseded_before), (all, superseded)) = (sums(before), sums(after));

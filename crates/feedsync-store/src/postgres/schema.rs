@@ -27,6 +27,8 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     Migration { sql: include_str!("migrations/003.sql"), oldest_compatible: 3 },
     // An older node would leave databases in their epochs after another server took over.
     Migration { sql: include_str!("migrations/004.sql"), oldest_compatible: 4 },
+    // An older node could not read the trees of documents with attachments.
+    Migration { sql: include_str!("migrations/005.sql"), oldest_compatible: 5 },
 ];
 
 /// Names the lock under which a store is founded, migrated and settled, and that writes share: "feedsync".
@@ -160,10 +162,10 @@ mod tests {
             wait(store.run(|node| async move { version(&node.connection().await?).await })).unwrap()
         };
         assert!(wait(bring(&[("ALTER TABLE items ADD a text; SELECT nonsense", 1)])).is_err());
-        assert_eq!(version(), Some((known, 4)));
+        assert_eq!(version(), Some((known, 5)));
         let add: &[_] = &[("ALTER TABLE items ADD a text", 1)];
         wait(async { tokio::try_join!(bring(add), bring(add), bring(add), bring(add)) }).unwrap();
-        assert_eq!(version(), Some((known + 1, 4)));
+        assert_eq!(version(), Some((known + 1, 5)));
         store_each(&store, &notes, &["a"]);
         // One step that this version cannot work with is enough, whatever comes after it.
         wait(bring(&[add[0], ("ALTER TABLE items ADD b text", 9), ("SELECT 1", 1)])).unwrap();

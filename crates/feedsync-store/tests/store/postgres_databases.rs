@@ -62,7 +62,7 @@ fn next(
         Some(parent) => Path::child(&parent, signature).unwrap(),
         None => Path::new(1, vec![signature]).unwrap(),
     };
-    let place = BodyPlace { number, length: body.length() };
+    let place = body.place(number);
     tree.graft(&path, Content { is_deleted: false, body: place });
     let bodies = vec![(number, body)];
     DocumentWrite { id: id.clone(), tree, is_change: true, kind: Some(kind), bodies }

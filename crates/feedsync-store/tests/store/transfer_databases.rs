@@ -56,7 +56,7 @@ fn join(store: &dyn Transfer, documents: Vec<(DocumentId, Vec<&'static str>, boo
             |((id, path, is_deleted, body), number): (&(_, Vec<&str>, bool, KeptBody), u64)| {
                 let mut tree: Tree<BodyPlace> = snapshot.document(id).unwrap().tree.clone();
                 let signatures = path.iter().rev().map(|text| text.parse().unwrap()).collect();
-                let place = BodyPlace { number, length: body.length() };
+                let place = body.place(number);
                 let path = Path::new(path.len() as u64, signatures).unwrap();
                 let graft = tree.graft(&path, Content { is_deleted: *is_deleted, body: place });
                 let is_kept = tree.content(&path.newest()).is_some_and(|it| it.body == place);

@@ -3,8 +3,7 @@
 use std::ops::{Bound, Range};
 
 use feedsync_couch::{
-    Attachment, AttachmentDigest, BodyPlace, Content, DatabaseName, DocumentId, Graft, LocalId,
-    Path, Revision,
+    Attachment, AttachmentDigest, Content, DatabaseName, DocumentId, Graft, LocalId, Path, Revision,
 };
 use proptest::prelude::*;
 
@@ -212,7 +211,7 @@ fn join(snapshot: &DocumentsSnapshot, arrivals: &[Arrival]) -> Vec<DocumentWrite
         let found = &snapshot.document(&id).expect("it is wanted").tree;
         let mut tree = before.unwrap_or(found).clone();
         let (body, path) = (body(arrival), path(arrival));
-        let place = BodyPlace { number: next, length: body.length() };
+        let place = body.place(next);
         let content = Content { is_deleted: arrival.is_deleted, body: place };
         let graft = tree.graft(&path, content);
         if graft == Graft::Known {

@@ -4,7 +4,7 @@
 use std::ops::Bound;
 use std::sync::Arc;
 
-use feedsync_couch::{BodyPlace, Content, DocumentId, Path};
+use feedsync_couch::{Content, DocumentId, Path};
 use feedsync_test::postgres::Cluster;
 
 use super::attachments::{LOOK, REMOVE};
@@ -28,7 +28,7 @@ fn fill(store: &PostgresStore, count: u64) {
     let decide = move |snapshot: &DocumentsSnapshot| {
         let write = |(id, number): (&DocumentId, u64)| {
             let body = KeptBody { text: "{}".into(), attachments: Arc::from([]) };
-            let place = BodyPlace { number, length: body.length() };
+            let place = body.place(number);
             let mut tree = snapshot.document(id).unwrap().tree.clone();
             let path = Path::new(1, vec!["a".parse().unwrap()]).unwrap();
             tree.graft(&path, Content { is_deleted: false, body: place });

@@ -1,0 +1,59 @@
+//! What goes by itself when nobody needs it any more.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use feedsync_store::Environment;
+
+use super::*;
+
+#[derive(Default)]
+struct Clock(AtomicU64);
+
+impl Environment for Clock {
+    fn now(&self) -> Moment {
+        Moment::from_micros(self.0.load(Ordering::Relaxed))
+    }
+
+    fn random(&self) -> u64 {
+        7
+    }
+}
+
+/// What large attachments hold counts for the revisions that name them: it goes when all of those are superseded, or gone,
+/// and it is a day old.
+#[test]
+fn attachments_of_superseded_revisions_go_by_themselves() {
+    let clock = Arc::new(Clock::default());
+    let name = EndpointName::new("tester").unwrap();
+    let store = Arc::new(MemoryStore::new(&name, clock.clone()));
+    let endpoint = Endpoint::new(store, clock.clone());
+    let (databases, name) = (endpoint.databases(), "notes".parse::<DatabaseName>().unwrap());
+    wait(databases.create_database(&name, None)).unwrap();
+    let room = Room { databases: Arc::clone(&databases), name: name.clone() };
+    let mut revision = String::new();
+    for letter in ["QUFB", "QkJC", "Q0ND"] {
+        let data = letter.repeat(400_000);
+        let text = format!(r#"{{"_id":"a"{revision},"_attachments":{{"f":{{"data":"{data}"}}}}}}"#);
+        let written = room.write(&[&text], Edits::New).unwrap();
+        revision = format!(r#","_rev":"{}""#, written[0]);
+    }
+    let digest = |letter: &[u8]| AttachmentDigest::of(&letter.repeat(1_200_000));
+    let nobodys = digest(b"D");
+    wait(databases.put_attachment(&name, &nobodys, b"D".repeat(1_200_000))).unwrap();
+    let all = [digest(b"A"), digest(b"B"), digest(b"C"), nobodys];
+    let are_here = || -> Vec<bool> {
+        let read = |digest| wait(databases.attachment(&name, digest)).unwrap().is_some();
+        all.iter().map(read).collect()
+    };
+    let counts = || {
+        let Database { bytes, superseded, .. } = wait(databases.database(&name)).unwrap().unwrap();
+        (bytes / 1_200_000, superseded / 1_200_000)
+    };
+    assert_eq!(counts(), (3, 2));
+    assert_eq!(wait(endpoint.compact_databases()).unwrap(), 1);
+    assert_eq!(counts(), (1, 0));
+    assert_eq!(are_here(), [true, true, true, true], "they may be on their way");
+    clock.0.store(ON_ITS_WAY + 1, Ordering::Relaxed);
+    assert_eq!(wait(endpoint.compact_databases()).unwrap(), 0);
+    assert_eq!(are_here(), [false, false, true, false]);
+}

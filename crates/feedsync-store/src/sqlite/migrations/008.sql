@@ -1,0 +1,2 @@
+-- Trees of documents say how many bytes the attachments of a revision hold, which `bytes` and `superseded` of databases
+-- count from then on; of what was stored before they say and count nothing. An older program cannot read such trees.
