@@ -20,6 +20,8 @@ mod decision;
 mod environment;
 mod error;
 mod identity;
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+mod impossible;
 mod log;
 mod memory;
 mod name;

@@ -1,27 +1,12 @@
 //! What can be wrong with a file: what SQLite itself finds, and rows that belong to nothing or are counted wrongly.
-//!
-//! Rows of databases and documents refer to one another without foreign keys, since what was dropped goes piece by piece.
 
 use rusqlite::Connection;
 
 use crate::error::StoreError;
+use crate::impossible::IMPOSSIBLE;
 
-/// Rows that there are none of in a sound file, each kind with its name.
-const IMPOSSIBLE: [(&str, &str); 8] = [
-    (
-        "documents of no database",
-        "SELECT 1 FROM documents t WHERE NOT EXISTS (SELECT 1 FROM databases d WHERE d.id = t.database)",
-    ),
-    (
-        "documents with a number that their database has not reached",
-        "SELECT 1 FROM documents t JOIN databases d ON d.id = t.database WHERE t.number > d.last",
-    ),
-    (
-        "databases whose count of documents is wrong",
-        "SELECT 1 FROM databases d WHERE name IS NOT NULL AND (documents, deleted) <>
-           (SELECT count(*) FILTER (WHERE NOT t.deleted), count(*) FILTER (WHERE t.deleted)
-              FROM documents t WHERE t.database = d.id)",
-    ),
+/// More rows that there are none of in a sound file, each kind with its name.
+const OWN: [(&str, &str); 3] = [
     (
         "what documents say, of no database",
         "SELECT 1 FROM bodies t WHERE NOT EXISTS (SELECT 1 FROM databases d WHERE d.id = t.key >> 40)",
@@ -30,14 +15,6 @@ const IMPOSSIBLE: [(&str, &str); 8] = [
         "what documents say under a number that their database has not given out",
         "SELECT 1 FROM bodies t JOIN databases d ON d.id = t.key >> 40
           WHERE t.key & ((1 << 40) - 1) >= d.next_body",
-    ),
-    (
-        "local documents of no database",
-        "SELECT 1 FROM local_documents t WHERE NOT EXISTS (SELECT 1 FROM databases d WHERE d.id = t.database)",
-    ),
-    (
-        "attachments of no database",
-        "SELECT 1 FROM attachments t WHERE NOT EXISTS (SELECT 1 FROM databases d WHERE d.id = t.database)",
     ),
     (
         "attachments that nothing names and that are said to be named",
@@ -66,7 +43,7 @@ pub(super) fn file(connection: &Connection) -> Result<Vec<String>, StoreError> {
 /// Rows that cannot be, one line for each kind of them.
 pub(super) fn rows(connection: &Connection) -> Result<Vec<String>, StoreError> {
     let mut faults = Vec::new();
-    for (what, sql) in IMPOSSIBLE {
+    for (what, sql) in IMPOSSIBLE.into_iter().chain(OWN) {
         let count: i64 =
             connection.query_row(&format!("SELECT count(*) FROM ({sql})"), [], |row| row.get(0))?;
         if count > 0 {

@@ -14,6 +14,8 @@ use feedsync_store::{
 };
 use feedsync_test::postgres::Cluster;
 
+use crate::transfer_databases;
+
 fn init(url: &str) -> Result<PostgresStore, StoreError> {
     let name = EndpointName::new("tester").unwrap();
     wait(PostgresStore::init(url, &name, Arc::new(SystemEnvironment)))
@@ -53,6 +55,54 @@ fn four_nodes_migrate_an_empty_database_once() {
     let identities: Vec<_> = opened.iter().map(|store| wait(store.identity()).unwrap()).collect();
     assert!(identities.iter().all(|identity| *identity == identities[0]));
     assert_eq!(identities[0].retired, []);
+}
+
+/// Each is found by its name, and a sound store has none of them.
+#[test]
+fn rows_of_databases_that_cannot_be_are_found() {
+    let damages = [
+        ("documents of no database", "UPDATE documents SET database = 99 WHERE head = '007'"),
+        (
+            "documents whose id is not at its place",
+            "UPDATE documents SET digest = '\\x00' WHERE head = '007'",
+        ),
+        (
+            "documents with a number that their database has not reached",
+            "UPDATE documents SET number = 99999 WHERE head = '007'",
+        ),
+        (
+            "databases whose count of documents is wrong",
+            "UPDATE databases SET deleted = deleted + 1 WHERE name = 'notes'",
+        ),
+        ("what documents say, of no database", "UPDATE bodies SET database = 99 WHERE number = 7"),
+        (
+            "what documents say under a number that their database has not given out",
+            "UPDATE bodies SET number = number + 99999 WHERE number = 7",
+        ),
+        (
+            "local documents of no database",
+            "UPDATE local_documents SET database = 99 WHERE id = 'one'",
+        ),
+        (
+            "attachments of no database",
+            "UPDATE attachments SET database = 99 WHERE content = 'one'",
+        ),
+        (
+            "attachments that nothing names and that are said to be named",
+            "UPDATE attachment_uses SET number = number + 99999",
+        ),
+    ];
+    for (fault, sql) in damages {
+        let url = Cluster::shared().database();
+        let store = init(&url).unwrap();
+        transfer_databases::fill(&store);
+        assert_eq!(wait(store.check()).unwrap(), Vec::<String>::new());
+        let sql = format!("SET search_path = feedsync; {sql}");
+        Cluster::shared().sql(url.rsplit('=').next().unwrap(), &sql);
+        let found = wait(store.check()).unwrap();
+        let begins = format!("{fault}: ");
+        assert!(found.iter().any(|line| line.starts_with(&begins)), "{fault}: {found:?}");
+    }
 }
 
 /// Neither errors nor debug output hold it.
