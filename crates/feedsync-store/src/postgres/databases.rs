@@ -22,7 +22,7 @@ use futures_util::FutureExt as _;
 
 use self::changes::Walk;
 use self::pages::Page;
-use self::rows::{LOCK, OWN, WRITE, Written};
+use self::rows::{BY_NAME, BY_NAME_SETTLED, LOCK, OWN, WRITE, Written};
 use super::{PostgresStore, collections};
 use crate::bell::Notices;
 use crate::database::sweep::AttachmentKey;
@@ -70,11 +70,11 @@ impl Databases for PostgresStore {
         let name = name.clone();
         self.run(|node| async move {
             let mut client = node.connection().await?;
-            let mut room = rows::find_settled(&client, &name).await?;
+            let mut room = rows::find(&client, BY_NAME_SETTLED, &name).await?;
             // What is known of a database by its epoch may have been lost where it was put back.
             if room.is_none() && collections::has_moved(&client).await? {
                 node.settle(&mut client).await?;
-                room = rows::find_settled(&client, &name).await?;
+                room = rows::find(&client, BY_NAME_SETTLED, &name).await?;
             }
             Ok(room.map(|room| room.database))
         })
@@ -91,7 +91,7 @@ impl Databases for PostgresStore {
             async move {
                 // Who creates waits for others who do: an epoch is later than all of the store.
                 transaction.query("SELECT 1 FROM endpoint FOR UPDATE", &[]).await?;
-                if rows::find(transaction, &name).await?.is_some() {
+                if rows::find(transaction, BY_NAME, &name).await?.is_some() {
                     return Ok(None);
                 }
                 let epoch = collections::begin_epoch(transaction, &*node.environment).await?;

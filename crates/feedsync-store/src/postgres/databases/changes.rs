@@ -8,7 +8,7 @@ use tokio_postgres::Row;
 
 use super::documents::{self, HEAD};
 use super::pages::{self, CHUNK, Page};
-use super::rows::{self, Room};
+use super::rows::{self, BY_NAME, Room};
 use crate::database::{DocumentChanges, Kind, PassOver, ReadDocument, StoredDocument};
 use crate::error::StoreError;
 use crate::order::Number;
@@ -210,7 +210,7 @@ pub(super) async fn count(
     after: Number,
 ) -> Result<u64, StoreError> {
     let transaction = pool::snapshot(client).await?;
-    let database = rows::find(&transaction, name).await?;
+    let database = rows::find(&transaction, BY_NAME, name).await?;
     let database = database.ok_or_else(|| StoreError::NoDatabase(name.clone()))?.database;
     if after >= database.last {
         return Ok(0);

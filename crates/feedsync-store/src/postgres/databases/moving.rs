@@ -8,7 +8,7 @@ use super::bodies::Bodies;
 use super::documents::{self, Document, Documents};
 use super::local;
 use super::pages::IN_ORDER;
-use super::rows::{self, Room, WRITE, Written, text};
+use super::rows::{self, BY_NAME, Room, WRITE, Written, text};
 use crate::columns::parse;
 use crate::database::{Database, KeptBody, Kind, LocalDocument};
 use crate::environment::Environment;
@@ -204,6 +204,6 @@ pub(super) async fn require(
     client: &impl GenericClient,
     name: &DatabaseName,
 ) -> Result<Room, StoreError> {
-    let room = rows::find(client, name).await?;
+    let room = rows::find(client, BY_NAME, name).await?;
     room.ok_or_else(|| StoreError::NoDatabase(name.clone()))
 }

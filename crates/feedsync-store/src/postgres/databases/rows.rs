@@ -25,8 +25,8 @@ macro_rules! select_databases {
 
 pub(super) const BY_NAME: &str = select_databases!("WHERE name = $1");
 
-/// The same of a store that is where it was when it was settled.
-const BY_NAME_SETTLED: &str = select_databases!(
+/// The same, of a store that needs not be settled first: it is where it was when that was done.
+pub(super) const BY_NAME_SETTLED: &str = select_databases!(
     "WHERE name = $1 AND EXISTS
        (SELECT 1 FROM endpoint WHERE right(place, 8) = left(pg_walfile_name(pg_current_wal_lsn()), 8))"
 );
@@ -56,20 +56,13 @@ pub(super) struct Room {
     pub(super) database: Database,
 }
 
+/// The database that one of the statements above finds.
 pub(super) async fn find(
     client: &impl GenericClient,
+    how: &'static str,
     name: &DatabaseName,
 ) -> Result<Option<Room>, StoreError> {
-    let statement = client.prepare_cached(BY_NAME).await?;
-    client.query_opt(&statement, &[&name.as_str()]).await?.as_ref().map(room).transpose()
-}
-
-/// The same, if the store needs not be settled first.
-pub(super) async fn find_settled(
-    client: &impl GenericClient,
-    name: &DatabaseName,
-) -> Result<Option<Room>, StoreError> {
-    let statement = client.prepare_cached(BY_NAME_SETTLED).await?;
+    let statement = client.prepare_cached(how).await?;
     client.query_opt(&statement, &[&name.as_str()]).await?.as_ref().map(room).transpose()
 }
 
