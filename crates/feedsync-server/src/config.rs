@@ -116,7 +116,8 @@ settings! {
         /// which two are held in memory when they are stored; more wait a little, then get 503.
         uploads: usize as Count = 16;
         /// Answers of more than 64 KiB held in memory at once, until they are read; more get 503. As
-        /// many, of any size, may be begun at once; more wait a little.
+        /// many, of any size, may be begun at once; more wait a little. As many that tell what documents of databases
+        /// say are held besides; more wait a minute.
         answers: usize as Count = 32;
         /// Event streams at once; more get 503.
         followers: usize as Count = 4_096;

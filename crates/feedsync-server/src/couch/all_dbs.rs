@@ -48,16 +48,6 @@ impl Pieces for Names {
     }
 
     async fn push_some(&mut self, text: &mut String) -> Result<(), Failure> {
-        let begun = text.len();
-        while text.len() == begun && !self.is_over {
-            self.push_page(text).await?;
-        }
-        Ok(())
-    }
-}
-
-impl Names {
-    async fn push_page(&mut self, text: &mut String) -> Result<(), Failure> {
         let page = self.asked.databases.databases(self.after.as_ref(), PAGE).await?;
         self.is_over = page.is_empty();
         for database in page {

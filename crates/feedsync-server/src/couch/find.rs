@@ -67,10 +67,7 @@ impl Pieces for Finding {
     }
 
     async fn push_some(&mut self, text: &mut String) -> Result<(), Failure> {
-        let begun = text.len();
-        while text.len() == begun && !self.is_over {
-            self.push_page(text).await?;
-        }
+        self.push_page(text).await?;
         if self.is_over {
             text.push_str(&format!("\n],\"bookmark\":{}", quoted(&self.request.bookmark)));
         }

@@ -19,7 +19,7 @@ pub(super) trait Pieces: Send + 'static {
     /// Whether all was told.
     fn is_over(&self) -> bool;
 
-    /// Appends a piece more, which tells of one thing at least.
+    /// Appends a piece more; nothing, if nothing of what was looked at is to be told.
     fn push_some(&mut self, text: &mut String) -> impl Future<Output = Result<(), Failure>> + Send;
 }
 
@@ -34,9 +34,7 @@ pub(super) async fn answer<P: Pieces>(
         true => asked.hub.database_answers.place().await?,
         false => Place::default(),
     };
-    if !pieces.is_over() {
-        pieces.push_some(&mut text).await?;
-    }
+    push(&mut pieces, &mut text).await?;
     let is_whole = pieces.is_over();
     text.push_str(if is_whole { P::END } else { "" });
     let first = place.hold(text.into_bytes());
@@ -53,13 +51,22 @@ pub(super) async fn answer<P: Pieces>(
                 return Ok::<_, std::io::Error>(None);
             }
             let mut text = String::new();
-            let pushed = pieces.push_some(&mut text).await;
+            let pushed = push(&mut pieces, &mut text).await;
             pushed.map_err(|_| broken("documents cannot be read"))?;
             text.push_str(if pieces.is_over() { P::END } else { "" });
             Ok(Some((place.hold(text.into_bytes()), (pieces, None))))
         }
     });
     Ok(json(StatusCode::OK, Body::from_stream(rest)))
+}
+
+/// Appends the next piece that tells something, if there is one.
+async fn push<P: Pieces>(pieces: &mut P, text: &mut String) -> Result<(), Failure> {
+    let begun = text.len();
+    while text.len() == begun && !pieces.is_over() {
+        pieces.push_some(text).await?;
+    }
+    Ok(())
 }
 
 /// What breaks a body off that was begun: nothing else can be told then.
