@@ -24,36 +24,28 @@ pub enum Leaves {
 impl Leaves {
     /// The revisions that are meant, each once; `Err` is one that is not there, or of which nothing is kept.
     pub fn of(&self, tree: &Tree<BodyPlace>) -> Vec<Result<Revision, Revision>> {
-        let mut found: Vec<Result<Revision, Revision>> = Vec::new();
-        let mut known: HashSet<Result<Revision, Revision>> = HashSet::new();
-        let mut add = |one: Result<Revision, Revision>| {
-            if known.insert(one.clone()) {
-                found.push(one);
-            }
+        let leaves = |leaves: Vec<Leaf<'_, BodyPlace>>| -> Vec<Result<Revision, Revision>> {
+            leaves.into_iter().map(|leaf| Ok(leaf.revision.clone())).collect()
         };
-        let leaves = |leaves: Vec<Leaf<'_, BodyPlace>>| -> Vec<Revision> {
-            leaves.into_iter().map(|leaf| leaf.revision.clone()).collect()
+        let (revisions, latest) = match self {
+            Self::All => return leaves(tree.leaves()),
+            Self::Winner => return leaves(tree.winner().into_iter().collect()),
+            Self::Named { revisions, latest } => (revisions, *latest),
         };
-        match self {
-            Self::All => leaves(tree.leaves()).into_iter().for_each(|leaf| add(Ok(leaf))),
-            Self::Winner => {
-                if let Some(winner) = tree.winner() {
-                    add(Ok(winner.revision.clone()));
-                }
-            }
-            Self::Named { revisions, latest } => {
-                for revision in revisions {
-                    if *latest && tree.contains(revision) {
-                        leaves(tree.leaves_of(revision)).into_iter().for_each(|leaf| add(Ok(leaf)));
-                    } else if tree.content(revision).is_some() {
-                        add(Ok(revision.clone()));
-                    } else {
-                        add(Err(revision.clone()));
-                    }
-                }
+        let named = |revision: &Revision| match tree.content(revision).is_some() {
+            _ if latest && tree.contains(revision) => leaves(tree.leaves_of(revision)),
+            true => vec![Ok(revision.clone())],
+            false => vec![Err(revision.clone())],
+        };
+        match &revisions[..] {
+            // What one means stands once.
+            [one] => named(one),
+            several => {
+                let mut known = HashSet::new();
+                let all = several.iter().flat_map(named);
+                all.filter(|one| known.insert(one.clone())).collect()
             }
         }
-        found
     }
 }
 
