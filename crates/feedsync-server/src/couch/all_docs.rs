@@ -48,6 +48,9 @@ pub(super) async fn answer(
     let of_query = asked.parameters.json("keys")?;
     let of_body = sent.as_ref().and_then(|(_, sent)| sent.root().member("keys"));
     let keys = of_body.map(|it| it.value).or_else(|| of_query.as_ref().map(Json::root));
+    let keys = keys.map(|keys| by_key::read(asked, keys)).transpose()?;
+    // Who waits for a place keeps nobody from sending.
+    drop(sent);
     match keys {
         Some(keys) => by_key::answer(asked, database, rows, keys).await,
         None => {

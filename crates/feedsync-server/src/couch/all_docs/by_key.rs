@@ -13,24 +13,22 @@ use crate::couch::{Asked, Failure, no_database};
 const MOST_KEYS: usize = 100_000;
 const MOST_KEY_BYTES: usize = 32 << 20;
 
+/// A key as it was sent; what is no text is the id of nothing.
+pub(super) type Key = (String, Option<DocumentId>);
+
 /// Keys as far as they were not told of yet.
 struct Keys {
     asked: Asked,
     database: Database,
     rows: Rows,
-    /// Each as it was sent; what is no text is the id of nothing.
-    keys: Vec<(String, Option<DocumentId>)>,
+    keys: Vec<Key>,
     next: usize,
 }
 
-pub(super) async fn answer(
-    asked: &Asked,
-    database: Database,
-    rows: Rows,
-    keys: Node<'_>,
-) -> Result<Response, Failure> {
+/// Those of the keys that are asked for, in their order.
+pub(super) fn read(asked: &Asked, keys: Node<'_>) -> Result<Vec<Key>, Refusal> {
     if keys.kind() != Kind::Array {
-        return Err(RefusalKind::BadRequest.because("`keys` must be an array of strings").into());
+        return Err(RefusalKind::BadRequest.because("`keys` must be an array of strings"));
     }
     let mut keys: Vec<Node<'_>> = keys.elements().collect();
     if asked.parameters.flag("descending")? {
@@ -41,14 +39,24 @@ pub(super) async fn answer(
     let usize_of = |number| usize::try_from(number).unwrap_or(usize::MAX);
     let keys = keys.into_iter().skip(usize_of(skip)).take(usize_of(limit));
     let id = |key: Node<'_>| text(key)?.parse().ok();
-    let keys: Vec<_> = keys.map(|key| (key.raw().to_owned(), id(key))).collect();
+    let keys: Vec<Key> = keys.map(|key| (key.raw().to_owned(), id(key))).collect();
     if keys.len() > MOST_KEYS
         || keys.iter().map(|(key, _)| key.len()).sum::<usize>() > MOST_KEY_BYTES
     {
-        let reason =
-            format!("a request has at most {MOST_KEYS} keys, of {MOST_KEY_BYTES} bytes together");
-        return Err(RefusalKind::BadRequest.because(reason).into());
+        let reason = format_args!(
+            "a request has at most {MOST_KEYS} keys, of {MOST_KEY_BYTES} bytes together"
+        );
+        return Err(RefusalKind::BadRequest.because(reason));
     }
+    Ok(keys)
+}
+
+pub(super) async fn answer(
+    asked: &Asked,
+    database: Database,
+    rows: Rows,
+    keys: Vec<Key>,
+) -> Result<Response, Failure> {
     let begin = super::begin(asked, &database, "null")?;
     let keys = Keys { asked: asked.clone(), database, rows, keys, next: 0 };
     pieces::answer(asked, keys, begin).await

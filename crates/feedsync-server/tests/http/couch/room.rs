@@ -128,7 +128,8 @@ async fn a_large_body_has_time_as_long_as_it_comes() {
 /// Answers that may be large are in memory one after the other, and hold up nothing that is small.
 #[tokio::test]
 async fn large_answers_wait_for_their_place_and_small_ones_do_not() {
-    let couch = Couch::with(config(Limits { answers: 1, ..Limits::default() })).await;
+    let bounds = Limits { answers: 1, uploads: 1, ..Limits::default() };
+    let couch = Couch::with(config(bounds)).await;
     let long = "x".repeat(200_000);
     couch
         .put(
@@ -150,6 +151,19 @@ async fn large_answers_wait_for_their_place_and_small_ones_do_not() {
     let large = ["/db/_all_docs?include_docs=true", "/db/x/a", "/db/x?attachments=true"];
     for path in large {
         assert!(asks(path).await.is_none(), "{path}");
+    }
+    // Who waits for a place keeps nobody from sending.
+    let keys = r#"{"keys":["x"]}"#;
+    for (path, body) in [("/db/_bulk_get", asked), ("/db/_all_docs?include_docs=true", keys)] {
+        let waits = couch.send(Method::POST, path, &[JSON], body);
+        let sends = async {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            couch.put("/db/_local/y", "{}").await.0
+        };
+        tokio::select! {
+            _ = waits => panic!("{path} has no place"),
+            status = sends => assert_eq!(status, 201, "{path}"),
+        }
     }
     // A feed beats while it waits.
     let path = "/db/_changes?feed=longpoll&include_docs=true&heartbeat=20";
