@@ -41,7 +41,7 @@ impl Turn {
     }
 }
 
-/// Room for bodies that are larger than others may be: together they have so many bytes.
+/// Room for what is larger than others may be: together it has so many bytes, and what has more is alone.
 pub(crate) struct LargeBodies {
     room: Arc<Semaphore>,
     all: u32,
@@ -49,10 +49,14 @@ pub(crate) struct LargeBodies {
 
 impl LargeBodies {
     /// What one place is for.
-    const PLACE: usize = 1 << 20;
+    const PLACE: usize = 64 << 10;
 
-    pub(crate) fn new(bytes: usize) -> Self {
-        let all = Self::places(bytes);
+    /// So many of the usual size fit.
+    const USUAL: usize = 8;
+
+    /// Room by what is usual.
+    pub(crate) fn new(usual: usize) -> Self {
+        let all = Self::places(usual.saturating_mul(Self::USUAL));
         Self { room: Arc::new(Semaphore::new(all as usize)), all }
     }
 

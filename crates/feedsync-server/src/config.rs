@@ -90,8 +90,8 @@ settings! {
         body_items: usize as Count = 1_000;
         /// Items of one page of an answer, whatever was asked.
         page_items: usize as Count = 1_000;
-        /// Bytes of a request to a database (`/couch/`), unpacked. Those with more than `body_bytes` have so many together
-        /// while they are in memory; more wait.
+        /// Bytes of a request to a database (`/couch/`), unpacked. Those with more than `body_bytes` have eight times that
+        /// together while they are in memory, or are alone; more wait.
         database_body_bytes: usize as Bytes = 256 << 20;
         /// Bytes of a blob.
         blob_bytes: usize as Bytes = 32 << 20;

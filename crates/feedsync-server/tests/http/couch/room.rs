@@ -76,7 +76,7 @@ async fn small_bodies_do_not_wait_for_large_ones() {
 /// Large bodies come at once as far as they fit together.
 #[tokio::test]
 async fn large_bodies_share_their_room() {
-    let bounds = Limits { body_bytes: 1_000, database_body_bytes: 3 << 20, ..Limits::default() };
+    let bounds = Limits { body_bytes: 200_000, database_body_bytes: 3 << 20, ..Limits::default() };
     let couch = Couch::with(config(bounds)).await;
     let text = format!("{{\"a\":\"{}\"}}", "a".repeat(500_000));
     let length = text.len().to_string();
