@@ -147,6 +147,7 @@ fn what_is_read_and_starred_without_a_network_arrives_when_there_is_one_again() 
         without.sees("About Banana");
         without.press(&["q"]);
         without.sees("Articles in feed");
+        drop(without);
         for newsboat in &direct {
             let started = newsboat.execute("print-unread");
             assert!(!started.status.success(), "{:?}: {started:?}", newsboat.mode);
@@ -168,7 +169,6 @@ fn what_is_read_and_starred_without_a_network_arrives_when_there_is_one_again() 
         newsboats[..3].iter().for_each(|newsboat| unread(newsboat, 4));
         unread(&newsboats[3], 1);
     });
-    drop(without);
     for article in articles {
         until(&format!("{article} has arrived"), || match known(&device, &log, article) {
             marked if marked.read => Ok(()),

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::process::{Command, Output};
+use std::time::Duration;
 
 use super::support::{Place, has, until};
 
@@ -96,7 +97,7 @@ impl Newsboat {
             "100",
             "-y",
             "30",
-            "newsboat",
+            "exec newsboat",
         ]);
         assert!(opened.status.success(), "{opened:?}");
         terminal.sees("Your feeds");
@@ -166,8 +167,22 @@ impl Terminal<'_> {
     }
 }
 
+/// Closes it and waits until newsboat is gone: while one runs, another of the same cache does not start, and says
+/// nothing of why.
 impl Drop for Terminal<'_> {
     fn drop(&mut self) {
-        self.tmux(&["kill-server"]);
+        let running = self.tmux(&["display-message", "-p", "#{pane_pid}"]).stdout;
+        let running = String::from_utf8_lossy(&running).trim().to_owned();
+        // tmux ends by itself once what it ran has ended.
+        let hung_up = Command::new("kill").args(["-HUP", &running]).status();
+        let ends = hung_up.is_ok_and(|status| status.success());
+        let mut left = 100_u32;
+        while ends && left > 0 && self.tmux(&["has-session"]).status.success() {
+            std::thread::sleep(Duration::from_millis(20));
+            left -= 1;
+        }
+        if !ends || left == 0 {
+            self.tmux(&["kill-server"]);
+        }
     }
 }
