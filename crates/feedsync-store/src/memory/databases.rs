@@ -1,211 +1,25 @@
 //! The contract of [`Databases`] in memory.
 
 mod moving;
+mod room;
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use feedsync_couch::{
-    AttachmentDigest, BodyPlace, DatabaseName, DocumentId, LocalId, Revision, Tree,
-};
+use feedsync_couch::{AttachmentDigest, DatabaseName, DocumentId, LocalId};
 
 use super::MemoryStore;
 use crate::bell::Notices;
-use crate::database;
 use crate::database::{
     Choose, Database, DatabaseChange, Databases, DecideDocuments, DocumentChanges, DocumentPage,
-    DocumentRange, DocumentWrite, DocumentsSnapshot, FoundDocument, KeptBody, Kind, LocalDocument,
-    PassOver, ReadDocument, StoredDocument, Wanted,
+    DocumentRange, DocumentWrite, LocalDocument, PassOver, Wanted,
 };
 use crate::error::StoreError;
 use crate::order::{Epoch, Moment, Number};
 
-/// A database and what it holds.
-#[derive(Debug, Clone)]
-pub(super) struct Room {
-    pub(super) database: Database,
-    next_body: u64,
-    documents: BTreeMap<DocumentId, Document>,
-    bodies: BTreeMap<u64, KeptBody>,
-    local: BTreeMap<LocalId, LocalDocument>,
-    attachments: BTreeMap<AttachmentDigest, (Moment, Arc<[u8]>)>,
-}
-
-#[derive(Debug, Clone)]
-struct Document {
-    number: Number,
-    tree: Tree<BodyPlace>,
-    kind: Kind,
-}
-
-impl Document {
-    fn is_deleted(&self) -> bool {
-        self.tree.winner().is_some_and(|leaf| leaf.content.is_deleted)
-    }
-}
-
-impl Room {
-    fn new(database: Database) -> Self {
-        Self {
-            database,
-            next_body: 1,
-            documents: BTreeMap::new(),
-            bodies: BTreeMap::new(),
-            local: BTreeMap::new(),
-            attachments: BTreeMap::new(),
-        }
-    }
-
-    fn stored(&self, id: &DocumentId) -> Option<StoredDocument> {
-        let Document { number, tree, .. } = self.documents.get(id)?;
-        Some(StoredDocument { id: id.clone(), number: *number, tree: tree.clone() })
-    }
-
-    /// A document with what is chosen of it, if there is room for that.
-    fn read(
-        &self,
-        document: StoredDocument,
-        choose: &Choose,
-        left: &mut database::Room,
-    ) -> Option<ReadDocument> {
-        let chosen = choose(&document);
-        let body = |revision: Revision| {
-            let place = document.tree.content(&revision)?.body;
-            Some((revision, self.bodies[&place.number].clone()))
-        };
-        let is_taken = left.takes(&document, &chosen);
-        let bodies = chosen.into_iter().filter_map(body).collect();
-        is_taken.then_some(ReadDocument { document, bodies })
-    }
-
-    /// As many as there is room for.
-    fn read_all(
-        &self,
-        documents: impl Iterator<Item = Option<StoredDocument>>,
-        choose: &Choose,
-        most_bytes: u64,
-    ) -> Vec<Option<ReadDocument>> {
-        let mut left = database::Room::of(most_bytes);
-        let mut read = Vec::new();
-        for document in documents {
-            let is_there = document.is_some();
-            let document = document.and_then(|it| self.read(it, choose, &mut left));
-            if is_there && document.is_none() {
-                break;
-            }
-            read.push(document);
-        }
-        read
-    }
-
-    /// Those of the changes that are not passed over, as long as there is room for them.
-    fn changes<'a>(
-        &'a self,
-        order: impl Iterator<Item = (&'a DocumentId, &'a Document)>,
-        (most, begin): (usize, Number),
-        pass_over: Option<&PassOver>,
-        choose: &Choose,
-        most_bytes: u64,
-    ) -> DocumentChanges {
-        let mut left = database::Room::of(most_bytes);
-        let (mut documents, mut reached, mut is_end) = (Vec::new(), begin, true);
-        for (id, document) in order {
-            let kind = Kind::of_column(document.kind.to_column().as_deref());
-            if documents.len() < most && pass_over.is_some_and(|it| it(id, &kind)) {
-                reached = document.number;
-                continue;
-            }
-            let is_full = documents.len() == most;
-            let read = self.stored(id).filter(|_| !is_full);
-            let Some(read) = read.and_then(|it| self.read(it, choose, &mut left)) else {
-                is_end = false;
-                break;
-            };
-            documents.push(read);
-            reached = document.number;
-        }
-        // A page that is full ends where it is.
-        is_end &= documents.len() < most;
-        DocumentChanges { database: self.database.clone(), documents, reached, is_end }
-    }
-
-    fn update(
-        &mut self,
-        wanted: Vec<Wanted>,
-        mut decide: DecideDocuments,
-    ) -> Result<bool, StoreError> {
-        let found = |wanted: Wanted| {
-            let found = self.documents.get(&wanted.id).map(|Document { number, tree, .. }| {
-                let attachments = tree.bodies().filter_map(|(revision, content)| {
-                    let kept = self.bodies[&content.body.number].attachments.clone();
-                    (wanted.with_attachments && !kept.is_empty()).then(|| (revision.clone(), kept))
-                });
-                let attachments = attachments.collect();
-                FoundDocument { tree: tree.clone(), number: *number, attachments }
-            });
-            (wanted.id, found.unwrap_or_default())
-        };
-        let snapshot = DocumentsSnapshot {
-            database: self.database.clone(),
-            documents: wanted.into_iter().map(found).collect(),
-            next_body: self.next_body,
-        };
-        let writes = decide(&snapshot);
-        let before = self.database.last;
-        let mut is_purge = false;
-        for write in writes {
-            if !snapshot.documents.contains_key(&write.id) {
-                let reason = format!("{} is not among the documents of the update", write.id);
-                return Err(StoreError::Decision(reason));
-            }
-            is_purge |= self.put(write, snapshot.next_body)?;
-        }
-        self.database.purges += u64::from(is_purge);
-        Ok(self.database.last > before || is_purge)
-    }
-
-    fn sweep_attachments(&mut self, stored_before: Moment) -> u64 {
-        let named = self.bodies.values().flat_map(|body| body.attachments.iter());
-        let named: BTreeSet<_> = named.map(|attachment| attachment.digest.clone()).collect();
-        let before = self.attachments.len();
-        self.attachments
-            .retain(|digest, (stored, _)| *stored >= stored_before || named.contains(digest));
-        (before - self.attachments.len()) as u64
-    }
-
-    /// Carries out a write; whether leaves went.
-    fn put(&mut self, write: DocumentWrite, first_body: u64) -> Result<bool, StoreError> {
-        let before = self.documents.get(&write.id);
-        let (mut number, before, kind) =
-            before.map(|it| (it.number, it.tree.clone(), it.kind.clone())).unwrap_or_default();
-        let counted = self.database.count(&before, &write)?;
-        for gone in counted.gone {
-            self.bodies.remove(&gone);
-        }
-        for (place, body) in write.bodies {
-            if place < first_body || self.bodies.insert(place, body).is_some() {
-                return Err(StoreError::Decision(format!("the body {place} is there already")));
-            }
-            self.next_body = self.next_body.max(place + 1);
-        }
-        if counted.is_change {
-            let next = self.database.last.next();
-            number = next.ok_or_else(|| StoreError::DatabaseSpent(self.database.name.clone()))?;
-            self.database.last = number;
-        }
-        let is_purge = before.leaves().iter().any(|leaf| !write.tree.contains(leaf.revision));
-        match write.tree.is_empty() {
-            true => drop(self.documents.remove(&write.id)),
-            false => {
-                let kind = write.kind.unwrap_or(kind);
-                self.documents.insert(write.id, Document { number, tree: write.tree, kind });
-            }
-        }
-        Ok(is_purge)
-    }
-}
+use room::Document;
+pub(super) use room::Room;
 
 impl MemoryStore {
     pub(super) fn with_room<T>(
