@@ -112,25 +112,23 @@ impl Endpoint {
     }
 
     /// Compacts the databases of which more than half is superseded; how many. Attachments that nothing names go from
-    /// all.
+    /// all. What fails keeps nothing else back, and is told at the end.
     pub async fn compact_databases(&self) -> Result<u64, StoreError> {
         let databases = self.databases();
-        let (mut after, mut count) = (None, 0);
+        let (mut after, mut count, mut failure) = (None, 0, Ok(()));
         loop {
             let page = Databases::databases(&*databases, after.as_ref(), PAGE).await?;
             let Some(last) = page.last().map(|database| database.name.clone()) else {
                 self.sweep_attachments(None).await?;
-                return Ok(count);
+                return failure.map(|()| count);
             };
             let is_due = |it: &&Database| it.superseded >= WORTH_IT && it.superseded > it.bytes / 2;
             for Database { name, .. } in page.iter().filter(is_due) {
                 match self.compact_documents(name).await {
+                    Ok(()) => count += 1,
                     // It was dropped meanwhile.
                     Err(StoreError::NoDatabase(_)) => {}
-                    done => {
-                        done?;
-                        count += 1;
-                    }
+                    failed => failure = failure.and(failed),
                 }
             }
             after = Some(last);

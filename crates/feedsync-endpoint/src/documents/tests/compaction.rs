@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use feedsync_store::Environment;
+use feedsync_store::{Environment, SqliteStore};
 
 use super::*;
 
@@ -56,4 +56,30 @@ fn attachments_of_superseded_revisions_go_by_themselves() {
     clock.0.store(ON_ITS_WAY + 1, Ordering::Relaxed);
     assert_eq!(wait(endpoint.compact_databases()).unwrap(), 0);
     assert_eq!(are_here(), [false, false, true, false]);
+}
+
+/// It is told, and the others are compacted.
+#[test]
+fn a_database_that_cannot_be_compacted_holds_up_no_other() {
+    let directory = tempfile::tempdir().unwrap();
+    let name = EndpointName::new("tester").unwrap();
+    let environment = Arc::new(SystemEnvironment);
+    let store = SqliteStore::init(directory.path(), &name, environment.clone()).unwrap();
+    let endpoint = Endpoint::new(Arc::new(store), environment);
+    let names = ["a", "b", "c"].map(|name| name.parse::<DatabaseName>().unwrap());
+    let databases = endpoint.databases();
+    for name in &names {
+        wait(databases.create_database(name, None)).unwrap();
+        let room = Room { databases: Arc::clone(&databases), name: name.clone() };
+        let long = format!(r#"{{"_id":"x","long":"{}"}}"#, "x".repeat(2 << 20));
+        let written = room.write(&[&long], Edits::New).unwrap();
+        let short = format!(r#"{{"_id":"x","_rev":"{}"}}"#, written[0]);
+        room.write(&[&short], Edits::New).unwrap();
+    }
+    let file = rusqlite::Connection::open(directory.path().join("feedsync.db")).unwrap();
+    let of_second = "database = (SELECT id FROM databases WHERE name = 'b')";
+    file.execute(&format!("UPDATE documents SET tree = x'ff' WHERE {of_second}"), []).unwrap();
+    wait(endpoint.compact_databases()).unwrap_err();
+    let is_due = |name| wait(databases.database(name)).unwrap().unwrap().superseded > 0;
+    assert_eq!(names.each_ref().map(is_due), [false, true, false]);
 }
