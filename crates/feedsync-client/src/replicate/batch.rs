@@ -22,6 +22,10 @@ pub(super) const MOST_BYTES: u64 = 256 << 20;
 /// So many bytes are written at once, unless one document has more.
 const WRITTEN_BYTES: usize = 4 << 20;
 
+/// So many bytes of all that is written are on their way: more would keep a slow way busy for so long that each would seem
+/// to be held up.
+const ON_THEIR_WAY: usize = 2 * WRITTEN_BYTES;
+
 /// Some changed documents.
 #[derive(Debug)]
 pub(super) struct Batch {
@@ -55,6 +59,8 @@ pub(super) struct Carrier {
     target: Arc<dyn Replica>,
     /// One large document is in memory at a time.
     large: Arc<Semaphore>,
+    /// Bytes that may be sent to the target.
+    way: Arc<Semaphore>,
     /// So many documents are read at once, as far as is known how many fit.
     fitting: Arc<AtomicUsize>,
 }
@@ -62,7 +68,8 @@ pub(super) struct Carrier {
 impl Carrier {
     pub(super) fn new(source: Arc<dyn Replica>, target: Arc<dyn Replica>) -> Self {
         let fitting = Arc::new(AtomicUsize::new(usize::MAX));
-        Self { source, target, large: Arc::new(Semaphore::new(1)), fitting }
+        let [large, way] = [1, ON_THEIR_WAY].map(|permits| Arc::new(Semaphore::new(permits)));
+        Self { source, target, large, way, fitting }
     }
 
     /// Carries documents; what came of it.
@@ -216,6 +223,17 @@ impl Carrier {
         self.large.acquire().await.map_err(|_| ReplicationError::Ended)
     }
 
+    /// Writes documents, once there is room on the way; those that are refused.
+    async fn send(
+        &self,
+        documents: &[FetchedDocument],
+    ) -> Result<Vec<NotWritten>, ReplicationError> {
+        let bytes: usize = documents.iter().map(|document| document.text.len()).sum();
+        let room = self.way.acquire_many(bytes.min(ON_THEIR_WAY) as u32).await;
+        let _room = room.map_err(|_| ReplicationError::Ended)?;
+        self.target.write(documents).await
+    }
+
     /// Writes what was read, in the turn of a large document, if it is one.
     async fn write(
         &self,
@@ -233,7 +251,7 @@ impl Carrier {
         done.worked.read += documents.len() as u64;
         let mut parts = portions(documents);
         while let Some(part) = parts.pop() {
-            match self.target.write(&part).await {
+            match self.send(&part).await {
                 Ok(refused) => {
                     done.worked.written += part.len().saturating_sub(refused.len()) as u64;
                     refused.into_iter().for_each(|it| done.refuse(it));
@@ -294,7 +312,7 @@ impl Carrier {
             done.refuse(refused(id, &why));
         }
         for document in documents {
-            match self.target.write(std::slice::from_ref(&document)).await {
+            match self.send(std::slice::from_ref(&document)).await {
                 Ok(refused) if refused.is_empty() => done.worked.written += 1,
                 Ok(refused) => refused.into_iter().for_each(|it| done.refuse(it)),
                 Err(error) if is_of_a_document(&error) => done.refuse(refused(document.id, &error)),

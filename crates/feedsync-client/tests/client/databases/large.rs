@@ -10,6 +10,7 @@ use feedsync_server::Config;
 
 use super::Shelf;
 use super::remote::{at, run, served};
+use super::world::Rough;
 use crate::site::{Act, Site, answer};
 
 /// What comes slowly comes in the end, however long all of it takes.
@@ -58,6 +59,28 @@ async fn large_documents_are_carried_in_parts() {
     let third = Shelf::new(3).await;
     assert_eq!(third.take(&one).await.worked.written, 41, "from store to store, too");
     assert_eq!(one.leaves().await, third.leaves().await);
+}
+
+/// Many writes share one way: those of small documents go together, those of large ones wait for each other.
+#[tokio::test]
+async fn no_more_is_on_its_way_than_a_slow_one_takes() {
+    const MEBIBYTE: u64 = 1 << 20;
+    for (kibibytes, expected) in [(1, 12 << 10..MEBIBYTE), (900, 3 * MEBIBYTE..8 * MEBIBYTE + 1)] {
+        let (one, other) = (Shelf::new(1).await, Shelf::new(2).await);
+        let text = "x".repeat(kibibytes << 10);
+        for number in 0..48 {
+            one.write(&format!("{{\"_id\":\"{number}\",\"x\":\"{text}\"}}"), Edits::New)
+                .await
+                .unwrap();
+        }
+        let pace = ReplicationPace { batch: 6, ..ReplicationPace::default() };
+        let target = Rough::slow(other.replica(), 1);
+        let all = Replication { pace, ..Replication::default() };
+        let done = run(&all, one.replica(), Arc::clone(&target) as _, &one).await.unwrap();
+        assert_eq!((done.worked.written, done.worked.refused), (48, 0));
+        let most = target.most_written_at_once();
+        assert!(expected.contains(&most), "{kibibytes}: {most}");
+    }
 }
 
 /// Large documents of which a target has not what their stubs stand for wait for each other, and for nobody else.

@@ -33,16 +33,23 @@ pub(super) struct Rough {
     to: Arc<dyn Replica>,
     random: AtomicU64,
     fails: bool,
+    /// Bytes of documents that are being written, and the most that ever were.
+    writing: [AtomicU64; 2],
 }
 
 impl Rough {
     fn over(to: Arc<dyn Replica>, random: u64) -> Arc<Self> {
-        Arc::new(Self { to, random: AtomicU64::new(random), fails: true })
+        Arc::new(Self { to, random: AtomicU64::new(random), fails: true, writing: <_>::default() })
     }
 
     /// One that only takes its time.
-    pub(super) fn slow(to: Arc<dyn Replica>, random: u64) -> Arc<dyn Replica> {
-        Arc::new(Self { to, random: AtomicU64::new(random), fails: false })
+    pub(super) fn slow(to: Arc<dyn Replica>, random: u64) -> Arc<Self> {
+        Arc::new(Self { to, random: AtomicU64::new(random), fails: false, writing: <_>::default() })
+    }
+
+    /// So many bytes of documents were written at once.
+    pub(super) fn most_written_at_once(&self) -> u64 {
+        self.writing[1].load(Ordering::Relaxed)
     }
 
     /// One request.
@@ -105,7 +112,12 @@ impl Replica for Rough {
         &self,
         documents: &[FetchedDocument],
     ) -> Result<Vec<NotWritten>, ReplicationError> {
-        self.ask(self.to.write(documents)).await
+        let bytes = documents.iter().map(|document| document.text.len() as u64).sum();
+        let [now, most] = &self.writing;
+        most.fetch_max(now.fetch_add(bytes, Ordering::Relaxed) + bytes, Ordering::Relaxed);
+        let written = self.ask(self.to.write(documents)).await;
+        now.fetch_sub(bytes, Ordering::Relaxed);
+        written
     }
 
     async fn settle(&self) -> Result<String, ReplicationError> {
