@@ -1,6 +1,7 @@
 //! What goes wrong is told with the status and the words that clients switch on (section 11), and changes nothing.
 
 use axum::body::Body;
+use futures_util::StreamExt as _;
 use http::Method;
 use serde_json::json;
 
@@ -359,4 +360,41 @@ async fn all_databases_are_listed() {
     assert_eq!(couch.get("/_all_dbs?skip=1099&limit=1").await.1, json!(["d1099"]));
     assert_eq!(couch.get("/_all_dbs?skip=1101").await.1, json!([]));
     assert_eq!(couch.get("/_all_dbs?limit=0").await.1, json!([]));
+}
+
+/// Of a database that is another one by now nothing is told as if it were the same: whoever was told a part hears that
+/// this was not all.
+#[tokio::test]
+async fn an_answer_breaks_off_where_the_rest_cannot_be_told() {
+    let ids: Vec<String> = (0..2_500).map(|at| format!("{at:04}")).collect();
+    let list =
+        |each: &dyn Fn(&String) -> String| ids.iter().map(each).collect::<Vec<_>>().join(",");
+    let keys = format!("{{\"keys\":[{}]}}", list(&|id| format!("\"{id}\"")));
+    let documents = format!("{{\"docs\":[{}]}}", list(&|id| format!("{{\"id\":\"{id}\"}}")));
+    let couch = Couch::new().await;
+    for (path, body) in [
+        ("_all_docs", "{}"),
+        ("_all_docs?include_docs=true", &keys),
+        ("_bulk_get", &documents),
+        ("_find", "{\"selector\":{},\"limit\":10000}"),
+        ("_changes", "{}"),
+    ] {
+        couch.replicate(&list(&|id| format!("{{\"_id\":\"{id}\",\"_rev\":\"1-a\"}}"))).await;
+        let path = format!("/db/{path}");
+        let answer = couch.send(Method::POST, &path, &[JSON], body.to_owned()).await;
+        assert_eq!(answer.status(), 200, "{path}");
+        let mut told = answer.into_body().into_data_stream();
+        assert!(told.next().await.expect("something").is_ok(), "{path}");
+        assert_eq!(couch.ask(Method::DELETE, "/db", "").await.0, 200);
+        assert_eq!(couch.put("/db", "").await.0, 201);
+        couch.replicate("{\"_id\":\"2499\",\"_rev\":\"1-other\"}").await;
+        let mut rest = Vec::new();
+        while let Some(piece) = told.next().await {
+            rest.push(piece.map(|bytes| String::from_utf8_lossy(&bytes).contains("1-other")));
+        }
+        assert!(rest.last().is_some_and(Result::is_err), "{path}: {rest:?}");
+        assert!(rest.iter().flatten().all(|is_of_other| !is_of_other), "{path}");
+        assert_eq!(couch.ask(Method::DELETE, "/db", "").await.0, 200);
+        assert_eq!(couch.put("/db", "").await.0, 201);
+    }
 }

@@ -214,3 +214,24 @@ async fn attachments_that_do_not_fit_together_come_one_by_one() {
     let lengths: Vec<usize> = pieces.into_iter().map(|it| it.unwrap().len()).collect();
     assert_eq!(lengths.iter().filter(|it| **it == 700_000).count(), 2, "{lengths:?}");
 }
+
+/// So many keys at most, of so many bytes; those that `skip` and `limit` leave out do not count.
+#[tokio::test]
+async fn keys_are_bounded() {
+    let couch = Couch::new().await;
+    let many = vec!["\"x\""; 100_001].join(",");
+    let long = format!("\"{}\"", "x".repeat(32 << 20));
+    for (query, keys, status) in [
+        ("", &many, 400),
+        ("?limit=100000", &many, 200),
+        ("?skip=1", &many, 200),
+        ("", &long, 400),
+        ("?limit=0", &long, 200),
+    ] {
+        let path = format!("/db/_all_docs{query}");
+        let (found, told) = couch.post(&path, &format!("{{\"keys\":[{keys}]}}")).await;
+        assert_eq!(found, status, "{query} {}", keys.len());
+        let reason = told["reason"].as_str().unwrap_or_default();
+        assert_eq!(reason.contains("at most 100000 keys"), status == 400, "{reason}");
+    }
+}
