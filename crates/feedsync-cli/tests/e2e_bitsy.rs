@@ -8,23 +8,18 @@ mod bitsy;
 
 use std::time::{Duration, Instant};
 
-use bitsy::{ATOM, Gateway, PATIENCE, Page, feed};
+use bitsy::{ATOM, Gateway, PATIENCE, Page, Scene, feed};
 use serde_json::{Value, json};
-use support::Place;
-use support::browser::Browser;
 use support::origin::Origin;
 
 #[test]
 fn the_samples_of_the_document_print_what_it_prints() {
-    let Some(browser) = Browser::start() else { return };
-    let place = Place::new();
-    let server = Origin::start();
-    let origin = format!("http://127.0.0.1:{}", server.port);
-    let authority = format!("127.0.0.1:{}", server.port);
-    let gateway = Gateway::start(&place, &[&authority], &[&origin]);
+    let Some(scene) = Scene::start() else { return };
+    let Scene { browser, server, origin, .. } = &scene;
+    let gateway = scene.gateway();
     let links = "<link rel=\"related\" href=\"/feed/invalid\"/>";
     server.answers("GET", "/feed", 200, ATOM, &feed(links));
-    let page = Page::open(&browser, &server, &origin, &gateway);
+    let page = Page::open(browser, server, origin, &gateway);
 
     // All is well, then a link is not there, then it is there later.
     server.answers("GET", "/feed/invalid", 200, "Content-Type: text/plain\r\n", "it");
@@ -77,15 +72,12 @@ fn the_samples_of_the_document_print_what_it_prints() {
 
 #[test]
 fn what_is_built_is_listed_once_and_a_gateway_that_was_started_again_is_believed() {
-    let Some(browser) = Browser::start() else { return };
-    let place = Place::new();
-    let server = Origin::start();
-    let origin = format!("http://127.0.0.1:{}", server.port);
-    let (allow, origins) = ([&*format!("127.0.0.1:{}", server.port)], [&*origin]);
-    let gateway = Gateway::start(&place, &allow, &origins);
+    let Some(scene) = Scene::start() else { return };
+    let Scene { browser, server, origin, .. } = &scene;
+    let gateway = scene.gateway();
     server.answers("GET", "/feed", 200, ATOM, &feed(""));
     server.answers("GET", "/other", 200, ATOM, &feed(""));
-    let page = Page::open(&browser, &server, &origin, &gateway);
+    let page = Page::open(browser, server, origin, &gateway);
     let is = |what: &str| assert_eq!(browser.ask(what), true, "{what}");
     page.settles("globalThis.other = bitsy.subscriptionBuilder().setFeed('/other').build()");
     page.comes("other.lastUpdated > 0");
@@ -122,7 +114,7 @@ fn what_is_built_is_listed_once_and_a_gateway_that_was_started_again_is_believed
     is("bitsy.subscriptions.length === 2 && bitsy.subscriptions[1] === subscription");
 
     // A gateway that counts its looks from the beginning is not thought to tell of the past.
-    let gateway = gateway.again(&allow, &origins);
+    let gateway = gateway.again(&[&scene.authority], &[origin]);
     gateway.run(&["resume", &format!("{origin}/other")]);
     page.comes("other.state === bitsy.Subscription.WAITING");
     page.settles("other.pause()");
@@ -132,14 +124,12 @@ fn what_is_built_is_listed_once_and_a_gateway_that_was_started_again_is_believed
 
 #[test]
 fn builders_lists_and_listeners_are_as_the_document_has_them() {
-    let Some(browser) = Browser::start() else { return };
-    let place = Place::new();
-    let server = Origin::start();
-    let origin = format!("http://127.0.0.1:{}", server.port);
-    let gateway = Gateway::start(&place, &[&format!("127.0.0.1:{}", server.port)], &[&origin]);
+    let Some(scene) = Scene::start() else { return };
+    let Scene { browser, server, origin, .. } = &scene;
+    let gateway = scene.gateway();
     server.answers("GET", "/feed", 200, ATOM, &feed(""));
     server.answers("GET", "/other", 200, ATOM, &feed(""));
-    let page = Page::open(&browser, &server, &origin, &gateway);
+    let page = Page::open(browser, server, origin, &gateway);
     let is = |what: &str| assert_eq!(browser.ask(what), true, "{what}");
 
     // Each call makes a builder, which knows nothing of others.
@@ -202,16 +192,14 @@ fn builders_lists_and_listeners_are_as_the_document_has_them() {
 
 #[test]
 fn an_edit_without_a_network_is_told_when_it_was_carried_out_or_refused() {
-    let Some(browser) = Browser::start() else { return };
-    let place = Place::new();
-    let server = Origin::start();
-    let origin = format!("http://127.0.0.1:{}", server.port);
-    let gateway = Gateway::start(&place, &[&format!("127.0.0.1:{}", server.port)], &[&origin]);
+    let Some(scene) = Scene::start() else { return };
+    let Scene { browser, server, origin, .. } = &scene;
+    let gateway = scene.gateway();
     let entry =
         "<entry xmlns=\"http://www.w3.org/2005/Atom\"><id>urn:e</id><title>Mine</title></entry>";
     server.answers("GET", "/feed", 200, ATOM, &feed(""));
     server.answers("GET", "/feed/entry", 200, ATOM, entry);
-    let page = Page::open(&browser, &server, &origin, &gateway);
+    let page = Page::open(browser, server, origin, &gateway);
     page.sample("updates");
     page.comes("subscription.state === 2");
     let address = format!("{origin}/feed/entry");
@@ -243,17 +231,14 @@ fn an_edit_without_a_network_is_told_when_it_was_carried_out_or_refused() {
 
 #[test]
 fn pages_of_different_origins_see_only_what_they_may() {
-    let Some(browser) = Browser::start() else { return };
-    let place = Place::new();
-    let server = Origin::start();
-    let (first, second) =
-        (format!("http://127.0.0.1:{}", server.port), format!("http://localhost:{}", server.port));
-    let authority = format!("127.0.0.1:{}", server.port);
-    let gateway = Gateway::start(&place, &[&authority], &[&first, &second]);
+    let Some(scene) = Scene::start() else { return };
+    let Scene { browser, place, server, authority, origin: first } = &scene;
+    let second = format!("http://localhost:{}", server.port);
+    let gateway = Gateway::start(place, &[authority], &[first, &second]);
     server.answers("GET", "/feed", 200, ATOM, &feed(""));
     server.answers("GET", "/authenticated-feed/", 200, ATOM, &feed(""));
     {
-        let page = Page::open(&browser, &server, &first, &gateway);
+        let page = Page::open(browser, server, first, &gateway);
         page.sample("subscribe");
         page.comes("subscription.state === 2");
         page.sample("cookies");
@@ -270,7 +255,7 @@ fn pages_of_different_origins_see_only_what_they_may() {
         assert!(sends(&format!("cookie: {}\r\n", cookies.to_lowercase())), "{sent:?}");
     }
     {
-        let page = Page::open(&browser, &server, &second, &gateway);
+        let page = Page::open(browser, server, &second, &gateway);
         assert_eq!(browser.ask("bitsy.subscriptions.length"), 0);
         // What it asks for itself, it sees: it is the same, and other credentials make another.
         page.settles(&format!(
@@ -291,7 +276,7 @@ fn pages_of_different_origins_see_only_what_they_may() {
     assert_eq!(gateway.run(&["status"])["subscriptions"].as_array().unwrap().len(), 4);
     {
         // The first still has its own, after it was loaded again.
-        let page = Page::open(&browser, &server, &first, &gateway);
+        let page = Page::open(browser, server, first, &gateway);
         page.comes("bitsy.subscriptions.length === 4");
         let private =
             "[...bitsy.subscriptions].find((one) => one.getRequestHeader('Cookie') !== null)";
@@ -315,11 +300,9 @@ fn pages_of_different_origins_see_only_what_they_may() {
 
 #[test]
 fn people_see_and_steer_the_gateway_by_the_keyboard() {
-    let Some(browser) = Browser::start() else { return };
-    let place = Place::new();
-    let server = Origin::start();
-    let origin = format!("http://127.0.0.1:{}", server.port);
-    let gateway = Gateway::start(&place, &[&format!("127.0.0.1:{}", server.port)], &[]);
+    let Some(scene) = Scene::start() else { return };
+    let Scene { browser, server, origin, .. } = &scene;
+    let gateway = Gateway::start(&scene.place, &[&scene.authority], &[]);
     let entry = |title: &str| {
         format!(
             "<entry xmlns=\"http://www.w3.org/2005/Atom\"><id>urn:e</id><title>{title}</title></entry>"

@@ -8,21 +8,15 @@ mod bitsy;
 
 use std::time::{Duration, Instant};
 
-use bitsy::{ATOM, Gateway, PATIENCE, Page, feed};
-use support::Place;
-use support::browser::Browser;
-use support::origin::Origin;
+use bitsy::{ATOM, PATIENCE, Page, Scene, feed};
 
 #[test]
 fn an_answer_of_a_gateway_that_was_started_again_counts_before_it_told_everything() {
-    let Some(browser) = Browser::start() else { return };
-    let place = Place::new();
-    let server = Origin::start();
-    let origin = format!("http://127.0.0.1:{}", server.port);
-    let (allow, origins) = ([&*format!("127.0.0.1:{}", server.port)], [&*origin]);
-    let gateway = Gateway::start(&place, &allow, &origins);
+    let Some(scene) = Scene::start() else { return };
+    let Scene { browser, server, origin, .. } = &scene;
+    let gateway = scene.gateway();
     server.answers("GET", "/feed", 200, ATOM, &feed(""));
-    let page = Page::open(&browser, &server, &origin, &gateway);
+    let page = Page::open(browser, server, origin, &gateway);
     let built = "bitsy.subscriptionBuilder().setFeed('/feed').build()";
     page.settles(&format!("globalThis.subscription = {built}"));
     page.comes("subscription.state === bitsy.Subscription.WAITING");
@@ -40,7 +34,7 @@ fn an_answer_of_a_gateway_that_was_started_again_counts_before_it_told_everythin
            return straight(url, request);\
          }",
     );
-    let gateway = gateway.again(&allow, &origins);
+    let gateway = gateway.again(&[&scene.authority], &[origin]);
     page.settles("subscription.pause()");
     // It is asked once the pause is answered.
     let next = format!("{built}.ready.then((one) => one.state === bitsy.Subscription.PAUSED)");
@@ -54,14 +48,11 @@ fn an_answer_of_a_gateway_that_was_started_again_counts_before_it_told_everythin
 
 #[test]
 fn what_was_there_before_a_subscription_is_let_go_of_once_it_is_built() {
-    let Some(browser) = Browser::start() else { return };
-    let place = Place::new();
-    let server = Origin::start();
-    let origin = format!("http://127.0.0.1:{}", server.port);
-    let authority = format!("127.0.0.1:{}", server.port);
-    let gateway = Gateway::start(&place, &[&authority], &[&origin]);
+    let Some(scene) = Scene::start() else { return };
+    let Scene { browser, server, origin, .. } = &scene;
+    let gateway = scene.gateway();
     server.answers("GET", "/feed", 200, ATOM, &feed(""));
-    let page = Page::open(&browser, &server, &origin, &gateway);
+    let page = Page::open(browser, server, origin, &gateway);
     // The script once more, with sets that are counted for as long as something holds them.
     let counted = format!(
         "fetch('{}/bitsy.js').then((answer) => answer.text()).then((text) => {{\

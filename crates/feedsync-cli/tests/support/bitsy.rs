@@ -18,6 +18,30 @@ pub(crate) const ATOM: &str = "Content-Type: application/atom+xml\r\n";
 /// How long anything may take.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
+/// A browser, and a server whose pages it shows.
+pub(crate) struct Scene {
+    pub(crate) browser: Browser,
+    pub(crate) place: Place,
+    pub(crate) server: Origin,
+    pub(crate) authority: String,
+    pub(crate) origin: String,
+}
+
+impl Scene {
+    /// None where the programs are not installed.
+    pub(crate) fn start() -> Option<Self> {
+        let (browser, server) = (Browser::start()?, Origin::start());
+        let authority = format!("127.0.0.1:{}", server.port);
+        let origin = format!("http://{authority}");
+        Some(Self { browser, place: Place::new(), server, authority, origin })
+    }
+
+    /// A gateway that reaches the server, and lets its pages in.
+    pub(crate) fn gateway(&self) -> Gateway<'_> {
+        Gateway::start(&self.place, &[&self.authority], &[&self.origin])
+    }
+}
+
 /// A gateway that runs until it is dropped.
 pub(crate) struct Gateway<'p> {
     place: &'p Place,
