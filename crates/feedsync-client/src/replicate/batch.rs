@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use feedsync_couch::replication::{
     BadAnswer, ChangedDocument, ChangesPage, FetchedDocument, MissingDocument, NotWritten, Place,
@@ -10,6 +11,7 @@ use feedsync_couch::replication::{
 };
 use http::StatusCode;
 use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::time::sleep;
 
 use super::{Replica, Replicated, ReplicationError};
 
@@ -21,6 +23,11 @@ pub(super) const MOST_BYTES: u64 = 256 << 20;
 
 /// So many bytes are written at once, unless one document has more.
 const WRITTEN_BYTES: usize = 4 << 20;
+
+/// What a source had not although it told of it is asked for again after so long, and so often, each time after so much
+/// longer.
+const AGAIN: Duration = Duration::from_secs(1);
+const TRIES: u32 = 3;
 
 /// So many bytes of all that is written are on their way: more would keep a slow way busy for so long that each would seem
 /// to be held up.
@@ -243,9 +250,9 @@ impl Carrier {
         done: &mut Replicated,
     ) -> Result<(), ReplicationError> {
         self.answered(asked, &documents, &unread)?;
-        // What is not there any more was replaced by what another change tells of, or purged.
-        let refused = unread.into_iter().filter(|it| it.error != "not_found");
-        refused.for_each(|Unread { id, error, reason, .. }| {
+        let (gone, refused): (Vec<_>, Vec<_>) =
+            unread.into_iter().partition(|it| it.error == "not_found");
+        refused.into_iter().for_each(|Unread { id, error, reason, .. }| {
             done.refuse(NotWritten { id, error, reason });
         });
         done.worked.read += documents.len() as u64;
@@ -266,6 +273,81 @@ impl Carrier {
                     if let Some(document) = part.into_iter().next() {
                         self.write_again(asked, document, error, turn, done).await?;
                     }
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        match gone.is_empty() {
+            true => Ok(()),
+            false => Box::pin(self.look_again(asked, &gone, turn, done)).await,
+        }
+    }
+
+    /// Reads once more what a source has told of and then had not: what it says itself that it has not was purged
+    /// meanwhile, and anything else it may have by now, where it is of several machines.
+    async fn look_again(
+        &self,
+        asked: &[MissingDocument],
+        gone: &[Unread],
+        turn: Option<&SemaphorePermit<'_>>,
+        done: &mut Replicated,
+    ) -> Result<(), ReplicationError> {
+        // Some do not say which revision it is that they cannot read.
+        let is_meant = |it: &MissingDocument, revision: &String| {
+            gone.iter().any(|one| {
+                one.id == it.id && (one.revision.is_empty() || one.revision == *revision)
+            })
+        };
+        let of = |it: &MissingDocument| {
+            let revisions = it.revisions.iter().filter(|revision| is_meant(it, revision));
+            ChangedDocument { id: it.id.clone(), revisions: revisions.cloned().collect() }
+        };
+        let named: Vec<_> = asked.iter().map(of).filter(|it| !it.revisions.is_empty()).collect();
+        let purged: HashMap<String, Vec<String>> = self
+            .source
+            .missing(&named)
+            .await?
+            .into_iter()
+            .map(|it| (it.id, it.revisions))
+            .collect();
+        let mut rest = Vec::new();
+        for ChangedDocument { id, mut revisions } in named {
+            let is_purged = |it: &String| purged.get(&id).is_some_and(|all| all.contains(it));
+            revisions.retain(|it| !is_purged(it));
+            if !revisions.is_empty() {
+                rest.push(MissingDocument { id, revisions, ancestors: Vec::new() });
+            }
+        }
+        for one in rest {
+            self.ask_again(&[one], turn, done).await?;
+        }
+        Ok(())
+    }
+
+    /// Asks for a document some times more, and says why it does not come if it does not.
+    async fn ask_again(
+        &self,
+        one: &[MissingDocument; 1],
+        turn: Option<&SemaphorePermit<'_>>,
+        done: &mut Replicated,
+    ) -> Result<(), ReplicationError> {
+        let most = if turn.is_some() { MOST_BYTES } else { READ_BYTES };
+        for tries in 1.. {
+            sleep(AGAIN * tries).await;
+            match self.source.documents(one, most).await {
+                Ok((documents, unread)) if unread.is_empty() => {
+                    return self.write(one, (documents, unread), turn, done).await;
+                }
+                Ok(_) if tries < TRIES => {}
+                Ok((_, unread)) => {
+                    let why = unread.into_iter().next().map(|it| (it.error, it.reason));
+                    let (error, reason) = why.unwrap_or_default();
+                    done.refuse(NotWritten { id: one[0].id.clone(), error, reason });
+                    break;
+                }
+                Err(error) if error.is_too_large() || is_of_a_question(&error) => {
+                    done.refuse(refused(one[0].id.clone(), &error));
+                    break;
                 }
                 Err(error) => return Err(error),
             }
@@ -350,15 +432,21 @@ fn refused(id: String, why: &ReplicationError) -> NotWritten {
     NotWritten { id, error, reason }
 }
 
-/// Whether what was asked is refused for what it is, and not for who asks. An answer that is none may be of somebody
-/// between us and the server, and says nothing of a document.
+/// Whether what was asked is refused for what it is, and not for who asks. What does not say why as databases do is of
+/// somebody between us and the server, and says nothing of a document, except that it is too large for them.
 fn is_of_a_question(error: &ReplicationError) -> bool {
-    matches!(error.status().map(|it| it.as_u16()), Some(400 | 413 | 422))
+    match error.status().map(|it| it.as_u16()) {
+        Some(400 | 422) => error.is_explained(),
+        Some(413) => true,
+        _ => false,
+    }
 }
 
 /// The same of what was sent to be written.
 fn is_of_a_document(error: &ReplicationError) -> bool {
-    is_of_a_question(error) || matches!(error.status().map(|it| it.as_u16()), Some(403 | 409 | 412))
+    is_of_a_question(error)
+        || error.is_explained()
+            && matches!(error.status().map(|it| it.as_u16()), Some(403 | 409 | 412))
 }
 
 /// Two parts; what cannot be parted as it is.

@@ -68,6 +68,15 @@ impl ReplicationError {
         }
     }
 
+    /// Whether a refusal says why, as a database does.
+    pub(super) fn is_explained(&self) -> bool {
+        match self {
+            Self::Refused { .. } => true,
+            Self::Fetch(FetchError::Status { problem, .. }) => problem.is_some(),
+            _ => false,
+        }
+    }
+
     /// Whether what was asked for was more than was wanted.
     pub fn is_too_large(&self) -> bool {
         matches!(self, Self::TooLarge { .. } | Self::Fetch(FetchError::TooLarge { .. }))

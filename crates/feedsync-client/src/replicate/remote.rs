@@ -282,9 +282,12 @@ fn is_passing(error: &FetchError) -> bool {
         FetchError::Unreachable { .. }
         | FetchError::Timeout { .. }
         | FetchError::Interrupted { .. } => true,
-        FetchError::Status { status, .. } => {
-            matches!(status.as_u16(), 408 | 429 | 500 | 502 | 503 | 504)
-        }
+        FetchError::Status { status, problem, .. } => match status.as_u16() {
+            408 | 429 | 500 | 502 | 503 | 504 => true,
+            // A database says why.
+            400 | 422 => problem.is_none(),
+            _ => false,
+        },
         _ => false,
     }
 }

@@ -13,7 +13,7 @@ use feedsync_client::replicate::{
 use feedsync_endpoint::documents::Edits;
 use feedsync_server::Config;
 
-use super::world::selected;
+use super::world::{Absent, Rough, selected};
 use super::{Shelf, Silent, replicated};
 use crate::crashes::{FAULTS, faulty};
 use crate::site::{Act, Site, answer};
@@ -278,6 +278,48 @@ async fn what_a_server_does_not_answer_does_not_count_as_replicated() {
         let site = answering(other.serve(Config::default()).await, "_revs_diff", 200, body).await;
         let done = run(&Replication::default(), one.replica(), at(&site.base), &one).await;
         assert!(done.is_err() || done.unwrap().worked.refused > 0, "{body}");
+    }
+}
+
+/// A source of several machines tells of what not all of them have yet: it is asked for again, and told if it does not come.
+/// Only what the source itself misses was purged meanwhile.
+#[tokio::test(start_paused = true)]
+async fn what_a_source_has_not_yet_is_asked_for_again() {
+    for (times, is_purged, written, refused) in
+        [(0, false, 5, 0), (3, false, 5, 0), (4, false, 4, 1), (9, true, 4, 0)]
+    {
+        let (one, other) = with_documents(1, 3).await;
+        let absent = Absent { id: "shared", times: times.into(), is_purged };
+        let source = Rough::without(one.replica(), absent);
+        let done = run(&Replication::default(), source, other.replica(), &one).await.unwrap();
+        assert_eq!((done.worked.written, done.worked.refused), (written, refused), "{times}");
+        for it in &done.refused {
+            assert_eq!((&*it.id, &*it.error), ("shared", "not_found"));
+        }
+    }
+}
+
+/// A refusal that says nothing of the kind is of somebody on the way, and of no document.
+#[tokio::test]
+async fn what_no_database_says_is_no_verdict_on_a_document() {
+    for part in ["_bulk_get", "_bulk_docs", "_revs_diff"] {
+        for status in [400, 403, 422] {
+            let (one, other) = with_documents(1, 3).await;
+            let html = move |asked: &crate::site::Asked, to| match asked.target.contains(part) {
+                true => answer(status, &[("Content-Type", "text/html")], "<html>"),
+                false => vec![Act::Pass { to, bytes: usize::MAX }],
+            };
+            let (to, from) = match part {
+                "_bulk_get" => (one.serve(Config::default()).await, true),
+                _ => (other.serve(Config::default()).await, false),
+            };
+            let site = Site::start(move |asked| html(&asked, to)).await;
+            let there = at(&site.base);
+            let (source, target) =
+                if from { (there, other.replica()) } else { (one.replica(), there) };
+            let failure = run(&Replication::default(), source, target, &one).await.unwrap_err();
+            assert!(failure.to_string().contains(&status.to_string()), "{failure}");
+        }
     }
 }
 

@@ -35,16 +35,32 @@ pub(super) struct Rough {
     fails: bool,
     /// Bytes of documents that are being written, and the most that ever were.
     writing: [AtomicU64; 2],
+    absent: Option<Absent>,
+}
+
+/// A document that a source tells of and has not, so often as it is asked for it; whether it says itself that it has not.
+pub(super) struct Absent {
+    pub(super) id: &'static str,
+    pub(super) times: AtomicU64,
+    pub(super) is_purged: bool,
 }
 
 impl Rough {
     fn over(to: Arc<dyn Replica>, random: u64) -> Arc<Self> {
-        Arc::new(Self { to, random: AtomicU64::new(random), fails: true, writing: <_>::default() })
+        let (random, writing) = (AtomicU64::new(random), <_>::default());
+        Arc::new(Self { to, random, fails: true, writing, absent: None })
     }
 
     /// One that only takes its time.
     pub(super) fn slow(to: Arc<dyn Replica>, random: u64) -> Arc<Self> {
-        Arc::new(Self { to, random: AtomicU64::new(random), fails: false, writing: <_>::default() })
+        let (random, writing) = (AtomicU64::new(random), <_>::default());
+        Arc::new(Self { to, random, fails: false, writing, absent: None })
+    }
+
+    /// The same to a source that has not all that it tells of.
+    pub(super) fn without(to: Arc<dyn Replica>, absent: Absent) -> Arc<Self> {
+        let (random, writing) = (AtomicU64::new(1), <_>::default());
+        Arc::new(Self { to, random, fails: false, writing, absent: Some(absent) })
     }
 
     /// So many bytes of documents were written at once.
@@ -95,7 +111,15 @@ impl Replica for Rough {
         &self,
         changed: &[ChangedDocument],
     ) -> Result<Vec<MissingDocument>, ReplicationError> {
-        self.ask(self.to.missing(changed)).await
+        let mut missing = self.ask(self.to.missing(changed)).await?;
+        let absent = self.absent.iter().filter(|absent| absent.is_purged);
+        for ChangedDocument { id, revisions } in changed {
+            if absent.clone().any(|absent| absent.id == id) {
+                let (id, revisions) = (id.clone(), revisions.clone());
+                missing.push(MissingDocument { id, revisions, ancestors: Vec::new() });
+            }
+        }
+        Ok(missing)
     }
 
     async fn documents(
@@ -105,7 +129,22 @@ impl Replica for Rough {
     ) -> Result<(Vec<FetchedDocument>, Vec<Unread>), ReplicationError> {
         // Some servers give little at once.
         let bytes = if missing.len() > 2 { 300 } else { most_bytes };
-        self.ask(self.to.documents(missing, bytes)).await
+        let (mut found, mut unread) = self.ask(self.to.documents(missing, bytes)).await?;
+        if let Some(Absent { id, times, .. }) = &self.absent
+            && found.iter().any(|it| it.id == *id)
+            && times
+                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |it| it.checked_sub(1))
+                .is_ok()
+        {
+            let gone = found.extract_if(.., |it| it.id == *id);
+            unread.extend(gone.map(|it| Unread {
+                id: it.id,
+                revision: it.revision,
+                error: "not_found".to_owned(),
+                reason: "missing".to_owned(),
+            }));
+        }
+        Ok((found, unread))
     }
 
     async fn write(
