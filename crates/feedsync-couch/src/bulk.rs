@@ -1,8 +1,11 @@
 //! What is asked of many documents at once (section 6).
 
+use std::collections::HashMap;
+
 use feedsync_formats::json::{Kind, Node};
 
 use crate::json::{boolean, text};
+use crate::many::{check_named, named};
 use crate::name::DocumentId;
 use crate::query::revisions;
 use crate::refusal::{Refusal, RefusalKind};
@@ -21,19 +24,27 @@ pub fn bulk_documents(body: Node<'_>) -> Result<(Vec<Node<'_>>, bool), Refusal> 
     let new_edits = body.member("new_edits").map(|member| boolean(member.value));
     let new_edits = new_edits.map_or(Some(true), |it| it);
     let new_edits = new_edits.ok_or_else(|| refuse("`new_edits` is true or false"))?;
-    Ok((documents.elements().collect(), new_edits))
+    Ok((named(documents)?, new_edits))
 }
 
-/// What `_revs_diff` and `_missing_revs` ask about: documents with revisions.
+/// What `_revs_diff` and `_missing_revs` ask about: documents with revisions, each document once.
 pub fn asked_revisions(body: Node<'_>) -> Result<Vec<(String, Vec<Revision>)>, Refusal> {
     if body.kind() != Kind::Object {
         return Err(RefusalKind::BadRequest.because("Request body must be a JSON object"));
     }
-    let asked = |member: feedsync_formats::json::Member<'_>| {
-        let revisions = revisions(member.value)?;
-        Ok((member.name.into_owned(), revisions))
-    };
-    body.members().map(asked).collect()
+    let mut asked: Vec<(String, Vec<Revision>)> = Vec::new();
+    let (mut places, mut count) = (HashMap::new(), 0);
+    for member in body.members() {
+        let mut revisions = revisions(member.value)?;
+        count += 1 + revisions.len();
+        check_named(count)?;
+        let next = asked.len();
+        match *places.entry(member.name.clone()).or_insert(next) {
+            known if known < next => asked[known].1.append(&mut revisions),
+            _ => asked.push((member.name.into_owned(), revisions)),
+        }
+    }
+    Ok(asked)
 }
 
 /// One document of `_bulk_get`.
@@ -67,5 +78,50 @@ pub fn asked_documents(body: Node<'_>) -> Result<Vec<AskedDocument>, Refusal> {
         let had = node.member("atts_since").and_then(|it| revisions(it.value).ok());
         AskedDocument { id: of("id"), revision: of("rev"), had: had.unwrap_or_default() }
     };
-    Ok(documents.value.elements().map(asked).collect())
+    Ok(named(documents.value)?.into_iter().map(asked).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::MOST_NAMED;
+
+    #[test]
+    fn a_document_is_asked_about_once() {
+        let body = r#"{"a":["1-a"],"b":["1-b"],"a":["2-a","1-a"],"b":[]}"#;
+        let asked = asked_revisions(Node::root(body)).unwrap();
+        let shown: Vec<String> = asked
+            .iter()
+            .map(|(id, revisions)| {
+                let revisions: Vec<String> = revisions.iter().map(Revision::to_string).collect();
+                format!("{id} {}", revisions.join(" "))
+            })
+            .collect();
+        assert_eq!(shown, ["a 1-a 2-a 1-a", "b 1-b"]);
+    }
+
+    #[test]
+    fn a_request_names_so_much_at_most() {
+        let list =
+            |one: &str, count: usize| format!("[{}{one}]", format!("{one},").repeat(count - 1));
+        let revisions = |count| format!("{{\"a\":{},\"b\":[\"1-a\"]}}", list("\"1-a\"", count));
+        let documents = |count| format!("{{\"docs\":{}}}", list("{}", count));
+        for (count, is_too_much) in [(MOST_NAMED - 3, false), (MOST_NAMED + 1, true)] {
+            let (documents, revisions) = (documents(count), revisions(count));
+            let (documents, revisions) = (Node::root(&documents), Node::root(&revisions));
+            for refusal in [
+                bulk_documents(documents).err(),
+                asked_documents(documents).err(),
+                asked_revisions(revisions).err(),
+            ] {
+                assert_eq!(refusal.map(|it| it.kind), is_too_much.then_some(RefusalKind::TooLarge));
+            }
+        }
+        let all = |count| revisions(count);
+        assert!(asked_revisions(Node::root(&all(MOST_NAMED - 3))).is_ok());
+        assert!(
+            asked_revisions(Node::root(&all(MOST_NAMED - 2))).is_err(),
+            "with what they are of"
+        );
+    }
 }

@@ -7,6 +7,7 @@ mod changes;
 mod document;
 mod find;
 mod json;
+mod many;
 mod name;
 mod query;
 mod refusal;
@@ -31,6 +32,7 @@ pub use document::{
 };
 pub use find::{FindRequest, bookmark};
 pub use json::{Json, MOST_DEPTH, boolean, integer, quoted, text};
+pub use many::{MOST_NAMED, named};
 pub use name::{DatabaseName, DocumentId, LocalId, MOST_DATABASE_NAME, MOST_DOCUMENT_ID};
 pub use query::{Parameters, revisions, texts};
 pub use refusal::{Refusal, RefusalKind};

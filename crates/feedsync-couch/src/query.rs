@@ -6,6 +6,7 @@ use feedsync_formats::json::{Kind, Node};
 use percent_encoding::percent_decode_str;
 
 use crate::json::{Json, text};
+use crate::many::named;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::revision::Revision;
 
@@ -87,12 +88,12 @@ impl Parameters {
     }
 }
 
-/// The texts of an array.
+/// The texts of an array, of which there are not more than a [request may name](crate::MOST_NAMED).
 pub fn texts(node: Node<'_>) -> Result<Vec<String>, Refusal> {
     each_text(node)?.map(|text| Ok(text?.into_owned())).collect()
 }
 
-/// The revisions of an array.
+/// The revisions of an array, of which there are not more either.
 pub fn revisions(node: Node<'_>) -> Result<Vec<Revision>, Refusal> {
     each_text(node)?.map(|text| Ok(text?.parse()?)).collect()
 }
@@ -102,7 +103,7 @@ fn each_text(
 ) -> Result<impl Iterator<Item = Result<Cow<'_, str>, Refusal>>, Refusal> {
     let refuse = || RefusalKind::BadRequest.because("An array of strings is expected");
     match node.kind() {
-        Kind::Array => Ok(node.elements().map(move |it| text(it).ok_or_else(refuse))),
+        Kind::Array => Ok(named(node)?.into_iter().map(move |it| text(it).ok_or_else(refuse))),
         _ => Err(refuse()),
     }
 }

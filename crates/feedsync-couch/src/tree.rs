@@ -207,7 +207,14 @@ impl<B> Tree<B> {
 
     /// Whether nothing came of a revision.
     pub fn is_leaf(&self, revision: &Revision) -> bool {
-        self.find(revision).is_ok_and(|place| self.leaf_places().contains(&place))
+        let Ok(place) = self.find(revision) else { return false };
+        // What came of it is of the next generation.
+        let next = revision.generation().saturating_add(1);
+        let later = &self.nodes[place..];
+        let begin = later.partition_point(|node| node.revision.generation() < next);
+        let mut children =
+            later[begin..].iter().take_while(|node| node.revision.generation() == next);
+        !children.any(|node| node.parents.binary_search(revision.signature()).is_ok())
     }
 
     /// A revision and what it came of, the newest first.

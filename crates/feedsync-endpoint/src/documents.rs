@@ -74,6 +74,9 @@ const PAGE: usize = 1_000;
 /// So many documents are compacted at once.
 const COMPACTED: usize = 500;
 
+/// So many documents are written at once: others write between those of one request.
+const WRITTEN: usize = 2_000;
+
 /// What came so long ago, in microseconds, is not that of a document which is on its way.
 const ON_ITS_WAY: u64 = 24 * 60 * 60 * 1_000_000;
 
@@ -136,11 +139,11 @@ impl Endpoint {
     }
 }
 
-/// Writes documents in one transaction, if the database still is the same one. A faulty document refuses all of them; a
-/// conflict is its own.
+/// Writes documents, if the database still is the same one: two thousand in one transaction, of which a faulty one refuses
+/// all; a conflict is its own.
 pub async fn write_documents(
     databases: &dyn Databases,
-    Database { name, epoch, .. }: &Database,
+    database: &Database,
     documents: Vec<NewDocument>,
     edits: Edits,
 ) -> Result<Written, DocumentsError> {
@@ -148,12 +151,29 @@ pub async fn write_documents(
     for document in documents {
         let (document, held) = Prepared::of(document, edits)?;
         for (digest, bytes) in held {
-            if !databases.put_attachment(name, &digest, bytes).await? {
+            if !databases.put_attachment(&database.name, &digest, bytes).await? {
                 return Err(known_otherwise(&digest).into());
             }
         }
         prepared.push(document);
     }
+    let mut rest = prepared.into_iter();
+    let mut written = Vec::with_capacity(rest.len());
+    loop {
+        let some = rest.by_ref().take(WRITTEN).collect();
+        written.append(&mut write_prepared(databases, database, some).await?);
+        if rest.len() == 0 {
+            return Ok(written);
+        }
+    }
+}
+
+/// Writes documents in one transaction.
+async fn write_prepared(
+    databases: &dyn Databases,
+    Database { name, epoch, .. }: &Database,
+    prepared: Vec<Prepared>,
+) -> Result<Written, DocumentsError> {
     // What is brought from elsewhere is compared with what was there before.
     let with_attachments = |document: &Prepared| Wanted {
         id: document.id.clone(),

@@ -7,6 +7,7 @@ use feedsync_formats::json::{Kind, Node};
 use super::Body;
 use crate::attachment::SentAttachment;
 use crate::json::{boolean, integer, text};
+use crate::many::MOST_NAMED;
 use crate::name::DocumentId;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::revision::{Revision, Signature};
@@ -165,6 +166,8 @@ fn path(node: Node<'_>) -> Result<Path, Refusal> {
         let id = text(id).ok_or_else(|| refuse("RevId isn't a string"))?;
         Ok(id.parse()?)
     };
-    let signatures = ids.value.elements().map(signature).collect::<Result<Vec<_>, _>>()?;
+    // No more are kept of any path.
+    let ids = ids.value.elements().take(MOST_NAMED);
+    let signatures = ids.map(signature).collect::<Result<Vec<_>, _>>()?;
     Path::new(start, signatures).map_err(|error| refuse(&format!("_revisions: {error}")))
 }

@@ -12,8 +12,9 @@ use feedsync_store::{DocumentWrite, DocumentsSnapshot, FoundDocument, KeptBody, 
 
 use super::{Made, Prepared, PreparedAttachment, StoredAttachment, Written};
 
-/// The most leaves of a document: each write of it looks at all of them.
+/// The most leaves of a document, and revisions: each write of it looks at all of them.
 const MOST_LEAVES: usize = 10_000;
+const MOST_REVISIONS: usize = 100_000;
 
 /// A document while a decision is made: of several writes of it, each sees those before.
 struct Draft<'a> {
@@ -24,6 +25,8 @@ struct Draft<'a> {
     kinds: BTreeMap<Revision, Kind>,
     is_written: bool,
     is_change: bool,
+    /// Whether it has all leaves that it may have, as far as that was counted since there were more.
+    is_full: Option<bool>,
 }
 
 pub(super) fn decide(
@@ -83,6 +86,7 @@ impl<'a> Draft<'a> {
             kinds: BTreeMap::new(),
             is_written: false,
             is_change: false,
+            is_full: None,
         }
     }
 
@@ -97,8 +101,14 @@ impl<'a> Draft<'a> {
                 self.edited(document, base.as_ref(), *fingerprint)?
             }
             Made::Elsewhere(path) => {
-                // It may end what is here further back than is kept (section 1, inserting a path).
-                let path = path.clone().shortened(self.tree.reach(path, revisions_kept));
+                let reach = match self.tree.len() < MOST_REVISIONS {
+                    // It may end what is here further back than is kept (section 1, inserting a path).
+                    true => self.tree.reach(path, revisions_kept),
+                    // Of what is known no more is learnt, and of what is new only which leaf it follows.
+                    false if self.tree.contains(&path.newest()) => 1,
+                    false => 2,
+                };
+                let path = path.clone().shortened(reach);
                 // Of what is known only what it came of may be news.
                 let attachments = match self.tree.contains(&path.newest()) {
                     true => Arc::from([]),
@@ -108,7 +118,10 @@ impl<'a> Draft<'a> {
             }
         };
         let revision = path.newest();
-        self.check_room(&path)?;
+        let follows = path.revisions().nth(1).is_some_and(|it| self.tree.is_leaf(&it));
+        if !follows && !self.tree.contains(&revision) {
+            self.check_room()?;
+        }
         let body = KeptBody { text: Arc::clone(&document.text), attachments };
         let place = body.place(*next);
         let graft =
@@ -120,18 +133,21 @@ impl<'a> Draft<'a> {
         }
         self.is_written |= graft != Graft::Known;
         self.is_change |= graft.is_change();
+        if graft.is_change() && !follows {
+            self.is_full = None;
+        }
         self.tree.stem(revisions_kept);
         Ok(revision)
     }
 
     /// Refuses a leaf more than a document may have.
-    fn check_room(&self, path: &Path) -> Result<(), Refusal> {
-        let follows = || path.revisions().nth(1).is_some_and(|it| self.tree.is_leaf(&it));
-        let is_full = self.tree.len() >= MOST_LEAVES
-            && !self.tree.contains(&path.newest())
-            && self.tree.leaves().len() >= MOST_LEAVES
-            && !follows();
-        let reason = format_args!("A document has at most {MOST_LEAVES} leaves");
+    fn check_room(&mut self) -> Result<(), Refusal> {
+        let tree = &self.tree;
+        let count = || tree.len() >= MOST_LEAVES && tree.leaves().len() >= MOST_LEAVES;
+        let is_full = *self.is_full.get_or_insert_with(count) || tree.len() >= MOST_REVISIONS;
+        let reason = format_args!(
+            "A document has at most {MOST_LEAVES} leaves, and {MOST_REVISIONS} revisions"
+        );
         if is_full { Err(RefusalKind::Forbidden.because(reason)) } else { Ok(()) }
     }
 

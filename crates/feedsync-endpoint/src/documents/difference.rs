@@ -16,6 +16,10 @@ pub struct Difference {
     pub ancestors: Vec<Revision>,
 }
 
+/// So many documents are looked at at once, with so many bytes of their trees.
+const PAGE: usize = 1_000;
+const PAGE_BYTES: u64 = 8 << 20;
+
 /// Compares documents, in their order; of those of which all is here nothing is told.
 pub async fn compare(
     databases: &dyn Databases,
@@ -26,11 +30,20 @@ pub async fn compare(
     let ids: Vec<Option<DocumentId>> = wanted.iter().map(|(id, _)| id.parse().ok()).collect();
     let can_be: Vec<bool> = ids.iter().map(Option::is_some).collect();
     let ids: Vec<DocumentId> = ids.into_iter().flatten().collect();
-    let page = databases.documents(name, &ids, leaves::none(), u64::MAX).await?;
+    let (mut rest, mut epoch) = (&ids[..], None);
     // They are found in the order in which they are asked for.
-    let mut found = page.documents.into_iter();
+    let mut found = Vec::new().into_iter();
     let mut differences = Vec::new();
     for ((id, revisions), can_be) in wanted.into_iter().zip(can_be) {
+        if can_be && found.len() == 0 {
+            let some = &rest[..rest.len().min(PAGE)];
+            let page = databases.documents(name, some, leaves::none(), PAGE_BYTES).await?;
+            if *epoch.get_or_insert(page.database.epoch) != page.database.epoch {
+                return Err(StoreError::NoDatabase(name.clone()));
+            }
+            rest = &rest[page.documents.len()..];
+            found = page.documents.into_iter();
+        }
         let read = if can_be { found.next().flatten() } else { None };
         let tree = read.as_ref().map(|read| &read.document.tree);
         // A revision is here wherever it is in the tree (gotcha 5).

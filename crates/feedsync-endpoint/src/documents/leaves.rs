@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use feedsync_couch::{BodyPlace, Leaf, Revision, Tree};
+use feedsync_couch::{BodyPlace, Leaf, Refusal, RefusalKind, Revision, Tree};
 use feedsync_store::Choose;
 
 /// What is asked of a document.
@@ -52,6 +52,30 @@ impl Leaves {
 /// A choice of those that are there.
 pub fn chosen(leaves: Leaves) -> Choose {
     Box::new(move |document| leaves.of(&document.tree).into_iter().flatten().collect())
+}
+
+/// The same, where that has at most so many bytes together; else a choice of nothing.
+pub fn chosen_within(leaves: Leaves, most_bytes: u64) -> Choose {
+    Box::new(move |document| {
+        let meant = leaves.of(&document.tree);
+        let do_fit = check_fit(&document.tree, &meant, most_bytes).is_ok();
+        if do_fit { meant.into_iter().flatten().collect() } else { Vec::new() }
+    })
+}
+
+/// Refuses revisions that have more bytes together.
+pub fn check_fit(
+    tree: &Tree<BodyPlace>,
+    meant: &[Result<Revision, Revision>],
+    most_bytes: u64,
+) -> Result<(), Refusal> {
+    let length = |revision: &Revision| Some(tree.content(revision)?.body.length);
+    let bytes: u64 = meant.iter().flatten().filter_map(length).sum();
+    let refuse = || {
+        let reason = "the revisions do not fit into one answer; ask for them one by one";
+        RefusalKind::TooLarge.because(reason)
+    };
+    if bytes > most_bytes { Err(refuse()) } else { Ok(()) }
 }
 
 /// A choice of the winner alone.

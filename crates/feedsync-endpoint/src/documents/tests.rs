@@ -92,6 +92,28 @@ fn a_document_has_so_many_leaves() {
     assert_eq!(room.write(&[&next], Edits::Replicated).unwrap(), ["2-x"]);
 }
 
+/// What came of what is kept of so many revisions: leaves are edited then, and no path is learnt any more.
+#[test]
+fn a_document_has_so_many_revisions() {
+    let room = Room::new();
+    let path = |leaf: u32, before: u32| {
+        let before = (0..999).map(|number| format!("\"{before:x}.{number:x}\""));
+        let ids: Vec<String> = std::iter::once(format!("\"{leaf}\"")).chain(before).collect();
+        format!("{{\"_id\":\"a\",\"_revisions\":{{\"start\":1000,\"ids\":[{}]}}}}", ids.join(","))
+    };
+    let paths: Vec<String> = (0..100).map(|number| path(number, number)).collect();
+    let paths: Vec<&str> = paths.iter().map(|it| &**it).collect();
+    let written = room.write(&paths, Edits::Replicated).unwrap();
+    assert!(written.iter().all(|it| it.starts_with("1000-")));
+    let count = || room.changes()[0].document.tree.len();
+    assert_eq!(count(), 100_000);
+    let edit = "{\"_id\":\"a\",\"_revisions\":{\"start\":1001,\"ids\":[\"b\",\"7\",\"odd\"]}}";
+    let more = [&*path(3, 300), &path(300, 300), edit];
+    let written = room.write(&more, Edits::Replicated).unwrap();
+    assert_eq!(written, ["1000-3", "forbidden", "1001-b"]);
+    assert_eq!(count(), 100_000, "the oldest goes for the newest");
+}
+
 #[test]
 fn one_place_of_many_is_written_as_it_is_alone() {
     let room = Room::new();

@@ -371,3 +371,30 @@ async fn both_doors_show_the_same_whatever_is_done() {
         }
     }
 }
+
+/// A version that has no place in its document is told, and ends nothing that is there.
+#[tokio::test]
+async fn what_a_document_has_no_room_for_is_told() {
+    let house = House::new().await;
+    let databases = house.endpoint.databases();
+    let database = databases.database(&house.door.database).await.unwrap().unwrap();
+    let leaf = |number: u32| {
+        let text = format!("{{\"_id\":\"x\",\"_rev\":\"1-{number:032x}\",\"n\":{number}}}");
+        let json = Json::read(text.into_bytes()).unwrap();
+        let sent = Submission::read(json.root()).unwrap();
+        NewDocument { id: "x".parse().unwrap(), sent, followed: BTreeMap::new() }
+    };
+    let leaves = (0..10_000).map(leaf).collect();
+    write_documents(&*databases, &database, leaves, Edits::Replicated).await.unwrap();
+    house.add("x", "{\"title\":\"x\"}").await;
+    let pass = Pass { endpoint: &house.endpoint, door: &house.door, databases };
+    let (mut place, mut carried) = (pass.place().await.unwrap(), Carried::default());
+    assert!(!pass.carry_items(&mut place, &mut carried).await.unwrap());
+    let told = carried.left.iter().map(|left| left.why.as_str()).collect::<Vec<_>>().join("; ");
+    assert!(told.contains("at most 10000 leaves"), "{told}");
+    let leaves = house.leaves("x").await;
+    assert_eq!(
+        (leaves.len(), leaves.iter().filter(|(_, is_deleted, _)| *is_deleted).count()),
+        (10_000, 0)
+    );
+}

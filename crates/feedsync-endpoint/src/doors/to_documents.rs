@@ -105,13 +105,15 @@ impl Pass<'_> {
                 }
             }
         }
+        let mut refused = BTreeSet::new();
         if !news.is_empty() {
-            self.write(&database, news, carried).await?;
+            refused = self.write(&database, news, carried).await?;
             trees = self.trees(&wanted).await?;
         }
         let mut ends = Vec::new();
         // What is not seen yet must not end what is.
-        for Shown { document, item, versions, .. } in wanted.iter().filter(|it| it.is_whole) {
+        let is_seen = |it: &&Shown| it.is_whole && !refused.contains(&it.document);
+        for Shown { document, item, versions, .. } in wanted.iter().filter(is_seen) {
             let Some(tree) = trees.get(document) else { continue };
             let versions: Vec<Revision> = versions.iter().map(|it| it.path.newest()).collect();
             let paths = to_be_settled(tree, item, &versions);
@@ -119,7 +121,7 @@ impl Pass<'_> {
         }
         match ends.is_empty() {
             true => Ok(()),
-            false => self.write(&database, ends, carried).await,
+            false => self.write(&database, ends, carried).await.map(drop),
         }
     }
 
@@ -168,18 +170,27 @@ impl Pass<'_> {
         Ok(Some(NewDocument { id: id.clone(), sent, followed }))
     }
 
-    /// Writes documents together, and where one of them is refused, each alone.
+    /// Writes documents together, and where one of them is refused, each alone; those that are not written, which are told.
     async fn write(
         &self,
         database: &Database,
         documents: Vec<NewDocument>,
         carried: &mut Carried,
-    ) -> Result<(), DoorError> {
+    ) -> Result<BTreeSet<DocumentId>, DoorError> {
         let edits = Edits::Replicated;
         match write_documents(&*self.databases, database, documents.clone(), edits).await {
             Ok(written) => {
-                carried.documents += written.iter().filter(|it| it.is_ok()).count() as u64;
-                Ok(())
+                let mut refused = BTreeSet::new();
+                for (document, done) in documents.into_iter().zip(written) {
+                    match done {
+                        Ok(_) => carried.documents += 1,
+                        Err(refusal) => {
+                            carried.leave(&document.id, &refusal);
+                            refused.insert(document.id);
+                        }
+                    }
+                }
+                Ok(refused)
             }
             Err(gone @ DocumentsError::Refused(_))
                 if self.database().await?.epoch != database.epoch =>
@@ -188,15 +199,17 @@ impl Pass<'_> {
                 Err(gone.into())
             }
             Err(DocumentsError::Refused(_)) if documents.len() > 1 => {
+                let mut refused = BTreeSet::new();
                 for document in documents {
-                    Box::pin(self.write(database, vec![document], carried)).await?;
+                    let one = Box::pin(self.write(database, vec![document], carried));
+                    refused.append(&mut one.await?);
                 }
-                Ok(())
+                Ok(refused)
             }
             Err(DocumentsError::Refused(refusal)) => {
                 // There is one, or it would have been divided.
                 documents.iter().for_each(|it| carried.leave(&it.id, &refusal));
-                Ok(())
+                Ok(documents.into_iter().map(|it| it.id).collect())
             }
             Err(error) => Err(error.into()),
         }

@@ -2,6 +2,7 @@
 
 use axum::response::Response;
 use feedsync_couch::{DatabaseName, quoted};
+use feedsync_store::Database;
 use http::Method;
 
 use super::pieces::{self, Pieces};
@@ -38,6 +39,10 @@ pub(super) async fn answer(asked: &Asked) -> Result<Response, Failure> {
 
 impl Pieces for Names {
     const END: &'static str = "]\n";
+
+    fn database(&self) -> Option<&Database> {
+        None
+    }
 
     fn may_be_large(&self) -> bool {
         false

@@ -27,9 +27,13 @@ pub(super) async fn answer(
     body: Body,
 ) -> Result<Response, Failure> {
     let method = asked.method_of(&[Method::GET, Method::POST])?.clone();
-    let database = asked.database(name, Need::Use).await?;
+    let mut database = asked.database(name, Need::Use).await?;
     let sent = match method {
-        Method::POST => Some(asked.json(body).await?),
+        Method::POST => {
+            let sent = asked.json(body).await?;
+            database = asked.still(&database, Need::Use).await?;
+            Some(sent)
+        }
         _ => None,
     };
     let mut asked = asked.clone();
@@ -187,6 +191,10 @@ fn begin(asked: &Asked, database: &Database, offset: &str) -> Result<String, Ref
 
 impl Pieces for Walk {
     const END: &'static str = "\n]}\n";
+
+    fn database(&self) -> Option<&Database> {
+        Some(&self.database)
+    }
 
     fn may_be_large(&self) -> bool {
         self.rows.include_docs

@@ -1,14 +1,14 @@
 //! `_bulk_get`: many revisions at once, an answer for each that is asked for, in that order (6.3).
 
+use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet};
 
 use axum::body::Body;
 use axum::response::Response;
 use feedsync_couch::{
     AskedDocument, DatabaseName, DocumentId, Refusal, Revision, asked_documents, quoted,
 };
-use feedsync_endpoint::documents::leaves::Leaves;
+use feedsync_endpoint::documents::leaves::{Leaves, check_fit};
 use feedsync_endpoint::documents::show::{Held, Show};
 use feedsync_store::{Choose, Database, ReadDocument};
 use http::Method;
@@ -31,6 +31,7 @@ pub(super) async fn read(
     asked.method_of(&[Method::POST])?;
     let database = asked.database(name, Need::Use).await?;
     let (turn, sent) = asked.json(body).await?;
+    let database = asked.still(&database, Need::Use).await?;
     let says = |option: &str| -> Result<bool, Refusal> {
         Ok(asked.parameters.flag(option)? || document::says(sent.root(), option))
     };
@@ -68,6 +69,10 @@ struct Answers {
 
 impl Pieces for Answers {
     const END: &'static str = "]}\n";
+
+    fn database(&self) -> Option<&Database> {
+        Some(&self.database)
+    }
 
     fn may_be_large(&self) -> bool {
         true
@@ -121,10 +126,14 @@ impl Answers {
             free.insert(leaves.clone());
             ids.push(id.clone());
         }
+        let most = self.asked.hub.config.limits.database_body_bytes as u64;
         let choose: Choose = Box::new(move |document| {
             let asks = wanted.get(&document.id);
-            let all = asks.into_iter().flat_map(|asks| asks.of(&document.tree)).flatten();
-            all.collect::<BTreeSet<_>>().into_iter().collect()
+            let meant: Vec<_> = asks.map(|asks| asks.of(&document.tree)).unwrap_or_default();
+            match check_fit(&document.tree, &meant, most) {
+                Ok(()) => meant.into_iter().flatten().collect(),
+                Err(_) => Vec::new(),
+            }
         });
         if ids.is_empty() {
             return Ok(Vec::new());
@@ -155,6 +164,11 @@ async fn push(
         push_error(text, one, &Refusal::missing());
         return Ok(());
     };
+    let most = asked.hub.config.limits.database_body_bytes as u64;
+    if let Err(refusal) = check_fit(&found.document.tree, &meant, most) {
+        push_error(text, one, &refusal);
+        return Ok(());
+    }
     let held = match show.attachments {
         true => asked.held(&database.name, found).await?,
         false => Held::new(),

@@ -27,6 +27,7 @@ use tokio::time::{Instant, sleep_until};
 use super::pieces::broken;
 use super::rights::Need;
 use super::{Asked, Failure, json};
+use crate::access::BELIEVED;
 use crate::answers::Place;
 use crate::follower::FollowerPlace;
 use crate::live::stopped;
@@ -46,9 +47,13 @@ pub(super) async fn answer(
     body: Body,
 ) -> Result<Response, Failure> {
     let method = asked.method_of(&[Method::GET, Method::POST])?.clone();
-    let database = asked.database(&name, Need::Use).await?;
+    let mut database = asked.database(&name, Need::Use).await?;
     let sent = match method {
-        Method::POST => Some(asked.json(body).await?),
+        Method::POST => {
+            let sent = asked.json(body).await?;
+            database = asked.still(&database, Need::Use).await?;
+            Some(sent)
+        }
         _ => None,
     };
     let last_event = asked.call.headers.get("last-event-id").and_then(|it| it.to_str().ok());
@@ -65,6 +70,7 @@ pub(super) async fn answer(
         left: request.limit,
         until: Instant::now() + request.timeout,
         sent: Instant::now(),
+        admitted: Instant::now(),
         before: None,
         is_first: true,
         state: State::Begin,
@@ -145,6 +151,8 @@ struct Changes {
     until: Instant,
     /// When something was sent last.
     sent: Instant,
+    /// When it was looked last whether whoever asks may read it.
+    admitted: Instant,
     is_first: bool,
     state: State,
     /// What was read and not told yet.
@@ -305,6 +313,9 @@ impl Changes {
             Some(ahead) => ahead.await?,
             None => self.page(None, self.left).await?,
         };
+        if self.admitted.elapsed() >= BELIEVED && !self.may_go_on().await {
+            return Err(broken("whoever asks may use the database no longer"));
+        }
         if database.epoch != self.epoch {
             return Err(broken("the database is another one by now"));
         }
@@ -410,6 +421,7 @@ impl Changes {
             Ok(Some(principal)) => principal,
             _ => return false,
         };
+        self.admitted = Instant::now();
         let asked = Asked { principal, ..self.asked.clone() };
         let database = asked.database(&self.name, Need::Use).await;
         database.is_ok_and(|database| database.epoch == self.epoch)

@@ -11,7 +11,7 @@ use feedsync_couch::{
 };
 use feedsync_endpoint::documents::{Edits, purge_documents, sequence};
 use feedsync_endpoint::doors::names_collection;
-use feedsync_store::{Database, DatabaseChange};
+use feedsync_store::{Database, DatabaseChange, REVISIONS_KEPT};
 use http::{Method, StatusCode};
 
 use super::rights::{Named, Need, UNSAID};
@@ -144,6 +144,10 @@ pub(super) async fn part(
                 let kept = kept.ok_or_else(|| {
                     RefusalKind::BadRequest.because("`rev_limit` must be a positive integer")
                 })?;
+                if kept < REVISIONS_KEPT {
+                    // By what a revision came of, versions of an item are told from conflicts.
+                    asked.alone(name, &format!("keep at least {REVISIONS_KEPT} revisions")).await?;
+                }
                 let change =
                     DatabaseChange { revisions_kept: Some(kept), ..DatabaseChange::default() };
                 asked.databases.change_database(name, change).await?;

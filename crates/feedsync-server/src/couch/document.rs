@@ -236,11 +236,16 @@ async fn open_revisions(
     show.attachments |= since.is_some();
     let since = since.unwrap_or_default();
     let place = asked.hub.database_answers.place().await?;
-    let choose = leaves::chosen(asks.clone());
+    let most = asked.hub.config.limits.database_body_bytes as u64;
+    let choose = leaves::chosen_within(asks.clone(), most);
     let page = asked.databases.documents(&database.name, &[id], choose, u64::MAX).await?;
     let found = page.documents.into_iter().flatten().next();
     let meant = match &found {
-        Some(found) => asks.of(&found.document.tree),
+        Some(found) => {
+            let meant = asks.of(&found.document.tree);
+            leaves::check_fit(&found.document.tree, &meant, most)?;
+            meant
+        }
         None if is_all => return Err(Refusal::missing().into()),
         None => asks.of(&feedsync_couch::Tree::default()),
     };

@@ -41,6 +41,7 @@ pub(super) async fn answer(
         let (_turn, sent) = asked.json(body).await?;
         FindRequest::read(sent.root())?
     };
+    let database = asked.still(&database, Need::Use).await?;
     let range = DocumentRange {
         from: request.ids.lower.clone(),
         to: request.ids.upper.clone(),
@@ -57,6 +58,10 @@ pub(super) async fn answer(
 impl Pieces for Finding {
     const END: &'static str =
         ",\"warning\":\"No matching index found, create an index to optimize query time.\"}\n";
+
+    fn database(&self) -> Option<&Database> {
+        Some(&self.database)
+    }
 
     fn may_be_large(&self) -> bool {
         true

@@ -261,7 +261,11 @@ fn split(boundary: &Boundary, body: Vec<u8>) -> Result<Vec<(Headers, Vec<u8>)>, 
     let mut rest = &body[..];
     while let Some(event) = parser.next(&mut rest).map_err(malformed)? {
         match event {
-            Event::Part(headers) => all.push((headers, Vec::new())),
+            Event::Part(headers) => {
+                // The first is the document.
+                SentAttachment::check_count(all.len())?;
+                all.push((headers, Vec::new()));
+            }
             Event::Content(content) => {
                 if let Some((_, part)) = all.last_mut() {
                     part.extend_from_slice(content);

@@ -2,9 +2,11 @@
 
 use axum::body::Body;
 use axum::response::Response;
+use feedsync_store::Database;
 use futures_util::stream;
 use http::StatusCode;
 
+use super::rights::Need;
 use super::{Asked, Failure, json};
 use crate::answers::Place;
 
@@ -12,6 +14,9 @@ use crate::answers::Place;
 pub(super) trait Pieces: Send + 'static {
     /// What stands behind the last piece.
     const END: &'static str;
+
+    /// The database that it is about, if it is one: whoever may use it no longer is told no more.
+    fn database(&self) -> Option<&Database>;
 
     /// Whether more may be told than ids and revisions.
     fn may_be_large(&self) -> bool;
@@ -41,14 +46,19 @@ pub(super) async fn answer<P: Pieces>(
     if is_whole {
         return Ok(json(StatusCode::OK, first));
     }
+    let asked = asked.clone();
     let rest = stream::try_unfold((pieces, Some(first)), move |(mut pieces, first)| {
-        let place = place.clone();
+        let (place, asked) = (place.clone(), asked.clone());
         async move {
             if let Some(first) = first {
                 return Ok(Some((first, (pieces, None))));
             }
             if pieces.is_over() {
                 return Ok::<_, std::io::Error>(None);
+            }
+            if let Some(database) = pieces.database() {
+                let may = asked.still(database, Need::Use).await;
+                may.map_err(|_| broken("whoever asks may use it no longer"))?;
             }
             let mut text = String::new();
             let pushed = push(&mut pieces, &mut text).await;

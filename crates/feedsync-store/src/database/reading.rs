@@ -89,7 +89,10 @@ pub struct DocumentChanges {
     pub is_end: bool,
 }
 
-/// How many bytes a page may still have: for its first document there is always room.
+/// So many bytes each revision of a tree takes, about, in memory.
+const REVISION: u64 = 128;
+
+/// How many bytes a page may still have, trees among them: for its first document there is always room.
 pub(crate) struct Room {
     most: u64,
     left: Option<u64>,
@@ -103,7 +106,8 @@ impl Room {
     /// Whether there is room for what is chosen of a document, which is taken then.
     pub(crate) fn takes(&mut self, document: &StoredDocument, chosen: &[Revision]) -> bool {
         let length = |revision: &Revision| Some(document.tree.content(revision)?.body.length);
-        let length: u64 = chosen.iter().filter_map(length).sum();
+        let tree = document.tree.len() as u64 * REVISION;
+        let length = chosen.iter().filter_map(length).sum::<u64>() + tree;
         let left = match self.left {
             None => Some(self.most.saturating_sub(length)),
             Some(left) => left.checked_sub(length),

@@ -172,7 +172,7 @@ fn nodes_that_share_a_database_of_documents_write_one_order() {
     assert_eq!(numbers, (1..=360).map(|update| update * 2).collect::<Vec<u64>>(), "no gap");
     let shared: Vec<DocumentId> =
         (0..3).map(|number| format!("shared-{number}").parse().unwrap()).collect();
-    let page = wait(nodes[1].documents(notes(), &shared, none(), 0)).unwrap();
+    let page = wait(nodes[1].documents(notes(), &shared, none(), u64::MAX)).unwrap();
     let edits = page.documents.iter().flatten().map(|read| {
         let tree = &read.document.tree;
         assert_eq!(tree.leaves().len(), 1, "each edit was made on the one before");
@@ -281,7 +281,7 @@ fn any_id_is_kept_in_the_order_of_its_bytes() {
         wait(page).unwrap().documents
     };
     assert_eq!(page(&*store), page(&*model));
-    let again = wait(store.documents(notes(), &ids, none(), 0)).unwrap().documents;
+    let again = wait(store.documents(notes(), &ids, none(), u64::MAX)).unwrap().documents;
     assert!(again.iter().zip(&ids).all(|(read, id)| read.as_ref().unwrap().document.id == *id));
 
     let local = format!("\0{}", random(7_000)).parse().unwrap();
@@ -319,7 +319,7 @@ fn a_great_database_is_looked_at_and_goes_in_pieces() {
     edit(store, &ids[100_005..], &kept("{}", &[]), &ending);
     let page = |after: Number| {
         let pass_over: PassOver = Box::new(|_: &DocumentId, kind: &Kind| *kind == Kind::None);
-        wait(store.document_changes(notes(), after, 3, Some(pass_over), none(), 0)).unwrap()
+        wait(store.document_changes(notes(), after, 3, Some(pass_over), none(), u64::MAX)).unwrap()
     };
     let first = page(Number::ZERO);
     assert_eq!((first.documents.len(), first.is_end), (0, false));
@@ -346,7 +346,7 @@ fn a_great_database_is_looked_at_and_goes_in_pieces() {
     ))
     .unwrap();
     wait(store.drop_database(notes())).unwrap();
-    let gone = wait(store.document_changes(notes(), Number::ZERO, 3, None, none(), 0));
+    let gone = wait(store.document_changes(notes(), Number::ZERO, 3, None, none(), u64::MAX));
     assert!(matches!(gone, Err(StoreError::NoDatabase(_))));
     wait(store.create_database(notes(), None)).unwrap().unwrap();
     edit(store, &ids[..1], &kept("{}", &[]), &Kind::None);

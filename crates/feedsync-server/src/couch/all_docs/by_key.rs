@@ -1,7 +1,7 @@
 //! `_all_docs` with `keys`: a row for each of them, in their order, whether there is such a document or not.
 
 use axum::response::Response;
-use feedsync_couch::{DocumentId, Refusal, RefusalKind, text};
+use feedsync_couch::{DocumentId, Refusal, RefusalKind, named, text};
 use feedsync_formats::json::{Kind, Node};
 use feedsync_store::Database;
 
@@ -9,8 +9,7 @@ use super::{PAGE, PAGE_BYTES, Rows, held_of};
 use crate::couch::pieces::{self, Pieces};
 use crate::couch::{Asked, Failure, no_database};
 
-/// The most keys in a request, and what they may be together.
-const MOST_KEYS: usize = 100_000;
+/// What the keys of a request may be together, in bytes.
 const MOST_KEY_BYTES: usize = 32 << 20;
 
 /// A key as it was sent; what is no text is the id of nothing.
@@ -30,7 +29,7 @@ pub(super) fn read(asked: &Asked, keys: Node<'_>) -> Result<Vec<Key>, Refusal> {
     if keys.kind() != Kind::Array {
         return Err(RefusalKind::BadRequest.because("`keys` must be an array of strings"));
     }
-    let mut keys: Vec<Node<'_>> = keys.elements().collect();
+    let mut keys = named(keys)?;
     if asked.parameters.flag("descending")? {
         keys.reverse();
     }
@@ -40,13 +39,9 @@ pub(super) fn read(asked: &Asked, keys: Node<'_>) -> Result<Vec<Key>, Refusal> {
     let keys = keys.into_iter().skip(usize_of(skip)).take(usize_of(limit));
     let id = |key: Node<'_>| text(key)?.parse().ok();
     let keys: Vec<Key> = keys.map(|key| (key.raw().to_owned(), id(key))).collect();
-    if keys.len() > MOST_KEYS
-        || keys.iter().map(|(key, _)| key.len()).sum::<usize>() > MOST_KEY_BYTES
-    {
-        let reason = format_args!(
-            "a request has at most {MOST_KEYS} keys, of {MOST_KEY_BYTES} bytes together"
-        );
-        return Err(RefusalKind::BadRequest.because(reason));
+    if keys.iter().map(|(key, _)| key.len()).sum::<usize>() > MOST_KEY_BYTES {
+        let reason = format_args!("the keys of a request are {MOST_KEY_BYTES} bytes at most");
+        return Err(RefusalKind::TooLarge.because(reason));
     }
     Ok(keys)
 }
@@ -64,6 +59,10 @@ pub(super) async fn answer(
 
 impl Pieces for Keys {
     const END: &'static str = "\n]}\n";
+
+    fn database(&self) -> Option<&Database> {
+        Some(&self.database)
+    }
 
     fn may_be_large(&self) -> bool {
         self.rows.include_docs

@@ -2,6 +2,7 @@
 
 use feedsync_endpoint::{Actor, Settings};
 use feedsync_store::{CollectionChange, NewCollection, Scope, TokenKind};
+use futures_util::StreamExt as _;
 use http::Method;
 use serde_json::json;
 
@@ -85,6 +86,66 @@ async fn a_database_is_for_those_whom_it_names() {
     assert_eq!((status, &session["userCtx"]["name"]), (200, &json!(null)));
 }
 
+/// Whoever is taken out of a database while a request comes, or while its answer is told, reads no more of it.
+#[tokio::test]
+async fn who_may_use_a_database_no_longer_is_told_no_more() {
+    let directory = TempDir::new().unwrap();
+    let world = World::in_database(directory.path()).await;
+    for name in ["owen", "eddy"] {
+        world.password(name, PASSWORD).await;
+    }
+    let [owen, eddy] = ["owen", "eddy"].map(|name| basic(name, PASSWORD));
+    let [owen, eddy] = [[JSON, ("authorization", &*owen)], [JSON, ("authorization", &*eddy)]];
+    let own = async |method: Method, path: &str, body: String| {
+        let (status, told) = said(send(&world.router, method, path, &owen, body).await).await;
+        assert!(matches!(status, 200 | 201), "{path}: {told}");
+    };
+    let names = async |names: &str| {
+        let security =
+            format!("{{\"admins\":{{\"names\":[\"owen\"]}},\"members\":{{\"names\":[{names}]}}}}");
+        own(Method::PUT, "/mine/_security", security).await;
+    };
+    own(Method::PUT, "/mine", String::new()).await;
+    let list = |each: &dyn Fn(u32) -> String| (0..2_500).map(each).collect::<Vec<_>>().join(",");
+    let documents = format!("{{\"docs\":[{}]}}", list(&|id| format!("{{\"_id\":\"{id}\"}}")));
+    own(Method::POST, "/mine/_bulk_docs", documents).await;
+    let asked = format!("{{\"docs\":[{}]}}", list(&|id| format!("{{\"id\":\"{id}\"}}")));
+    let all = "{\"selector\":{},\"limit\":10000}".to_owned();
+    for (path, body) in [
+        ("_all_docs", "{}".to_owned()),
+        ("_bulk_get", asked),
+        ("_find", all),
+        ("_changes", "{}".to_owned()),
+    ] {
+        let path = format!("/mine/{path}");
+        names("\"owen\",\"eddy\"").await;
+        let (sender, receiver) = tokio::sync::oneshot::channel::<String>();
+        let slow =
+            futures_util::stream::once(async { receiver.await.map_err(std::io::Error::other) });
+        let slow = axum::body::Body::from_stream(slow);
+        let read = send(&world.router, Method::POST, &path, &eddy, slow);
+        let meanwhile = async {
+            tokio::task::yield_now().await;
+            names("\"owen\"").await;
+            sender.send(body.clone()).unwrap();
+        };
+        let (answer, ()) = tokio::join!(read, meanwhile);
+        assert_eq!(answer.status(), 403, "{path}");
+
+        names("\"owen\",\"eddy\"").await;
+        let answer = send(&world.router, Method::POST, &path, &eddy, body).await;
+        let mut told = answer.into_body().into_data_stream();
+        assert!(told.next().await.expect("something").is_ok(), "{path}");
+        names("\"owen\"").await;
+        if path.ends_with("_changes") {
+            // It is looked at again each second.
+            tokio::time::sleep(std::time::Duration::from_millis(1_100)).await;
+        }
+        let rest: Vec<_> = told.collect().await;
+        assert!(rest.last().is_some_and(Result::is_err), "{path}: {}", rest.len());
+    }
+}
+
 /// The database of a collection is for those who may edit that, whatever is said elsewhere.
 #[tokio::test]
 async fn the_database_of_a_collection_is_for_its_editors() {
@@ -117,7 +178,12 @@ async fn the_database_of_a_collection_is_for_its_editors() {
         ("nora", 403, 403),
     ] {
         assert_eq!(ask(name, get.clone(), "/notes/a", "").await.0, reads, "{name}");
-        assert_eq!(ask(name, put.clone(), "/notes/_revs_limit", "900").await.0, limits, "{name}");
+        assert_eq!(ask(name, put.clone(), "/notes/_revs_limit", "1001").await.0, limits, "{name}");
+        // With less, versions of items would be taken for conflicts.
+        let (status, told) = ask(name, put.clone(), "/notes/_revs_limit", "999").await;
+        assert_eq!(status, 403, "{name}");
+        let reason = told["reason"].as_str().unwrap();
+        assert_eq!(reason.contains("keep at least 1000 revisions"), limits == 200, "{reason}");
         // What would be done to the collection is not done to its database.
         for (method, path) in
             [(&delete, "/notes"), (&put, "/notes/_security"), (&post, "/notes/_purge")]

@@ -215,23 +215,106 @@ async fn attachments_that_do_not_fit_together_come_one_by_one() {
     assert_eq!(lengths.iter().filter(|it| **it == 700_000).count(), 2, "{lengths:?}");
 }
 
-/// So many keys at most, of so many bytes; those that `skip` and `limit` leave out do not count.
+/// A request names so much at most, however little each of it is; keys have so many bytes.
 #[tokio::test]
-async fn keys_are_bounded() {
+async fn what_is_named_is_bounded() {
     let couch = Couch::new().await;
-    let many = vec!["\"x\""; 100_001].join(",");
-    let long = format!("\"{}\"", "x".repeat(32 << 20));
-    for (query, keys, status) in [
-        ("", &many, 400),
-        ("?limit=100000", &many, 200),
-        ("?skip=1", &many, 200),
-        ("", &long, 400),
-        ("?limit=0", &long, 200),
+    let list = |one: &str, count: usize| vec![one; count].join(",");
+    let long = format!("{{\"keys\":[\"{}\"]}}", "x".repeat(32 << 20));
+    let keys = |count| format!("{{\"keys\":[{}]}}", list("\"x\"", count));
+    let documents = format!("{{\"docs\":[{}]}}", list("{}", 100_001));
+    let ids = format!("{{\"doc_ids\":[{}]}}", list("\"x\"", 100_001));
+    let revisions = format!("{{\"x\":[{}]}}", list("\"1-a\"", 100_001));
+    for (path, body, status) in [
+        ("_all_docs", &keys(100_000), 200),
+        ("_all_docs", &keys(100_001), 413),
+        ("_all_docs?limit=0", &long, 200),
+        ("_all_docs", &long, 413),
+        ("_bulk_docs", &documents, 413),
+        ("_bulk_get", &documents, 413),
+        ("_changes?filter=_doc_ids", &ids, 413),
+        ("_revs_diff", &revisions, 413),
+        ("_missing_revs", &revisions, 413),
+        ("_purge", &revisions, 413),
     ] {
-        let path = format!("/db/_all_docs{query}");
-        let (found, told) = couch.post(&path, &format!("{{\"keys\":[{keys}]}}")).await;
-        assert_eq!(found, status, "{query} {}", keys.len());
-        let reason = told["reason"].as_str().unwrap_or_default();
-        assert_eq!(reason.contains("at most 100000 keys"), status == 400, "{reason}");
+        let (found, told) = couch.post(&format!("/db/{path}"), body).await;
+        assert_eq!(found, status, "{path} {}", body.len());
+        assert!(status == 200 || told["error"] == "too_large", "{path}: {told}");
     }
+    let parts = format!(
+        "--b\r\nContent-Type: application/json\r\n\r\n{{}}{}\r\n--b--",
+        "\r\n--b\r\n\r\nx".repeat(1_001)
+    );
+    let kind = [("content-type", "multipart/related; boundary=b")];
+    let (found, told) = said(couch.send(Method::PUT, "/db/x", &kind, parts).await).await;
+    assert_eq!((found, &told["reason"]), (400, &json!("There are too many attachments")));
+}
+
+/// The leaves of a document that do not fit into one answer are refused, and come one by one.
+#[tokio::test]
+async fn leaves_that_do_not_fit_together_come_one_by_one() {
+    let bounds = Limits { database_body_bytes: 1 << 20, ..Limits::default() };
+    let couch = Couch::with(config(bounds)).await;
+    let leaf = |letter: &str| {
+        let long = letter.repeat(600_000);
+        format!("{{\"_id\":\"x\",\"_rev\":\"1-{letter}\",\"long\":\"{long}\"}}")
+    };
+    for letter in ["a", "b"] {
+        couch.replicate(&leaf(letter)).await;
+    }
+    for accept in ["application/json", "multipart/mixed"] {
+        let headers = [("accept", accept)];
+        let all = couch.send(Method::GET, "/db/x?open_revs=all", &headers, "").await;
+        assert_eq!(said(all).await.0, 413, "{accept}");
+        let one = couch.send(Method::GET, "/db/x?open_revs=%5B%221-a%22%5D", &headers, "").await;
+        assert_eq!(one.status(), 200, "{accept}");
+        assert!(crate::hub::bytes(one).await.len() > 600_000);
+    }
+    let ask = async |asked: &str| {
+        let (status, told) = couch.post("/db/_bulk_get", &format!("{{\"docs\":[{asked}]}}")).await;
+        assert_eq!(status, 200);
+        told["results"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|it| it["docs"][0].clone())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(ask("{\"id\":\"x\"}").await[0]["error"]["error"], "too_large");
+    let each = ask("{\"id\":\"x\",\"rev\":\"1-a\"},{\"id\":\"x\",\"rev\":\"1-b\"}").await;
+    assert!(each.iter().all(|one| one["ok"]["long"].as_str().unwrap().len() == 600_000));
+}
+
+/// Of many revisions of many documents only as much is in memory as is told of at once.
+#[tokio::test]
+async fn trees_have_bytes_too() {
+    let couch = Couch::new().await;
+    let ids = |document: usize| -> String {
+        let ids = (0..1_000).map(|number| format!("\"{document}.{number}\""));
+        ids.collect::<Vec<_>>().join(",")
+    };
+    for documents in (0..150).collect::<Vec<_>>().chunks(50) {
+        let documents = documents.iter().map(|it| {
+            format!(
+                "{{\"_id\":\"{it:03}\",\"_revisions\":{{\"start\":1000,\"ids\":[{}]}}}}",
+                ids(*it)
+            )
+        });
+        couch.replicate(&documents.collect::<Vec<_>>().join(",")).await;
+    }
+    let all: Vec<String> = (0..150).map(|it| format!("{it:03}")).collect();
+    let rows = couch.get("/db/_changes").await.1;
+    let told = rows["results"].as_array().unwrap().iter().map(|row| row["id"].as_str().unwrap());
+    assert_eq!(told.collect::<Vec<_>>(), all);
+    let wanted = |revision: &str| {
+        let all = all.iter().map(|id| format!("\"{id}\":[\"{revision}\"]"));
+        format!("{{{}}}", all.collect::<Vec<_>>().join(","))
+    };
+    assert_eq!(
+        couch.post("/db/_revs_diff", &wanted("900-x")).await.1.as_object().unwrap().len(),
+        150
+    );
+    let here = couch.post("/db/_revs_diff", &wanted("1000-7.0")).await.1;
+    assert_eq!(here.as_object().unwrap().len(), 149);
+    assert_eq!(here.get("007"), None);
 }
