@@ -80,6 +80,18 @@ const LENIENT: GeneralPurpose = GeneralPurpose::new(
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
+/// What Base64 says; white space in it says nothing.
+fn decoded(data: &str) -> Option<Vec<u8>> {
+    let is_blank = |byte: &u8| byte.is_ascii_whitespace();
+    match data.bytes().any(|byte| is_blank(&byte)) {
+        true => {
+            let data: Vec<u8> = data.bytes().filter(|byte| !is_blank(byte)).collect();
+            LENIENT.decode(data).ok()
+        }
+        false => LENIENT.decode(data).ok(),
+    }
+}
+
 impl AttachmentDigest {
     /// That of bytes.
     pub fn of(bytes: &[u8]) -> Self {
@@ -94,6 +106,13 @@ impl AttachmentDigest {
     /// Its text.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// Refuses what a `Content-MD5` header does not mean (RFC 1864).
+    pub fn check_md5(&self, said: &str) -> Result<(), Refusal> {
+        let refuse = || RefusalKind::DigestMismatch.because("Possible message corruption.");
+        let is_it = self.0.strip_prefix("md5-") == Some(said.trim());
+        if is_it { Ok(()) } else { Err(refuse()) }
     }
 }
 
@@ -211,7 +230,7 @@ impl SentAttachment {
                 RefusalKind::BadRequest.because(reason)
             };
             let data = of("data").and_then(text).ok_or_else(refuse)?;
-            SentForm::Data(LENIENT.decode(data.as_bytes()).map_err(|_| refuse())?)
+            SentForm::Data(decoded(&data).ok_or_else(refuse)?)
         };
         Ok(Self { name, content_type, generation: of("revpos").and_then(integer), digest, form })
     }

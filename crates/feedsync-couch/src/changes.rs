@@ -112,8 +112,7 @@ impl ChangesRequest {
         let timeout = parameters.count("timeout")?.map(Duration::from_millis);
         let is_descending = parameters.flag("descending")?;
         Ok(Self {
-            // What goes down to the oldest has an end.
-            feed: if is_descending { ChangesFeed::Normal } else { feed },
+            feed,
             since: since.or_else(|| parameters.text("since")).map_or(Since::Beginning, Since::read),
             limit: parameters.count("limit")?,
             is_descending,

@@ -45,6 +45,8 @@ pub enum RefusalKind {
     FileExists,
     /// An attachment is not there that a document says was.
     MissingStub,
+    /// What came is not what its digest says.
+    DigestMismatch,
     /// A request is too large.
     TooLarge,
     /// A body is of another type.
@@ -70,7 +72,8 @@ impl RefusalKind {
             | Self::IllegalDocumentId
             | Self::IllegalDatabaseName
             | Self::NoUsableIndex
-            | Self::DocumentValidation => 400,
+            | Self::DocumentValidation
+            | Self::DigestMismatch => 400,
             Self::Unauthorized => 401,
             Self::Forbidden => 403,
             Self::NotFound => 404,
@@ -104,6 +107,7 @@ impl RefusalKind {
             Self::Conflict => "conflict",
             Self::FileExists => "file_exists",
             Self::MissingStub => "missing_stub",
+            Self::DigestMismatch => "content_md5_mismatch",
             Self::TooLarge => "too_large",
             Self::BadContentType => "bad_content_type",
             Self::RangeNotSatisfiable => "requested_range_not_satisfiable",

@@ -160,8 +160,18 @@ pub async fn write_documents(
     let mut rest = prepared.into_iter();
     let mut written = Vec::with_capacity(rest.len());
     loop {
-        let some = rest.by_ref().take(WRITTEN).collect();
-        written.append(&mut write_prepared(databases, database, some).await?);
+        let some: Arc<[Prepared]> = rest.by_ref().take(WRITTEN).collect();
+        let mut done =
+            write_prepared(databases, database, Arc::clone(&some), Elsewhere::new()).await;
+        if let Err(DocumentsError::Refused(refusal)) = &done
+            && refusal.kind == RefusalKind::MissingStub
+        {
+            let elsewhere = stored_elsewhere(databases, &database.name, &some).await?;
+            if !elsewhere.is_empty() {
+                done = write_prepared(databases, database, some, elsewhere).await;
+            }
+        }
+        written.append(&mut done?);
         if rest.len() == 0 {
             return Ok(written);
         }
@@ -172,7 +182,8 @@ pub async fn write_documents(
 async fn write_prepared(
     databases: &dyn Databases,
     Database { name, epoch, .. }: &Database,
-    prepared: Vec<Prepared>,
+    prepared: Arc<[Prepared]>,
+    elsewhere: Elsewhere,
 ) -> Result<Written, DocumentsError> {
     // What is brought from elsewhere is compared with what was there before.
     let with_attachments = |document: &Prepared| Wanted {
@@ -190,13 +201,35 @@ async fn write_prepared(
                 let gone = RefusalKind::NotFound.because("Database does not exist.");
                 return (Vec::new(), Err(gone));
             }
-            match decide::decide(snapshot, &prepared) {
+            match decide::decide(snapshot, &prepared, &elsewhere) {
                 Ok((writes, written)) => (writes, Ok(written)),
                 Err(refusal) => (Vec::<DocumentWrite>::new(), Err(refusal)),
             }
         })
         .await?;
     Ok(outcome?)
+}
+
+/// The lengths of attachments that other documents of the database have.
+type Elsewhere = BTreeMap<AttachmentDigest, u64>;
+
+/// What the stubs of documents stand for, as far as it is stored at all (9.1). It is stored anew, so that it stays.
+async fn stored_elsewhere(
+    databases: &dyn Databases,
+    name: &DatabaseName,
+    documents: &[Prepared],
+) -> Result<Elsewhere, StoreError> {
+    let stubs = documents.iter().flat_map(|it| &it.attachments).filter(|it| it.stored.is_none());
+    let digests: BTreeSet<&AttachmentDigest> = stubs.filter_map(|it| it.digest.as_ref()).collect();
+    let mut elsewhere = Elsewhere::new();
+    for digest in digests {
+        let Some(bytes) = databases.attachment(name, digest).await? else { continue };
+        let length = bytes.len() as u64;
+        if databases.put_attachment(name, digest, bytes).await? {
+            elsewhere.insert(digest.clone(), length);
+        }
+    }
+    Ok(elsewhere)
 }
 
 /// Two things that are known by one digest cannot be told apart: the later is not taken.

@@ -7,9 +7,10 @@
 //!
 //! Clients of databases ask for many large answers at once, and take a refusal for the end. So what may turn out large
 //! waits for its place before any of it is read, in a room of their own; what is small by its nature needs none, and is held
-//! up by nobody.
+//! up by nobody. Of these places one person has a quarter at most: who reads slowly holds up no other person.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use axum::body::Bytes;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -20,6 +21,9 @@ use crate::room;
 /// Answers up to so many bytes are not counted.
 pub(crate) const SMALL: usize = 64 << 10;
 
+/// One person has one of so many places, or one.
+const SHARE: usize = 4;
+
 const BUSY: &str = "too many large answers are being sent at once";
 
 /// Room for answers. Cheap to clone.
@@ -27,6 +31,9 @@ const BUSY: &str = "too many large answers are being sent at once";
 pub(crate) struct Answers {
     turns: Arc<Semaphore>,
     large: Arc<Semaphore>,
+    /// How many of the large one person may have at once, and the room of each who has some.
+    share: usize,
+    of_persons: Arc<Mutex<HashMap<String, Weak<Semaphore>>>>,
 }
 
 /// The right to begin an answer.
@@ -39,7 +46,7 @@ pub(crate) struct Turn {
 /// What the bytes of an answer hold while they are in memory: a place among the large, or nothing.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Place {
-    place: Option<Arc<OwnedSemaphorePermit>>,
+    place: Option<Arc<(OwnedSemaphorePermit, Option<OwnedSemaphorePermit>)>>,
     /// Room beside it, for what is larger than others.
     _room: Option<Arc<OwnedSemaphorePermit>>,
 }
@@ -47,7 +54,9 @@ pub(crate) struct Place {
 impl Answers {
     /// Room for so many large answers, and for as many that are being begun.
     pub(crate) fn new(large: usize) -> Self {
-        Self { turns: Arc::new(Semaphore::new(large)), large: Arc::new(Semaphore::new(large)) }
+        let [turns, places] = [large, large].map(|permits| Arc::new(Semaphore::new(permits)));
+        let share = (large / SHARE).max(1);
+        Self { turns, large: places, share, of_persons: Arc::default() }
     }
 
     /// Waits for a turn.
@@ -56,17 +65,34 @@ impl Answers {
         Ok(Turn { large: Arc::clone(&self.large), _permit: permit })
     }
 
-    /// Waits for a place for what is not read yet; as long as clients wait.
-    pub(crate) async fn place(&self) -> Result<Place, Problem> {
+    /// Waits for a place for what is not read yet; as long as clients wait. A person, if somebody asks who is known, waits
+    /// for their own first.
+    pub(crate) async fn place(&self, person: Option<&str>) -> Result<Place, Problem> {
+        let own = match person.map(|person| self.of_person(person)) {
+            Some(own) => Some(room::within(room::LONG, &own, 1, BUSY).await?),
+            None => None,
+        };
         let permit = room::within(room::LONG, &self.large, 1, BUSY).await?;
-        Ok(Place { place: Some(Arc::new(permit)), _room: None })
+        Ok(Place { place: Some(Arc::new((permit, own))), _room: None })
+    }
+
+    fn of_person(&self, person: &str) -> Arc<Semaphore> {
+        let mut all = self.of_persons.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(own) = all.get(person).and_then(Weak::upgrade) {
+            return own;
+        }
+        all.retain(|_, own| own.strong_count() > 0);
+        let own = Arc::new(Semaphore::new(self.share));
+        all.insert(person.to_owned(), Arc::downgrade(&own));
+        own
     }
 }
 
 impl Turn {
     /// Ends the turn with an answer that is larger than [`SMALL`], or is not.
     pub(crate) fn end(self, large: bool) -> Result<Place, Problem> {
-        let permit = if large { Some(Arc::new(room::now(&self.large, BUSY)?)) } else { None };
+        let place = || Ok::<_, Problem>(Arc::new((room::now(&self.large, BUSY)?, None)));
+        let permit = if large { Some(place()?) } else { None };
         Ok(Place { place: permit, _room: None })
     }
 }
@@ -96,5 +122,34 @@ struct Held {
 impl AsRef<[u8]> for Held {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::time::timeout;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn one_person_takes_no_other_persons_places() {
+        let answers = Answers::new(8);
+        let soon = async |person: Option<&str>| {
+            timeout(Duration::from_secs(1), answers.place(person)).await.map(Result::unwrap).ok()
+        };
+        let held = [soon(Some("anna")).await, soon(Some("anna")).await].map(Option::unwrap);
+        assert!(soon(Some("anna")).await.is_none());
+        let others: Vec<_> =
+            [soon(Some("bert")).await, soon(None).await, soon(None).await, soon(None).await].into();
+        assert!(others.iter().all(Option::is_some));
+        let [first, _second] = held;
+        drop(first);
+        assert!(soon(Some("anna")).await.is_some());
+        drop(others);
+        assert_eq!(answers.of_persons.lock().unwrap().len(), 2);
+        soon(Some("carl")).await.unwrap();
+        assert_eq!(answers.of_persons.lock().unwrap().len(), 2, "who has none is forgotten");
     }
 }

@@ -254,6 +254,12 @@ impl Asked {
         Ok((turn, bytes))
     }
 
+    /// A place among the large answers.
+    async fn place(&self) -> Result<Place, Problem> {
+        let person = self.principal.user();
+        self.hub.database_answers.place(person.map(|person| person.as_str())).await
+    }
+
     /// A place for attachments of so many bytes: those that are larger than usual have room by their size.
     async fn room_for(&self, place: Place, bytes: u64) -> Result<Place, Problem> {
         let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);

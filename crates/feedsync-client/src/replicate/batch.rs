@@ -1,6 +1,6 @@
 //! Some changed documents, carried from a source to a target.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -197,9 +197,11 @@ impl Carrier {
         }
         for MissingDocument { id, revisions, .. } in asked {
             let (documents, unread) = &told[&**id];
+            let named: HashSet<&str> = documents.iter().map(|it| &*it.revision).collect();
             let is_told = |it: &String| {
-                // Some do not say which revision it is that they cannot read.
-                unread.iter().any(|one| one.revision.is_empty() || one.revision == *it)
+                named.contains(&**it)
+                    // Some do not say which revision it is that they cannot read.
+                    || unread.iter().any(|one| one.revision.is_empty() || one.revision == *it)
                     || documents.iter().any(|document| document.came_of(it))
             };
             if !revisions.iter().all(is_told) {

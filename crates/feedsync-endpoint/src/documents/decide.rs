@@ -10,7 +10,7 @@ use feedsync_couch::{
 };
 use feedsync_store::{DocumentWrite, DocumentsSnapshot, FoundDocument, KeptBody, Kind};
 
-use super::{Made, Prepared, PreparedAttachment, StoredAttachment, Written};
+use super::{Elsewhere, Made, Prepared, PreparedAttachment, StoredAttachment, Written};
 
 /// The most leaves of a document, and revisions: each write of it looks at all of them.
 const MOST_LEAVES: usize = 10_000;
@@ -19,6 +19,7 @@ const MOST_REVISIONS: usize = 100_000;
 /// A document while a decision is made: of several writes of it, each sees those before.
 struct Draft<'a> {
     found: &'a FoundDocument,
+    elsewhere: &'a Elsewhere,
     tree: Tree<BodyPlace>,
     /// What is new of it, by number and revision.
     bodies: Vec<(u64, Revision, KeptBody)>,
@@ -32,6 +33,7 @@ struct Draft<'a> {
 pub(super) fn decide(
     snapshot: &DocumentsSnapshot,
     documents: &[Prepared],
+    elsewhere: &Elsewhere,
 ) -> Result<(Vec<DocumentWrite>, Written), Refusal> {
     let mut drafts: BTreeMap<&DocumentId, Draft<'_>> = BTreeMap::new();
     // The order in which documents take their places: that of their last write.
@@ -46,7 +48,7 @@ pub(super) fn decide(
                 let found = snapshot.document(&document.id).ok_or_else(|| {
                     RefusalKind::Internal.because(format!("{} was not looked up", document.id))
                 })?;
-                free.insert(Draft::of(found))
+                free.insert(Draft::of(found, elsewhere))
             }
         };
         let was_change = draft.is_change;
@@ -78,9 +80,10 @@ fn is_its_own(refusal: &Refusal) -> bool {
 }
 
 impl<'a> Draft<'a> {
-    fn of(found: &'a FoundDocument) -> Self {
+    fn of(found: &'a FoundDocument, elsewhere: &'a Elsewhere) -> Self {
         Self {
             found,
+            elsewhere,
             tree: found.tree.clone(),
             bodies: Vec::new(),
             kinds: BTreeMap::new(),
@@ -198,15 +201,18 @@ impl<'a> Draft<'a> {
                 let named = self.kept(it)?.iter().find(|kept| kept.name == sent.name)?;
                 Some((it.generation(), named))
             });
-            let brought = |digest| brought_by(&document.made, generation, sent, (known, digest));
+            let brought = |digest: &AttachmentDigest| {
+                brought_by(&document.made, generation, sent, (known, digest))
+            };
+            let new = |digest: &AttachmentDigest, length: u64| Attachment {
+                name: sent.name.clone(),
+                content_type: sent.content_type.clone().unwrap_or_else(|| ANY_TYPE.to_owned()),
+                generation: brought(digest),
+                digest: digest.clone(),
+                length,
+            };
             if let Some(StoredAttachment { digest, length }) = &sent.stored {
-                return Ok(Attachment {
-                    name: sent.name.clone(),
-                    content_type: sent.content_type.clone().unwrap_or_else(|| ANY_TYPE.to_owned()),
-                    generation: brought(digest),
-                    digest: digest.clone(),
-                    length: *length,
-                });
+                return Ok(new(digest, *length));
             }
             // What is known by the same digest is the same, wherever it is. Only where none is said does a name stand
             // for what a revision had that this one came of: generations may be those of what was there before.
@@ -224,12 +230,16 @@ impl<'a> Draft<'a> {
                     kept.or_else(|| came_of().chain(all).find(is_same))
                 }
             };
-            let kept = kept.ok_or_else(|| {
-                RefusalKind::MissingStub.because(format_args!(
-                    "Invalid attachment stub in {} for {}",
-                    document.id, sent.name
-                ))
-            })?;
+            let Some(kept) = kept else {
+                let found = sent.digest.as_ref().and_then(|it| self.elsewhere.get_key_value(it));
+                let refuse = || {
+                    RefusalKind::MissingStub.because(format_args!(
+                        "Invalid attachment stub in {} for {}",
+                        document.id, sent.name
+                    ))
+                };
+                return found.map(|(digest, length)| new(digest, *length)).ok_or_else(refuse);
+            };
             let content_type = sent.content_type.as_ref().unwrap_or(&kept.content_type);
             // Under another name, or after something else, it is new here.
             let stays = known.filter(|(_, known)| known.digest == kept.digest);

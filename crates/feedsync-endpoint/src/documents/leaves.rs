@@ -33,6 +33,7 @@ impl Leaves {
             Self::Named { revisions, latest } => (revisions, *latest),
         };
         let named = |revision: &Revision| match tree.content(revision).is_some() {
+            true if !latest || tree.is_leaf(revision) => vec![Ok(revision.clone())],
             _ if latest && tree.contains(revision) => leaves(tree.leaves_of(revision)),
             true => vec![Ok(revision.clone())],
             false => vec![Err(revision.clone())],

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use axum::body::{Body, Bytes};
 use axum::response::{IntoResponse as _, Response};
 use feedsync_couch::{
-    ANY_TYPE, Attachment, DatabaseName, DocumentId, Json, Refusal, RefusalKind, Resource, Revision,
-    SentAttachment, SentForm, Submission,
+    ANY_TYPE, Attachment, AttachmentDigest, DatabaseName, DocumentId, Json, Refusal, RefusalKind,
+    Resource, Revision, SentAttachment, SentForm, Submission,
 };
 use feedsync_endpoint::documents::Edits;
 use feedsync_endpoint::documents::leaves::Leaves;
@@ -39,6 +39,9 @@ pub(super) async fn answer(
             asked.still(&database, Need::Use).await?;
             let said = submissions::media_type(&asked.call.headers).unwrap_or(ANY_TYPE).to_owned();
             SentAttachment::check_type(attachment, &said)?;
+            if let Some(md5) = asked.call.headers.get("content-md5") {
+                AttachmentDigest::of(&bytes).check_md5(md5.to_str().unwrap_or_default())?;
+            }
             let sent = SentAttachment {
                 name: attachment.to_owned(),
                 content_type: Some(said),
@@ -139,7 +142,7 @@ async fn read(
     if known.is_some_and(|known| known.split(',').any(|it| it.trim() == tag)) {
         return Ok(whole(StatusCode::NOT_MODIFIED, attachment, &tag, Bytes::new()));
     }
-    let place = asked.hub.database_answers.place().await?;
+    let place = asked.place().await?;
     let place = asked.room_for(place, attachment.length).await?;
     let bytes = asked.databases.attachment(&database.name, &attachment.digest).await?;
     let bytes = bytes.ok_or_else(no_attachment)?;

@@ -1,7 +1,6 @@
 //! `_bulk_get`: many revisions at once, an answer for each that is asked for, in that order (6.3).
 
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
+use std::collections::{BTreeSet, HashMap};
 
 use axum::body::Body;
 use axum::response::Response;
@@ -83,15 +82,21 @@ impl Pieces for Answers {
     }
 
     async fn push_some(&mut self, text: &mut String) -> Result<(), Failure> {
-        let read = self.read().await?;
-        let mut read = read.into_iter();
+        let found = self.read().await?;
         let begun = text.len();
-        for Question { asked, meant } in self.questions.iter().skip(self.next).take(AT_ONCE) {
+        let questions = self.questions.iter().skip(self.next).take(AT_ONCE);
+        for (at, Question { asked, meant }) in questions.enumerate() {
             let found = match meant {
                 Err(_) => None,
-                Ok(_) => match read.next() {
-                    Some(found) => found,
+                Ok((id, leaves)) => match found.read(id) {
+                    // It is read next time, as the first.
                     None => return Ok(()),
+                    Some(Some(document))
+                        if at > 0 && !is_whole(document, leaves, self.most_bytes()) =>
+                    {
+                        return Ok(());
+                    }
+                    Some(found) => found,
                 },
             };
             text.push_str(if self.next > 0 { "," } else { "" });
@@ -100,7 +105,6 @@ impl Pieces for Answers {
             match meant {
                 Err(refusal) => push_error(text, asked, refusal),
                 Ok((_, leaves)) => {
-                    let found = found.as_ref();
                     push(&self.asked, &self.database, text, (asked, leaves), found, &self.show)
                         .await?;
                 }
@@ -115,33 +119,69 @@ impl Pieces for Answers {
     }
 }
 
+/// The documents that some questions are about, as far as they were read, each once.
+#[derive(Default)]
+struct Found {
+    places: HashMap<DocumentId, usize>,
+    documents: Vec<Option<ReadDocument>>,
+}
+
+impl Found {
+    /// A document, if it was looked for; nothing, if it is not there.
+    fn read(&self, id: &DocumentId) -> Option<Option<&ReadDocument>> {
+        Some(self.documents.get(*self.places.get(id)?)?.as_ref())
+    }
+}
+
+/// Whether all was read that is meant, or it is too much for one answer.
+fn is_whole(found: &ReadDocument, leaves: &Leaves, most: u64) -> bool {
+    let meant = leaves.of(&found.document.tree);
+    meant.iter().flatten().all(|revision| found.bodies.contains_key(revision))
+        || check_fit(&found.document.tree, &meant, most).is_err()
+}
+
 impl Answers {
-    /// The documents of the next questions, each asked about once, in their order; not of all, if they are large.
-    async fn read(&self) -> Result<Vec<Option<ReadDocument>>, Failure> {
-        let mut wanted: BTreeMap<DocumentId, Leaves> = BTreeMap::new();
-        let mut ids = Vec::new();
+    /// So many bytes the revisions of one document have at most that are told at once.
+    fn most_bytes(&self) -> u64 {
+        self.asked.hub.config.limits.database_body_bytes as u64
+    }
+
+    /// The documents of the next questions; not of all, if they are large.
+    async fn read(&self) -> Result<Found, Failure> {
+        let mut wanted: HashMap<DocumentId, Vec<Leaves>> = HashMap::new();
+        let (mut places, mut ids) = (HashMap::new(), Vec::new());
         let questions = self.questions.iter().skip(self.next).take(AT_ONCE);
         for (id, leaves) in questions.flat_map(|it| &it.meant) {
-            let Entry::Vacant(free) = wanted.entry(id.clone()) else { break };
-            free.insert(leaves.clone());
-            ids.push(id.clone());
+            places.entry(id.clone()).or_insert_with(|| {
+                ids.push(id.clone());
+                ids.len() - 1
+            });
+            wanted.entry(id.clone()).or_default().push(leaves.clone());
         }
-        let most = self.asked.hub.config.limits.database_body_bytes as u64;
-        let choose: Choose = Box::new(move |document| {
-            let asks = wanted.get(&document.id);
-            let meant: Vec<_> = asks.map(|asks| asks.of(&document.tree)).unwrap_or_default();
-            match check_fit(&document.tree, &meant, most) {
-                Ok(()) => meant.into_iter().flatten().collect(),
-                Err(_) => Vec::new(),
-            }
-        });
         if ids.is_empty() {
-            return Ok(Vec::new());
+            return Ok(Found::default());
         }
+        let most = self.most_bytes();
+        let choose: Choose = Box::new(move |document| {
+            let tree = &document.tree;
+            let (mut chosen, mut left) = (BTreeSet::new(), most);
+            for asks in wanted.get(&document.id).into_iter().flatten() {
+                let meant = asks.of(tree);
+                // What has no room beside others is read next time.
+                if check_fit(tree, &meant, left).is_err() {
+                    break;
+                }
+                let length = |revision: &Revision| Some(tree.content(revision)?.body.length);
+                let bytes: u64 = meant.iter().flatten().filter_map(length).sum();
+                left = left.min(BYTES_AT_ONCE).saturating_sub(bytes);
+                chosen.extend(meant.into_iter().flatten());
+            }
+            chosen.into_iter().collect()
+        });
         let Asked { databases, .. } = &self.asked;
         let page = databases.documents(&self.database.name, &ids, choose, BYTES_AT_ONCE).await?;
         match page.database.epoch == self.database.epoch {
-            true => Ok(page.documents),
+            true => Ok(Found { places, documents: page.documents }),
             false => Err(no_database().into()),
         }
     }

@@ -63,7 +63,7 @@ pub(super) async fn answer(
         return Err(function_refused(&asked, &database, id.clone(), function).await);
     }
     let after = sequence::after(&database, &request.since)?;
-    let is_live = request.feed != ChangesFeed::Normal;
+    let is_live = request.feed != ChangesFeed::Normal && !request.is_descending;
     let follower = is_live.then(|| FollowerPlace::take(&asked.hub)).transpose()?;
     let changes = Changes {
         notices: is_live.then(|| asked.databases.follow_database(&name)),
@@ -247,8 +247,8 @@ impl Changes {
         if !self.request.include_docs {
             return Ok(Some(self.rows().await?.into()));
         }
-        let hub = self.asked.hub.clone();
-        let wait = || async move { hub.database_answers.place().await };
+        let asked = self.asked.clone();
+        let wait = || async move { asked.place().await };
         let waiting = self.waiting.get_or_insert_with(|| Box::pin(wait()));
         let beat = self.request.heartbeat.map(|beat| self.sent + beat);
         let place = tokio::select! {
@@ -301,6 +301,8 @@ impl Changes {
         self.state = match request.feed {
             _ if !untold.is_end => State::Rows,
             ChangesFeed::Normal => State::End,
+            // What goes down to the oldest has an end.
+            _ if request.is_descending => State::End,
             ChangesFeed::LongPoll if !self.is_first => State::End,
             _ => State::Waiting,
         };

@@ -147,7 +147,7 @@ async fn read(asked: &Asked, database: &Database, id: DocumentId) -> Result<Resp
     show.attachments |= since.is_some();
     let since = since.unwrap_or_default();
     let place = match show.attachments {
-        true => asked.hub.database_answers.place().await?,
+        true => asked.place().await?,
         false => Place::default(),
     };
     let named = asked.parameters.revision("rev")?;
@@ -177,6 +177,8 @@ async fn read(asked: &Asked, database: &Database, id: DocumentId) -> Result<Resp
     let show = show.since(&since, tree, &revision);
     // What else there is of a document changes without it.
     let is_plain = !(show.conflicts || show.deleted_conflicts || show.local_seq || show.revs_info);
+    // One tag is for one form.
+    let is_plain = is_plain && !show.attachments;
     let mut response = if is_plain && is_known(&asked.call.headers) {
         json(StatusCode::NOT_MODIFIED, "")
     } else if show.attachments
@@ -235,7 +237,7 @@ async fn open_revisions(
     let since = asked.parameters.revisions("atts_since")?;
     show.attachments |= since.is_some();
     let since = since.unwrap_or_default();
-    let place = asked.hub.database_answers.place().await?;
+    let place = asked.place().await?;
     let most = asked.hub.config.limits.database_body_bytes as u64;
     let choose = leaves::chosen_within(asks.clone(), most);
     let page = asked.databases.documents(&database.name, &[id], choose, u64::MAX).await?;

@@ -87,6 +87,9 @@ impl Sent {
             Some(given) => given,
             None => said().transpose()?.unwrap_or_default().into_owned(),
         };
+        if sent.member("_attachments").is_some() {
+            return Err(RefusalKind::BadRequest.because("Attachments not allowed"));
+        }
         let Submission { is_deleted, body, .. } =
             Submission::read_with(sent, SpecialMembers::Dropped)?;
         let document = match is_deleted {

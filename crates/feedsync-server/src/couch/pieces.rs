@@ -36,7 +36,7 @@ pub(super) async fn answer<P: Pieces>(
     mut text: String,
 ) -> Result<Response, Failure> {
     let place = match pieces.may_be_large() {
-        true => asked.hub.database_answers.place().await?,
+        true => asked.place().await?,
         false => Place::default(),
     };
     push(&mut pieces, &mut text).await?;

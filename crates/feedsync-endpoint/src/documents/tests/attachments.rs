@@ -203,3 +203,23 @@ proptest! {
         prop_assert!(is_so, "it is what was written");
     }
 }
+
+/// A stub may name what another document of the database has, and nothing that is stored nowhere.
+#[test]
+fn a_stub_stands_for_what_another_document_has() {
+    let room = Room::new();
+    room.write(&[r#"{"_id":"a","_attachments":{"f":{"data":"QUFB"}}}"#], Edits::New).unwrap();
+    let digest = AttachmentDigest::of(b"AAA");
+    let stub = |id: &str, digest: &AttachmentDigest| {
+        format!(
+            r#"{{"_id":"{id}","_rev":"1-a","_attachments":{{"g":{{"stub":true,"digest":"{digest}","revpos":1}}}}}}"#
+        )
+    };
+    let nowhere = stub("c", &AttachmentDigest::of(b"B"));
+    let refused = room.write(&[&stub("b", &digest), &nowhere], Edits::Replicated).unwrap_err();
+    assert_eq!(refused.kind, RefusalKind::MissingStub);
+    assert_eq!(room.write(&[&stub("b", &digest)], Edits::Replicated).unwrap(), ["1-a"]);
+    let [attachment] = &room.attachments(1)[..] else { panic!("one") };
+    assert_eq!((&*attachment.name, attachment.length), ("g", 3));
+    assert_eq!(attachment.digest, digest);
+}

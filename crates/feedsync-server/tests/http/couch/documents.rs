@@ -437,3 +437,34 @@ async fn odd_revisions_stand_in_answers_as_json() {
     let (status, purged) = couch.post("/db/_purge", r#"{"x":["1-a\"b"]}"#).await;
     assert_eq!((status, &purged["purged"]["x"]), (201, &json!(["1-a\"b"])));
 }
+
+/// Many revisions of one document are read together, and told each in its place.
+#[tokio::test]
+async fn many_revisions_of_one_document_are_told_each_in_its_place() {
+    let couch = Couch::new().await;
+    let leaf =
+        |number: usize| format!("{{\"_id\":\"x\",\"_rev\":\"1-{number:05}\",\"n\":{number}}}");
+    couch.replicate(&(0..3_000).map(leaf).collect::<Vec<_>>().join(",")).await;
+    couch.replicate("{\"_id\":\"y\",\"_rev\":\"1-y\"}").await;
+    let ask = |number: usize| match number % 100 {
+        7 => r#"{"id":"y","rev":"1-y"}"#.to_owned(),
+        8 => r#"{"id":"none"}"#.to_owned(),
+        9 => r#"{"id":"x","rev":"9-x"}"#.to_owned(),
+        _ => format!("{{\"id\":\"x\",\"rev\":\"1-{number:05}\"}}"),
+    };
+    let asked: Vec<String> = (0..3_000).map(ask).collect();
+    for latest in [false, true] {
+        let body = format!("{{\"docs\":[{}]}}", asked.join(","));
+        let (_, told) = couch.post(&format!("/db/_bulk_get?latest={latest}"), &body).await;
+        let told = told["results"].as_array().unwrap();
+        assert_eq!(told.len(), 3_000);
+        for (number, one) in told.iter().enumerate() {
+            let one = &one["docs"][0];
+            match number % 100 {
+                7 => assert_eq!(one["ok"]["_rev"], "1-y"),
+                8 | 9 => assert_eq!(one["error"]["error"], "not_found"),
+                _ => assert_eq!(one["ok"]["n"], number),
+            }
+        }
+    }
+}

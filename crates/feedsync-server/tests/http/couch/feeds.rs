@@ -209,6 +209,29 @@ async fn a_continuous_feed_goes_on() {
     assert!(whole.lines().last().unwrap().starts_with("{\"last_seq\":"));
 }
 
+/// What goes down to the oldest has an end in any feed, and the form of that feed.
+#[tokio::test]
+async fn the_newest_first_come_as_they_are_asked_for() {
+    let couch = filled().await;
+    let told = async |feed: &str| {
+        let path = format!("/db/_changes?feed={feed}&descending=true&limit=2&heartbeat=20");
+        let answer = couch.send(Method::GET, &path, &[], "").await;
+        String::from_utf8(bytes(answer).await.to_vec()).unwrap()
+    };
+    let lines: Vec<Value> =
+        told("continuous").await.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((&lines[0]["id"], &lines[1]["id"]), (&json!("g"), &json!("_design/d")));
+    assert!(lines[2]["last_seq"].is_string() && lines.len() == 3);
+    assert_eq!(told("eventsource").await.matches("data: ").count(), 2);
+    for feed in ["normal", "longpoll"] {
+        let whole: Value = serde_json::from_str(&told(feed).await).unwrap();
+        assert_eq!(ids(&whole), ["g", "_design/d"]);
+    }
+    let all =
+        couch.send(Method::GET, "/db/_changes?feed=continuous&descending=true", &[], "").await;
+    assert_eq!(bytes(all).await.split(|byte| *byte == b'\n').count(), 5 + 2);
+}
+
 #[tokio::test]
 async fn a_browser_is_told_as_events() {
     let couch = filled().await;

@@ -253,3 +253,35 @@ async fn what_is_kept_of_revisions_is_never_unchanged() {
         assert_eq!(answer.headers().contains_key("etag"), status == 304, "{path}");
     }
 }
+
+/// White space in Base64 says nothing, and what came otherwise than it was sent is not taken.
+#[tokio::test]
+async fn what_an_attachment_holds_is_what_was_sent() {
+    let couch = Couch::new().await;
+    let wrapped = r#"{"_attachments":{"a":{"data":"YWJj\nZGVm\r\n "}}}"#;
+    assert_eq!(couch.put("/db/x", wrapped).await.0, 201);
+    let read = couch.send(Method::GET, "/db/x/a", &[], "").await;
+    assert_eq!(bytes(read).await, "abcdef".as_bytes());
+    for (md5, status) in [("kAFQmDzST7DWlj99KOF/cg==", 201), ("AAAA", 400), ("", 400)] {
+        let headers = [("content-type", "text/plain"), ("content-md5", md5)];
+        let path = format!("/db/y{status}{}/a", md5.len());
+        let sent = couch.send(Method::PUT, &path, &headers, "abc").await;
+        let (found, told) = said(sent).await;
+        assert_eq!(found, status, "{md5}: {told}");
+        assert!(status == 201 || told["error"] == "content_md5_mismatch");
+    }
+}
+
+/// An entity tag is for one form: what may be told in parts has none.
+#[tokio::test]
+async fn what_comes_in_parts_is_never_taken_for_what_is_known() {
+    let couch = Couch::new().await;
+    couch.put("/db/x", r#"{"_attachments":{"a":{"data":"YWJj"}}}"#).await;
+    let plain = couch.send(Method::GET, "/db/x", &[], "").await;
+    let tag = text(&plain, "etag").to_owned();
+    let known = [("if-none-match", &*tag)];
+    assert_eq!(couch.send(Method::GET, "/db/x", &known, "").await.status(), 304);
+    let parts = couch.send(Method::GET, "/db/x?attachments=true", &known, "").await;
+    assert_eq!(parts.status(), 200);
+    assert!(!parts.headers().contains_key("etag"));
+}
