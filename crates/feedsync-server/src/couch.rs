@@ -35,6 +35,8 @@ use feedsync_endpoint::documents::DocumentsError;
 use feedsync_endpoint::documents::show::{Held, held};
 use feedsync_store::{Databases, ReadDocument, StoreError};
 use http::{HeaderValue, Method, StatusCode, Uri, header};
+use tokio::runtime::{Handle, RuntimeFlavor};
+use tokio::task::block_in_place;
 
 use crate::access::{Principal, sign_in};
 use crate::answers::Place;
@@ -320,6 +322,12 @@ async fn parsed(
 /// What takes its time is done where nobody waits for the thread.
 async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Problem> {
     tokio::task::spawn_blocking(work).await.map_err(|_| Problem::internal())
+}
+
+/// The same of what borrows, if documents of so many bytes are looked at.
+fn in_place<T>(bytes: usize, work: impl FnOnce() -> T) -> T {
+    let is_shared = Handle::current().runtime_flavor() == RuntimeFlavor::MultiThread;
+    if bytes > AT_ONCE && is_shared { block_in_place(work) } else { work() }
 }
 
 /// An answer of JSON.

@@ -26,7 +26,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::pieces::broken;
 use super::rights::Need;
-use super::{Asked, Failure, json};
+use super::{Asked, Failure, in_place, json};
 use crate::access::BELIEVED;
 use crate::answers::Place;
 use crate::follower::FollowerPlace;
@@ -284,7 +284,10 @@ impl Changes {
                 false => &none,
             };
             self.advance(read.document.number);
-            if rows.push(&mut out, (&read, told), self.is_first) {
+            // A selector may look at all of it many times.
+            let bytes = read.bodies.values().map(|body| body.text.len()).sum();
+            let is_first = self.is_first;
+            if in_place(bytes, || rows.push(&mut out, (&read, told), is_first)) {
                 self.is_first = false;
                 self.left = self.left.map(|left| left - 1);
                 if self.left == Some(0) {

@@ -65,8 +65,8 @@ async fn drop_it(asked: &Asked, name: &DatabaseName) -> Result<Response, Failure
         let reason = "You tried to DELETE a database with a ?rev= parameter. Did you mean to DELETE a document instead?";
         return Err(RefusalKind::BadRequest.because(reason).into());
     }
-    asked.alone(name, "remove that").await?;
-    asked.databases.drop_database(name).await?;
+    let database = asked.alone(name, "remove that").await?;
+    asked.databases.drop_database(name, database.epoch).await?;
     sweep(asked);
     Ok(done(StatusCode::OK))
 }
@@ -150,7 +150,7 @@ pub(super) async fn part(
                 }
                 let change =
                     DatabaseChange { revisions_kept: Some(kept), ..DatabaseChange::default() };
-                asked.databases.change_database(name, change).await?;
+                asked.databases.change_database(name, database.epoch, change).await?;
                 Ok(done(StatusCode::OK))
             }
             _ => {
@@ -177,7 +177,7 @@ pub(super) async fn part(
                 Named::read(security)?;
                 let security = Some(security.raw().to_owned());
                 let change = DatabaseChange { security, ..DatabaseChange::default() };
-                asked.databases.change_database(name, change).await?;
+                asked.databases.change_database(name, database.epoch, change).await?;
                 Ok(done(StatusCode::OK))
             }
             _ => {

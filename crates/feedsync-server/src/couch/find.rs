@@ -14,7 +14,7 @@ use http::Method;
 
 use super::pieces::{self, Pieces};
 use super::rights::Need;
-use super::{Asked, Failure, no_database};
+use super::{Asked, Failure, in_place, no_database};
 
 /// So many documents are read at once, and so many bytes of what they say.
 const PAGE: usize = 1_000;
@@ -118,7 +118,7 @@ impl Finding {
         let revision = winner.revision.to_string();
         let body = Node::root(&kept.text);
         let subject = Subject { id, revision: &revision, is_deleted: false, body };
-        if !request.selector.matches(&subject) {
+        if !in_place(kept.text.len(), || request.selector.matches(&subject)) {
             return Ok(());
         }
         if request.skip > 0 {

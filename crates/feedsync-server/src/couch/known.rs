@@ -210,7 +210,7 @@ mod tests {
                     wait(purge_documents(&*self.databases, &database, named)).unwrap();
                 }
                 Act::Again => {
-                    wait(self.databases.drop_database(&self.name)).unwrap();
+                    wait(self.databases.drop_database(&self.name, self.database().epoch)).unwrap();
                     wait(self.databases.create_database(&self.name, None)).unwrap();
                 }
             }
@@ -261,7 +261,7 @@ mod tests {
         let revision: Revision = "1-x".parse().unwrap();
         let wanted = vec![("a".to_owned(), vec![revision.clone()])];
         room.known.learn(&database, [("a", &revision)].into_iter());
-        wait(room.databases.drop_database(&room.name)).unwrap();
+        wait(room.databases.drop_database(&room.name, database.epoch)).unwrap();
         let told = room.known.compare(&*room.databases, &database, wanted.clone());
         assert_eq!(wait(told).unwrap(), []);
         let other = Database { purges: 1, ..database };

@@ -13,8 +13,8 @@ use self::uses::uses;
 pub use self::uses::{Use, everything, named};
 use super::{Constructor, TestEnvironment, wait};
 use crate::{
-    Choose, Database, Databases, EndpointName, Environment as _, Epoch, KeptBody, LocalDocument,
-    MemoryStore, Moment, Number, Store, StoreError, StoredDocument,
+    Choose, Database, DatabaseChange, Databases, EndpointName, Environment as _, Epoch, KeptBody,
+    LocalDocument, MemoryStore, Moment, Number, REVISIONS_KEPT, Store, StoreError, StoredDocument,
 };
 
 /// Whatever is done to databases, it is answered as by the memory store.
@@ -55,11 +55,20 @@ pub fn what_is_said_of_a_database_is_not_said_of_the_next_one(open: Constructor)
     let read = || wait(store.local_document(&name, &id)).expect("it can be read");
     let before = create().expect("a database").epoch;
     assert!(!put(before, Some(document(1))).expect("it is the same one"));
-    wait(store.drop_database(&name)).expect("it is dropped");
+    wait(store.drop_database(&name, before)).expect("it is dropped");
     assert!(
         matches!(put(before, Some(document(2))), Err(StoreError::NoDatabase(of)) if of == name)
     );
     let after = create().expect("another database").epoch;
+    let change = DatabaseChange { revisions_kept: Some(7), ..DatabaseChange::default() };
+    for late in [
+        wait(store.drop_database(&name, before)),
+        wait(store.change_database(&name, before, change)).map(drop),
+    ] {
+        assert!(matches!(late, Err(StoreError::NoDatabase(of)) if of == name));
+    }
+    let there = wait(store.database(&name)).expect("it can be read").expect("it is there");
+    assert_eq!((there.epoch, there.revisions_kept), (after, REVISIONS_KEPT));
     assert!(!put(after, Some(document(3))).expect("it is the same one"));
     for late in [Some(document(4)), None] {
         assert!(matches!(put(before, late), Err(StoreError::NoDatabase(of)) if of == name));
@@ -110,7 +119,8 @@ pub fn attachments_that_nothing_names_go_from_all_databases(open: Constructor) {
             }
         }
     });
-    wait(store.drop_database(&names[1])).expect("it is dropped");
+    let dropped = wait(store.database(&names[1])).expect("it can be read").expect("a database");
+    wait(store.drop_database(&names[1], dropped.epoch)).expect("it is dropped");
     assert!(wait(store.sweep_attachments(Some(&names[1]), Moment::MAX)).is_err());
     let old = environment.now();
     environment.set(Moment::from_micros(old.micros() + 1));

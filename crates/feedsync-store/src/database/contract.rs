@@ -49,13 +49,14 @@ pub trait Databases: Send + Sync + 'static {
         security: Option<String>,
     ) -> Result<Option<Database>, StoreError>;
 
-    /// Removes a database with all that it holds.
-    async fn drop_database(&self, name: &DatabaseName) -> Result<(), StoreError>;
+    /// Removes a database with all that it holds, if it still is the one in this epoch, and not another of its name.
+    async fn drop_database(&self, name: &DatabaseName, epoch: Epoch) -> Result<(), StoreError>;
 
-    /// Changes what a database is set to.
+    /// Changes what a database is set to, if it still is the one in this epoch.
     async fn change_database(
         &self,
         name: &DatabaseName,
+        epoch: Epoch,
         change: DatabaseChange,
     ) -> Result<Database, StoreError>;
 

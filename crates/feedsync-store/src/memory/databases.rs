@@ -64,9 +64,12 @@ impl Databases for MemoryStore {
         Ok(Some(database))
     }
 
-    async fn drop_database(&self, name: &DatabaseName) -> Result<(), StoreError> {
-        let gone = self.state().rooms.remove(name);
-        gone.ok_or_else(|| StoreError::NoDatabase(name.clone()))?;
+    async fn drop_database(&self, name: &DatabaseName, epoch: Epoch) -> Result<(), StoreError> {
+        {
+            let mut state = self.state();
+            state.room_mut(name)?.database.require(epoch)?;
+            state.rooms.remove(name);
+        }
         self.database_bell.ring(name);
         Ok(())
     }
@@ -74,9 +77,11 @@ impl Databases for MemoryStore {
     async fn change_database(
         &self,
         name: &DatabaseName,
+        epoch: Epoch,
         change: DatabaseChange,
     ) -> Result<Database, StoreError> {
         self.with_room(name, |room| {
+            room.database.require(epoch)?;
             room.database.change(change);
             Ok(room.database.clone())
         })

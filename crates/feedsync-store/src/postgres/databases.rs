@@ -104,13 +104,14 @@ impl Databases for PostgresStore {
         .await
     }
 
-    async fn drop_database(&self, name: &DatabaseName) -> Result<(), StoreError> {
+    async fn drop_database(&self, name: &DatabaseName, epoch: Epoch) -> Result<(), StoreError> {
         let name = name.clone();
-        self.run(|node| async move {
+        self.run(move |node| async move {
             let gone = name.clone();
-            node.write(|transaction, _| {
+            node.write(move |transaction, _| {
                 async move {
                     let room = rows::lock(transaction, OWN, &gone).await?;
+                    room.database.require(epoch)?;
                     let sql = "UPDATE databases SET name = NULL WHERE id = $1";
                     Ok(transaction.execute(sql, &[&room.id]).await?)
                 }
@@ -126,12 +127,14 @@ impl Databases for PostgresStore {
     async fn change_database(
         &self,
         name: &DatabaseName,
+        epoch: Epoch,
         change: DatabaseChange,
     ) -> Result<Database, StoreError> {
         let name = name.clone();
-        self.write(|transaction, _| {
+        self.write(move |transaction, _| {
             async move {
                 let mut room = rows::lock(transaction, LOCK, &name).await?;
+                room.database.require(epoch)?;
                 room.database.change(change);
                 let statement = transaction.prepare_cached(WRITE).await?;
                 transaction.execute(&statement, &Written::of(&room).parameters()).await?;

@@ -70,11 +70,12 @@ impl Databases for SqliteStore {
             .await
     }
 
-    async fn drop_database(&self, name: &DatabaseName) -> Result<(), StoreError> {
+    async fn drop_database(&self, name: &DatabaseName, epoch: Epoch) -> Result<(), StoreError> {
         let gone = name.clone();
         self.writer
             .run(move |connection| {
-                let id = database_rows::require(connection, &gone)?.id;
+                let Room { id, database, .. } = database_rows::require(connection, &gone)?;
+                database.require(epoch)?;
                 let mut statement =
                     connection.prepare_cached("UPDATE databases SET name = NULL WHERE id = ?1")?;
                 statement.execute([id])?;
@@ -92,12 +93,14 @@ impl Databases for SqliteStore {
     async fn change_database(
         &self,
         name: &DatabaseName,
+        epoch: Epoch,
         change: DatabaseChange,
     ) -> Result<Database, StoreError> {
         let name = name.clone();
         self.writer
             .run(move |connection| {
                 let mut room = database_rows::require(connection, &name)?;
+                room.database.require(epoch)?;
                 room.database.change(change);
                 database_rows::write(connection, &room)?;
                 Ok(room.database)

@@ -210,7 +210,7 @@ fn what_becomes_of_a_database_is_noticed_on_another_node() {
     // The look would find nothing.
     Cluster::shared().sql(&name, "SELECT pg_notify('feedsync_databases', 'another notes')");
     assert!(hears(&mut notices));
-    wait(nodes[1].drop_database(notes())).unwrap();
+    wait(nodes[1].drop_database(notes(), epoch(&*nodes[1]))).unwrap();
     assert!(hears(&mut notices));
     let quiet = async { tokio::time::timeout(Duration::from_millis(100), of_others.next()).await };
     assert!(wait(quiet).is_err(), "who follows another database hears nothing");
@@ -293,7 +293,10 @@ fn any_id_is_kept_in_the_order_of_its_bytes() {
     assert_eq!(wait(store.local_document(notes(), &local)).unwrap(), Some(document));
     let security = Some("{\"\0\":1}".to_owned());
     let change = DatabaseChange { security: security.clone(), ..Default::default() };
-    assert_eq!(wait(store.change_database(notes(), change)).unwrap().security, security);
+    assert_eq!(
+        wait(store.change_database(notes(), epoch(&*store), change)).unwrap().security,
+        security
+    );
     assert_eq!(wait(nodes[0].check()).unwrap(), Vec::<String>::new());
 }
 
@@ -345,7 +348,7 @@ fn a_great_database_is_looked_at_and_goes_in_pieces() {
         Some(LocalDocument { revision: 1, body: "{}".to_owned() }),
     ))
     .unwrap();
-    wait(store.drop_database(notes())).unwrap();
+    wait(store.drop_database(notes(), epoch(store))).unwrap();
     let gone = wait(store.document_changes(notes(), Number::ZERO, 3, None, none(), u64::MAX));
     assert!(matches!(gone, Err(StoreError::NoDatabase(_))));
     wait(store.create_database(notes(), None)).unwrap().unwrap();

@@ -139,10 +139,11 @@ fn all_writes_of_databases(store: &PostgresStore) -> Vec<(&'static str, Result<(
     let epoch = Epoch::begin(None, now, 0);
     let put_local = store.put_local_document(&name, epoch, &local, None);
     let put = store.put_attachment(&name, &digest, b"x".to_vec());
+    let changed = store.change_database(&name, epoch, Default::default());
     vec![
         ("create_database", wait(store.create_database(&name, None)).map(drop)),
-        ("drop_database", wait(store.drop_database(&name))),
-        ("change_database", wait(store.change_database(&name, Default::default())).map(drop)),
+        ("drop_database", wait(store.drop_database(&name, epoch))),
+        ("change_database", wait(changed).map(drop)),
         ("update_documents", wait(store.update_documents(&name, Vec::new(), nothing)).map(drop)),
         ("put_local_document", wait(put_local).map(drop)),
         ("compact_documents", wait(store.compact_documents(&name, None, 9)).map(drop)),

@@ -84,13 +84,13 @@ fn what_is_known_of_a_database_is_forgotten_when_anybody_commits() {
         let security =
             (kept % 3 == 0).then(|| format!("\"{}\"", "x".repeat(5_000 + kept as usize)));
         let change = DatabaseChange { revisions_kept: Some(kept), security: security.clone() };
-        wait(writer.change_database(&name, change)).unwrap();
+        wait(writer.change_database(&name, first[0], change)).unwrap();
         for database in read().map(Option::unwrap).into_iter().chain(read().map(Option::unwrap)) {
             assert_eq!(database.revisions_kept, kept);
             assert!(security.is_none() || database.security == security);
         }
     }
-    wait(other.drop_database(&name)).unwrap();
+    wait(other.drop_database(&name, first[0])).unwrap();
     assert_eq!(read(), [None, None]);
     wait(other.create_database(&name, None)).unwrap().unwrap();
     assert!(epochs().iter().all(|epoch| *epoch > first[0]));
@@ -103,7 +103,7 @@ fn the_room_of_what_is_dropped_is_given_back() {
     let store = init(directory.path());
     transfer_databases::fill(&store);
     let large = "large".parse().unwrap();
-    wait(store.create_database(&large, None)).unwrap().unwrap();
+    let made = wait(store.create_database(&large, None)).unwrap().unwrap();
     for at in 0..40_u8 {
         let bytes = vec![at; 500_000];
         let digest = AttachmentDigest::of(&bytes);
@@ -118,7 +118,7 @@ fn the_room_of_what_is_dropped_is_given_back() {
     drop(raw);
     let before = length();
     assert!(before > 20_000_000, "{before}");
-    wait(store.drop_database(&large)).unwrap();
+    wait(store.drop_database(&large, made.epoch)).unwrap();
     let contents = transfer_databases::contents(&store);
     let mut pieces = 0;
     while wait(store.sweep_databases()).unwrap() {
@@ -141,7 +141,7 @@ fn what_is_dropped_goes_in_pieces_of_so_many_bytes() {
     transfer_databases::fill(&store);
     while wait(store.sweep_databases()).unwrap() {}
     let large = "large".parse().unwrap();
-    wait(store.create_database(&large, None)).unwrap().unwrap();
+    let made = wait(store.create_database(&large, None)).unwrap().unwrap();
     for at in 0..7_u8 {
         let bytes = vec![at; 24 << 20];
         let digest = AttachmentDigest::of(&bytes);
@@ -174,7 +174,7 @@ fn what_is_dropped_goes_in_pieces_of_so_many_bytes() {
         .unwrap();
     }
     let all = of_large("databases");
-    wait(store.drop_database(&large)).unwrap();
+    wait(store.drop_database(&large, made.epoch)).unwrap();
     let left = || {
         [
             "bodies WHERE length(text) > 23000000",

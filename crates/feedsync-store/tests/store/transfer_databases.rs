@@ -90,7 +90,7 @@ pub(crate) fn fill(store: &dyn Transfer) {
     wait(store.create_database(&notes(), Some("{\"admins\":{}}".to_owned()))).unwrap().unwrap();
     wait(store.create_database(&"empty".parse().unwrap(), None)).unwrap().unwrap();
     let change = DatabaseChange { revisions_kept: Some(7), security: None };
-    wait(store.change_database(&notes(), change)).unwrap();
+    wait(store.change_database(&notes(), epoch(store), change)).unwrap();
     let one = |name: String| (id(&name), vec!["a"], false, body("{}", &[]));
     join(store, (0..450).map(|number| one(format!("{number:03}"))).collect());
     let attached: [&[u8]; 2] = [b"one", b"two"];
@@ -125,9 +125,9 @@ pub(crate) fn fill(store: &dyn Transfer) {
     }
     wait(store.put_local_document(&notes(), epoch, &local("gone"), None)).unwrap();
     let dropped = "dropped".parse().unwrap();
-    wait(store.create_database(&dropped, None)).unwrap().unwrap();
+    let gone = wait(store.create_database(&dropped, None)).unwrap().unwrap();
     wait(store.put_attachment(&dropped, &AttachmentDigest::of(b"gone"), b"gone".into())).unwrap();
-    wait(store.drop_database(&dropped)).unwrap();
+    wait(store.drop_database(&dropped, gone.epoch)).unwrap();
 }
 
 /// All that is to be moved of databases, as text.
@@ -289,10 +289,10 @@ fn what_is_written_to_databases_meanwhile_is_noticed() {
         },
         |store| {
             let change = DatabaseChange { revisions_kept: None, security: Some("{}".to_owned()) };
-            wait(store.change_database(&notes(), change)).unwrap();
+            wait(store.change_database(&notes(), epoch(store), change)).unwrap();
         },
         |store| drop(wait(store.create_database(&"new".parse().unwrap(), None)).unwrap()),
-        |store| wait(store.drop_database(&notes())).unwrap(),
+        |store| wait(store.drop_database(&notes(), epoch(store))).unwrap(),
     ];
     for write in writes {
         for kind in [memory, sqlite, postgres] {

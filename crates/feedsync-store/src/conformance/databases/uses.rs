@@ -34,13 +34,21 @@ impl Use {
                 let security = (name == 1).then(|| "{\"a\":1}".to_owned());
                 said(wait(databases.create_database(&named(name), security)))
             }
-            Operation::Drop(name) => {
-                said(wait(databases.drop_database(&named(name))).map(|()| None))
-            }
+            Operation::Drop(name) => said(
+                wait(databases.drop_database(&named(name), epoch_of(databases, name)))
+                    .map(|()| None),
+            ),
             Operation::Change(name, kept) => {
                 let security = Some(format!("{{\"{kept}\":1}}")).filter(|_| kept.is_multiple_of(2));
                 let change = DatabaseChange { revisions_kept: Some(kept), security };
-                said(wait(databases.change_database(&named(name), change)).map(Some))
+                said(
+                    wait(databases.change_database(
+                        &named(name),
+                        epoch_of(databases, name),
+                        change,
+                    ))
+                    .map(Some),
+                )
             }
             Operation::Write(name, arrivals) => {
                 let all = (0..5).map(wanted).collect();
@@ -80,8 +88,7 @@ impl Use {
                     revision,
                     body: format!("{{\"r\":{revision}}}"),
                 });
-                let there = wait(databases.database(&named(name))).expect("it can be read");
-                let epoch = there.map_or(Epoch::begin(None, Moment::MAX, 0), |it| it.epoch);
+                let epoch = epoch_of(databases, name);
                 let put = wait(databases.put_local_document(&named(name), epoch, &id, document));
                 put.map_or_else(|error| error.to_string(), |was_there| was_there.to_string())
             }
@@ -116,6 +123,12 @@ enum Operation {
     Sweep,
     Attach(u8, u8),
     SweepAttachments(Option<u8>, bool),
+}
+
+/// In which epoch a database is; some, if it is not there.
+fn epoch_of(databases: &dyn Databases, name: u8) -> Epoch {
+    let there = wait(databases.database(&named(name))).expect("it can be read");
+    there.map_or(Epoch::begin(None, Moment::MAX, 0), |it| it.epoch)
 }
 
 /// A path that arrives.
