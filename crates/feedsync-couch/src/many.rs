@@ -7,16 +7,7 @@ use crate::refusal::{Refusal, RefusalKind};
 /// A request names so many documents, revisions or keys at most.
 pub const MOST_NAMED: usize = 100_000;
 
-/// Refuses to count further.
-pub(crate) fn check_named(count: usize) -> Result<(), Refusal> {
-    let refuse = || {
-        let reason = format_args!("a request names at most {MOST_NAMED} things; ask in parts");
-        RefusalKind::TooLarge.because(reason)
-    };
-    if count > MOST_NAMED { Err(refuse()) } else { Ok(()) }
-}
-
-/// What is named by the elements of an array.
+/// The elements of an array, unless they are more than a request names.
 pub fn named(array: Node<'_>) -> Result<Vec<Node<'_>>, Refusal> {
     let mut all = Vec::new();
     for one in array.elements() {
@@ -24,4 +15,13 @@ pub fn named(array: Node<'_>) -> Result<Vec<Node<'_>>, Refusal> {
         all.push(one);
     }
     Ok(all)
+}
+
+/// Refuses a count of more.
+pub(crate) fn check_named(count: usize) -> Result<(), Refusal> {
+    let refuse = || {
+        let reason = format_args!("a request names at most {MOST_NAMED} things; ask in parts");
+        RefusalKind::TooLarge.because(reason)
+    };
+    if count > MOST_NAMED { Err(refuse()) } else { Ok(()) }
 }

@@ -66,7 +66,7 @@ impl Endpoint {
     /// Sessions that a user may have at once.
     pub const SESSIONS: usize = 50;
 
-    /// Adds a user, who may do nothing yet unless it is an administrator.
+    /// Adds a user, who has no right yet to what others have made unless it is an administrator.
     pub async fn add_user(&self, new: NewUser) -> Result<User, PeopleError> {
         if !new.administrator && self.store.users().await?.is_empty() {
             return Err(PeopleError::NotAdministrator(new.name));

@@ -326,8 +326,8 @@ async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> 
 
 /// The same of what borrows, if documents of so many bytes are looked at.
 fn in_place<T>(bytes: usize, work: impl FnOnce() -> T) -> T {
-    let is_shared = Handle::current().runtime_flavor() == RuntimeFlavor::MultiThread;
-    if bytes > AT_ONCE && is_shared { block_in_place(work) } else { work() }
+    let is_shared = || Handle::current().runtime_flavor() == RuntimeFlavor::MultiThread;
+    if bytes > AT_ONCE && is_shared() { block_in_place(work) } else { work() }
 }
 
 /// An answer of JSON.

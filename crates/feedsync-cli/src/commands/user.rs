@@ -68,9 +68,10 @@ pub(crate) enum User {
     Password(NewPassword),
 }
 
-/// Add a user, who may do nothing yet
+/// Add a user
 ///
-/// The first one has to be an administrator.
+/// Whoever is added may make collections and databases of their own; into those of others they are let. The first one has
+/// to be an administrator.
 #[derive(Debug, Args)]
 #[command(after_help = ADD_EXAMPLES)]
 pub(crate) struct Add {

@@ -1,6 +1,6 @@
 //! `_bulk_get`: many revisions at once, an answer for each that is asked for, in that order (6.3).
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use axum::body::Body;
 use axum::response::Response;
@@ -92,7 +92,9 @@ impl Pieces for Answers {
                     // It is read next time, as the first.
                     None => return Ok(()),
                     Some(Some(document))
-                        if at > 0 && !is_whole(document, leaves, self.most_bytes()) =>
+                        if at > 0
+                            && found.asked_again.contains(id)
+                            && !is_whole(document, leaves, self.most_bytes()) =>
                     {
                         return Ok(());
                     }
@@ -124,6 +126,8 @@ impl Pieces for Answers {
 struct Found {
     places: HashMap<DocumentId, usize>,
     documents: Vec<Option<ReadDocument>>,
+    /// Those that several questions are about: of them perhaps not all was read.
+    asked_again: HashSet<DocumentId>,
 }
 
 impl Found {
@@ -149,14 +153,17 @@ impl Answers {
     /// The documents of the next questions; not of all, if they are large.
     async fn read(&self) -> Result<Found, Failure> {
         let mut wanted: HashMap<DocumentId, Vec<Leaves>> = HashMap::new();
-        let (mut places, mut ids) = (HashMap::new(), Vec::new());
+        let (mut places, mut ids, mut asked_again) = (HashMap::new(), Vec::new(), HashSet::new());
         let questions = self.questions.iter().skip(self.next).take(AT_ONCE);
         for (id, leaves) in questions.flat_map(|it| &it.meant) {
-            places.entry(id.clone()).or_insert_with(|| {
+            let asks = wanted.entry(id.clone()).or_default();
+            if asks.is_empty() {
+                places.insert(id.clone(), ids.len());
                 ids.push(id.clone());
-                ids.len() - 1
-            });
-            wanted.entry(id.clone()).or_default().push(leaves.clone());
+            } else {
+                asked_again.insert(id.clone());
+            }
+            asks.push(leaves.clone());
         }
         if ids.is_empty() {
             return Ok(Found::default());
@@ -181,7 +188,7 @@ impl Answers {
         let Asked { databases, .. } = &self.asked;
         let page = databases.documents(&self.database.name, &ids, choose, BYTES_AT_ONCE).await?;
         match page.database.epoch == self.database.epoch {
-            true => Ok(Found { places, documents: page.documents }),
+            true => Ok(Found { places, documents: page.documents, asked_again }),
             false => Err(no_database().into()),
         }
     }

@@ -313,7 +313,7 @@ async fn what_no_database_says_is_no_verdict_on_a_document() {
                 "_bulk_get" => (one.serve(Config::default()).await, true),
                 _ => (other.serve(Config::default()).await, false),
             };
-            let site = Site::start(move |asked| html(&asked, to)).await;
+            let site = Site::start(move |asked| html(asked, to)).await;
             let there = at(&site.base);
             let (source, target) =
                 if from { (there, other.replica()) } else { (one.replica(), there) };

@@ -318,3 +318,28 @@ async fn trees_have_bytes_too() {
     assert_eq!(here.as_object().unwrap().len(), 149);
     assert_eq!(here.get("007"), None);
 }
+
+/// Who looks at long documents again and again keeps no thread from others.
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_selector_that_takes_long_holds_up_nobody() {
+    let couch = std::sync::Arc::new(Couch::new().await);
+    let members: Vec<String> = (0..200_000).map(|number| format!("\"m{number}\":1")).collect();
+    couch.put("/db/long", &format!("{{{}}}", members.join(","))).await;
+    let conditions: Vec<String> =
+        (0..100).map(|number| format!("{{\"none{number}\":1}}")).collect();
+    let selector = format!("{{\"selector\":{{\"$or\":[{}]}}}}", conditions.join(","));
+    for path in ["/db/_find", "/db/_changes?filter=_selector"] {
+        let (long, body) = (std::sync::Arc::clone(&couch), selector.clone());
+        let long = tokio::spawn(async move {
+            let answer = long.send(Method::POST, path, &[JSON], body).await;
+            crate::hub::bytes(answer).await
+        });
+        // It is under way when it has the only thread.
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        let short = std::sync::Arc::clone(&couch);
+        let short = tokio::spawn(async move { short.get("/db/none").await.0 });
+        assert_eq!(short.await.unwrap(), 404);
+        assert!(!long.is_finished(), "{path} takes long enough to hold others up");
+        assert!(long.await.unwrap().starts_with(b"{"));
+    }
+}
