@@ -347,6 +347,9 @@ impl Carrier {
                     done.refuse(NotWritten { id: one[0].id.clone(), error, reason });
                     break;
                 }
+                Err(error) if error.is_too_large() && turn.is_none() => {
+                    return Box::pin(self.carry_large(one, done)).await;
+                }
                 Err(error) if error.is_too_large() || is_of_a_question(&error) => {
                     done.refuse(refused(one[0].id.clone(), &error));
                     break;

@@ -299,6 +299,24 @@ async fn what_a_source_has_not_yet_is_asked_for_again() {
     }
 }
 
+/// The same of one that is large.
+#[tokio::test(start_paused = true)]
+async fn what_comes_late_may_be_large() {
+    let (one, other) = (Shelf::new(1).await, Shelf::new(2).await);
+    let text = "x".repeat(9 << 20);
+    for id in ["large", "small"] {
+        one.write(&format!("{{\"_id\":\"{id}\"}}"), Edits::New).await.unwrap();
+    }
+    let first = one.leaves().await["large"].first().unwrap().0.clone();
+    let edit = format!("{{\"_id\":\"large\",\"_rev\":\"{first}\",\"x\":\"{text}\"}}");
+    one.write(&edit, Edits::New).await.unwrap();
+    let absent = Absent { id: "large", times: 2.into(), is_purged: false };
+    let source = Rough::without(one.replica(), absent);
+    let done = run(&Replication::default(), source, other.replica(), &one).await.unwrap();
+    assert_eq!((done.worked.written, done.worked.refused), (2, 0));
+    assert_eq!(one.leaves().await, other.leaves().await);
+}
+
 /// A refusal that says nothing of the kind is of somebody on the way, and of no document.
 #[tokio::test]
 async fn what_no_database_says_is_no_verdict_on_a_document() {

@@ -129,17 +129,17 @@ impl Replica for Rough {
     ) -> Result<(Vec<FetchedDocument>, Vec<Unread>), ReplicationError> {
         // Some servers give little at once.
         let bytes = if missing.len() > 2 { 300 } else { most_bytes };
-        let (mut found, mut unread) = self.ask(self.to.documents(missing, bytes)).await?;
-        if let Some(Absent { id, times, .. }) = &self.absent
-            && found.iter().any(|it| it.id == *id)
-            && times
-                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |it| it.checked_sub(1))
-                .is_ok()
-        {
-            let gone = found.extract_if(.., |it| it.id == *id);
-            unread.extend(gone.map(|it| Unread {
-                id: it.id,
-                revision: it.revision,
+        let absent = self.absent.iter().find(|it| it.times.load(Ordering::Relaxed) > 0);
+        let (gone, asked): (Vec<_>, Vec<_>) =
+            missing.iter().cloned().partition(|it| absent.is_some_and(|absent| absent.id == it.id));
+        let (found, mut unread) = self.ask(self.to.documents(&asked, bytes)).await?;
+        for MissingDocument { id, revisions, .. } in gone {
+            if let Some(Absent { times, .. }) = absent {
+                times.fetch_sub(1, Ordering::Relaxed);
+            }
+            unread.extend(revisions.into_iter().map(|revision| Unread {
+                id: id.clone(),
+                revision,
                 error: "not_found".to_owned(),
                 reason: "missing".to_owned(),
             }));
