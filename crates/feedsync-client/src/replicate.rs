@@ -9,6 +9,7 @@
 //! - A document that a target refuses is reported, and keeps nothing else back.
 
 mod batch;
+mod carrier;
 mod checkpoints;
 mod error;
 mod feed;
@@ -29,7 +30,8 @@ use feedsync_store::Environment;
 use tokio::task::JoinSet;
 use tokio::time::{sleep_until, timeout};
 
-use batch::{Batch, Carrier};
+use batch::Batch;
+use carrier::Carrier;
 use checkpoints::CheckpointLog;
 use feed::Feed;
 

@@ -13,7 +13,7 @@ use feedsync_couch::replication::{
 use feedsync_couch::{Json, quoted, text};
 use http::StatusCode;
 
-use super::batch::MOST_BYTES as MOST_BYTES_OF_DOCUMENTS;
+use super::carrier::MOST_BYTES as MOST_BYTES_OF_DOCUMENTS;
 use super::{Changes, Local, Replica, ReplicationError, ReplicationFilter};
 use crate::fetch::{FetchError, Fetched, Fetcher, Request, Url, address, shown};
 use crate::watch::Pace;

@@ -3,11 +3,10 @@
 //! Pages are read one after the other, each while the rows of the one before it are written and sent: at most two are in
 //! memory. Rows are sent in pieces; what attachments hold is read when its row is written.
 
+mod page;
 mod row;
 
-use std::future::{poll_fn, ready};
 use std::sync::Arc;
-use std::task::Poll;
 
 use axum::body::{Body, Bytes};
 use axum::response::Response;
@@ -15,10 +14,10 @@ use feedsync_couch::{
     ChangesFeed, ChangesFilter, ChangesRequest, DatabaseName, RefusalKind, quoted,
 };
 use feedsync_endpoint::documents::leaves::Leaves;
+use feedsync_endpoint::documents::sequence;
 use feedsync_endpoint::documents::show::Held;
-use feedsync_endpoint::documents::{filter, sequence};
 use feedsync_formats::json::Node;
-use feedsync_store::{Database, DocumentChanges, Epoch, Notices, Number, ReadDocument};
+use feedsync_store::{Database, Epoch, Notices, Number};
 use futures_util::future::BoxFuture;
 use futures_util::stream;
 use http::{HeaderValue, Method, StatusCode, header};
@@ -27,16 +26,12 @@ use tokio::time::{Instant, sleep_until};
 use super::pieces::broken;
 use super::rights::Need;
 use super::{Asked, Failure, in_place, json};
-use crate::access::BELIEVED;
 use crate::answers::Place;
 use crate::follower::FollowerPlace;
 use crate::live::stopped;
 use crate::problem::Problem;
+use page::{Page, Untold};
 use row::Rows;
-
-/// So many changes are read at once, and so many bytes of what documents say.
-const PAGE: usize = 1_000;
-const PAGE_BYTES: u64 = 4 << 20;
 
 /// So many bytes of rows are sent at once, and one row more.
 const PIECE: usize = 8 << 20;
@@ -166,19 +161,6 @@ struct Changes {
 
 /// Somebody waits for a place.
 type Waiting = BoxFuture<'static, Result<Place, Problem>>;
-
-/// A page that is being read.
-type Page = BoxFuture<'static, Result<DocumentChanges, std::io::Error>>;
-
-/// A page, as far as it was not told yet.
-struct Untold {
-    database: Database,
-    documents: std::vec::IntoIter<ReadDocument>,
-    /// Where it ends.
-    reached: Number,
-    /// Whether nothing is behind it.
-    is_end: bool,
-}
 
 impl Changes {
     fn answer(self) -> Response {
@@ -312,75 +294,11 @@ impl Changes {
         Ok(out)
     }
 
-    /// The next page; the one behind it is begun.
-    async fn read(&mut self) -> Result<Untold, std::io::Error> {
-        let DocumentChanges { database, documents, reached, is_end, .. } = match self.ahead.take() {
-            Some(ahead) => ahead.await?,
-            None => self.page(None, self.left).await?,
-        };
-        if self.admitted.elapsed() >= BELIEVED && !self.may_go_on().await {
-            return Err(broken("whoever asks may use the database no longer"));
-        }
-        if database.epoch != self.epoch {
-            return Err(broken("the database is another one by now"));
-        }
-        // Of what is behind the last change there is nothing to be read.
-        let is_end = is_end || !self.request.is_descending && reached >= database.last;
-        if !is_end {
-            self.read_ahead(reached, documents.len()).await;
-        }
-        Ok(Untold { database, documents: documents.into_iter(), reached, is_end })
-    }
-
     fn advance(&mut self, number: Number) {
         match self.request.is_descending {
             true => self.before = Some(number),
             false => self.after = self.after.max(number),
         }
-    }
-
-    /// Begins to read the next page, so that the store reads while the rows of this one are written and sent. All of
-    /// this page may be told: no more are read ahead than would then be left of the limit.
-    async fn read_ahead(&mut self, reached: Number, told: usize) {
-        let left = self.left.map(|left| left.saturating_sub(told as u64));
-        if left == Some(0) {
-            return;
-        }
-        let mut page = self.page(Some(reached), left);
-        // It begins when it is asked for the first time.
-        let begun = poll_fn(|context| Poll::Ready(page.as_mut().poll(context))).await;
-        self.ahead = Some(match begun {
-            Poll::Ready(read) => Box::pin(ready(read)),
-            Poll::Pending => page,
-        });
-    }
-
-    /// The page behind a place, or behind what was told, of at most so many changes.
-    fn page(&self, reached: Option<Number>, left: Option<u64>) -> Page {
-        let (name, databases) = (self.name.clone(), Arc::clone(&self.asked.databases));
-        let (after, before) = match reached {
-            Some(reached) if !self.request.is_descending => (reached, None),
-            reached => (self.after, reached.or(self.before)),
-        };
-        let request = Arc::clone(&self.request);
-        let most = match (&*request.filter, left) {
-            // Of those that a selector looks at perhaps none is told.
-            (ChangesFilter::Selector(_), _) | (_, None) => PAGE,
-            (_, Some(left)) => PAGE.min(usize::try_from(left).unwrap_or(PAGE)),
-        };
-        Box::pin(async move {
-            let ChangesRequest { filter, all_leaves, include_docs, .. } = &*request;
-            let choose = filter::chosen(filter, *all_leaves, *include_docs);
-            let page = match request.is_descending {
-                true => databases
-                    .latest_document_changes(&name, after, before, most, choose, PAGE_BYTES),
-                false => {
-                    let pass_over = filter::passes_over(filter);
-                    databases.document_changes(&name, after, most, pass_over, choose, PAGE_BYTES)
-                }
-            };
-            page.await.map_err(broken)
-        })
     }
 
     /// Waits for a change, or for the time to send something.

@@ -1,0 +1,312 @@
+//! Some changed documents, carried from a source to a target.
+
+mod again;
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use feedsync_couch::replication::{
+    BadAnswer, ChangedDocument, FetchedDocument, MissingDocument, NotWritten, Unread,
+};
+use tokio::sync::{Semaphore, SemaphorePermit};
+
+use super::{Replica, Replicated, ReplicationError};
+
+/// So many bytes are read at once, unless one document has more.
+const READ_BYTES: u64 = 8 << 20;
+
+/// A document with more bytes is not replicated.
+pub(super) const MOST_BYTES: u64 = 256 << 20;
+
+/// So many bytes are written at once, unless one document has more.
+const WRITTEN_BYTES: usize = 4 << 20;
+
+/// So many bytes of all that is written are on their way: more would keep a slow way busy for so long that each would seem
+/// to be held up.
+const ON_THEIR_WAY: usize = 2 * WRITTEN_BYTES;
+
+/// Who carries batches.
+#[derive(Clone)]
+pub(super) struct Carrier {
+    source: Arc<dyn Replica>,
+    target: Arc<dyn Replica>,
+    /// One large document is in memory at a time.
+    large: Arc<Semaphore>,
+    /// Bytes that may be sent to the target.
+    way: Arc<Semaphore>,
+    /// So many documents are read at once, as far as is known how many fit.
+    fitting: Arc<AtomicUsize>,
+}
+
+impl Carrier {
+    pub(super) fn new(source: Arc<dyn Replica>, target: Arc<dyn Replica>) -> Self {
+        let fitting = Arc::new(AtomicUsize::new(usize::MAX));
+        let [large, way] = [1, ON_THEIR_WAY].map(|permits| Arc::new(Semaphore::new(permits)));
+        Self { source, target, large, way, fitting }
+    }
+
+    /// Carries documents; what came of it.
+    pub(super) async fn carry(
+        &self,
+        changed: &[ChangedDocument],
+    ) -> Result<Replicated, ReplicationError> {
+        let mut done = Replicated::default();
+        let mut parts = vec![changed];
+        while let Some(part) = parts.pop() {
+            if part.is_empty() {
+                continue;
+            }
+            match (self.target.missing(part).await, part) {
+                (Err(error), [one]) if is_of_a_question(&error) => {
+                    done.refuse(refused(one.id.clone(), &error));
+                }
+                // One of them is the cause.
+                (Err(error), part) if is_of_a_question(&error) => {
+                    let (first, second) = part.split_at(part.len() / 2);
+                    parts.extend([second, first]);
+                }
+                (missing, part) => {
+                    let missing = self.asked_about(part, missing?)?;
+                    let count = |lengths: usize| lengths as u64;
+                    done.worked.checked +=
+                        part.iter().map(|it| count(it.revisions.len())).sum::<u64>();
+                    done.worked.missing +=
+                        missing.iter().map(|it| count(it.revisions.len())).sum::<u64>();
+                    self.read(missing, &mut done).await?;
+                }
+            }
+        }
+        Ok(done)
+    }
+
+    /// What is missing, if all of it was asked about: a target chooses nothing by itself.
+    fn asked_about(
+        &self,
+        changed: &[ChangedDocument],
+        missing: Vec<MissingDocument>,
+    ) -> Result<Vec<MissingDocument>, ReplicationError> {
+        let mut asked: HashMap<&str, &[String]> =
+            changed.iter().map(|it| (&*it.id, &*it.revisions)).collect();
+        for MissingDocument { id, revisions, .. } in &missing {
+            let known = asked.remove(&**id).unwrap_or_default();
+            let is_known = |it: &String| known.iter().any(|other| other.eq_ignore_ascii_case(it));
+            if !revisions.iter().all(is_known) {
+                let source = BadAnswer("it misses what it was not asked about");
+                return Err(ReplicationError::Answer { database: self.target.shown(), source });
+            }
+        }
+        Ok(missing)
+    }
+
+    /// Reads what is missing, in parts that fit into memory, and writes it.
+    async fn read(
+        &self,
+        missing: Vec<MissingDocument>,
+        done: &mut Replicated,
+    ) -> Result<(), ReplicationError> {
+        let mut parts = vec![missing];
+        while let Some(mut part) = parts.pop() {
+            if part.is_empty() {
+                continue;
+            }
+            // What does not fit is read for nothing.
+            let most = self.fitting.load(Ordering::Relaxed);
+            if part.len() > most {
+                parts.push(part.split_off(most));
+            }
+            match self.source.documents(&part, READ_BYTES).await {
+                Err(error) if error.is_too_large() || is_of_a_question(&error) => {
+                    if error.is_too_large() {
+                        self.fitting.fetch_min((part.len() / 2).max(1), Ordering::Relaxed);
+                    }
+                    match halves(part) {
+                        Ok(halves) => parts.extend(halves),
+                        Err(one) if error.is_too_large() => self.carry_large(&one, done).await?,
+                        Err(one) => {
+                            one.into_iter().for_each(|it| done.refuse(refused(it.id, &error)))
+                        }
+                    }
+                }
+                read => {
+                    let read = read?;
+                    let bytes: u64 = read.0.iter().map(|it| it.text.len() as u64).sum();
+                    if bytes <= READ_BYTES / 4 {
+                        self.fitting.fetch_max(part.len().saturating_mul(2), Ordering::Relaxed);
+                    }
+                    self.write(&part, read, None, done).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether all that was asked for was answered, and nothing else.
+    fn answered(
+        &self,
+        asked: &[MissingDocument],
+        documents: &[FetchedDocument],
+        unread: &[Unread],
+    ) -> Result<(), ReplicationError> {
+        let mut told: HashMap<&str, (Vec<&FetchedDocument>, Vec<&Unread>)> =
+            asked.iter().map(|it| (&*it.id, Default::default())).collect();
+        let bad = |reason| ReplicationError::Answer {
+            database: self.source.shown(),
+            source: BadAnswer(reason),
+        };
+        for document in documents {
+            let of = told.get_mut(&*document.id);
+            of.ok_or_else(|| bad("a document was not asked for"))?.0.push(document);
+        }
+        for one in unread {
+            let of = told.get_mut(&*one.id);
+            of.ok_or_else(|| bad("a document was not asked for"))?.1.push(one);
+        }
+        for MissingDocument { id, revisions, .. } in asked {
+            let (documents, unread) = &told[&**id];
+            let named: HashSet<&str> = documents.iter().map(|it| &*it.revision).collect();
+            let is_told = |it: &String| {
+                named.contains(&**it)
+                    // Some do not say which revision it is that they cannot read.
+                    || unread.iter().any(|one| one.revision.is_empty() || one.revision == *it)
+                    || documents.iter().any(|document| document.came_of(it))
+            };
+            if !revisions.iter().all(is_told) {
+                return Err(bad("a document that was asked for is missing"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Carries a document that is large.
+    async fn carry_large(
+        &self,
+        one: &[MissingDocument],
+        done: &mut Replicated,
+    ) -> Result<(), ReplicationError> {
+        let turn = self.turn().await?;
+        match self.source.documents(one, MOST_BYTES).await {
+            Err(error) if error.is_too_large() || is_of_a_question(&error) => {
+                one.iter().for_each(|it| done.refuse(refused(it.id.clone(), &error)));
+                Ok(())
+            }
+            read => self.write(one, read?, Some(&turn), done).await,
+        }
+    }
+
+    /// The turn of a large document.
+    async fn turn(&self) -> Result<SemaphorePermit<'_>, ReplicationError> {
+        self.large.acquire().await.map_err(|_| ReplicationError::Ended)
+    }
+
+    /// Writes documents, once there is room on the way; those that are refused.
+    async fn send(
+        &self,
+        documents: &[FetchedDocument],
+    ) -> Result<Vec<NotWritten>, ReplicationError> {
+        let bytes: usize = documents.iter().map(|document| document.text.len()).sum();
+        let room = self.way.acquire_many(bytes.min(ON_THEIR_WAY) as u32).await;
+        let _room = room.map_err(|_| ReplicationError::Ended)?;
+        self.target.write(documents).await
+    }
+
+    /// Writes what was read, in the turn of a large document, if it is one.
+    async fn write(
+        &self,
+        asked: &[MissingDocument],
+        (documents, unread): (Vec<FetchedDocument>, Vec<Unread>),
+        turn: Option<&SemaphorePermit<'_>>,
+        done: &mut Replicated,
+    ) -> Result<(), ReplicationError> {
+        self.answered(asked, &documents, &unread)?;
+        let (gone, refused): (Vec<_>, Vec<_>) =
+            unread.into_iter().partition(|it| it.error == "not_found");
+        refused.into_iter().for_each(|Unread { id, error, reason, .. }| {
+            done.refuse(NotWritten { id, error, reason });
+        });
+        done.worked.read += documents.len() as u64;
+        let mut parts = portions(documents);
+        while let Some(part) = parts.pop() {
+            match self.send(&part).await {
+                Ok(refused) => {
+                    done.worked.written += part.len().saturating_sub(refused.len()) as u64;
+                    refused.into_iter().for_each(|it| done.refuse(it));
+                }
+                // One of them is the cause.
+                Err(error) if is_of_a_document(&error) && part.len() > 1 => {
+                    let mut first = part;
+                    let second = first.split_off(first.len() / 2);
+                    parts.extend([second, first]);
+                }
+                Err(error) if is_of_a_document(&error) => {
+                    if let Some(document) = part.into_iter().next() {
+                        self.write_again(asked, document, error, turn, done).await?;
+                    }
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        match gone.is_empty() {
+            true => Ok(()),
+            false => Box::pin(self.look_again(asked, &gone, turn, done)).await,
+        }
+    }
+}
+
+fn refused(id: String, why: &ReplicationError) -> NotWritten {
+    let (error, reason) = why.said();
+    NotWritten { id, error, reason }
+}
+
+/// Whether what was asked is refused for what it is, and not for who asks. What does not say why as databases do is of
+/// somebody between us and the server, and says nothing of a document, except that it is too large for them.
+fn is_of_a_question(error: &ReplicationError) -> bool {
+    match error.status().map(|it| it.as_u16()) {
+        Some(400 | 422) => error.is_explained(),
+        Some(413) => true,
+        _ => false,
+    }
+}
+
+/// The same of what was sent to be written.
+fn is_of_a_document(error: &ReplicationError) -> bool {
+    is_of_a_question(error)
+        || error.is_explained()
+            && matches!(error.status().map(|it| it.as_u16()), Some(403 | 409 | 412))
+}
+
+/// Two parts; what cannot be parted as it is.
+fn halves(
+    mut part: Vec<MissingDocument>,
+) -> Result<[Vec<MissingDocument>; 2], Vec<MissingDocument>> {
+    if part.len() > 1 {
+        let second = part.split_off(part.len() / 2);
+        return Ok([second, part]);
+    }
+    match part.first_mut() {
+        Some(one) if one.revisions.len() > 1 => {
+            let revisions = one.revisions.split_off(one.revisions.len() / 2);
+            let second = vec![MissingDocument { revisions, ..one.clone() }];
+            Ok([second, part])
+        }
+        _ => Err(part),
+    }
+}
+
+/// What is written at once, the last first.
+fn portions(documents: Vec<FetchedDocument>) -> Vec<Vec<FetchedDocument>> {
+    let mut portions: Vec<Vec<FetchedDocument>> = Vec::new();
+    let mut bytes = usize::MAX;
+    for document in documents {
+        bytes = bytes.saturating_add(document.text.len());
+        match portions.last_mut() {
+            Some(portion) if bytes <= WRITTEN_BYTES => portion.push(document),
+            _ => {
+                bytes = document.text.len();
+                portions.push(vec![document]);
+            }
+        }
+    }
+    portions.reverse();
+    portions
+}

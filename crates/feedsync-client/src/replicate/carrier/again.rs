@@ -1,0 +1,146 @@
+//! What did not come, or was not taken, the first time.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use feedsync_couch::replication::{
+    ChangedDocument, FetchedDocument, MissingDocument, NotWritten, Unread,
+};
+use http::StatusCode;
+use tokio::sync::SemaphorePermit;
+use tokio::time::sleep;
+
+use super::{Carrier, MOST_BYTES, READ_BYTES, is_of_a_document, is_of_a_question, refused};
+use crate::replicate::{Replicated, ReplicationError};
+
+/// What a source had not although it told of it is asked for again after so long, and so often, each time after so much
+/// longer.
+const AGAIN: Duration = Duration::from_secs(1);
+const TRIES: u32 = 3;
+
+impl Carrier {
+    /// Reads once more what a source has told of and then had not: what it says itself that it has not was purged
+    /// meanwhile, and anything else it may have by now, where it is of several machines.
+    pub(super) async fn look_again(
+        &self,
+        asked: &[MissingDocument],
+        gone: &[Unread],
+        turn: Option<&SemaphorePermit<'_>>,
+        done: &mut Replicated,
+    ) -> Result<(), ReplicationError> {
+        // Some do not say which revision it is that they cannot read.
+        let is_meant = |it: &MissingDocument, revision: &String| {
+            gone.iter().any(|one| {
+                one.id == it.id && (one.revision.is_empty() || one.revision == *revision)
+            })
+        };
+        let of = |it: &MissingDocument| {
+            let revisions = it.revisions.iter().filter(|revision| is_meant(it, revision));
+            ChangedDocument { id: it.id.clone(), revisions: revisions.cloned().collect() }
+        };
+        let named: Vec<_> = asked.iter().map(of).filter(|it| !it.revisions.is_empty()).collect();
+        let purged: HashMap<String, Vec<String>> = self
+            .source
+            .missing(&named)
+            .await?
+            .into_iter()
+            .map(|it| (it.id, it.revisions))
+            .collect();
+        let mut rest = Vec::new();
+        for ChangedDocument { id, mut revisions } in named {
+            let is_purged = |it: &String| purged.get(&id).is_some_and(|all| all.contains(it));
+            revisions.retain(|it| !is_purged(it));
+            if !revisions.is_empty() {
+                rest.push(MissingDocument { id, revisions, ancestors: Vec::new() });
+            }
+        }
+        for one in rest {
+            self.ask_again(&[one], turn, done).await?;
+        }
+        Ok(())
+    }
+
+    /// Asks for a document some times more, and says why it does not come if it does not.
+    async fn ask_again(
+        &self,
+        one: &[MissingDocument; 1],
+        turn: Option<&SemaphorePermit<'_>>,
+        done: &mut Replicated,
+    ) -> Result<(), ReplicationError> {
+        let most = if turn.is_some() { MOST_BYTES } else { READ_BYTES };
+        for tries in 1.. {
+            sleep(AGAIN * tries).await;
+            match self.source.documents(one, most).await {
+                Ok((documents, unread)) if unread.is_empty() => {
+                    return self.write(one, (documents, unread), turn, done).await;
+                }
+                Ok(_) if tries < TRIES => {}
+                Ok((_, unread)) => {
+                    let why = unread.into_iter().next().map(|it| (it.error, it.reason));
+                    let (error, reason) = why.unwrap_or_default();
+                    done.refuse(NotWritten { id: one[0].id.clone(), error, reason });
+                    break;
+                }
+                Err(error) if error.is_too_large() && turn.is_none() => {
+                    return Box::pin(self.carry_large(one, done)).await;
+                }
+                Err(error) if error.is_too_large() || is_of_a_question(&error) => {
+                    done.refuse(refused(one[0].id.clone(), &error));
+                    break;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// What becomes of a document that was refused: one of which the target has not the attachments that are told by
+    /// stubs is written with all of them.
+    pub(super) async fn write_again(
+        &self,
+        asked: &[MissingDocument],
+        document: FetchedDocument,
+        why: ReplicationError,
+        turn: Option<&SemaphorePermit<'_>>,
+        done: &mut Replicated,
+    ) -> Result<(), ReplicationError> {
+        let FetchedDocument { id, revision, text } = document;
+        // All of it comes instead.
+        drop(text);
+        let has_stubs = asked.iter().any(|it| it.id == id && !it.ancestors.is_empty());
+        if !has_stubs || why.status() != Some(StatusCode::PRECONDITION_FAILED) {
+            // Who may write nothing is told so for nothing, too.
+            if why.status() == Some(StatusCode::FORBIDDEN) {
+                self.target.write(&[]).await?;
+            }
+            done.refuse(refused(id, &why));
+            return Ok(());
+        }
+        let whole =
+            [MissingDocument { id: id.clone(), revisions: vec![revision], ancestors: Vec::new() }];
+        let most = if turn.is_some() { MOST_BYTES } else { READ_BYTES };
+        let mut read = self.source.documents(&whole, most).await;
+        let mut own_turn = None;
+        if turn.is_none() && read.as_ref().is_err_and(ReplicationError::is_too_large) {
+            own_turn = Some(self.turn().await?);
+            read = self.source.documents(&whole, MOST_BYTES).await;
+        }
+        let (documents, unread) = match read {
+            Err(error) if error.is_too_large() => (Vec::new(), Vec::new()),
+            read => read?,
+        };
+        if documents.is_empty() || !unread.is_empty() {
+            done.refuse(refused(id, &why));
+        }
+        for document in documents {
+            match self.send(std::slice::from_ref(&document)).await {
+                Ok(refused) if refused.is_empty() => done.worked.written += 1,
+                Ok(refused) => refused.into_iter().for_each(|it| done.refuse(it)),
+                Err(error) if is_of_a_document(&error) => done.refuse(refused(document.id, &error)),
+                Err(error) => return Err(error),
+            }
+        }
+        drop(own_turn);
+        Ok(())
+    }
+}
