@@ -1,5 +1,7 @@
 //! What is here of revisions that somebody else has (6.1).
 
+use std::collections::HashMap;
+
 use feedsync_couch::{DatabaseName, DocumentId, Revision};
 use feedsync_store::{Databases, StoreError};
 
@@ -20,12 +22,13 @@ pub struct Difference {
 const PAGE: usize = 1_000;
 const PAGE_BYTES: u64 = 8 << 20;
 
-/// Compares documents, in their order; of those of which all is here nothing is told.
+/// Compares documents, in their order, each once; of those of which all is here nothing is told.
 pub async fn compare(
     databases: &dyn Databases,
     name: &DatabaseName,
     wanted: Vec<(String, Vec<Revision>)>,
 ) -> Result<Vec<Difference>, StoreError> {
+    let wanted = united(wanted);
     // What can be no id is missing, like any other that is not here.
     let ids: Vec<Option<DocumentId>> = wanted.iter().map(|(id, _)| id.parse().ok()).collect();
     let can_be: Vec<bool> = ids.iter().map(Option::is_some).collect();
@@ -56,4 +59,35 @@ pub async fn compare(
         differences.push(Difference { id, missing, ancestors });
     }
     Ok(differences)
+}
+
+/// Each document once, where it stands first, with all revisions that are asked of it.
+fn united(wanted: Vec<(String, Vec<Revision>)>) -> Vec<(String, Vec<Revision>)> {
+    let mut places: HashMap<String, usize> = HashMap::with_capacity(wanted.len());
+    let mut all: Vec<(String, Vec<Revision>)> = Vec::with_capacity(wanted.len());
+    for (id, mut revisions) in wanted {
+        match places.get(&id) {
+            Some(place) => all[*place].1.append(&mut revisions),
+            None => {
+                places.insert(id.clone(), all.len());
+                all.push((id, revisions));
+            }
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_document_is_looked_at_once() {
+        let of = |id: &str, revisions: &str| {
+            let revisions = revisions.split(' ').map(|it| it.parse().unwrap()).collect();
+            (id.to_owned(), revisions)
+        };
+        let wanted = vec![of("a", "1-a"), of("b", "1-b"), of("a", "2-a 1-a")];
+        assert_eq!(united(wanted), [of("a", "1-a 2-a 1-a"), of("b", "1-b")]);
+    }
 }
