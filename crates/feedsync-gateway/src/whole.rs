@@ -161,7 +161,10 @@ impl Decisions for Agent {
     async fn change(&self, asked: Asked) -> Result<(), ChangeError> {
         let changed =
             Agent::change(self, |interceptor, _, now, _| Ok(parted(asked(interceptor, now))));
-        Ok(changed.await.map_err(failed)??)
+        let changed = changed.await;
+        // What changes nothing in the store may still make something due.
+        self.wake();
+        Ok(changed.map_err(failed)??)
     }
 
     async fn retry(&self, error: ErrorId) -> Result<(), ChangeError> {

@@ -1,6 +1,6 @@
-//! What a server's answer to an edit means (BITSY 3.5, C31 to C34).
+//! Verdicts on the responses that servers give to edits (BITSY 3.5, C31 to C34).
 //!
-//! | answer | to the letter | resilient |
+//! | response | to the letter | resilient |
 //! |---|---|---|
 //! | 200 to PUT | the entity is the representation | the same, if it can be one; else the server is asked |
 //! | other 2xx to PUT | undefined | done; the server is asked what it made of it |
@@ -8,11 +8,16 @@
 //! | 404, 410 to DELETE | an error | done: it is gone |
 //! | 201 to POST | the entity is what both headers name | only what `Content-Location` names (RFC 5023 9.2) |
 //! | other 2xx to POST | undefined | done; the feed is asked for what it made |
-//! | 202 | undefined | accepted: it stays until the server is seen to have done it |
-//! | 301, 302, 303, 307, 308 | asked again there | the same, as RFC 9110 15.4 has it |
-//! | 401, 403, 407 | an error | it waits for credentials |
-//! | 408, 425, 429, 502, 503, 504 | an error | it waits, as `Retry-After` says or longer each time |
-//! | what else is 4xx or 5xx | an error | an error |
+//! | 202 | undefined | accepted: the edit stays until the server is seen to have done it |
+//! | 301, 302, 303, 307, 308 with `Location` | asked again there | the same, as RFC 9110 15.4 has it |
+//! | other 1xx and 3xx | an error | an error |
+//! | 401, 407 | an error | an error; the edit is held until there are credentials or somebody retries it |
+//! | 408, 425, 429, 502, 503, 504 | an error | that edit waits, as `Retry-After` says or longer each time |
+//! | 413, 423, 500 with `Retry-After` | an error | that edit waits as `Retry-After` says |
+//! | every other 4xx or 5xx | an error | an error |
+//!
+//! An edit that waits or is held delays edits of its own resource and no others. Statuses above 599 are none of
+//! HTTP's, and errors.
 //!
 //! A server speaks for its own origin alone: what a 201 names elsewhere is asked for, never believed.
 //!
@@ -65,7 +70,7 @@ pub enum Verdict {
     Accepted,
     /// It waits until then, or longer than the last time.
     Later(Option<Time>),
-    /// It waits until the application has others.
+    /// It is held until there are other credentials, or somebody retries it, and that is an error.
     NeedsCredentials,
     /// It is an error, and what it edited is again what the server has.
     Refused,
@@ -113,9 +118,14 @@ impl Verdict {
                 }
             }
             404 | 410 if resilient && method == Method::Delete => Self::Done(Done::default()),
-            401 | 403 | 407 if resilient => Self::NeedsCredentials,
+            401 | 407 if resilient => Self::NeedsCredentials,
             408 | 425 | 429 | 502 | 503 | 504 if resilient => {
                 Self::Later(retry_after(answer.headers, now))
+            }
+            // These pass if the server says when (RFC 9110 15.5.14).
+            413 | 423 | 500 if resilient => {
+                let until = retry_after(answer.headers, now);
+                until.map_or(Self::Refused, |until| Self::Later(Some(until)))
             }
             _ => Self::Refused,
         }
@@ -307,7 +317,7 @@ mod tests {
             for method in [Post, Put, Delete] {
                 assert_eq!(verdict(method, status, &[], Strict), Verdict::Refused, "{status}");
                 let resilient = match (status, method) {
-                    (401 | 403 | 407, _) => Verdict::NeedsCredentials,
+                    (401 | 407, _) => Verdict::NeedsCredentials,
                     (408 | 425 | 429 | 502 | 503 | 504, _) => Verdict::Later(None),
                     (404 | 410, Delete) => done(&[], None, false),
                     _ => Verdict::Refused,
@@ -315,12 +325,20 @@ mod tests {
                 assert_eq!(verdict(method, status, &[], Resilient), resilient, "{status}");
             }
         }
-        let later = verdict(Put, 503, &[("retry-after", "2")], Resilient);
-        assert_eq!(later, Verdict::Later(Some(Time::from_millis(3_000))));
+        for status in [408, 413, 423, 425, 429, 500, 502, 503, 504] {
+            let later = verdict(Put, status, &[("retry-after", "2")], Resilient);
+            assert_eq!(later, Verdict::Later(Some(Time::from_millis(3_000))), "{status}");
+            let strict = verdict(Put, status, &[("retry-after", "2")], Strict);
+            assert_eq!(strict, Verdict::Refused, "{status}");
+        }
+        for status in [403, 404, 409, 412, 501, 505, 507] {
+            let refused = verdict(Put, status, &[("retry-after", "2")], Resilient);
+            assert_eq!(refused, Verdict::Refused, "{status}");
+        }
         for method in [Post, Put, Delete] {
             for profile in [Strict, Resilient] {
                 assert_eq!(verdict(method, 202, &[], profile), Verdict::Accepted);
-                for status in [300, 304, 305] {
+                for status in [100, 101, 103, 199, 300, 304, 305, 306, 399, 600, 999] {
                     let refused = verdict(method, status, &[("location", "/x")], profile);
                     assert_eq!(refused, Verdict::Refused);
                 }

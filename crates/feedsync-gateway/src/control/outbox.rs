@@ -3,15 +3,15 @@
 use axum::Extension;
 use axum::extract::{Path, State};
 use axum::response::Response;
-use feedsync_offline::interceptor::Entity;
+use feedsync_offline::interceptor::{Entity, Standing};
 use feedsync_offline::outbox::{Edit, EditId};
 use feedsync_server::Problem;
 use http::StatusCode;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::answer::{self, absent, refused};
 use super::caller::Caller;
-use super::{Control, json, view};
+use super::{Control, json as read, view};
 
 /// `GET /outbox`.
 pub(crate) async fn list(
@@ -19,7 +19,9 @@ pub(crate) async fn list(
     Extension(caller): Extension<Caller>,
 ) -> Response {
     let edits = control.edits(&caller).await;
-    answer::json(&edits.iter().map(view::edit).collect::<Value>())
+    answer::json(
+        &edits.iter().map(|(edit, standing)| view::edit(edit, standing)).collect::<Value>(),
+    )
 }
 
 /// `DELETE /outbox/{id}`: it is given up, with what was made on it.
@@ -42,21 +44,30 @@ pub(crate) async fn retry(
     Ok(answer::nothing())
 }
 
+/// `POST /outbox/retry`: all that wait are tried again now.
+pub(crate) async fn retry_all(
+    State(control): State<Control>,
+    Extension(caller): Extension<Caller>,
+) -> Result<Response, Problem> {
+    let tried = control.hurry_all(&caller).await?;
+    Ok(answer::json(&json!({ "tried": tried })))
+}
+
 impl Control {
-    /// The edits that a caller may see.
-    pub(crate) async fn edits(&self, caller: &Caller) -> Vec<Edit<Entity>> {
+    /// The edits that a caller may see, and why each of them waits.
+    pub(crate) async fn edits(&self, caller: &Caller) -> Vec<(Edit<Entity>, Standing)> {
         let seen = self.see(caller, |interceptor, sight, _| {
             let edits = interceptor.edits();
             let seen = edits
                 .filter(|edit| sight.sees(interceptor, edit.asked.partition, &edit.asked.feed));
-            seen.cloned().collect()
+            seen.map(|edit| (edit.clone(), interceptor.standing(edit))).collect()
         });
         seen.await
     }
 
     async fn edit(&self, caller: &Caller, id: &str) -> Result<EditId, Problem> {
-        let id = json::number(id).map(EditId).ok_or_else(|| absent("edit on its way"))?;
-        let is_seen = self.edits(caller).await.iter().any(|edit| edit.id == id);
+        let id = read::number(id).map(EditId).ok_or_else(|| absent("edit on its way"))?;
+        let is_seen = self.edits(caller).await.iter().any(|(edit, _)| edit.id == id);
         is_seen.then_some(id).ok_or_else(|| absent("edit on its way"))
     }
 
@@ -83,5 +94,17 @@ impl Control {
             Ok(it.hurry(edit))
         }));
         asked.await.map_err(refused)
+    }
+
+    /// Tries all edits again that a caller may see; how many there are.
+    pub(crate) async fn hurry_all(&self, caller: &Caller) -> Result<usize, Problem> {
+        let ids: Vec<EditId> = self.edits(caller).await.iter().map(|(edit, _)| edit.id).collect();
+        let count = ids.len();
+        let asked = self.change(Box::new(move |it, _| {
+            it.retry_all();
+            Ok(it.hurry_all(ids))
+        }));
+        asked.await.map_err(refused)?;
+        Ok(count)
     }
 }

@@ -29,6 +29,7 @@ pub fn router(control: Control) -> Router {
         .route("/errors/{id}/retry", post(errors::retry))
         .route("/errors/{id}/{side}", get(errors::side))
         .route("/outbox", get(outbox::list))
+        .route("/outbox/retry", post(outbox::retry_all))
         .route("/outbox/{id}", axum::routing::delete(outbox::discard))
         .route("/outbox/{id}/retry", post(outbox::retry))
         .route("/network", get(network::read).put(network::change))

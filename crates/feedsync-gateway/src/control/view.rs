@@ -5,7 +5,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use feedsync_offline::event::{Interaction, SyncError, headers_text};
-use feedsync_offline::interceptor::{Content, Entity, Interceptor, Keeping};
+use feedsync_offline::interceptor::{Content, Entity, Interceptor, Keeping, Standing, Why};
 use feedsync_offline::outbox::{Edit, Progress};
 use feedsync_offline::propagation::Method;
 use serde_json::{Value, json};
@@ -69,8 +69,8 @@ pub(crate) fn subscription(
     view
 }
 
-/// An edit on its way.
-pub(crate) fn edit(edit: &Edit<Entity>) -> Value {
+/// An edit on its way, and why it has not arrived.
+pub(crate) fn edit(edit: &Edit<Entity>, standing: &Standing) -> Value {
     let asked = &edit.asked;
     json!({
         "id": edit.id.0.to_string(),
@@ -80,9 +80,42 @@ pub(crate) fn edit(edit: &Edit<Entity>) -> Value {
         "feed": asked.feed.as_str(),
         "tries": edit.tries,
         "progress": progress(&edit.progress),
-        "until": until(&edit.progress),
+        "why": why(&standing.why),
+        "status": status(&standing.why),
+        "since": standing.since.map(|time| time.millis()),
+        "until": standing.until.map(|time| time.millis()),
+        "error": standing.error.map(|error| error.0.to_string()),
         "length": asked.body.as_ref().map(|entity| entity.content.length),
     })
+}
+
+/// Reason why an edit waits, in a sentence about it.
+pub(crate) fn why(why: &Why) -> String {
+    match why {
+        Why::Turn => "leaves next".to_owned(),
+        Why::Sending => "is being sent".to_owned(),
+        Why::Behind(edit) => format!("waits for edit {} of the same resource", edit.0),
+        Why::Offline => "waits until the network is used again".to_owned(),
+        Why::NotReached => "waits because its server was not reached".to_owned(),
+        Why::PutOff(status) => format!("waits because its server answered {status}"),
+        Why::Paced => "waits because its server puts off or refuses every edit".to_owned(),
+        Why::Credentials(status) => format!(
+            "is held because its server answered {status}: subscribe with other credentials, or retry it"
+        ),
+        Why::Doubt => {
+            "was sent without an answer that settles it; the gateway looks whether it arrived"
+                .to_owned()
+        }
+        Why::Accepted => "was accepted; its server has not carried it out yet".to_owned(),
+        Why::Unnamed => "waits until its feed shows where the new member is".to_owned(),
+    }
+}
+
+fn status(why: &Why) -> Option<u16> {
+    match why {
+        Why::PutOff(status) | Why::Credentials(status) => Some(status.as_u16()),
+        _ => None,
+    }
 }
 
 /// The method of an edit.
@@ -103,13 +136,6 @@ pub(crate) fn progress(progress: &Progress) -> &'static str {
         Progress::Accepted => "accepted",
         Progress::Waiting { .. } => "waiting",
         Progress::Held => "held",
-    }
-}
-
-fn until(progress: &Progress) -> Option<u64> {
-    match progress {
-        Progress::Waiting { until } => Some(until.millis()),
-        _ => None,
     }
 }
 

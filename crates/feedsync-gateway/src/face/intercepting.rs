@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use feedsync_offline::interceptor::{Decision, Proposed, Reply, Request as Asked};
+use feedsync_offline::interceptor::{Decision, Proposed, Reply, Request as Asked, is_unsafe};
 use http::header::HeaderMap;
-use http::{Method, Request, Response};
+use http::{Method, Request, Response, StatusCode};
 
 use super::Face;
 use super::body::Body;
@@ -48,6 +48,29 @@ fn judge(agent: &Agent, target: &Target, request: &Request<Body>) -> Result<Judg
     judged.map_err(AgentError::from)
 }
 
+/// Has what is stored invalidated that a request has changed, or without an answer may have changed (RFC 9111 4.4).
+async fn outdate(
+    agent: &Agent,
+    target: &Target,
+    method: &Method,
+    answer: Option<(StatusCode, &HeaderMap)>,
+) {
+    if !is_unsafe(method) {
+        return;
+    }
+    let request = (method, &target.location);
+    let changed = agent.change(|interceptor, reader, now, _| {
+        let step = match answer {
+            Some((status, headers)) => interceptor.passed(reader, request, status, headers, now)?,
+            None => interceptor.perhaps_changed(reader, request, now)?,
+        };
+        Ok(((), step))
+    });
+    if let Err(error) = changed.await {
+        tracing::error!(%error, location = %target.location, "an outdated representation is stored still");
+    }
+}
+
 impl Head {
     fn of(request: &Request<Body>) -> Self {
         Self { method: request.method().clone(), headers: request.headers().clone() }
@@ -86,9 +109,12 @@ impl Face {
         request: Request<Body>,
     ) -> Response<Body> {
         let head = Head::of(&request);
-        match self.exchange(target, request).await {
-            Ok(response) => {
+        match self.ask(target, request).await {
+            Ok(mut response) => {
                 agent.reached(&target.location, true);
+                let headers = response.headers();
+                outdate(agent, target, &head.method, Some((response.status(), headers))).await;
+                self.show(target, response.headers_mut());
                 response
             }
             Err(UpstreamError::NotSent(error)) if !matches!(error, NotSent::Busy(_)) => {
@@ -100,6 +126,9 @@ impl Face {
                 self.reply(agent, target, &head, reply).await.unwrap_or_else(Problem::response)
             }
             Err(error) => {
+                if error.may_have_arrived() {
+                    outdate(agent, target, &head.method, None).await;
+                }
                 tracing::debug!(%error, "a request was not answered");
                 Problem::from(&error).response()
             }

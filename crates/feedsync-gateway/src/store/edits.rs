@@ -1,15 +1,19 @@
 //! Edits on their way.
 
+use feedsync_offline::event::ErrorId;
 use feedsync_offline::interceptor::{Content, Entity};
-use feedsync_offline::outbox::{Edit, EditId, NewEdit, Progress};
+use feedsync_offline::outbox::{Edit, EditId, NewEdit, Progress, Stall};
 use feedsync_offline::propagation::Method;
+use feedsync_offline::time::Time;
+use http::StatusCode;
 use rusqlite::{Connection, params};
 
 use super::columns::{self, Columns, damaged};
 use super::error::StoreError;
 
 const PUT: &str = "INSERT INTO edit VALUES
-     (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)
+     (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21,
+      ?22, ?23, ?24)
      ON CONFLICT (id) DO UPDATE SET
        partition = excluded.partition, method = excluded.method, location = excluded.location,
        feed = excluded.feed, resource = excluded.resource, line = excluded.line,
@@ -17,7 +21,8 @@ const PUT: &str = "INSERT INTO edit VALUES
        was_length = excluded.was_length, body_headers = excluded.body_headers,
        body = excluded.body, body_length = excluded.body_length, slug = excluded.slug,
        generation = excluded.generation, key = excluded.key, tries = excluded.tries, progress = excluded.progress,
-       until = excluded.until";
+       until = excluded.until, status = excluded.status, since = excluded.since,
+       error = excluded.error";
 
 pub(super) fn put(connection: &Connection, edit: &Edit<Entity>) -> Result<(), StoreError> {
     let asked = &edit.asked;
@@ -49,6 +54,9 @@ pub(super) fn put(connection: &Connection, edit: &Edit<Entity>) -> Result<(), St
         edit.tries,
         progress,
         until,
+        edit.stall.map(|stall| stall.status.as_u16()),
+        edit.stall.map(|stall| columns::time(stall.since)),
+        edit.stall.and_then(|stall| stall.error).map(|error| error.0.cast_signed()),
     ])?;
     Ok(())
 }
@@ -91,9 +99,20 @@ pub(super) fn all(connection: &Connection) -> Result<Vec<Edit<Entity>>, StoreErr
             ("waiting", Some(until)) => Progress::Waiting { until },
             _ => return Err(damaged("where an edit stands", progress)),
         };
-        edits.push(Edit { id, asked, tries, progress });
+        let stall = stall(row.get()?, row.optional_time()?, row.get()?)?;
+        edits.push(Edit { id, asked, tries, progress, stall });
     }
     Ok(edits)
+}
+
+fn stall(
+    status: Option<u16>,
+    since: Option<Time>,
+    error: Option<i64>,
+) -> Result<Option<Stall>, StoreError> {
+    let Some((status, since)) = status.zip(since) else { return Ok(None) };
+    let status = StatusCode::from_u16(status).map_err(|_| damaged("a status", status))?;
+    Ok(Some(Stall { status, since, error: error.map(|error| ErrorId(error.cast_unsigned())) }))
 }
 
 fn progress_out(progress: &Progress) -> (&'static str, Option<i64>) {

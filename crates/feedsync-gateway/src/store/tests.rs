@@ -38,7 +38,8 @@ fn many(store: &Store, from: u64) -> (Vec<Held>, Step) {
             generation: 1,
             key: String::new(),
         };
-        let edit = Edit { id: EditId(number), asked, tries: 0, progress: Progress::Queued };
+        let progress = Progress::Queued;
+        let edit = Edit { id: EditId(number), asked, tries: 0, progress, stall: None };
         Change::Edit(Box::new(edit))
     });
     let stored = numbers.clone().zip(&held).map(|(number, body)| {

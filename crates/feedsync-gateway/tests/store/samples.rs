@@ -73,7 +73,8 @@ pub(crate) fn edit(id: u64, path: &str, body: Content) -> Change {
         generation: 1,
         key: format!("{id:032x}"),
     };
-    Change::Edit(Box::new(Edit { id: EditId(id), asked, tries: 0, progress: Progress::Queued }))
+    let (tries, progress, stall) = (0, Progress::Queued, None);
+    Change::Edit(Box::new(Edit { id: EditId(id), asked, tries, progress, stall }))
 }
 
 /// Lets go of some bytes that nothing needs; whether there are more.

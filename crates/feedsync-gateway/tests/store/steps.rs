@@ -15,7 +15,7 @@ use feedsync_offline::newsreader::{
     self, Account, Fact, Facts, Interface, Kept, Key, Mark, Sending, SignIn, Turn, Written,
     WrittenId,
 };
-use feedsync_offline::outbox::{Edit, EditId, NewEdit, Progress};
+use feedsync_offline::outbox::{Edit, EditId, NewEdit, Progress, Stall};
 use feedsync_offline::propagation::Method;
 use feedsync_offline::relation::Relation;
 use feedsync_offline::subscription::builder::Wanted;
@@ -143,8 +143,10 @@ fn edit() -> impl Strategy<Value = Edit<Entity>> {
         time().prop_map(|until| Progress::Waiting { until }),
     ];
     let texts = (text(), text(), any::<bool>());
-    let all = (0..4u64, partition(), methods, places, entities, texts, any::<u32>(), progress);
-    all.prop_map(|(id, partition, method, places, (was, body), texts, tries, progress)| {
+    let stall = option::of((100..600u16, time(), option::of(0..9u64)));
+    let stands = (progress, stall);
+    let all = (0..4u64, partition(), methods, places, entities, texts, any::<u32>(), stands);
+    all.prop_map(|(id, partition, method, places, (was, body), texts, tries, stands)| {
         let (base, slug, is_conditional) = texts;
         let (location, feed, resource, line) = places;
         let key = format!("{id:032x}");
@@ -163,7 +165,13 @@ fn edit() -> impl Strategy<Value = Edit<Entity>> {
             generation: u64::from(tries) * 3,
             key,
         };
-        Edit { id: EditId(id), asked, tries, progress }
+        let (progress, stall) = stands;
+        let stall = stall.map(|(status, since, error)| Stall {
+            status: StatusCode::from_u16(status).unwrap(),
+            since,
+            error: error.map(ErrorId),
+        });
+        Edit { id: EditId(id), asked, tries, progress, stall }
     })
 }
 

@@ -74,6 +74,7 @@ pub(super) struct Found<'i> {
     /// What shows of an edit that was carried out.
     pub(super) shown: Option<&'i super::Shown>,
     entry: Option<Location>,
+    location: Location,
 }
 
 /// Where members are that no server knows of yet.
@@ -164,7 +165,18 @@ impl Interceptor {
         let shown = self.shown_at(partition, location);
         let edit = self.outbox.last(partition, location);
         let keeping = keeping.id;
-        Ok(Some(Found { partition, keeping, feed, role, representation, edit, shown, entry }))
+        let location = location.clone();
+        Ok(Some(Found {
+            partition,
+            keeping,
+            feed,
+            role,
+            representation,
+            edit,
+            shown,
+            entry,
+            location,
+        }))
     }
 
     /// What shows of an edit that was carried out.
@@ -194,19 +206,31 @@ impl Interceptor {
         let entry = found.entry.as_ref();
         let entry_is_deleted = entry.is_some_and(|entry| self.is_deleted(found.partition, entry));
         let line = self.line_of(found);
-        let is_stored = found.representation.as_ref().is_some_and(|representation| {
-            let is_refusal = representation.status == http::StatusCode::UNAUTHORIZED;
-            // Who brings nothing was refused, not who brings something.
-            let is_theirs = found.partition != Partition::public() || !brings_credentials(headers);
-            representation.is_good() || (is_refusal && is_theirs) || !is_online
-        });
+        // A new member could be taken for one that waits here and may have arrived; other edits could not.
+        let waits = match found.role.is_collection() {
+            true => self.outbox.waits(found.partition, &line),
+            false => self.outbox.moves(found.partition, &line),
+        };
+        let is_stale = is_online
+            && found
+                .representation
+                .as_ref()
+                .is_some_and(|_| self.stale.contains(&(found.partition, found.location.clone())));
+        let is_stored = !is_stale
+            && found.representation.as_ref().is_some_and(|representation| {
+                let is_refusal = representation.status == http::StatusCode::UNAUTHORIZED;
+                // Who brings nothing was refused, not who brings something.
+                let is_theirs =
+                    found.partition != Partition::public() || !brings_credentials(headers);
+                representation.is_good() || (is_refusal && is_theirs) || !is_online
+            });
         Situation {
             role: found.role,
             edited: edited.or(shown),
             entry_is_deleted,
             is_stored,
             is_online,
-            waits: self.outbox.waits(found.partition, &line),
+            waits,
         }
     }
 

@@ -18,8 +18,8 @@ use crate::time::Time;
 /// What a task is for.
 #[derive(Debug)]
 pub(super) struct Errand {
-    task: Task,
-    what: What,
+    pub(super) task: Task,
+    pub(super) what: What,
 }
 
 #[derive(Debug)]
@@ -63,8 +63,8 @@ impl Interceptor {
         if self.policy == Policy::Offline {
             return Ok((tasks, step));
         }
-        for id in self.outbox.due(now) {
-            if tasks.len() < room && !self.is_busy(id) {
+        for id in self.leaving(stored, now)? {
+            if tasks.len() < room && !self.is_paced(id, now) {
                 tasks.extend(self.errand_of(&mut step, id, now));
             }
         }
@@ -125,6 +125,15 @@ impl Interceptor {
     ) -> Result<Step, S::Error> {
         let mut step = Step::default();
         let Some(Errand { task, what }) = self.tasks.remove(&id) else { return Ok(step) };
+        if self.outdated.remove(&id) {
+            // What was asked for has changed since: it is asked for again.
+            match what {
+                What::Fetch { keeping, round, fetch } => self.fetch_again((keeping, round), fetch),
+                What::Learn { keeping, location } => drop(self.asked.insert((keeping, location))),
+                What::Send { .. } | What::Look { .. } | What::Ask { .. } | What::Find { .. } => {}
+            }
+            return Ok(step);
+        }
         match what {
             What::Fetch { keeping, round, fetch } => {
                 let of = (keeping, round);
@@ -142,8 +151,12 @@ impl Interceptor {
                     Outcome::Answered { status, headers, content } => (status, headers, content),
                     Outcome::Lost { perhaps_arrived } => {
                         self.reach.lost(&task.location, now, random);
-                        self.trails.entry(edit.id).or_default().forget_ways();
+                        let trail = self.trails.entry(edit.id).or_default();
+                        trail.forget_ways();
                         let was_sent = matches!(what, What::Send { .. });
+                        if was_sent && perhaps_arrived {
+                            trail.breaks_off(now, random);
+                        }
                         if was_sent || edit.progress != Progress::Accepted {
                             let perhaps_arrived = perhaps_arrived || !was_sent;
                             let lost = Settlement::Lost { perhaps_arrived };

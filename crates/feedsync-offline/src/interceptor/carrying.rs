@@ -111,7 +111,7 @@ impl Interceptor {
             // It was unsubscribed from meanwhile: nothing is kept of it.
         } else if is_page && self.settings.profile == Profile::Resilient {
             self.refresh(&mut step, proposed.partition, &proposed.feed, &proposed.line, now);
-        } else if let Verdict::Done(done) = verdict {
+        } else if let Verdict::Done(done) = &verdict {
             let resource = match proposed.method {
                 Method::Post => {
                     super::asking::pending(&proposed.location, &format!("{random:032x}"))
@@ -127,8 +127,15 @@ impl Interceptor {
                 generation: proposed.generation,
                 was_taken: false,
             };
-            self.carried_out(&mut step, out, &done, answered, now);
+            self.carried_out(&mut step, out, done, answered, now);
             self.refresh(&mut step, proposed.partition, &proposed.feed, &proposed.line, now);
+        }
+        if status.is_success() || status.is_redirection() {
+            let known = match &verdict {
+                Verdict::Done(done) => &*done.stored,
+                _ => &[],
+            };
+            self.invalidate_named(stored, &mut step, &proposed.location, answer, known, now)?;
         }
         self.count(&mut step);
         Ok((None, step))
@@ -252,6 +259,7 @@ impl Interceptor {
         representation: Option<Representation>,
     ) {
         let representation = representation.map(Box::new);
+        self.stale.remove(&(partition, location.clone()));
         let location = location.clone();
         step.changes.push(Change::Representation { partition, location, representation });
     }
@@ -291,7 +299,7 @@ impl Interceptor {
         now: Time,
     ) {
         // What waits for an address waits for the feed.
-        if self.outbox.waits(partition, line) && self.unnamed(partition, feed).is_empty() {
+        if self.outbox.moves(partition, line) && self.unnamed(partition, feed).is_empty() {
             return;
         }
         let here = self.addresses.get(line).into_iter().chain(self.addresses.get(feed)).flatten();

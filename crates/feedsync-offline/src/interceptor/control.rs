@@ -206,6 +206,9 @@ impl Interceptor {
         let Some(error) = self.errors.all().find(|error| error.id == id).cloned() else {
             return Ok(Err(ControlError::NoError));
         };
+        if let Some(edit) = self.held_by(id) {
+            return Ok(Ok(self.hurry(edit)));
+        }
         let interaction = &error.interaction;
         let method = match &*interaction.method {
             "POST" => Method::Post,
@@ -253,13 +256,6 @@ impl Interceptor {
         self.errors.clear(id);
         step.changes.push(Change::ErrorGone(id));
         Ok(Ok(step))
-    }
-
-    /// Lets go what waits for credentials.
-    fn released(&mut self, step: &mut Step, id: KeepingId) {
-        let Some(keeping) = self.keepings.get(&id) else { return };
-        let partition = keeping.subscription.partition();
-        self.outbox.release(partition).into_iter().for_each(|edit| self.store_edit(step, edit));
     }
 
     fn change(

@@ -9,7 +9,7 @@ use super::step::{Change, Step};
 use super::stored::{Entity, Resource, Stored};
 use crate::interception::Role;
 use crate::location::Location;
-use crate::outbox::{Added, Edit, EditId, NewEdit, Progress, Settlement};
+use crate::outbox::{Added, EditId, NewEdit};
 use crate::propagation::Method;
 use crate::time::Time;
 
@@ -181,27 +181,13 @@ impl Interceptor {
         for edit in ended.edit.iter().chain(&ended.dependents) {
             step.changes.push(Change::EditGone(edit.id));
             self.trails.remove(&edit.id);
+            self.told_no_more(&mut step, edit);
             self.given_up(&mut step, edit);
             if edit.asked.method == Method::Post {
                 self.name(&mut step, edit.asked.partition, &edit.asked.resource, None);
             }
         }
         self.drained(&mut step);
-        step
-    }
-
-    /// Tries an edit again that waits, now.
-    pub fn hurry(&mut self, id: EditId) -> Step {
-        let mut step = Step::default();
-        // What was never sent leaves with its turn; what was accepted is its server's to carry out.
-        let waits =
-            |edit: &Edit<Entity>| !matches!(edit.progress, Progress::Queued | Progress::Accepted);
-        if !self.is_busy(id) && self.outbox.edit(id).is_some_and(waits) {
-            self.trails.remove(&id);
-            let lost = Settlement::Lost { perhaps_arrived: true };
-            self.outbox.settle(id, lost, Time::default(), 0);
-            self.store_edit(&mut step, id);
-        }
         step
     }
 

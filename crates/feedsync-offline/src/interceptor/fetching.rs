@@ -201,6 +201,15 @@ impl Interceptor {
         Ok(())
     }
 
+    /// Has a round ask for something again, whatever was answered.
+    pub(super) fn fetch_again(&mut self, (id, number): (KeepingId, u64), fetch: Fetch) {
+        let underway = self.underway.get_mut(&id).filter(|underway| underway.number == number);
+        if let Some(underway) = underway {
+            underway.tasks -= 1;
+            underway.round.settle(fetch, Settled::Lost);
+        }
+    }
+
     /// What somebody else's server does not answer keeps the feed back no longer than a moment.
     fn unreached(&mut self, fetch: &Fetch, feed: &Location, now: Time, random: u64) -> Settled {
         self.reach.lost(&fetch.request, now, random);

@@ -30,6 +30,9 @@ use crate::time::Time;
 /// How often an edit is looked for where nothing answers that could tell, until it is an error.
 const LOOKS: u32 = 12;
 
+/// How often an edit is looked for where its server wants other credentials, until it is held.
+const LOOKS_WITHOUT_CREDENTIALS: u32 = 3;
+
 /// How often a server that accepted an edit is asked whether it has carried it out.
 const AWAITS: u32 = 48;
 
@@ -87,6 +90,11 @@ impl Interceptor {
                 self.outbox.rebase(edit.id, tag, Entity { headers, content: exchange.content });
                 self.lost(step, edit, now, random);
             }
+            // Its server says that it carried the edit out, is seen to have not, and says so again.
+            Finding::Missing if !is_awaited && self.is_denied(edit) => {
+                self.refused(step, edit, &exchange, now);
+                self.given_up(step, edit);
+            }
             Finding::Missing if !is_awaited => {
                 // What was sent stays as it was sent: somebody may still have it.
                 let trail = self.trails.entry(edit.id).or_default();
@@ -119,6 +127,11 @@ impl Interceptor {
         Ok(())
     }
 
+    /// Whether a server said more than once that it carried an edit out.
+    fn is_denied(&self, edit: &Edit<Entity>) -> bool {
+        self.trails.get(&edit.id).is_some_and(|trail| trail.claims > 1)
+    }
+
     /// An edit is looked for again as soon as may be.
     fn look_again(&mut self, step: &mut Step, edit: &Edit<Entity>, now: Time, random: u64) {
         match edit.progress {
@@ -136,10 +149,15 @@ impl Interceptor {
         now: Time,
         random: u64,
     ) {
+        let status = exchange.status.as_u16();
         let is_awaited = edit.progress == Progress::Accepted;
-        let is_final = matches!(exchange.status.as_u16(), 200..=299 | 404 | 405 | 410 | 501);
+        let is_final =
+            matches!(status, 200..=299 | 400..=499 | 501) && !matches!(status, 408 | 425 | 429);
+        let wants_credentials = matches!(status, 401 | 407);
         let looks = self.trails.entry(edit.id).or_default().looks;
-        if looks >= if is_awaited { AWAITS } else { LOOKS } && is_final {
+        if wants_credentials && looks >= LOOKS_WITHOUT_CREDENTIALS {
+            self.held(step, edit, exchange, now, random);
+        } else if looks >= if is_awaited { AWAITS } else { LOOKS } && is_final {
             self.refused(step, edit, exchange, now);
         } else {
             self.look_later(step, edit, now, random);

@@ -26,6 +26,8 @@ mod editing;
 mod fetching;
 mod finding;
 mod generation;
+mod holding;
+mod invalidating;
 mod looking;
 mod naming;
 mod newsreading;
@@ -34,6 +36,7 @@ mod reply;
 mod sending;
 mod settling;
 mod showing;
+mod standing;
 mod step;
 mod stored;
 mod who;
@@ -44,7 +47,9 @@ pub use asking::{Decision, Proposed, Request};
 pub use attempts::Attempt;
 pub use carrying::Carried;
 pub use control::{ControlError, Policy};
+pub use invalidating::is_unsafe;
 pub use reply::{Composed, Reply, Shows};
+pub use standing::{Standing, Why};
 pub use step::{Belonging, Change, Counters, Event, News, Outcome, Shown, Step, Task, TaskId};
 pub use stored::{Content, Digest, Entity, Representation, Resource, Stored};
 
@@ -152,6 +157,10 @@ pub struct Interceptor {
     is_ahead: bool,
     /// What servers are asked what they made of edits.
     asked: BTreeSet<(KeepingId, Location)>,
+    /// Documents of feeds that were changed since they were fetched: they are for applications without a network.
+    stale: BTreeSet<(Partition, Location)>,
+    /// Requests under way that were begun before what they ask for was changed.
+    outdated: BTreeSet<TaskId>,
 }
 
 impl Interceptor {
@@ -190,6 +199,8 @@ impl Interceptor {
             // What the process before wrote may not be synchronised.
             is_ahead: true,
             asked: BTreeSet::new(),
+            stale: BTreeSet::new(),
+            outdated: BTreeSet::new(),
         };
         let accepted = |edit: &&Edit<_>| edit.progress == Progress::Accepted;
         let accepted = interceptor.outbox.edits().filter(accepted).map(|edit| edit.id);
@@ -312,13 +323,11 @@ impl Interceptor {
         whose: (Partition, &Location),
         interaction: Interaction<Option<Content>>,
         is_error: Option<Option<Content>>,
-    ) {
+    ) -> Option<ErrorId> {
         let (partition, feed) = whose;
         let news = News::Sync(Box::new(interaction.clone()));
         step.events.push(Event { partition, feed: feed.clone(), news });
-        if let Some(was) = is_error {
-            self.record(step, whose, interaction, was);
-        }
+        is_error.map(|was| self.record(step, whose, interaction, was))
     }
 
     /// Records an error; what was edited is kept with it.
@@ -328,10 +337,12 @@ impl Interceptor {
         (partition, feed): (Partition, &Location),
         interaction: Interaction<Option<Content>>,
         was: Option<Content>,
-    ) {
+    ) -> ErrorId {
         let error = self.errors.record(partition, feed.clone(), interaction, was);
+        let id = error.id;
         step.changes.push(Change::Error(Box::new(error.clone())));
         step.is_durable = true;
+        id
     }
 }
 

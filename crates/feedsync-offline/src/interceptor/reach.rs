@@ -19,13 +19,21 @@ const LONGEST: Duration = Duration::from_secs(120);
 /// The longest for a server that somebody reads from: they look again and again whether it is there.
 const LONGEST_WATCHED: Duration = Duration::from_secs(10);
 
-/// The servers that were not reached.
+/// Number of edits that a server may put off or refuse in a row before the next one has to wait.
+const FREE: u32 = 1;
+
+/// Longest time between two edits to a server that puts off or refuses each of them.
+const LONGEST_PACE: Duration = Duration::from_secs(60);
+
+/// The servers that were not reached, and those that take no edits at present.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Reach {
     away: HashMap<String, Away>,
     watched: HashSet<String>,
+    paced: HashMap<String, Away>,
 }
 
+/// Number of failures in a row, and the end of the pause after the last of them.
 #[derive(Debug, Clone, Copy)]
 struct Away {
     tries: u32,
@@ -63,6 +71,34 @@ impl Reach {
         away.until = now.after(most / 2 + (most / 2).mul_f64(random as f64 / u64::MAX as f64));
     }
 
+    /// Notes that a server put an edit off for itself, or wants credentials: other edits go on to it, but more
+    /// and more slowly, as long as it takes none.
+    pub(super) fn put_off(&mut self, location: &Location, now: Time) {
+        let pace = self.paced.entry(location.origin().to_owned());
+        let pace = pace.or_insert(Away { tries: 0, until: now });
+        pace.tries = pace.tries.saturating_add(1);
+        if pace.tries > FREE {
+            let most = FIRST.saturating_mul(1 << (pace.tries - FREE - 1).min(10));
+            pace.until = now.after(most.min(LONGEST_PACE));
+        }
+    }
+
+    /// Notes that a server decided on an edit.
+    pub(super) fn took(&mut self, location: &Location) {
+        self.paced.remove(location.origin());
+    }
+
+    /// End of the pause before the next edit to a server.
+    pub(super) fn paced_until(&self, location: &Location, now: Time) -> Option<Time> {
+        let until = self.paced.get(location.origin()).map(|pace| pace.until);
+        until.filter(|until| *until > now)
+    }
+
+    /// Time at which a server that was not reached is tried again.
+    pub(super) fn away_until(&self, location: &Location) -> Option<Time> {
+        self.away.get(location.origin()).map(|away| away.until)
+    }
+
     /// Has a server tried more often.
     pub(super) fn watch(&mut self, location: &Location) {
         self.watched.insert(location.origin().to_owned());
@@ -76,10 +112,16 @@ impl Reach {
     /// Forgets what was not reached, since there is a network again.
     pub(super) fn clear(&mut self) {
         self.away.clear();
+        self.paced.clear();
     }
 
     /// When a server may be tried again.
     pub(super) fn wakes(&self, now: Time) -> Option<Time> {
-        self.away.values().map(|away| away.until).filter(|until| *until > now).min()
+        self.away
+            .values()
+            .chain(self.paced.values())
+            .map(|away| away.until)
+            .filter(|until| *until > now)
+            .min()
     }
 }

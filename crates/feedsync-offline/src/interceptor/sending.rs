@@ -32,6 +32,9 @@ const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 /// What a server is to call a new member (RFC 5023 9.7).
 const SLUG: HeaderName = HeaderName::from_static("slug");
 
+/// How often a server may send an edit on to another origin before that is its last word.
+const STRAYS: u32 = 2;
+
 /// What is known of an edit that is being sent, until it is settled. It is not stored: an edit of which
 /// nothing is known is looked for.
 #[derive(Debug, Clone, Default)]
@@ -44,6 +47,10 @@ pub(super) struct Trail {
     pub(super) is_rebased: bool,
     /// How often somebody said that it was carried out who may not have been its server.
     pub(super) claims: u32,
+    /// How often it was sent on to another origin by somebody who may not have been its server.
+    pub(super) strays: u32,
+    /// How often the connection broke off after the edit was sent.
+    pub(super) losses: u32,
     /// Where it goes instead.
     to: Option<Location>,
     /// Where is told what became of it.
@@ -87,9 +94,6 @@ impl Interceptor {
         }
         let is_doubtful = edit.progress == Progress::Doubtful && !trail.is_missing;
         if is_doubtful {
-            if trail.not_before.is_some_and(|time| time > now) {
-                return None;
-            }
             if let Some(at) = trail.told_at {
                 let request = self.request(&edit, Method::GET, at, HeaderMap::new());
                 return Some(self.under_way(request, What::Ask { edit: id }));
@@ -170,7 +174,8 @@ impl Interceptor {
     /// deleted.
     pub(super) fn look(&self, edit: &Edit<Entity>) -> Option<Request> {
         let asked = &edit.asked;
-        let is_claimed = self.trails.get(&edit.id).is_some_and(|trail| trail.claims > 0);
+        let is_claimed = |trail: &Trail| trail.claims > 0 || trail.strays > 0;
+        let is_claimed = self.trails.get(&edit.id).is_some_and(is_claimed);
         let is_awaited = edit.progress == Progress::Accepted;
         let is_unmet = self.trails.get(&edit.id).is_some_and(|trail| trail.is_unmet);
         let at = match asked.method {
@@ -210,22 +215,37 @@ impl Interceptor {
         let answered = Answered { status, headers, content };
         let (method, at) = (edit.asked.method, &task.location);
         let verdict = self.verdict(stored, method, at, answered, now)?;
+        match &verdict {
+            Verdict::Later(_) if !matches!(status.as_u16(), 429 | 503) => {}
+            Verdict::Later(_) | Verdict::NeedsCredentials => self.reach.put_off(at, now),
+            _ => self.reach.took(at),
+        }
         let is_resilient = self.settings.profile == Profile::Resilient;
         match verdict {
             Verdict::Done(_) if is_resilient && status == StatusCode::OK && is_page(headers) => {
                 self.claimed(step, edit, now, random);
             }
-            Verdict::Done(done) => self.done(step, edit, done, &exchange, now, random),
+            Verdict::Done(done) => {
+                let known = done.stored.clone();
+                self.done(step, edit, done, &exchange, now, random);
+                self.invalidate_named(stored, step, at, headers, &known, now)?;
+            }
             Verdict::Elsewhere { to, again } => {
                 let trail = self.trails.entry(edit.id).or_default();
                 trail.hops += 1;
                 if trail.hops > HOPS {
                     self.refused(step, edit, &exchange, now);
                 } else if again && is_resilient && !to.is_same_origin(at) {
-                    // Who sits between sends everybody to a page of their own.
+                    // A captive portal sends everybody to a page of its own. So the edit is looked for before it
+                    // is sent again; if that shows the server itself, this is what the server says.
                     trail.to = None;
-                    self.reach.lost(at, now, random);
-                    self.lost(step, edit, now, random);
+                    trail.strays += 1;
+                    if trail.strays > STRAYS {
+                        self.refused(step, edit, &exchange, now);
+                    } else {
+                        self.reach.lost(at, now, random);
+                        self.lost(step, edit, now, random);
+                    }
                 } else if again {
                     trail.to = Some(to);
                     trail.is_missing = true;
@@ -248,6 +268,7 @@ impl Interceptor {
                 if !std::mem::replace(&mut trail.is_told, true) {
                     self.event(step, edit, exchange.interaction(now));
                 }
+                self.outbox.stall(edit.id, status, None, now);
                 // Who answers for a server does not know whether it has done it.
                 if matches!(status.as_u16(), 408 | 502 | 504) {
                     self.look_later(step, edit, now, random);
@@ -259,10 +280,7 @@ impl Interceptor {
                     self.settle(step, edit, Settlement::Later(until), now, random);
                 }
             }
-            Verdict::NeedsCredentials => {
-                self.settle(step, edit, Settlement::NeedsCredentials, now, random);
-                self.event(step, edit, exchange.interaction(now));
-            }
+            Verdict::NeedsCredentials => self.held(step, edit, &exchange, now, random),
             Verdict::Refused
                 if status == StatusCode::PRECONDITION_FAILED
                     && (self.may_rebase(edit) || Self::may_be_there(edit)) =>

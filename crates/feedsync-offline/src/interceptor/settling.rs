@@ -91,6 +91,7 @@ impl Interceptor {
     fn dropped(&mut self, step: &mut Step, edit: &Edit<Entity>, now: Time) {
         step.changes.push(Change::EditGone(edit.id));
         self.trails.remove(&edit.id);
+        self.told_no_more(step, edit);
         let asked = &edit.asked;
         let request = self.sending(edit, asked.location.clone());
         let interaction = Interaction {

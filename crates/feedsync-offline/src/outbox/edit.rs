@@ -1,6 +1,9 @@
 //! One edit on its way.
 
+use http::StatusCode;
+
 use crate::authentication::Partition;
+use crate::event::ErrorId;
 use crate::location::Location;
 use crate::propagation::Method;
 use crate::time::Time;
@@ -53,6 +56,19 @@ pub struct Edit<B> {
     pub tries: u32,
     /// Where it stands.
     pub progress: Progress,
+    /// Response that put the edit off, until the edit is settled or somebody releases it.
+    pub stall: Option<Stall>,
+}
+
+/// Response because of which an edit waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stall {
+    /// Status of the latest such response.
+    pub status: StatusCode,
+    /// Time of the first such response.
+    pub since: Time,
+    /// Error that reports the response to applications.
+    pub error: Option<ErrorId>,
 }
 
 /// Where an edit stands.
@@ -77,7 +93,7 @@ pub enum Progress {
 
 impl<B> Edit<B> {
     pub(super) fn queued(id: EditId, asked: NewEdit<B>) -> Self {
-        Self { id, asked, tries: 0, progress: Progress::Queued }
+        Self { id, asked, tries: 0, progress: Progress::Queued, stall: None }
     }
 
     /// It is sent once more.

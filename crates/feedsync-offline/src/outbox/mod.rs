@@ -1,7 +1,8 @@
 //! Edits on their way to their servers (BITSY 3.5, C35).
 //!
-//! - Edits of one collection by the same people leave in the order in which they came. Nothing overtakes
-//!   on one line, except what a server has accepted and not yet carried out.
+//! - Edits of one resource by the same people leave in the order in which they came. Edits of one collection
+//!   leave one at a time and in that order too, but no edit waits for another that its server has accepted,
+//!   put off or refused for want of credentials.
 //! - What was never sent may still change: another PUT takes the place of a PUT or POST, a DELETE takes that
 //!   of a PUT, and what is deleted before it was sent was never made. What was sent once is left alone, and
 //!   what comes after it waits behind it.
@@ -12,12 +13,16 @@
 mod edit;
 mod edits;
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-pub use edit::{Edit, EditId, NewEdit, Progress};
+pub use edit::{Edit, EditId, NewEdit, Progress, Stall};
 use edits::Edits;
 
+use http::StatusCode;
+
 use crate::authentication::Partition;
+use crate::event::ErrorId;
 use crate::location::Location;
 use crate::propagation::Method;
 use crate::time::Time;
@@ -33,6 +38,21 @@ const LONGEST_WAIT: Duration = Duration::from_secs(60 * 60);
 pub struct Outbox<B> {
     edits: Edits<B>,
     next: u64,
+    /// Edits in [`Progress::Sent`]: while one of a line is, the line sends no other.
+    sending: BTreeSet<EditId>,
+    /// Edits that were put off to a time. Some may have left that state since.
+    put_off: BTreeSet<EditId>,
+}
+
+/// Judgement whether an edit may leave now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Leave {
+    /// The edit leaves.
+    Now,
+    /// The edit stays, and those after it on its line may pass it.
+    Passed,
+    /// The edit stays, and those after it on its line wait for it.
+    Blocks,
 }
 
 /// What became of an edit that an application made.
@@ -88,7 +108,8 @@ pub struct Ended<B> {
 
 impl<B> Default for Outbox<B> {
     fn default() -> Self {
-        Self { edits: Edits::default(), next: 1 }
+        let (sending, put_off) = (BTreeSet::new(), BTreeSet::new());
+        Self { edits: Edits::default(), next: 1, sending, put_off }
     }
 }
 
@@ -96,14 +117,16 @@ impl<B: Clone> Outbox<B> {
     /// The edits of a store that is opened again, and the [`next`](Self::next) that it kept: what was sent
     /// then and not settled is in doubt.
     pub fn restored(edits: impl IntoIterator<Item = Edit<B>>, next: EditId) -> Self {
-        let mut kept = Edits::default();
+        let mut outbox = Self { next: next.0, ..Self::default() };
         for mut edit in edits {
-            if edit.progress == Progress::Sent {
-                edit.progress = Progress::Doubtful;
+            match edit.progress {
+                Progress::Sent => edit.progress = Progress::Doubtful,
+                Progress::Waiting { .. } => drop(outbox.put_off.insert(edit.id)),
+                _ => {}
             }
-            kept.insert(edit);
+            outbox.edits.insert(edit);
         }
-        Self { edits: kept, next: next.0 }
+        outbox
     }
 
     /// The place of the next edit; none is given twice.
@@ -139,6 +162,13 @@ impl<B: Clone> Outbox<B> {
     /// Whether edits wait on a line.
     pub fn waits(&self, partition: Partition, line: &Location) -> bool {
         self.edits.has(partition, line)
+    }
+
+    /// Whether edits wait on a line that are neither put off nor held: these leave before a new one.
+    pub fn moves(&self, partition: Partition, line: &Location) -> bool {
+        let is_moving =
+            |edit: &Edit<B>| !matches!(edit.progress, Progress::Waiting { .. } | Progress::Held);
+        self.edits.on(partition, line).any(is_moving)
     }
 
     /// Tells the edits of a resource where it is. Those that changed.
@@ -197,45 +227,68 @@ impl<B: Clone> Outbox<B> {
         id
     }
 
-    /// The edits that may be sent now: of each line the first, and what nothing on the line keeps back.
+    /// The edits that may be sent now: of each line the first that waits neither for a time, for credentials nor
+    /// for an edit of the same resource.
     pub fn due(&self, now: Time) -> Vec<EditId> {
-        let mut due: Vec<EditId> = self
-            .heads()
-            .filter_map(|edit| {
-                let may_leave = match edit.progress {
-                    Progress::Queued | Progress::Doubtful => true,
-                    Progress::Waiting { until } => until <= now,
-                    Progress::Sent | Progress::Held | Progress::Accepted => false,
+        self.due_if(now, |_| Leave::Now)
+    }
+
+    /// The same, where `judge` keeps back what must not leave yet for other reasons.
+    pub fn due_if(&self, now: Time, mut judge: impl FnMut(&Edit<B>) -> Leave) -> Vec<EditId> {
+        let mut due = Vec::new();
+        for line in self.edits.lines() {
+            for edit in line {
+                let is_put_off = match edit.progress {
+                    Progress::Queued | Progress::Doubtful => false,
+                    Progress::Waiting { until } => until > now,
+                    Progress::Sent | Progress::Held | Progress::Accepted => true,
                 };
-                may_leave.then_some(edit.id)
-            })
-            .collect();
+                if is_put_off || !self.is_first(edit) {
+                    continue;
+                }
+                if self.is_sending(edit) {
+                    break;
+                }
+                match judge(edit) {
+                    Leave::Passed => {}
+                    Leave::Blocks => break,
+                    Leave::Now => {
+                        due.push(edit.id);
+                        break;
+                    }
+                }
+            }
+        }
         due.sort_unstable();
         due
     }
 
     /// When [`due`](Self::due) has more to tell, if nothing else happens.
     pub fn wakes(&self, now: Time) -> Option<Time> {
-        let waiting = self.heads().filter_map(|edit| match edit.progress {
+        let waiting = self.put_off.iter().filter_map(|id| match self.edits.get(*id)?.progress {
             Progress::Waiting { until } if until > now => Some(until),
             _ => None,
         });
         waiting.min()
     }
 
-    /// Of each line the first edit that is not accepted, unless it waits for what is.
-    fn heads(&self) -> impl Iterator<Item = &Edit<B>> {
-        self.edits.lines().filter_map(|mut line| {
-            let head =
-                line.find(|edit| edit.progress != Progress::Accepted || !self.is_first(edit))?;
-            self.is_first(head).then_some(head)
+    /// Whether an edit of the same line is being sent.
+    fn is_sending(&self, edit: &Edit<B>) -> bool {
+        let mut sending = self.sending.iter().filter_map(|id| self.edits.get(*id));
+        sending.any(|other| {
+            other.asked.partition == edit.asked.partition && other.asked.line == edit.asked.line
         })
     }
 
     /// Whether nothing comes before an edit of the same resource.
     pub fn is_first(&self, edit: &Edit<B>) -> bool {
+        self.first(edit) == Some(edit.id)
+    }
+
+    /// The first edit of the resource of an edit.
+    pub fn first(&self, edit: &Edit<B>) -> Option<EditId> {
         let mut of = self.edits.of(edit.asked.partition, &edit.asked.resource);
-        of.next().is_some_and(|first| first.id == edit.id)
+        of.next().map(|first| first.id)
     }
 
     /// Notes what was seen before an edit is sent for the first time: none of it is what it makes.
@@ -250,6 +303,8 @@ impl<B: Clone> Outbox<B> {
     pub fn sends(&mut self, id: EditId) -> Option<&Edit<B>> {
         let edit = self.edits.get_mut(id)?;
         edit.sends();
+        self.sending.insert(id);
+        self.put_off.remove(&id);
         Some(edit)
     }
 
@@ -262,6 +317,8 @@ impl<B: Clone> Outbox<B> {
         random: u64,
     ) -> Ended<B> {
         let mut ended = Ended { edit: None, dependents: Vec::new(), changed: Vec::new() };
+        self.sending.remove(&id);
+        self.put_off.remove(&id);
         let Some(edit) = self.edits.get_mut(id) else { return ended };
         match settlement {
             Settlement::Done { member, tag } => {
@@ -278,12 +335,13 @@ impl<B: Clone> Outbox<B> {
                 }
                 return ended;
             }
-            Settlement::Accepted => edit.progress = Progress::Accepted,
+            Settlement::Accepted => (edit.progress, edit.stall) = (Progress::Accepted, None),
             Settlement::NeedsCredentials => edit.progress = Progress::Held,
             Settlement::Later(until) => {
                 let grown = now.after(wait(edit.tries, random));
                 let until = until.map_or(grown, |until| until.max(grown));
                 edit.progress = Progress::Waiting { until };
+                self.put_off.insert(id);
             }
             Settlement::Lost { perhaps_arrived: true } => edit.progress = Progress::Doubtful,
             Settlement::Lost { perhaps_arrived: false } => edit.progress = edit.unsent(),
@@ -292,17 +350,31 @@ impl<B: Clone> Outbox<B> {
         ended
     }
 
+    /// Notes the response that puts an edit off, and the error that reports it.
+    pub fn stall(&mut self, id: EditId, status: StatusCode, error: Option<ErrorId>, now: Time) {
+        if let Some(edit) = self.edits.get_mut(id) {
+            let since = edit.stall.map_or(now, |stall| stall.since);
+            edit.stall = Some(Stall { status, since, error });
+        }
+    }
+
     /// Lets go what waits for credentials, since there are others. Those that changed.
     pub fn release(&mut self, partition: Partition) -> Vec<EditId> {
         let is_held =
             |edit: &&Edit<B>| edit.asked.partition == partition && edit.progress == Progress::Held;
         let held: Vec<EditId> = self.edits.all().filter(is_held).map(|edit| edit.id).collect();
-        for id in &held {
-            if let Some(edit) = self.edits.get_mut(*id) {
-                edit.progress = edit.unsent();
-            }
-        }
-        held
+        held.into_iter().filter(|id| self.release_one(*id)).collect()
+    }
+
+    /// Lets an edit leave with its turn that was put off or held; whether it was.
+    pub fn release_one(&mut self, id: EditId) -> bool {
+        let is_put_off = |edit: &&mut Edit<B>| {
+            matches!(edit.progress, Progress::Held | Progress::Waiting { .. })
+        };
+        let Some(edit) = self.edits.get_mut(id).filter(is_put_off) else { return false };
+        (edit.progress, edit.stall) = (edit.unsent(), None);
+        self.put_off.remove(&id);
+        true
     }
 
     /// Gives up an edit that somebody does not want any more, with what was made on it.

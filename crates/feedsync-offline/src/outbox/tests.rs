@@ -106,9 +106,12 @@ fn lines_keep_their_order_and_hold_no_other_up() {
     outbox.sends(EditId(1));
     let later = NOW.after(Duration::from_secs(9));
     outbox.settle(EditId(1), Settlement::Later(Some(later)), NOW, 0);
-    assert_eq!(outbox.due(NOW), [EditId(3), EditId(4)]);
+    assert_eq!(outbox.due(NOW), [EditId(2), EditId(3), EditId(4)], "put off for itself alone");
     assert_eq!(outbox.wakes(NOW), Some(later));
-    assert_eq!(outbox.due(later), [EditId(1), EditId(3), EditId(4)]);
+    assert_eq!(outbox.due(later), [EditId(1), EditId(3), EditId(4)], "one at a time");
+    outbox.sends(EditId(2));
+    assert_eq!(outbox.due(later), [EditId(3), EditId(4)], "one at a time");
+    outbox.settle(EditId(2), Settlement::Lost { perhaps_arrived: false }, NOW, 0);
     outbox.sends(EditId(1));
     outbox.settle(EditId(1), Settlement::Accepted, NOW, 0);
     assert_eq!(outbox.due(NOW), [EditId(2), EditId(3), EditId(4)], "accepted is as good as sent");
@@ -117,7 +120,7 @@ fn lines_keep_their_order_and_hold_no_other_up() {
     outbox.sends(EditId(2));
     outbox.settle(EditId(2), Settlement::Done { member: None, tag: None }, NOW, 0);
     outbox.add(put("b", "6"));
-    assert_eq!(outbox.due(NOW), [EditId(3), EditId(4)], "nor does it overtake what waits for it");
+    assert_eq!(outbox.due(NOW), [EditId(3), EditId(4), EditId(6)], "not what waits for it");
 }
 
 #[test]
@@ -127,6 +130,26 @@ fn edits_of_one_resource_keep_their_order_on_two_lines() {
     outbox.sends(EditId(1));
     outbox.add(NewEdit { line: at("other"), ..put("a", "2") });
     assert!(outbox.due(NOW).is_empty());
+}
+
+#[test]
+fn a_released_edit_is_not_put_off_any_more() {
+    let mut outbox = Outbox::default();
+    outbox.add(put("a", "1"));
+    assert!(!outbox.release_one(EditId(1)), "it is not put off");
+    for settlement in
+        [Settlement::Later(Some(NOW.after(LONGEST_WAIT))), Settlement::NeedsCredentials]
+    {
+        outbox.sends(EditId(1));
+        outbox.stall(EditId(1), StatusCode::TOO_MANY_REQUESTS, None, NOW);
+        outbox.settle(EditId(1), settlement, NOW, 0);
+        assert!(outbox.due(NOW).is_empty());
+        assert_eq!(outbox.edit(EditId(1)).unwrap().stall.unwrap().since, NOW);
+        assert!(outbox.release_one(EditId(1)));
+        assert_eq!(outbox.edit(EditId(1)).unwrap().stall, None);
+        assert_eq!(outbox.due(NOW), [EditId(1)]);
+        assert_eq!(outbox.wakes(NOW), None);
+    }
 }
 
 #[test]
@@ -231,6 +254,8 @@ struct World {
     members: BTreeMap<Location, String>,
     /// Each edit by its key, in the order in which the server carried them out.
     carried_out: Vec<(EditId, String, Option<String>)>,
+    /// Resource of each edit, by its key; of a member that was made here, the address that it had here.
+    resources: BTreeMap<String, Location>,
     /// Where each posted member is.
     places: BTreeMap<Location, Location>,
     /// The acknowledged edits that are to arrive, by their keys, with what they carry.
@@ -251,6 +276,9 @@ impl World {
         }
         let (key, body) = (new.key.clone(), new.body.clone());
         let resource = new.resource.clone();
+        let made = self.places.iter().find(|(_, place)| **place == resource);
+        let known = made.map_or(&resource, |(pending, _)| pending).clone();
+        self.resources.insert(key.clone(), known);
         let waiting = |outbox: &Outbox<String>| -> Vec<String> {
             let of = outbox.edits().filter(|edit| edit.asked.resource == resource);
             of.map(|edit| edit.asked.key.clone()).collect()
@@ -402,6 +430,12 @@ proptest! {
         for key in arrived.keys() {
             prop_assert!(world.expected.contains_key(*key), "{key} was never to arrive");
         }
-        prop_assert!(world.carried_out.is_sorted_by_key(|(id, _, _)| *id), "{:?}", world.carried_out);
+        // Edits of one resource keep their order; of those of others each may pass what is put off.
+        let mut last: BTreeMap<&Location, EditId> = BTreeMap::new();
+        for (id, key, _) in &world.carried_out {
+            let resource = &world.resources[key];
+            let before = last.insert(resource, *id);
+            prop_assert!(before.is_none_or(|before| before < *id), "{key} after {before:?}");
+        }
     }
 }

@@ -217,6 +217,12 @@ impl Desk {
             Decision::Answer(reply) => *reply,
             Decision::Pass => {
                 let outcome = self.network(&method, &location, &headers, body.to_owned());
+                if let Outcome::Answered { status, headers, .. } = &outcome {
+                    let of = &mut self.gateway;
+                    let request = (&method, &location);
+                    let step = of.interceptor.passed(&of.disk, request, *status, headers, self.now);
+                    self.take(&step.unwrap());
+                }
                 return self.passed(outcome);
             }
             Decision::Take(proposed) => {

@@ -54,7 +54,7 @@ pub(crate) struct World {
     is_rough: bool,
     crashes: bool,
     pub(crate) had_power_cuts: bool,
-    profile: Profile,
+    pub(crate) profile: Profile,
     is_traced: bool,
 }
 

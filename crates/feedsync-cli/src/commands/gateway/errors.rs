@@ -31,18 +31,22 @@ const RETRY_EXAMPLES: &str = "\
 Examples:
   feedsync gateway retry 4             # its number, as `gateway errors` shows it
   feedsync gateway retry --waiting 3   # an edit that waits, as `gateway outbox` shows it
+  feedsync gateway retry --all         # every edit that waits or is held
 ";
 
-/// Make an edit again that was refused, on what its server has now
+/// Make an edit again that was refused, or release one that waits
 #[derive(Debug, Args)]
 #[command(after_help = RETRY_EXAMPLES)]
 pub(crate) struct Retry {
     /// The number of the error
-    #[arg(required_unless_present = "waiting")]
+    #[arg(required_unless_present_any = ["waiting", "all"])]
     error: Option<u64>,
     /// Try an edit now that waits in the outbox
     #[arg(long, value_name = "EDIT", conflicts_with = "error")]
     waiting: Option<u64>,
+    /// Try all edits now that wait in the outbox, for whatever reason
+    #[arg(long, conflicts_with_all = ["error", "waiting"])]
+    all: bool,
     #[command(flatten)]
     which: Which,
 }
@@ -115,6 +119,13 @@ fn whole(error: &Value) -> String {
 impl Retry {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
         let gateway = self.which.gateway(context)?;
+        if self.all {
+            let told = gateway.post("/outbox/retry").await?;
+            let count = told["tried"].as_u64().unwrap_or_default();
+            let verb = if count == 1 { "is" } else { "are" };
+            let text = format!("{} {verb} tried now", output::text::count(count, "edit"));
+            return gateway.done(&told, &text);
+        }
         if let Some(edit) = self.waiting {
             gateway.post(&format!("/outbox/{edit}/retry")).await?;
             return gateway.done(&json!({ "tried": edit }), &format!("edit {edit} is tried now"));

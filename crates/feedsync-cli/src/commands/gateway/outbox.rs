@@ -1,6 +1,7 @@
 //! `feedsync gateway outbox` and `feedsync gateway drop`
 
 use clap::Args;
+use feedsync_offline::time::Time;
 use http::Method;
 use serde_json::{Value, json};
 
@@ -8,7 +9,7 @@ use super::control::Which;
 use super::status::shown;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::output::{self, table};
+use crate::output::{self, table, text};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -16,7 +17,7 @@ Examples:
   feedsync gateway outbox --json
 ";
 
-/// Show the edits that are on their way to their servers, in their order
+/// Show the edits that are on their way to their servers, and why each of them waits
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Outbox {
@@ -52,14 +53,30 @@ impl Outbox {
                 shown(&edit["progress"]),
                 edit["tries"].to_string(),
                 shown(&edit["location"]),
+                why(edit),
             ]
         };
         let rows: Vec<_> = edits.as_array().into_iter().flatten().map(row).collect();
         if rows.is_empty() {
             return output::line("no edit is on its way");
         }
-        output::print(&table::table(["NUMBER", "METHOD", "STANDS", "TRIES", "ADDRESS"], &rows))
+        output::print(&table::table(
+            ["NUMBER", "METHOD", "STANDS", "TRIES", "ADDRESS", "IT"],
+            &rows,
+        ))
     }
+}
+
+/// Why an edit waits, since when, and until when.
+fn why(edit: &Value) -> String {
+    let mut out = shown(&edit["why"]);
+    for (word, key) in [("since", "since"), ("until", "until")] {
+        let time = edit[key].as_u64().map(|millis| Time::from_millis(millis).date_time());
+        out.extend(time.map(|time| format!(", {word} {time}")));
+    }
+    let error = edit["error"].as_str().map(|error| format!(" (error {})", text::line(error)));
+    out.extend(error);
+    out
 }
 
 impl Drop {

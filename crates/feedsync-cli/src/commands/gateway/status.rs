@@ -46,11 +46,18 @@ impl Status {
         let edits = gateway.get("/outbox").await?;
         let errors = gateway.get("/errors").await?;
         let count = |list: &Value| list.as_array().map_or(0, Vec::len) as u64;
+        let stands = |word: &str| {
+            let edits = edits.as_array().into_iter().flatten();
+            edits.filter(|edit| edit["progress"] == word).count() as u64
+        };
+        let (held, waiting) = (stands("held"), stands("waiting"));
         if context.json {
             return output::json(&json!({
                 "network": network,
                 "subscriptions": subscriptions,
                 "edits": count(&edits),
+                "held": held,
+                "waiting": waiting,
                 "errors": count(&errors),
             }));
         }
@@ -77,6 +84,10 @@ impl Status {
         }
         out.push_str(&text::count(count(&edits), "edit"));
         out.push_str(" on their way, ");
+        if held + waiting > 0 {
+            let outbox = context.command("gateway outbox");
+            out.push_str(&format!("{held} held and {waiting} put off (see {outbox}), "));
+        }
         out.push_str(&text::count(count(&errors), "error"));
         out.push_str(&format!("\n{BOLD}pages{BOLD:#} {}\n", shown(&link["url"])));
         output::print(&out)

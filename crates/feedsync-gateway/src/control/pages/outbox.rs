@@ -5,8 +5,8 @@ use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use feedsync_offline::interceptor::Entity;
-use feedsync_offline::outbox::{Edit, Progress};
+use feedsync_offline::interceptor::{Entity, Standing};
+use feedsync_offline::outbox::Edit;
 use feedsync_server::Problem;
 use http::{HeaderMap, StatusCode, Uri};
 
@@ -30,8 +30,10 @@ struct Row {
     feed: String,
     bytes: Option<u64>,
     tries: u32,
-    stands: &'static str,
+    why: String,
+    since: Option<Moment>,
     until: Option<Moment>,
+    error: Option<u64>,
 }
 
 /// `GET /pages/outbox`.
@@ -71,12 +73,8 @@ pub(super) async fn act(
     }
 }
 
-fn row(edit: &Edit<Entity>) -> Row {
+fn row((edit, standing): &(Edit<Entity>, Standing)) -> Row {
     let asked = &edit.asked;
-    let until = match edit.progress {
-        Progress::Waiting { until } => Some(Moment::of(until)),
-        _ => None,
-    };
     Row {
         id: edit.id.0,
         method: view::method(asked.method),
@@ -84,14 +82,9 @@ fn row(edit: &Edit<Entity>) -> Row {
         feed: asked.feed.to_string(),
         bytes: asked.body.as_ref().map(|entity| entity.content.length),
         tries: edit.tries,
-        stands: match edit.progress {
-            Progress::Queued => "waits for its turn, or for a network",
-            Progress::Sent => "is being sent",
-            Progress::Doubtful => "was sent; nobody knows whether it arrived, and it is looked for",
-            Progress::Accepted => "has arrived, and is still to be carried out",
-            Progress::Waiting { .. } => "its server wants it later",
-            Progress::Held => "waits for credentials: subscribe again with new ones",
-        },
-        until,
+        why: view::why(&standing.why),
+        since: standing.since.map(Moment::of),
+        until: standing.until.map(Moment::of),
+        error: standing.error.map(|error| error.0),
     }
 }
