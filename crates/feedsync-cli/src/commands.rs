@@ -7,6 +7,7 @@ pub(crate) mod completions;
 pub(crate) mod conflicts;
 pub(crate) mod content;
 pub(crate) mod convert;
+pub(crate) mod copy;
 pub(crate) mod create;
 pub(crate) mod diff;
 pub(crate) mod doctor;

@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use feedsync::ItemId;
+use feedsync::{Incorporation, ItemId, incorporate};
 use feedsync_store::{
     CollectionName, DiscardedId, Number, Origin, PageLimit, Put, RemoteId, Snapshot, StoreExt,
     StoredItem, Write,
@@ -15,7 +15,8 @@ use feedsync_store::{
 
 use crate::edit::Edited;
 use crate::endpoint::{Endpoint, blobs_of};
-use crate::error::EndpointError;
+use crate::error::{EditFailure, EndpointError};
+use crate::incorporate::within_bounds;
 
 /// The items that were seen in a feed, remembered in eight bytes each. Two ids may be taken for one;
 /// then an item is kept that could have been discarded.
@@ -123,11 +124,14 @@ impl Endpoint {
             .store
             .decide(collection, vec![id], move |snapshot| {
                 let stored = snapshot.item(&found.item.id);
-                let item = match stored.map(|stored| stored.item.clone()) {
-                    // Both are this endpoint's own copies: nothing about them can be refused.
-                    Some(local) => feedsync::merge(Some(local), found.item.clone())
-                        .map_or_else(|_| found.item.clone(), |(item, _)| item),
-                    None => found.item.clone(),
+                let local = stored.map(|stored| &stored.item);
+                let joined = within_bounds(incorporate(local, None, found.item.clone()), local);
+                let item = match joined {
+                    Incorporation::Added(item)
+                    | Incorporation::Updated(item)
+                    | Incorporation::Conflict(item) => item,
+                    Incorporation::Unchanged => local.unwrap_or(&found.item).clone(),
+                    Incorporation::Refused(refusal) => return (Vec::new(), Err(refusal)),
                 };
                 let put = Put {
                     blobs: blobs_of(&item),
@@ -135,9 +139,10 @@ impl Endpoint {
                     created_here: stored.is_some_and(|stored| stored.created_here),
                     origin: Origin::Mixed,
                 };
-                (vec![Write::Put(put), Write::Recovered(found.id)], item)
+                (vec![Write::Put(put), Write::Recovered(found.id)], Ok(item))
             })
             .await?;
+        let item = item.map_err(EditFailure::from)?;
         Ok(Some(Edited { collection, item }))
     }
 }

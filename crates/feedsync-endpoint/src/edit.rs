@@ -3,14 +3,13 @@
 
 use feedsync::{
     Base, Creation, Edit, EditError, Item, ItemId, Keep, Payload, Resolution, ResolveError,
-    check_conflicts,
 };
-use feedsync_formats::truncate;
+use feedsync_formats::{Entry, entry, truncate};
 use feedsync_store::{
     Collection, CollectionName, Moment, Number, Origin, Put, Snapshot, StoreExt, StoredItem, Write,
 };
 
-use crate::endpoint::{Endpoint, blobs_of, check_bytes, cleaned};
+use crate::endpoint::{Endpoint, blobs_of, bounded, cleaned};
 use crate::error::{EditFailure, EndpointError};
 use crate::signature::Signature;
 
@@ -40,6 +39,20 @@ impl Endpoint {
             Change::created(snapshot, &id, creation, payload.clone())
         })
         .await
+    }
+
+    /// Copies an item's winner under a new id, with a history of its own: the way on for an item that has had all its
+    /// updates. The copy does not take the name that the item's content has (an Atom id, a `guid`).
+    pub async fn copy(
+        &self,
+        collection: &CollectionName,
+        id: &ItemId,
+    ) -> Result<Edited, EndpointError> {
+        let winner = self.item(collection, id).await?.item.winner;
+        let new = self.new_id();
+        let payload = renamed(&winner.payload, &format!("urn:uuid:{new}"));
+        let creation = Creation { noconflicts: winner.noconflicts, deleted: false };
+        self.add(collection, new, creation, payload).await
     }
 
     /// Updates, deletes or un-deletes an item (3.2), starting from the version that the editor had
@@ -179,8 +192,8 @@ impl Endpoint {
         change: Change,
     ) -> Result<(Vec<Write>, StoredItem), EndpointError> {
         let Change { item, signature, created_here, origin } = change;
-        check_conflicts(&item).map_err(EditFailure::from)?;
-        check_bytes(&item).map_err(EditFailure::from)?;
+        let before = snapshot.item(&item.id).map(|stored| &stored.item);
+        let item = bounded(item, before).map_err(EditFailure::from)?;
         let blobs = blobs_of(&item);
         let mut writes = Vec::with_capacity(3);
         writes.extend(signature.issue(&item));
@@ -253,6 +266,24 @@ impl Change {
         let keeps = !item.noconflicts();
         Ok(keeps.then(|| Self::of(stored, item, signature)))
     }
+}
+
+/// The payload under another name of its own, all else byte for byte. Unchanged if it has no name, or if the name
+/// does not stand in the text just once.
+fn renamed(payload: &Payload, name: &str) -> Payload {
+    let before = entry(payload);
+    let Some(old) = &before.id else { return payload.clone() };
+    let renamed = [('>', '<'), ('"', '"')].iter().find_map(|(left, right)| {
+        let found = format!("{left}{old}{right}");
+        let mut places = payload.text.match_indices(&found);
+        let (Some((at, _)), None) = (places.next(), places.next()) else { return None };
+        let (start, end) = (at + 1, at + 1 + old.len());
+        let text = format!("{}{name}{}", &payload.text[..start], &payload.text[end..]);
+        Some(Payload { text: text.into(), ..payload.clone() })
+    });
+    let is_right =
+        |renamed: &Payload| entry(renamed) == Entry { id: Some(name.to_owned()), ..before.clone() };
+    renamed.filter(is_right).unwrap_or_else(|| payload.clone())
 }
 
 /// Applies an edit; where its line is spent for this item, with a fresh line.

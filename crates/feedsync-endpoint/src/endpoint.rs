@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
-use feedsync::{Item, ItemId, Payload, Refusal};
+use feedsync::{Item, ItemId, Payload, Refusal, check_bounds};
 use feedsync_formats::{blobs, without_server_parts};
 use feedsync_store::{
     Collection, CollectionName, Digest, Environment, Identity, Store, StoreError, StoredItem,
@@ -81,17 +81,26 @@ pub(crate) fn cleaned(payload: Payload) -> Payload {
     without_server_parts(&payload).unwrap_or(payload)
 }
 
-/// The most bytes that the versions of an item may have together, so that one item always fits into
-/// one answer.
-const MAX_ITEM_BYTES: usize = 16 << 20;
+/// Maximum number of bytes of the versions of an item together, so that one item always fits into one response.
+pub const MAX_ITEM_BYTES: usize = 16 << 20;
 
-/// Checks the bound on what an item holds.
-pub(crate) fn check_bytes(item: &Item<Payload>) -> Result<(), Refusal> {
+/// Number of bytes of the versions of an item together.
+pub fn item_bytes(item: &Item<Payload>) -> usize {
     let foreign = |payload: &Payload| payload.sync_foreign.as_ref().map_or(0, |text| text.len());
-    let bytes = item
-        .versions()
-        .map(|version| version.payload.text.len() + foreign(&version.payload))
-        .sum::<usize>();
-    let most = MAX_ITEM_BYTES;
-    if bytes > most { Err(Refusal::TooLarge { bytes, most }) } else { Ok(()) }
+    item.versions().map(|version| version.payload.text.len() + foreign(&version.payload)).sum()
+}
+
+/// Shortens the histories of an item that was made or received here, and checks all of its bounds. An item that passes
+/// is accepted by every peer. An item that was above a bound `before` may stay so, but not grow: it can be deleted.
+pub(crate) fn bounded(
+    mut item: Item<Payload>,
+    before: Option<&Item<Payload>>,
+) -> Result<Item<Payload>, Refusal> {
+    item.shorten_histories();
+    check_bounds(&item, before)?;
+    let (bytes, most) = (item_bytes(&item), MAX_ITEM_BYTES);
+    match bytes > most && before.is_none_or(|before| bytes > item_bytes(before)) {
+        true => Err(Refusal::TooLarge { bytes, most }),
+        false => Ok(item),
+    }
 }

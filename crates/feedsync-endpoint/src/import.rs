@@ -19,17 +19,16 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use feedsync::{
-    Base, By, Creation, Edit, History, Incorporation, Item, ItemId, Payload, Sequence, Stamp,
-    Timestamp, Update, Updates, check_conflicts, incorporate,
+    Base, By, Creation, Edit, EditError, History, Incorporation, Item, ItemId, Payload, Refusal,
+    Sequence, Stamp, Timestamp, Update, Updates, incorporate, line,
 };
 use feedsync_store::{
     CollectionName, Digest, Origin, PageLimit, Put, Snapshot, StoreExt, StoredItem, Write,
 };
 
-use crate::endpoint::{Endpoint, blobs_of, check_bytes, cleaned};
+use crate::endpoint::{Endpoint, blobs_of, bounded, cleaned};
 use crate::error::{EditFailure, EndpointError};
 use crate::incorporate::{Counts, ItemOutcome, ItemReport, within_bounds};
-use crate::signature::Signature;
 
 /// An entry of a plain feed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -224,7 +223,7 @@ fn first_import(
     hash: &str,
     writes: &mut Vec<Write>,
 ) -> Result<ItemOutcome, EndpointError> {
-    let by = line(&format!("{FIRST}{hash}"));
+    let by = line_named(&format!("{}{hash}", line::IMPORTS));
     let stamp =
         Stamp::partial(entry.when, Some(by)).map_err(|error| EditFailure::Edit(error.into()))?;
     let item = Item::create(entry.id.clone(), Creation::default(), &stamp, entry.payload.clone())
@@ -232,8 +231,9 @@ fn first_import(
     let stored = snapshot.item(&entry.id);
     let purged = snapshot.entry(&entry.id).map(|entry| entry.purged.clone());
     let purged = purged.and_then(History::from_updates);
-    let merged = incorporate(stored.map(|stored| &stored.item), purged.as_ref(), item);
-    let (outcome, item) = match within_bounds(merged) {
+    let local = stored.map(|stored| &stored.item);
+    let merged = incorporate(local, purged.as_ref(), item);
+    let (outcome, item) = match within_bounds(merged, local) {
         Incorporation::Unchanged => return Ok(ItemOutcome::Unchanged),
         Incorporation::Refused(refusal) => return Ok(ItemOutcome::Refused(refusal)),
         Incorporation::Added(item) => (ItemOutcome::Added, item),
@@ -261,23 +261,28 @@ fn continue_import(
 ) -> Result<ItemOutcome, EndpointError> {
     let mut item = stored.item.clone();
     let when = snapshot.now().timestamp().ok_or(EndpointError::Clock)?;
-    let by = later_line(snapshot, mark);
-    let signature = Signature { stamp: Stamp::new(when, by.clone()), by };
-    if *item.winner.dot() == last.update {
-        item.update(&signature.stamp, edit).map_err(EditFailure::from)?;
+    // A line of one update is never extended, so the ledger need not know it.
+    let stamp = Stamp::new(when, later_line(snapshot, mark));
+    let made = if *item.winner.dot() == last.update {
+        item.update(&stamp, edit).map(|()| item)
     } else {
         let payload = edit.payload.unwrap_or_else(|| item.winner.payload.clone());
         let deleted = edit.deleted.unwrap_or(false);
-        item = item
-            .branch(last.base(&stored.item), &signature.stamp, payload, deleted)
-            .map_err(EditFailure::from)?;
-    }
-    if let Err(refusal) = check_conflicts(&item).and_then(|()| check_bytes(&item)) {
-        return Ok(ItemOutcome::Refused(refusal));
-    }
+        item.branch(last.base(&stored.item), &stamp, payload, deleted)
+    };
+    let item = match made {
+        Err(EditError::UpdatesSpent) => {
+            let updates = stored.item.winner.updates.get().saturating_add(1);
+            return Ok(ItemOutcome::Refused(Refusal::UpdatesTooHigh { updates }));
+        }
+        made => made.map_err(EditFailure::from)?,
+    };
+    let item = match bounded(item, Some(&stored.item)) {
+        Ok(item) => item,
+        Err(refusal) => return Ok(ItemOutcome::Refused(refusal)),
+    };
     let alone = item.conflicts.is_empty();
     let origin = if alone || stored.origin == Origin::Here { Origin::Here } else { Origin::Mixed };
-    writes.extend(signature.issue(&item));
     writes.push(Write::Put(Put {
         blobs: blobs_of(&item),
         item,
@@ -340,8 +345,6 @@ fn updates_at(sequence: Sequence) -> Updates {
     Updates::new(sequence.get()).unwrap_or(Updates::FIRST)
 }
 
-const FIRST: &str = "import.";
-const LATER: &str = ".import-";
 /// Stands where the hash would, of an item that the feed no longer has.
 const GONE: &str = "gone";
 const HASH_DIGITS: usize = 32;
@@ -349,9 +352,9 @@ const HASH_DIGITS: usize = 32;
 /// The hash of what an update imported, or [`GONE`]; `None` if no import made it.
 fn import_mark(by: &By) -> Option<&str> {
     let by = by.as_str();
-    let mark = match by.strip_prefix(FIRST) {
+    let mark = match by.strip_prefix(line::IMPORTS) {
         Some(mark) => mark,
-        None => by.rsplit_once(LATER)?.1.rsplit_once('-')?.0,
+        None => by.rsplit_once(line::IMPORTED_AGAIN)?.1.rsplit_once('-')?.0,
     };
     let is_hash = mark.len() == HASH_DIGITS
         && mark.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
@@ -370,11 +373,11 @@ fn hash(entry: &PlainItem) -> String {
 fn later_line(snapshot: &Snapshot, mark: &str) -> By {
     let minted = snapshot.mint();
     let (name, tail) = minted.as_str().rsplit_once('.').unwrap_or((minted.as_str(), ""));
-    line(&format!("{name}{LATER}{mark}-{tail}"))
+    line_named(&format!("{name}{}{mark}-{tail}", line::IMPORTED_AGAIN))
 }
 
 /// A line of edits out of an endpoint's name and the letters above.
-fn line(text: &str) -> By {
+fn line_named(text: &str) -> By {
     By::new(text).unwrap_or_else(|_| unreachable!("a name, a hash and letters make an identifier"))
 }
 

@@ -5,14 +5,16 @@ mod report;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use feedsync::{By, History, Incorporation, Item, ItemId, Payload, incorporate, line};
+use feedsync::{
+    By, History, Incorporation, Item, ItemId, MAX_READ_UPDATES, Payload, incorporate, line,
+};
 use feedsync_formats::without_server_parts;
 use feedsync_store::{
     CollectionName, Origin, Put, RemoteId, RemoteState, Snapshot, StoreError, StoreExt, StoredItem,
     Write,
 };
 
-use crate::endpoint::{Endpoint, blobs_of, check_bytes};
+use crate::endpoint::{Endpoint, blobs_of, bounded};
 use crate::error::EndpointError;
 use crate::reincarnate::{reconciled, reissued_first};
 
@@ -152,13 +154,16 @@ impl Endpoint {
     }
 }
 
-/// Takes off what a server owns; the keys of an update with these items.
+/// Removes the parts that a server owns, and shortens histories. Returns the keys of an update with these items.
 fn prepare(items: &mut [Item<Payload>]) -> Vec<ItemId> {
-    for Item { winner, conflicts, .. } in &mut *items {
-        for version in std::iter::once(winner).chain(conflicts) {
+    for item in &mut *items {
+        for version in item.versions_mut() {
             if let Some(payload) = without_server_parts(&version.payload) {
                 version.payload = payload;
             }
+        }
+        if is_read(item) {
+            item.shorten_histories();
         }
     }
     let keys: BTreeSet<_> = items.iter().map(|item| item.id.clone()).collect();
@@ -206,7 +211,7 @@ fn judge(
         };
         let reconciled = local.and_then(|local| reconciled(snapshot, local, item));
         let local = reconciled.as_ref().map(|(local, _)| local).or(local);
-        let outcome = within_bounds(incorporate(local, purged.as_ref(), item.clone()));
+        let outcome = within_bounds(incorporate(local, purged.as_ref(), item.clone()), local);
         let (outcome, result) = match outcome {
             Incorporation::Added(result) => (ItemOutcome::Added, Some(result)),
             Incorporation::Updated(result) => (ItemOutcome::Updated, Some(result)),
@@ -236,11 +241,17 @@ fn judge(
     (writes, reports)
 }
 
-/// Whether an item shows that somebody else writes under our current line.
+/// Whether an item shows that somebody else writes under a line of our current incarnation.
 fn collides(snapshot: &Snapshot, item: &Item<Payload>) -> bool {
-    let line = &snapshot.identity().by;
-    let issued = snapshot.issued(&item.id, line).map(|issued| issued.sequence);
-    line::collides(line, issued, snapshot.item(&item.id).map(|stored| &stored.item), item)
+    let issued = |by: &By| snapshot.issued(&item.id, by).map(|issued| issued.sequence);
+    let local = snapshot.item(&item.id).map(|stored| &stored.item);
+    is_read(item) && line::collides(&snapshot.identity().by, issued, local, item)
+}
+
+/// Whether the histories of an item are short enough to be read; others are refused.
+fn is_read(item: &Item<Payload>) -> bool {
+    let updates: usize = item.versions().map(|version| version.history.updates().len()).sum();
+    updates <= MAX_READ_UPDATES
 }
 
 /// Whether an item of one remote came from somebody else too: it is no longer that remote's alone.
@@ -252,16 +263,23 @@ fn came_again(stored: &StoredItem, source: Source) -> bool {
     }
 }
 
-/// Refuses what would be larger than an item may be.
-pub(crate) fn within_bounds(outcome: Incorporation<Payload>) -> Incorporation<Payload> {
-    let (Incorporation::Added(item) | Incorporation::Updated(item) | Incorporation::Conflict(item)) =
-        &outcome
-    else {
-        return outcome;
-    };
-    match check_bytes(item) {
-        Ok(()) => outcome,
-        Err(refusal) => Incorporation::Refused(refusal),
+/// Refuses an item that would be larger than an item may be.
+pub(crate) fn within_bounds(
+    outcome: Incorporation<Payload>,
+    local: Option<&Item<Payload>>,
+) -> Incorporation<Payload> {
+    let bounded = |item| bounded(item, local);
+    match outcome {
+        Incorporation::Added(item) => {
+            bounded(item).map_or_else(Incorporation::Refused, Incorporation::Added)
+        }
+        Incorporation::Updated(item) => {
+            bounded(item).map_or_else(Incorporation::Refused, Incorporation::Updated)
+        }
+        Incorporation::Conflict(item) => {
+            bounded(item).map_or_else(Incorporation::Refused, Incorporation::Conflict)
+        }
+        Incorporation::Unchanged | Incorporation::Refused(_) => outcome,
     }
 }
 

@@ -1,8 +1,8 @@
 //! Edits issued again, because somebody else turned out to write under one of our lines (R-F44).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use feedsync::{By, Item, ItemId, Payload, Sequence, line};
+use feedsync::{By, Item, ItemId, Payload, Sequence, Version, line};
 use feedsync_store::{
     Collection, CollectionName, Origin, PageLimit, Put, Snapshot, StoreExt, StoredItem, Write,
 };
@@ -51,9 +51,7 @@ impl Endpoint {
             let keys: Vec<_> = page
                 .items
                 .iter()
-                .filter(|stored| {
-                    stored.item.versions().any(|version| version.dot().by() == Some(old))
-                })
+                .filter(|stored| stored.item.versions().any(|version| is_signed_by(version, old)))
                 .map(|stored| stored.item.id.clone())
                 .collect();
             if !keys.is_empty() {
@@ -100,21 +98,42 @@ fn unsent<'a>(
 /// The writes that issue an unsent item's versions of the old line again.
 fn reissued(snapshot: &Snapshot, stored: &StoredItem, old: &By, new: &By) -> Vec<Write> {
     let mut item = stored.item.clone();
-    let from = first_unsent(snapshot, &item.id, old);
-    let of_old = |version: &&mut feedsync::Version<Payload>| {
-        version.dot().by() == Some(old) && version.dot().sequence() >= from
+    let doubts = unsent_lines(snapshot, &item, old);
+    let is_doubted = |version: &Version<Payload>| {
+        let dot = version.dot();
+        doubts.iter().any(|(by, from)| dot.by() == Some(by) && dot.sequence() >= *from)
     };
-    let mut changed = false;
-    for version in item.versions_mut().filter(of_old) {
-        line::reissue(version, from, new);
-        changed = true;
+    let mut writes = Vec::new();
+    // Versions stand beside each other, so each takes a line of its own.
+    for version in item.versions_mut().filter(|version| is_doubted(version)) {
+        let new = line::branch(new, writes.len()).unwrap_or_else(|| snapshot.mint());
+        line::reissue(version, &doubts, &new);
+        let sequence = version.dot().sequence();
+        writes.push(Write::Issue { item: stored.item.id.clone(), by: new, sequence });
     }
-    if !changed {
-        return Vec::new();
+    if writes.is_empty() {
+        return writes;
     }
     let origin = if stored.origin == Origin::Here { Origin::Here } else { Origin::Mixed };
     let put = Put { blobs: blobs_of(&item), item, created_here: stored.created_here, origin };
-    issue(&put.item, new).into_iter().chain([Write::Put(put)]).collect()
+    writes.push(Write::Put(put));
+    writes
+}
+
+/// Whether a version was signed with a line of an incarnation.
+fn is_signed_by(version: &Version<Payload>, incarnation: &By) -> bool {
+    version.dot().by().is_some_and(|by| line::is_of(by, incarnation))
+}
+
+/// The lines of an incarnation in an item, each with its first sequence that others may not have been shown.
+fn unsent_lines(snapshot: &Snapshot, item: &Item<Payload>, incarnation: &By) -> line::Doubts {
+    let lines: BTreeSet<&By> = item
+        .versions()
+        .flat_map(|version| version.history.updates())
+        .filter_map(|update| update.by().filter(|by| line::is_of(by, incarnation)))
+        .collect();
+    let from = |by: &By| (by.clone(), first_unsent(snapshot, &item.id, by));
+    lines.into_iter().map(from).collect()
 }
 
 /// The first sequence of our line in an unsent item that may not have been shown. Where that is not
@@ -135,8 +154,8 @@ pub(crate) fn reconciled(
     let estranged: Vec<_> = local
         .versions()
         .map(|version| {
-            let from = line::estranged(version, incoming);
-            from.filter(|_| version.dot().by().is_some_and(is_own))
+            let doubts = line::estranged(version, incoming);
+            doubts.filter(|_| version.dot().by().is_some_and(is_own))
         })
         .collect();
     if estranged.iter().all(Option::is_none) {
@@ -144,18 +163,14 @@ pub(crate) fn reconciled(
     }
     let mut item = local.clone();
     let mut writes = Vec::new();
-    for (version, from) in item.versions_mut().zip(estranged) {
-        if let Some(from) = from {
+    for (version, doubts) in item.versions_mut().zip(estranged) {
+        if let Some(doubts) = doubts {
+            // A line that is new by chance: a copy of this store must not find the same one.
             let new = snapshot.mint();
-            line::reissue(version, from, &new);
+            line::reissue(version, &doubts, &new);
             let sequence = version.dot().sequence();
             writes.push(Write::Issue { item: local.id.clone(), by: new, sequence });
         }
     }
     Some((item, writes))
-}
-
-fn issue(item: &Item<Payload>, by: &By) -> Option<Write> {
-    let sequence = item.highest(by)?;
-    Some(Write::Issue { item: item.id.clone(), by: by.clone(), sequence })
 }

@@ -1,4 +1,4 @@
-//! Which line of edits signs an edit.
+//! The authoring line that signs an edit.
 
 use feedsync::{By, History, ItemId, Sequence, Stamp, line};
 use feedsync_store::{Snapshot, Write};
@@ -12,22 +12,20 @@ pub(crate) struct Signature {
 }
 
 impl Signature {
-    /// Signs an edit on these histories together: with the current incarnation where it may be
-    /// extended, else with a fresh one-off.
+    /// Signs an edit on these histories together: with the first line of the current incarnation that may be
+    /// extended.
     ///
-    /// One-offs are never extended: a copy of this store that nobody has noticed could extend them
-    /// too, and only the current incarnation is watched for that.
+    /// A copy of this store that nobody has noticed could extend the same lines. So all lines of the current
+    /// incarnation are watched for updates of somebody else.
     pub(crate) fn for_edit<'a>(
         snapshot: &Snapshot,
         id: &ItemId,
-        base: impl IntoIterator<Item = &'a History>,
+        base: impl IntoIterator<Item = &'a History> + Clone,
     ) -> Result<Self, EndpointError> {
-        let current = &snapshot.identity().by;
-        let issued = snapshot.issued(id, current).map(|issued| issued.sequence);
-        if line::may_extend(current, issued, base) {
-            Self::with(snapshot, current.clone(), issued)
-        } else {
-            Self::fresh(snapshot)
+        let issued = |by: &By| snapshot.issued(id, by).map(|issued| issued.sequence);
+        match line::line_for(&snapshot.identity().by, issued, base) {
+            Some((by, issued)) => Self::with(snapshot, by, issued),
+            None => Self::fresh(snapshot),
         }
     }
 

@@ -56,6 +56,18 @@ fn no_edit_is_lost_when_a_copy_goes_unnoticed() {
     run(Kind::Copies, 15);
 }
 
+/// Backups and copies, with more edits of an item than its history keeps.
+#[test]
+fn no_edit_is_lost_when_stores_with_long_items_are_restored_and_copied() {
+    run(Kind::LongLives, 3);
+}
+
+/// An unnoticed copy, with more edits of an item than its history keeps.
+#[test]
+fn no_edit_is_lost_when_a_copy_with_long_items_goes_unnoticed() {
+    run(Kind::LongCopies, 3);
+}
+
 /// The same, with purges and subscribers that fall out of sync with three remotes.
 #[test]
 fn no_edit_is_lost_and_no_deletion_comes_back_when_publishers_purge() {

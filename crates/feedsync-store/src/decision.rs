@@ -79,13 +79,13 @@ impl Snapshot {
         self.entries.get(id)?.issued.iter().find(|issued| issued.by == *by)
     }
 
-    /// Whether a line of edits in a key's item is this endpoint's: an incarnation, or a one-off
-    /// that the ledger knows.
+    /// Whether an authoring line in a key's item is this endpoint's: one of an incarnation, or another that the
+    /// ledger knows.
     pub fn is_own(&self, id: &ItemId, by: &By) -> bool {
-        self.identity.is_incarnation(by) || self.issued(id, by).is_some()
+        self.identity.is_line_of_incarnation(by) || self.issued(id, by).is_some()
     }
 
-    /// A fresh `{name}.{random}`, for a new incarnation or a one-off line; another one each time.
+    /// A fresh `{name}.{random}`, for a new incarnation or a line beside all others; another one each time.
     pub fn mint(&self) -> By {
         identity::mint(&self.identity.name, &*self.environment)
     }

@@ -1,6 +1,6 @@
 //! Who an endpoint is, and what it has signed.
 
-use feedsync::{By, Sequence};
+use feedsync::{By, Sequence, line};
 
 use crate::environment::Environment;
 use crate::name::EndpointName;
@@ -17,10 +17,17 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Whether it is an incarnation of this endpoint. One-off lines are own too: the ledger knows
-    /// them, item by item.
+    /// Whether it is an incarnation of this endpoint.
     pub fn is_incarnation(&self, by: &By) -> bool {
         *by == self.by || self.retired.contains(by)
+    }
+
+    /// Whether it is a line of an incarnation of this endpoint. There are other own lines, which the ledger knows, item
+    /// by item.
+    pub fn is_line_of_incarnation(&self, by: &By) -> bool {
+        std::iter::once(&self.by)
+            .chain(&self.retired)
+            .any(|incarnation| line::is_of(by, incarnation))
     }
 }
 
@@ -40,7 +47,7 @@ pub(crate) fn mint(name: &EndpointName, environment: &dyn Environment) -> By {
 /// A row of the ledger: how far this endpoint has signed an item with one of its lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Issued {
-    /// An incarnation or a one-off line.
+    /// A line of an incarnation, or one of its own.
     pub by: By,
     /// The highest sequence ever issued.
     pub sequence: Sequence,

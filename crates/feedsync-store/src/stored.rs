@@ -1,5 +1,7 @@
 //! Items as a store keeps and pages them.
 
+use std::collections::{HashMap, HashSet};
+
 use feedsync::{By, Item, Payload, Update, Version};
 
 use crate::blob::Digest;
@@ -169,10 +171,28 @@ pub struct Discarded {
 
 /// Adds to a vector what an item's versions know, keeping one update for each line of edits.
 pub(crate) fn absorb(vector: &mut Vec<Update>, item: &Item<Payload>) {
+    let mut lines: HashMap<By, usize> = HashMap::new();
+    let mut anonymous = HashSet::new();
+    for (at, known) in vector.iter().enumerate() {
+        match known.by() {
+            Some(by) => drop(lines.insert(by.clone(), at)),
+            None => drop(anonymous.insert((known.sequence(), known.when()))),
+        }
+    }
     for update in item.versions().flat_map(|version| version.history.updates()) {
-        if !vector.iter().any(|known| update.is_subsumed_by(known)) {
-            vector.retain(|known| !known.is_subsumed_by(update));
-            vector.push(update.clone());
+        let Some(by) = update.by() else {
+            if anonymous.insert((update.sequence(), update.when())) {
+                vector.push(update.clone());
+            }
+            continue;
+        };
+        match lines.get(by) {
+            Some(&at) if update.sequence() > vector[at].sequence() => vector[at] = update.clone(),
+            Some(_) => {}
+            None => {
+                lines.insert(by.clone(), vector.len());
+                vector.push(update.clone());
+            }
         }
     }
 }

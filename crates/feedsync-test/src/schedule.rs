@@ -48,7 +48,6 @@ pub struct Schedule {
     now: i64,
     edits: EditNumber,
     superseded: BTreeSet<EditNumber>,
-    minted: u32,
 }
 
 impl Schedule {
@@ -72,7 +71,6 @@ impl Schedule {
             now: 1_700_000_000,
             edits: 0,
             superseded: BTreeSet::new(),
-            minted: 0,
         };
         schedule.create();
         for _ in 1..shape.steps {
@@ -201,21 +199,14 @@ impl Schedule {
         self.keep(endpoint, item);
     }
 
-    /// The stamp of an edit on these histories: the endpoint's own line where it may be extended,
-    /// else a fresh one.
-    fn stamp(&mut self, endpoint: usize, base: &[&feedsync::History]) -> Stamp {
+    /// The stamp of an edit on these histories: the first of the endpoint's lines that may be extended.
+    fn stamp(&self, endpoint: usize, base: &[&feedsync::History]) -> Stamp {
         let Endpoint { name, clock_skew, issued, .. } = &self.endpoints[endpoint];
         let own = By::new(name).expect("a valid name");
-        let sequence = issued.get(&own).copied();
-        let by = if line::may_extend(&own, sequence, base.iter().copied()) {
-            own
-        } else {
-            self.minted += 1;
-            By::new(&format!("{name}.{}", self.minted)).expect("a valid name")
-        };
+        let line = line::line_for(&own, |by| issued.get(by).copied(), base.iter().copied());
+        let (by, issued) = line.expect("a short name");
         let when =
             Timestamp::from_unix_seconds(self.now + clock_skew).expect("a year of four digits");
-        let issued = issued.get(&by).copied();
         Stamp::new(when, by).above(issued)
     }
 

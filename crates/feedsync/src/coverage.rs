@@ -1,45 +1,58 @@
-//! What several histories know together, to be asked often.
+//! The updates that several histories cover together.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::counter::Sequence;
+use crate::history::History;
 use crate::identifier::By;
-use crate::item::{History, Update};
+use crate::item::Update;
+use crate::timestamp::Timestamp;
 
-/// Looking for updates in histories one by one is cheapest while the product of both is no more.
+/// Maximum product of both numbers of updates up to which comparing one by one is cheapest.
 const SHORT: usize = 1024;
 
-/// The updates that some histories cover.
-pub(crate) struct Coverage<'a, I> {
-    histories: I,
-    /// The greatest sequence of each line, where much is asked of many.
-    highest: Option<HashMap<&'a By, Sequence>>,
+/// The updates that some histories cover: the greatest sequence of each line, and the updates without `by`.
+#[derive(Default)]
+pub(crate) struct Coverage<'a> {
+    highest: HashMap<&'a By, Sequence>,
+    anonymous: HashSet<(Sequence, Option<Timestamp>)>,
 }
 
-impl<'a, I: Iterator<Item = &'a History> + Clone> Coverage<'a, I> {
-    /// Of these histories, to be asked about so many updates.
-    pub(crate) fn of(histories: I, asked: usize) -> Self {
-        let updates = || histories.clone().flat_map(History::updates);
-        let is_long = updates().count().saturating_mul(asked) > SHORT;
-        let highest = is_long.then(|| {
-            let mut highest: HashMap<&By, Sequence> = HashMap::new();
-            for update in updates() {
-                if let Some(by) = update.by() {
-                    let sequence = highest.entry(by).or_insert(update.sequence());
-                    *sequence = update.sequence().max(*sequence);
-                }
-            }
-            highest
-        });
-        Self { histories, highest }
+impl<'a> Coverage<'a> {
+    pub(crate) fn of(histories: impl IntoIterator<Item = &'a History>) -> Self {
+        let mut coverage = Self::default();
+        for update in histories.into_iter().flat_map(History::updates) {
+            coverage.add(update);
+        }
+        coverage
+    }
+
+    pub(crate) fn add(&mut self, update: &'a Update) {
+        let Some(by) = update.by() else {
+            self.anonymous.insert((update.sequence(), update.when()));
+            return;
+        };
+        let highest = self.highest.entry(by).or_insert(update.sequence());
+        *highest = update.sequence().max(*highest);
     }
 
     pub(crate) fn covers(&self, update: &Update) -> bool {
-        match (&self.highest, update.by()) {
-            (Some(highest), Some(by)) => {
-                highest.get(by).is_some_and(|&sequence| update.sequence() <= sequence)
-            }
-            _ => self.histories.clone().any(|history| history.covers(update)),
+        match update.by() {
+            Some(by) => self.highest.get(by).is_some_and(|&it| update.sequence() <= it),
+            None => self.anonymous.contains(&(update.sequence(), update.when())),
         }
     }
+}
+
+/// Whether some histories together cover each of these updates.
+pub(crate) fn covers_all<'a>(
+    histories: impl Iterator<Item = &'a History> + Clone,
+    mut updates: impl Iterator<Item = &'a Update> + Clone,
+) -> bool {
+    let known = histories.clone().map(|history| history.updates().len()).sum::<usize>();
+    if known.saturating_mul(updates.clone().count()) <= SHORT {
+        return updates.all(|update| histories.clone().any(|history| history.covers(update)));
+    }
+    let known = Coverage::of(histories);
+    updates.all(|update| known.covers(update))
 }

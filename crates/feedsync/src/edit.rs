@@ -2,8 +2,10 @@
 //! the current one.
 
 use crate::counter::{Sequence, Updates};
+use crate::history::History;
 use crate::identifier::{By, ItemId};
-use crate::item::{History, Item, Unsigned, Update, Version};
+use crate::incorporate::MAX_INCOMING_UPDATES;
+use crate::item::{Item, Unsigned, Update, Version};
 use crate::merge::unite;
 use crate::timestamp::Timestamp;
 
@@ -59,8 +61,11 @@ impl Stamp {
 /// Why an edit cannot be made; nothing was changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum EditError {
-    /// `updates` is at 2^31-1.
-    #[error("this item has had all 2147483647 updates it can have; copy it under a new id")]
+    /// `updates` is at [`MAX_INCOMING_UPDATES`] or above: peers refuse more.
+    #[error(
+        "this item has had all {MAX_INCOMING_UPDATES} updates that other endpoints accept; copy it under a new id and \
+         edit the copy"
+    )]
     UpdatesSpent,
     /// `sequence` of this line of edits is at 2^31-1.
     #[error("this line of edits is spent for this item; a new line is needed")]
@@ -149,10 +154,28 @@ impl<P> Item<P> {
 
     /// Updates, deletes or un-deletes the item (3.2): one more update on the winner.
     ///
+    /// At [`MAX_INCOMING_UPDATES`] an edit is refused. A deletion is not: `updates` stays as it is, and the new
+    /// version covers the old one by its history.
+    ///
     /// Conflicts whose topmost update is of the same line are folded in (step 4); endpoints that keep
     /// one line of edits to one `by` never have such a conflict (see [`crate::line`]).
     pub fn update(&mut self, stamp: &Stamp, edit: Edit<P>) -> Result<(), EditError> {
-        let updates = self.winner.updates.next().ok_or(EditError::UpdatesSpent)?;
+        let updates = match next_updates(self.winner.updates) {
+            Err(_) if edit.deleted == Some(true) => self.winner.updates,
+            updates => updates?,
+        };
+        self.update_at(updates, stamp, edit)?;
+        self.shorten_histories();
+        Ok(())
+    }
+
+    /// Updates the item, its counter given. The caller shortens the histories.
+    pub(crate) fn update_at(
+        &mut self,
+        updates: Updates,
+        stamp: &Stamp,
+        edit: Edit<P>,
+    ) -> Result<(), EditError> {
         let update = stamp.sign(updates, stamp.by().and_then(|by| self.highest(by)))?;
         self.winner.updates = updates;
         self.winner.history.push(update);
@@ -177,24 +200,29 @@ impl<P> Item<P> {
         payload: P,
         deleted: bool,
     ) -> Result<Self, EditError> {
-        let updates = base.updates.next().ok_or(EditError::UpdatesSpent)?;
+        let updates = next_updates(base.updates)?;
         let update = stamp.sign(updates, stamp.by().and_then(|by| self.highest(by)))?;
         let mut history = base.history;
         history.push(update);
         let winner = Version { updates, deleted, noconflicts: base.noconflicts, history, payload };
         let branched = Item { id: self.id.clone(), winner, conflicts: Vec::new() };
-        Ok(unite(self, branched))
+        let mut united = unite(self, branched);
+        united.shorten_histories();
+        Ok(united)
     }
 
     /// Merging Conflict Items (3.4): takes conflicts out and folds their histories into the winner's.
     pub(crate) fn fold_conflicts(&mut self, mut resolved: impl FnMut(&Version<P>) -> bool) {
-        let history = &mut self.winner.history;
-        self.conflicts.retain(|conflict| {
-            let fold = resolved(conflict);
-            if fold {
-                history.fold(&conflict.history);
-            }
-            !fold
-        });
+        let (folded, left): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.conflicts).into_iter().partition(&mut resolved);
+        self.conflicts = left;
+        if !folded.is_empty() {
+            self.winner.history.fold(folded.iter().map(|conflict| &conflict.history));
+        }
     }
+}
+
+/// The counter of an edit on a version with this one.
+pub(crate) fn next_updates(updates: Updates) -> Result<Updates, EditError> {
+    updates.next().filter(|next| next.get() <= MAX_INCOMING_UPDATES).ok_or(EditError::UpdatesSpent)
 }

@@ -1,24 +1,28 @@
 //! Taking an incoming item into a set of items: merge (3.3) with the bounds and the quiet that an
 //! endpoint needs.
 
-use crate::coverage::Coverage;
-use crate::item::{History, Item, Version};
+use crate::coverage::covers_all;
+use crate::history::History;
+use crate::item::{Item, Version};
 use crate::merge::{from_versions, unite};
 use crate::revision;
 
-/// The most open conflicts an item may have; more are refused, never trimmed.
+/// Maximum number of open conflicts of an item. More are refused, never trimmed.
 pub const MAX_CONFLICTS: usize = 256;
 
-/// The greatest `updates` that is accepted from others: half of what there is, so that no peer can
-/// use up an item's counter (R-F14).
+/// Maximum value of `updates` that is accepted from others and made here: half of the range, so that no peer can use up
+/// an item's counter (R-F14).
 pub const MAX_INCOMING_UPDATES: u32 = 1 << 30;
 
-/// The most updates that the histories of an item may have together: what is done with an item takes
-/// time by them.
+/// Maximum number of updates that the histories of an item have together, since operations on an item take time by
+/// them. Histories are shortened to it ([`Item::shorten_histories`]).
 pub const MAX_UPDATES: usize = 8_192;
 
-/// The most versions that are looked at of an incoming item: some may be known, or cover each other.
-const MOST_VERSIONS: usize = 2 * (MAX_CONFLICTS + 1);
+/// Maximum number of updates that an incoming item may have before its histories are shortened.
+pub const MAX_READ_UPDATES: usize = 131_072;
+
+/// Maximum number of versions of an incoming item: some may be known, or cover each other.
+const MAX_VERSIONS: usize = 2 * (MAX_CONFLICTS + 1);
 
 /// What incorporating an item came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,8 +48,10 @@ pub enum Refusal {
         /// The value that came.
         updates: u32,
     },
-    /// More than [`MAX_UPDATES`].
-    #[error("the item's histories hold {updates} updates: more than {MAX_UPDATES} are refused")]
+    /// More than [`MAX_READ_UPDATES`].
+    #[error(
+        "the item's histories hold {updates} updates: more than {MAX_READ_UPDATES} are refused"
+    )]
     TooManyUpdates {
         /// How many there are.
         updates: usize,
@@ -75,30 +81,48 @@ pub enum Refusal {
 ///
 /// Beyond 3.3, so that endpoints come to rest whatever others send: versions that another version of
 /// the same item covers are left out, and of a version that is here already the local payload stays,
-/// with what both histories know. Items with [revisions](crate::line::REVISIONS) among their updates are joined by rules of
-/// their own (`docs/mapping.md`).
+/// with the updates of both histories. Items with [revisions](crate::line::REVISIONS) among their updates are joined by
+/// rules of their own (`docs/mapping.md`). Histories are shortened before the bounds are checked.
 pub fn incorporate<P: Clone>(
     local: Option<&Item<P>>,
     purged: Option<&History>,
     incoming: Item<P>,
 ) -> Incorporation<P> {
-    if let Some(version) =
-        incoming.versions().find(|version| version.updates.get() > MAX_INCOMING_UPDATES)
-    {
-        return Incorporation::Refused(Refusal::UpdatesTooHigh { updates: version.updates.get() });
+    if let Err(refusal) = check_incoming(&incoming) {
+        return Incorporation::Refused(refusal);
     }
-    let updates = incoming.versions().map(|version| version.history.updates().len()).sum();
-    if updates > MAX_UPDATES {
-        return Incorporation::Refused(Refusal::TooManyUpdates { updates });
+    let mut incoming = incoming;
+    incoming.shorten_histories();
+    let outcome = join(local, purged, incoming, Item::shorten_histories);
+    match &outcome {
+        Incorporation::Added(item)
+        | Incorporation::Updated(item)
+        | Incorporation::Conflict(item) => {
+            check_bounds(item, local).map_or_else(Incorporation::Refused, |()| outcome)
+        }
+        Incorporation::Unchanged | Incorporation::Refused(_) => outcome,
     }
-    // Each is looked at beside each other one, and most of them would be refused as conflicts.
-    let versions = incoming.conflicts.len() + 1;
-    if versions > MOST_VERSIONS {
-        return Incorporation::Refused(Refusal::TooManyConflicts { conflicts: versions - 1 });
-    }
+}
+
+/// Incorporates an incoming item without any bound, and keeps all of the histories. For documents in files: merging
+/// them protects no endpoint, and takes everything that 2.4 allows.
+pub fn incorporate_unbounded<P: Clone>(
+    local: Option<&Item<P>>,
+    incoming: Item<P>,
+) -> Incorporation<P> {
+    join(local, None, incoming, |_| ())
+}
+
+/// Joins both sides; the result is shortened before it is compared with what was here.
+fn join<P: Clone>(
+    local: Option<&Item<P>>,
+    purged: Option<&History>,
+    incoming: Item<P>,
+    shorten: impl Fn(&mut Item<P>),
+) -> Incorporation<P> {
     let with_revisions = local.into_iter().chain([&incoming]).any(revision::is_among);
     let mut incoming = if with_revisions { incoming } else { without_stale(incoming) };
-    let result = match (local, purged) {
+    let mut result = match (local, purged) {
         (Some(local), _) if knows(local, &incoming) => return Incorporation::Unchanged,
         (Some(local), _) => {
             keep_local_payloads(local, &mut incoming);
@@ -106,9 +130,6 @@ pub fn incorporate<P: Clone>(
                 true => revision::join(Some(local), incoming),
                 false => unite(local.clone(), incoming),
             };
-            if with_revisions && revision::says_no_more(&merged, local) {
-                return Incorporation::Unchanged;
-            }
             if merged.noconflicts() && is_same(local, &merged) {
                 return Incorporation::Unchanged; // the loser vanished (3.3 step 10)
             }
@@ -120,33 +141,48 @@ pub fn incorporate<P: Clone>(
             None => return Incorporation::Unchanged,
         },
     };
-    let result = match local {
-        None if with_revisions => revision::join(None, result),
-        _ => result,
-    };
-    // What comes of a few is larger than they only where what is known of a version grows.
-    let updates = match with_revisions {
-        true => result.versions().map(|version| version.history.updates().len()).sum(),
-        false => 0,
-    };
-    let conflicts = result.conflicts.len();
-    if updates > MAX_UPDATES {
-        Incorporation::Refused(Refusal::TooManyUpdates { updates })
-    } else if conflicts > MAX_CONFLICTS {
-        Incorporation::Refused(Refusal::TooManyConflicts { conflicts })
-    } else if local.is_none() {
-        Incorporation::Added(result)
-    } else if conflicts == 0 {
-        Incorporation::Updated(result)
-    } else {
-        Incorporation::Conflict(result)
+    if local.is_none() && with_revisions {
+        result = revision::join(None, result);
+    }
+    shorten(&mut result);
+    match local {
+        None => Incorporation::Added(result),
+        Some(local) if revision::says_no_more(&result, local) => Incorporation::Unchanged,
+        Some(_) if result.conflicts.is_empty() => Incorporation::Updated(result),
+        Some(_) => Incorporation::Conflict(result),
     }
 }
 
-/// Checks the bound on conflicts after an edit that may have added one.
-pub fn check_conflicts<P>(item: &Item<P>) -> Result<(), Refusal> {
+/// Checks the bounds that hold for an incoming item before it is joined. They bound the work.
+fn check_incoming<P>(incoming: &Item<P>) -> Result<(), Refusal> {
+    check_counters(incoming, None)?;
+    let updates = incoming.versions().map(|version| version.history.updates().len()).sum();
+    if updates > MAX_READ_UPDATES {
+        return Err(Refusal::TooManyUpdates { updates });
+    }
+    // Each is compared with each other one, and most of them would be refused as conflicts.
+    match incoming.conflicts.len() {
+        conflicts if conflicts >= MAX_VERSIONS => Err(Refusal::TooManyConflicts { conflicts }),
+        _ => Ok(()),
+    }
+}
+
+/// Checks the bounds of an item, whether it was received or made here: a peer of this version accepts each item that
+/// passes. Histories need no check, since they are shortened. An item that was above a bound `before` may stay so.
+pub fn check_bounds<P>(item: &Item<P>, before: Option<&Item<P>>) -> Result<(), Refusal> {
+    check_counters(item, before)?;
+    let most = before.map_or(0, |before| before.conflicts.len()).max(MAX_CONFLICTS);
     match item.conflicts.len() {
-        conflicts if conflicts > MAX_CONFLICTS => Err(Refusal::TooManyConflicts { conflicts }),
+        conflicts if conflicts > most => Err(Refusal::TooManyConflicts { conflicts }),
+        _ => Ok(()),
+    }
+}
+
+fn check_counters<P>(item: &Item<P>, before: Option<&Item<P>>) -> Result<(), Refusal> {
+    let highest = |item: &Item<P>| item.versions().map(|version| version.updates.get()).max();
+    let most = before.and_then(highest).unwrap_or(0).max(MAX_INCOMING_UPDATES);
+    match highest(item) {
+        Some(updates) if updates > most => Err(Refusal::UpdatesTooHigh { updates }),
         _ => Ok(()),
     }
 }
@@ -160,16 +196,17 @@ fn knows<P>(local: &Item<P>, incoming: &Item<P>) -> bool {
             .all(|other| !version.is_subsumed_by(other) || version.dot().is_same(other.dot()))
     };
     // A dot that no version covers is by far the commonest news; it is looked for first.
-    incoming.versions().all(|version| local.covers(version.dot()))
-        && local.versions().all(stays)
+    covers_all(
+        local.versions().map(|version| &version.history),
+        incoming.versions().map(Version::dot),
+    ) && local.versions().all(stays)
         && knows_histories(local, incoming)
 }
 
 /// Whether every update of the incoming histories is covered by some local one.
 fn knows_histories<P>(local: &Item<P>, incoming: &Item<P>) -> bool {
-    let updates = || incoming.versions().flat_map(|version| version.history.updates());
-    let known = Coverage::of(local.versions().map(|version| &version.history), updates().count());
-    updates().all(|update| known.covers(update))
+    let updates = incoming.versions().flat_map(|version| version.history.updates());
+    covers_all(local.versions().map(|version| &version.history), updates)
 }
 
 /// The item without versions that another of its versions covers: peers that omit step 4 of 3.2 send

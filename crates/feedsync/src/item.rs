@@ -7,8 +7,9 @@
 use std::sync::Arc;
 
 use crate::counter::{Sequence, Updates};
-use crate::coverage::Coverage;
+use crate::history::History;
 use crate::identifier::{By, ItemId};
+use crate::incorporate::{MAX_CONFLICTS, MAX_UPDATES};
 use crate::timestamp::Timestamp;
 
 /// One update of an item: `sx:history` (2.5). It has a `when`, a `by`, or both.
@@ -84,117 +85,6 @@ impl Update {
     /// Whether both are the same update: each is subsumed by the other.
     pub fn is_same(&self, other: &Update) -> bool {
         self.sequence == other.sequence && self.is_subsumed_by(other)
-    }
-}
-
-/// The updates that led to a version, newest first, never empty (2.5).
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct History(Vec<Update>);
-
-impl History {
-    /// A history of one update.
-    pub fn new(topmost: Update) -> Self {
-        Self(vec![topmost])
-    }
-
-    /// A history of updates, newest first; `None` if there are none.
-    pub fn from_updates(updates: Vec<Update>) -> Option<Self> {
-        if updates.is_empty() { None } else { Some(Self(updates)) }
-    }
-
-    /// The update that made this version: its dot.
-    pub fn topmost(&self) -> &Update {
-        &self.0[0]
-    }
-
-    /// The oldest update that is still known: the creation, unless a clean-up took it.
-    pub fn oldest(&self) -> &Update {
-        &self.0[self.0.len() - 1]
-    }
-
-    /// All updates, newest first.
-    pub fn updates(&self) -> &[Update] {
-        &self.0
-    }
-
-    /// Whether any update here subsumes this one (3.3 note 1, inner loop).
-    pub fn covers(&self, update: &Update) -> bool {
-        self.0.iter().any(|known| update.is_subsumed_by(known))
-    }
-
-    /// Whether every update of the other history is covered by this one.
-    pub fn covers_all(&self, other: &History) -> bool {
-        other.0.iter().all(|update| self.covers(update))
-    }
-
-    /// The greatest sequence of a line of edits, if it occurs.
-    pub fn highest(&self, by: &By) -> Option<Sequence> {
-        self.0.iter().filter(|update| update.by() == Some(by)).map(Update::sequence).max()
-    }
-
-    /// Puts an update on top (3.2 step 3).
-    pub(crate) fn push(&mut self, update: Update) {
-        self.0.insert(0, update);
-    }
-
-    /// Takes in what another history knows and this one does not (3.4, Merging Conflict Items, step
-    /// 3.3): each such update goes right after the topmost, in document order, against the history
-    /// as it then stands.
-    pub(crate) fn fold(&mut self, other: &History) {
-        for update in &other.0 {
-            if !self.covers(update) {
-                self.0.insert(1, update.clone());
-            }
-        }
-    }
-
-    /// Puts older updates below.
-    pub(crate) fn extend(&mut self, older: impl IntoIterator<Item = Update>) {
-        self.0.extend(older);
-    }
-
-    /// Takes in what another history of this version, or of what this version followed, knows and this one does
-    /// not; at the end, so that what stands on top stays together. Whether there was anything.
-    pub(crate) fn learn(&mut self, other: &History) -> bool {
-        let known = Coverage::of(std::iter::once(&*self), other.0.len());
-        let news: Vec<Update> =
-            other.0.iter().filter(|update| !known.covers(update)).cloned().collect();
-        let is_more = !news.is_empty();
-        self.0.extend(news);
-        is_more
-    }
-
-    /// Whether this very update is listed: not only a later one of its line.
-    pub(crate) fn lists(&self, update: &Update) -> bool {
-        self.0.iter().any(|known| known.is_same(update))
-    }
-
-    /// Takes over the updates of a history that is covered here, below: a fold leaves out what a later
-    /// update of the same line covers, and then nobody can tell whether it was known (see
-    /// [`crate::line::estranged`]). What this history covers stays the same.
-    pub fn remember(&mut self, covered: &History) {
-        for update in &covered.0 {
-            if self.covers(update) && !self.0.iter().any(|known| known.is_same(update)) {
-                self.0.push(update.clone());
-            }
-        }
-    }
-
-    /// Keeps only the highest sequence of each `by` (3.2 and 3.4, optional clean-up). The topmost and
-    /// every update without `by` stay; what is covered stays covered, so merging is unchanged.
-    pub fn clean_up(&mut self) {
-        let updates = std::mem::take(&mut self.0);
-        for (index, update) in updates.iter().enumerate() {
-            let covered = update.by().is_some()
-                && updates.iter().enumerate().any(|(other, known)| {
-                    other != index
-                        && update.is_subsumed_by(known)
-                        && (update.sequence < known.sequence || other < index)
-                });
-            if index == 0 || !covered {
-                self.0.push(update.clone());
-            }
-        }
     }
 }
 
@@ -284,6 +174,20 @@ impl<P> Item<P> {
     /// The greatest sequence of a line of edits over all versions.
     pub fn highest(&self, by: &By) -> Option<Sequence> {
         self.versions().filter_map(|version| version.history.highest(by)).max()
+    }
+
+    /// Shortens the histories of all versions, so that together they hold at most [`MAX_UPDATES`]. Does nothing to an
+    /// item that is short.
+    ///
+    /// The coverage of each version stays the same, unless its item has thousands of lines, or hundreds of conflicts
+    /// with dozens of lines. Then the lines with the lowest sequences go. That may cost a conflict, never an edit.
+    pub fn shorten_histories(&mut self) {
+        self.versions_mut().for_each(|version| version.history.shorten(version.updates));
+        let updates: usize = self.versions().map(|version| version.history.updates().len()).sum();
+        if updates > MAX_UPDATES {
+            let most = MAX_UPDATES / self.versions().count().min(MAX_CONFLICTS + 1);
+            self.versions_mut().for_each(|version| version.history.truncate(most, version.updates));
+        }
     }
 
     /// The same item with other payloads.

@@ -12,6 +12,7 @@ mod counter;
 mod coverage;
 mod edit;
 mod feed;
+mod history;
 mod identifier;
 mod incorporate;
 mod item;
@@ -27,12 +28,13 @@ pub mod window;
 pub use counter::{CounterError, MAX_COUNTER, Sequence, Updates};
 pub use edit::{Base, Creation, Edit, EditError, Stamp};
 pub use feed::{Feed, Related, RelatedKind, Sharing, Window};
+pub use history::{History, LINE_WINDOW, MAX_LONE_UPDATES};
 pub use identifier::{By, IdentifierError, ItemId, MAX_IDENTIFIER_BYTES};
 pub use incorporate::{
-    Incorporation, MAX_CONFLICTS, MAX_INCOMING_UPDATES, MAX_UPDATES, Refusal, check_conflicts,
-    incorporate,
+    Incorporation, MAX_CONFLICTS, MAX_INCOMING_UPDATES, MAX_READ_UPDATES, MAX_UPDATES, Refusal,
+    check_bounds, incorporate, incorporate_unbounded,
 };
-pub use item::{History, Item, Unsigned, Update, Version};
+pub use item::{Item, Unsigned, Update, Version};
 pub use merge::{DifferentItems, Outcome, merge};
 pub use payload::{Format, Payload, UnknownFormat};
 pub use resolve::{Keep, Resolution, ResolveError, Resolved};

@@ -1,18 +1,71 @@
-//! One `by` is one line of edits.
+//! Authoring lines: one `by` is one endpoint's sequence of updates of an item.
 //!
-//! FeedSync loses an edit when two concurrent versions share a `by`: the later one covers the earlier.
-//! So an edit extends a line only if its base covers every update of that line there is, and takes a
-//! fresh one otherwise (a stale editor, a second window, an unresolved conflict of ours). Then step 4
-//! of 3.2 and S2, which look at the `by` of the new update alone, find nothing to fold that nobody
-//! resolved.
+//! FeedSync loses an edit when two concurrent versions share a `by`: the later one covers the earlier. So an edit
+//! extends a line only if its base covers every update of that line. Otherwise (a stale editor, a second window, an
+//! unresolved conflict of ours) it takes another line. Then step 4 of 3.2 and S2, which look at the `by` of the new
+//! update alone, find nothing to fold that nobody resolved.
+//!
+//! Each incarnation of an endpoint has one line of its own name and numbered branches beside it ([`branch`]). An edit
+//! takes the first that it may extend, so the number of lines is bounded by how many edits stand beside each other,
+//! not by the number of edits.
 
-use crate::counter::Sequence;
+use crate::counter::{MAX_COUNTER, Sequence};
+use crate::history::History;
 use crate::identifier::By;
-use crate::item::{History, Item, Update, Version};
+use crate::item::{Item, Update, Version};
 
-/// What a `by` begins with whose update is a revision of a document, named by what follows. Each has a line of its own, of
-/// one update, and no endpoint may be called so.
+/// Prefix of the `by` of an update that is a revision of a document, which the rest names. Each such line has one
+/// update, and no endpoint may have this name.
 pub const REVISIONS: &str = "couch.";
+
+/// Prefix of the `by` of the first import of an entry. No endpoint may have this name.
+pub const IMPORTS: &str = "import.";
+
+/// Separates the name of an endpoint from the hash of an entry that it imported again.
+pub const IMPORTED_AGAIN: &str = ".import-";
+
+/// Prefix of the `by` of versions that reading states derive from each other, followed by a hash.
+const READING: &str = "reader.";
+
+/// Whether the line has one update by its nature: a revision, an import, or a derived reading state.
+pub fn has_one_update(by: &By) -> bool {
+    let by = by.as_str();
+    [REVISIONS, IMPORTS, READING].iter().any(|prefix| by.starts_with(prefix))
+        || by.contains(IMPORTED_AGAIN)
+}
+
+/// Separates an incarnation from the number of a branch. An incarnation ends with letters and digits.
+const BRANCH: char = '-';
+
+/// The authoring line of an incarnation with this number; number 0 is the incarnation itself. `None` if its name
+/// would be too long.
+pub fn branch(incarnation: &By, number: usize) -> Option<By> {
+    match number {
+        0 => Some(incarnation.clone()),
+        _ => By::new(&format!("{incarnation}{BRANCH}{number}")).ok(),
+    }
+}
+
+/// Whether an authoring line is one of an incarnation's: the incarnation itself, or one of its branches.
+pub fn is_of(by: &By, incarnation: &By) -> bool {
+    match by.as_str().strip_prefix(incarnation.as_str()) {
+        Some("") => true,
+        Some(rest) => rest.strip_prefix(BRANCH).is_some_and(is_number),
+        None => false,
+    }
+}
+
+/// The incarnation that a line is of, if its name has the form of a branch; else the line itself.
+fn incarnation_of(by: &By) -> &str {
+    match by.as_str().rsplit_once(BRANCH) {
+        Some((incarnation, number)) if is_number(number) => incarnation,
+        _ => by.as_str(),
+    }
+}
+
+fn is_number(text: &str) -> bool {
+    !text.starts_with('0') && !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit())
+}
 
 /// Whether an edit made on these histories together may extend a line of which `issued` is the
 /// greatest sequence ever issued for the item.
@@ -28,29 +81,51 @@ pub fn may_extend<'a>(
     issued <= known
 }
 
-/// Whether an incoming item shows that somebody else writes under our current `by`: a store restored
+/// The line of an incarnation that signs an edit made on these histories together, and the greatest sequence issued
+/// on it. It is the first that may be extended and has sequences left. `None` if names would get too long.
+pub fn line_for<'a>(
+    incarnation: &By,
+    issued: impl Fn(&By) -> Option<Sequence>,
+    base: impl IntoIterator<Item = &'a History> + Clone,
+) -> Option<(By, Option<Sequence>)> {
+    // A line that nobody has extended is always free, so the search ends.
+    for number in 0.. {
+        let by = branch(incarnation, number)?;
+        let greatest = issued(&by);
+        let is_spent = base
+            .clone()
+            .into_iter()
+            .filter_map(|history| history.highest(&by))
+            .chain(greatest)
+            .any(|sequence| sequence.get() == MAX_COUNTER);
+        if !is_spent && may_extend(&by, greatest, base.clone()) {
+            return Some((by, greatest));
+        }
+    }
+    None
+}
+
+/// Whether an incoming item shows that somebody else writes under a line of our current incarnation: a store restored
 /// behind our back, or a copied directory (R-F44).
 ///
-/// It does by a sequence above all that we issued, or one that we issued with another `when`. Other
-/// content under the same stamp shows nothing: a peer that writes markup its own way sends our edits
-/// back so.
+/// It does by a sequence above all that we issued on that line, or one that we issued with another `when`. Other
+/// content under the same stamp shows nothing: a peer that writes markup its own way sends our edits back so.
 pub fn collides<P>(
-    by: &By,
-    issued: Option<Sequence>,
+    incarnation: &By,
+    issued: impl Fn(&By) -> Option<Sequence>,
     local: Option<&Item<P>>,
     incoming: &Item<P>,
 ) -> bool {
-    let is_not_ours = |update: &Update| {
-        Some(update.sequence()) > issued
+    let is_not_ours = |update: &Update, by: &By| {
+        Some(update.sequence()) > issued(by)
             || local
                 .into_iter()
                 .flat_map(Item::versions)
                 .any(|ours| has_other_time(&ours.history, update))
     };
-    incoming
-        .versions()
-        .flat_map(|version| version.history.updates())
-        .any(|update| update.by() == Some(by) && is_not_ours(update))
+    incoming.versions().flat_map(|version| version.history.updates()).any(|update| {
+        update.by().is_some_and(|by| is_of(by, incarnation) && is_not_ours(update, by))
+    })
 }
 
 /// Whether a history knows this update by another time; an absent time says nothing.
@@ -61,37 +136,56 @@ fn has_other_time(history: &History, update: &Update) -> bool {
     })
 }
 
-/// Whether an incoming item would cover a version of ours without knowing it: its history goes further
-/// in our line, but by other edits. Then somebody else wrote under that line, and this is the first
-/// sequence of ours that means something else there. Such a version is issued again before the merge.
+/// First sequence, of each of some lines, that may mean somebody else's edit elsewhere.
+pub type Doubts = Vec<(By, Sequence)>;
+
+/// The doubts about a version of ours that an incoming item would cover without knowing it; `None` if it knows it, or
+/// does not cover it.
 ///
-/// A peer that cleans up histories (3.2) may have dropped the entry that proves it knew our edit. The
-/// price of doubting it is a conflict, that of believing it would be an edit.
-pub fn estranged<P>(ours: &Version<P>, incoming: &Item<P>) -> Option<Sequence> {
+/// The incoming history goes further in our line, but does not list our edit, or lists it with another time. Then
+/// somebody else wrote under that line. Such a version is issued again before the merge. All lines of its incarnation
+/// are in doubt then, from the first update on that the incoming history does not list.
+///
+/// A history keeps the latest [`crate::LINE_WINDOW`] updates of a line, and peers may keep fewer (3.2). So the update
+/// that proves that our edit was known may be gone. The price of doubting is a conflict, that of believing an edit.
+pub fn estranged<P>(ours: &Version<P>, incoming: &Item<P>) -> Option<Doubts> {
     let by = ours.dot().by()?;
     let covering = incoming.versions().find(|version| ours.is_subsumed_by(version))?;
     let is_known = |update: &Update| {
-        covering.history.updates().iter().any(|known| known.is_same(update))
-            && !has_other_time(&covering.history, update)
+        covering.history.lists(update) && !has_other_time(&covering.history, update)
     };
-    let unknown = |update: &&Update| update.by() == Some(by) && !is_known(update);
     if is_known(ours.dot()) {
         return None;
     }
-    ours.history.updates().iter().filter(unknown).map(Update::sequence).min()
+    let incarnation = incarnation_of(by);
+    let mut doubts = Doubts::new();
+    for update in ours.history.updates() {
+        if let Some(by) = update.by()
+            && incarnation_of(by) == incarnation
+            && !is_known(update)
+        {
+            match doubts.iter_mut().find(|(line, _)| line == by) {
+                Some((_, first)) => *first = update.sequence().min(*first),
+                None => doubts.push((by.clone(), update.sequence())),
+            }
+        }
+    }
+    Some(doubts)
 }
 
-/// Issues a version again under a new line. Its history loses its old line from `from` up, since that
-/// may mean somebody else's edits: covering too little costs a conflict, too much an edit.
-pub fn reissue<P>(version: &mut Version<P>, from: Sequence, new: &By) {
-    let old = version.dot().by().cloned();
+/// Issues a version again under a new line. Its history loses the updates in doubt, since those may mean somebody
+/// else's edits: covering too little costs a conflict, too much an edit.
+pub fn reissue<P>(version: &mut Version<P>, doubts: &Doubts, new: &By) {
     let sequence = Sequence::from(version.updates);
     // Signed by `new`, so it cannot be unsigned.
     let Ok(topmost) = Update::new(sequence, version.dot().when(), Some(new.clone())) else {
         return;
     };
+    let is_doubted = |update: &Update| {
+        let mut doubts = doubts.iter();
+        doubts.any(|(by, first)| update.by() == Some(by) && update.sequence() >= *first)
+    };
     let mut history = History::new(topmost);
-    let kept = |update: &&Update| update.by() != old.as_ref() || update.sequence() < from;
-    history.extend(version.history.updates().iter().filter(kept).cloned());
+    history.extend(version.history.updates().iter().filter(|it| !is_doubted(it)).cloned());
     version.history = history;
 }

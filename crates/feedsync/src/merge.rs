@@ -4,6 +4,7 @@
 //! With a `by` on every update, merging is the union of two antichains less what is covered: it is
 //! commutative, associative and idempotent. Items without `by` are merged as the text says.
 
+use crate::coverage::Coverage;
 use crate::item::{Item, Version};
 
 /// What a merge did to the local item.
@@ -106,10 +107,16 @@ pub(crate) fn unite<P>(local: Item<P>, incoming: Item<P>) -> Item<P> {
     ours.push(local.winner);
     let mut theirs = incoming.conflicts;
     theirs.push(incoming.winner);
-    ours.retain(|version| !theirs.iter().any(|other| version.is_subsumed_by(other)));
-    theirs.retain(|version| !ours.iter().any(|other| version.is_subsumed_by(other)));
+    drop_covered(&mut ours, &theirs);
+    drop_covered(&mut theirs, &ours);
     ours.append(&mut theirs);
     from_versions(id, ours)
+}
+
+/// Drops the versions that some of the others cover.
+fn drop_covered<P>(versions: &mut Vec<Version<P>>, others: &[Version<P>]) {
+    let known = Coverage::of(others.iter().map(|other| &other.history));
+    versions.retain(|version| !known.covers(version.dot()));
 }
 
 /// Steps 9 to 11: the winner of a non-empty list of versions, the others its conflicts unless it is

@@ -1,7 +1,7 @@
 //! Conflict resolution (3.4): an update that takes the conflicting versions into account, after
 //! which nobody is asked about them again.
 
-use crate::edit::{Edit, EditError, Stamp};
+use crate::edit::{Edit, EditError, Stamp, next_updates};
 use crate::item::Item;
 
 /// Which conflicts the resolution takes into account.
@@ -55,7 +55,9 @@ pub enum ResolveError {
 }
 
 impl<P: Clone> Item<P> {
-    /// Resolves conflicts: updates the item (3.2), then folds what was weighed into its history.
+    /// Resolves conflicts: updates the item (3.2), then folds the conflicts that were weighed into its history.
+    ///
+    /// A resolution is always possible: at [`crate::MAX_INCOMING_UPDATES`] the counter stays as it is.
     pub fn resolve(
         &mut self,
         stamp: &Stamp,
@@ -78,8 +80,10 @@ impl<P: Clone> Item<P> {
         // others; what was weighed is told by its dot.
         let dots: Vec<_> =
             chosen.iter().map(|&index| self.conflicts[index].dot().clone()).collect();
-        self.update(stamp, edit)?;
+        let updates = next_updates(self.winner.updates).unwrap_or(self.winner.updates);
+        self.update_at(updates, stamp, edit)?;
         self.fold_conflicts(|conflict| dots.contains(conflict.dot()));
+        self.shorten_histories();
         Ok(())
     }
 

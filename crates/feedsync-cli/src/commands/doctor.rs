@@ -39,8 +39,8 @@ enum Severity {
 #[derive(Debug)]
 pub(super) struct Finding {
     severity: Severity,
-    /// What was checked: `files`, `database`, `server`, `counts`, `settings`, `tokens`, `people`,
-    /// `remotes`, `blobs`, `logins`; `logs` in a backup.
+    /// The check: `files`, `database`, `server`, `counts`, `items`, `settings`, `tokens`, `people`, `remotes`,
+    /// `blobs`, `logins`; `logs` in a backup.
     check: &'static str,
     /// The file, collection or user, if it is about one.
     about: Option<String>,

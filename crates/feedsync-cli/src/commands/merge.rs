@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use feedsync::{Incorporation, Item, ItemId, Outcome, Payload, incorporate};
+use feedsync::{Incorporation, Item, ItemId, Outcome, Payload, incorporate_unbounded};
 use feedsync_endpoint::{Counts, ItemOutcome, ItemReport};
 use feedsync_formats::{Document, ReadOptions, Refused, sse};
 use serde_json::json;
@@ -23,7 +23,7 @@ Examples:
 /// Merge a feed into another, without any endpoint
 ///
 /// LOCAL keeps its format, and every byte that the merge does not change. Two SSE documents are merged
-/// by the rules of SSE, all others by those of FeedSync.
+/// by the rules of SSE, all others by those of FeedSync. Counters and histories of any size are merged.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Merge {
@@ -128,7 +128,7 @@ fn take(
 ) -> ItemOutcome {
     let place = places.get(&item.id).copied();
     let id = item.id.clone();
-    let (outcome, result) = match incorporate(place.map(|place| &items[place]), None, item) {
+    let (outcome, result) = match incorporate_unbounded(place.map(|place| &items[place]), item) {
         Incorporation::Unchanged => return ItemOutcome::Unchanged,
         Incorporation::Refused(refusal) => return ItemOutcome::Refused(refusal),
         Incorporation::Added(item) => (ItemOutcome::Added, item),

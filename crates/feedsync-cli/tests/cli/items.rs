@@ -115,6 +115,32 @@ fn an_item_is_deleted_and_comes_back_as_it_was() {
     assert_eq!((&item["content"], &item["updates"]), (&"two litres".into(), &3.into()));
 }
 
+/// Another endpoint used up the counter of an item.
+#[test]
+fn an_item_that_has_had_all_its_updates_goes_on_as_a_copy() {
+    let place = Place::new();
+    let desk = place.desk("desk");
+    place.write(
+        "full.atom",
+        "<feed xmlns=\"http://www.w3.org/2005/Atom\" xmlns:sx=\"http://feedsync.org/2007/feedsync\">\
+         <id>urn:f</id><title>f</title><updated>2020-01-01T00:00:00Z</updated><author><name>a</name></author>\
+         <entry><id>urn:milk</id><title>Milk</title><updated>2020-01-01T00:00:00Z</updated>\
+         <sx:sync id=\"milk\" updates=\"1073741824\">\
+         <sx:history sequence=\"9\" when=\"2020-01-01T00:00:00Z\" by=\"a\"/></sx:sync></entry></feed>",
+    );
+    desk.ok(&["import", "notes", "full.atom"]);
+    desk.run(&["edit", "notes", "milk", "--title", "Oat milk"]).fails(1, "copy it under a new id");
+    assert!(desk.ok(&["doctor"]).contains("milk has 1073741824 updates of the 1073741824"));
+    let copy = desk.ok(&["copy", "notes", "milk"]);
+    let copy = copy.trim();
+    desk.ok(&["edit", "notes", copy, "--title", "Oat milk"]);
+    let copied = desk.json(&["show", "notes", copy]);
+    assert_eq!((&copied["title"], &copied["updates"]), (&"Oat milk".into(), &2.into()));
+    assert!(!copied["payload"].as_str().unwrap().contains("urn:milk"), "{copied}");
+    desk.ok(&["rm", "notes", "milk"]);
+    assert_eq!(desk.json(&["ls", "notes"]).as_array().unwrap().len(), 1);
+}
+
 #[test]
 fn an_item_is_named_by_what_its_id_begins_with_if_no_other_does() {
     let place = Place::new();

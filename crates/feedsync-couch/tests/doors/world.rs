@@ -63,7 +63,6 @@ pub(crate) struct World {
     parties: Vec<Party>,
     edits: BTreeMap<EditNumber, Truth>,
     now: i64,
-    minted: u32,
     log: String,
 }
 
@@ -84,7 +83,6 @@ impl World {
             parties: hubs.chain(replicas).collect(),
             edits: BTreeMap::new(),
             now: 1_700_000_000,
-            minted: 0,
             log: String::new(),
         }
     }
@@ -229,19 +227,11 @@ impl World {
     }
 
     /// Signs an edit on versions by the rules of lines.
-    fn stamp(&mut self, at: usize, bases: &[feedsync::History]) -> Stamp {
+    fn stamp(&self, at: usize, bases: &[feedsync::History]) -> Stamp {
         let when = Timestamp::from_unix_seconds(self.now).unwrap();
         let hub = self.parties[at].hub.as_ref().unwrap();
-        let by = By::new(&hub.name).unwrap();
-        let issued = hub.issued.get(&by).copied();
-        let by = match line::may_extend(&by, issued, bases) {
-            true => by,
-            false => {
-                self.minted += 1;
-                By::new(&format!("{}.x{}", hub.name, self.minted)).unwrap()
-            }
-        };
-        let issued = hub.issued.get(&by).copied();
+        let own = By::new(&hub.name).unwrap();
+        let (by, issued) = line::line_for(&own, |by| hub.issued.get(by).copied(), bases).unwrap();
         Stamp::new(when, by).above(issued)
     }
 
@@ -315,9 +305,8 @@ impl World {
     fn edited(&mut self, at: usize, item: Item<Payload>) {
         let hub = self.parties[at].hub.as_mut().unwrap();
         for update in item.versions().map(Version::dot) {
-            let is_own = |by: &&By| {
-                by.as_str() == hub.name || by.as_str().starts_with(&format!("{}.", hub.name))
-            };
+            let own = By::new(&hub.name).unwrap();
+            let is_own = |by: &&By| line::is_of(by, &own);
             if let Some(by) = update.by().filter(is_own) {
                 let issued = hub.issued.entry(by.clone()).or_insert(update.sequence());
                 *issued = update.sequence().max(*issued);

@@ -1,5 +1,6 @@
 //! Endpoints on stores: what they promise to who calls them.
 
+mod bounds;
 mod deletion;
 mod killed;
 mod origins;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use feedsync::{Format, Item, ItemId, Payload};
+use feedsync::{Format, Item, ItemId, LINE_WINDOW, Payload};
 use feedsync_endpoint::Retention;
 use feedsync_store::{Image, Moment, StoredItem};
 use rand::rngs::SmallRng;
@@ -23,6 +23,17 @@ pub(crate) enum Kind {
     Copies,
     Purges,
     Formats,
+    /// [`Kind::Lives`], with more edits of an item than its history keeps.
+    LongLives,
+    /// [`Kind::Copies`], the same way.
+    LongCopies,
+}
+
+impl Kind {
+    /// Whether an item has more edits than its history keeps.
+    fn is_long(self) -> bool {
+        matches!(self, Self::LongLives | Self::LongCopies)
+    }
 }
 
 /// The world.
@@ -45,7 +56,11 @@ impl World {
     pub(crate) fn new(seed: u64, kind: Kind) -> Self {
         let mut random = SmallRng::seed_from_u64(seed);
         let time = Time::new();
-        let count = if kind == Kind::Copies { 2 } else { random.random_range(3..=5) };
+        let count = if matches!(kind, Kind::Copies | Kind::LongCopies) {
+            2
+        } else {
+            random.random_range(3..=5)
+        };
         let peers = (0..count)
             .map(|index| {
                 let skew = random.random_range(-30..=30);
@@ -87,8 +102,14 @@ impl World {
     fn step(&mut self) {
         let peer = self.random.random_range(0..self.peers.len());
         match self.random.random_range(0..20) {
-            0 => self.peers[peer].create(&mut self.truth),
-            1..=5 => self.edit(peer),
+            0 if !self.kind.is_long() => self.peers[peer].create(&mut self.truth),
+            1..=2 if self.kind.is_long() => {
+                for _ in 0..self.random.random_range(1..2 * LINE_WINDOW) {
+                    self.time.pass(1);
+                    self.edit(peer);
+                }
+            }
+            0..=5 => self.edit(peer),
             6 => {
                 if let Some(item) = self.some_item(peer) {
                     self.peers[peer].open(&item);
@@ -106,8 +127,8 @@ impl World {
         match self.kind {
             Kind::Network | Kind::Formats => self.peers[peer].crash(),
             Kind::Purges => self.purge(peer),
-            Kind::Copies => self.copy(1, false),
-            Kind::Lives => match self.random.random_range(0..4) {
+            Kind::Copies | Kind::LongCopies => self.copy(1, false),
+            Kind::Lives | Kind::LongLives => match self.random.random_range(0..4) {
                 0 => self.peers[peer].crash(),
                 1 => self.backups.push((peer, self.peers[peer].store.image())),
                 2 => self.restore(),
@@ -253,8 +274,9 @@ impl World {
                 let held = stored.as_ref().map(|stored| numbers(&stored.item)).unwrap_or_default();
                 match self.kind {
                     Kind::Purges => self.check_purged(index, id, &held),
-                    // An edit issued twice may stand beside what superseded it.
-                    Kind::Copies => {
+                    // An edit issued twice may stand beside what superseded it, and so may one that a restored
+                    // store still has, once histories elsewhere do not list it any more.
+                    Kind::Copies | Kind::LongCopies | Kind::LongLives => {
                         assert!(open.is_subset(&held), "{id} at {index}: {open:?} {held:?}")
                     }
                     _ => assert_eq!(held, open, "{id} at {index}"),
@@ -267,6 +289,9 @@ impl World {
                     continue;
                 }
                 for version in item.versions() {
+                    let updates = version.history.updates();
+                    let lines: BTreeSet<_> = updates.iter().map(feedsync::Update::by).collect();
+                    assert!(updates.len() <= lines.len() * LINE_WINDOW, "{id} at {index}");
                     let payload = &version.payload;
                     let first = *payloads.entry(number(payload)).or_insert(payload);
                     assert_eq!(payload, first, "{id} at {index}: equal dots, other bytes");

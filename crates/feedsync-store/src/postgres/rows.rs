@@ -117,8 +117,11 @@ pub(super) async fn stored(
             with_blobs.push(change);
         }
         let id: ItemId = parsed(row, 1)?;
+        let mut item = Item { id, winner: version(row, 7)?, conflicts: Vec::new() };
+        // Earlier versions of this program stored histories of any length.
+        item.shorten_histories();
         items.push(StoredItem {
-            item: Item { id, winner: version(row, 7)?, conflicts: Vec::new() },
+            item,
             number: number(row, 0)?,
             edited: moment(get(row, 2)?),
             created_here: get(row, 3)?,
@@ -140,6 +143,10 @@ pub(super) async fn stored(
             items[*place].item.conflicts.push(version(row, 1)?);
         }
     }
+    items
+        .iter_mut()
+        .filter(|stored| !stored.item.conflicts.is_empty())
+        .for_each(|stored| stored.item.shorten_histories());
     for row in &blobs {
         if let Some(place) = places.get(&number(row, 0)?) {
             items[*place].blobs.push(digest(row, 1)?);

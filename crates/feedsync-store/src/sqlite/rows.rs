@@ -100,8 +100,11 @@ pub(super) fn stored(connection: &Connection, row: &Row<'_>) -> Result<StoredIte
             blobs.push(parsed(row, 0)?);
         }
     }
+    let mut item = Item { id, winner: version(row, 7)?, conflicts };
+    // Earlier versions of this program stored histories of any length.
+    item.shorten_histories();
     Ok(StoredItem {
-        item: Item { id, winner: version(row, 7)?, conflicts },
+        item,
         number: number(change_key),
         edited: moment(row.get(2)?),
         created_here: row.get(3)?,

@@ -369,3 +369,21 @@ fn what_is_known_of_a_collection_is_forgotten_when_anybody_commits() {
     wait(other.drop_collection(&notes)).unwrap();
     assert_eq!(titles(), [None, None]);
 }
+
+/// Earlier versions of this program stored histories of any length. They are read shortened, under the same number.
+#[test]
+fn a_history_that_is_too_long_is_read_shortened_and_takes_no_number() {
+    let directory = TempDir::new().unwrap();
+    let store = init(directory.path());
+    let notes = create(&store, "notes").name;
+    let long = item("long", "A", 9_000);
+    write(&store, &notes, &["long"], vec![put(long.clone())]).unwrap();
+    let last = wait(store.collection(&notes)).unwrap().unwrap().last;
+    drop(store);
+    let store = open(directory.path());
+    let read = wait(store.item(&notes, &id("long"))).unwrap().unwrap();
+    let history = &read.item.winner.history;
+    assert_eq!(history.updates().len(), feedsync::LINE_WINDOW);
+    assert!(history.covers_all(&long.winner.history));
+    assert_eq!((read.number, read.item.winner.dot()), (last, long.winner.dot()));
+}

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::item::{History, Item, Update, Version};
+use crate::history::History;
+use crate::item::{Item, Update, Version};
 use crate::sse::{self, Conflict, Date, Stamp, VersionNumber, add_conflict};
 
 /// An item of FeedSync as SSE has it, and what did not fit.

@@ -4,8 +4,9 @@
 use std::fmt;
 
 use crate::counter::{CounterError, Sequence, Updates};
+use crate::history::History;
 use crate::identifier::ItemId;
-use crate::item::{History, Item, Update, Version};
+use crate::item::{Item, Update, Version};
 use crate::sse::{self, Date, Stamp, VersionNumber};
 
 /// An item of SSE as FeedSync has it, and what did not fit.

@@ -6,3 +6,4 @@ mod laws;
 mod lines;
 mod merging;
 mod resolving;
+mod shortening;

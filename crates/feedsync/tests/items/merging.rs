@@ -1,8 +1,9 @@
 //! Merge, clause by clause (3.3), and incorporation above it.
 
 use feedsync::{
-    By, DifferentItems, History, Incorporation, Item, ItemId, MAX_INCOMING_UPDATES, MAX_UPDATES,
-    Outcome, Refusal, Sequence, Timestamp, Update, Updates, Version, incorporate, merge,
+    By, DifferentItems, History, Incorporation, Item, ItemId, MAX_COUNTER, MAX_INCOMING_UPDATES,
+    MAX_READ_UPDATES, MAX_UPDATES, Outcome, Refusal, Sequence, Timestamp, Update, Updates, Version,
+    incorporate, incorporate_unbounded, merge,
 };
 
 type Entry<'a> = (u32, Option<&'a str>, Option<&'a str>);
@@ -298,7 +299,7 @@ fn a_known_version_keeps_its_local_bytes_when_a_conflict_arrives() {
 }
 
 #[test]
-fn histories_that_are_too_long_are_refused_and_long_ones_are_known_all_the_same() {
+fn histories_of_more_lines_than_are_kept_are_shortened_and_known_all_the_same() {
     let long = |updates: u32| {
         let entries: Vec<_> = (0..updates).map(|number| (1, None, format!("b{number}"))).collect();
         let entries: Vec<_> =
@@ -307,9 +308,36 @@ fn histories_that_are_too_long_are_refused_and_long_ones_are_known_all_the_same(
     };
     let most = long(MAX_UPDATES as u32);
     assert_eq!(incorporate(Some(&most), None, most.clone()), Incorporation::Unchanged);
-    let updates = MAX_UPDATES + 1;
+    let longer = long(MAX_UPDATES as u32 + 10);
+    let Incorporation::Added(added) = incorporate(None, None, longer.clone()) else { panic!() };
+    assert_eq!(added.winner.history.updates().len(), MAX_UPDATES);
+    assert_eq!(incorporate(Some(&added), None, longer.clone()), Incorporation::Unchanged);
+    assert_eq!(incorporate(Some(&longer), None, added), Incorporation::Unchanged);
+    let updates = MAX_READ_UPDATES + 1;
     assert_eq!(
         incorporate(None, None, long(updates as u32)),
         Incorporation::Refused(Refusal::TooManyUpdates { updates })
     );
+}
+
+#[test]
+fn documents_are_merged_without_bounds() {
+    let entries = |last: u32| -> Vec<(u32, Option<&'static str>, Option<&'static str>)> {
+        (1..=last).rev().map(|number| (number, None, Some("a"))).collect()
+    };
+    let (short, long) =
+        (simple("old", 2, &entries(2)), simple("new", MAX_COUNTER, &entries(200_000)));
+    let Incorporation::Updated(merged) = incorporate_unbounded(Some(&short), long.clone()) else {
+        panic!("it is not taken");
+    };
+    assert_eq!(merged, long, "nothing is shortened");
+    assert_eq!(incorporate_unbounded(Some(&long), short), Incorporation::Unchanged);
+    let versions = (0..1_000)
+        .map(|number| version("v", 1, &[(1, Some("09:43"), Some(&format!("b{number}")))]));
+    let versions: Vec<_> = versions.collect();
+    let many = item(versions[0].clone(), &versions[1..]);
+    let Incorporation::Conflict(merged) = incorporate_unbounded(Some(&long), many) else {
+        panic!("they are not taken");
+    };
+    assert_eq!(merged.versions().count(), 1_001);
 }

@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::Path;
 
+use feedsync::{Item, MAX_CONFLICTS, MAX_INCOMING_UPDATES, Payload};
 use feedsync_client::fetch::shown_text;
 use feedsync_client::{LoginFile, LoginFileError};
-use feedsync_endpoint::{AGGREGATED, Settings};
+use feedsync_endpoint::{AGGREGATED, MAX_ITEM_BYTES, Settings, item_bytes};
 use feedsync_store::{Collection, CollectionName, Digest, PageLimit, StoreError};
 
 use super::Finding;
@@ -17,6 +18,9 @@ use crate::view::people;
 
 /// Times that a collection is counted while others write into it.
 const TRIES: usize = 3;
+
+/// Maximum number of items near a bound that are listed for a collection.
+const MAX_ITEMS: usize = 20;
 
 /// Missing blobs that are counted.
 const MOST_BLOBS: usize = 10_000;
@@ -60,6 +64,7 @@ pub(super) async fn all(context: &Context, home: &Home) -> Result<Vec<Finding>, 
     for collection in home.store.collections().await? {
         findings.extend(settings(context, &collection));
         findings.extend(counts(home, &collection.name).await?);
+        findings.extend(bounds(context, home, &collection.name).await?);
         findings.extend(blobs(context, home, &collection.name).await?);
     }
     findings.extend(users(context, home).await?);
@@ -155,6 +160,71 @@ async fn count(home: &Home, name: &CollectionName) -> Result<[u64; 3], StoreErro
             return Ok(found);
         }
     }
+}
+
+/// Items that peers refuse, and items that are near a bound.
+async fn bounds(
+    context: &Context,
+    home: &Home,
+    name: &CollectionName,
+) -> Result<Vec<Finding>, Failure> {
+    let mut findings = Vec::new();
+    let mut after = None;
+    loop {
+        let limit = PageLimit::items(1_000);
+        let page = match home.store.items_by_id(name, after.as_ref(), limit).await {
+            Ok(page) => page,
+            // The check of counts tells of it.
+            Err(StoreError::Damaged(_) | StoreError::NoCollection(_)) => return Ok(findings),
+            Err(error) => return Err(error.into()),
+        };
+        let found = page.items.iter().filter_map(|stored| bound(context, name, &stored.item));
+        findings.extend(found.take(MAX_ITEMS.saturating_sub(findings.len())));
+        after = page.items.last().map(|stored| stored.item.id.clone());
+        if !page.more || after.is_none() || findings.len() == MAX_ITEMS {
+            return Ok(findings);
+        }
+    }
+}
+
+/// The bound that an item is at or near.
+fn bound(context: &Context, name: &CollectionName, item: &Item<Payload>) -> Option<Finding> {
+    let updates = item.versions().map(|version| u64::from(version.updates.get())).max();
+    let copy = context.command(&format!("copy {name} {}", item.id));
+    let resolve = context.command(&format!("conflicts {name}"));
+    let bounds = [
+        (
+            updates.unwrap_or(0),
+            u64::from(MAX_INCOMING_UPDATES),
+            "updates",
+            format!("go on with a copy: {copy}"),
+        ),
+        (
+            item.conflicts.len() as u64,
+            MAX_CONFLICTS as u64,
+            "conflicts",
+            format!("resolve some: {resolve}"),
+        ),
+        (
+            item_bytes(item) as u64,
+            MAX_ITEM_BYTES as u64,
+            "bytes",
+            format!("resolve its conflicts or shorten it: {resolve}"),
+        ),
+    ];
+    let near = |&(has, most, ..): &(u64, u64, &str, String)| has >= most / 10 * 9;
+    let (has, most, what, advice) = bounds.into_iter().find(near)?;
+    let found = match has > most {
+        true => Finding::fault(
+            "items",
+            format!("{} has {has} {what}: other endpoints refuse more than {most}", item.id),
+        ),
+        false => Finding::warning(
+            "items",
+            format!("{} has {has} {what} of the {most} that it can have", item.id),
+        ),
+    };
+    Some(found.about(name).advice(advice))
 }
 
 async fn blobs(
