@@ -160,6 +160,17 @@ impl Attachment {
 }
 
 impl SentAttachment {
+    /// Stub of an attachment that stays.
+    pub fn stub_of(attachment: &Attachment) -> Self {
+        Self {
+            name: attachment.name.clone(),
+            content_type: Some(attachment.content_type.clone()),
+            generation: Some(attachment.generation),
+            digest: Some(attachment.digest.clone()),
+            form: SentForm::Stub,
+        }
+    }
+
     /// Reads `_attachments`.
     pub(crate) fn read_all(node: Node<'_>) -> Result<Vec<Self>, Refusal> {
         let refuse = |reason: &str| RefusalKind::BadRequest.because(reason);

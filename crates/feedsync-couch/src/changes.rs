@@ -79,9 +79,61 @@ pub enum ChangesFilter {
     Selector(Box<Selector>),
     /// Design documents.
     Design,
-    /// Those that a function of a design document lets through, by its document and name: what there is no such function
-    /// for, and what is not carried out here.
-    Function(DocumentId, String),
+    /// Documents that a function of a design document accepts: the design document, the kind and the name of the function.
+    /// Functions are not executed here.
+    Function(DocumentId, FunctionKind, String),
+}
+
+/// Kinds of functions of design documents, by the member that holds them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FunctionKind {
+    /// `filters`.
+    Filter,
+    /// `views`.
+    View,
+    /// `shows`.
+    Show,
+    /// `lists`.
+    List,
+    /// `updates`.
+    Update,
+}
+
+impl FunctionKind {
+    /// Member of a design document that holds functions of this kind.
+    pub const fn member(self) -> &'static str {
+        match self {
+            Self::Filter => "filters",
+            Self::View => "views",
+            Self::Show => "shows",
+            Self::List => "lists",
+            Self::Update => "updates",
+        }
+    }
+
+    /// Refuses a function that a design document does not have, with CouchDB's 404; else that it is not executed here.
+    /// `design` is the body of the design document.
+    pub fn refuse(self, design: Node<'_>, name: &str) -> Refusal {
+        let missing = |key: &str| {
+            RefusalKind::NotFound.because(match self {
+                Self::View => "missing_named_view".to_owned(),
+                _ => format!("missing json key: {key}"),
+            })
+        };
+        let Some(functions) = design.member(self.member()) else { return missing(self.member()) };
+        match functions.value.member(name) {
+            None => missing(name),
+            Some(_) => RefusalKind::NotImplemented
+                .because("functions of design documents are not executed here"),
+        }
+    }
+}
+
+/// Id of the design document and name of the function of `designname/name`.
+fn of_design(text: &str) -> Option<(String, String)> {
+    let (design, name) = text.split_once('/')?;
+    let is_whole = !design.is_empty() && !name.is_empty() && !name.contains('/');
+    is_whole.then(|| (format!("_design/{design}"), name.to_owned()))
 }
 
 impl ChangesRequest {
@@ -175,16 +227,16 @@ impl ChangesFilter {
             }
             "_design" => Ok(Self::Design),
             "_view" => {
-                let view = parameters.text("view").and_then(|view| view.split_once('/'));
+                let view = parameters.text("view").and_then(of_design);
                 let (document, name) =
                     view.ok_or_else(|| refuse("`view` must be of the form `designname/viewname`"))?;
-                Ok(Self::Function(format!("_design/{document}").parse()?, name.to_owned()))
+                Ok(Self::Function(document.parse()?, FunctionKind::View, name))
             }
             _ => {
-                let (document, name) = name.split_once('/').ok_or_else(|| {
+                let (document, name) = of_design(name).ok_or_else(|| {
                     refuse("`filter` must be of the form `designname/filtername`")
                 })?;
-                Ok(Self::Function(format!("_design/{document}").parse()?, name.to_owned()))
+                Ok(Self::Function(document.parse()?, FunctionKind::Filter, name))
             }
         }
     }
@@ -220,7 +272,7 @@ mod tests {
         assert!(matches!(&*selector.filter, ChangesFilter::Selector(_)));
         let function = read("filter=replicate/pull", "{}").unwrap();
         assert!(
-            matches!(&*function.filter, ChangesFilter::Function(id, name) if id.is_design() && name == "pull")
+            matches!(&*function.filter, ChangesFilter::Function(id, FunctionKind::Filter, name) if id.is_design() && name == "pull")
         );
         let request =
             ChangesRequest::read(&Parameters::read("feed=eventsource"), Some("\"7-x\""), None);
@@ -238,6 +290,9 @@ mod tests {
             "descending=1",
             "style=x",
             "filter=x",
+            "filter=x/",
+            "filter=x/y/z",
+            "filter=_view&view=x",
             "filter=_selector",
             "filter=_doc_ids",
             "filter=_view",

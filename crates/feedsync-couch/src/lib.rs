@@ -4,6 +4,7 @@ mod attachment;
 mod bulk;
 mod canonical;
 mod changes;
+mod destination;
 mod document;
 mod find;
 mod json;
@@ -25,7 +26,8 @@ pub use attachment::{
     SentAttachment, SentForm,
 };
 pub use bulk::{AskedDocument, asked_documents, asked_revisions, bulk_documents};
-pub use changes::{ChangesFeed, ChangesFilter, ChangesRequest, Since};
+pub use changes::{ChangesFeed, ChangesFilter, ChangesRequest, FunctionKind, Since};
+pub use destination::Destination;
 pub use document::{
     Body, DocumentWriter, Fingerprint, SpecialMembers, Submission, edited, members, push_revisions,
     signature,

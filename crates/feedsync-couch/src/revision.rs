@@ -9,8 +9,8 @@ use feedsync_formats::json::push_string;
 /// The most bytes of a signature.
 pub const MOST_SIGNATURE: usize = 512;
 
-/// The greatest generation: what JavaScript counts exactly.
-pub const MOST_GENERATION: u64 = (1 << 53) - 1;
+/// Maximum generation. CouchDB has none; this is what a stored tree can hold, with room for one generation more.
+pub const MOST_GENERATION: u64 = u64::MAX - 1;
 
 /// One state of a document: how many edits led to it, and which of those states it is.
 ///
@@ -33,7 +33,8 @@ pub struct Revision {
 
 /// Which of the states of its generation a revision is.
 ///
-/// 32 hexadecimal digits are written in lower case; any other text, unless it has that length, is kept as it is.
+/// 32 hexadecimal digits are written in lower case; any other text, also an empty one, is kept as it is, unless it has
+/// that length.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Signature(Kept);
 
@@ -141,7 +142,7 @@ impl FromStr for Signature {
 
     fn from_str(text: &str) -> Result<Self, RevisionError> {
         if text.len() != 32 {
-            let is_kept = (1..=MOST_SIGNATURE).contains(&text.len());
+            let is_kept = text.len() <= MOST_SIGNATURE;
             return is_kept.then(|| Self(Kept::Text(text.into()))).ok_or(RevisionError);
         }
         let (mut digest, mut all) = ([0; 16], 0);
@@ -162,9 +163,7 @@ impl FromStr for Revision {
         // There are few digits: nothing is gained by a search that is prepared.
         let end = text.bytes().position(|byte| byte == b'-').ok_or(RevisionError)?;
         let (generation, signature) = (&text[..end], &text[end + 1..]);
-        if generation.starts_with('0') || !generation.bytes().all(|byte| byte.is_ascii_digit()) {
-            return Err(RevisionError);
-        }
+        // As in CouchDB, a sign and zeros before the number do not make it another revision.
         let generation = generation.parse().map_err(|_| RevisionError)?;
         Self::new(generation, signature.parse()?).ok_or(RevisionError)
     }
@@ -211,21 +210,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_revision_is_refused() {
+    fn text_that_is_no_revision_is_refused() {
         let long = format!("1-{}", "x".repeat(MOST_SIGNATURE + 1));
         for text in [
             "",
             "-",
             "1",
-            "1-",
             "-a",
             "a-1",
             "0-a",
-            "01-a",
-            "+1-a",
+            "+0-a",
             "-1-a",
+            "++1-a",
+            " 1-a",
             "1.0-a",
-            "9007199254740992-a",
+            "18446744073709551615-a",
             "99999999999999999999-a",
             "1-zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz",
             &long,
@@ -235,9 +234,12 @@ mod tests {
     }
 
     #[test]
-    fn odd_revisions_are_kept() {
-        for text in ["1-a", "9007199254740991-a-b", "1-0AB", "3-\u{e4}"] {
+    fn odd_revisions_are_kept_as_couchdb_keeps_them() {
+        for text in ["1-", "1-a", "1--", "18446744073709551614-a-b", "1-0AB", "3-\u{e4}"] {
             assert_eq!(text.parse::<Revision>().unwrap().to_string(), text);
+        }
+        for (text, written) in [("01-a", "1-a"), ("+2-a", "2-a"), ("007-", "7-")] {
+            assert_eq!(text.parse::<Revision>().unwrap().to_string(), written);
         }
         let digest = "7-967a00dff5e02add41819138abb3284d";
         for text in ["1-a", "2-\"\\", "3-\u{e4}\n", digest] {

@@ -139,43 +139,65 @@ impl Endpoint {
     }
 }
 
-/// Writes documents, if the database still is the same one: two thousand in one transaction, of which a faulty one refuses
-/// all; a conflict is its own.
+/// Writes documents, if the database still is the same one, two thousand in one transaction.
+///
+/// A document that was [made elsewhere](Edits::Replicated) is refused alone: its result says why, and the others are
+/// written. Of [edits](Edits::New), a faulty document refuses all of its transaction, as in CouchDB; a conflict is the
+/// result of its document alone.
 pub async fn write_documents(
     databases: &dyn Databases,
     database: &Database,
     documents: Vec<NewDocument>,
     edits: Edits,
 ) -> Result<Written, DocumentsError> {
-    let mut prepared = Vec::with_capacity(documents.len());
-    for document in documents {
-        let (document, held) = Prepared::of(document, edits)?;
-        for (digest, bytes) in held {
-            if !databases.put_attachment(&database.name, &digest, bytes).await? {
-                return Err(known_otherwise(&digest).into());
+    let count = documents.len();
+    let (mut prepared, mut refused) = (Vec::with_capacity(count), BTreeMap::new());
+    for (at, document) in documents.into_iter().enumerate() {
+        match prepare(databases, &database.name, document, edits).await {
+            Ok(document) => prepared.push(document),
+            Err(DocumentsError::Refused(refusal)) if edits == Edits::Replicated => {
+                refused.insert(at, refusal);
             }
+            Err(error) => return Err(error),
         }
-        prepared.push(document);
     }
     let mut rest = prepared.into_iter();
     let mut written = Vec::with_capacity(rest.len());
     loop {
         let some: Arc<[Prepared]> = rest.by_ref().take(WRITTEN).collect();
-        let mut done =
-            write_prepared(databases, database, Arc::clone(&some), Elsewhere::new()).await;
+        let mut done = write_prepared(databases, database, Arc::clone(&some), None).await;
         if let Err(DocumentsError::Refused(refusal)) = &done
             && refusal.kind == RefusalKind::MissingStub
         {
             let elsewhere = stored_elsewhere(databases, &database.name, &some).await?;
-            if !elsewhere.is_empty() {
-                done = write_prepared(databases, database, some, elsewhere).await;
+            if !elsewhere.is_empty() || edits == Edits::Replicated {
+                done = write_prepared(databases, database, some, Some(elsewhere)).await;
             }
         }
         written.append(&mut done?);
         if rest.len() == 0 {
-            return Ok(written);
+            break;
         }
     }
+    let mut written = written.into_iter();
+    let result = |at| refused.remove(&at).map_or_else(|| written.next(), |it| Some(Err(it)));
+    Ok((0..count).filter_map(result).collect())
+}
+
+/// Checks a document and stores the attachments that came with it.
+async fn prepare(
+    databases: &dyn Databases,
+    name: &DatabaseName,
+    document: NewDocument,
+    edits: Edits,
+) -> Result<Prepared, DocumentsError> {
+    let (document, held) = Prepared::of(document, edits)?;
+    for (digest, bytes) in held {
+        if !databases.put_attachment(name, &digest, bytes).await? {
+            return Err(known_otherwise(&digest).into());
+        }
+    }
+    Ok(document)
 }
 
 /// Writes documents in one transaction.
@@ -183,7 +205,7 @@ async fn write_prepared(
     databases: &dyn Databases,
     Database { name, epoch, .. }: &Database,
     prepared: Arc<[Prepared]>,
-    elsewhere: Elsewhere,
+    elsewhere: Option<Elsewhere>,
 ) -> Result<Written, DocumentsError> {
     // What is brought from elsewhere is compared with what was there before.
     let with_attachments = |document: &Prepared| Wanted {
@@ -201,7 +223,7 @@ async fn write_prepared(
                 let gone = RefusalKind::NotFound.because("Database does not exist.");
                 return (Vec::new(), Err(gone));
             }
-            match decide::decide(snapshot, &prepared, &elsewhere) {
+            match decide::decide(snapshot, &prepared, elsewhere.as_ref()) {
                 Ok((writes, written)) => (writes, Ok(written)),
                 Err(refusal) => (Vec::<DocumentWrite>::new(), Err(refusal)),
             }
@@ -213,16 +235,24 @@ async fn write_prepared(
 /// The lengths of attachments that other documents of the database have.
 type Elsewhere = BTreeMap<AttachmentDigest, u64>;
 
-/// What the stubs of documents stand for, as far as it is stored at all (9.1). It is stored anew, so that it stays.
+/// Returns the attachments that stubs of documents name by digest (9.1): those that a revision of another document
+/// names, or that another of these documents brings. Content that nothing names any more, as after a compaction, is as
+/// good as gone. What is found is stored anew, so that no sweep removes it before the documents are written.
 async fn stored_elsewhere(
     databases: &dyn Databases,
     name: &DatabaseName,
     documents: &[Prepared],
 ) -> Result<Elsewhere, StoreError> {
-    let stubs = documents.iter().flat_map(|it| &it.attachments).filter(|it| it.stored.is_none());
+    let attachments = || documents.iter().flat_map(|it| &it.attachments);
+    let stubs = attachments().filter(|it| it.stored.is_none());
     let digests: BTreeSet<&AttachmentDigest> = stubs.filter_map(|it| it.digest.as_ref()).collect();
+    let brought: BTreeSet<&AttachmentDigest> =
+        attachments().filter_map(|it| Some(&it.stored.as_ref()?.digest)).collect();
     let mut elsewhere = Elsewhere::new();
     for digest in digests {
+        if !brought.contains(digest) && !databases.names_attachment(name, digest).await? {
+            continue;
+        }
         let Some(bytes) = databases.attachment(name, digest).await? else { continue };
         let length = bytes.len() as u64;
         if databases.put_attachment(name, digest, bytes).await? {

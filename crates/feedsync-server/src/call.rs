@@ -35,6 +35,8 @@ pub(crate) struct Call {
     pub(crate) uri: Uri,
     pub(crate) query: Query,
     pub(crate) headers: HeaderMap,
+    /// Whether it came to an address of databases alone.
+    pub(crate) is_of_databases: bool,
     /// The browser that asks for a page.
     pub(crate) browser: Browser,
     /// Where it comes from, as far as it is known.
@@ -164,6 +166,7 @@ impl FromRequestParts<Hub> for Call {
             right: right.ok_or_else(Problem::internal)?,
             found: parts.extensions.get().cloned(),
             admitted: Instant::now(),
+            is_of_databases: couch::root::is_asked(&parts.extensions),
             browser: parts.extensions.get().cloned().unwrap_or_default(),
             from: access::address(&parts.extensions),
             query: Query::parse(

@@ -22,6 +22,12 @@ settings! {
     pub struct Config at [] {
         /// Where it listens; port 0 takes a free one. Other addresses than loopback need a user.
         listen: Vec<SocketAddr> as Listed<Text> = vec![SocketAddr::from((Ipv4Addr::LOCALHOST, 4287))];
+        /// Addresses at whose root databases are served, for drivers of CouchDB that cannot use a path such as `/couch/`.
+        /// Other addresses than loopback need a user.
+        couch_listen: Vec<SocketAddr> as Listed<Text> = Vec::new();
+        /// Hosts at whose root databases are served, and nothing else: `name` or `name:port`. They are accepted as
+        /// those in `hosts` are.
+        couch_hosts: Vec<String> as Listed<Text> = Vec::new();
         /// What stands before the path in absolute links, if a proxy stands in front; its host is
         /// accepted. Without it links repeat the host that the request named. With one that is no
         /// loopback name, as with `hosts` and `trusted_proxies`, the hub needs a user.
@@ -173,10 +179,12 @@ impl Config {
     /// machine asks from loopback, for whomever.
     pub(crate) fn seen_from_elsewhere(&self) -> Option<Elsewhere> {
         let away = |host: &str| host.parse().is_ok_and(|host| !is_loopback(&host));
-        let wide = self.listen.iter().find(|address| !address.ip().is_loopback());
+        let mut listening = self.listen.iter().chain(&self.couch_listen);
+        let wide = listening.find(|address| !address.ip().is_loopback());
         let set = [
             ("public_base", self.public_base.as_ref().is_some_and(|base| away(base.authority()))),
             ("hosts", self.hosts.iter().any(|host| away(host))),
+            ("couch_hosts", self.couch_hosts.iter().any(|host| away(host))),
             ("trusted_proxies", !self.trusted_proxies.is_empty()),
         ];
         let named = || set.into_iter().find(|(_, says)| *says).map(|(name, _)| name);

@@ -10,22 +10,26 @@ mod bulk;
 mod bulk_get;
 mod changes;
 mod compacting;
+mod copy;
 mod database;
+mod design;
 mod document;
 pub(crate) mod failure;
 mod find;
 mod known;
 mod local;
+mod node;
 mod parts;
 mod pieces;
 mod rights;
+pub(crate) mod root;
 mod server;
 mod session;
 
 pub(crate) use compacting::Compacting;
 pub(crate) use known::KnownRevisions;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use axum::body::{Body, Bytes};
 use axum::extract::State;
@@ -48,6 +52,10 @@ use crate::submissions;
 
 /// So many bytes are read as JSON where they are.
 const AT_ONCE: usize = 256 << 10;
+
+/// Method that copies a document, which is CouchDB's own.
+pub(crate) static COPY: LazyLock<Method> =
+    LazyLock::new(|| Method::from_bytes(b"COPY").unwrap_or_default());
 
 /// Where databases are.
 const PREFIX: &str = "/couch";
@@ -166,7 +174,17 @@ async fn of(
     let is_there = rest.is_empty();
     match part {
         "_changes" if is_there => changes::answer(asked, name, body).await,
-        "_all_docs" if is_there => all_docs::answer(&asked, &name, body).await,
+        "_all_docs" | "_design_docs" | "_local_docs" if is_there || rest == ["queries"] => {
+            let listed = match part {
+                "_all_docs" => all_docs::Listed::All,
+                "_design_docs" => all_docs::Listed::Design,
+                _ => all_docs::Listed::Local,
+            };
+            match is_there {
+                true => all_docs::answer(&asked, &name, listed, body).await,
+                false => all_docs::answer_queries(&asked, &name, listed, body).await,
+            }
+        }
         "_bulk_docs" if is_there => bulk::write(&asked, &name, body).await,
         "_bulk_get" if is_there => bulk_get::read(&asked, &name, body).await,
         "_revs_diff" if is_there => bulk::differences(&asked, &name, body).await,
@@ -187,7 +205,8 @@ impl Asked {
 
     /// An answer that says where what was made is.
     fn located(&self, mut response: Response, path: &str) -> Response {
-        let location = self.call.base.url(&format!("{PREFIX}{path}"));
+        let prefix = if self.call.is_of_databases { "" } else { PREFIX };
+        let location = self.call.base.url(&format!("{prefix}{path}"));
         if let Ok(location) = HeaderValue::from_str(&location) {
             response.headers_mut().insert(header::LOCATION, location);
         }

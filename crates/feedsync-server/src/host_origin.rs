@@ -12,6 +12,7 @@ use http::{HeaderMap, Method, StatusCode, header};
 
 use crate::address::PublicBase;
 use crate::config::Config;
+use crate::couch;
 use crate::other_origin::OtherOrigin;
 use crate::peer::Client;
 use crate::problem::Problem;
@@ -29,7 +30,10 @@ pub(crate) fn check(config: &Config, request: &mut Request) -> Result<(), Proble
     }
     let secure = request.extensions().get::<Client>().is_some_and(|client| client.secure);
     let of_host = || PublicBase::of_host(host.as_str(), secure);
-    let base = config.public_base.clone().unwrap_or_else(of_host);
+    // An address of databases alone is another one than that of the hub.
+    let public =
+        config.public_base.clone().filter(|_| !couch::root::is_asked(request.extensions()));
+    let base = public.unwrap_or_else(of_host);
     request.extensions_mut().insert(base);
     Ok(())
 }
@@ -58,11 +62,9 @@ pub fn named_host(request: &Request) -> Result<Authority, Problem> {
 /// The host that a request names, if it is one of ours.
 fn host(request: &Request, config: &Config) -> Result<Authority, Problem> {
     let host = named_host(request)?;
-    let configured = |known: &String| {
-        known.eq_ignore_ascii_case(host.as_str()) || known.eq_ignore_ascii_case(host.host())
-    };
     let public = config.public_base.as_ref().is_some_and(|base| base.authority() == host.as_str());
-    if is_loopback(&host) || public || config.hosts.iter().any(configured) {
+    let mut configured = config.hosts.iter().chain(&config.couch_hosts);
+    if is_loopback(&host) || public || configured.any(|known| is_called(&host, known)) {
         return Ok(host);
     }
     Err(Problem::new(
@@ -71,6 +73,11 @@ fn host(request: &Request, config: &Config) -> Result<Authority, Problem> {
         "Not a host of this hub",
         format!("this hub does not answer for {host}; a name of its own must be configured"),
     ))
+}
+
+/// Whether a host is one that a setting names, with its port or without.
+pub(crate) fn is_called(host: &Authority, known: &str) -> bool {
+    known.eq_ignore_ascii_case(host.as_str()) || known.eq_ignore_ascii_case(host.host())
 }
 
 /// Whether a host is a name or an address of loopback.

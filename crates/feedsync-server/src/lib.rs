@@ -59,6 +59,7 @@ mod prefer;
 mod problem;
 mod query;
 mod range;
+mod request_line;
 mod request_log;
 mod revision;
 mod room;

@@ -9,7 +9,7 @@ mod store;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
@@ -23,15 +23,46 @@ use crate::hub::Hub;
 use crate::problem::Problem;
 use crate::routes::Right;
 
-use page::{Histogram, Page};
+use page::Histogram;
+pub(crate) use page::Page;
 pub(crate) use store::{TimedStore, Timings};
 
 /// What was counted since the process began.
-#[derive(Default)]
 pub(crate) struct Metrics {
+    began: Instant,
+    /// Requests to databases, by status.
+    databases: Mutex<DatabaseRequests>,
     requests: Mutex<BTreeMap<(String, &'static str), Requests>>,
     underway: AtomicU64,
     merged: [AtomicU64; 5],
+}
+
+/// Requests to databases that were answered.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct DatabaseRequests {
+    /// By method.
+    pub(crate) methods: BTreeMap<&'static str, u64>,
+    /// By status.
+    pub(crate) statuses: BTreeMap<u16, u64>,
+}
+
+impl DatabaseRequests {
+    /// Number of all of them.
+    pub(crate) fn count(&self) -> u64 {
+        self.methods.values().sum()
+    }
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        Self {
+            began: Instant::now(),
+            databases: Mutex::default(),
+            requests: Mutex::default(),
+            underway: AtomicU64::default(),
+            merged: Default::default(),
+        }
+    }
 }
 
 /// Requests of one route and method.
@@ -63,6 +94,23 @@ impl Metrics {
         let requests = requests.entry((route.to_owned(), known(method))).or_default();
         requests.statuses[usize::from(status.as_u16() / 100).min(5)] += 1;
         requests.latency.observe(latency);
+    }
+
+    /// Counts a request to a database.
+    pub(crate) fn answered_by_database(&self, method: &Method, status: StatusCode) {
+        let mut databases = self.databases.lock().unwrap_or_else(PoisonError::into_inner);
+        *databases.methods.entry(known(method)).or_default() += 1;
+        *databases.statuses.entry(status.as_u16()).or_default() += 1;
+    }
+
+    /// Requests to databases.
+    pub(crate) fn of_databases(&self) -> DatabaseRequests {
+        self.databases.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Time since the process began.
+    pub(crate) fn uptime(&self) -> Duration {
+        self.began.elapsed()
     }
 
     /// A request is over.
@@ -99,7 +147,7 @@ impl Metrics {
 
 /// Methods are the client's words: what is none of ours is told as one.
 fn known(method: &Method) -> &'static str {
-    let ours = ["GET", "HEAD", "OPTIONS", "POST", "PUT", "DELETE"];
+    let ours = ["GET", "HEAD", "OPTIONS", "POST", "PUT", "DELETE", "COPY"];
     ours.into_iter().find(|ours| *ours == method.as_str()).unwrap_or("other")
 }
 

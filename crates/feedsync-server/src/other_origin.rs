@@ -27,7 +27,7 @@ const METHODS: HeaderValue = HeaderValue::from_static("DELETE, GET, HEAD, POST, 
 
 /// What databases are asked with.
 const METHODS_OF_DATABASES: HeaderValue =
-    HeaderValue::from_static("DELETE, GET, HEAD, OPTIONS, POST, PUT");
+    HeaderValue::from_static("COPY, DELETE, GET, HEAD, OPTIONS, POST, PUT");
 
 /// How many seconds a browser believes what it may ask.
 const BELIEVED: HeaderValue = HeaderValue::from_static("600");
@@ -52,8 +52,7 @@ pub(crate) const APPLICATIONS: [&str; 3] =
     ["app://obsidian.md", "capacitor://localhost", "http://localhost"];
 
 /// What such a page may say to databases, and in which ways.
-const TOLD_TO_DATABASES: &str =
-    "accept, authorization, content-type, origin, referer, if-match, if-none-match, range";
+const TOLD_TO_DATABASES: &str = "accept, authorization, content-type, destination, origin, referer, if-match, if-none-match, range";
 
 /// What it may read of what databases answer.
 const EXPOSED_BY_DATABASES: HeaderValue = HeaderValue::from_static(

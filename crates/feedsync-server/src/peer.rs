@@ -11,6 +11,7 @@ use ipnet::IpNet;
 
 use crate::config::Config;
 use crate::configuration::ForwardedBy;
+use crate::request_line::RequestLines;
 
 /// The other end of a connection.
 #[derive(Debug, Clone, Copy)]
@@ -18,17 +19,26 @@ pub(crate) struct Peer {
     pub(crate) address: SocketAddr,
     /// Whether the connection is encrypted.
     pub(crate) secure: bool,
+    /// Whether databases are at the root of the address that it was made to.
+    pub(crate) is_of_databases: bool,
 }
 
 /// The application for the requests of one connection.
 pub(crate) struct WithPeer {
     application: TowerToHyperService<Router>,
     peer: Peer,
+    lines: RequestLines,
 }
 
 impl WithPeer {
     pub(crate) fn new(application: Router, peer: Peer) -> Self {
-        Self { application: TowerToHyperService::new(application), peer }
+        let application = TowerToHyperService::new(application);
+        Self { application, peer, lines: RequestLines::new() }
+    }
+
+    /// The request lines of the connection.
+    pub(crate) fn lines(&self) -> &RequestLines {
+        &self.lines
     }
 }
 
@@ -38,6 +48,7 @@ impl Service<Request<Incoming>> for WithPeer {
     type Future = <TowerToHyperService<Router> as Service<Request<Incoming>>>::Future;
 
     fn call(&self, mut request: Request<Incoming>) -> Self::Future {
+        self.lines.head(request.method(), request.headers());
         request.extensions_mut().insert(self.peer);
         self.application.call(request)
     }
@@ -156,7 +167,7 @@ mod tests {
         for (name, value) in headers {
             map.append(*name, value.parse().unwrap());
         }
-        Client::of(Some(Peer { address, secure: false }), &map, &config)
+        Client::of(Some(Peer { address, secure: false, is_of_databases: false }), &map, &config)
     }
 
     fn at(client: Client) -> String {
@@ -210,13 +221,18 @@ mod tests {
     fn who_asks_on_this_machine_is_local_unless_a_proxy_asks() {
         let config = Config::default();
         let local = |address: &str| {
-            let peer = Peer { address: address.parse().unwrap(), secure: false };
+            let peer =
+                Peer { address: address.parse().unwrap(), secure: false, is_of_databases: false };
             Client::of(Some(peer), &HeaderMap::new(), &config).local
         };
         assert!(local("127.0.0.1:9") && local("[::1]:9") && local("[::ffff:127.0.0.1]:9"));
         assert!(!local("192.0.2.1:9"));
         let here = |name: &'static str| {
-            let peer = Peer { address: "127.0.0.1:9".parse().unwrap(), secure: false };
+            let peer = Peer {
+                address: "127.0.0.1:9".parse().unwrap(),
+                secure: false,
+                is_of_databases: false,
+            };
             let headers = [(http::HeaderName::from_static(name), "x".parse().unwrap())];
             Client::of(Some(peer), &headers.into_iter().collect(), &config).is_here()
         };

@@ -85,7 +85,8 @@ pub(crate) async fn watch(
     let id = given_id(client, headers).unwrap_or_else(new_id);
     let route = request.extensions().get::<MatchedPath>().cloned();
     request.extensions_mut().insert(client);
-    let is_replicating = couch::are_at(request.uri())
+    let is_of_databases = couch::are_at(request.uri());
+    let is_replicating = is_of_databases
         && (request.method() == Method::OPTIONS
             || request.headers().contains_key(header::AUTHORIZATION)
             || OfDatabases::read(request.headers()).is_some());
@@ -125,6 +126,9 @@ pub(crate) async fn watch(
     }
     record.status = Some(response.status());
     hub.metrics.answered(record.route(), &record.method, response.status(), began.elapsed());
+    if is_of_databases {
+        hub.metrics.answered_by_database(&record.method, response.status());
+    }
     response.map(|body| Body::new(Watched { body, record }))
 }
 

@@ -5,6 +5,7 @@ use std::panic::AssertUnwindSafe;
 
 use axum::Router;
 use axum::extract::{Request, State};
+use axum::handler::Handler as _;
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, any};
@@ -32,7 +33,7 @@ pub fn router(served: impl Into<Served>, config: Config) -> Router {
 /// What surrounds every resource is few layers, since a request pays for each of them.
 pub(crate) fn application(hub: Hub) -> Router {
     let nowhere = || async { Problem::not_found("there is nothing at this address") };
-    table()
+    let application = table()
         .into_iter()
         .fold(Router::new(), |router, route| {
             let path = route.path.clone();
@@ -41,7 +42,8 @@ pub(crate) fn application(hub: Hub) -> Router {
         .fallback_service(for_people(any(nowhere), &hub).with_state(hub.clone()))
         .layer(compression::layer())
         .layer(from_fn_with_state(hub.clone(), surround))
-        .with_state(hub)
+        .with_state(hub.clone());
+    couch::root::served(application, &hub)
 }
 
 /// Answers a request, or says why not; whatever happens, it is told.
@@ -108,6 +110,13 @@ fn resource(route: Route, hub: &Hub) -> MethodRouter<Hub> {
             detail,
         );
         problem.header(header::ALLOW, value)
+    };
+    // `COPY` is no method that a route can name.
+    let other = move |State(hub): State<Hub>, request: Request| async move {
+        match is_of_databases && *request.method() == *couch::COPY {
+            true => couch::answer.call(request, hub).await,
+            false => other().await.into_response(),
+        }
     };
     let pages = route.is_for_people();
     let methods = route.methods.options(options).fallback(other);

@@ -4,6 +4,8 @@
 //! have is refused before a handler sees it (`access`). `HEAD` is `GET` without a
 //! body (AH20), `OPTIONS` is for everybody; what the table does not name is refused with `Allow` (AH21).
 
+use std::sync::LazyLock;
+
 use axum::routing::{MethodRouter, get, post};
 use feedsync::Format;
 use http::Method;
@@ -69,17 +71,12 @@ fn route(path: impl Into<String>, methods: MethodRouter<Hub>, rights: Rights) ->
 
 /// Databases decide themselves, once it is known which is asked for.
 fn couch(path: &str) -> Route {
+    static RIGHTS: LazyLock<Vec<(Method, Right)>> = LazyLock::new(|| {
+        let known = [Method::GET, Method::POST, Method::PUT, Method::DELETE, couch::COPY.clone()];
+        known.map(|method| (method, Right::Resource)).into()
+    });
     let answer = couch::answer;
-    route(
-        path,
-        get(answer).post(answer).put(answer).delete(answer),
-        &[
-            (Method::GET, Right::Resource),
-            (Method::POST, Right::Resource),
-            (Method::PUT, Right::Resource),
-            (Method::DELETE, Right::Resource),
-        ],
-    )
+    route(path, get(answer).post(answer).put(answer).delete(answer), &RIGHTS)
 }
 
 /// All routes.

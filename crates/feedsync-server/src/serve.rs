@@ -74,6 +74,7 @@ impl ServeError {
 #[derive(Debug)]
 pub struct Serving {
     addresses: Vec<SocketAddr>,
+    couch_addresses: Vec<SocketAddr>,
     task: JoinHandle<()>,
 }
 
@@ -86,6 +87,11 @@ impl Serving {
     /// Where it listens; one address at least.
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
+    }
+
+    /// Addresses at whose root databases are served.
+    pub fn couch_addresses(&self) -> &[SocketAddr] {
+        &self.couch_addresses
     }
 
     /// Waits until it has stopped and its connections are closed.
@@ -110,13 +116,15 @@ pub async fn serve(
         tracing::warn!("there is no user: whoever is on this machine may do everything");
     }
     let certificate = Certificate::configured(&config.tls)?.map(Arc::new);
-    let mut listeners = Vec::new();
-    let mut addresses = Vec::new();
-    for address in config.listen.iter().copied() {
+    let (mut listeners, mut addresses, mut couch_addresses) = (Vec::new(), Vec::new(), Vec::new());
+    let hub = config.listen.iter().map(|address| (*address, false));
+    let couch = config.couch_listen.iter().map(|address| (*address, true));
+    for (address, is_of_databases) in hub.chain(couch) {
         let refused = |source| ServeError::Listen { address, source };
         let listener = TcpListener::bind(address).await.map_err(refused)?;
-        addresses.push(listener.local_addr().map_err(refused)?);
-        listeners.push(listener);
+        let bound = listener.local_addr().map_err(refused)?;
+        if is_of_databases { &mut couch_addresses } else { &mut addresses }.push(bound);
+        listeners.push(Listener { listener, is_of_databases });
     }
     if addresses.is_empty() {
         let address = SocketAddr::from(([0, 0, 0, 0], 0));
@@ -124,11 +132,18 @@ pub async fn serve(
         return Err(ServeError::Listen { address, source });
     }
     let task = tokio::spawn(run(listeners, certificate, served, config, shutdown));
-    Ok(Serving { addresses, task })
+    Ok(Serving { addresses, couch_addresses, task })
+}
+
+/// A socket that takes connections.
+struct Listener {
+    listener: TcpListener,
+    /// Whether databases are at the root of its address.
+    is_of_databases: bool,
 }
 
 async fn run(
-    listeners: Vec<TcpListener>,
+    listeners: Vec<Listener>,
     certificate: Option<Arc<Certificate>>,
     served: Served,
     config: Config,
@@ -158,8 +173,8 @@ async fn run(
             Some(_) = connections.join_next() => continue,
             accepted = accept(&listeners, &room) => accepted,
         };
-        let Some((stream, address, permit)) = accepted else { continue };
-        let peer = Peer { address, secure: certificate.is_some() };
+        let Some((stream, (address, is_of_databases), permit)) = accepted else { continue };
+        let peer = Peer { address, secure: certificate.is_some(), is_of_databases };
         let service = WithPeer::new(application.clone(), peer);
         let stream = Impatient::new(stream, limits.answer_pause);
         let watcher = graceful.watcher();
@@ -200,6 +215,7 @@ async fn converse(
 ) {
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(limits.head_time).max_buf_size(64 << 10);
+    let stream = service.lines().of(stream);
     let connection = builder.serve_connection(TokioIo::new(stream), service);
     if let Err(error) = watcher.watch(connection).await {
         tracing::debug!(%error, "a connection ended");
@@ -208,13 +224,14 @@ async fn converse(
 
 /// The next connection, once there is room for it.
 async fn accept(
-    listeners: &[TcpListener],
+    listeners: &[Listener],
     room: &Arc<Semaphore>,
-) -> Option<(TcpStream, SocketAddr, OwnedSemaphorePermit)> {
+) -> Option<(TcpStream, (SocketAddr, bool), OwnedSemaphorePermit)> {
     let permit = Arc::clone(room).acquire_owned().await.ok()?;
     let next = poll_fn(|context| {
-        for listener in listeners {
+        for Listener { listener, is_of_databases } in listeners {
             if let Poll::Ready(accepted) = listener.poll_accept(context) {
+                let accepted = accepted.map(|(stream, from)| (stream, (from, *is_of_databases)));
                 return Poll::Ready(accepted);
             }
         }

@@ -21,8 +21,8 @@ pub use decision::{
 };
 pub(crate) use reading::Room;
 pub use reading::{
-    Choose, DocumentChanges, DocumentPage, DocumentRange, Kind, MOST_KIND, PassOver, ReadDocument,
-    StoredDocument,
+    Choose, DocumentChanges, DocumentPage, DocumentRange, Kind, MAX_COUNTED, MOST_KIND, PassOver,
+    ReadDocument, StoredDocument,
 };
 
 /// How many revisions of a path are kept unless somebody says otherwise.

@@ -46,7 +46,8 @@ pub use contract::{Store, StoreExt};
 pub use database::{
     Choose, Database, DatabaseChange, Databases, DatabasesExt, DecideDocuments, DocumentChanges,
     DocumentPage, DocumentRange, DocumentWrite, DocumentsSnapshot, FoundDocument, KeptBody, Kind,
-    LocalDocument, MOST_KIND, PassOver, REVISIONS_KEPT, ReadDocument, StoredDocument, Wanted,
+    LocalDocument, MAX_COUNTED, MOST_KIND, PassOver, REVISIONS_KEPT, ReadDocument, StoredDocument,
+    Wanted,
 };
 pub use decision::{Decide, Entry, Put, Snapshot, Write};
 pub use environment::{Environment, SystemEnvironment};

@@ -136,13 +136,19 @@ fn tell(
 ) -> Result<(), Failure> {
     let addresses: Vec<String> =
         serving.addresses().iter().map(|address| format!("{scheme}://{address}")).collect();
+    let couch: Vec<String> =
+        serving.couch_addresses().iter().map(|address| format!("{scheme}://{address}")).collect();
     let address = &addresses[0];
     if context.json {
-        let all = json!({ "url": address, "urls": addresses, "name": name, "data": place });
+        let mut all = json!({ "url": address, "urls": addresses, "name": name, "data": place });
+        if !couch.is_empty() {
+            all["couch_urls"] = json!(couch);
+        }
         return output::json(&all);
     }
-    let listening: String =
-        addresses.iter().map(|url| format!("{BOLD}listening on {url}/{BOLD:#}\n")).collect();
+    let listening = addresses.iter().map(|url| format!("{BOLD}listening on {url}/{BOLD:#}\n"));
+    let databases = couch.iter().map(|url| format!("{BOLD}databases at {url}/{BOLD:#}\n"));
+    let listening: String = listening.chain(databases).collect();
     output::print(&format!(
         "{BOLD}feedsync{BOLD:#} serves the endpoint {name} of {place}\n{listening}\n{}",
         next_steps(context, address)

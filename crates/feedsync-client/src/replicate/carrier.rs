@@ -12,6 +12,7 @@ use feedsync_couch::replication::{
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::{Replica, Replicated, ReplicationError};
+use again::lacks_attachments;
 
 /// So many bytes are read at once, unless one document has more.
 const READ_BYTES: u64 = 8 << 20;
@@ -229,8 +230,21 @@ impl Carrier {
         while let Some(part) = parts.pop() {
             match self.send(&part).await {
                 Ok(refused) => {
-                    done.worked.written += part.len().saturating_sub(refused.len()) as u64;
+                    let (lacking, refused): (Vec<_>, Vec<_>) =
+                        refused.into_iter().partition(lacks_attachments);
+                    let names = |it: FetchedDocument| {
+                        let why = lacking.iter().find(|why| why.id == it.id)?;
+                        Some((it.revision, why.clone()))
+                    };
+                    let all = part.len();
+                    // A refusal does not name the revision: all of the document are written again.
+                    let lacking: Vec<_> = part.into_iter().filter_map(names).collect();
+                    let not_written = refused.len() + lacking.len();
+                    done.worked.written += all.saturating_sub(not_written) as u64;
                     refused.into_iter().for_each(|it| done.refuse(it));
+                    for again in lacking {
+                        self.write_whole(asked, again, turn, done).await?;
+                    }
                 }
                 // One of them is the cause.
                 Err(error) if is_of_a_document(&error) && part.len() > 1 => {

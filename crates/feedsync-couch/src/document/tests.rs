@@ -121,7 +121,7 @@ fn edits_are_told_from_conflicts() {
     }
     assert_eq!(edit(&tree, Some("2-b"), false), Err(RefusalKind::Conflict));
     assert_eq!(
-        edit(&Tree::default(), Some("9007199254740991-a"), false),
+        edit(&Tree::default(), Some("18446744073709551614-a"), false),
         Err(RefusalKind::Conflict)
     );
 }

@@ -19,7 +19,7 @@ const MOST_REVISIONS: usize = 100_000;
 /// A document while a decision is made: of several writes of it, each sees those before.
 struct Draft<'a> {
     found: &'a FoundDocument,
-    elsewhere: &'a Elsewhere,
+    elsewhere: Option<&'a Elsewhere>,
     tree: Tree<BodyPlace>,
     /// What is new of it, by number and revision.
     bodies: Vec<(u64, Revision, KeptBody)>,
@@ -33,7 +33,7 @@ struct Draft<'a> {
 pub(super) fn decide(
     snapshot: &DocumentsSnapshot,
     documents: &[Prepared],
-    elsewhere: &Elsewhere,
+    elsewhere: Option<&Elsewhere>,
 ) -> Result<(Vec<DocumentWrite>, Written), Refusal> {
     let mut drafts: BTreeMap<&DocumentId, Draft<'_>> = BTreeMap::new();
     // The order in which documents take their places: that of their last write.
@@ -54,8 +54,7 @@ pub(super) fn decide(
         let was_change = draft.is_change;
         let done = draft.write(document, &mut next, revisions_kept);
         match done {
-            // A faulty document takes all others with it; one that has no place here does not.
-            Err(refusal) if !is_its_own(&refusal) => return Err(refusal),
+            Err(refusal) if !is_of_one(&refusal, &document.made, elsewhere) => return Err(refusal),
             done => written.push(done),
         }
         if draft.is_change && !was_change {
@@ -74,13 +73,19 @@ pub(super) fn decide(
     Ok((writes, written))
 }
 
-/// Whether a refusal is about what is here, and not about what was sent.
-fn is_its_own(refusal: &Refusal) -> bool {
-    matches!(refusal.kind, RefusalKind::Conflict | RefusalKind::Forbidden)
+/// Whether a refusal concerns one document alone: a conflict, or a document that was made elsewhere. A missing attachment
+/// is looked for in other documents first; until then it ends the decision.
+fn is_of_one(refusal: &Refusal, made: &Made, elsewhere: Option<&Elsewhere>) -> bool {
+    match refusal.kind {
+        RefusalKind::Conflict | RefusalKind::Forbidden => true,
+        RefusalKind::MissingStub => elsewhere.is_some() && matches!(made, Made::Elsewhere(_)),
+        RefusalKind::Internal => false,
+        _ => matches!(made, Made::Elsewhere(_)),
+    }
 }
 
 impl<'a> Draft<'a> {
-    fn of(found: &'a FoundDocument, elsewhere: &'a Elsewhere) -> Self {
+    fn of(found: &'a FoundDocument, elsewhere: Option<&'a Elsewhere>) -> Self {
         Self {
             found,
             elsewhere,
@@ -231,7 +236,7 @@ impl<'a> Draft<'a> {
                 }
             };
             let Some(kept) = kept else {
-                let found = sent.digest.as_ref().and_then(|it| self.elsewhere.get_key_value(it));
+                let found = sent.digest.as_ref().and_then(|it| self.elsewhere?.get_key_value(it));
                 let refuse = || {
                     RefusalKind::MissingStub.because(format_args!(
                         "Invalid attachment stub in {} for {}",

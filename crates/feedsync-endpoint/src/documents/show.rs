@@ -56,6 +56,11 @@ impl Show {
         generation > self.newer_than || self.newer_than == 0 || generation == 0
     }
 
+    /// Whether the content of any of these attachments is sent, and not only stubs of them.
+    pub fn gives_any(&self, attachments: &[Attachment]) -> bool {
+        attachments.iter().any(|attachment| self.gives(attachment))
+    }
+
     /// The same for whoever has what revisions before this one had.
     pub fn since(self, had: &[Revision], tree: &Tree<BodyPlace>, revision: &Revision) -> Self {
         let Some(path) = tree.path(revision).filter(|_| !had.is_empty()) else { return self };

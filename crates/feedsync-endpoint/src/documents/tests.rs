@@ -44,6 +44,13 @@ impl Room {
         let database = wait(self.databases.database(&self.name)).unwrap().unwrap();
         let written = wait(write_documents(&*self.databases, &database, documents, edits));
         match written {
+            // Alone, a document is refused as its request is.
+            Ok(written)
+                if matches!(&written[..], [Err(refusal)]
+                    if !matches!(refusal.kind, RefusalKind::Conflict | RefusalKind::Forbidden)) =>
+            {
+                Err(written.into_iter().find_map(Result::err).unwrap())
+            }
             Ok(written) => Ok(written
                 .into_iter()
                 .map(|one| {
@@ -181,20 +188,28 @@ fn what_is_known_is_not_written_again() {
 
 /// A faulty document refuses the request, and nothing of it is stored.
 #[test]
-fn a_faulty_document_takes_all_others_with_it() {
+fn a_faulty_edit_refuses_the_whole_batch() {
     let room = Room::new();
-    for (faulty, edits) in [
-        (r#"{"_id":"b","_attachments":{"n":{"stub":true}}}"#, Edits::New),
-        (r#"{"_id":"b"}"#, Edits::Replicated),
+    let faulty = r#"{"_id":"b","_attachments":{"n":{"stub":true}}}"#;
+    room.write(&[r#"{"_id":"a","_rev":"1-a"}"#, faulty], Edits::New).unwrap_err();
+    assert_eq!(room.changes(), []);
+}
+
+#[test]
+fn a_faulty_replicated_document_is_refused_alone() {
+    for (faulty, refused) in [
+        (r#"{"_id":"b"}"#, "bad_request"),
         (
             r#"{"_id":"b","_rev":"1-a","_attachments":{"n":{"stub":true,"revpos":1}}}"#,
-            Edits::Replicated,
+            "missing_stub",
         ),
-        (r#"{"_id":"b","_rev":"1-a","_attachments":{"n":{"follows":true}}}"#, Edits::Replicated),
+        (r#"{"_id":"b","_rev":"1-a","_attachments":{"n":{"follows":true}}}"#, "bad_request"),
     ] {
-        let sent = [r#"{"_id":"a","_rev":"1-a"}"#, faulty];
-        room.write(&sent, edits).unwrap_err();
-        assert_eq!(room.changes(), []);
+        let room = Room::new();
+        let sent = [r#"{"_id":"a","_rev":"1-a"}"#, faulty, r#"{"_id":"c","_rev":"1-a"}"#];
+        assert_eq!(room.write(&sent, Edits::Replicated).unwrap(), ["1-a", refused, "1-a"]);
+        let ids: Vec<_> = room.changes().iter().map(|read| read.document.id.to_string()).collect();
+        assert_eq!(ids, ["a", "c"], "{faulty}");
     }
 }
 

@@ -170,7 +170,7 @@ impl Pass<'_> {
         Ok(Some(NewDocument { id: id.clone(), sent, followed }))
     }
 
-    /// Writes documents together, and where one of them is refused, each alone; those that are not written, which are told.
+    /// Writes documents; returns the ids of those that are refused, which are reported.
     async fn write(
         &self,
         database: &Database,
@@ -197,19 +197,6 @@ impl Pass<'_> {
             {
                 // It is another one by now.
                 Err(gone.into())
-            }
-            Err(DocumentsError::Refused(_)) if documents.len() > 1 => {
-                let mut refused = BTreeSet::new();
-                for document in documents {
-                    let one = Box::pin(self.write(database, vec![document], carried));
-                    refused.append(&mut one.await?);
-                }
-                Ok(refused)
-            }
-            Err(DocumentsError::Refused(refusal)) => {
-                // There is one, or it would have been divided.
-                documents.iter().for_each(|it| carried.leave(&it.id, &refusal));
-                Ok(documents.into_iter().map(|it| it.id).collect())
             }
             Err(error) => Err(error.into()),
         }

@@ -1,66 +1,308 @@
-//! `_all_docs`: documents by id (section 5).
+//! Listings by id (section 5): `_all_docs`, `_design_docs`, `_local_docs`, and several queries of one at once.
 
 mod by_key;
+mod by_range;
+mod local;
 
+use std::collections::VecDeque;
 use std::ops::Bound;
 
 use axum::body::Body;
 use axum::response::Response;
-use feedsync_couch::{DatabaseName, Json, Refusal, Revision, quoted, text};
+use feedsync_couch::{
+    DatabaseName, Json, Parameters, Refusal, RefusalKind, Revision, named, quoted,
+};
 use feedsync_endpoint::documents::show::{Held, Show};
 use feedsync_endpoint::documents::{leaves, sequence};
-use feedsync_formats::json::Kind;
-use feedsync_store::{Database, DocumentRange, ReadDocument};
+use feedsync_formats::json::{Kind, Node};
+use feedsync_store::{Database, ReadDocument};
 use http::Method;
 
 use super::pieces::{self, Pieces};
 use super::rights::Need;
-use super::{Asked, Failure, no_database};
+use super::{Asked, Failure};
+use by_range::Range;
 
 /// So many documents are read at once, and so many bytes of what they say.
 const PAGE: usize = 1_000;
 const PAGE_BYTES: u64 = 8 << 20;
 
+/// Maximum number of queries in one request.
+const MAX_QUERIES: usize = 1_000;
+
+/// End of a listing.
+const END: &str = "\n]}\n";
+
+/// Documents that are listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Listed {
+    /// All but local documents.
+    All,
+    /// Design documents.
+    Design,
+    /// Local documents.
+    Local,
+}
+
+impl Listed {
+    /// Bounds of the ids that are listed.
+    fn bounds(self) -> (Bound<String>, Bound<String>) {
+        match self {
+            Self::All => (Bound::Unbounded, Bound::Unbounded),
+            // The character after `/` is `0`.
+            Self::Design => {
+                (Bound::Included("_design/".to_owned()), Bound::Excluded("_design0".to_owned()))
+            }
+            Self::Local => {
+                (Bound::Included("_local/".to_owned()), Bound::Excluded("_local0".to_owned()))
+            }
+        }
+    }
+}
+
+/// Answers one query, in the parameters and in the body of a `POST`.
 pub(super) async fn answer(
     asked: &Asked,
     name: &DatabaseName,
+    listed: Listed,
     body: Body,
 ) -> Result<Response, Failure> {
     let method = asked.method_of(&[Method::GET, Method::POST])?.clone();
     let mut database = asked.database(name, Need::Use).await?;
-    let sent = match method {
-        Method::POST => {
-            let sent = asked.json(body).await?;
-            database = asked.still(&database, Need::Use).await?;
-            Some(sent)
-        }
-        _ => None,
-    };
-    let mut asked = asked.clone();
-    if let Some((_, sent)) = &sent {
-        asked.parameters = asked.parameters.with(sent.root(), "keys");
+    let mut sent = None;
+    if method == Method::POST {
+        sent = Some(asked.json(body).await?);
+        database = asked.still(&database, Need::Use).await?;
     }
-    let asked = &asked;
-    let rows = Rows {
-        include_docs: asked.parameters.flag("include_docs")?,
-        show: Show {
-            attachments: asked.parameters.flag("attachments")?,
-            conflicts: asked.parameters.flag("conflicts")?,
-            ..Show::default()
-        },
-    };
-    let of_query = asked.parameters.json("keys")?;
-    let of_body = sent.as_ref().and_then(|(_, sent)| sent.root().member("keys"));
-    let keys = of_body.map(|it| it.value).or_else(|| of_query.as_ref().map(Json::root));
-    let keys = keys.map(|keys| by_key::read(asked, keys)).transpose()?;
+    let query = Query::read(asked, listed, sent.as_ref().map(|(_, sent)| sent.root()))?;
     // Who waits for a place keeps nobody from sending.
     drop(sent);
-    match keys {
-        Some(keys) => by_key::answer(asked, database, rows, keys).await,
-        None => {
-            let range = range(asked)?;
-            by_range(asked, database, rows, range).await
+    let (begin, view) = query.open(asked, database).await?;
+    pieces::answer(asked, view, begin).await
+}
+
+/// Answers several queries, each with a listing of its own.
+pub(super) async fn answer_queries(
+    asked: &Asked,
+    name: &DatabaseName,
+    listed: Listed,
+    body: Body,
+) -> Result<Response, Failure> {
+    asked.method_of(&[Method::POST])?;
+    let database = asked.database(name, Need::Use).await?;
+    let sent = asked.json(body).await?;
+    let database = asked.still(&database, Need::Use).await?;
+    let refuse = |reason: &str| RefusalKind::BadRequest.because(reason);
+    let queries = sent.1.root().member("queries");
+    let queries = queries.ok_or_else(|| refuse("POST body must include `queries` parameter."))?;
+    if queries.value.kind() != Kind::Array {
+        return Err(refuse("`queries` parameter must be an array.").into());
+    }
+    let queries = named(queries.value)?;
+    if queries.len() > MAX_QUERIES {
+        let reason = format!("a request has at most {MAX_QUERIES} queries");
+        return Err(RefusalKind::TooLarge.because(reason).into());
+    }
+    let read = |query| Query::read(asked, listed, Some(query));
+    let queries = queries.into_iter().map(read).collect::<Result<VecDeque<_>, Refusal>>()?;
+    drop(sent);
+    let queries =
+        Queries { asked: asked.clone(), database, queries, current: None, is_first: true };
+    pieces::answer(asked, queries, String::from("{\"results\":[")).await
+}
+
+/// A query that was understood.
+struct Query {
+    listed: Listed,
+    rows: Rows,
+    update_seq: bool,
+    wanted: Wanted,
+}
+
+/// Rows that a query asks for.
+enum Wanted {
+    Keys(Vec<by_key::Key>),
+    Range(Range),
+}
+
+impl Query {
+    fn read(asked: &Asked, listed: Listed, body: Option<Node<'_>>) -> Result<Self, Refusal> {
+        let mut parameters = asked.parameters.clone();
+        if let Some(body) = body {
+            if body.kind() != Kind::Object {
+                return Err(RefusalKind::BadRequest.because("A query must be a JSON object"));
+            }
+            parameters = parameters.with(body, "keys");
         }
+        let rows = Rows {
+            include_docs: parameters.flag("include_docs")?,
+            show: Show {
+                attachments: parameters.flag("attachments")?,
+                conflicts: parameters.flag("conflicts")?,
+                ..Show::default()
+            },
+        };
+        let of_query = parameters.json("keys")?;
+        let of_body = body.and_then(|body| body.member("keys")).map(|it| it.value);
+        let keys = of_body.or_else(|| of_query.as_ref().map(Json::root));
+        let wanted = match keys {
+            Some(keys) => {
+                refuse_beside_keys(&parameters)?;
+                Wanted::Keys(by_key::read(&parameters, keys)?)
+            }
+            None => Wanted::Range(by_range::read(&parameters, listed)?),
+        };
+        Ok(Self { listed, rows, update_seq: parameters.flag("update_seq")?, wanted })
+    }
+
+    /// The text before the rows, and the rows.
+    async fn open(self, asked: &Asked, database: Database) -> Result<(String, View), Failure> {
+        let Self { listed, rows, update_seq, wanted } = self;
+        let total = match listed {
+            Listed::All => Some(database.documents),
+            Listed::Local => None,
+            Listed::Design => {
+                let (from, to) = listed.bounds();
+                asked.databases.count_documents(&database.name, from, to).await?
+            }
+        };
+        let offset = match &wanted {
+            Wanted::Range(range) if listed != Listed::Local => {
+                let before = match range.before(listed) {
+                    None => Some(0),
+                    Some((from, to)) => {
+                        asked.databases.count_documents(&database.name, from, to).await?
+                    }
+                };
+                let offset = before.map(|before| before.saturating_add(range.skip()));
+                offset.map(|offset| offset.min(total.unwrap_or(offset)))
+            }
+            _ => None,
+        };
+        let number = |number: Option<u64>| number.map_or("null".to_owned(), |it| it.to_string());
+        let place = match (update_seq, listed) {
+            (false, _) => String::new(),
+            (true, Listed::Local) => "\"update_seq\":null,".to_owned(),
+            (true, _) => {
+                let place = quoted(&sequence::text(&database, database.last));
+                format!("\"update_seq\":{place},")
+            }
+        };
+        let (total, offset) = (number(total), number(offset));
+        let begin = format!("{{\"total_rows\":{total},{place}\"offset\":{offset},\"rows\":[");
+        let asked = asked.clone();
+        let view = match (listed, wanted) {
+            (Listed::Local, wanted) => {
+                View::Local(local::LocalRows::new(asked, database, rows, wanted))
+            }
+            (_, Wanted::Keys(keys)) => View::Keys(by_key::Keys::new(asked, database, rows, keys)),
+            (_, Wanted::Range(range)) => {
+                View::Range(by_range::Walk::new(asked, database, rows, range))
+            }
+        };
+        Ok((begin, view))
+    }
+}
+
+/// Refuses what CouchDB refuses together with `keys`.
+fn refuse_beside_keys(parameters: &Parameters) -> Result<(), Refusal> {
+    let names = ["key", "startkey", "start_key", "endkey", "end_key"];
+    match names.iter().any(|name| parameters.text(name).is_some()) {
+        false => Ok(()),
+        true => {
+            let reason = "`keys` is incompatible with `key`, `start_key` and `end_key`";
+            Err(RefusalKind::QueryParse.because(reason))
+        }
+    }
+}
+
+/// Rows of one query, as far as they were not sent yet.
+enum View {
+    Range(by_range::Walk),
+    Keys(by_key::Keys),
+    Local(local::LocalRows),
+}
+
+impl Pieces for View {
+    const END: &'static str = END;
+
+    fn database(&self) -> Option<&Database> {
+        Some(match self {
+            Self::Range(walk) => walk.database(),
+            Self::Keys(keys) => keys.database(),
+            Self::Local(rows) => rows.database(),
+        })
+    }
+
+    fn may_be_large(&self) -> bool {
+        match self {
+            Self::Range(walk) => walk.rows().include_docs,
+            Self::Keys(keys) => keys.rows().include_docs,
+            Self::Local(rows) => rows.rows().include_docs,
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        match self {
+            Self::Range(walk) => walk.is_over(),
+            Self::Keys(keys) => keys.is_over(),
+            Self::Local(rows) => rows.is_over(),
+        }
+    }
+
+    async fn push_some(&mut self, text: &mut String) -> Result<(), Failure> {
+        match self {
+            Self::Range(walk) => walk.push_some(text).await,
+            Self::Keys(keys) => keys.push_some(text).await,
+            Self::Local(rows) => rows.push_some(text).await,
+        }
+    }
+}
+
+/// Several queries, as far as they were not answered yet.
+struct Queries {
+    asked: Asked,
+    database: Database,
+    queries: VecDeque<Query>,
+    current: Option<View>,
+    is_first: bool,
+}
+
+impl Pieces for Queries {
+    const END: &'static str = "]}\n";
+
+    fn database(&self) -> Option<&Database> {
+        Some(&self.database)
+    }
+
+    fn may_be_large(&self) -> bool {
+        self.queries.iter().any(|query| query.rows.include_docs)
+    }
+
+    fn is_over(&self) -> bool {
+        self.current.is_none() && self.queries.is_empty()
+    }
+
+    async fn push_some(&mut self, text: &mut String) -> Result<(), Failure> {
+        if self.current.is_none()
+            && let Some(query) = self.queries.pop_front()
+        {
+            let (begin, view) = query.open(&self.asked, self.database.clone()).await?;
+            text.push_str(if self.is_first { "\n" } else { ",\n" });
+            self.is_first = false;
+            text.push_str(&begin);
+            self.current = Some(view);
+        }
+        if let Some(view) = &mut self.current {
+            if !view.is_over() {
+                view.push_some(text).await?;
+            }
+            if view.is_over() {
+                text.push_str(END);
+                self.current = None;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -111,128 +353,4 @@ async fn held_of(
         true => asked.held(&database.name, read).await?,
         false => Held::new(),
     })
-}
-
-/// The bounds of ids that are asked for.
-fn range(asked: &Asked) -> Result<(DocumentRange, Option<u64>), Refusal> {
-    // What is no text is no id, but before all or behind all of them.
-    let key = |names: [&str; 2]| -> Result<Option<Result<String, Kind>>, Refusal> {
-        for name in names {
-            if let Some(json) = asked.parameters.json(name)? {
-                let root = json.root();
-                return Ok(Some(text(root).map(|key| key.into_owned()).ok_or(root.kind())));
-            }
-        }
-        Ok(None)
-    };
-    let is_descending = asked.parameters.flag("descending")?;
-    let is_inclusive = match asked.parameters.text("inclusive_end") {
-        None => true,
-        Some(_) => asked.parameters.flag("inclusive_end")?,
-    };
-    let only = key(["key", "key"])?;
-    let start = key(["startkey", "start_key"])?.or_else(|| only.clone());
-    let end = key(["endkey", "end_key"])?.or_else(|| only.clone());
-    let is_before_all =
-        |key: &Result<String, Kind>| matches!(key, Err(Kind::Null | Kind::Boolean | Kind::Number));
-    let is_behind_all = |key: &Result<String, Kind>| matches!(key, Err(Kind::Array | Kind::Object));
-    let (first, last) = if is_descending { (&end, &start) } else { (&start, &end) };
-    let is_nothing = matches!(only, Some(Err(_)))
-        || first.as_ref().is_some_and(is_behind_all)
-        || last.as_ref().is_some_and(is_before_all);
-    let bound = |key: Option<Result<String, Kind>>, is_inclusive: bool| match key {
-        Some(Ok(key)) if is_inclusive => Bound::Included(key),
-        Some(Ok(key)) => Bound::Excluded(key),
-        _ => Bound::Unbounded,
-    };
-    let (start, end) = (bound(start, true), bound(end, is_inclusive));
-    let (from, to) = if is_descending { (end, start) } else { (start, end) };
-    let skip = asked.parameters.count("skip")?.unwrap_or(0);
-    let range = DocumentRange { from, to, is_descending, live_only: true, skip, most: PAGE };
-    let limit = if is_nothing { Some(0) } else { asked.parameters.count("limit")? };
-    Ok((range, limit))
-}
-
-/// Rows of a range, as far as they were not told yet.
-struct Walk {
-    asked: Asked,
-    database: Database,
-    rows: Rows,
-    range: DocumentRange,
-    left: Option<u64>,
-    is_first: bool,
-    is_over: bool,
-}
-
-async fn by_range(
-    asked: &Asked,
-    database: Database,
-    rows: Rows,
-    (range, limit): (DocumentRange, Option<u64>),
-) -> Result<Response, Failure> {
-    let begin = begin(asked, &database, &range.skip.to_string())?;
-    let is_over = limit == Some(0);
-    let walk =
-        Walk { asked: asked.clone(), database, rows, range, left: limit, is_first: true, is_over };
-    pieces::answer(asked, walk, begin).await
-}
-
-/// What stands before the rows.
-fn begin(asked: &Asked, database: &Database, offset: &str) -> Result<String, Refusal> {
-    let place = match asked.parameters.flag("update_seq")? {
-        true => {
-            format!("\"update_seq\":{},", quoted(&sequence::text(database, database.last)))
-        }
-        false => String::new(),
-    };
-    let total = database.documents;
-    Ok(format!("{{\"total_rows\":{total},{place}\"offset\":{offset},\"rows\":["))
-}
-
-impl Pieces for Walk {
-    const END: &'static str = "\n]}\n";
-
-    fn database(&self) -> Option<&Database> {
-        Some(&self.database)
-    }
-
-    fn may_be_large(&self) -> bool {
-        self.rows.include_docs
-    }
-
-    fn is_over(&self) -> bool {
-        self.is_over
-    }
-
-    async fn push_some(&mut self, text: &mut String) -> Result<(), Failure> {
-        let left = self.left.map_or(PAGE, |left| usize::try_from(left).unwrap_or(PAGE));
-        self.range.most = left.min(PAGE);
-        let (name, range) = (&self.database.name, self.range.clone());
-        let choose = self.rows.choose();
-        let page = self.asked.databases.documents_by_id(name, range, choose, PAGE_BYTES).await?;
-        if page.database.epoch != self.database.epoch {
-            return Err(no_database().into());
-        }
-        self.is_over = page.documents.is_empty();
-        self.range.skip = 0;
-        let begun = text.len();
-        for read in page.documents.iter().flatten() {
-            text.push_str(if self.is_first { "\n" } else { ",\n" });
-            self.is_first = false;
-            let held = held_of(&self.asked, &page.database, &self.rows, read).await?;
-            let pushed = self.rows.push(text, read, &held, &page.database);
-            pushed.ok_or_else(Refusal::missing)?;
-            let reached = Bound::Excluded(read.document.id.as_str().to_owned());
-            match self.range.is_descending {
-                true => self.range.to = reached,
-                false => self.range.from = reached,
-            }
-            self.left = self.left.map(|left| left - 1);
-            self.is_over = self.left == Some(0);
-            if (text.len() - begun) as u64 > PAGE_BYTES {
-                return Ok(());
-            }
-        }
-        Ok(())
-    }
 }

@@ -15,7 +15,7 @@ use http::{HeaderValue, Method, StatusCode, header};
 
 use super::document::{find, named_revision, told, written};
 use super::rights::Need;
-use super::{Asked, Failure};
+use super::{Asked, Failure, design};
 use crate::{range, submissions};
 
 pub(super) async fn answer(
@@ -28,8 +28,7 @@ pub(super) async fn answer(
     let database = asked.database(name, Need::Use).await?;
     let first = attachment.split('/').next().unwrap_or_default();
     if id.is_design() && first.starts_with('_') {
-        let reason = "functions of design documents are not carried out here";
-        return Err(RefusalKind::NotImplemented.because(reason).into());
+        return design::answer(asked, &database, id, attachment).await;
     }
     match *asked.method_of(&[Method::GET, Method::PUT, Method::DELETE])? {
         Method::GET => read(asked, &database, id, attachment).await,
@@ -97,20 +96,9 @@ async fn change(
     document.revision = base;
     let others = kept.into_iter().flat_map(|kept| kept.attachments.iter());
     let others = others.filter(|other| other.name != attachment);
-    document.attachments = others.map(stub).chain(sent).collect();
+    document.attachments = others.map(SentAttachment::stub_of).chain(sent).collect();
     SentAttachment::check_count(document.attachments.len())?;
     written(asked, database, id, document, BTreeMap::new(), Edits::New).await
-}
-
-/// What stands for an attachment that stays.
-fn stub(attachment: &Attachment) -> SentAttachment {
-    SentAttachment {
-        name: attachment.name.clone(),
-        content_type: Some(attachment.content_type.clone()),
-        generation: Some(attachment.generation),
-        digest: Some(attachment.digest.clone()),
-        form: SentForm::Stub,
-    }
 }
 
 fn no_attachment() -> Refusal {

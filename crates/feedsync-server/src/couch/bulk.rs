@@ -10,6 +10,7 @@ use feedsync_couch::{
 };
 use feedsync_endpoint::documents::difference::Difference;
 use feedsync_endpoint::documents::{Edits, NewDocument, write_documents};
+use feedsync_formats::json::Node;
 use http::{Method, StatusCode};
 
 use super::failure::text as failed;
@@ -31,41 +32,48 @@ pub(super) async fn write(
         true => Read::of(&sent)?,
         false => aside(move || Read::of(&sent)).await??,
     };
-    let (mut documents, mut local) = (Vec::with_capacity(sent.len()), Vec::new());
-    let mut named = Vec::with_capacity(sent.len());
+    let (mut documents, mut named) = (Vec::with_capacity(sent.len()), Vec::new());
     for one in sent {
-        match one {
-            One::Local(sent) => {
-                named.push(None);
-                local.push(sent);
-            }
+        named.push(match one {
+            One::Local(sent) => Named::Local(sent),
+            One::Refused(row) => Named::Refused(row),
             One::Document(sent) => {
                 let id = match sent.id.clone() {
                     Some(id) => id,
                     None => new_id(asked).parse()?,
                 };
                 let newest = sent.replicated().ok().map(|path| path.newest());
-                named.push(Some((id.clone(), newest)));
-                documents.push(NewDocument { id, sent, followed: BTreeMap::new() });
+                documents.push(NewDocument { id: id.clone(), sent, followed: BTreeMap::new() });
+                Named::Document(id, newest)
             }
-        }
+        });
     }
     let written = write_documents(&*asked.databases, &database, documents, edits).await?;
-    let here = named.iter().flatten().zip(&written);
-    let here = here.filter_map(|((id, _), done)| Some((id.as_str(), done.as_ref().ok()?)));
+    let documents = named.iter().filter_map(|named| match named {
+        Named::Document(id, _) => Some(id),
+        _ => None,
+    });
+    let here = documents.zip(&written);
+    let here = here.filter_map(|(id, done)| Some((id.as_str(), done.as_ref().ok()?)));
     asked.hub.revisions.learn(&database, here);
-    let (mut written, mut local) = (written.into_iter(), local.into_iter());
+    let mut written = written.into_iter();
     let mut rows = Vec::new();
     for named in named {
-        // What vouches for other documents is written behind them.
-        let Some((id, named)) = named else {
-            let Some(sent) = local.next() else { continue };
-            let id = sent.id.clone();
-            let revision = sent.write(asked, &database).await?;
-            if edits == Edits::New {
-                rows.push(format!("{{{}}}", local::done(&id, revision)));
+        let (id, named) = match named {
+            Named::Document(id, named) => (id, named),
+            Named::Refused(row) => {
+                rows.push(row);
+                continue;
             }
-            continue;
+            // What vouches for other documents is written behind them.
+            Named::Local(sent) => {
+                let id = sent.id.clone();
+                let revision = sent.write(asked, &database).await?;
+                if edits == Edits::New {
+                    rows.push(format!("{{{}}}", local::done(&id, revision)));
+                }
+                continue;
+            }
         };
         match (written.next(), edits) {
             // Of what was made elsewhere only failures are told.
@@ -79,12 +87,21 @@ pub(super) async fn write(
             }
             (Some(Err(refusal)), edits) => {
                 let revision = named.filter(|_| edits == Edits::Replicated);
-                let revision = revision.map(|it| format!(",\"rev\":{}", quoted(&it.to_string())));
-                rows.push(refused(&id, &revision.unwrap_or_default(), &refusal));
+                let revision = revision.map(|it| quoted(&it.to_string()));
+                rows.push(refused(&quoted(id.as_str()), revision.as_deref(), &refusal));
             }
         }
     }
     Ok(json(StatusCode::CREATED, format!("[{}]\n", rows.join(","))))
+}
+
+/// One document of the response.
+enum Named {
+    /// With its id, and the revision that it is said to have.
+    Document(DocumentId, Option<Revision>),
+    Local(local::Sent),
+    /// Refused before anything was written, with its row.
+    Refused(String),
 }
 
 /// What a body says.
@@ -97,9 +114,12 @@ struct Read {
 enum One {
     Document(Submission),
     Local(local::Sent),
+    /// One that cannot be understood, with its row.
+    Refused(String),
 }
 
 impl Read {
+    /// Reads the documents. A faulty one that was made elsewhere is refused alone.
     fn of(sent: &Json) -> Result<Self, Refusal> {
         let (nodes, new_edits) = bulk_documents(sent.root())?;
         let read = |node| {
@@ -109,15 +129,29 @@ impl Read {
                 None => One::Document(Submission::read(node)?),
             })
         };
-        let sent = nodes.into_iter().map(read).collect::<Result<_, Refusal>>()?;
+        let row = |node: Node<'_>, refusal: &Refusal| {
+            let text = |name: &str| {
+                node.member(name)
+                    .and_then(|it| feedsync_couch::text(it.value))
+                    .map(|it| quoted(&it))
+            };
+            refused(text("_id").as_deref().unwrap_or("null"), text("_rev").as_deref(), refusal)
+        };
+        let sent = nodes.into_iter().map(|node| match read(node) {
+            Err(refusal) if !new_edits => Ok(One::Refused(row(node, &refusal))),
+            read => read,
+        });
+        let sent = sent.collect::<Result<_, Refusal>>()?;
         Ok(Self { edits: if new_edits { Edits::New } else { Edits::Replicated }, sent })
     }
 }
 
-fn refused(id: &DocumentId, revision: &str, refusal: &Refusal) -> String {
+/// Row of a document that is refused; its id and its revision are JSON.
+fn refused(id: &str, revision: Option<&str>, refusal: &Refusal) -> String {
+    let revision = revision.map_or(String::new(), |it| format!(",\"rev\":{it}"));
     let why = failed(refusal.kind.error(), &refusal.reason);
     let why = why.trim_end().trim_start_matches('{');
-    format!("{{\"id\":{}{revision},{why}", quoted(id.as_str()))
+    format!("{{\"id\":{id}{revision},{why}")
 }
 
 /// What `_revs_diff` and `_missing_revs` ask, answered.

@@ -10,14 +10,10 @@ use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
 use axum::response::Response;
-use feedsync_couch::{
-    ChangesFeed, ChangesFilter, ChangesRequest, DatabaseName, RefusalKind, quoted,
-};
-use feedsync_endpoint::documents::leaves::Leaves;
+use feedsync_couch::{ChangesFeed, ChangesFilter, ChangesRequest, DatabaseName, quoted};
 use feedsync_endpoint::documents::sequence;
 use feedsync_endpoint::documents::show::Held;
-use feedsync_formats::json::Node;
-use feedsync_store::{Database, Epoch, Notices, Number};
+use feedsync_store::{Epoch, Notices, Number};
 use futures_util::future::BoxFuture;
 use futures_util::stream;
 use http::{HeaderValue, Method, StatusCode, header};
@@ -25,7 +21,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::pieces::broken;
 use super::rights::Need;
-use super::{Asked, Failure, in_place, json};
+use super::{Asked, Failure, design, in_place, json};
 use crate::answers::Place;
 use crate::follower::FollowerPlace;
 use crate::live::stopped;
@@ -54,10 +50,12 @@ pub(super) async fn answer(
     let last_event = asked.call.headers.get("last-event-id").and_then(|it| it.to_str().ok());
     let sent = sent.as_ref().map(|(_, sent)| sent.root());
     let request = ChangesRequest::read(&asked.parameters, last_event, sent)?;
-    if let ChangesFilter::Function(id, function) = &*request.filter {
-        return Err(function_refused(&asked, &database, id.clone(), function).await);
+    if let ChangesFilter::Function(id, kind, function) = &*request.filter {
+        return Err(design::refuse(&asked, &database, id.clone(), (*kind, function)).await);
     }
-    let after = sequence::after(&database, &request.since)?;
+    let since = sequence::after(&database, &request.since)?;
+    // CouchDB goes from the newest change down to the first, whatever `since` says.
+    let after = if request.is_descending { Number::ZERO } else { since };
     let is_live = request.feed != ChangesFeed::Normal && !request.is_descending;
     let follower = is_live.then(|| FollowerPlace::take(&asked.hub)).transpose()?;
     let changes = Changes {
@@ -80,36 +78,6 @@ pub(super) async fn answer(
         request: Arc::new(request),
     };
     Ok(changes.answer())
-}
-
-/// Why a function of a design document filters nothing: it is not there, or it is not carried out here.
-async fn function_refused(
-    asked: &Asked,
-    database: &Database,
-    id: feedsync_couch::DocumentId,
-    function: &str,
-) -> Failure {
-    let all = Leaves::Winner;
-    match super::document::find(asked, database, id, all).await {
-        Err(failure) => failure,
-        Ok(found) => {
-            let winner = found.document.tree.winner().map(|leaf| leaf.revision.clone());
-            let body = winner.and_then(|winner| found.bodies.get(&winner).cloned());
-            let is_there = body.is_some_and(|body| {
-                let of = |list: &str| Node::root(&body.text).member(list).map(|it| it.value);
-                let has = |list: &str| of(list).is_some_and(|list| list.member(function).is_some());
-                has("filters") || has("views")
-            });
-            match is_there {
-                true => RefusalKind::NotImplemented
-                    .because("functions of design documents are not carried out here")
-                    .into(),
-                false => RefusalKind::NotFound
-                    .because(format_args!("missing json key: {function}"))
-                    .into(),
-            }
-        }
-    }
 }
 
 /// Why a feed that was begun breaks off where there is no room for it.

@@ -77,7 +77,8 @@ pub(super) fn sweep(asked: &Asked) {
     tokio::spawn(async move { while let Ok(true) = databases.sweep_databases().await {} });
 }
 
-fn info(asked: &Asked, database: &Database) -> String {
+/// Information about a database, as JSON.
+pub(super) fn info(asked: &Asked, database: &Database) -> String {
     let Database { name, last, documents, deleted, purges, bytes, superseded, .. } = database;
     let active = bytes - superseded;
     let is_compacted = asked.hub.compacting.is_underway(name);
@@ -191,11 +192,7 @@ pub(super) async fn part(
             let database = asked.alone(name, PURGE_THERE).await?;
             purge(asked, &database, body).await
         }
-        (
-            "_index" | "_explain" | "_search" | "_partition" | "_local_docs" | "_design_docs"
-            | "_all_docs",
-            _,
-        ) => {
+        ("_index" | "_explain" | "_search" | "_partition", _) => {
             asked.database(name, Need::Use).await?;
             let rest = rest.iter().map(|rest| format!("/{rest}")).collect::<String>();
             let reason = format!("{part}{rest} is not carried out here");

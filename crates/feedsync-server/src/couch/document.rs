@@ -15,7 +15,7 @@ use feedsync_store::{Database, ReadDocument};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 
 use super::rights::Need;
-use super::{Asked, Failure, json, parts};
+use super::{Asked, COPY, Failure, copy, json, parts};
 use crate::answers::Place;
 use crate::submissions;
 use crate::validators::PACKED;
@@ -26,9 +26,11 @@ pub(super) async fn answer(
     id: DocumentId,
     body: Body,
 ) -> Result<Response, Failure> {
-    let method = asked.method_of(&[Method::GET, Method::PUT, Method::DELETE])?.clone();
+    let known = [Method::GET, Method::PUT, Method::DELETE, COPY.clone()];
+    let method = asked.method_of(&known)?.clone();
     let database = asked.database(name, Need::Use).await?;
     match method {
+        method if method == *COPY => copy::answer(asked, &database, id).await,
         Method::GET if asked.parameters.text("open_revs").is_some() => {
             open_revisions(asked, &database, id).await
         }
@@ -181,21 +183,8 @@ async fn read(asked: &Asked, database: &Database, id: DocumentId) -> Result<Resp
     let is_plain = is_plain && !show.attachments;
     let mut response = if is_plain && is_known(&asked.call.headers) {
         json(StatusCode::NOT_MODIFIED, "")
-    } else if show.attachments
-        && found.bodies.get(&revision).is_some_and(|kept| !kept.attachments.is_empty())
-        && parts::are_taken(&asked.call.headers)
-    {
-        parts::related(asked, place, database, &found, &revision, &show)?
     } else {
-        let held = match show.attachments {
-            true => asked.held(&database.name, &found).await?,
-            false => Held::new(),
-        };
-        let mut text = String::new();
-        let shown = show.push(&mut text, &found, &revision, &held, database);
-        shown.ok_or_else(Refusal::missing)?;
-        text.push('\n');
-        json(StatusCode::OK, place.hold(text.into_bytes()))
+        parts::document(asked, place, database, (&found, &revision), &show).await?
     };
     if let Ok(tag) = HeaderValue::from_str(&tag)
         && is_plain
@@ -253,7 +242,7 @@ async fn open_revisions(
     };
     let accepted = asked.call.headers.get(header::ACCEPT).and_then(|it| it.to_str().ok());
     if !accepted.is_some_and(|accepted| accepted.contains("application/json")) {
-        return parts::mixed(asked, place, database, found.as_ref(), &meant, &show);
+        return parts::mixed(asked, place, database, (found.as_ref(), &meant), &show);
     }
     let held = match (&found, show.attachments) {
         (Some(found), true) => asked.held(&database.name, found).await?,

@@ -14,7 +14,7 @@ use super::rights::Need;
 use super::{Asked, Failure, json};
 
 /// What their ids begin with.
-const LOCAL: &str = "_local/";
+pub(super) const LOCAL: &str = "_local/";
 
 pub(super) async fn answer(
     asked: &Asked,
@@ -30,12 +30,8 @@ pub(super) async fn answer(
     let (status, revision) = match method {
         Method::GET => {
             let found = asked.databases.local_document(name, id).await?;
-            let LocalDocument { revision, body } = found.ok_or_else(Refusal::missing)?;
-            let members = members(&body);
-            let comma = if members.is_empty() { "" } else { "," };
-            let full = quoted(&format!("{LOCAL}{id}"));
-            let text = format!("{{\"_id\":{full},\"_rev\":\"0-{revision}\"{comma}{members}}}\n");
-            return Ok(json(StatusCode::OK, text));
+            let text = shown(id, &found.ok_or_else(Refusal::missing)?);
+            return Ok(json(StatusCode::OK, format!("{text}\n")));
         }
         Method::DELETE => {
             if !asked.databases.put_local_document(name, database.epoch, id, None).await? {
@@ -52,6 +48,14 @@ pub(super) async fn answer(
         }
     };
     Ok(json(status, format!("{{{}}}\n", done(id, revision))))
+}
+
+/// A local document as JSON.
+pub(super) fn shown(id: &LocalId, LocalDocument { revision, body }: &LocalDocument) -> String {
+    let members = members(body);
+    let comma = if members.is_empty() { "" } else { "," };
+    let full = quoted(&format!("{LOCAL}{id}"));
+    format!("{{\"_id\":{full},\"_rev\":\"0-{revision}\"{comma}{members}}}")
 }
 
 /// What is told of one that was written.
@@ -87,9 +91,7 @@ impl Sent {
             Some(given) => given,
             None => said().transpose()?.unwrap_or_default().into_owned(),
         };
-        if sent.member("_attachments").is_some() {
-            return Err(RefusalKind::BadRequest.because("Attachments not allowed"));
-        }
+        // Attachments of local documents are ignored, as CouchDB ignores them.
         let Submission { is_deleted, body, .. } =
             Submission::read_with(sent, SpecialMembers::Dropped)?;
         let document = match is_deleted {

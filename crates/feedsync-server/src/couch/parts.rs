@@ -24,7 +24,7 @@ use crate::answers::Place;
 use crate::body::Turn;
 
 /// Whether somebody takes several parts, or anything.
-pub(super) fn are_taken(headers: &HeaderMap) -> bool {
+fn are_taken(headers: &HeaderMap) -> bool {
     let accepted = headers.get(header::ACCEPT).and_then(|it| it.to_str().ok());
     accepted.is_none_or(|accepted| {
         !accepted.contains("application/json")
@@ -93,34 +93,44 @@ fn new_boundary(asked: &Asked) -> Boundary {
     boundary_of(u128::from(environment.random()) << 64 | u128::from(environment.random()))
 }
 
-/// A document whose attachments follow it.
-pub(super) fn related(
+/// Response with one revision of a document. If the content of an attachment is sent and the client accepts several
+/// parts, it is `multipart/related`, otherwise JSON.
+pub(super) async fn document(
     asked: &Asked,
     place: Place,
     database: &Database,
-    found: &ReadDocument,
-    revision: &Revision,
+    (found, revision): (&ReadDocument, &Revision),
     show: &Show,
 ) -> Result<Response, Failure> {
     let kept = found.bodies.get(revision).ok_or_else(Refusal::missing)?;
+    if !(show.attachments && are_taken(&asked.call.headers) && show.gives_any(&kept.attachments)) {
+        let held = match show.attachments && show.gives_any(&kept.attachments) {
+            true => asked.held(&database.name, found).await?,
+            false => Held::new(),
+        };
+        let mut text = String::new();
+        let shown = show.push(&mut text, found, revision, &held, database);
+        shown.ok_or_else(Refusal::missing)?;
+        text.push('\n');
+        return Ok(json(StatusCode::OK, place.hold(text.into_bytes())));
+    }
     let boundary = new_boundary(asked);
     let (kind, mut parts) = (Kind::Related.content_type(&boundary), Parts::default());
-    let mut writer = Writer::new(boundary);
-    push_related(&mut writer, &mut parts, database, found, (revision, kept), show)?;
-    writer.close(&mut parts.text);
+    let writer = Writer::new(boundary);
+    push_related(writer, &mut parts, database, (found, revision, kept), show)?;
     Ok(parts.answer(asked, &database.name, place, &kind))
 }
 
+/// Appends a document, the attachments whose content is sent, and the end of the multipart.
 fn push_related(
-    writer: &mut Writer,
+    mut writer: Writer,
     parts: &mut Parts,
     database: &Database,
-    found: &ReadDocument,
-    (revision, kept): (&Revision, &KeptBody),
+    (found, revision, kept): (&ReadDocument, &Revision, &KeptBody),
     show: &Show,
 ) -> Result<(), Failure> {
     let show = Show { follows: true, ..*show };
-    push_document(writer, parts, database, found, revision, &show)?;
+    push_document(&mut writer, parts, database, (found, revision), &show)?;
     for attachment in kept.attachments.iter().filter(|attachment| show.gives(attachment)) {
         writer.part(
             &mut parts.text,
@@ -133,15 +143,34 @@ fn push_related(
         );
         parts.attachment(attachment);
     }
+    writer.close(&mut parts.text);
     Ok(())
+}
+
+/// Appends one revision as a part of `multipart/mixed`. If the content of an attachment is sent, the part is
+/// `multipart/related`, otherwise JSON: CouchDB waits for parts behind a document that is announced as
+/// `multipart/related`, and its replicator stops for 300 seconds if none comes.
+fn push_revision(
+    asked: &Asked,
+    writer: &mut Writer,
+    parts: &mut Parts,
+    database: &Database,
+    (document, show): ((&ReadDocument, &Revision, &KeptBody), &Show),
+) -> Result<(), Failure> {
+    let (found, revision, kept) = document;
+    if !show.gives_any(&kept.attachments) {
+        return push_document(writer, parts, database, (found, revision), show);
+    }
+    let inner = new_boundary(asked);
+    writer.part(&mut parts.text, PartHead::Multipart(Kind::Related, &inner));
+    push_related(Writer::new(inner), parts, database, document, show)
 }
 
 fn push_document(
     writer: &mut Writer,
     parts: &mut Parts,
     database: &Database,
-    found: &ReadDocument,
-    revision: &Revision,
+    (found, revision): (&ReadDocument, &Revision),
     show: &Show,
 ) -> Result<(), Failure> {
     let mut text = String::new();
@@ -152,14 +181,12 @@ fn push_document(
     Ok(())
 }
 
-/// Several revisions of a document, each a part, which has parts itself where there are attachments: CouchDB takes
-/// nothing else (gotcha 4).
+/// Response with several revisions of a document as `multipart/mixed`, which CouchDB requires (gotcha 4).
 pub(super) fn mixed(
     asked: &Asked,
     place: Place,
     database: &Database,
-    found: Option<&ReadDocument>,
-    meant: &[Result<Revision, Revision>],
+    (found, meant): (Option<&ReadDocument>, &[Result<Revision, Revision>]),
     show: &Show,
 ) -> Result<Response, Failure> {
     let outer = new_boundary(asked);
@@ -173,16 +200,10 @@ pub(super) fn mixed(
             .zip(found)
             .and_then(|(revision, found)| Some((found, revision, found.bodies.get(revision)?)));
         match (kept, one) {
-            (Some((found, revision, kept)), _) if kept.attachments.is_empty() => {
-                push_document(&mut writer, &mut parts, database, found, revision, show)?;
-            }
-            (Some((found, revision, kept)), _) => {
-                let show = &show.since(&since, &found.document.tree, revision);
-                let inner = new_boundary(asked);
-                writer.part(&mut parts.text, PartHead::Multipart(Kind::Related, &inner));
-                let mut writer = Writer::new(inner);
-                push_related(&mut writer, &mut parts, database, found, (revision, kept), show)?;
-                writer.close(&mut parts.text);
+            (Some(document), _) => {
+                let show = show.since(&since, &document.0.document.tree, document.1);
+                let document = (document, &show);
+                push_revision(asked, &mut writer, &mut parts, database, document)?;
             }
             (None, Ok(revision) | Err(revision)) => {
                 writer.part(&mut parts.text, PartHead::Missing);

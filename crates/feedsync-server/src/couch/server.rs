@@ -6,7 +6,7 @@ use feedsync_couch::{DatabaseName, RefusalKind, quoted};
 use http::{HeaderValue, Method, StatusCode, header};
 use sha2::{Digest as _, Sha256};
 
-use super::{Asked, Failure, all_dbs, done, json, session};
+use super::{Asked, Failure, all_dbs, done, json, node, session};
 
 /// The version of CouchDB that this behaves like.
 const VERSION: &str = "3.5.0";
@@ -39,10 +39,11 @@ pub(super) async fn special(
     match (name, rest) {
         ("_up", []) => {
             asked.method_of(&[Method::GET])?;
-            Ok(json(StatusCode::OK, "{\"status\":\"ok\"}\n"))
+            Ok(json(StatusCode::OK, "{\"status\":\"ok\",\"seeds\":{}}\n"))
         }
         ("_session", []) => session::answer(asked, body).await,
         ("_all_dbs", []) => all_dbs::answer(asked).await,
+        ("_dbs_info", []) => all_dbs::answer_info(asked, body).await,
         ("_uuids", []) => uuids(asked),
         ("_active_tasks", []) => {
             asked.method_of(&[Method::GET])?;
@@ -57,6 +58,12 @@ pub(super) async fn special(
         ("_node", [_, config, rest @ ..]) if config == "_config" => {
             configuration(asked, rest, body).await
         }
+        ("_node", [node]) => {
+            asked.method_of(&[Method::GET])?;
+            node::check(node)?;
+            Ok(json(StatusCode::OK, format!("{{\"name\":{}}}\n", quoted(node::NAME))))
+        }
+        ("_node", [node, part, rest @ ..]) => node::answer(asked, node, part, rest).await,
         // It is a single node already, and listens where whoever runs it says.
         ("_cluster_setup", []) => {
             asked.method_of(&[Method::POST])?;

@@ -2,7 +2,7 @@
 //!
 //! Nobody needs one. Who signs in with a token keeps the token: a session must not outlive it, nor be for more.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use axum::body::Body;
 use axum::response::Response;
@@ -39,11 +39,25 @@ fn told(asked: &Asked) -> Response {
     let user = asked.principal.user();
     let name = user.map_or("null".to_owned(), |user| quoted(user.as_str()));
     let roles = roles(asked.principal.administers());
+    let authenticated = match user {
+        None => String::new(),
+        Some(_) => format!(",\"authenticated\":\"{}\"", handler(asked)),
+    };
     let text = format!(
         "{{\"ok\":true,\"userCtx\":{{\"name\":{name},\"roles\":{roles}}},\
-         \"info\":{{\"authentication_handlers\":[\"cookie\",\"default\"]}}}}\n"
+         \"info\":{{\"authentication_handlers\":[\"cookie\",\"default\"],\
+         \"authentication_db\":\"_users\"{authenticated}}}}}\n"
     );
     json(StatusCode::OK, text)
+}
+
+/// Name of the handler that signed somebody in, as CouchDB has it: a cookie, or Basic and its like.
+fn handler(asked: &Asked) -> &'static str {
+    let headers = &asked.call.headers;
+    let is_cookie = !headers.contains_key(header::AUTHORIZATION)
+        && headers.contains_key(header::COOKIE)
+        && !headers.contains_key("x-auth-token");
+    if is_cookie { "cookie" } else { "default" }
 }
 
 fn roles(administers: bool) -> &'static str {
@@ -70,12 +84,13 @@ async fn begin(asked: &Asked, body: Body) -> Result<Response, Failure> {
     let password = password.ok_or_else(|| refuse("request body must contain a password"))?;
     if matches!(asked.principal, Principal::Local) {
         let cookie = OF_DATABASES.set(OPEN, LASTS.as_secs(), asked.call.base.is_secure());
-        return Ok(begun(&name, true, cookie));
+        return Ok(begun(&name, true, expiring(asked, cookie, LASTS)));
     }
     let (person, kept) = sign_in(asked, &name, &password)
         .await?
         .ok_or_else(|| RefusalKind::Unauthorized.because("Name or password is incorrect."))?;
     let cookie = kept.begin(LASTS.as_secs(), asked.call.base.is_secure());
+    let cookie = expiring(asked, cookie, LASTS);
     Ok(begun(person.user().as_str(), Principal::Person(person.clone()).administers(), cookie))
 }
 
@@ -106,6 +121,20 @@ fn begun(name: &str, administers: bool, cookie: HeaderValue) -> Response {
     with_cookie(json(StatusCode::OK, text), cookie)
 }
 
+/// The cookie with the time at which it ends: drivers keep no cookie that has only `Max-Age`.
+fn expiring(asked: &Asked, cookie: HeaderValue, lasts: Duration) -> HeaderValue {
+    let now = Duration::from_micros(asked.hub.endpoint.environment().now().micros());
+    with_time(cookie, SystemTime::UNIX_EPOCH + now + lasts)
+}
+
+fn with_time(cookie: HeaderValue, ends: SystemTime) -> HeaderValue {
+    let text = cookie.to_str().unwrap_or_default();
+    let text = format!("{text}; Expires={}", httpdate::fmt_http_date(ends));
+    let Ok(mut cookie) = HeaderValue::from_str(&text) else { return cookie };
+    cookie.set_sensitive(true);
+    cookie
+}
+
 fn with_cookie(mut response: Response, cookie: HeaderValue) -> Response {
     let none = HeaderValue::from_static("no-store");
     response.headers_mut().insert(header::CACHE_CONTROL, none);
@@ -121,5 +150,6 @@ async fn end(asked: &Asked) -> Result<Response, Failure> {
         asked.call.end_session(&asked.hub, person.user(), &secret).await?;
     }
     let gone = OF_DATABASES.set("", 0, asked.call.base.is_secure());
-    Ok(with_cookie(done(StatusCode::OK), gone))
+    // As CouchDB, the time of a cookie that is gone is a past one.
+    Ok(with_cookie(done(StatusCode::OK), with_time(gone, SystemTime::UNIX_EPOCH)))
 }

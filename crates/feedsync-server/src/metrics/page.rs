@@ -8,22 +8,27 @@ const BOUNDS: [f64; 12] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0
 
 /// A page that is being written.
 #[derive(Default)]
-pub(super) struct Page(pub(super) String);
+pub(crate) struct Page(pub(super) String);
 
 impl Page {
-    pub(super) fn head(&mut self, name: &str, kind: &str, help: &str) {
+    /// Its text.
+    pub(crate) fn into_text(self) -> String {
+        self.0
+    }
+
+    pub(crate) fn head(&mut self, name: &str, kind: &str, help: &str) {
         // Writing to a string does not fail.
         let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
     }
 
-    pub(super) fn line(&mut self, name: &str, labels: &str, value: impl Display) {
+    pub(crate) fn line(&mut self, name: &str, labels: &str, value: impl Display) {
         let _ = match labels {
             "" => writeln!(self.0, "{name} {value}"),
             labels => writeln!(self.0, "{name}{{{labels}}} {value}"),
         };
     }
 
-    pub(super) fn single(&mut self, name: &str, kind: &str, help: &str, value: impl Display) {
+    pub(crate) fn single(&mut self, name: &str, kind: &str, help: &str, value: impl Display) {
         self.head(name, kind, help);
         self.line(name, "", value);
     }

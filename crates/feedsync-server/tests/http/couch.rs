@@ -1,23 +1,28 @@
 //! `/couch/`: what replicators and applications of CouchDB are answered.
 
+mod addresses;
 mod answers;
+mod bulk;
+mod dialect;
 mod documents;
 mod feeds;
 mod origins;
 mod parts;
+mod replicator;
 mod rights;
 mod room;
 mod sessions;
 
 use axum::Router;
 use axum::body::Body;
+use feedsync_endpoint::Endpoint;
 use feedsync_server::{Config, router};
 use http::{Method, Response};
 use serde_json::Value;
 use tempfile::TempDir;
 use tower::ServiceExt as _;
 
-use crate::hub::{TestHub, bytes, hub_in, request};
+use crate::hub::{TestHub, bytes, endpoint_over_postgres, hub_in, request};
 
 /// A hub over a database of its own, with the database `db`.
 struct Couch {
@@ -35,6 +40,17 @@ impl Couch {
     async fn with(config: Config) -> Self {
         let directory = TempDir::new().unwrap();
         let TestHub { endpoint, .. } = hub_in(directory.path()).await;
+        Self::over(endpoint, config, directory).await
+    }
+
+    /// Two hubs with the same, empty database: over SQLite and over PostgreSQL.
+    async fn on_both_backends() -> [Self; 2] {
+        let endpoint = endpoint_over_postgres("hub");
+        let directory = TempDir::new().unwrap();
+        [Self::new().await, Self::over(endpoint, Config::default(), directory).await]
+    }
+
+    async fn over(endpoint: Endpoint, config: Config, directory: TempDir) -> Self {
         let hub = TestHub { router: router(endpoint.clone(), config), endpoint };
         let couch = Self { hub, _directory: directory };
         couch.put("/db", "").await;

@@ -61,20 +61,26 @@ pub(crate) async fn hub_in(directory: &Path) -> TestHub {
 
 /// An endpoint over a new store: in memory, or in a database of PostgreSQL where [`OVER_POSTGRES`] says so.
 pub(crate) fn endpoint(name: &str) -> Endpoint {
+    if std::env::var_os(OVER_POSTGRES).is_some() {
+        return endpoint_over_postgres(name);
+    }
     let environment = environment(name);
     let name = EndpointName::new(name).unwrap();
-    let store: Arc<dyn Store> = if std::env::var_os(OVER_POSTGRES).is_some() {
-        let environment = Arc::clone(&environment);
-        let make = || {
-            let url = Cluster::shared().database();
-            wait(PostgresStore::init(&url, &name, environment)).unwrap()
-        };
-        // Where a test's executor runs nothing else can be waited for.
-        Arc::new(std::thread::scope(|scope| scope.spawn(make).join()).unwrap())
-    } else {
-        Arc::new(MemoryStore::new(&name, Arc::clone(&environment)))
-    };
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new(&name, Arc::clone(&environment)));
     Endpoint::new(store, environment)
+}
+
+/// An endpoint over a new database of PostgreSQL.
+pub(crate) fn endpoint_over_postgres(name: &str) -> Endpoint {
+    let environment = environment(name);
+    let name = EndpointName::new(name).unwrap();
+    let make = || {
+        let url = Cluster::shared().database();
+        wait(PostgresStore::init(&url, &name, Arc::clone(&environment))).unwrap()
+    };
+    // Where a test's executor runs nothing else can be waited for.
+    let store = std::thread::scope(|scope| scope.spawn(make).join()).unwrap();
+    Endpoint::new(Arc::new(store), environment)
 }
 
 /// The variable with which all these tests run over PostgreSQL.

@@ -1,5 +1,6 @@
 //! The contract of databases.
 
+use std::ops::Bound;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
@@ -12,6 +13,7 @@ use super::{
 use crate::bell::Notices;
 use crate::error::StoreError;
 use crate::order::{Epoch, Moment, Number};
+use crate::stored::PageLimit;
 
 /// The part of a store that keeps databases; the promises of [`Store`](crate::Store) hold for it.
 ///
@@ -88,6 +90,15 @@ pub trait Databases: Send + Sync + 'static {
         most_bytes: u64,
     ) -> Result<DocumentPage, StoreError>;
 
+    /// Number of documents in a range of ids that are not deleted; `None` if the range has more than [`MAX_COUNTED`]
+    /// documents with the deleted ones, so that a count is bounded work.
+    async fn count_documents(
+        &self,
+        name: &DatabaseName,
+        from: Bound<String>,
+        to: Bound<String>,
+    ) -> Result<Option<u64>, StoreError>;
+
     /// Documents whose last change is after a number, oldest first; at most so many, and fewer where much was passed
     /// over: then it is said how far all was looked at.
     async fn document_changes(
@@ -120,6 +131,14 @@ pub trait Databases: Send + Sync + 'static {
         name: &DatabaseName,
         id: &LocalId,
     ) -> Result<Option<LocalDocument>, StoreError>;
+
+    /// Local documents whose id is greater than one, in the order of their ids' bytes, at most so many.
+    async fn local_documents_by_id(
+        &self,
+        name: &DatabaseName,
+        after: Option<&LocalId>,
+        limit: PageLimit,
+    ) -> Result<Vec<(LocalId, LocalDocument)>, StoreError>;
 
     /// Writes a local document, or removes it; whether one was there. What is said of a database is not said of another
     /// one that has its name by now: without one in this epoch there is no such database.
@@ -155,6 +174,13 @@ pub trait Databases: Send + Sync + 'static {
         name: &DatabaseName,
         digest: &AttachmentDigest,
     ) -> Result<Option<Vec<u8>>, StoreError>;
+
+    /// Whether a revision whose body is kept names an attachment.
+    async fn names_attachment(
+        &self,
+        name: &DatabaseName,
+        digest: &AttachmentDigest,
+    ) -> Result<bool, StoreError>;
 
     /// Removes attachments that were stored before a moment, and that no revision names that is kept, of a database or of
     /// all; how many. Who writes meanwhile waits for a piece of what goes at most, and never for what stays.

@@ -11,6 +11,9 @@ use crate::order::Number;
 /// The most bytes of a [`Kind`].
 pub const MOST_KIND: usize = 64;
 
+/// Maximum number of documents that [`count_documents`](super::Databases::count_documents) counts.
+pub const MAX_COUNTED: u64 = 100_000;
+
 /// Which revisions of a document are read with what they say.
 pub type Choose = Box<dyn Fn(&StoredDocument) -> Vec<Revision> + Send>;
 

@@ -3,7 +3,7 @@
 mod moving;
 mod room;
 
-use std::ops::Bound;
+use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -13,10 +13,11 @@ use super::MemoryStore;
 use crate::bell::Notices;
 use crate::database::{
     Choose, Database, DatabaseChange, Databases, DecideDocuments, DocumentChanges, DocumentPage,
-    DocumentRange, DocumentWrite, LocalDocument, PassOver, Wanted,
+    DocumentRange, DocumentWrite, LocalDocument, MAX_COUNTED, PassOver, Wanted,
 };
 use crate::error::StoreError;
 use crate::order::{Epoch, Moment, Number};
+use crate::stored::PageLimit;
 
 use room::Document;
 pub(super) use room::Room;
@@ -29,6 +30,12 @@ impl MemoryStore {
     ) -> Result<T, StoreError> {
         look(self.state().room_mut(name)?)
     }
+}
+
+/// Whether an id is between two bounds.
+fn is_within(id: &DocumentId, from: &Bound<String>, to: &Bound<String>) -> bool {
+    let bounds = (from.as_ref().map(String::as_str), to.as_ref().map(String::as_str));
+    RangeBounds::<str>::contains(&bounds, id.as_str())
 }
 
 #[async_trait]
@@ -128,19 +135,7 @@ impl Databases for MemoryStore {
         most_bytes: u64,
     ) -> Result<DocumentPage, StoreError> {
         self.with_room(name, |room| {
-            let is_within = |id: &DocumentId| {
-                let is_after = match &range.from {
-                    Bound::Unbounded => true,
-                    Bound::Included(from) => id.as_str() >= from.as_str(),
-                    Bound::Excluded(from) => id.as_str() > from.as_str(),
-                };
-                let is_before = match &range.to {
-                    Bound::Unbounded => true,
-                    Bound::Included(to) => id.as_str() <= to.as_str(),
-                    Bound::Excluded(to) => id.as_str() < to.as_str(),
-                };
-                is_after && is_before
-            };
+            let is_within = |id: &DocumentId| is_within(id, &range.from, &range.to);
             let mut ids: Vec<&DocumentId> = room
                 .documents
                 .iter()
@@ -156,6 +151,20 @@ impl Databases for MemoryStore {
             let ids = ids.into_iter().skip(skip).take(range.most);
             let documents = room.read_all(ids.map(|id| room.stored(id)), &choose, most_bytes);
             Ok(DocumentPage { database: room.database.clone(), documents })
+        })
+    }
+
+    async fn count_documents(
+        &self,
+        name: &DatabaseName,
+        from: Bound<String>,
+        to: Bound<String>,
+    ) -> Result<Option<u64>, StoreError> {
+        self.with_room(name, |room| {
+            let is_within = |id: &DocumentId| is_within(id, &from, &to);
+            let within: Vec<_> = room.documents.iter().filter(|(id, _)| is_within(id)).collect();
+            let live = within.iter().filter(|(_, document)| !document.is_deleted()).count();
+            Ok((within.len() as u64 <= MAX_COUNTED).then_some(live as u64))
         })
     }
 
@@ -214,6 +223,15 @@ impl Databases for MemoryStore {
         id: &LocalId,
     ) -> Result<Option<LocalDocument>, StoreError> {
         self.with_room(name, |room| Ok(room.local.get(id).cloned()))
+    }
+
+    async fn local_documents_by_id(
+        &self,
+        name: &DatabaseName,
+        after: Option<&LocalId>,
+        limit: PageLimit,
+    ) -> Result<Vec<(LocalId, LocalDocument)>, StoreError> {
+        self.with_room(name, |room| Ok(room.local_documents(after, limit)))
     }
 
     async fn put_local_document(
@@ -281,6 +299,14 @@ impl Databases for MemoryStore {
         self.with_room(name, |room| {
             Ok(room.attachments.get(digest).map(|(_, bytes)| bytes.to_vec()))
         })
+    }
+
+    async fn names_attachment(
+        &self,
+        name: &DatabaseName,
+        digest: &AttachmentDigest,
+    ) -> Result<bool, StoreError> {
+        self.with_room(name, |room| Ok(room.named_attachments().any(|named| named == digest)))
     }
 
     async fn sweep_attachments(

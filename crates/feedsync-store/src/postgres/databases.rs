@@ -16,6 +16,8 @@ mod rows;
 mod sweep;
 mod write;
 
+use std::ops::Bound;
+
 use async_trait::async_trait;
 use feedsync_couch::{AttachmentDigest, DatabaseName, DocumentId, LocalId};
 use futures_util::FutureExt as _;
@@ -32,6 +34,7 @@ use crate::database::{
 };
 use crate::error::StoreError;
 use crate::order::{Epoch, Moment, Number};
+use crate::stored::PageLimit;
 
 pub(super) use self::rows::settle;
 
@@ -183,6 +186,19 @@ impl Databases for PostgresStore {
         .await
     }
 
+    async fn count_documents(
+        &self,
+        name: &DatabaseName,
+        from: Bound<String>,
+        to: Bound<String>,
+    ) -> Result<Option<u64>, StoreError> {
+        let name = name.clone();
+        self.run(|node| async move {
+            pages::count_by_id(&mut node.connection().await?, &name, from, to).await
+        })
+        .await
+    }
+
     async fn document_changes(
         &self,
         name: &DatabaseName,
@@ -225,6 +241,19 @@ impl Databases for PostgresStore {
         let (name, id) = (name.clone(), id.clone());
         self.run(|node| async move { local::find(&node.connection().await?, &name, &id).await })
             .await
+    }
+
+    async fn local_documents_by_id(
+        &self,
+        name: &DatabaseName,
+        after: Option<&LocalId>,
+        limit: PageLimit,
+    ) -> Result<Vec<(LocalId, LocalDocument)>, StoreError> {
+        let (name, after) = (name.clone(), after.cloned());
+        self.run(|node| async move {
+            local::by_id(&node.connection().await?, &name, after.as_ref(), limit).await
+        })
+        .await
     }
 
     async fn put_local_document(
@@ -276,6 +305,18 @@ impl Databases for PostgresStore {
         let (name, digest) = (name.clone(), digest.clone());
         self.run(|node| async move {
             attachments::content(&node.connection().await?, &name, &digest).await
+        })
+        .await
+    }
+
+    async fn names_attachment(
+        &self,
+        name: &DatabaseName,
+        digest: &AttachmentDigest,
+    ) -> Result<bool, StoreError> {
+        let (name, digest) = (name.clone(), digest.clone());
+        self.run(|node| async move {
+            attachments::is_named(&node.connection().await?, &name, &digest).await
         })
         .await
     }

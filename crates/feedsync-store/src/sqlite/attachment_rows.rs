@@ -44,6 +44,19 @@ pub(super) fn content(
         .optional()?)
 }
 
+/// Whether a body of a database names an attachment.
+pub(super) fn is_named(
+    connection: &Connection,
+    database: i64,
+    digest: &AttachmentDigest,
+) -> Result<bool, StoreError> {
+    let sql = concat!(
+        "SELECT 1 FROM attachments WHERE database = ?1 AND digest = ?2 AND NOT ",
+        is_unnamed!()
+    );
+    Ok(connection.prepare_cached(sql)?.exists(params![database, digest.as_str()])?)
+}
+
 /// The body of this key names these.
 pub(super) fn name(
     connection: &Connection,

@@ -10,8 +10,8 @@ use super::database_rows::{self, Finder, Room};
 use super::rows;
 use crate::database;
 use crate::database::{
-    Choose, DocumentChanges, DocumentPage, DocumentRange, Kind, PassOver, ReadDocument,
-    StoredDocument,
+    Choose, DocumentChanges, DocumentPage, DocumentRange, Kind, MAX_COUNTED, PassOver,
+    ReadDocument, StoredDocument,
 };
 use crate::error::StoreError;
 use crate::order::Number;
@@ -138,19 +138,7 @@ pub(super) fn by_id(
     let Room { id: room, database, .. } = database_rows::require(connection, name)?;
     let mut sql = String::from("SELECT id, number, tree FROM documents WHERE database = ?");
     let mut values = vec![Value::Integer(room)];
-    let mut bound = |bound: Bound<String>, open: &str, closed: &str| {
-        let (comparison, text) = match bound {
-            Bound::Unbounded => return,
-            Bound::Excluded(text) => (open, text),
-            Bound::Included(text) => (closed, text),
-        };
-        sql.push_str(" AND id ");
-        sql.push_str(comparison);
-        sql.push_str(" ?");
-        values.push(Value::Text(text));
-    };
-    bound(range.from, ">", ">=");
-    bound(range.to, "<", "<=");
+    push_bounds(&mut sql, &mut values, range.from, range.to);
     if range.live_only {
         sql.push_str(" AND deleted = 0");
     }
@@ -169,4 +157,37 @@ pub(super) fn by_id(
         }
     }
     Ok(DocumentPage { database, documents })
+}
+
+/// Appends the conditions of a range of ids, and their values.
+fn push_bounds(sql: &mut String, values: &mut Vec<Value>, from: Bound<String>, to: Bound<String>) {
+    for (bound, open, closed) in [(from, ">", ">="), (to, "<", "<=")] {
+        let (comparison, text) = match bound {
+            Bound::Unbounded => continue,
+            Bound::Excluded(text) => (open, text),
+            Bound::Included(text) => (closed, text),
+        };
+        sql.push_str(" AND id ");
+        sql.push_str(comparison);
+        sql.push_str(" ?");
+        values.push(Value::Text(text));
+    }
+}
+
+pub(super) fn count_by_id(
+    connection: &Connection,
+    name: &DatabaseName,
+    from: Bound<String>,
+    to: Bound<String>,
+) -> Result<Option<u64>, StoreError> {
+    let room = database_rows::require(connection, name)?.id;
+    let mut sql = String::from("SELECT deleted FROM documents WHERE database = ?");
+    let mut values = vec![Value::Integer(room)];
+    push_bounds(&mut sql, &mut values, from, to);
+    let sql = format!("SELECT count(*), coalesce(sum(deleted = 0), 0) FROM ({sql} LIMIT ?)");
+    values.push(Value::Integer(MAX_COUNTED as i64 + 1));
+    let mut statement = connection.prepare_cached(&sql)?;
+    let (all, live): (i64, i64) =
+        statement.query_row(params_from_iter(values), |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok((all as u64 <= MAX_COUNTED).then_some(live as u64))
 }

@@ -1,12 +1,13 @@
 //! The contract of [`Databases`] on the threads of a [`SqliteStore`].
 
+use std::ops::Bound;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use feedsync_couch::{AttachmentDigest, DatabaseName, DocumentId, LocalId};
 use rusqlite::{OptionalExtension as _, params};
 
-use super::database_reads::{Page, Walk, by_id, changes};
+use super::database_reads::{Page, Walk, by_id, changes, count_by_id};
 use super::database_rows::{self, Finder, Room};
 use super::database_writes::{compact, sweep, update};
 use super::schema::write_home;
@@ -19,6 +20,8 @@ use crate::database::{
 };
 use crate::error::StoreError;
 use crate::order::{Epoch, Moment, Number};
+use crate::stored::PageLimit;
+use crate::transfer::Transfer;
 
 /// What says who may do what in more bytes than this is read each time.
 const SHORT: usize = 4 << 10;
@@ -169,6 +172,16 @@ impl Databases for SqliteStore {
             .await
     }
 
+    async fn count_documents(
+        &self,
+        name: &DatabaseName,
+        from: Bound<String>,
+        to: Bound<String>,
+    ) -> Result<Option<u64>, StoreError> {
+        let name = name.clone();
+        self.readers.read(move |connection| count_by_id(connection, &name, from, to)).await
+    }
+
     async fn document_changes(
         &self,
         name: &DatabaseName,
@@ -251,6 +264,16 @@ impl Databases for SqliteStore {
             .await
     }
 
+    async fn local_documents_by_id(
+        &self,
+        name: &DatabaseName,
+        after: Option<&LocalId>,
+        limit: PageLimit,
+    ) -> Result<Vec<(LocalId, LocalDocument)>, StoreError> {
+        // Moving a database reads them in this order, too.
+        Transfer::local_documents(self, name, after, limit).await
+    }
+
     async fn put_local_document(
         &self,
         name: &DatabaseName,
@@ -323,6 +346,20 @@ impl Databases for SqliteStore {
             .read(move |connection| {
                 let room = database_rows::require(connection, &name)?.id;
                 attachment_rows::content(connection, room, &digest)
+            })
+            .await
+    }
+
+    async fn names_attachment(
+        &self,
+        name: &DatabaseName,
+        digest: &AttachmentDigest,
+    ) -> Result<bool, StoreError> {
+        let (name, digest) = (name.clone(), digest.clone());
+        self.readers
+            .read(move |connection| {
+                let room = database_rows::require(connection, &name)?.id;
+                attachment_rows::is_named(connection, room, &digest)
             })
             .await
     }

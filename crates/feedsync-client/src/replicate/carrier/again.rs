@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use feedsync_couch::RefusalKind;
 use feedsync_couch::replication::{
     ChangedDocument, FetchedDocument, MissingDocument, NotWritten, Unread,
 };
@@ -94,8 +95,7 @@ impl Carrier {
         Ok(())
     }
 
-    /// What becomes of a document that was refused: one of which the target has not the attachments that are told by
-    /// stubs is written with all of them.
+    /// Handles a request that the target refused for the document in it.
     pub(super) async fn write_again(
         &self,
         asked: &[MissingDocument],
@@ -107,17 +107,30 @@ impl Carrier {
         let FetchedDocument { id, revision, text } = document;
         // All of it comes instead.
         drop(text);
+        // Who may write nothing is told so for nothing, too.
+        if why.status() == Some(StatusCode::FORBIDDEN) {
+            self.target.write(&[]).await?;
+        }
+        let why = refused(id, &why);
+        self.write_whole(asked, (revision, why), turn, done).await
+    }
+
+    /// Handles a document that the target refused: if the source sent stubs of attachments that the target lacks, the
+    /// document is written with all of its attachments.
+    pub(super) async fn write_whole(
+        &self,
+        asked: &[MissingDocument],
+        (revision, why): (String, NotWritten),
+        turn: Option<&SemaphorePermit<'_>>,
+        done: &mut Replicated,
+    ) -> Result<(), ReplicationError> {
+        let id = why.id.clone();
         let has_stubs = asked.iter().any(|it| it.id == id && !it.ancestors.is_empty());
-        if !has_stubs || why.status() != Some(StatusCode::PRECONDITION_FAILED) {
-            // Who may write nothing is told so for nothing, too.
-            if why.status() == Some(StatusCode::FORBIDDEN) {
-                self.target.write(&[]).await?;
-            }
-            done.refuse(refused(id, &why));
+        if !has_stubs || !lacks_attachments(&why) {
+            done.refuse(why);
             return Ok(());
         }
-        let whole =
-            [MissingDocument { id: id.clone(), revisions: vec![revision], ancestors: Vec::new() }];
+        let whole = [MissingDocument { id, revisions: vec![revision], ancestors: Vec::new() }];
         let most = if turn.is_some() { MOST_BYTES } else { READ_BYTES };
         let mut read = self.source.documents(&whole, most).await;
         let mut own_turn = None;
@@ -130,7 +143,7 @@ impl Carrier {
             read => read?,
         };
         if documents.is_empty() || !unread.is_empty() {
-            done.refuse(refused(id, &why));
+            done.refuse(why);
         }
         for document in documents {
             match self.send(std::slice::from_ref(&document)).await {
@@ -143,4 +156,9 @@ impl Carrier {
         drop(own_turn);
         Ok(())
     }
+}
+
+/// Whether a target refuses a document because it lacks an attachment that a stub names.
+pub(super) fn lacks_attachments(why: &NotWritten) -> bool {
+    why.error == RefusalKind::MissingStub.error()
 }

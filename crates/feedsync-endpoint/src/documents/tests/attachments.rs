@@ -216,10 +216,42 @@ fn a_stub_stands_for_what_another_document_has() {
         )
     };
     let nowhere = stub("c", &AttachmentDigest::of(b"B"));
-    let refused = room.write(&[&stub("b", &digest), &nowhere], Edits::Replicated).unwrap_err();
-    assert_eq!(refused.kind, RefusalKind::MissingStub);
-    assert_eq!(room.write(&[&stub("b", &digest)], Edits::Replicated).unwrap(), ["1-a"]);
+    let written = room.write(&[&nowhere, &stub("b", &digest)], Edits::Replicated).unwrap();
+    assert_eq!(written, ["missing_stub", "1-a"]);
     let [attachment] = &room.attachments(1)[..] else { panic!("one") };
     assert_eq!((&*attachment.name, attachment.length), ("g", 3));
     assert_eq!(attachment.digest, digest);
+}
+
+/// A stub never stands for content that no kept revision names, although it is not swept yet.
+#[test]
+fn a_stub_of_an_attachment_that_compaction_dropped_is_refused() {
+    let room = Room::new();
+    let one =
+        room.write(&[r#"{"_id":"a","_attachments":{"f":{"data":"QUFB"}}}"#], Edits::New).unwrap();
+    let digest = AttachmentDigest::of(b"AAA");
+    let stub = |id: &str| {
+        format!(r#"{{"_id":"{id}","_attachments":{{"g":{{"stub":true,"digest":"{digest}"}}}}}}"#)
+    };
+    let without = format!(r#"{{"_id":"a","_rev":"{}"}}"#, one[0]);
+    room.write(&[&without], Edits::New).unwrap();
+    room.write(&[&stub("b")], Edits::New).unwrap();
+    let last = room.write(&[r#"{"_id":"c","_attachments":{"h":{"data":"QkJC"}}}"#], Edits::New);
+    let other = AttachmentDigest::of(b"BBB");
+    room.write(
+        &[&format!(r#"{{"_id":"c","_rev":"{}","_deleted":true}}"#, last.unwrap()[0])],
+        Edits::New,
+    )
+    .unwrap();
+    wait(room.databases.compact_documents(&room.name, None, 99)).unwrap();
+    assert!(wait(room.databases.attachment(&room.name, &other)).unwrap().is_some(), "not swept");
+    room.write(&[&stub("d")], Edits::New).unwrap();
+    let gone =
+        format!(r#"{{"_id":"e","_attachments":{{"g":{{"stub":true,"digest":"{other}"}}}}}}"#);
+    let refused = room.write(&[&gone], Edits::New).unwrap_err();
+    assert_eq!(refused.kind, RefusalKind::MissingStub);
+    // What another document of the same request brings is there.
+    let brings = r#"{"_id":"f","_rev":"1-a","_attachments":{"h":{"data":"QkJC"}}}"#;
+    let names = gone.replace("\"e\"", "\"e\",\"_rev\":\"1-a\"");
+    assert_eq!(room.write(&[&names, brings], Edits::Replicated).unwrap(), ["1-a", "1-a"]);
 }

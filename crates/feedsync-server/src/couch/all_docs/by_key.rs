@@ -1,12 +1,10 @@
 //! `_all_docs` with `keys`: a row for each of them, in their order, whether there is such a document or not.
 
-use axum::response::Response;
-use feedsync_couch::{DocumentId, Refusal, RefusalKind, named, text};
+use feedsync_couch::{DocumentId, Parameters, Refusal, RefusalKind, named, text};
 use feedsync_formats::json::{Kind, Node};
 use feedsync_store::Database;
 
 use super::{PAGE, PAGE_BYTES, Rows, held_of};
-use crate::couch::pieces::{self, Pieces};
 use crate::couch::{Asked, Failure, no_database};
 
 /// What the keys of a request may be together, in bytes.
@@ -16,7 +14,7 @@ const MOST_KEY_BYTES: usize = 32 << 20;
 pub(super) type Key = (String, Option<DocumentId>);
 
 /// Keys as far as they were not told of yet.
-struct Keys {
+pub(super) struct Keys {
     asked: Asked,
     database: Database,
     rows: Rows,
@@ -25,16 +23,16 @@ struct Keys {
 }
 
 /// Those of the keys that are asked for, in their order.
-pub(super) fn read(asked: &Asked, keys: Node<'_>) -> Result<Vec<Key>, Refusal> {
+pub(super) fn read(parameters: &Parameters, keys: Node<'_>) -> Result<Vec<Key>, Refusal> {
     if keys.kind() != Kind::Array {
         return Err(RefusalKind::BadRequest.because("`keys` must be an array of strings"));
     }
     let mut keys = named(keys)?;
-    if asked.parameters.flag("descending")? {
+    if parameters.flag("descending")? {
         keys.reverse();
     }
-    let skip = asked.parameters.count("skip")?.unwrap_or(0);
-    let limit = asked.parameters.count("limit")?.unwrap_or(u64::MAX);
+    let skip = parameters.count("skip")?.unwrap_or(0);
+    let limit = parameters.count("limit")?.unwrap_or(u64::MAX);
     let usize_of = |number| usize::try_from(number).unwrap_or(usize::MAX);
     let keys = keys.into_iter().skip(usize_of(skip)).take(usize_of(limit));
     let id = |key: Node<'_>| text(key)?.parse().ok();
@@ -46,33 +44,24 @@ pub(super) fn read(asked: &Asked, keys: Node<'_>) -> Result<Vec<Key>, Refusal> {
     Ok(keys)
 }
 
-pub(super) async fn answer(
-    asked: &Asked,
-    database: Database,
-    rows: Rows,
-    keys: Vec<Key>,
-) -> Result<Response, Failure> {
-    let begin = super::begin(asked, &database, "null")?;
-    let keys = Keys { asked: asked.clone(), database, rows, keys, next: 0 };
-    pieces::answer(asked, keys, begin).await
-}
-
-impl Pieces for Keys {
-    const END: &'static str = "\n]}\n";
-
-    fn database(&self) -> Option<&Database> {
-        Some(&self.database)
+impl Keys {
+    pub(super) fn new(asked: Asked, database: Database, rows: Rows, keys: Vec<Key>) -> Self {
+        Self { asked, database, rows, keys, next: 0 }
     }
 
-    fn may_be_large(&self) -> bool {
-        self.rows.include_docs
+    pub(super) fn database(&self) -> &Database {
+        &self.database
     }
 
-    fn is_over(&self) -> bool {
+    pub(super) fn rows(&self) -> Rows {
+        self.rows
+    }
+
+    pub(super) fn is_over(&self) -> bool {
         self.next == self.keys.len()
     }
 
-    async fn push_some(&mut self, text: &mut String) -> Result<(), Failure> {
+    pub(super) async fn push_some(&mut self, text: &mut String) -> Result<(), Failure> {
         let some = &self.keys[self.next..self.keys.len().min(self.next + PAGE)];
         let ids: Vec<DocumentId> = some.iter().filter_map(|(_, id)| id.clone()).collect();
         let (name, choose) = (&self.database.name, self.rows.choose());

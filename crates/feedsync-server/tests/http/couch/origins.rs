@@ -56,7 +56,7 @@ async fn applications_may_read_every_answer() {
         let response = send(&world.router, Method::OPTIONS, "/db/any/thing", &preflight, "").await;
         assert_eq!(response.status(), 204);
         assert_eq!(text(&response, "access-control-allow-headers"), "authorization,x-my-proxy");
-        let methods = "DELETE, GET, HEAD, OPTIONS, POST, PUT";
+        let methods = "COPY, DELETE, GET, HEAD, OPTIONS, POST, PUT";
         assert_eq!(text(&response, "access-control-allow-methods"), methods);
         assert!(text(&response, "access-control-max-age").parse::<u32>().unwrap() >= 600);
     }

@@ -1,5 +1,7 @@
 //! `_session`: clients that sign in once, and send a cookie from then on (section 2).
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use feedsync_store::{Scope, TokenKind};
 use http::{Method, Response};
 use serde_json::{Value, json};
@@ -127,4 +129,54 @@ async fn an_open_hub_lets_in_who_signs_in() {
     assert_eq!(said(begun).await.1["roles"], json!(["_admin"]));
     let answer = couch.send(Method::GET, "/db", &[("cookie", &*cookie)], "").await;
     assert_eq!(answer.status(), 200);
+}
+
+/// Cookie jars of drivers keep no cookie without `Expires`, and drivers look at how they signed in.
+#[tokio::test]
+async fn a_session_says_when_it_ends_and_how_it_signed_in() {
+    let world = world().await;
+    let begun = sign_in(&world, "owen", PASSWORD).await;
+    let expires = |response: &Response<axum::body::Body>| {
+        let cookie = text(response, "set-cookie").to_owned();
+        let (_, time) = cookie.split_once("; Expires=").expect("a time");
+        httpdate::parse_http_date(time.split(';').next().unwrap()).unwrap()
+    };
+    let age = expires(&begun).duration_since(std::time::UNIX_EPOCH).unwrap();
+    // The clock of these tests stands near this second.
+    assert!(age.as_secs().abs_diff(1_763_668_000 + 24 * 60 * 60) < 3_600, "{age:?}");
+    let info = async |name: &str, value: &str| {
+        let headers = [(name, value)];
+        let answer = send(&world.router, Method::GET, "/_session", &headers, "").await;
+        said(answer).await.1["info"].clone()
+    };
+    let all = |authenticated: Option<&str>| {
+        let mut all = json!({"authentication_handlers": ["cookie", "default"], "authentication_db": "_users"});
+        if let Some(authenticated) = authenticated {
+            all["authenticated"] = json!(authenticated);
+        }
+        all
+    };
+    let basic = format!("Basic {}", STANDARD.encode(format!("owen:{PASSWORD}")));
+    let cookie = kept(&begun);
+    assert_eq!(info("cookie", &cookie).await, all(Some("cookie")));
+    assert_eq!(info("authorization", &basic).await, all(Some("default")));
+    assert_eq!(info("accept", "*/*").await, all(None));
+    let headers = [("cookie", &*cookie)];
+    let ended = send(&world.router, Method::DELETE, "/_session", &headers, "").await;
+    assert_eq!(expires(&ended), std::time::UNIX_EPOCH);
+}
+
+#[tokio::test]
+async fn figures_are_for_administrators() {
+    let world = world().await;
+    for (name, status) in [("root", 200), ("owen", 403)] {
+        let cookie = kept(&sign_in(&world, name, PASSWORD).await);
+        for part in ["_stats", "_system", "_prometheus"] {
+            let (path, headers) = (format!("/_node/_local/{part}"), [("cookie", &*cookie)]);
+            let answer = send(&world.router, Method::GET, &path, &headers, "").await;
+            assert_eq!(answer.status(), status, "{name} {part}");
+        }
+    }
+    let answer = send(&world.router, Method::GET, "/_node/_local/_stats", &[], "").await;
+    assert_eq!(answer.status(), 401);
 }

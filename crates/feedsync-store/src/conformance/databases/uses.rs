@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use crate::conformance::wait;
 use crate::{
     Choose, Database, DatabaseChange, Databases, DatabasesExt as _, DocumentRange, DocumentWrite,
-    DocumentsSnapshot, Epoch, KeptBody, Kind, LocalDocument, Moment, Number, PassOver,
+    DocumentsSnapshot, Epoch, KeptBody, Kind, LocalDocument, Moment, Number, PageLimit, PassOver,
     StoredDocument, Wanted,
 };
 
@@ -330,6 +330,21 @@ pub fn everything(databases: &dyn Databases, name: &DatabaseName) -> Vec<String>
             }
         }
     }
+    let text = |bound: &str| bound.to_owned();
+    for (from, to) in [
+        (Bound::Unbounded, Bound::Unbounded),
+        (Bound::Unbounded, Bound::Excluded(text("a"))),
+        (Bound::Excluded(text("B")), Bound::Included(text("a/\u{e4}"))),
+        (Bound::Included(text("_design/")), Bound::Excluded(text("_design0"))),
+        (Bound::Included(text("b")), Bound::Unbounded),
+    ] {
+        say(format!("{:?}", wait(databases.count_documents(name, from, to)).ok()));
+    }
+    let middle: LocalId = "1/%".parse().expect("an id");
+    for (after, most) in [(None, 2), (None, 9), (Some(&middle), 9)] {
+        let page = databases.local_documents_by_id(name, after, PageLimit::items(most));
+        say(format!("{:?}", wait(page).ok()));
+    }
     for local in 0..3 {
         let local: LocalId = format!("{local}/%").parse().expect("an id");
         say(format!("{:?}", wait(databases.local_document(name, &local)).ok()));
@@ -337,6 +352,7 @@ pub fn everything(databases: &dyn Databases, name: &DatabaseName) -> Vec<String>
     for byte in 0..4 {
         let digest = AttachmentDigest::of(&[byte]);
         say(format!("{:?}", wait(databases.attachment(name, &digest)).ok()));
+        say(format!("{:?}", wait(databases.names_attachment(name, &digest)).ok()));
     }
     say(format!("{:?}", wait(databases.database(name)).ok()));
     say(format!("{:?}", wait(databases.databases(Some(name), 1)).ok()));

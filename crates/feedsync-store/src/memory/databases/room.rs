@@ -157,9 +157,14 @@ impl Room {
         Ok(self.database.last > before || is_purge)
     }
 
-    pub(super) fn sweep_attachments(&mut self, stored_before: Moment) -> u64 {
+    /// Digests of the attachments that bodies name, some more than once.
+    pub(super) fn named_attachments(&self) -> impl Iterator<Item = &AttachmentDigest> {
         let named = self.bodies.values().flat_map(|body| body.attachments.iter());
-        let named: BTreeSet<_> = named.map(|attachment| attachment.digest.clone()).collect();
+        named.map(|attachment| &attachment.digest)
+    }
+
+    pub(super) fn sweep_attachments(&mut self, stored_before: Moment) -> u64 {
+        let named: BTreeSet<_> = self.named_attachments().cloned().collect();
         let before = self.attachments.len();
         self.attachments
             .retain(|digest, (stored, _)| *stored >= stored_before || named.contains(digest));

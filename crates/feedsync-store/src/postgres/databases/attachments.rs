@@ -49,6 +49,24 @@ macro_rules! is_unnamed {
     };
 }
 
+pub(super) const IS_NAMED: &str = concat!(
+    "SELECT (SELECT true FROM attachments a
+              WHERE a.database = d.id AND a.digest = $2 AND NOT ",
+    is_unnamed!(),
+    ") IS NOT NULL FROM databases d WHERE d.name = $1"
+);
+
+/// Whether a body of a database names an attachment.
+pub(super) async fn is_named(
+    client: &Client,
+    name: &DatabaseName,
+    digest: &AttachmentDigest,
+) -> Result<bool, StoreError> {
+    let statement = client.prepare_cached(IS_NAMED).await?;
+    let row = client.query_opt(&statement, &[&name.as_str(), &digest.as_str()]).await?;
+    get(&row.ok_or_else(|| StoreError::NoDatabase(name.clone()))?, 0)
+}
+
 pub(super) const LOOK: &str = concat!(
     "SELECT a.database, a.digest, octet_length(a.content)::bigint,
             a.stored < $4

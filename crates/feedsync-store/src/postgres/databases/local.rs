@@ -3,13 +3,17 @@
 use deadpool_postgres::{Client, Transaction};
 use feedsync_couch::{DatabaseName, LocalId};
 use sha2::{Digest as _, Sha256};
+use tokio_postgres::Row;
 
+use super::moving;
 use super::rows::{self, SHARE};
+use crate::columns::parse;
 use crate::database::LocalDocument;
 use crate::error::StoreError;
 use crate::order::Epoch;
 use crate::postgres::pipeline::Parameter;
 use crate::postgres::rows::get;
+use crate::stored::PageLimit;
 
 pub(super) fn key(id: &LocalId) -> Vec<u8> {
     Sha256::digest(id.as_str()).to_vec()
@@ -29,6 +33,33 @@ pub(super) async fn find(
     let Some(revision) = get::<Option<i64>>(&row, 0)? else { return Ok(None) };
     let body = rows::text(get(&row, 1)?)?.to_owned();
     Ok(Some(LocalDocument { revision: revision as u64, body }))
+}
+
+/// In the order of their ids. There is no index of that order, since ids may be longer than a key: they are sorted.
+pub(super) async fn by_id(
+    client: &Client,
+    name: &DatabaseName,
+    after: Option<&LocalId>,
+    limit: PageLimit,
+) -> Result<Vec<(LocalId, LocalDocument)>, StoreError> {
+    let sql = "SELECT id, revision, text FROM (
+                 SELECT id, revision, text, sum(octet_length(text)) OVER (ORDER BY id) AS bytes,
+                        row_number() OVER (ORDER BY id) AS place
+                   FROM local_documents WHERE database = $1 AND id > $2) l
+                WHERE place = 1 OR place <= $3 AND bytes <= $4 ORDER BY place";
+    let room = moving::require(client, name).await?.id;
+    let after = after.map_or("", LocalId::as_str).as_bytes();
+    let (items, bytes) = (limit.items as i64, limit.bytes as i64);
+    let statement = client.prepare_cached(sql).await?;
+    let found = client.query(&statement, &[&room, &after, &items, &bytes]).await?;
+    let read = |row: &Row| {
+        let body = rows::text(get(row, 2)?)?.to_owned();
+        Ok((
+            parse(rows::text(get(row, 0)?)?)?,
+            LocalDocument { revision: get::<i64>(row, 1)? as u64, body },
+        ))
+    };
+    found.iter().map(read).collect()
 }
 
 /// Whether one was there.

@@ -10,10 +10,13 @@ use tokio_postgres::{Portal, Row};
 use super::documents::{self, BY_KEYS, Keys};
 use super::rows::{self, BY_NAME, Room};
 use crate::database;
-use crate::database::{Choose, DocumentPage, DocumentRange, ReadDocument, StoredDocument};
+use crate::database::{
+    Choose, DocumentPage, DocumentRange, MAX_COUNTED, ReadDocument, StoredDocument,
+};
 use crate::error::StoreError;
 use crate::postgres::pipeline::{Parameter, Pipeline};
 use crate::postgres::pool;
+use crate::postgres::rows::get;
 
 /// So many documents are asked for at once: a page that ends by its bytes has fetched few in vain.
 pub(super) const CHUNK: usize = 100;
@@ -46,6 +49,11 @@ pub(super) fn by_id_sql(range: &DocumentRange) -> &'static str {
         (true, true) => select_by_id!(" AND NOT deleted", " DESC"),
     }
 }
+
+/// Numbers of documents and of live documents by id between two, the first among them, as far as they are counted.
+pub(super) const COUNT_BY_ID: &str = "SELECT count(*), count(*) FILTER (WHERE NOT deleted) FROM (
+       SELECT deleted FROM documents WHERE database = (SELECT id FROM databases WHERE name = $1)
+          AND (head, rest) >= ($2, $3) AND (head, rest) < ($4, $5) LIMIT $6) counted";
 
 /// What a page begins with that is read in an order: along an index, also where the server takes it for so little that it
 /// would sort it.
@@ -201,4 +209,23 @@ pub(super) async fn by_id(
             return Ok(DocumentPage { database, documents });
         }
     }
+}
+
+pub(super) async fn count_by_id(
+    client: &mut Client,
+    name: &DatabaseName,
+    from: Bound<String>,
+    to: Bound<String>,
+) -> Result<Option<u64>, StoreError> {
+    let (from, to) = (first_within(from), first_behind(to));
+    let ((from, from_rest), (to, to_rest)) = (documents::split(&from), documents::split(&to));
+    let most = MAX_COUNTED as i64 + 1;
+    let transaction = pool::snapshot(client).await?;
+    let database = rows::find(&transaction, BY_NAME, name).await?;
+    database.ok_or_else(|| StoreError::NoDatabase(name.clone()))?;
+    let statement = transaction.prepare_cached(COUNT_BY_ID).await?;
+    let parameters: [Parameter<'_>; 6] = [&name.as_str(), &from, &from_rest, &to, &to_rest, &most];
+    let row = transaction.query_one(&statement, &parameters).await?;
+    let (all, live): (i64, i64) = (get(&row, 0)?, get(&row, 1)?);
+    Ok((all as u64 <= MAX_COUNTED).then_some(live as u64))
 }

@@ -1,0 +1,62 @@
+//! Functions of design documents. They are not executed here; a missing one is refused as CouchDB refuses it.
+
+use axum::response::Response;
+use feedsync_couch::{DocumentId, FunctionKind, Refusal, RefusalKind};
+use feedsync_endpoint::documents::leaves::Leaves;
+use feedsync_formats::json::Node;
+use feedsync_store::Database;
+use http::Method;
+
+use super::document::find;
+use super::{Asked, Failure};
+
+/// Answers a request below `/{db}/_design/{design}/` whose next segment begins with `_`.
+pub(super) async fn answer(
+    asked: &Asked,
+    database: &Database,
+    id: DocumentId,
+    path: &str,
+) -> Result<Response, Failure> {
+    let mut segments = path.splitn(3, '/');
+    let (part, name) = (segments.next().unwrap_or_default(), segments.next());
+    let kind = match part {
+        "_view" => FunctionKind::View,
+        "_show" => FunctionKind::Show,
+        "_list" => FunctionKind::List,
+        "_update" => FunctionKind::Update,
+        "_info" | "_rewrite" | "_search" | "_search_info" | "_nouveau" | "_nouveau_info" => {
+            let reason = format!("{part} of design documents is not supported here");
+            let found = winner(asked, database, id).await.map(drop);
+            return Err(found.err().unwrap_or(RefusalKind::NotImplemented.because(reason).into()));
+        }
+        _ => return Err(RefusalKind::NotFound.because("missing handler").into()),
+    };
+    asked.method_of(&[Method::GET, Method::POST, Method::PUT, Method::DELETE])?;
+    let name = name.filter(|name| !name.is_empty());
+    let name = name.ok_or_else(|| RefusalKind::NotFound.because("missing handler"))?;
+    Err(refuse(asked, database, id, (kind, name)).await)
+}
+
+/// Refuses a function: 404 if the design document or the function is missing, otherwise 501.
+pub(super) async fn refuse(
+    asked: &Asked,
+    database: &Database,
+    id: DocumentId,
+    (kind, name): (FunctionKind, &str),
+) -> Failure {
+    match winner(asked, database, id).await {
+        Err(failure) => failure,
+        Ok(text) => kind.refuse(Node::root(&text), name).into(),
+    }
+}
+
+/// Body of the winning revision of a design document.
+async fn winner(asked: &Asked, database: &Database, id: DocumentId) -> Result<String, Failure> {
+    let found = find(asked, database, id, Leaves::Winner).await?;
+    let winner = found.document.tree.winner().ok_or_else(Refusal::missing)?;
+    if winner.content.is_deleted {
+        return Err(Refusal::deleted().into());
+    }
+    let body = found.bodies.get(winner.revision).ok_or_else(Refusal::missing)?;
+    Ok(body.text.to_string())
+}

@@ -1,0 +1,60 @@
+//! Databases at the root of an address of their own, since several drivers of CouchDB cannot use a path.
+//!
+//! Such a request is one below `/couch/` from here on, so that rights, limits, CORS and the response policy are the same
+//! there. Nothing else of the hub is served at such an address.
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::Response;
+use http::uri::PathAndQuery;
+use http::{Extensions, Uri};
+
+use super::PREFIX;
+use crate::host_origin::{is_called, named_host};
+use crate::hub::Hub;
+use crate::peer::Peer;
+
+/// Mark of a request that came to an address of databases alone.
+#[derive(Debug, Clone, Copy)]
+struct AtRoot;
+
+/// Whether a request came to an address of databases alone.
+pub(crate) fn is_asked(extensions: &Extensions) -> bool {
+    extensions.get::<AtRoot>().is_some()
+}
+
+/// The application with the addresses of databases, if there are any.
+pub(crate) fn served(application: Router, hub: &Hub) -> Router {
+    if hub.config.couch_hosts.is_empty() && hub.config.couch_listen.is_empty() {
+        return application;
+    }
+    // Routes are matched behind this layer.
+    Router::new().fallback_service(application).layer(from_fn_with_state(hub.clone(), moved))
+}
+
+async fn moved(State(hub): State<Hub>, mut request: Request, next: Next) -> Response {
+    if is_for_databases(&hub, &request)
+        && let Some(uri) = below(request.uri())
+    {
+        *request.uri_mut() = uri;
+        request.extensions_mut().insert(AtRoot);
+    }
+    next.run(request).await
+}
+
+/// Whether a request comes to a listener or names a host of databases alone.
+fn is_for_databases(hub: &Hub, request: &Request) -> bool {
+    let hosts = &hub.config.couch_hosts;
+    request.extensions().get::<Peer>().is_some_and(|peer| peer.is_of_databases)
+        || named_host(request).is_ok_and(|host| hosts.iter().any(|known| is_called(&host, known)))
+}
+
+/// The same address below `/couch`.
+fn below(uri: &Uri) -> Option<Uri> {
+    let target = uri.path_and_query().map_or("/", PathAndQuery::as_str);
+    let target = if target == "*" { "/" } else { target };
+    let mut parts = uri.clone().into_parts();
+    parts.path_and_query = Some(format!("{PREFIX}{target}").parse().ok()?);
+    Uri::from_parts(parts).ok()
+}
