@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::Body;
-use feedsync_reading::Readers;
 use feedsync_server::{Config, Limits, Served, router};
 use http::{Method, Request, StatusCode, header};
 use http_body_util::BodyExt as _;
@@ -128,6 +127,11 @@ async fn ask(router: &Router, method: Method, path: &str, form: String) -> (Dura
 }
 
 async fn log_length(hub: &Hub) -> u64 {
-    let log = hub.endpoint.store().log(&Readers::collection(None)).await.expect("a store");
+    let log = hub
+        .endpoint
+        .store()
+        .log(&feedsync_endpoint::reading_collection(None))
+        .await
+        .expect("a store");
     log.map_or(0, |log| log.place.length)
 }

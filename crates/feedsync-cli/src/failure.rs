@@ -179,6 +179,8 @@ impl From<EndpointError> for Failure {
             EndpointError::ItemExists { .. }
             | EndpointError::Full { .. }
             | EndpointError::Setting(_)
+            | EndpointError::Reserved(_)
+            | EndpointError::HasUsers
             | EndpointError::Clock => Self::refused(error),
             EndpointError::Edit(failure) => failure.into(),
         }
@@ -190,6 +192,8 @@ impl From<PeopleError> for Failure {
         match error {
             PeopleError::Store(error) => error.into(),
             PeopleError::NotAdministrator(_) => Self::refused(error).hint("add --administrator"),
+            PeopleError::Reading(error) => error.into(),
+            PeopleError::Private(_) => Self::refused(error),
             PeopleError::Hash(_) => Self::store(error),
         }
     }

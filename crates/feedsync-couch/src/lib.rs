@@ -14,6 +14,7 @@ mod query;
 mod refusal;
 mod resource;
 mod revision;
+mod security;
 mod tree;
 
 pub mod mapping;
@@ -40,4 +41,5 @@ pub use query::{Parameters, revisions, texts};
 pub use refusal::{Refusal, RefusalKind};
 pub use resource::Resource;
 pub use revision::{MOST_GENERATION, MOST_SIGNATURE, Revision, RevisionError, Signature};
+pub use security::without_user;
 pub use tree::{BodyPlace, Content, DamagedTree, Graft, Leaf, Path, PathError, Purged, Tree};

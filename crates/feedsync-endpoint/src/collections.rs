@@ -4,17 +4,32 @@ use std::convert::Infallible;
 
 use feedsync_store::{
     Act, Alteration, Altered, Collection, CollectionChange, CollectionName, Founding,
-    NewCollection, StoreExt as _,
+    NewCollection, StoreError, StoreExt as _,
 };
 
 use crate::actor::Actor;
 use crate::endpoint::Endpoint;
 use crate::error::EndpointError;
+use crate::readings::{Reader, is_reserved, may_be_named, private};
 
 impl Endpoint {
-    /// Creates a collection. The user on whose behalf this is done owns it.
-    pub async fn create_collection(&self, new: NewCollection) -> Result<Collection, EndpointError> {
+    /// Creates a collection. The user on whose behalf this is done owns it, and gets no name that is reserved for
+    /// what others read. The operator of the store, on whose behalf nobody acts, may create any.
+    pub async fn create_collection(
+        &self,
+        mut new: NewCollection,
+    ) -> Result<Collection, EndpointError> {
         let actor = self.actor.as_deref();
+        let user = actor.and_then(|actor| actor.user.as_ref());
+        if !may_be_named(&new.name, user) {
+            return Err(EndpointError::Reserved(new.name));
+        }
+        // A user who makes their own reading collection gets one that is private from the beginning.
+        if let Some(user) = user.filter(|_| is_reserved(new.name.as_str())) {
+            let found = self.store.user(user).await?;
+            let id = found.ok_or_else(|| StoreError::NoUser(user.clone()))?.id;
+            new.settings.extend(private(&Reader { name: user.clone(), id }));
+        }
         let founding = Founding {
             owner: actor.and_then(|actor| actor.user.clone()),
             act: actor.map(|actor| act(actor, "create", &new.name, String::new())),

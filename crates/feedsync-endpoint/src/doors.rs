@@ -14,7 +14,7 @@ mod to_items;
 use std::fmt;
 use std::sync::Arc;
 
-use feedsync_couch::{DatabaseName, Json, quoted};
+use feedsync_couch::{DatabaseName, Json};
 use feedsync_store::{Collection, CollectionName, Database, Databases, StoreError};
 
 use crate::documents::DocumentsError;
@@ -131,7 +131,8 @@ impl Endpoint {
             .parse()
             .unwrap_or_else(|_| unreachable!("databases have more names than collections"));
         let databases = self.databases();
-        let security = format!("{{\"{OF_COLLECTION}\":{}}}", quoted(&collection.feed_id));
+        let security = collection.bridge_security();
+        self.drop_orphan(&database, &collection).await?;
         let made = databases.create_database(&database, Some(security)).await?;
         let there = match made {
             Some(_) => None,
@@ -143,6 +144,22 @@ impl Endpoint {
             }
             _ => Ok(Door { collection: name.clone(), database, feed_id: collection.feed_id }),
         }
+    }
+
+    /// Drops a database of this name that is bridged to a collection which an earlier version removed without it.
+    async fn drop_orphan(
+        &self,
+        name: &DatabaseName,
+        collection: &Collection,
+    ) -> Result<(), DoorError> {
+        let Some(found) = self.databases().database(name).await? else { return Ok(()) };
+        let Some(of) = said_of(&found).filter(|of| *of != collection.feed_id) else {
+            return Ok(());
+        };
+        if self.store().collections().await?.iter().all(|it| it.feed_id != of) {
+            self.databases().drop_database(name, found.epoch).await?;
+        }
+        Ok(())
     }
 
     /// What a database is the door of, now.

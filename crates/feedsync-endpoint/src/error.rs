@@ -44,6 +44,14 @@ pub enum EndpointError {
         /// What would have come.
         more: u64,
     },
+    /// The name is reserved for what somebody else reads.
+    #[error(
+        "the name {0} is reserved for what its user reads: choose a name that does not begin with `reading`"
+    )]
+    Reserved(CollectionName),
+    /// The hub had no users when the caller was let in, and has some by now.
+    #[error("the hub has users by now: sign in")]
+    HasUsers,
     /// The collection holds a setting that this program cannot read.
     #[error(transparent)]
     Setting(#[from] SettingError),

@@ -20,6 +20,7 @@ mod member;
 mod people;
 mod publish;
 mod purge;
+mod readings;
 mod reincarnate;
 mod retain;
 mod room;
@@ -42,6 +43,7 @@ pub use people::{
 };
 pub use publish::Publication;
 pub use purge::Retention;
+pub use readings::{Reader, is_reserved, may_be_named, reading_collection};
 pub use retain::Retained;
 pub use settings::{
     Categories, CategoriesError, Category, Keep, MediaRange, MediaRangeError, Period, PeriodError,

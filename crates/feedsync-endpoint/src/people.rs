@@ -11,7 +11,7 @@ mod token;
 
 use feedsync_store::{
     CollectionName, Digest, Grant, GrantsOf, Moment, Scope, StoreError, Token, TokenKind, User,
-    UserName,
+    UserId, UserName,
 };
 
 pub use password::{Password, PasswordError};
@@ -20,6 +20,8 @@ use person::Proof;
 pub use token::{LabelError, Secret, label};
 
 use crate::endpoint::Endpoint;
+use crate::error::EndpointError;
+use crate::readings::{Reader, may_be_named};
 use crate::settings::Period;
 
 /// Why something about people was not done; nothing was changed.
@@ -31,6 +33,12 @@ pub enum PeopleError {
     /// The caller would make a first user that may not make more.
     #[error("{0} would be the only user and may not add others: the first one has to administer")]
     NotAdministrator(UserName),
+    /// The reading collection of the user could not be made private, handed over or removed.
+    #[error(transparent)]
+    Reading(#[from] EndpointError),
+    /// The collection is private to another user.
+    #[error("{0} holds what one user reads: nobody else can have a role in it")]
+    Private(CollectionName),
     /// A password could not be hashed or compared: a fault of the program or of what is stored.
     #[error("a password cannot be compared: {0}")]
     Hash(String),
@@ -66,12 +74,16 @@ impl Endpoint {
     /// Sessions that a user may have at once.
     pub const SESSIONS: usize = 50;
 
-    /// Adds a user, who has no right yet to what others have made unless it is an administrator.
+    /// Adds a user, who has no right yet to what others have made unless it is an administrator. The first one gets
+    /// what was read while there were no users.
     pub async fn add_user(&self, new: NewUser) -> Result<User, PeopleError> {
-        if !new.administrator && self.store.users().await?.is_empty() {
+        let is_first = self.store.users().await?.is_empty();
+        if !new.administrator && is_first {
             return Err(PeopleError::NotAdministrator(new.name));
         }
+        let id = UserId::new(&self.environment.uuid());
         let user = User {
+            id: id.unwrap_or_else(|_| unreachable!("a UUID is an id")),
             name: new.name,
             password: self.hashed(new.password).await?,
             administrator: new.administrator,
@@ -81,6 +93,10 @@ impl Endpoint {
         self.store.add_user(user.clone()).await?;
         let kind = if user.administrator { "an administrator" } else { "no administrator" };
         self.record_people("add user", &user.name, None, kind).await?;
+        if is_first {
+            let reader = Reader { name: user.name.clone(), id: user.id.clone() };
+            self.hand_reading_over(reader).await?;
+        }
         Ok(user)
     }
 
@@ -138,14 +154,22 @@ impl Endpoint {
         self.record_people("change user", name, None, now).await
     }
 
-    /// Removes a user with all roles and tokens.
+    /// Removes a user with all roles and tokens and with what they read. What else only they owned is left to
+    /// administrators.
     pub async fn remove_user(&self, name: &UserName) -> Result<(), PeopleError> {
+        if let Some(user) = self.store.user(name).await? {
+            // One of an earlier version becomes private, so that it goes with its user.
+            self.secure_reading(Reader { name: user.name, id: user.id }).await?;
+        }
         self.store.remove_user(name).await?;
         self.record_people("remove user", name, None, "").await
     }
 
     /// Gives a user a role in a collection, in place of another one.
     pub async fn grant(&self, grant: Grant) -> Result<(), PeopleError> {
+        if !may_be_named(&grant.collection, Some(&grant.user)) {
+            return Err(PeopleError::Private(grant.collection));
+        }
         self.store.grant(grant.clone()).await?;
         let Grant { user, collection, role } = grant;
         self.record_people("grant", &user, Some(collection), role.name()).await
@@ -261,7 +285,9 @@ impl Endpoint {
                 None => Ok(None),
             },
             proof @ Proof::Password(_) => match self.store.user(person.user()).await? {
-                Some(user) if Proof::password(&user) == proof => self.person_of(user, None).await,
+                Some(user) if user.id == *person.id() && Proof::password(&user) == proof => {
+                    self.person_of(user, None).await
+                }
                 _ => Ok(None),
             },
         }

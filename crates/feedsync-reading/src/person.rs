@@ -40,9 +40,6 @@ pub enum ReadingError {
     /// The endpoint.
     #[error(transparent)]
     Endpoint(#[from] EndpointError),
-    /// Where somebody's reading would be, something of another person is.
-    #[error("the collection {0} is owned by somebody else than whose reading it would be")]
-    OfAnother(CollectionName),
 }
 
 /// What came of marking articles.

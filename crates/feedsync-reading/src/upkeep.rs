@@ -44,6 +44,9 @@ impl Newsreading {
 
     async fn keep_up(&self, endpoint: &Endpoint, kept: Option<Duration>) {
         let (mut pause, mut looks) = (interval(LOOK), 0);
+        if let Err(error) = endpoint.secure_readings().await {
+            tracing::warn!(%error, "reading collections of an earlier version are not private yet");
+        }
         loop {
             pause.tick().await;
             if let Err(error) = self.look(endpoint).await {
@@ -74,16 +77,15 @@ impl Newsreading {
     }
 
     async fn look_at(&self, endpoint: &Endpoint, reader: &ReaderName) -> Result<(), ReadingError> {
-        let collection = CollectionName::new(reader.as_str()).ok();
-        let is_here = match &collection {
-            Some(collection) => endpoint.store().collection(collection).await?.is_some(),
-            None => false,
+        let collection = match CollectionName::new(reader.as_str()) {
+            Ok(name) => endpoint.store().collection(&name).await?,
+            Err(_) => None,
         };
         match collection {
-            Some(collection) if is_here => {
+            Some(collection) => {
                 self.readers.held(endpoint, &collection).shelf().await?;
             }
-            _ => {
+            None => {
                 let now = now(endpoint);
                 self.library().set_subscriptions(reader, &BTreeSet::new(), now).await?;
             }
@@ -121,9 +123,9 @@ impl Newsreading {
         let mut treasured: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
         for reader in self.library().readers().await? {
             let Ok(collection) = CollectionName::new(reader.as_str()) else { continue };
-            if endpoint.store().collection(&collection).await?.is_none() {
+            let Some(collection) = endpoint.store().collection(&collection).await? else {
                 continue;
-            }
+            };
             let shelf = self.readers.held(endpoint, &collection).shelf().await?;
             for feed in shelf.feeds() {
                 treasured.entry(feed.number()).or_default().extend(feed.treasured().cloned());

@@ -44,7 +44,7 @@ use attempts::Attempts;
 use credentials::Credentials;
 pub(crate) use principal::Principal;
 use recent::Recent;
-pub(crate) use rules::{may_follow, may_read, require, sign_in};
+pub(crate) use rules::{forbidden, may_follow, may_read, require, sign_in};
 use session::OfDatabases;
 
 /// How long it is believed what somebody may do, and that there is no user.

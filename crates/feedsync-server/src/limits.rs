@@ -3,7 +3,8 @@
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use feedsync_store::{GrantsOf, Role, UserName};
+use feedsync_couch::DatabaseName;
+use feedsync_store::{CollectionName, GrantsOf, Role, StoreError, Usage, UserName};
 use http::{HeaderValue, StatusCode, header};
 use serde_json::{Map, Value};
 
@@ -43,6 +44,79 @@ pub(crate) async fn collections(hub: &Hub, principal: &Principal) -> Result<(), 
     }
     let detail = format!("{user} owns {owned} collections and may own {most}; none was made");
     Err(quota("owned_collections", detail))
+}
+
+/// Refuses one more database of a person who has made as many as one may. Requests through several nodes at once may
+/// make one more for each.
+pub(crate) async fn databases(hub: &Hub, principal: &Principal) -> Result<(), Problem> {
+    let most = hub.config.limits.owned_databases as u64;
+    let Some(reader) = bounded(principal).and(principal.reader()).filter(|_| most > 0) else {
+        return Ok(());
+    };
+    let Usage { databases, .. } = hub.endpoint.store().usage(&reader.id).await?;
+    if databases < most {
+        return Ok(());
+    }
+    let user = reader.name;
+    let detail = format!("{user} has {databases} databases and may have {most}; none was made");
+    Err(quota("owned_databases", detail))
+}
+
+/// Refuses so many more documents and bytes in a database, if its owner has no room for them.
+pub(crate) async fn documents(
+    hub: &Hub,
+    database: &DatabaseName,
+    documents: u64,
+    bytes: u64,
+) -> Result<(), Problem> {
+    let most = hub.config.limits.owned_documents as u64;
+    let charged = match hub.endpoint.databases().charged(database).await {
+        // It was dropped meanwhile, which the write itself reports.
+        Err(StoreError::NoDatabase(_)) => None,
+        charged => charged?,
+    };
+    let Some(owner) = charged else { return Ok(()) };
+    let usage = hub.endpoint.store().usage(&owner).await?;
+    let after = usage.documents + documents;
+    if most > 0 && (after > most && documents > 0 || usage.documents > most) {
+        let detail = format!(
+            "the owner of {database} has {} documents and may have {most}; nothing was written",
+            usage.documents
+        );
+        return Err(quota("owned_documents", detail));
+    }
+    room(hub, &usage, bytes, &format!("the owner of {database}"))
+}
+
+/// Refuses so many more bytes of a log, if an owner of its collection who does not administer has no room for them.
+pub(crate) async fn log(hub: &Hub, name: &CollectionName, bytes: u64) -> Result<(), Problem> {
+    let store = hub.endpoint.store();
+    let grants = match store.grants(GrantsOf::Collection(name)).await {
+        // It is made by this request.
+        Err(StoreError::NoCollection(_)) => return Ok(()),
+        grants => grants?,
+    };
+    for grant in grants.iter().filter(|grant| grant.role == Role::Owner) {
+        let Some(owner) = store.user(&grant.user).await? else { continue };
+        if !owner.administrator {
+            let usage = store.usage(&owner.id).await?;
+            room(hub, &usage, bytes, &format!("the owner of {name}"))?;
+        }
+    }
+    Ok(())
+}
+
+fn room(hub: &Hub, usage: &Usage, bytes: u64, owner: &str) -> Result<(), Problem> {
+    let most = hub.config.limits.owned_bytes as u64;
+    let held = usage.database_bytes + usage.log_bytes;
+    match held.saturating_add(bytes) <= most {
+        true => Ok(()),
+        false => {
+            let detail =
+                format!("{owner} holds {held} bytes and may hold {most}; nothing was written");
+            Err(quota("owned_bytes", detail))
+        }
+    }
 }
 
 /// The person whose use is bounded: who administers is not.

@@ -18,13 +18,11 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::response::{IntoResponse as _, Response};
+use feedsync_endpoint::{Reader, reading_collection};
 use feedsync_library::{Icon, LibraryError};
 use feedsync_log::Millis;
 use feedsync_newsreader::{Answer, Asked, Fault, FeedName, FeedNumber, Folders, Subscription};
-use feedsync_reading::{
-    Newsreading, Person, Readers, ReadingError, Shelf, ShelvedFeed, select, total,
-};
-use feedsync_store::UserName;
+use feedsync_reading::{Newsreading, Person, ReadingError, Shelf, ShelvedFeed, select, total};
 use http::{HeaderValue, Method, StatusCode, Uri, header};
 
 use crate::access::{Principal, require};
@@ -107,10 +105,6 @@ impl From<ReadingError> for Refusal {
         Self::Problem(match error {
             ReadingError::Store(error) => error.into(),
             ReadingError::Endpoint(error) => error.into(),
-            ReadingError::OfAnother(_) => {
-                let status = StatusCode::FORBIDDEN;
-                Problem::new(status, "forbidden", "Not allowed", error.to_string())
-            }
             // Such as words to be found that are a book.
             ReadingError::Library(error @ LibraryError::TooMuch { .. }) => {
                 Problem::bad_request(error.to_string())
@@ -151,10 +145,13 @@ impl Reading {
     /// The reading of whoever asks. Who may not edit the collection of it may not read this way, either.
     pub(crate) async fn of(hub: &Hub, call: &Call, principal: &Principal) -> Result<Self, Refusal> {
         let newsreading = newsreading(hub)?.clone();
-        let user = principal.user().cloned();
-        let collection = Readers::collection(user.as_ref());
-        require(hub, principal, Right::Append, Some(&collection)).await?;
-        let person = person(hub, call, user.as_ref()).await?;
+        let reader = principal.reader();
+        // A token with bounds needs a role in the collection. All others own it once it is made or taken over.
+        if !principal.may_create() {
+            let collection = reading_collection(principal.user());
+            require(hub, principal, Right::Append, Some(&collection)).await?;
+        }
+        let person = person(hub, call, reader.as_ref()).await?;
         let shelf = person.shelf().await?;
         let now = Millis::new(hub.endpoint.environment().now().micros() / 1_000);
         let folders = folders(&person, &shelf);
@@ -227,10 +224,11 @@ fn newsreading(hub: &Hub) -> Result<&Newsreading, Problem> {
 }
 
 /// Somebody's reading, made if there is none yet. Then they own one collection more than they did just now.
-async fn person(hub: &Hub, call: &Call, user: Option<&UserName>) -> Result<Arc<Person>, Refusal> {
-    let (readers, endpoint) = (&newsreading(hub)?.readers, call.endpoint_of(hub, user.cloned()));
-    let (person, is_new) = readers.person(&endpoint, user).await?;
-    if is_new {
+async fn person(hub: &Hub, call: &Call, reader: Option<&Reader>) -> Result<Arc<Person>, Refusal> {
+    let user = reader.map(|reader| reader.name.clone());
+    let (readers, endpoint) = (&newsreading(hub)?.readers, call.endpoint_of(hub, user));
+    let (person, is_changed) = readers.person(&endpoint, reader).await?;
+    if is_changed {
         hub.access.forget();
     }
     Ok(person)

@@ -8,7 +8,7 @@ use feedsync_store::StoreError;
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use serde_json::{Map, Value};
 
-use crate::{limits, request_log};
+use crate::{access, limits, request_log};
 
 /// What an answer says was wrong, beside it, for who shows it otherwise.
 #[derive(Debug, Clone)]
@@ -137,6 +137,8 @@ impl From<EndpointError> for Problem {
                 Self::new(StatusCode::CONFLICT, "conflict", "Not possible", error.to_string())
             }
             EndpointError::Full { .. } => limits::quota("collection_items", error.to_string()),
+            EndpointError::Reserved(_) => access::forbidden(),
+            EndpointError::HasUsers => access::sign_in(),
             EndpointError::Setting(error) => {
                 tracing::error!(%error, "a collection's settings cannot be read");
                 Self::internal()
@@ -153,7 +155,8 @@ impl From<PeopleError> for Problem {
     fn from(error: PeopleError) -> Self {
         match error {
             PeopleError::Store(error) => error.into(),
-            PeopleError::NotAdministrator(_) => {
+            PeopleError::Reading(error) => error.into(),
+            PeopleError::NotAdministrator(_) | PeopleError::Private(_) => {
                 Self::new(StatusCode::CONFLICT, "conflict", "Not possible", error.to_string())
             }
             PeopleError::Hash(_) => {

@@ -9,6 +9,10 @@ use crate::name::{CollectionName, UserName};
 use crate::order::{Epoch, Moment, Number, Until};
 use crate::people::Act;
 
+/// Name of the setting that makes a collection private to a user: its value is the id of the user, with whom the
+/// collection is removed. No request sets it.
+pub const PRIVATE_TO: &str = "private_to";
+
 /// A set of items and their change order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Collection {
@@ -43,6 +47,12 @@ pub struct Collection {
 }
 
 impl Collection {
+    /// The `_security` of the database that is bridged to this collection. Databases with it are renamed and removed
+    /// with the collection.
+    pub fn bridge_security(&self) -> String {
+        format!("{{\"fs:collection\":{}}}", feedsync_couch::quoted(&self.feed_id))
+    }
+
     /// The place of a change in this collection's order.
     pub fn until(&self, number: Number) -> Until {
         Until { epoch: self.epoch, number }
@@ -133,7 +143,8 @@ pub enum Alteration {
     Keep,
     /// It is called or set to something else.
     Change(CollectionChange),
-    /// It is removed with its items, conflicts, discarded items, purged vectors and remotes.
+    /// It is removed with its items, conflicts, discarded items, purged vectors and remotes, its log, its grants, and
+    /// the database that is bridged to it.
     Drop,
 }
 

@@ -41,6 +41,7 @@ pub use bell::Notices;
 pub use blob::{Digest, DigestError};
 pub use collection::{
     Alteration, Altered, Collection, CollectionChange, DecideCollection, Founding, NewCollection,
+    PRIVATE_TO,
 };
 pub use contract::{Store, StoreExt};
 pub use database::{
@@ -58,11 +59,11 @@ pub use log::{
     LogPlace, LogPlaceError, LogSnapshot, Logs, NewGeneration, NewSnapshot,
 };
 pub use memory::{Image, MemoryStore};
-pub use name::{CollectionName, EndpointName, NameError, UserName};
+pub use name::{CollectionName, EndpointName, NameError, UserId, UserName};
 pub use order::{Epoch, Moment, Number, Until, UntilError};
 pub use people::{
     Act, ActSelection, Grant, GrantsOf, People, Recorded, Role, RoleError, Scope, Token, TokenKind,
-    User,
+    Usage, User,
 };
 #[cfg(feature = "postgres")]
 pub use postgres::PostgresStore;

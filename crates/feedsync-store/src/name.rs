@@ -25,6 +25,9 @@ pub enum NameError {
          digits, '.', '_' or '-'"
     )]
     User(String),
+    /// Not `[0-9a-f-]{1,36}`.
+    #[error("{0:?} is not the id of a user: at most 36 lower-case hexadecimal digits and '-'")]
+    UserId(String),
     /// `import` signs what was imported from plain feeds, `couch` what was edited as a document.
     #[error("the endpoint name {0:?} is reserved for what is signed without an endpoint")]
     Reserved(String),
@@ -85,6 +88,11 @@ name! {
     UserName
 }
 
+name! {
+    /// The id of a user, minted once and never given to another user, whatever their name is.
+    UserId
+}
+
 /// A lower-case letter, then at most 62 lower-case letters, digits and these marks.
 fn is_lower_case_name(text: &str, marks: &[u8]) -> bool {
     let rest =
@@ -112,6 +120,17 @@ impl UserName {
             Ok(Self(text.into()))
         } else {
             Err(NameError::User(text.to_owned()))
+        }
+    }
+}
+
+impl UserId {
+    /// Parses an id.
+    pub fn new(text: &str) -> Result<Self, NameError> {
+        let is_legal = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f' | b'-');
+        match (1..=36).contains(&text.len()) && text.bytes().all(is_legal) {
+            true => Ok(Self(text.into())),
+            false => Err(NameError::UserId(text.to_owned())),
         }
     }
 }

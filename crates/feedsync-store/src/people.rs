@@ -11,13 +11,15 @@ use feedsync::ItemId;
 
 use crate::blob::Digest;
 use crate::error::StoreError;
-use crate::name::{CollectionName, UserName};
+use crate::name::{CollectionName, UserId, UserName};
 use crate::order::Moment;
 
 /// Somebody who may sign in.
 #[derive(Clone, PartialEq, Eq)]
 pub struct User {
-    /// Who.
+    /// Id of the user. A later user of the same name has another id and inherits nothing.
+    pub id: UserId,
+    /// Name of the user.
     pub name: UserName,
     /// A password's hash in PHC notation; without one only tokens sign in.
     pub password: Option<String>,
@@ -45,6 +47,19 @@ impl fmt::Debug for User {
             .field("disabled", &self.disabled)
             .finish_non_exhaustive()
     }
+}
+
+/// What a user holds, as far as quotas count it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Databases that are charged to the user.
+    pub databases: u64,
+    /// Documents of those, deleted ones included.
+    pub documents: u64,
+    /// Bytes of those documents, their stored revisions and their attachments.
+    pub database_bytes: u64,
+    /// Bytes of the logs of collections that the user owns.
+    pub log_bytes: u64,
 }
 
 /// What somebody may do in a collection; each includes those before it.
@@ -205,14 +220,19 @@ pub trait People: Send + Sync + 'static {
     /// A user.
     async fn user(&self, name: &UserName) -> Result<Option<User>, StoreError>;
 
-    /// Adds a user.
+    /// Adds a user. No database names them, whatever an earlier user of that name was given.
     async fn add_user(&self, user: User) -> Result<(), StoreError>;
 
-    /// Replaces what is known of a user but the name and the moment of creation. The last
-    /// administrator who is not disabled stays one.
+    /// Replaces what is known of a user but the id, the name and the moment of creation. The last
+    /// administrator who is not disabled stays one. Another user of that name is not changed.
     async fn change_user(&self, user: User) -> Result<(), StoreError>;
 
-    /// Removes a user with all tokens and grants. While others remain, so does an administrator.
+    /// Returns what the user of an id holds. Nobody holds anything if there is no such user.
+    async fn usage(&self, user: &UserId) -> Result<Usage, StoreError>;
+
+    /// Removes a user with all tokens and grants, the collections that are private to them
+    /// ([`PRIVATE_TO`](crate::PRIVATE_TO)), and their name in the `_security` of each database. While others remain,
+    /// so does an administrator.
     async fn remove_user(&self, name: &UserName) -> Result<(), StoreError>;
 
     /// The grants of a user by collection, or those in a collection by user.

@@ -236,6 +236,7 @@ pub async fn transfer(
     let retired = identity.retired.iter().chain([&identity.by]).cloned().collect();
     to.load(Part::Begin { retired, marks: before.marks }).await?;
     let mut run = Run { from, to, moved: Moved::default(), progress };
+    run.users().await?;
     run.ledger().await?;
     for collection in &before.collections {
         run.collection(collection).await?;

@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use feedsync_store::{CollectionName, Digest, Grant, Role, Scope, Token, User, UserName};
+use feedsync_store::{CollectionName, Digest, Grant, Role, Scope, Token, User, UserId, UserName};
+
+use crate::readings::Reader;
 
 /// Somebody who signed in, with the rights they had at that moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Person {
     user: UserName,
+    id: UserId,
     administrator: bool,
     roles: BTreeMap<CollectionName, Role>,
     scope: Scope,
@@ -37,12 +40,23 @@ impl Person {
             Some(token) => (Proof::Token(token.digest), token.scope),
             None => (Proof::password(&user), Scope::default()),
         };
-        Self { user: user.name, administrator: user.administrator, roles, scope, proof }
+        let (name, id, administrator) = (user.name, user.id, user.administrator);
+        Self { user: name, id, administrator, roles, scope, proof }
+    }
+
+    /// Name and id, by which the person's reading collection is found.
+    pub fn reader(&self) -> Reader {
+        Reader { name: self.user.clone(), id: self.id.clone() }
     }
 
     /// Who.
     pub fn user(&self) -> &UserName {
         &self.user
+    }
+
+    /// Id of the user.
+    pub fn id(&self) -> &UserId {
+        &self.id
     }
 
     /// The digest of the token that signed in; `None` if a password did.
@@ -99,8 +113,14 @@ mod tests {
     fn person(administrator: bool, role: Option<Role>, only: Option<&str>) -> Person {
         let anna = UserName::new("anna").unwrap();
         let created = Moment::default();
-        let user =
-            User { name: anna.clone(), password: None, administrator, disabled: false, created };
+        let user = User {
+            id: UserId::new("a1").unwrap(),
+            name: anna.clone(),
+            password: None,
+            administrator,
+            disabled: false,
+            created,
+        };
         let grant = |collection, role| Grant { user: anna.clone(), collection, role };
         let token = Token {
             digest: Digest::of(b""),

@@ -11,7 +11,7 @@ const AT: u64 = BEGIN / 1_000 - 86_400;
 
 /// What the log says, to another device.
 async fn told(scene: &Scene) -> ReaderState {
-    let name = feedsync_reading::Readers::collection(None);
+    let name = feedsync_endpoint::reading_collection(None);
     let log = StoredLog::new(scene.endpoint.store().clone(), name, 1 << 30);
     let mut replica = Replica::new(Device::minted(99));
     synchronise_reader(&mut replica, &log, &|| 5).await.unwrap();
@@ -19,7 +19,7 @@ async fn told(scene: &Scene) -> ReaderState {
 }
 
 async fn length(scene: &Scene) -> u64 {
-    let name = feedsync_reading::Readers::collection(None);
+    let name = feedsync_endpoint::reading_collection(None);
     scene.endpoint.store().log(&name).await.unwrap().unwrap().place.length
 }
 

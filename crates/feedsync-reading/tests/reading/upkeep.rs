@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use feedsync_client::{StoredLog, synchronise_reader};
+use feedsync_endpoint::reading_collection;
 use feedsync_log::Device;
 use feedsync_reader::{Action, Replica};
 use feedsync_reading::{Newsreading, Readers, Swept};
@@ -57,7 +58,7 @@ async fn feeds_that_nobody_reads_any_more_go_after_a_month() {
     scene.poll().await;
     let newsreading = newsreading(&scene);
     // Whose log is no more reads nothing.
-    let collection = Readers::collection(None);
+    let collection = reading_collection(None);
     scene.endpoint.drop_collection(&collection).await.unwrap();
     newsreading.look(&scene.endpoint).await.unwrap();
     let swept = async || newsreading.sweep(&scene.endpoint, None).await.unwrap();
@@ -79,7 +80,7 @@ async fn what_a_device_subscribes_to_is_found_and_fetched() {
     let mut device = Replica::new(Device::minted(7));
     let address = scene.web.url("/feed").parse().unwrap();
     let subscribe = Action::Subscribe { title: None, folder: None, position: None };
-    let name = Readers::collection(None);
+    let name = reading_collection(None);
     let log = StoredLog::new(scene.endpoint.store().clone(), name, 1 << 30);
     assert!(device.act(&address, &subscribe, scene.now()));
     synchronise_reader(&mut device, &log, &|| 5).await.unwrap();

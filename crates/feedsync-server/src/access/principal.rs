@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use feedsync_endpoint::Person;
+use feedsync_endpoint::{Person, Reader};
 use feedsync_store::{CollectionName, Role, UserName};
 
 /// Who asks, with the rights of at most a second ago.
@@ -21,6 +21,14 @@ impl Principal {
     pub(crate) fn user(&self) -> Option<&UserName> {
         match self {
             Self::Person(person) => Some(person.user()),
+            Self::Local | Self::Anonymous => None,
+        }
+    }
+
+    /// The user as the owner of a reading collection.
+    pub(crate) fn reader(&self) -> Option<Reader> {
+        match self {
+            Self::Person(person) => Some(person.reader()),
             Self::Local | Self::Anonymous => None,
         }
     }

@@ -4,7 +4,7 @@
 //! Who signed in and may not read a collection learns no more than of one that does not exist (404);
 //! who may read it learns that the rest is not allowed (403).
 
-use feedsync_endpoint::Settings;
+use feedsync_endpoint::{Settings, may_be_named};
 use feedsync_store::{Collection, CollectionName, Role, StoreError};
 use http::{HeaderValue, StatusCode, header};
 
@@ -37,15 +37,11 @@ pub(crate) async fn require(
         (Right::Own, Some(name)) => return in_collection(hub, principal, name, Role::Owner).await,
         (Right::Follow, Some(name)) => return follow(hub, principal, name).await,
         (Right::Create, Some(name)) => {
-            principal.role(name) == Some(Role::Owner)
-                || principal.may_create() && hub.endpoint.store().collection(name).await?.is_none()
+            principal.role(name) == Some(Role::Owner) || may_make(hub, principal, name).await?
         }
         (Right::Append, Some(name)) => {
             let edits = principal.role(name) >= Some(Role::Editor);
-            let makes = !edits
-                && principal.may_create()
-                && hub.endpoint.store().collection(name).await?.is_none();
-            if !makes {
+            if edits || !may_make(hub, principal, name).await? {
                 return in_collection(hub, principal, name, Role::Editor).await;
             }
             true
@@ -61,6 +57,18 @@ pub(crate) async fn require(
         (false, false) => Err(sign_in()),
         (false, true) => Err(forbidden()),
     }
+}
+
+/// Whether somebody may make a collection of this name. The refusal is the same for a name that is reserved and one
+/// that a private collection has.
+async fn may_make(
+    hub: &Hub,
+    principal: &Principal,
+    name: &CollectionName,
+) -> Result<bool, Problem> {
+    Ok(principal.may_create()
+        && may_be_named(name, principal.user())
+        && hub.endpoint.store().collection(name).await?.is_none())
 }
 
 /// Whether somebody may read a collection.

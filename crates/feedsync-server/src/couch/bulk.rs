@@ -17,6 +17,7 @@ use super::failure::text as failed;
 use super::rights::Need;
 use super::server::new_id;
 use super::{AT_ONCE, Asked, Failure, aside, json, local};
+use crate::limits;
 
 /// `_bulk_docs`.
 pub(super) async fn write(
@@ -28,6 +29,7 @@ pub(super) async fn write(
     let database = asked.database(name, Need::Use).await?;
     let (_turn, sent) = asked.json_around(body).await?;
     let database = asked.still(&database, Need::Use).await?;
+    let bytes = sent.root().raw().len() as u64;
     let Read { edits, sent } = match sent.root().raw().len() < AT_ONCE {
         true => Read::of(&sent)?,
         false => aside(move || Read::of(&sent)).await??,
@@ -47,6 +49,14 @@ pub(super) async fn write(
                 Named::Document(id, newest)
             }
         });
+    }
+    if !documents.iter().all(|document| document.sent.is_deleted) {
+        let begins = |sent: &Submission| sent.base().is_none_or(|base| base.generation() <= 1);
+        let new = documents.iter().filter(|it| match edits {
+            Edits::New => it.sent.base().is_none(),
+            Edits::Replicated => begins(&it.sent),
+        });
+        limits::documents(&asked.hub, name, new.count() as u64, bytes).await?;
     }
     let written = write_documents(&*asked.databases, &database, documents, edits).await?;
     let documents = named.iter().filter_map(|named| match named {

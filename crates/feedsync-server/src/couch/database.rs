@@ -11,12 +11,14 @@ use feedsync_couch::{
 };
 use feedsync_endpoint::documents::{Edits, purge_documents, sequence};
 use feedsync_endpoint::doors::names_collection;
-use feedsync_store::{Database, DatabaseChange, REVISIONS_KEPT};
+use feedsync_endpoint::{is_reserved, may_be_named};
+use feedsync_store::{CollectionName, Database, DatabaseChange, REVISIONS_KEPT, Role};
 use http::{Method, StatusCode};
 
 use super::rights::{Named, Need, UNSAID};
 use super::server::new_id;
 use super::{Asked, Failure, compacting, document, done, json, local};
+use crate::limits;
 
 pub(super) async fn answer(
     asked: &Asked,
@@ -53,11 +55,33 @@ pub(super) async fn answer(
 
 async fn create(asked: &Asked, name: &DatabaseName) -> Result<Response, Failure> {
     asked.check_may_create()?;
-    if asked.databases.create_database(name, asked.own_security()).await?.is_none() {
+    // Within this node nobody makes another one between counting and making.
+    let _turn = asked.hub.collections.lock().await;
+    // The same answer as for a private database of that name.
+    let is_free = is_free(asked, name).await?;
+    if is_free && asked.databases.database(name).await?.is_none() {
+        limits::databases(&asked.hub, &asked.principal).await?;
+    }
+    if !is_free || asked.databases.create_database(name, asked.own_security()).await?.is_none() {
         let reason = "The database could not be created, the file already exists.";
         return Err(RefusalKind::FileExists.because(reason).into());
     }
+    if let Some(reader) = limits::bounded(&asked.principal).and(asked.principal.reader()) {
+        asked.databases.charge(name, &reader.id).await?;
+    }
     Ok(asked.located(done(StatusCode::CREATED), &Resource::path_of_database(name)))
+}
+
+/// Whether whoever asks may give a database this name. A name that the hub reserves, or that a collection has, is for
+/// its owner: nobody else can keep a collection from being opened as a database.
+async fn is_free(asked: &Asked, name: &DatabaseName) -> Result<bool, Failure> {
+    let Ok(name) = CollectionName::new(name.as_str()) else {
+        return Ok(!is_reserved(name.as_str()));
+    };
+    let principal = &asked.principal;
+    let owns = principal.role(&name) == Some(Role::Owner);
+    Ok(may_be_named(&name, principal.user())
+        && (owns || asked.hub.endpoint.store().collection(&name).await?.is_none()))
 }
 
 async fn drop_it(asked: &Asked, name: &DatabaseName) -> Result<Response, Failure> {

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use axum::body::Body;
 use axum::response::Response;
 use feedsync_couch::{
-    DatabaseName, DocumentId, Refusal, RefusalKind, Resource, Revision, Submission, boolean, quoted,
+    DatabaseName, DocumentId, Refusal, RefusalKind, Resource, Revision, SentForm, Submission,
+    boolean, quoted,
 };
 use feedsync_endpoint::documents::leaves::{self, Leaves};
 use feedsync_endpoint::documents::show::{Held, Show};
@@ -17,6 +18,7 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use super::rights::Need;
 use super::{Asked, COPY, Failure, copy, json, parts};
 use crate::answers::Place;
+use crate::limits;
 use crate::submissions;
 use crate::validators::PACKED;
 
@@ -113,6 +115,17 @@ pub(super) async fn written(
     followed: BTreeMap<String, StoredAttachment>,
     edits: Edits,
 ) -> Result<(DocumentId, Revision), Failure> {
+    if !sent.is_deleted {
+        let begins = |generation: u64| edits == Edits::Replicated && generation <= 1;
+        let new = u64::from(sent.base().is_none_or(|base| begins(base.generation())));
+        let inline = sent.attachments.iter().map(|it| match &it.form {
+            SentForm::Data(bytes) => bytes.len() as u64,
+            _ => 0,
+        });
+        let followed = followed.values().map(|it| it.length);
+        let bytes = sent.body.as_str().len() as u64 + inline.chain(followed).sum::<u64>();
+        limits::documents(&asked.hub, &database.name, new, bytes).await?;
+    }
     let document = NewDocument { id: id.clone(), sent, followed };
     let written = write_documents(&*asked.databases, database, vec![document], edits).await?;
     match written.into_iter().next() {

@@ -50,6 +50,7 @@ pub(crate) fn retold(response: Response) -> Response {
         StatusCode::PAYLOAD_TOO_LARGE => RefusalKind::TooLarge.error(),
         StatusCode::UNSUPPORTED_MEDIA_TYPE => RefusalKind::BadContentType.error(),
         StatusCode::SERVICE_UNAVAILABLE => RefusalKind::Unavailable.error(),
+        StatusCode::INSUFFICIENT_STORAGE => "insufficient_storage",
         StatusCode::TOO_MANY_REQUESTS => "too_many_requests",
         status if status.is_client_error() => RefusalKind::BadRequest.error(),
         _ => RefusalKind::Internal.error(),

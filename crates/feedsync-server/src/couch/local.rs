@@ -12,6 +12,7 @@ use http::{Method, StatusCode};
 
 use super::rights::Need;
 use super::{Asked, Failure, json};
+use crate::limits;
 
 /// What their ids begin with.
 pub(super) const LOCAL: &str = "_local/";
@@ -44,6 +45,7 @@ pub(super) async fn answer(
             let given = asked.parameters.text("rev").map(str::to_owned);
             let sent = Sent::read(id.clone(), sent.root(), given)?;
             asked.still(&database, Need::Use).await?;
+            limits::documents(&asked.hub, name, 0, 0).await?;
             (StatusCode::CREATED, sent.write(asked, &database).await?)
         }
     };

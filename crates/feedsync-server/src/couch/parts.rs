@@ -22,6 +22,7 @@ use super::pieces::broken;
 use super::{Asked, Failure, aside, json};
 use crate::answers::Place;
 use crate::body::Turn;
+use crate::limits;
 
 /// Whether somebody takes several parts, or anything.
 fn are_taken(headers: &HeaderMap) -> bool {
@@ -229,9 +230,11 @@ pub(super) async fn read(
 ) -> Result<(Turn, Submission, BTreeMap<String, StoredAttachment>), Failure> {
     let (_, boundary) = boundary(content_type).map_err(malformed)?;
     let (mut turn, bytes) = asked.bytes(body).await?;
+    let total = bytes.len() as u64;
     let mut all = aside(move || split(&boundary, bytes)).await??.into_iter();
     let (_, document) = all.next().ok_or_else(|| RefusalKind::BadRequest.because("no document"))?;
     let sent = Submission::read(Json::read(document)?.root())?;
+    limits::documents(&asked.hub, name, 0, total).await?;
     let mut wanted: Vec<&SentAttachment> =
         sent.attachments.iter().filter(|it| matches!(it.form, SentForm::Follows { .. })).collect();
     let mut followed = BTreeMap::new();

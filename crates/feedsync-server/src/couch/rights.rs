@@ -38,9 +38,13 @@ impl Asked {
         }
         let found = self.databases.database(name).await?;
         let database = found.ok_or_else(|| Failure::from(no_database()))?;
-        match self.may(&database, need).await? {
-            true => Ok(database),
-            false => Err(not_allowed().into()),
+        if self.may(&database, need).await? {
+            return Ok(database);
+        }
+        // Only who may use a database learns that it exists.
+        match need == Need::Administer && self.may(&database, Need::Use).await? {
+            true => Err(not_allowed().into()),
+            false => Err(no_database().into()),
         }
     }
 

@@ -14,6 +14,7 @@ use crate::call::Call;
 use crate::collection::{self, named};
 use crate::document::nothing;
 use crate::hub::Hub;
+use crate::limits;
 use crate::members::insert;
 use crate::problem::Problem;
 use crate::routes::Right;
@@ -80,6 +81,7 @@ impl Appending {
         }
         check_records(&bytes, limits.log_record_bytes)?;
         let length = bytes.len() as u64;
+        limits::log(hub, &self.name, length).await?;
         let append = Append {
             expected: self.expected.clone(),
             bytes,

@@ -7,7 +7,9 @@ use std::time::Instant;
 
 use async_trait::async_trait;
 use feedsync::ItemId;
-use feedsync_store::{Act, ActSelection, Grant, GrantsOf, People, Recorded, Token, User, UserName};
+use feedsync_store::{
+    Act, ActSelection, Grant, GrantsOf, People, Recorded, Token, Usage, User, UserId, UserName,
+};
 use feedsync_store::{
     Append, Expected, Generation, Log, LogOutcome, LogSnapshot, Logs, NewGeneration, NewSnapshot,
 };
@@ -140,6 +142,7 @@ timed! {
     async fn user(&self, name: &UserName) -> Option<User>;
     async fn add_user(&self, user: User) -> ();
     async fn change_user(&self, user: User) -> ();
+    async fn usage(&self, user: &UserId) -> Usage;
     async fn remove_user(&self, name: &UserName) -> ();
     async fn grants(&self, of: GrantsOf<'_>) -> Vec<Grant>;
     async fn grant(&self, grant: Grant) -> ();

@@ -4,8 +4,7 @@
 //! The token that a password is answered with is one of its user's, listed in *My account* and revoked there. It is
 //! good for the collection of their reading alone, for a month, and there are no more than ten of them.
 
-use feedsync_endpoint::{NewToken, PeopleError, Secret};
-use feedsync_reading::Readers;
+use feedsync_endpoint::{NewToken, PeopleError, Reader, Secret, reading_collection};
 use feedsync_store::{CollectionName, Moment, Role, Scope, StoreError, Token, TokenKind, UserName};
 
 use super::{Refusal, newsreading};
@@ -44,7 +43,7 @@ pub(super) async fn token(
         return Ok(is_theirs.then(|| password.to_owned()));
     }
     match hub.access.by_password(&user, password, call.from).await? {
-        Some(_) => Ok(Some(issue(hub, call, user).await?)),
+        Some(person) => Ok(Some(issue(hub, call, person.reader()).await?)),
         None => Ok(None),
     }
 }
@@ -77,7 +76,7 @@ pub(super) async fn end(
     };
     let endpoint = call.endpoint_of(hub, Some(user.clone()));
     let token = endpoint.store().token(secret.digest()).await.map_err(Problem::from)?;
-    if token.is_some_and(|token| is_given_here(&token, &Readers::collection(Some(user)))) {
+    if token.is_some_and(|token| is_given_here(&token, &reading_collection(Some(user)))) {
         match endpoint.revoke_token(user, secret.digest()).await {
             // It has ended already.
             Ok(()) | Err(PeopleError::Store(StoreError::NoToken)) => hub.access.forget(),
@@ -92,15 +91,16 @@ fn is_given_here(token: &Token, collection: &CollectionName) -> bool {
     token.label == LABEL && token.scope.collection.as_ref() == Some(collection)
 }
 
-async fn issue(hub: &Hub, call: &Call, user: UserName) -> Result<String, Refusal> {
+async fn issue(hub: &Hub, call: &Call, reader: Reader) -> Result<String, Refusal> {
+    let user = reader.name.clone();
     let endpoint = call.endpoint_of(hub, Some(user.clone()));
-    let collection = Readers::collection(Some(&user));
+    let collection = reading_collection(Some(&user));
     let failed = |error: &dyn std::fmt::Display| {
         tracing::error!(%error, "a newsreader gets no token");
         Problem::internal()
     };
     // A token of a collection ends with it, and is of one that is there.
-    super::person(hub, call, Some(&user)).await?;
+    super::person(hub, call, Some(&reader)).await?;
     let tokens = endpoint.store().tokens(&user).await.map_err(Problem::from)?;
     let ours: Vec<_> = tokens.iter().filter(|token| is_given_here(token, &collection)).collect();
     for token in ours.iter().take((ours.len() + 1).saturating_sub(MOST)) {

@@ -81,6 +81,7 @@ pub(crate) async fn change(
                 Err(PeopleError::Store(error @ StoreError::NoUser(_))) => {
                     return refused(sentence(error)).await;
                 }
+                Err(error @ PeopleError::Private(_)) => return refused(sentence(error)).await,
                 Err(error) => return Err(error.into()),
             }
         }

@@ -1,6 +1,7 @@
 //! Who may do what: every route, method and caller, from the route table, on both stores.
 
 mod drafts;
+mod identity;
 mod matrix;
 mod signing_in;
 mod slowly;

@@ -200,8 +200,14 @@ async fn who_makes_a_collection_owns_it_and_the_record_tells_what_was_done() {
     let silent = endpoint("hub");
     let name = UserName::new("anna").unwrap();
     let created = silent.environment().now();
-    let user =
-        User { name: name.clone(), password: None, administrator: true, disabled: false, created };
+    let user = User {
+        id: feedsync_store::UserId::new("a1").unwrap(),
+        name: name.clone(),
+        password: None,
+        administrator: true,
+        disabled: false,
+        created,
+    };
     silent.store().add_user(user).await.unwrap();
     let anna = silent.on_behalf_of(Actor { user: Some(name.clone()), address: None });
     let notes = CollectionName::new("notes").unwrap();

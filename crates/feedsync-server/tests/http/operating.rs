@@ -296,6 +296,7 @@ async fn metrics_are_for_administrators_unless_they_are_public() {
     {
         let hub = hub_with(Config { metrics, ..Config::default() }).await;
         let user = feedsync_store::User {
+            id: feedsync_store::UserId::new("a1").unwrap(),
             name: UserName::new("anna").unwrap(),
             password: None,
             administrator: true,

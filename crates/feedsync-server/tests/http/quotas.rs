@@ -186,6 +186,79 @@ async fn an_upload_that_breaks_off_leaves_no_file_and_no_blob() {
 }
 
 #[tokio::test]
+async fn databases_documents_attachments_and_logs_of_a_person_end_at_their_quotas() {
+    let directory = tempfile::tempdir().unwrap();
+    let limits =
+        Limits { owned_databases: 2, owned_documents: 3, owned_bytes: 4_000, ..Limits::default() };
+    let (hub, bearer) = people(directory.path(), limits).await;
+    let ask = async |who: &str, method: Method, path: &str, body: String| {
+        let bearer = bearer(who);
+        let kind =
+            if path.starts_with("/logs") { "application/x-ndjson" } else { "application/json" };
+        let mut headers = vec![("authorization", &*bearer), ("content-type", kind)];
+        let (path, condition) = path.split_once('#').unwrap_or((path, ""));
+        match condition {
+            "begin" => headers.push(("if-none-match", "*")),
+            "append" => headers.push(("if-match", "*")),
+            _ => {}
+        }
+        let answer = hub.send(request(method, path, &headers, body.into())).await;
+        let status = answer.status().as_u16();
+        (status, String::from_utf8(bytes(answer).await.to_vec()).unwrap())
+    };
+    let put = async |path: &str, body: &str| ask("anna", Method::PUT, path, body.to_owned()).await;
+    let refused = |(status, text): (u16, String), why: &str| {
+        assert_eq!(status, 507, "{text}");
+        let told: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(told["error"], "insufficient_storage");
+        assert!(told["reason"].as_str().unwrap().contains(why), "{text}");
+    };
+    for (name, status) in [("a", 201), ("b", 201)] {
+        assert_eq!(put(&format!("/couch/{name}"), "").await.0, status);
+    }
+    refused(put("/couch/c", "").await, "2 databases");
+    assert_eq!(put("/couch/a", "").await.0, 412, "what is there is said before");
+    assert_eq!(ask("root", Method::PUT, "/couch/c", String::new()).await.0, 201);
+    assert_eq!(ask("otto", Method::PUT, "/couch/d", String::new()).await.0, 201);
+
+    assert_eq!(put("/couch/a/1", "{}").await.0, 201);
+    let two = r#"{"docs":[{"_id":"2"},{"_id":"3"}]}"#.to_owned();
+    assert_eq!(ask("anna", Method::POST, "/couch/a/_bulk_docs", two).await.0, 201);
+    refused(put("/couch/b/4", "{}").await, "3 documents");
+    let more = r#"{"docs":[{"_id":"4"}]}"#.to_owned();
+    refused(ask("anna", Method::POST, "/couch/a/_bulk_docs", more).await, "3 documents");
+    // Whoever writes: it is anna's database.
+    refused(ask("root", Method::PUT, "/couch/a/5", "{}".to_owned()).await, "3 documents");
+    let found = ask("anna", Method::GET, "/couch/a/1", String::new()).await.1;
+    let found: serde_json::Value = serde_json::from_str(&found).unwrap();
+    let revision = found["_rev"].as_str().unwrap().to_owned();
+    let edit = format!("{{\"_rev\":\"{revision}\",\"x\":1}}");
+    let (status, text) = put("/couch/a/1", &edit).await;
+    assert_eq!(status, 201, "an edit adds no document: {text}");
+    let edited: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let revision = edited["rev"].as_str().unwrap().to_owned();
+
+    let large = "x".repeat(4_100);
+    refused(put(&format!("/couch/a/1/n?rev={revision}"), &large).await, "bytes");
+    let inline = format!("{{\"_rev\":\"{revision}\",\"x\":\"{large}\"}}");
+    refused(put("/couch/a/1", &inline).await, "bytes");
+    let lines = format!("{}\n", "x".repeat(2_000));
+    assert_eq!(ask("anna", Method::POST, "/logs/mine#begin", lines.clone()).await.0, 201);
+    let (status, text) = ask("anna", Method::POST, "/logs/mine#append", lines.clone()).await;
+    assert_eq!(status, 507, "{text}");
+    assert!(text.contains("\"limit\":\"owned_bytes\""), "{text}");
+    let large = format!("{{\"_rev\":\"{revision}\",\"x\":\"{}\"}}", "x".repeat(2_000));
+    refused(put("/couch/a/1", &large).await, "bytes");
+    // To delete is always possible, and what goes makes room.
+    let path = format!("/couch/a/1?rev={revision}");
+    assert_eq!(ask("anna", Method::DELETE, &path, String::new()).await.0, 200);
+    assert_eq!(ask("anna", Method::DELETE, "/couch/a", String::new()).await.0, 200);
+    assert_eq!(put("/couch/e", "").await.0, 201);
+    assert_eq!(put("/couch/e/1", "{}").await.0, 201);
+    assert_eq!(ask("otto", Method::POST, "/logs/his#begin", lines).await.0, 201);
+}
+
+#[tokio::test]
 async fn quotas_are_shown_among_the_limits() {
     let directory = tempfile::tempdir().unwrap();
     let hub = hub_in(directory.path()).await;

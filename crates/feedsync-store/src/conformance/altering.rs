@@ -58,6 +58,7 @@ pub fn what_becomes_of_a_collection_is_decided_on_what_it_is(constructor: Constr
     assert!(matches!(refused, Err(StoreError::NoUser(_))), "{refused:?}");
     assert_eq!(wait(store.collection(&new.name)).unwrap(), None);
     let user = User {
+        id: crate::UserId::new("a1").unwrap(),
         name: anna.clone(),
         password: None,
         administrator: true,

@@ -14,6 +14,7 @@ pub mod altering;
 pub mod change_order;
 pub mod collections;
 pub mod databases;
+pub mod identity;
 pub mod items;
 pub mod log_lives;
 pub mod logs;
@@ -111,6 +112,10 @@ macro_rules! store_tests {
                 roles_follow_users_and_collections
                 tokens_end_with_what_they_are_for
                 what_was_done_is_recorded
+            ]
+            identity: [
+                a_later_user_of_the_same_name_inherits_nothing
+                a_bridged_database_follows_its_collection
             ]
             logs: [
                 a_log_is_appended_to_where_it_stands

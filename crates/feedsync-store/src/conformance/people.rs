@@ -7,14 +7,16 @@ use crate::{
     Scope, Store, StoreError, Token, TokenKind, User, UserName, Write,
 };
 
-fn name(text: &str) -> UserName {
+pub(super) fn name(text: &str) -> UserName {
     UserName::new(text).expect("a legal name")
 }
 
-fn user(text: &str, administrator: bool) -> User {
+pub(super) fn user(text: &str, administrator: bool) -> User {
     let password = Some(format!("$argon2id$of-{text}"));
     let created = Moment::from_micros(7);
-    User { name: name(text), password, administrator, disabled: false, created }
+    let id = crate::UserId::new(&format!("{:x}", text.bytes().map(u32::from).sum::<u32>()));
+    let id = id.expect("a legal id");
+    User { id, name: name(text), password, administrator, disabled: false, created }
 }
 
 fn token(text: &str, of: &str) -> Token {

@@ -12,6 +12,7 @@ use super::{
 };
 use crate::bell::Notices;
 use crate::error::StoreError;
+use crate::name::UserId;
 use crate::order::{Epoch, Moment, Number};
 use crate::stored::PageLimit;
 
@@ -50,6 +51,12 @@ pub trait Databases: Send + Sync + 'static {
         name: &DatabaseName,
         security: Option<String>,
     ) -> Result<Option<Database>, StoreError>;
+
+    /// Charges a database to a user from now on.
+    async fn charge(&self, name: &DatabaseName, owner: &UserId) -> Result<(), StoreError>;
+
+    /// The user to whom a database is charged.
+    async fn charged(&self, name: &DatabaseName) -> Result<Option<UserId>, StoreError>;
 
     /// Removes a database with all that it holds, if it still is the one in this epoch, and not another of its name.
     async fn drop_database(&self, name: &DatabaseName, epoch: Epoch) -> Result<(), StoreError>;

@@ -16,6 +16,7 @@ use crate::database::{
     DocumentRange, DocumentWrite, LocalDocument, MAX_COUNTED, PassOver, Wanted,
 };
 use crate::error::StoreError;
+use crate::name::UserId;
 use crate::order::{Epoch, Moment, Number};
 use crate::stored::PageLimit;
 
@@ -69,6 +70,17 @@ impl Databases for MemoryStore {
         let database = Database::created(name.clone(), security, epoch, now);
         state.rooms.insert(name.clone(), Room::new(database.clone()));
         Ok(Some(database))
+    }
+
+    async fn charge(&self, name: &DatabaseName, owner: &UserId) -> Result<(), StoreError> {
+        self.with_room(name, |room| {
+            room.owner = Some(owner.clone());
+            Ok(())
+        })
+    }
+
+    async fn charged(&self, name: &DatabaseName) -> Result<Option<UserId>, StoreError> {
+        self.with_room(name, |room| Ok(room.owner.clone()))
     }
 
     async fn drop_database(&self, name: &DatabaseName, epoch: Epoch) -> Result<(), StoreError> {

@@ -8,9 +8,11 @@ use super::MemoryStore;
 use super::state::State;
 use crate::blob::Digest;
 use crate::error::StoreError;
-use crate::name::{CollectionName, UserName};
+use crate::name::{CollectionName, UserId, UserName};
 use crate::order::Moment;
-use crate::people::{Act, ActSelection, Grant, GrantsOf, People, Recorded, Role, Token, User};
+use crate::people::{
+    Act, ActSelection, Grant, GrantsOf, People, Recorded, Role, Token, Usage, User,
+};
 
 /// What is known of people.
 #[derive(Debug, Clone, Default)]
@@ -78,17 +80,20 @@ impl People for MemoryStore {
     }
 
     async fn add_user(&self, user: User) -> Result<(), StoreError> {
-        let users = &mut self.state().people.users;
-        if users.contains_key(&user.name) {
+        let mut state = self.state();
+        if state.people.users.contains_key(&user.name) {
             return Err(StoreError::UserExists(user.name));
         }
-        users.insert(user.name.clone(), user);
+        state.name_no_more(&user.name);
+        state.people.users.insert(user.name.clone(), user);
         Ok(())
     }
 
     async fn change_user(&self, user: User) -> Result<(), StoreError> {
         let register = &mut self.state().people;
-        register.require(&user.name)?;
+        if register.users.get(&user.name).is_none_or(|known| known.id != user.id) {
+            return Err(StoreError::NoUser(user.name));
+        }
         if !user.may_administer() && register.is_last_administrator(&user.name) {
             return Err(StoreError::LastAdministrator(user.name));
         }
@@ -98,15 +103,40 @@ impl People for MemoryStore {
         Ok(())
     }
 
+    async fn usage(&self, user: &UserId) -> Result<Usage, StoreError> {
+        let state = self.state();
+        let found = state.people.users.values().find(|it| it.id == *user);
+        let Some(User { name, .. }) = found else { return Ok(Usage::default()) };
+        let mut usage = Usage::default();
+        for room in state.rooms.values().filter(|room| room.owner.as_ref() == Some(user)) {
+            usage.databases += 1;
+            usage.documents += room.database.documents + room.database.deleted;
+            usage.database_bytes += room.database.bytes;
+        }
+        for ((collection, owner), role) in &state.people.grants {
+            if owner == name && *role == Role::Owner {
+                let log = state.shelves.get(collection).and_then(|shelf| shelf.log.as_ref());
+                let log = log.map(|stored| &stored.log).filter(|log| !log.removed);
+                usage.log_bytes += log.map_or(0, |log| log.place.length);
+            }
+        }
+        Ok(usage)
+    }
+
     async fn remove_user(&self, name: &UserName) -> Result<(), StoreError> {
-        let register = &mut self.state().people;
+        let mut state = self.state();
+        let register = &mut state.people;
         register.require(name)?;
         if register.users.len() > 1 && register.is_last_administrator(name) {
             return Err(StoreError::LastAdministrator(name.clone()));
         }
-        register.users.remove(name);
+        let removed = register.users.remove(name);
         register.grants.retain(|(_, user), _| user != name);
         register.tokens.retain(|_, token| token.user != *name);
+        state.name_no_more(name);
+        if let Some(user) = removed {
+            state.drop_private(&user.id);
+        }
         Ok(())
     }
 

@@ -4,18 +4,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use feedsync::{ItemId, Update};
-use feedsync_couch::DatabaseName;
+use feedsync_couch::{DatabaseName, without_user};
 
 use super::databases::Room;
 use super::logs::StoredLog;
 use super::people::Register;
 use crate::blob::Digest;
-use crate::collection::{Collection, CollectionChange};
+use crate::collection::{Collection, CollectionChange, PRIVATE_TO};
 use crate::decision::{Entry, Snapshot};
 use crate::environment::Environment;
 use crate::error::StoreError;
 use crate::identity::{Identity, Issued};
-use crate::name::CollectionName;
+use crate::name::{CollectionName, UserId, UserName};
 use crate::order::{Epoch, Moment, Number};
 use crate::plan::Plan;
 use crate::remote::{Remote, RemoteId};
@@ -67,9 +67,43 @@ impl State {
         epoch
     }
 
+    /// Returns the name of the database that is bridged to a collection.
+    fn bridged(&self, collection: &Collection) -> Option<DatabaseName> {
+        let name: DatabaseName = collection.name.as_str().parse().ok()?;
+        let security = self.rooms.get(&name)?.database.security.as_ref();
+        (security == Some(&collection.bridge_security())).then_some(name)
+    }
+
+    /// Removes the collections that are private to a user.
+    pub(super) fn drop_private(&mut self, user: &UserId) {
+        let is_private = |shelf: &&Shelf| {
+            let owner = shelf.collection.settings.get(PRIVATE_TO);
+            owner.is_some_and(|owner| owner == user.as_str())
+        };
+        let names = self.shelves.values().filter(is_private).map(|it| it.collection.name.clone());
+        for name in names.collect::<Vec<_>>() {
+            self.drop_collection(&name);
+        }
+    }
+
+    /// Removes a user's name from the `_security` of each database.
+    pub(super) fn name_no_more(&mut self, user: &UserName) {
+        for room in self.rooms.values_mut() {
+            let security = &mut room.database.security;
+            let without = security.as_deref().and_then(|it| without_user(it, user.as_str()));
+            if without.is_some() {
+                *security = without;
+            }
+        }
+    }
+
     /// Removes a collection with all that it holds.
     pub(super) fn drop_collection(&mut self, name: &CollectionName) {
-        let log = self.shelves.remove(name).and_then(|shelf| shelf.log);
+        let shelf = self.shelves.remove(name);
+        if let Some(database) = shelf.as_ref().and_then(|shelf| self.bridged(&shelf.collection)) {
+            self.rooms.remove(&database);
+        }
+        let log = shelf.and_then(|shelf| shelf.log);
         let number = log.map_or(0, |stored| stored.log.place.generation.number());
         self.last_dropped_generation = self.last_dropped_generation.max(number);
         self.remotes.retain(|_, remote| remote.collection != *name);
@@ -106,7 +140,16 @@ impl State {
         }
         let mut shelf =
             self.shelves.remove(name).ok_or_else(|| StoreError::NoCollection(name.clone()))?;
+        let bridged = self.bridged(&shelf.collection);
         shelf.collection.change(change);
+        let to = shelf.collection.name.as_str().parse::<DatabaseName>().ok();
+        if let Some((from, to)) = bridged.zip(to)
+            && !self.rooms.contains_key(&to)
+            && let Some(mut room) = self.rooms.remove(&from)
+        {
+            room.database.name = to.clone();
+            self.rooms.insert(to, room);
+        }
         let collection = shelf.collection.clone();
         self.people.collection_renamed(name, &collection.name);
         for discarded in shelf.discarded.values_mut() {

@@ -7,13 +7,13 @@ use feedsync::By;
 use tokio_postgres::Row;
 
 use super::rows::{get, micros, number, parsed, text};
-use super::{databases, log_rows, logs, pool};
-use crate::collection::{Alteration, Collection};
+use super::{bridges, databases, log_rows, logs, pool};
+use crate::collection::{Alteration, Collection, PRIVATE_TO};
 use crate::columns::{moment, parse};
 use crate::environment::Environment;
 use crate::error::StoreError;
 use crate::identity::{self, Identity};
-use crate::name::{CollectionName, EndpointName};
+use crate::name::{CollectionName, EndpointName, UserId};
 use crate::order::{Epoch, Moment};
 
 /// One statement reads a collection at one moment, settings too.
@@ -87,6 +87,17 @@ pub(super) fn is_of(locked: Option<&Row>, shelf: &Shelf) -> Result<bool, StoreEr
     Ok(locked.map(|row| get::<i64>(row, 0)).transpose()? == Some(shelf.id))
 }
 
+/// The names of the collections that are private to a user.
+pub(super) async fn private_to(
+    transaction: &Transaction<'_>,
+    user: &UserId,
+) -> Result<Vec<CollectionName>, StoreError> {
+    let sql = "SELECT c.name FROM collections c JOIN settings s ON s.collection = c.id
+                WHERE s.name = $1 AND s.value = $2";
+    let rows = transaction.query(sql, &[&PRIVATE_TO, &user.as_str()]).await?;
+    rows.iter().map(|row| parsed(row, 0)).collect()
+}
+
 pub(super) async fn all(client: &impl GenericClient) -> Result<Vec<Collection>, StoreError> {
     let statement = client.prepare_cached(ALL).await?;
     let rows = client.query(&statement, &[]).await?;
@@ -156,14 +167,17 @@ pub(super) async fn alter(
             {
                 return Err(StoreError::CollectionExists(name.clone()));
             }
+            let before = shelf.collection.clone();
             shelf.collection.change(change);
             rewrite(transaction, &shelf)
                 .await
                 .map_err(|error| taken(error, &shelf.collection.name))?;
+            bridges::rename(transaction, &before, &shelf.collection.name).await?;
         }
         Alteration::Drop => {
             transaction.batch_execute("SET LOCAL statement_timeout = 0").await?;
             remove(transaction, shelf.id).await?;
+            bridges::remove(transaction, &shelf.collection).await?;
         }
     }
     Ok(shelf.collection)

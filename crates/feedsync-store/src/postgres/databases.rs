@@ -24,7 +24,8 @@ use futures_util::FutureExt as _;
 
 use self::changes::Walk;
 use self::pages::Page;
-use self::rows::{BY_NAME, BY_NAME_SETTLED, LOCK, OWN, WRITE, Written};
+use self::rows::{BY_NAME, BY_NAME_SETTLED, LOCK, OWN, SHARE, WRITE, Written};
+use super::rows::parsed;
 use super::{PostgresStore, collections};
 use crate::bell::Notices;
 use crate::database::sweep::AttachmentKey;
@@ -33,6 +34,7 @@ use crate::database::{
     DocumentRange, LocalDocument, PassOver, Wanted,
 };
 use crate::error::StoreError;
+use crate::name::UserId;
 use crate::order::{Epoch, Moment, Number};
 use crate::stored::PageLimit;
 
@@ -103,6 +105,34 @@ impl Databases for PostgresStore {
                 Ok(Some(database))
             }
             .boxed()
+        })
+        .await
+    }
+
+    async fn charge(&self, name: &DatabaseName, owner: &UserId) -> Result<(), StoreError> {
+        let (name, owner) = (name.clone(), owner.clone());
+        self.write(move |transaction, _| {
+            async move {
+                let room = rows::lock(transaction, SHARE, &name).await?;
+                let sql = "INSERT INTO database_owners (database, owner) VALUES ($1, $2)
+                           ON CONFLICT (database) DO UPDATE SET owner = excluded.owner";
+                transaction.execute(sql, &[&room.id, &owner.as_str()]).await?;
+                Ok(())
+            }
+            .boxed()
+        })
+        .await
+    }
+
+    async fn charged(&self, name: &DatabaseName) -> Result<Option<UserId>, StoreError> {
+        let name = name.clone();
+        self.run(move |node| async move {
+            let client = node.connection().await?;
+            let sql = "SELECT owner FROM database_owners
+                        WHERE database = (SELECT id FROM databases WHERE name = $1)";
+            let statement = client.prepare_cached(sql).await?;
+            let row = client.query_opt(&statement, &[&name.as_str()]).await?;
+            row.as_ref().map(|row| parsed(row, 0)).transpose()
         })
         .await
     }

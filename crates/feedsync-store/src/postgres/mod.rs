@@ -49,6 +49,7 @@ mod address;
 mod arrays;
 mod batch;
 mod blobs;
+mod bridges;
 mod check;
 mod collections;
 mod databases;

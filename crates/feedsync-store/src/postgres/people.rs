@@ -8,14 +8,15 @@ use tokio_postgres::Row;
 use super::acts;
 use super::pipeline::Parameter;
 use super::rows::{digest, get, maybe_moment, micros, optional, parsed, text};
-use super::{PostgresStore, collections, pool, rounds};
+use super::{PostgresStore, bridges, collections, pool, rounds};
 use crate::blob::Digest;
+use crate::collection::Alteration;
 use crate::columns::moment;
 use crate::error::StoreError;
-use crate::name::{CollectionName, UserName};
+use crate::name::{CollectionName, UserId, UserName};
 use crate::order::Moment;
 use crate::people::{
-    Act, ActSelection, Grant, GrantsOf, People, Recorded, Scope, Token, TokenKind, User,
+    Act, ActSelection, Grant, GrantsOf, People, Recorded, Scope, Token, TokenKind, Usage, User,
 };
 
 /// Who changes users waits for others who do: whether an administrator remains is a matter of all.
@@ -33,7 +34,7 @@ impl People for PostgresStore {
     async fn users(&self) -> Result<Vec<User>, StoreError> {
         self.run(|node| async move {
             let client = node.connection().await?;
-            let sql = "SELECT name, password, administrator, disabled, created FROM users
+            let sql = "SELECT name, password, administrator, disabled, created, id FROM users
                         ORDER BY name";
             let statement = client.prepare_cached(sql).await?;
             client.query(&statement, &[]).await?.iter().map(user).collect()
@@ -51,21 +52,22 @@ impl People for PostgresStore {
             async move {
                 let added = transaction
                     .execute(
-                        "INSERT INTO users (name, password, administrator, disabled, created)
-                     VALUES ($1, $2, $3, $4, $5) ON CONFLICT (name) DO NOTHING",
+                        "INSERT INTO users (name, password, administrator, disabled, created, id)
+                     VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (name) DO NOTHING",
                         &[
                             &user.name.as_str(),
                             &user.password,
                             &user.administrator,
                             &user.disabled,
                             &micros(user.created),
+                            &user.id.as_str(),
                         ],
                     )
                     .await?;
                 if added == 0 {
                     return Err(StoreError::UserExists(user.name));
                 }
-                Ok(())
+                bridges::name_no_more(transaction, &user.name).await
             }
             .boxed()
         })
@@ -76,7 +78,10 @@ impl People for PostgresStore {
         self.write(move |transaction, _| {
             async move {
                 transaction.batch_execute(LOCK).await?;
-                require(transaction, &user.name).await?;
+                let known = find(transaction, &user.name).await?;
+                if known.is_none_or(|known| known.id != user.id) {
+                    return Err(StoreError::NoUser(user.name));
+                }
                 if !user.may_administer() && is_last_administrator(transaction, &user.name).await? {
                     return Err(StoreError::LastAdministrator(user.name));
                 }
@@ -94,17 +99,48 @@ impl People for PostgresStore {
         .await
     }
 
+    async fn usage(&self, user: &UserId) -> Result<Usage, StoreError> {
+        let user = user.clone();
+        self.run(|node| async move {
+            let client = node.connection().await?;
+            let sql = "SELECT count(*), coalesce(sum(d.documents + d.deleted), 0)::bigint,
+                              coalesce(sum(d.bytes), 0)::bigint,
+                              (SELECT coalesce(sum(l.length), 0)::bigint FROM users u
+                                 JOIN grants g ON g.user_name = u.name AND g.role = 'owner'
+                                 JOIN logs l ON l.collection = g.collection AND NOT l.removed
+                                WHERE u.id = $1)
+                         FROM database_owners o JOIN databases d ON d.id = o.database
+                        WHERE o.owner = $1 AND d.name IS NOT NULL";
+            let statement = client.prepare_cached(sql).await?;
+            let row = client.query_one(&statement, &[&user.as_str()]).await?;
+            let count = |column| Ok::<_, StoreError>(get::<i64>(&row, column)? as u64);
+            Ok(Usage {
+                databases: count(0)?,
+                documents: count(1)?,
+                database_bytes: count(2)?,
+                log_bytes: count(3)?,
+            })
+        })
+        .await
+    }
+
     async fn remove_user(&self, name: &UserName) -> Result<(), StoreError> {
         let name = name.clone();
         self.write(move |transaction, _| {
             async move {
                 transaction.batch_execute(LOCK).await?;
-                require(transaction, &name).await?;
+                let user = find(transaction, &name).await?;
+                let user = user.ok_or_else(|| StoreError::NoUser(name.clone()))?;
                 let others = "SELECT 1 FROM users WHERE name <> $1 LIMIT 1";
                 let others = transaction.query_opt(others, &[&name.as_str()]).await?.is_some();
                 if others && is_last_administrator(transaction, &name).await? {
                     return Err(StoreError::LastAdministrator(name));
                 }
+                for private in collections::private_to(transaction, &user.id).await? {
+                    let shelf = collections::lock(transaction, &private).await?;
+                    collections::alter(transaction, shelf, Alteration::Drop).await?;
+                }
+                bridges::name_no_more(transaction, &name).await?;
                 transaction.execute("DELETE FROM users WHERE name = $1", &[&name.as_str()]).await?;
                 Ok(())
             }
@@ -299,7 +335,8 @@ impl People for PostgresStore {
 }
 
 async fn find(client: &impl GenericClient, name: &UserName) -> Result<Option<User>, StoreError> {
-    let sql = "SELECT name, password, administrator, disabled, created FROM users WHERE name = $1";
+    let sql = "SELECT name, password, administrator, disabled, created, id FROM users
+                WHERE name = $1";
     let statement = client.prepare_cached(sql).await?;
     client.query_opt(&statement, &[&name.as_str()]).await?.as_ref().map(user).transpose()
 }
@@ -311,6 +348,7 @@ fn user(row: &Row) -> Result<User, StoreError> {
         administrator: get(row, 2)?,
         disabled: get(row, 3)?,
         created: moment(get(row, 4)?),
+        id: parsed(row, 5)?,
     })
 }
 

@@ -29,6 +29,8 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     Migration { sql: include_str!("migrations/004.sql"), oldest_compatible: 4 },
     // An older node could not read the trees of documents with attachments.
     Migration { sql: include_str!("migrations/005.sql"), oldest_compatible: 5 },
+    // An older node would add users without an id.
+    Migration { sql: include_str!("migrations/006.sql"), oldest_compatible: 6 },
 ];
 
 /// Names the lock under which a store is founded, migrated and settled, and that writes share: "feedsync".

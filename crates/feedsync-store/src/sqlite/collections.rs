@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use feedsync::By;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
-use super::log_rows;
 use super::rows::parsed;
-use crate::collection::{Alteration, Collection};
+use super::{database_rows, log_rows};
+use crate::collection::{Alteration, Collection, PRIVATE_TO};
 use crate::columns::{moment, parse};
 use crate::environment::Environment;
 use crate::error::StoreError;
 use crate::identity::{self, Identity};
-use crate::name::{CollectionName, EndpointName};
+use crate::name::{CollectionName, EndpointName, UserId};
 use crate::order::{Epoch, Moment, Number};
 
 macro_rules! select_collections {
@@ -59,15 +59,31 @@ pub(super) fn alter(
             {
                 return Err(StoreError::CollectionExists(name.clone()));
             }
+            let before = shelf.collection.clone();
             shelf.collection.change(change);
             rewrite(connection, &shelf)?;
+            database_rows::rename_bridged(connection, &before, &shelf.collection.name)?;
         }
         Alteration::Drop => {
+            database_rows::drop_bridged(connection, &shelf.collection)?;
             log_rows::drop_with(connection, shelf.id)?;
             connection.execute("DELETE FROM collections WHERE id = ?1", [shelf.id])?;
         }
     }
     Ok(shelf.collection)
+}
+
+/// The collections that are private to a user.
+pub(super) fn private_to(connection: &Connection, user: &UserId) -> Result<Vec<Shelf>, StoreError> {
+    let mut statement = connection.prepare_cached(select_collections!(
+        "WHERE id IN (SELECT collection FROM settings WHERE name = ?1 AND value = ?2)"
+    ))?;
+    let mut rows = statement.query([PRIVATE_TO, user.as_str()])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        found.push(shelf(connection, row)?);
+    }
+    Ok(found)
 }
 
 pub(super) fn all(connection: &Connection) -> Result<Vec<Collection>, StoreError> {

@@ -3,14 +3,18 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use feedsync_couch::{Attachment, BodyPlace, DatabaseName, DocumentId, Revision, Tree};
+use feedsync_couch::{
+    Attachment, BodyPlace, DatabaseName, DocumentId, Revision, Tree, without_user,
+};
 use rusqlite::{CachedStatement, Connection, OptionalExtension as _, Row, params};
 
 use super::attachment_rows;
 use super::rows::{change_key, parsed};
+use crate::collection::Collection;
 use crate::columns::{damaged, moment};
 use crate::database::{Database, KeptBody, ReadDocument, StoredDocument};
 use crate::error::StoreError;
+use crate::name::{CollectionName, UserName};
 use crate::order::{Epoch, Number};
 
 macro_rules! select_databases {
@@ -93,6 +97,66 @@ pub(super) fn insert(connection: &Connection, database: &Database) -> Result<(),
             database.revisions_kept as i64,
             database.security,
         ])?;
+    Ok(())
+}
+
+/// Drops a database: its name is free at once, and what it held is swept later.
+pub(super) fn drop(connection: &Connection, id: i64) -> Result<(), StoreError> {
+    connection.prepare_cached("UPDATE databases SET name = NULL WHERE id = ?1")?.execute([id])?;
+    // What was said of the database that is gone is not said of the next one of its name.
+    let mut statement =
+        connection.prepare_cached("DELETE FROM local_documents WHERE database = ?1")?;
+    statement.execute([id])?;
+    Ok(())
+}
+
+fn bridged(connection: &Connection, of: &Collection) -> Result<Option<i64>, StoreError> {
+    let mut statement =
+        connection.prepare_cached("SELECT id FROM databases WHERE name = ?1 AND security = ?2")?;
+    let found = statement.query_row([of.name.as_str(), &of.bridge_security()], |row| row.get(0));
+    Ok(found.optional()?)
+}
+
+/// Drops the database that is bridged to a collection.
+pub(super) fn drop_bridged(connection: &Connection, of: &Collection) -> Result<(), StoreError> {
+    match bridged(connection, of)? {
+        Some(id) => drop(connection, id),
+        None => Ok(()),
+    }
+}
+
+/// Renames the database that is bridged to a collection, unless another one has the name.
+pub(super) fn rename_bridged(
+    connection: &Connection,
+    of: &Collection,
+    to: &CollectionName,
+) -> Result<(), StoreError> {
+    if *to != of.name
+        && let Some(id) = bridged(connection, of)?
+    {
+        let sql = "UPDATE OR IGNORE databases SET name = ?2 WHERE id = ?1";
+        connection.prepare_cached(sql)?.execute(params![id, to.as_str()])?;
+    }
+    Ok(())
+}
+
+/// Removes a user's name from the `_security` of each database.
+pub(super) fn name_no_more(connection: &Connection, user: &UserName) -> Result<(), StoreError> {
+    let mut changed: Vec<(i64, String)> = Vec::new();
+    let mut statement = connection
+        .prepare_cached("SELECT id, security FROM databases WHERE security IS NOT NULL")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let security: String = row.get(1)?;
+        if let Some(without) = without_user(&security, user.as_str()) {
+            changed.push((row.get(0)?, without));
+        }
+    }
+    for (id, security) in changed {
+        connection
+            .prepare_cached("UPDATE databases SET security = ?2 WHERE id = ?1")?
+            .execute(params![id, security])?;
+    }
     Ok(())
 }
 

@@ -10,6 +10,7 @@ use rusqlite::{OptionalExtension as _, params};
 use super::database_reads::{Page, Walk, by_id, changes, count_by_id};
 use super::database_rows::{self, Finder, Room};
 use super::database_writes::{compact, sweep, update};
+use super::rows::parsed;
 use super::schema::write_home;
 use super::{SqliteStore, attachment_rows, collections};
 use crate::bell::Notices;
@@ -19,6 +20,7 @@ use crate::database::{
     DocumentRange, LocalDocument, PassOver, StoredDocument, Wanted,
 };
 use crate::error::StoreError;
+use crate::name::UserId;
 use crate::order::{Epoch, Moment, Number};
 use crate::stored::PageLimit;
 use crate::transfer::Transfer;
@@ -73,20 +75,39 @@ impl Databases for SqliteStore {
             .await
     }
 
+    async fn charge(&self, name: &DatabaseName, owner: &UserId) -> Result<(), StoreError> {
+        let (name, owner) = (name.clone(), owner.clone());
+        self.writer
+            .run(move |connection| {
+                let room = database_rows::require(connection, &name)?;
+                let sql =
+                    "INSERT OR REPLACE INTO database_owners (database, owner) VALUES (?1, ?2)";
+                connection.prepare_cached(sql)?.execute(params![room.id, owner.as_str()])?;
+                Ok(())
+            })
+            .await
+    }
+
+    async fn charged(&self, name: &DatabaseName) -> Result<Option<UserId>, StoreError> {
+        let name = name.clone();
+        self.readers
+            .read(move |connection| {
+                let sql = "SELECT owner FROM database_owners
+                            WHERE database = (SELECT id FROM databases WHERE name = ?1)";
+                let mut statement = connection.prepare_cached(sql)?;
+                let mut rows = statement.query([name.as_str()])?;
+                rows.next()?.map(|row| parsed(row, 0)).transpose()
+            })
+            .await
+    }
+
     async fn drop_database(&self, name: &DatabaseName, epoch: Epoch) -> Result<(), StoreError> {
         let gone = name.clone();
         self.writer
             .run(move |connection| {
                 let Room { id, database, .. } = database_rows::require(connection, &gone)?;
                 database.require(epoch)?;
-                let mut statement =
-                    connection.prepare_cached("UPDATE databases SET name = NULL WHERE id = ?1")?;
-                statement.execute([id])?;
-                // What was said of the database that is gone is not said of the next one of its name.
-                let mut statement =
-                    connection.prepare_cached("DELETE FROM local_documents WHERE database = ?1")?;
-                statement.execute([id])?;
-                Ok(())
+                database_rows::drop(connection, id)
             })
             .await?;
         self.database_bell.ring(name);

@@ -6,15 +6,16 @@ use async_trait::async_trait;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::SqliteStore;
-use super::collections;
 use super::rows::parsed;
+use super::{collections, database_rows, log_rows};
 use crate::blob::Digest;
+use crate::collection::Alteration;
 use crate::columns::{moment, parse};
 use crate::error::StoreError;
-use crate::name::{CollectionName, UserName};
+use crate::name::{CollectionName, UserId, UserName};
 use crate::order::Moment;
 use crate::people::{
-    Act, ActSelection, Grant, GrantsOf, People, Recorded, Scope, Token, TokenKind, User,
+    Act, ActSelection, Grant, GrantsOf, People, Recorded, Scope, Token, TokenKind, Usage, User,
 };
 
 #[async_trait]
@@ -34,15 +35,17 @@ impl People for SqliteStore {
                 if find(connection, &user.name)?.is_some() {
                     return Err(StoreError::UserExists(user.name));
                 }
+                database_rows::name_no_more(connection, &user.name)?;
                 connection.execute(
-                    "INSERT INTO users (name, password, administrator, disabled, created)
-                     VALUES (?1, ?2, ?3, ?4, ?5)",
+                    "INSERT INTO users (name, password, administrator, disabled, created, id)
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
                     params![
                         user.name.as_str(),
                         user.password,
                         user.administrator,
                         user.disabled,
-                        user.created
+                        user.created,
+                        user.id.as_str()
                     ],
                 )?;
                 Ok(())
@@ -53,7 +56,10 @@ impl People for SqliteStore {
     async fn change_user(&self, user: User) -> Result<(), StoreError> {
         self.writer
             .run(move |connection| {
-                require(connection, &user.name)?;
+                let known = find(connection, &user.name)?.filter(|known| known.id == user.id);
+                if known.is_none() {
+                    return Err(StoreError::NoUser(user.name));
+                }
                 if !user.may_administer() && is_last_administrator(connection, &user.name)? {
                     return Err(StoreError::LastAdministrator(user.name));
                 }
@@ -67,18 +73,54 @@ impl People for SqliteStore {
             .await
     }
 
+    async fn usage(&self, user: &UserId) -> Result<Usage, StoreError> {
+        let user = user.clone();
+        self.readers
+            .read(move |connection| {
+                let sql = "SELECT count(*), coalesce(sum(d.documents + d.deleted), 0),
+                                  coalesce(sum(d.bytes), 0),
+                                  (SELECT coalesce(sum(l.length), 0) FROM users u
+                                     JOIN grants g ON g.user = u.name AND g.role = 'owner'
+                                     JOIN logs l ON l.collection = g.collection AND NOT l.removed
+                                    WHERE u.id = ?1)
+                             FROM database_owners o JOIN databases d ON d.id = o.database
+                            WHERE o.owner = ?1 AND d.name IS NOT NULL";
+                let mut statement = connection.prepare_cached(sql)?;
+                let usage = statement.query_row([user.as_str()], |row| {
+                    let count =
+                        |column| Ok::<_, rusqlite::Error>(row.get::<_, i64>(column)? as u64);
+                    Ok(Usage {
+                        databases: count(0)?,
+                        documents: count(1)?,
+                        database_bytes: count(2)?,
+                        log_bytes: count(3)?,
+                    })
+                })?;
+                Ok(usage)
+            })
+            .await
+    }
+
     async fn remove_user(&self, name: &UserName) -> Result<(), StoreError> {
-        let name = name.clone();
+        let (name, files) = (name.clone(), Arc::clone(&self.files));
         self.writer
             .run(move |connection| {
-                require(connection, &name)?;
+                let user = find(connection, &name)?;
+                let user = user.ok_or_else(|| StoreError::NoUser(name.clone()))?;
                 let others = connection
                     .prepare_cached("SELECT 1 FROM users WHERE name <> ?1 LIMIT 1")?
                     .exists([name.as_str()])?;
                 if others && is_last_administrator(connection, &name)? {
                     return Err(StoreError::LastAdministrator(name));
                 }
+                let mut gone = Vec::new();
+                for shelf in collections::private_to(connection, &user.id)? {
+                    gone.extend(log_rows::keys(connection, shelf.id)?);
+                    collections::alter(connection, shelf, Alteration::Drop)?;
+                }
+                database_rows::name_no_more(connection, &name)?;
                 connection.execute("DELETE FROM users WHERE name = ?1", [name.as_str()])?;
+                files.forget(gone);
                 Ok(())
             })
             .await
@@ -251,7 +293,7 @@ pub(super) fn insert_act(connection: &Connection, at: Moment, act: &Act) -> Resu
 
 fn users(connection: &Connection) -> Result<Vec<User>, StoreError> {
     let mut statement = connection.prepare_cached(
-        "SELECT name, password, administrator, disabled, created FROM users ORDER BY name",
+        "SELECT name, password, administrator, disabled, created, id FROM users ORDER BY name",
     )?;
     let mut rows = statement.query([])?;
     let mut users = Vec::new();
@@ -263,7 +305,7 @@ fn users(connection: &Connection) -> Result<Vec<User>, StoreError> {
 
 fn find(connection: &Connection, name: &UserName) -> Result<Option<User>, StoreError> {
     let mut statement = connection.prepare_cached(
-        "SELECT name, password, administrator, disabled, created FROM users WHERE name = ?1",
+        "SELECT name, password, administrator, disabled, created, id FROM users WHERE name = ?1",
     )?;
     let mut rows = statement.query([name.as_str()])?;
     rows.next()?.map(user).transpose()
@@ -276,6 +318,7 @@ fn user(row: &Row<'_>) -> Result<User, StoreError> {
         administrator: row.get(2)?,
         disabled: row.get(3)?,
         created: moment(row.get(4)?),
+        id: parsed(row, 5)?,
     })
 }
 

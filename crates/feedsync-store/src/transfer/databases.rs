@@ -73,6 +73,9 @@ impl Run<'_> {
         self.bodies(name).await?;
         self.attachments(name).await?;
         self.local_documents(name).await?;
+        if let Some(owner) = self.from.charged(name).await? {
+            self.to.charge(name, &owner).await?;
+        }
         self.moved.databases += 1;
         self.tell();
         Ok(())

@@ -100,11 +100,19 @@ impl Run<'_> {
         }
     }
 
-    pub(super) async fn people(&mut self) -> Result<(), StoreError> {
+    /// Moves users, before the databases that name them: no database names a user who is added.
+    pub(super) async fn users(&mut self) -> Result<(), StoreError> {
         for user in self.from.users().await? {
-            let name = user.name.clone();
             self.to.add_user(user).await?;
             self.moved.users += 1;
+        }
+        Ok(())
+    }
+
+    /// Moves grants and tokens of users, and the record.
+    pub(super) async fn people(&mut self) -> Result<(), StoreError> {
+        for user in self.from.users().await? {
+            let name = user.name;
             for grant in self.from.grants(GrantsOf::User(&name)).await? {
                 self.to.grant(grant).await?;
             }

@@ -174,6 +174,7 @@ fn nodes_alter_collections_one_after_the_other() {
     let nodes = [first, Arc::new(open(&url).unwrap()), Arc::new(open(&url).unwrap())];
     let anna = UserName::new("anna").unwrap();
     let user = User {
+        id: feedsync_store::UserId::new("a1").unwrap(),
         name: anna.clone(),
         password: None,
         administrator: true,

@@ -70,6 +70,7 @@ fn all_writes(store: &PostgresStore) -> Vec<(&'static str, Result<(), StoreError
     let anna = UserName::new("anna").unwrap();
     let now = Moment::from_micros(1);
     let user = User {
+        id: feedsync_store::UserId::new("a1").unwrap(),
         name: anna.clone(),
         password: None,
         administrator: true,

@@ -179,6 +179,11 @@ fn log_contents(store: &dyn Transfer, name: &CollectionName) -> String {
 
 fn user(name: &str) -> User {
     User {
+        id: feedsync_store::UserId::new(&format!(
+            "{:x}",
+            name.len() * 256 + name.as_bytes()[0] as usize
+        ))
+        .unwrap(),
         name: UserName::new(name).unwrap(),
         password: Some("$argon2id$...".to_owned()),
         administrator: true,

@@ -28,20 +28,20 @@ const BEGIN: [(&str, &str); 1] = [("if-none-match", "*")];
 #[tokio::test]
 async fn who_begins_a_log_where_no_collection_is_owns_the_collection_that_it_makes() {
     let world = World::in_memory().await;
-    let begun = send(&world, "nora", Method::POST, "/logs/reading", &BEGIN).await;
+    let begun = send(&world, "nora", Method::POST, "/logs/journal", &BEGIN).await;
     assert_eq!(begun.status(), StatusCode::CREATED);
-    let made = world.endpoint.collection(&collection("reading")).await.unwrap();
-    assert_eq!(made.title, "reading");
+    let made = world.endpoint.collection(&collection("journal")).await.unwrap();
+    assert_eq!(made.title, "journal");
     for (who, status) in [
         ("nora", StatusCode::NO_CONTENT),
         ("root", StatusCode::NO_CONTENT),
         ("owen", StatusCode::NOT_FOUND),
     ] {
         let any = [("if-match", "*")];
-        let answer = send(&world, who, Method::POST, "/logs/reading", &any).await;
+        let answer = send(&world, who, Method::POST, "/logs/journal", &any).await;
         assert_eq!(answer.status(), status, "{who}");
     }
-    let removed = send(&world, "nora", Method::DELETE, "/logs/reading", &[("if-match", "*")]).await;
+    let removed = send(&world, "nora", Method::DELETE, "/logs/journal", &[("if-match", "*")]).await;
     assert_eq!(removed.status(), StatusCode::NO_CONTENT);
     let nora = user("nora");
     let acts = ActSelection { user: Some(&nora), limit: 10, ..Default::default() };

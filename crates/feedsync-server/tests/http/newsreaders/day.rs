@@ -5,9 +5,9 @@
 use std::collections::BTreeSet;
 
 use feedsync_client::{StoredLog, synchronise_reader};
+use feedsync_endpoint::reading_collection;
 use feedsync_log::{Device, Millis};
 use feedsync_reader::{Action, ArticleId, FeedAddress, Replica};
-use feedsync_reading::Readers;
 use http::Method;
 use rand::rngs::SmallRng;
 use rand::{Rng as _, SeedableRng as _};
@@ -322,7 +322,7 @@ impl World {
 
     async fn synchronise(&mut self, who: usize) {
         let somebody = &mut self.people[who];
-        let collection = Readers::collection(Some(&user(somebody.name)));
+        let collection = reading_collection(Some(&user(somebody.name)));
         let log = StoredLog::new(self.hub.endpoint.store().clone(), collection, 1 << 30);
         let chance = self.random.random();
         synchronise_reader(&mut somebody.device, &log, &move || chance).await.unwrap();

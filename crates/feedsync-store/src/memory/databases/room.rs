@@ -11,12 +11,15 @@ use crate::database::{
     FoundDocument, KeptBody, Kind, LocalDocument, PassOver, ReadDocument, StoredDocument, Wanted,
 };
 use crate::error::StoreError;
+use crate::name::UserId;
 use crate::order::{Moment, Number};
 
 /// A database and what it holds.
 #[derive(Debug, Clone)]
 pub(in crate::memory) struct Room {
     pub(in crate::memory) database: Database,
+    /// The user to whom it is charged.
+    pub(in crate::memory) owner: Option<UserId>,
     pub(super) next_body: u64,
     pub(super) documents: BTreeMap<DocumentId, Document>,
     pub(super) bodies: BTreeMap<u64, KeptBody>,
@@ -41,6 +44,7 @@ impl Room {
     pub(super) fn new(database: Database) -> Self {
         Self {
             database,
+            owner: None,
             next_body: 1,
             documents: BTreeMap::new(),
             bodies: BTreeMap::new(),

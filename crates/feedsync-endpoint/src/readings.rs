@@ -1,0 +1,299 @@
+//! Collections that hold what people read: one for each user, private to that user's id.
+//!
+//! The hub derives the name of such a collection from the name of its user, and reserves all names of that kind.
+//! A name alone gives no right: the hub uses a collection as the reading collection of a user only if
+//! it is private to the user's id and nobody else has a role in it. Stores of earlier versions have collections that
+//! are private to nobody. The user takes one over if nobody else owns it, and roles of others in it end. Any other
+//! collection of that name is renamed, and the user gets a new one.
+
+use std::collections::BTreeMap;
+
+use feedsync::Format;
+use feedsync_store::{
+    Alteration, Collection, CollectionChange, CollectionName, Digest, Founding, Grant, GrantsOf,
+    NewCollection, PRIVATE_TO, Role, StoreError, UserId, UserName,
+};
+
+use crate::endpoint::Endpoint;
+use crate::error::EndpointError;
+
+/// Name of the reading collection of a hub without users.
+const READING: &str = "reading";
+
+/// Attempts to reach a reading collection while other processes change it.
+const ATTEMPTS: usize = 8;
+
+/// Names that are tried for a collection that must give its name up.
+const MAX_NAMES: usize = 1_000;
+
+/// A user as the owner of a reading collection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reader {
+    /// Name of the user, from which the name of the collection is derived.
+    pub name: UserName,
+    /// Id of the user, which decides whose collection it is.
+    pub id: UserId,
+}
+
+/// Returns the name of a user's reading collection, or of the one of a hub without users.
+pub fn reading_collection(user: Option<&UserName>) -> CollectionName {
+    let named = |text: &str| CollectionName::new(text).ok();
+    let name = match user {
+        None => named(READING),
+        Some(user) => named(&format!("{READING}-{user}")).or_else(|| {
+            // A name with a point, or a long one.
+            let digest = Digest::of(user.as_str().as_bytes());
+            let head = digest.as_bytes()[..16].try_into().ok()?;
+            named(&format!("{READING}-{:x}", u128::from_be_bytes(head)))
+        }),
+    };
+    name.unwrap_or_else(|| unreachable!("a letter, letters and digits"))
+}
+
+/// Whether the hub reserves a name of a collection or database for reading collections.
+pub fn is_reserved(name: &str) -> bool {
+    name.strip_prefix(READING).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+}
+
+/// Whether a user may make a collection of this name. Reserved names are for the user from whose name they derive.
+pub fn may_be_named(name: &CollectionName, user: Option<&UserName>) -> bool {
+    user.is_none() || !is_reserved(name.as_str()) || reading_collection(user) == *name
+}
+
+/// Relation of a collection to the user whose reading collection has its name.
+enum Standing {
+    /// It is private to the user.
+    Theirs,
+    /// The user takes it over. Roles of these others end, and the user becomes its owner.
+    ToTakeOver(Vec<Grant>),
+    /// It belongs to somebody else.
+    Alien,
+}
+
+impl Endpoint {
+    /// Returns the reading collection of a user, or of a hub without users, and whether rights changed for that.
+    /// Creates the collection if there is none. For the first administrator that is the collection of the time
+    /// without users, if there is one.
+    pub async fn reading_of(
+        &self,
+        reader: Option<&Reader>,
+    ) -> Result<(Collection, bool), EndpointError> {
+        let name = reading_collection(reader.map(|reader| &reader.name));
+        let mut is_changed = false;
+        for _ in 0..ATTEMPTS {
+            let found = self.store().collection(&name).await?;
+            match (reader, found) {
+                (None, Some(found)) => return Ok((found, is_changed)),
+                (None, None) => {
+                    if !self.store().users().await?.is_empty() {
+                        return Err(EndpointError::HasUsers);
+                    }
+                    self.found_reading(name.clone(), None).await?;
+                }
+                (Some(reader), None) => {
+                    self.require_reader(reader).await?;
+                    if !self.adopt_reading(reader, &name).await? {
+                        self.found_reading(name.clone(), Some(reader)).await?;
+                    }
+                }
+                (Some(reader), Some(found)) => match self.standing(reader, &found).await? {
+                    Standing::Theirs => return Ok((found, is_changed)),
+                    Standing::ToTakeOver(others) => {
+                        self.require_reader(reader).await?;
+                        self.take_over(reader, &name, others).await?;
+                    }
+                    Standing::Alien => {
+                        self.require_reader(reader).await?;
+                        self.rename_alien(&found).await?;
+                    }
+                },
+            }
+            is_changed = true;
+        }
+        Err(StoreError::Unknown(format!("{name} is changed by others all the time")).into())
+    }
+
+    /// Makes the reading collections of all users private that are there already.
+    pub async fn secure_readings(&self) -> Result<(), EndpointError> {
+        for user in self.store().users().await? {
+            self.secure_reading(Reader { name: user.name, id: user.id }).await?;
+        }
+        Ok(())
+    }
+
+    /// Makes the reading collection of a user private, if there is one.
+    pub(crate) async fn secure_reading(&self, reader: Reader) -> Result<(), EndpointError> {
+        let name = reading_collection(Some(&reader.name));
+        if self.store().collection(&name).await?.is_some() {
+            self.reading_of(Some(&reader)).await?;
+        }
+        Ok(())
+    }
+
+    /// Gives the first administrator what was read while there were no users, if something was.
+    pub(crate) async fn hand_reading_over(&self, reader: Reader) -> Result<(), EndpointError> {
+        if self.store().collection(&reading_collection(None)).await?.is_some() {
+            self.reading_of(Some(&reader)).await?;
+        }
+        Ok(())
+    }
+
+    /// Refuses who was removed meanwhile, also if another user has the name now.
+    async fn require_reader(&self, reader: &Reader) -> Result<(), EndpointError> {
+        let found = self.store().user(&reader.name).await?;
+        match found.is_some_and(|user| user.id == reader.id) {
+            true => Ok(()),
+            false => Err(StoreError::NoUser(reader.name.clone()).into()),
+        }
+    }
+
+    async fn standing(
+        &self,
+        reader: &Reader,
+        found: &Collection,
+    ) -> Result<Standing, EndpointError> {
+        let grants = match self.store().grants(GrantsOf::Collection(&found.name)).await {
+            Err(StoreError::NoCollection(_)) => Vec::new(),
+            grants => grants?,
+        };
+        let (own, others): (Vec<_>, Vec<_>) =
+            grants.into_iter().partition(|grant| grant.user == reader.name);
+        let owns = own.iter().any(|grant| grant.role == Role::Owner);
+        let is_owned_by_another = others.iter().any(|grant| grant.role == Role::Owner);
+        Ok(match found.settings.get(PRIVATE_TO) {
+            Some(id) if id == reader.id.as_str() && owns && others.is_empty() => Standing::Theirs,
+            Some(id) if id == reader.id.as_str() => Standing::ToTakeOver(others),
+            None if owns && !is_owned_by_another => Standing::ToTakeOver(others),
+            _ => Standing::Alien,
+        })
+    }
+
+    async fn found_reading(
+        &self,
+        name: CollectionName,
+        reader: Option<&Reader>,
+    ) -> Result<(), EndpointError> {
+        let title = reader.map_or_else(|| "Reading".to_owned(), title);
+        let settings = reader.map(private).unwrap_or_default();
+        let act = self.actor.as_deref().map(|actor| feedsync_store::Act {
+            collection: Some(name.clone()),
+            ..actor.act("create")
+        });
+        let founding = Founding { owner: reader.map(|reader| reader.name.clone()), act };
+        let new = NewCollection { name, title, format: Format::Opml, settings };
+        match self.store().found_collection(new, founding).await {
+            Ok(_) | Err(StoreError::CollectionExists(_)) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Renames the collection of the time without users for the first administrator; whether it did.
+    async fn adopt_reading(
+        &self,
+        reader: &Reader,
+        to: &CollectionName,
+    ) -> Result<bool, EndpointError> {
+        let from = reading_collection(None);
+        if self.store().collection(&from).await?.is_none()
+            || !self.store().grants(GrantsOf::Collection(&from)).await?.is_empty()
+        {
+            return Ok(false);
+        }
+        let users = self.store().users().await?;
+        let administrators = users.iter().filter(|user| user.may_administer());
+        let first = administrators.min_by_key(|user| user.created);
+        if first.is_none_or(|first| first.id != reader.id) {
+            return Ok(false);
+        }
+        let (name, title, id) = (to.clone(), title(reader), private(reader));
+        let renamed = self.alter_surely(&from, move |found| {
+            // Private first: whoever goes on after a crash sees by this whose it is.
+            let settings = found.settings.clone().into_iter().chain(id).collect();
+            Alteration::Change(CollectionChange {
+                name: Some(name),
+                title: Some(title),
+                settings: Some(settings),
+                ..CollectionChange::default()
+            })
+        });
+        match renamed.await {
+            Err(EndpointError::Store(
+                StoreError::NoCollection(_) | StoreError::CollectionExists(_),
+            )) => Ok(false),
+            renamed => renamed.map(|_| true),
+        }
+    }
+
+    async fn take_over(
+        &self,
+        reader: &Reader,
+        name: &CollectionName,
+        others: Vec<Grant>,
+    ) -> Result<(), EndpointError> {
+        let was_shared = !others.is_empty();
+        for Grant { user, .. } in others {
+            self.store().revoke(&user, name).await?;
+            let detail = format!("{user}: {name} is private to {}", reader.name);
+            self.record_reading("revoke", name, detail).await?;
+        }
+        let id = private(reader);
+        self.alter_surely(name, move |found| {
+            let mut settings = found.settings.clone();
+            if was_shared {
+                settings.remove("public");
+            }
+            settings.extend(id);
+            Alteration::Change(CollectionChange {
+                settings: Some(settings),
+                ..CollectionChange::default()
+            })
+        })
+        .await?;
+        let (user, collection) = (reader.name.clone(), name.clone());
+        Ok(self.store().grant(Grant { user, collection, role: Role::Owner }).await?)
+    }
+
+    /// Gives a collection that is not its user's another name. It keeps all that it holds, and its roles.
+    async fn rename_alien(&self, found: &Collection) -> Result<(), EndpointError> {
+        for number in 1..MAX_NAMES {
+            let mut text = format!("former-{number}-{}", found.name);
+            text.truncate(63);
+            let Ok(new) = CollectionName::new(&text) else { break };
+            let detail = format!("{} is renamed to {new}: somebody else owns it", found.name);
+            let epoch = found.epoch;
+            let change = CollectionChange { name: Some(new), ..CollectionChange::default() };
+            let renamed = self.alter_surely(&found.name, move |now| match now.epoch == epoch {
+                true => Alteration::Change(change),
+                false => Alteration::Keep,
+            });
+            match renamed.await {
+                Err(EndpointError::Store(StoreError::CollectionExists(_))) => {}
+                Err(EndpointError::Store(StoreError::NoCollection(_))) => return Ok(()),
+                Err(error) => return Err(error),
+                Ok(_) => return self.record_reading("rename", &found.name, detail).await,
+            }
+        }
+        Err(StoreError::CollectionExists(found.name.clone()).into())
+    }
+
+    async fn record_reading(
+        &self,
+        action: &str,
+        name: &CollectionName,
+        detail: String,
+    ) -> Result<(), EndpointError> {
+        let mut act = self.actor.as_deref().cloned().unwrap_or_default().act(action);
+        act.collection = Some(name.clone());
+        act.detail = detail;
+        Ok(self.store().record(act).await?)
+    }
+}
+
+fn title(reader: &Reader) -> String {
+    format!("Reading of {}", reader.name)
+}
+
+/// The setting that makes a collection private to a user.
+pub(crate) fn private(reader: &Reader) -> BTreeMap<String, String> {
+    BTreeMap::from([(PRIVATE_TO.to_owned(), reader.id.to_string())])
+}

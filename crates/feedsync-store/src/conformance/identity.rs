@@ -1,0 +1,116 @@
+//! Identity: what hangs on a user or a collection goes with it, and the next one of that name has nothing of it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use feedsync_couch::DatabaseName;
+
+use super::people::{name, user};
+use super::samples::{create, named, open};
+use super::{Constructor, wait};
+use crate::{
+    Append, CollectionChange, Databases, Expected, Grant, GrantsOf, NewCollection, PRIVATE_TO,
+    Role, StoreError, Usage, User, UserId,
+};
+
+fn database(text: &str) -> DatabaseName {
+    text.parse().expect("a legal name")
+}
+
+fn security(databases: &dyn Databases, of: &str) -> Option<String> {
+    let found = wait(databases.database(&database(of))).unwrap();
+    found.expect("a database").security
+}
+
+/// No database names a user who is removed, or one who was just added. Collections that are private to a user are
+/// removed with the user, logs included.
+pub fn a_later_user_of_the_same_name_inherits_nothing(constructor: Constructor) {
+    let (fixture, _) = open(constructor);
+    let store = &*fixture.store;
+    let databases = Arc::clone(&fixture.store).databases();
+    for one in [user("root", true), user("anna", false)] {
+        wait(store.add_user(one)).unwrap();
+    }
+    let anna = user("anna", false);
+    for (of, said) in [
+        ("own", r#"{"admins":{"names":["anna"]},"members":{"names":["anna"]}}"#),
+        ("both", r#"{"members":{"names":["anna","root","carl"]}}"#),
+    ] {
+        wait(databases.create_database(&database(of), Some(said.to_owned()))).unwrap();
+    }
+    let settings = BTreeMap::from([(PRIVATE_TO.to_owned(), anna.id.to_string())]);
+    let new = |name: &str, settings| NewCollection {
+        name: named(name),
+        title: String::new(),
+        format: feedsync::Format::Opml,
+        settings,
+    };
+    assert_eq!(wait(databases.charged(&database("own"))).unwrap(), None);
+    wait(databases.charge(&database("own"), &anna.id)).unwrap();
+    assert_eq!(wait(databases.charged(&database("own"))).unwrap(), Some(anna.id.clone()));
+    let usage = wait(store.usage(&anna.id)).unwrap();
+    assert_eq!(usage, Usage { databases: 1, ..Usage::default() });
+    wait(store.create_collection(new("private", settings))).unwrap();
+    wait(store.create_collection(new("plans", BTreeMap::new()))).unwrap();
+    for of in ["private", "plans"] {
+        let grant = Grant { user: name("anna"), collection: named(of), role: Role::Owner };
+        wait(store.grant(grant)).unwrap();
+    }
+    let append = Append {
+        expected: Expected::Absent,
+        bytes: b"a line\n".to_vec(),
+        media_type: "text/plain".to_owned(),
+        key: None,
+        most: 1_000,
+        act: None,
+    };
+    wait(store.append_to_log(&named("private"), append)).unwrap();
+    assert_eq!(wait(store.usage(&anna.id)).unwrap(), Usage { log_bytes: 7, ..usage });
+    wait(store.remove_user(&name("anna"))).unwrap();
+    assert_eq!(wait(store.collection(&named("private"))).unwrap(), None);
+    assert!(wait(store.collection(&named("plans"))).unwrap().is_some());
+    let closed = r#"{"admins":{"names":[]},"members":{"names":[],"roles":["_admin"]}}"#;
+    assert_eq!(security(&*databases, "own").as_deref(), Some(closed));
+    let others = r#"{"members":{"names":["root","carl"]}}"#;
+    assert_eq!(security(&*databases, "both").as_deref(), Some(others));
+
+    let again = User { id: UserId::new("b2").unwrap(), ..user("anna", false) };
+    wait(store.add_user(again.clone())).unwrap();
+    assert_eq!(wait(store.grants(GrantsOf::User(&name("anna")))).unwrap(), []);
+    assert_eq!(wait(store.tokens(&name("anna"))).unwrap(), []);
+    wait(store.add_user(user("carl", false))).unwrap();
+    let root = r#"{"members":{"names":["root"]}}"#;
+    assert_eq!(security(&*databases, "both").as_deref(), Some(root));
+    // What was decided on the one who went does not change the next one.
+    let late = wait(store.change_user(User { administrator: true, ..anna }));
+    assert!(matches!(late, Err(StoreError::NoUser(_))), "{late:?}");
+    assert_eq!(wait(store.user(&name("anna"))).unwrap(), Some(again));
+}
+
+/// A database that is bridged to a collection is renamed and removed with it, and no other database is.
+pub fn a_bridged_database_follows_its_collection(constructor: Constructor) {
+    let (fixture, _) = open(constructor);
+    let store = &*fixture.store;
+    let databases = Arc::clone(&fixture.store).databases();
+    let is_there = |of: &str| wait(databases.database(&database(of))).unwrap().is_some();
+    let make = |of: &str, said: Option<String>| {
+        wait(databases.create_database(&database(of), said)).unwrap().is_some()
+    };
+    let rename = |from: &str, to: &str| {
+        let change = CollectionChange { name: Some(named(to)), ..CollectionChange::default() };
+        wait(store.change_collection(&named(from), change)).unwrap();
+    };
+    let plans = create(store, "plans");
+    assert!(make("plans", Some(plans.bridge_security())));
+    rename("plans", "ideas");
+    assert!(is_there("ideas") && !is_there("plans"));
+    // One that another database keeps from following stays, and is nobody's.
+    assert!(make("other", None));
+    rename("ideas", "other");
+    assert!(is_there("ideas") && security(&*databases, "other").is_none());
+    rename("other", "ideas");
+    wait(store.drop_collection(&named("ideas"))).unwrap();
+    assert!(!is_there("ideas") && is_there("other"));
+    let ideas = create(store, "ideas");
+    assert!(make("ideas", Some(ideas.bridge_security())), "the name is free again");
+}
