@@ -47,6 +47,8 @@ pub(crate) struct Context<'a> {
     pub(crate) prefixes: Vec<Declaration<'a>>,
     /// The base, resolved as far as it can be.
     pub(crate) base: Option<String>,
+    /// The address that references count from where there is no base. It is not inherited by items.
+    address: Option<String>,
     pub(crate) lang: Option<Cow<'a, str>>,
     pub(crate) space: Option<Cow<'a, str>>,
     inherited: Arc<Inherited>,
@@ -74,6 +76,12 @@ impl<'a> Context<'a> {
         let inherited = Inherited { most: options.limits.bytes, ..Inherited::default() };
         let base = options.base.map(str::to_owned);
         Self { base, inherited: Arc::new(inherited), ..Self::default() }
+    }
+
+    /// Outside the root of a feed of the web: its own address is no base of its items, which have others.
+    pub(crate) fn at_address(options: &ReadOptions<'_>) -> Self {
+        let outside = Self::outside(options);
+        Self { address: outside.base, base: None, ..outside }
     }
 
     /// Counts what something inherits.
@@ -157,7 +165,8 @@ impl<'a> Context<'a> {
 
     /// A reference made absolute against the base here; as it is, where there is no absolute base.
     pub(crate) fn resolve<'r>(&self, reference: &'r str) -> Cow<'r, str> {
-        resolved(self.base.as_deref().and_then(|base| IriStr::new(base).ok()), reference)
+        let base = self.base.as_deref().or(self.address.as_deref());
+        resolved(base.and_then(|base| IriStr::new(base).ok()), reference)
     }
 
     /// The prefix that stands for an IRI here, if any.

@@ -6,12 +6,14 @@
 
 mod atom;
 mod json;
+mod media;
 mod outline;
 mod pox;
 mod rss;
 
 pub(crate) use atom::plain as atom_text;
 pub(crate) use json::named as named_member;
+pub(crate) use media::{ITUNES, MEDIA, seconds};
 pub(crate) use pox::{CONTENTS, TITLES, content_type, named as named_element};
 pub(crate) use rss::{AMPERSAND, CONTENT, DUBLIN_CORE, LESS_THAN, is_rss, title as rss_title};
 
@@ -50,9 +52,11 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// The address of the item itself: its first `alternate` link.
+    /// The address of the item itself: of its `alternate` links the first to a page, else the first.
     pub fn link(&self) -> Option<&str> {
-        self.links.iter().find(|link| link.rel == ALTERNATE).map(|link| link.href.as_str())
+        let mut links = self.links.iter().filter(|link| link.rel == ALTERNATE);
+        let first = links.clone().next();
+        links.find(|link| link.is_page()).or(first).map(|link| link.href.as_str())
     }
 
     /// What stands for the item in a list: its title, else what it says.
@@ -141,12 +145,23 @@ pub struct Link {
     pub title: Option<String>,
     /// Its length in bytes.
     pub length: Option<u64>,
+    /// How long it plays, in seconds.
+    pub duration: Option<u32>,
 }
 
 impl Link {
     /// A link of that relation and nothing else said.
     pub fn new(rel: &str, href: &str) -> Self {
         Self { rel: rel.to_owned(), href: href.to_owned(), ..Self::default() }
+    }
+
+    /// Whether its target is a page for people, as far as its media type tells.
+    fn is_page(&self) -> bool {
+        let media_type = self.media_type.as_deref().unwrap_or("text/html");
+        let media_type = media_type.split(';').next().unwrap_or_default().trim();
+        ["text/html", "application/xhtml+xml"]
+            .iter()
+            .any(|page| page.eq_ignore_ascii_case(media_type))
     }
 }
 
@@ -168,14 +183,49 @@ pub(crate) const RELATED: &str = "related";
 
 /// The view of a payload.
 pub fn entry(payload: &Payload) -> Entry {
-    view(payload, &Base::KEPT)
+    view(payload, &Base::KEPT, false)
 }
 
 /// The same for where its base does not go along: links, and references in HTML and XHTML, are absolute
 /// as far as the payload tells against what. A base inside the content itself is not followed.
 pub(crate) fn absolute(payload: &Payload) -> Entry {
     let spare = Cell::new(GAIN);
-    view(payload, &Base::outside(&spare))
+    view(payload, &Base::outside(&spare), false)
+}
+
+/// The same for newsreaders: with what Media RSS and iTunes say, and with links, and references in HTML and XHTML,
+/// absolute. They count from `xml:base`, else from the entry's own link, else from the first address around it (the
+/// site, the feed). A base inside the content itself is not followed.
+pub(crate) fn shown(payload: &Payload, around: &[Option<&str>]) -> Entry {
+    let spare = Cell::new(GAIN);
+    let entry = view(payload, &Base::outside(&spare), true);
+    settled(entry, around, &spare)
+}
+
+/// The entry with what is still relative resolved against its own link, else against the addresses around it.
+pub(crate) fn settled(mut entry: Entry, around: &[Option<&str>], spare: &Cell<usize>) -> Entry {
+    let mut addresses = around.iter().map(|address| Base::at(*address, spare));
+    let around = addresses.find(Base::has_address).unwrap_or_else(|| Base::outside(spare));
+    for link in &mut entry.links {
+        // RFC 4287 4.2.7.2: a registered relation may be written as an IRI.
+        if let Some(rel) = link.rel.strip_prefix("http://www.iana.org/assignments/relation/") {
+            link.rel = rel.to_owned();
+        }
+    }
+    for link in entry.links.iter_mut().filter(|link| link.rel == ALTERNATE) {
+        link.href = around.resolve(std::mem::take(&mut link.href));
+    }
+    let base = Base::at(entry.link(), spare).or(|| around);
+    for link in &mut entry.links {
+        link.href = base.resolve(std::mem::take(&mut link.href));
+    }
+    if let Some(uri) = entry.author.as_mut().and_then(|author| author.uri.as_mut()) {
+        *uri = base.resolve(std::mem::take(uri));
+    }
+    if matches!(entry.content_type, ContentType::Html | ContentType::Xhtml) {
+        entry.content = entry.content.map(|content| base.resolve_markup(content));
+    }
+    entry
 }
 
 /// The language that a payload says it is in.
@@ -192,7 +242,7 @@ pub(crate) fn language(payload: &Payload) -> Option<String> {
     said.and_then(text).or_else(|| present(&inherited?.value(&payload.text)))
 }
 
-fn view(payload: &Payload, outside: &Base<'_>) -> Entry {
+fn view(payload: &Payload, outside: &Base<'_>, has_media: bool) -> Entry {
     if payload.format == Format::Json {
         return json::view(&payload.text);
     }
@@ -202,8 +252,14 @@ fn view(payload: &Payload, outside: &Base<'_>) -> Entry {
     };
     let base = outside.inside(tree.root());
     let mut entry = match payload.format {
-        Format::Atom => return atom::view(tree.root(), &base),
-        Format::Rss => return rss::view(tree.root(), &namespaces, &base),
+        Format::Atom | Format::Rss => {
+            let of_format = if payload.format == Format::Atom { atom::view } else { rss::view };
+            let mut entry = of_format(tree.root(), &namespaces, &base);
+            if has_media {
+                media::add(&mut entry, tree.root(), &namespaces, &base);
+            }
+            return entry;
+        }
         Format::Opml => outline::view(tree.root()),
         Format::Pox | Format::Json => pox::view(tree.root()),
     };

@@ -117,6 +117,7 @@ pub(crate) fn format_of(text: &str, root: &StartTag, mode: Mode) -> Option<Forma
         (Namespace::ATOM | Namespace::ATOM03, "feed") => Some(Format::Atom),
         (_, "feed") if mode == Mode::Tolerant => Some(Format::Atom),
         (_, "rss") | (Namespace::RDF, "RDF") => Some(Format::Rss),
+        (_, "RDF") if mode == Mode::Tolerant => Some(Format::Rss),
         (Namespace::NONE, "opml") => Some(Format::Opml),
         _ if memchr::memmem::find(text.as_bytes(), crate::payload::FEEDSYNC.as_bytes())
             .is_some() =>

@@ -17,6 +17,7 @@ mod entry;
 mod extension;
 mod feed;
 mod head;
+mod html_elements;
 mod html_names;
 mod html_references;
 mod items;

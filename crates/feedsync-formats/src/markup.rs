@@ -3,19 +3,30 @@
 
 use std::borrow::Cow;
 
+use crate::html_elements::is_element;
 use crate::html_names::named;
 use crate::xml::Element;
 
-/// Whether something that looks like a tag or a comment is in the text.
+/// Whether a tag of HTML or a comment is in the text.
 pub(crate) fn has_tags(text: &str) -> bool {
     let last = text.rfind('>').unwrap_or(0);
     text[..last].match_indices('<').any(|(index, _)| begins_tag(&text[index..]))
 }
 
-/// Whether a tag or comment begins here, provided that a `>` follows somewhere.
+/// Whether a tag or comment begins here, provided that a `>` follows somewhere. Names that HTML does not have begin
+/// none, but those with a hyphen or a colon, which other markup may have.
 fn begins_tag(text: &str) -> bool {
     let name = text[1..].strip_prefix('/').unwrap_or(&text[1..]);
-    name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '!' || first == '?')
+    if name.starts_with(['!', '?']) {
+        return true;
+    }
+    let is_of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | ':' | '_' | '.');
+    let end = name.find(|c| !is_of_name(c)).unwrap_or(name.len());
+    let (name, after) = name.split_at(end);
+    let is_ended = after.starts_with(|c: char| c.is_ascii_whitespace() || matches!(c, '>' | '/'));
+    let is_other =
+        name.starts_with(|first: char| first.is_ascii_alphabetic()) && name.contains(['-', ':']);
+    is_ended && (is_element(name) || is_other)
 }
 
 /// HTML as plain text: tags taken off, references undone, ends of blocks as line ends.
@@ -125,7 +136,9 @@ mod tests {
 
     #[test]
     fn markup_is_told_from_text() {
-        for text in ["a < b", "1<2>1", "AT&T", "<", "", "a <- b"] {
+        for text in
+            ["a < b", "1<2>1", "AT&T", "<", "", "a <- b", "List<String>", "a <T> b", "<your name>"]
+        {
             assert!(!has_tags(text), "{text}");
         }
         for html in ["<p>a", "a<br/>", "</b>", "<!-- x -->"] {
@@ -143,6 +156,8 @@ mod tests {
             ),
             ("a<!-- <b> -->b", "ab"),
             ("a<b", "a<b"),
+            ("<p>Map<String, List<T>> of <i>x</i></p>", "Map<String, List<T>> of x"),
+            ("<x-y>a</x-y><o:p>b</o:p>", "ab"),
             ("&aaaaaaaaé;", "&aaaaaaaaé;"),
             ("&éééééé;<é", "&éééééé;<é"),
         ] {

@@ -1,13 +1,13 @@
 //! A feed of the web as a newsreader shows it: what it says of itself, and its entries.
 //!
-//! Reading is tolerant, and tells of it: bytes that the declared encoding does not have, characters that XML does
-//! not have, text that somebody forgot to escape, and prefixes that nobody declared are mended, and [`PublishedFeed::mended`] says what was wrong.
-//! What cannot be read after that is refused with line and column. References are absolute as far as the feed, or the
-//! address that it came from, says against what.
+//! Reading is tolerant, and reports what was wrong. A document that reads as it came is taken as it came. Otherwise
+//! stepwise [repair] makes versions of it, the least changed first, and the first that has articles counts.
+//! [`PublishedFeed::mended`] has the fault of the document as it came. What cannot be read after that is refused with
+//! line and column. References are absolute.
 
 mod head;
 mod json;
-mod prefixes;
+mod repair;
 mod text;
 
 use std::time::Duration;
@@ -18,7 +18,6 @@ use crate::context::Context;
 use crate::diagnostic::ReadError;
 use crate::entry::{self, Entry};
 use crate::feed::{self, Parsed};
-use crate::mend::mended;
 use crate::options::ReadOptions;
 use crate::plain::Items;
 use crate::read::{check_is_xml, looks_like_json};
@@ -41,7 +40,9 @@ pub struct PublishedFeed {
     pub wishes: Wishes,
     /// Its entries, in their order. References in them are absolute where that can be.
     pub entries: Vec<Entry>,
-    /// What was wrong with it before it was mended.
+    /// How many entries were left out: they have neither title, link nor text.
+    pub blank: usize,
+    /// The fault of the document as it came, if it was repaired.
     pub mended: Option<ReadError>,
 }
 
@@ -64,22 +65,51 @@ pub fn read_published(
     options: &ReadOptions<'_>,
 ) -> Result<PublishedFeed, ReadError> {
     let (text, fault) = text::decoded(bytes, charset, options)?;
-    let read = if looks_like_json(text.as_bytes()) { json::read } else { read_xml };
-    let (feed, later) = match read(&text, options) {
-        Ok(feed) => (feed, None),
-        Err(_) if text::is_page(&text) => {
+    let as_it_came = match read(&text, options) {
+        Ok(feed) if !feed.entries.is_empty() => return Ok(PublishedFeed { mended: fault, ..feed }),
+        Err(error @ ReadError::TooLarge { .. }) => return Err(error),
+        other => other,
+    };
+    let is_page = text::is_page(&text);
+    let (feed, later) = match (as_it_came, repaired(&text, options)) {
+        // Without articles a document that reads is worth as much as another.
+        (Ok(feed), found) => {
+            (found.filter(|found| !found.entries.is_empty()).unwrap_or(feed), None)
+        }
+        (Err(error), Some(feed)) if !feed.entries.is_empty() => (feed, Some(error)),
+        (Err(error @ ReadError::Document { .. }), Some(feed)) if !is_page => (feed, Some(error)),
+        (Err(_), _) if is_page => {
             return Err(ReadError::UnknownFormat { found: "a web page".to_owned() });
         }
-        Err(error @ ReadError::Document { .. }) => {
-            match read(&prefixes::declared(&mended(&text)), options) {
-                Ok(feed) => (feed, Some(error)),
-                // What is wrong is told of the feed as it came.
-                Err(_) => return Err(error),
-            }
-        }
-        Err(error) => return Err(error),
+        // The fault is that of the feed as it came.
+        (Err(error), _) => return Err(error),
     };
     Ok(PublishedFeed { mended: fault.or(later), ..feed })
+}
+
+/// The first version of a document that has articles, else the first that reads and lacks none.
+fn repaired(text: &str, options: &ReadOptions<'_>) -> Option<PublishedFeed> {
+    let mut empty = None;
+    for version in repair::versions(text).chain(repair::json(text)) {
+        match read(&version.text, options) {
+            Ok(feed) if !feed.entries.is_empty() => return Some(feed),
+            Ok(feed) if !version.is_balanced => _ = empty.get_or_insert(feed),
+            Ok(_) | Err(_) => {}
+        }
+    }
+    empty
+}
+
+fn read(text: &str, options: &ReadOptions<'_>) -> Result<PublishedFeed, ReadError> {
+    let read = if looks_like_json(text.as_bytes()) { json::read } else { read_xml };
+    let mut feed = read(text, options)?;
+    let count = feed.entries.len();
+    feed.entries.retain(|entry| {
+        let is_said =
+            [&entry.title, &entry.content, &entry.summary].into_iter().any(Option::is_some);
+        is_said || !entry.links.is_empty()
+    });
+    Ok(PublishedFeed { blank: count - feed.entries.len(), ..feed })
 }
 
 fn read_xml(text: &str, options: &ReadOptions<'_>) -> Result<PublishedFeed, ReadError> {
@@ -96,12 +126,14 @@ fn read_xml(text: &str, options: &ReadOptions<'_>) -> Result<PublishedFeed, Read
     let starts = slots.map(|slot| slot.span.start).collect();
     let (tree, namespaces) = Tree::parse(text, options.mode, &options.limits)
         .map_err(|error: XmlError| error.into_read_error(text))?;
-    let outside = Context::outside(options);
+    let outside = Context::at_address(options);
     let mut items = Items { format: reading.format, starts, payloads: Vec::new() };
     items.visit(tree.root(), &outside);
     outside.check(tree.root().span().start).map_err(|error| error.into_read_error(text))?;
     let head = head::read(tree.root(), &namespaces, &outside);
-    Ok(PublishedFeed { entries: items.payloads.iter().map(entry::absolute).collect(), ..head })
+    let around = [head.site.as_deref(), options.base];
+    let entries = items.payloads.iter().map(|payload| entry::shown(payload, &around)).collect();
+    Ok(PublishedFeed { entries, ..head })
 }
 
 #[cfg(test)]

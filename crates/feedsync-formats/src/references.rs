@@ -36,6 +36,27 @@ impl<'s> Base<'s> {
         Self { base: None, spare: Some(spare) }
     }
 
+    /// An address; any other text is no base.
+    pub(crate) fn at(address: Option<&str>, spare: &'s Cell<usize>) -> Self {
+        let is_web = |address: &&str| {
+            let scheme = address.split(':').next().unwrap_or_default();
+            ["http", "https"].iter().any(|known| known.eq_ignore_ascii_case(scheme))
+        };
+        let address = address.filter(|address| address.len() <= LONGEST).filter(is_web);
+        let base = address.and_then(|address| IriString::try_from(address.to_owned()).ok());
+        Self { base, spare: Some(spare) }
+    }
+
+    /// Whether there is an address that references count from.
+    pub(crate) fn has_address(&self) -> bool {
+        self.base.is_some()
+    }
+
+    /// Itself, or another where it has no address.
+    pub(crate) fn or(self, other: impl FnOnce() -> Self) -> Self {
+        if self.has_address() { self } else { other() }
+    }
+
     /// What holds inside an element.
     pub(crate) fn inside(&self, element: Element<'_, '_>) -> Cow<'_, Self> {
         match element.attribute(Namespace::XML, "base").filter(|_| self.spare.is_some()) {

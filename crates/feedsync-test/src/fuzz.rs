@@ -17,14 +17,14 @@ use feedsync_formats::{
 };
 
 pub use couch::{couch, parts};
-pub use newsreading::{newsreader, published};
+pub use newsreading::{dates, newsreader, published};
 pub use reader::{document, records, snapshot, subscriptions};
 
 /// A body: what a fuzz target runs on its input; gives how many items or values it read and checked.
 pub type Body = fn(&[u8]) -> usize;
 
 /// All bodies, by the name of their target.
-pub const TARGETS: [(&str, Body); 12] = [
+pub const TARGETS: [(&str, Body); 13] = [
     ("feed", feed),
     ("pox", pox),
     ("sse", sse),
@@ -34,6 +34,7 @@ pub const TARGETS: [(&str, Body); 12] = [
     ("snapshot", snapshot),
     ("subscriptions", subscriptions),
     ("published", published),
+    ("dates", dates),
     ("newsreader", newsreader),
     ("couch", couch),
     ("parts", parts),

@@ -1,23 +1,36 @@
-//! The view of an `atom:entry` (RFC 4287 4.1.2).
+//! The view of an `atom:entry` (RFC 4287 4.1.2), and of one of Atom 0.3 or in a namespace that nobody knows.
 
-use super::{ALTERNATE, Category, ContentType, ENCLOSURE, Entry, Link, Person, attribute, text};
+use super::{
+    ALTERNATE, Category, ContentType, DUBLIN_CORE, ENCLOSURE, Entry, Link, Person, attribute,
+    namespace, text,
+};
 use crate::date;
 use crate::markup;
 use crate::references::Base;
-use crate::xml::{Element, Namespace};
+use crate::xml::{Element, Namespace, Namespaces};
 
-pub(super) fn view(element: Element<'_, '_>, base: &Base<'_>) -> Entry {
+pub(super) fn view(
+    element: Element<'_, '_>,
+    namespaces: &Namespaces<'_>,
+    base: &Base<'_>,
+) -> Entry {
     let mut entry = Entry::default();
-    for child in element.children().filter(|child| child.namespace() == Namespace::ATOM) {
+    let mut usual = None;
+    for child in element.children() {
         let base = base.inside(child);
+        let date = || date::parse(&child.text());
+        let is_own = [Namespace::ATOM, element.namespace()].contains(&child.namespace());
         match child.local() {
+            "date" if namespace(child, namespaces) == DUBLIN_CORE => usual = usual.or_else(date),
+            _ if !is_own => {}
             "id" => entry.id = text(child),
             "title" => entry.title = plain(child),
             "summary" => entry.summary = plain(child),
             "content" => content(child, &base, &mut entry),
             "author" if entry.author.is_none() => entry.author = person(child, &base),
-            "published" => entry.published = date::parse(&child.text()),
-            "updated" => entry.updated = date::parse(&child.text()),
+            "published" | "issued" => entry.published = date().or(entry.published),
+            "updated" | "modified" => entry.updated = date().or(entry.updated),
+            "pubDate" | "created" => usual = usual.or_else(date),
             "link" => entry.links.extend(link(child, &base)),
             "category" => entry.categories.extend(attribute(child, "term").map(|term| Category {
                 term,
@@ -27,6 +40,7 @@ pub(super) fn view(element: Element<'_, '_>, base: &Base<'_>) -> Entry {
             _ => {}
         }
     }
+    entry.published = entry.published.or(usual);
     entry
 }
 
@@ -69,7 +83,7 @@ fn content(element: Element<'_, '_>, base: &Base<'_>, entry: &mut Entry) {
 }
 
 fn person(element: Element<'_, '_>, base: &Base<'_>) -> Option<Person> {
-    let child = |name| element.child(Namespace::ATOM, name);
+    let child = |name| element.child(element.namespace(), name);
     let part = |name| child(name).and_then(text);
     let uri = child("uri").and_then(|uri| Some(base.inside(uri).resolve(text(uri)?)));
     Person { name: part("name"), email: part("email"), uri }.some()
@@ -82,5 +96,6 @@ fn link(element: Element<'_, '_>, base: &Base<'_>) -> Option<Link> {
         media_type: attribute(element, "type"),
         title: attribute(element, "title"),
         length: attribute(element, "length").and_then(|length| length.parse().ok()),
+        duration: None,
     })
 }

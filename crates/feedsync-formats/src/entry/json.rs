@@ -80,6 +80,7 @@ fn link(value: Node<'_>) -> Option<Link> {
         media_type: part(value, "type"),
         title: part(value, "title"),
         length: part(value, "length").and_then(|length| length.parse().ok()),
+        duration: None,
     })
 }
 

@@ -74,6 +74,7 @@ fn link(element: Element<'_, '_>) -> Option<Link> {
         media_type: attribute(element, "type"),
         title: attribute(element, "title"),
         length: attribute(element, "length").and_then(|length| length.parse().ok()),
+        duration: None,
     })
 }
 

@@ -25,17 +25,26 @@ pub(super) fn view(
 ) -> Entry {
     let mut entry = Entry::default();
     let (mut description, mut full, mut creator) = (None, None, None);
-    let mut is_link = false;
+    let (mut is_link, mut usual) = (false, None);
+    // A namespace that nobody knows, or Atom's, is RSS's own where the item itself is in it.
+    let is_own = |child: Element<'_, '_>| {
+        is_rss(child.namespace()) || child.namespace() == element.namespace()
+    };
     for child in element.children() {
         let base = base.inside(child);
+        let date = || date::parse(&child.text());
         let markup = |text: String| base.resolve_markup(text);
+        let is_atom = child.namespace() == Namespace::ATOM;
         match (namespace(child, namespaces), child.local()) {
             (CONTENT, "encoded") => full = text(child).map(markup),
             (DUBLIN_CORE, "creator") => creator = text(child),
-            (DUBLIN_CORE, "date") => entry.published = date::parse(&child.text()),
-            _ if child.is(Namespace::ATOM, "updated") => entry.updated = date::parse(&child.text()),
-            _ if child.is(Namespace::ATOM, "link") => entry.links.extend(atom_link(child, &base)),
-            _ if !is_rss(child.namespace()) => {}
+            (DUBLIN_CORE, "date") => usual = usual.or_else(date),
+            (_, "updated") if is_atom => entry.updated = date().or(entry.updated),
+            (_, "published") if is_atom => usual = usual.or_else(date),
+            (_, "link") if is_atom && child.value("href").is_some() => {
+                entry.links.extend(atom_link(child, &base));
+            }
+            _ if !is_own(child) => {}
             (_, "guid") => {
                 entry.id = text(child);
                 is_link = child.value("isPermaLink").as_deref() != Some("false");
@@ -44,10 +53,11 @@ pub(super) fn view(
             (_, "description") => description = text(child).map(markup),
             (_, "link") => {
                 let link = |href| Link::new(ALTERNATE, &base.resolve(href));
-                entry.links.extend(text(child).map(link));
+                entry.links.extend(text(child).or_else(|| attribute(child, "href")).map(link));
             }
             (_, "author") => entry.author = text(child).as_deref().and_then(person),
-            (_, "pubDate") => entry.published = date::parse(&child.text()),
+            (_, "pubDate" | "pubdate") => entry.published = date().or(entry.published),
+            (_, "date" | "published") => usual = usual.or_else(date),
             (_, "category") => entry.categories.extend(text(child).map(|term| Category {
                 term,
                 scheme: attribute(child, "domain"),
@@ -61,6 +71,7 @@ pub(super) fn view(
             _ => {}
         }
     }
+    entry.published = entry.published.or(usual);
     if let Some(name) = creator {
         entry.author.get_or_insert_default().name = Some(name);
     }

@@ -6,7 +6,7 @@ use super::{PublishedFeed, Wishes};
 use crate::context::Context;
 use crate::entry::{atom_text, is_rss, rss_title};
 use crate::markup;
-use crate::xml::{Element, Namespaces};
+use crate::xml::{Element, Namespace, Namespaces};
 
 /// The module of RSS 1.0 that says how often a feed changes.
 const SYNDICATION: &str = "http://purl.org/rss/1.0/modules/syndication/";
@@ -23,8 +23,10 @@ pub(super) fn read(
     let mut head = PublishedFeed::default();
     let of_items = |child: &Element<'_, '_>| matches!(child.local(), "item" | "entry");
     // Of RSS, all is said in the channel; what RSS 1.0 has beside it belongs to the channel as well.
+    let is_own = |namespace| is_rss(namespace) || namespace == root.namespace();
     let channel =
-        root.children().find(|child| child.local() == "channel" && is_rss(child.namespace()));
+        root.children().find(|child| child.local() == "channel" && is_own(child.namespace()));
+    let is_channel = channel.is_some();
     let inside = channel.into_iter().flat_map(|channel| channel.children());
     let beside = root.children().filter(|child| child.local() != "channel");
     let context = match channel {
@@ -37,7 +39,9 @@ pub(super) fn read(
         let kept = |known: &mut Option<String>, value: Option<String>| {
             *known = known.take().or(value);
         };
-        let is_rss = is_rss(child.namespace());
+        let namespace = child.namespace();
+        let is_own = [Namespace::ATOM, root.namespace()].contains(&namespace);
+        let is_rss = is_channel && (is_rss(namespace) || namespace == root.namespace());
         match child.local() {
             _ if namespaces.iri(child.namespace()) == SYNDICATION => match child.local() {
                 "updatePeriod" => period = period_of(child.text().trim()),
@@ -59,6 +63,7 @@ pub(super) fn read(
             }
             "skipHours" if is_rss => head.wishes.idle_hours = idle(child, hour, 24),
             "skipDays" if is_rss => head.wishes.idle_days = idle(child, day, 7) as u8,
+            _ if !is_own => {}
             "title" => kept(&mut head.title, atom_text(child)),
             "subtitle" | "tagline" => kept(&mut head.description, atom_text(child)),
             "icon" => head.icon = text(child).map(absolute).or(head.icon.take()),

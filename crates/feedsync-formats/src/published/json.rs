@@ -1,5 +1,7 @@
 //! JSON Feed, 1.0 and 1.1, and other objects with `items`.
 
+use std::cell::Cell;
+
 use feedsync::{Format, Payload};
 use iri_string::types::IriStr;
 
@@ -10,6 +12,7 @@ use crate::diagnostic::{Position, ReadError};
 use crate::entry::{self, ContentType, Entry, Link, Person};
 use crate::json::{self, Kind, Node};
 use crate::options::ReadOptions;
+use crate::references::GAIN;
 
 pub(super) fn read(text: &str, options: &ReadOptions<'_>) -> Result<PublishedFeed, ReadError> {
     json::check(text, options.limits.depth).map_err(|malformed| ReadError::Document {
@@ -22,19 +25,20 @@ pub(super) fn read(text: &str, options: &ReadOptions<'_>) -> Result<PublishedFee
         return Err(ReadError::UnknownFormat { found: "JSON without items".to_owned() });
     };
     let items = items.value.elements().filter(|item| item.kind() == Kind::Object);
-    let mut entries: Vec<_> = items.take(options.limits.items + 1).map(item).collect();
+    let entries: Vec<_> = items.take(options.limits.items + 1).map(item).collect();
     if entries.len() > options.limits.items {
         return Err(ReadError::TooLarge { limit: options.limits.items });
     }
     let base = options.base.and_then(|base| IriStr::new(base).ok());
     let resolve = |text: String| resolved(base, &text).into_owned();
-    for link in entries.iter_mut().flat_map(|entry| &mut entry.links) {
-        link.href = resolve(std::mem::take(&mut link.href));
-    }
+    let site = string(root, "home_page_url").map(resolve);
+    let around = [site.as_deref(), options.base];
+    let settled = |entry| entry::settled(entry, &around, &Cell::new(GAIN));
+    let entries = entries.into_iter().map(settled).collect();
     Ok(PublishedFeed {
         title: string(root, "title"),
         description: string(root, "description"),
-        site: string(root, "home_page_url").map(resolve),
+        site,
         icon: string(root, "favicon").or_else(|| string(root, "icon")).map(resolve),
         address: string(root, "feed_url").map(resolve),
         entries,
@@ -64,8 +68,16 @@ fn item(item: Node<'_>) -> Entry {
             length: attachment
                 .member("size_in_bytes")
                 .and_then(|size| size.value.raw().parse().ok()),
+            duration: attachment
+                .member("duration_in_seconds")
+                .and_then(|duration| entry::seconds(duration.value.raw())),
             ..Link::new(entry::ENCLOSURE, &string(attachment, "url")?)
         })
+    }));
+    let pictures = ["image", "banner_image"].into_iter().filter_map(|name| string(item, name));
+    entry.links.extend(pictures.map(|href| Link {
+        media_type: Some("image/*".to_owned()),
+        ..Link::new(entry::ENCLOSURE, &href)
     }));
     entry
 }

@@ -1,28 +1,48 @@
-//! The text of a feed, whatever its bytes are.
+//! Bytes of a feed to text, whatever its encoding is said to be.
+//!
+//! The first of these counts that decodes without loss: the document's own declaration (a byte order mark, or UTF-8,
+//! where there is none), the charset of the HTTP header, UTF-8. If none does, the declared encoding is read, and bytes
+//! that it does not have are read as Windows-1252. So no character is replaced by U+FFFD, but where UTF-16 is broken.
 
 use std::borrow::Cow;
+
+use encoding_rs::{DecoderResult, Encoding, UTF_8, WINDOWS_1252};
 
 use crate::diagnostic::ReadError;
 use crate::options::ReadOptions;
 use crate::xml::{declared_encoding, decode, is_char};
 
-/// The text, and what was wrong with its bytes.
+/// Bytes at the end of a document in which it may be cut off inside a character.
+const LONGEST_CHARACTER: usize = 4;
+
+/// The text, and the fault of its bytes.
 pub(super) fn decoded<'a>(
     bytes: &'a [u8],
     charset: Option<&str>,
     options: &ReadOptions<'_>,
 ) -> Result<(Cow<'a, str>, Option<ReadError>), ReadError> {
-    let named = charset.and_then(|name| encoding_rs::Encoding::for_label(name.trim().as_bytes()));
-    let told =
-        declared_encoding(bytes).and_then(|name| encoding_rs::Encoding::for_label(name.as_bytes()));
+    let labelled = |name: &str| Encoding::for_label(name.trim().as_bytes());
+    let of_header = charset.and_then(labelled);
+    let declared = declared_encoding(bytes);
     let (text, fault) = match decode(bytes, options) {
-        Ok((text, _)) => (text, None),
+        Ok((text, _)) => match mislabelled(bytes, declared, of_header) {
+            Some(better) => better,
+            None => (text, None),
+        },
         Err(fault @ ReadError::Encoding { .. }) => {
-            // Without a word of the document, that of the server counts, and nothing is wrong with that.
-            let is_told = told.is_none() && named.is_some();
-            let encoding = told.or(named).unwrap_or(encoding_rs::UTF_8);
-            let (text, _, has_lost) = encoding.decode(bytes);
-            (text, (has_lost || !is_told).then_some(fault))
+            let of_document = declared.and_then(labelled);
+            // Without a declaration the header counts, and nothing is wrong with that.
+            let lossless = |encoding: &'static Encoding| without_loss(encoding, bytes);
+            if let Some(text) = of_header.filter(|_| declared.is_none()).and_then(lossless) {
+                (text, None)
+            } else if let Some(text) = cut_off(bytes, &fault, options) {
+                (text, Some(fault))
+            } else {
+                let others = [of_header, Some(UTF_8)].into_iter().flatten();
+                let text = others.filter_map(lossless).next();
+                let usual = of_document.or(of_header).unwrap_or(UTF_8);
+                (text.unwrap_or_else(|| mixed(usual, bytes).into()), Some(fault))
+            }
         }
         Err(error) => return Err(error),
     };
@@ -30,6 +50,80 @@ pub(super) fn decoded<'a>(
         return Err(ReadError::TooLarge { limit: options.limits.bytes });
     }
     Ok((begun(text), fault))
+}
+
+/// The text of a document that decodes as it says, but evidently is in another encoding.
+fn mislabelled<'a>(
+    bytes: &'a [u8],
+    declared: Option<&str>,
+    of_header: Option<&'static Encoding>,
+) -> Option<(Cow<'a, str>, Option<ReadError>)> {
+    let Some(name) = declared else {
+        // Bytes of such encodings pass for ASCII.
+        let told = of_header.filter(|encoding| !encoding.is_ascii_compatible())?;
+        let is_marked = bytes.starts_with(b"<\0") || bytes.starts_with(b"\0<");
+        let is_utf_16 = told.output_encoding() != told;
+        return (!is_marked && !is_utf_16).then(|| Some((without_loss(told, bytes)?, None)))?;
+    };
+    // Nobody writes Western European in pairs of bytes that are UTF-8; many label UTF-8 so.
+    let is_western = Encoding::for_label(name.as_bytes()) == Some(WINDOWS_1252);
+    let offset = bytes.iter().position(|byte| !byte.is_ascii()).filter(|_| is_western)?;
+    let text = std::str::from_utf8(bytes).ok()?;
+    let message = format!("UTF-8, and not {name}, the encoding that the document declares");
+    Some((text.into(), Some(ReadError::Encoding { offset, message })))
+}
+
+fn without_loss<'a>(encoding: &'static Encoding, bytes: &'a [u8]) -> Option<Cow<'a, str>> {
+    // A mark at the beginning is no character of the text.
+    let bytes = if encoding == UTF_8 {
+        bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
+    } else {
+        bytes
+    };
+    encoding.decode_without_bom_handling_and_without_replacement(bytes)
+}
+
+/// The text up to the character in which the document ends.
+fn cut_off<'a>(
+    bytes: &'a [u8],
+    fault: &ReadError,
+    options: &ReadOptions<'_>,
+) -> Option<Cow<'a, str>> {
+    let ReadError::Encoding { offset, .. } = fault else { return None };
+    let is_near = *offset > 0 && bytes.len() - offset.min(&bytes.len()) < LONGEST_CHARACTER;
+    let whole = bytes.get(..*offset).filter(|_| is_near)?;
+    // "é" of Latin-1 before "</rss>" is no end.
+    let is_end = !bytes[*offset..].contains(&b'>');
+    decode(whole, options).ok().map(|(text, _)| text).filter(|_| is_end)
+}
+
+/// The text in an encoding; bytes that it does not have are of Windows-1252.
+fn mixed(encoding: &'static Encoding, bytes: &[u8]) -> String {
+    let utf_16 = [encoding_rs::UTF_16LE, encoding_rs::UTF_16BE];
+    if let Some((marked, _)) = Encoding::for_bom(bytes).filter(|(it, _)| utf_16.contains(it)) {
+        return marked.decode(bytes).0.into_owned();
+    }
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    // A document whose beginning could be read is none of UTF-16.
+    let encoding = if utf_16.contains(&encoding) { UTF_8 } else { encoding };
+    let mut decoder = encoding.new_decoder_without_bom_handling();
+    let mut text = String::with_capacity(bytes.len() + bytes.len() / 8 + 64);
+    let mut read = 0;
+    loop {
+        let (result, more) =
+            decoder.decode_to_string_without_replacement(&bytes[read..], &mut text, true);
+        read += more;
+        match result {
+            DecoderResult::InputEmpty => return text,
+            DecoderResult::OutputFull => text.reserve(bytes.len() - read + 64),
+            DecoderResult::Malformed(length, after) => {
+                let end = read - usize::from(after);
+                let wrong = &bytes[end.saturating_sub(usize::from(length))..end];
+                text.push_str(&WINDOWS_1252.decode_without_bom_handling(wrong).0);
+                decoder = encoding.new_decoder_without_bom_handling();
+            }
+        }
+    }
 }
 
 /// A text that begins where its document does, without what XML has no characters for.

@@ -72,7 +72,7 @@ impl Attribute {
 }
 
 /// Length of a qualified name and offset of its local part.
-pub(super) fn qualified_name(text: &str, offset: usize) -> Option<(usize, usize)> {
+pub(crate) fn qualified_name(text: &str, offset: usize) -> Option<(usize, usize)> {
     let rest = &text[offset..];
     let first = name_length(rest);
     if first == 0 {

@@ -121,7 +121,7 @@ pub(super) fn name_length(text: &str) -> usize {
 
 /// One reference: how long it is and the character it stands for; `None` for an entity that is not
 /// one of the five.
-pub(super) fn reference(text: &str) -> Result<(usize, Option<char>), &'static str> {
+pub(crate) fn reference(text: &str) -> Result<(usize, Option<char>), &'static str> {
     debug_assert!(text.starts_with('&'));
     let Some(end) = text.bytes().take(4096).position(|byte| byte == b';') else {
         return Err("'&' must begin a reference such as '&amp;'");

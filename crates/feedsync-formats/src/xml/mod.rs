@@ -27,8 +27,8 @@ mod tests;
 mod tree;
 mod undefined;
 
-pub(crate) use attributes::Attribute;
-pub(crate) use characters::{collapse, is_char, is_space, is_white, unescape};
+pub(crate) use attributes::{Attribute, qualified_name};
+pub(crate) use characters::{collapse, is_char, is_space, is_white, reference, unescape};
 pub(crate) use encoding::{Encoding, declared_encoding, decode};
 pub(crate) use error::XmlError;
 pub use escape::{escape_attribute, escape_text};

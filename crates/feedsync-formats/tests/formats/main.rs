@@ -10,3 +10,4 @@ mod round_trip;
 mod support;
 mod undefined;
 mod vectors;
+mod wild;

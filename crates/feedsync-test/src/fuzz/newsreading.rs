@@ -1,5 +1,6 @@
 //! Feeds as newsreaders show them, and what newsreaders ask.
 
+use feedsync::Timestamp;
 use feedsync_formats::{ReadOptions, read_published};
 use feedsync_newsreader::{Asked, google, miniflux, nextcloud, ttrss};
 
@@ -14,6 +15,28 @@ pub fn published(bytes: &[u8]) -> usize {
         count += feed.entries.len();
     }
     count
+}
+
+/// Texts between the tags and quotes of a document as dates of an article: nothing panics, and a date in the form of
+/// RFC 3339 is read as itself.
+pub fn dates(bytes: &[u8]) -> usize {
+    let text = String::from_utf8_lossy(bytes);
+    let is_short = |text: &&str| (4..256).contains(&text.len());
+    text.split(['"', '\'', '<', '>', '&']).filter(is_short).take(200).map(date).sum()
+}
+
+fn date(text: &str) -> usize {
+    let Ok(text) = serde_json::to_string(text) else { return 0 };
+    let feed = format!("{{\"items\":[{{\"title\":\"a\",\"date_published\":{text}}}]}}");
+    let Ok(feed) = read_published(feed.as_bytes(), None, &ReadOptions::tolerant()) else {
+        return 0;
+    };
+    let found = feed.entries.first().and_then(|entry| entry.published);
+    let known = Timestamp::parse(text.trim_matches('"'));
+    if let Ok(known) = known {
+        assert_eq!(found.map(Timestamp::unix_seconds), Some(known.unix_seconds()), "{text}");
+    }
+    usize::from(found.is_some())
 }
 
 /// A line with a method, a path and a query, and a body, in each dialect: nothing panics, and what is refused is

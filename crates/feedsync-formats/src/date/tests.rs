@@ -1,0 +1,201 @@
+use super::*;
+
+fn read(text: &str) -> Option<String> {
+    parse(text).map(|date| date.to_string())
+}
+
+#[test]
+fn dates_of_all_forms_are_one_instant() {
+    for text in [
+        "2005-05-21T09:43:33Z",
+        " 2005-05-21t09:43:33z ",
+        "2005-05-21T09:43:33.99Z",
+        "2005-05-21T09:43:33,99Z",
+        "2005-05-21 11:43:33+02:00",
+        "2005-05-21T04:43:33.5-05:00",
+        "2005-05-21T04:43:33-05",
+        "20050521T094333Z",
+        "20050521T114333+0200",
+        "2005-141T09:43:33Z",
+        "Sat, 21 May 2005 09:43:33 GMT",
+        "Tue, 21 may 05 09:43:33 UT",
+        "21 May 2005 05:43:33 EDT",
+        "Sat, 21 May 2005 11:43:33 +0200",
+        "21 May 2005 11:43:33 +2",
+        "Sat, 21 May 2005 11:43:33 GMT+0200",
+        "Sat, 21 May 2005 11:43:33 UTC+2",
+        "Sat May 21 2005 11:43:33 GMT+0200 (Central European Summer Time)",
+        "Sat, 21 May 2005 11:43:33 +0200 (CEST)",
+        "Sat, 21 May 2005 11:43:33 CEST",
+        "Sat May 21 09:43:33 2005",
+        "Sat May 21 11:43:33 CEST 2005",
+        "Sat May 21 11:43:33 +0200 2005",
+        "21/May/2005:09:43:33 +0000",
+        "21-May-2005 09:43:33",
+        "Saturday, May 21st, 2005 9:43:33 AM",
+        "Saturday, May 21, 2005 at 9:43:33 a.m.",
+        "5/21/2005 9:43:33 AM",
+        "21/05/2005 09:43:33",
+        "21.05.2005 09:43:33",
+        "21. 5. 2005 9:43:33",
+        "21.5.2005 klo 9.43.33",
+        "2005/05/21 09:43:33",
+        "2005.05.21 09:43:33",
+        "2005-05-21 09:43:33 +0000 UTC",
+        "09:43:33 21 May 2005",
+        "1116668613",
+        "1116668613000",
+        "1116668613.5",
+        "2005年5月21日 9時43分33秒",
+        "2005년 5월 21일 오전 9:43:33",
+    ] {
+        assert_eq!(read(text).as_deref(), Some("2005-05-21T09:43:33Z"), "{text}");
+    }
+}
+
+#[test]
+fn months_have_names_in_many_languages() {
+    for (month, names) in [
+        (
+            1,
+            "January Januar janvier enero gennaio janeiro januari ledna stycznia января Ocak tammikuuta Jänner",
+        ),
+        (2, "Feb Februar févr. février febbraio fev lutego února февраля фев Şubat helmikuuta"),
+        (3, "Mar March März Mrz mars marzo março mrt. maart marca března марта Mart maaliskuuta"),
+        (4, "Apr avril avr. abril abr aprile kwietnia dubna апреля Nisan huhtikuuta"),
+        (5, "May Mai mayo mag maggio maio mei maj maja května мая Mayıs toukokuuta"),
+        (6, "Jun Juni juin junio giu giugno junho czerwca června июня июн Haziran kesäkuuta"),
+        (7, "Jul Juli juil. juillet julio lug luglio julho lipca července июля Temmuz heinäkuuta"),
+        (8, "Aug août agosto ago augustus augusti sierpnia srpna августа Ağustos elokuuta"),
+        (
+            9,
+            "Sept. Sep September septembre septiembre set settembre setembro września září сентября Eylül syyskuuta",
+        ),
+        (
+            10,
+            "Oct Okt Oktober octobre octubre ottobre out outubro października října октября Ekim lokakuuta",
+        ),
+        (
+            11,
+            "Nov November novembre noviembre novembro listopada listopadu ноября Kasım marraskuuta",
+        ),
+        (
+            12,
+            "Dec Dez Dezember déc. décembre dic diciembre dicembre dezembro des desember grudnia prosince декабря Aralık joulukuuta",
+        ),
+    ] {
+        for name in names.split(' ') {
+            let expected = format!("2024-{month:02}-06T07:08:09Z");
+            for text in [
+                format!("6 {name} 2024 07:08:09"),
+                format!("{name} 6, 2024 07:08:09 GMT"),
+                format!("6. {} 2024, 07:08:09", name.to_uppercase()),
+            ] {
+                assert_eq!(read(&text).as_deref(), Some(&*expected), "{text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn weekdays_of_other_languages_are_no_months() {
+    for (text, date) in [
+        ("mar. 7 mai 2024 07:08", "2024-05-07T07:08:00Z"),
+        ("mar, 05 mar 2024 07:08", "2024-03-05T07:08:00Z"),
+        ("Montag, 6. Mai 2024 um 07:08 Uhr", "2024-05-06T07:08:00Z"),
+        ("lunes, 6 de mayo de 2024 a las 7:08 p. m.", "2024-05-06T19:08:00Z"),
+        ("lundi 6 mai 2024 à 7h08", "2024-05-06T07:08:00Z"),
+        ("måndag 6 maj 2024 kl. 07.08", "2024-05-06T07:08:00Z"),
+        ("Пн, 06 май 2024 07:08:00 +0300", "2024-05-06T04:08:00Z"),
+        ("Paz, 05 May 2024 07:08", "2024-05-05T07:08:00Z"),
+        ("Pazartesi, 06 Mayıs 2024 07:08", "2024-05-06T07:08:00Z"),
+        ("segunda-feira, 6 de maio de 2024 07:08", "2024-05-06T07:08:00Z"),
+        ("1er mai 2024", "2024-05-01T00:00:00Z"),
+    ] {
+        assert_eq!(read(text).as_deref(), Some(date), "{text}");
+    }
+}
+
+#[test]
+fn times_and_days_alone_are_read_as_people_mean_them() {
+    for (text, date) in [
+        ("2024-05-06", "2024-05-06T00:00:00Z"),
+        ("20240506", "2024-05-06T00:00:00Z"),
+        ("2024-05", "2024-05-01T00:00:00Z"),
+        ("2024", "2024-01-01T00:00:00Z"),
+        ("May 2024", "2024-05-01T00:00:00Z"),
+        ("Mon, 06 May 2024", "2024-05-06T00:00:00Z"),
+        ("05/06/2024", "2024-05-06T00:00:00Z"),
+        ("05-06-2024", "2024-06-05T00:00:00Z"),
+        ("05.06.24", "2024-06-05T00:00:00Z"),
+        ("5/13/24 1 PM", "2024-05-13T13:00:00Z"),
+        ("Sun, 15 Dec 2024 12:15 PM", "2024-12-15T12:15:00Z"),
+        ("Sun, 15 Dec 2024 12:15 AM", "2024-12-15T00:15:00Z"),
+        ("Sun, 15 Dec 2024 11:15 pm", "2024-12-15T23:15:00Z"),
+        ("Sun, 15 Dec 2024 11:15PM EST", "2024-12-16T04:15:00Z"),
+        ("Mon, 06 May 2024 24:00:00 GMT", "2024-05-07T00:00:00Z"),
+        ("Mon, 06 May 2024 07:08:60 GMT", "2024-05-06T07:09:00Z"),
+        ("2024-05-06T07:08Z", "2024-05-06T07:08:00Z"),
+        ("2024-05-06T07:08+05:30", "2024-05-06T01:38:00Z"),
+        ("2024-05-06 07:08 IST", "2024-05-06T01:38:00Z"),
+        ("2024-05-06 07:08:09 Nowhere/Else", "2024-05-06T07:08:09Z"),
+        ("Mon, 06 May 2024 07:08:09 -0000", "2024-05-06T07:08:09Z"),
+        ("07:08 - 06.05.2024", "2024-05-06T07:08:00Z"),
+        ("1999-12-31T23:59:59-01:00", "2000-01-01T00:59:59Z"),
+    ] {
+        assert_eq!(read(text).as_deref(), Some(date), "{text}");
+    }
+}
+
+#[test]
+fn texts_that_are_no_dates_are_none() {
+    for text in [
+        "",
+        "yesterday",
+        "12",
+        "2005-02-30T00:00:00Z",
+        "2005-13-01",
+        "2005-366",
+        "1 Foo 2005 0:0 GMT",
+        "31 Apr 2005",
+        "2005-05-21T25:00:00Z",
+        "2005-05-21T09:60:00Z",
+        "2005-05-21T09:43:33+24:00",
+        "é005-05-21T09:43:33Z",
+        "1 ééé 5 1",
+        "Mon,",
+        "T",
+        "am",
+        "99999999999999999999",
+        "12345678",
+        "20051301",
+        &"2005-05-21 ".repeat(20),
+    ] {
+        assert_eq!(read(text), None, "{text}");
+    }
+}
+
+#[test]
+fn a_canonical_date_reads_as_itself() {
+    let mut random = crate::random::Random(7);
+    for _ in 0..20_000 {
+        let seconds = i64::try_from(random.below(250_000_000_000)).unwrap() - 60_000_000_000;
+        let Some(date) = Timestamp::from_unix_seconds(seconds) else { continue };
+        let text = date.to_string();
+        assert_eq!(read(&text).as_deref(), Some(&*text));
+        assert_eq!(parse(&to_rfc822(date)).map(Timestamp::unix_seconds), Some(seconds), "{text}");
+    }
+}
+
+#[test]
+fn a_date_is_written_with_the_weekday_it_was() {
+    for text in [
+        "Sat, 21 May 2005 09:43:33 GMT",
+        "Mon, 01 Nov 2004 00:00:00 GMT",
+        "Tue, 01 Mar 2005 23:59:59 GMT",
+        "Thu, 01 Jan 1970 00:00:00 GMT",
+        "Wed, 31 Dec 1969 23:59:59 GMT",
+    ] {
+        assert_eq!(to_rfc822(parse(text).unwrap()), text);
+    }
+}

@@ -1,0 +1,163 @@
+//! Media RSS and the podcast module of iTunes in an entry of a feed: what newsreaders show of them.
+//!
+//! Both are part of an article (its text where it has no other, thumbnails, media with their lengths), in Atom and
+//! in RSS. What the entry says in its own format goes first.
+
+use super::{ContentType, ENCLOSURE, Entry, Link, Person, attribute, namespace, text};
+use crate::references::Base;
+use crate::xml::{Element, Namespaces};
+
+/// Media RSS.
+pub(crate) const MEDIA: &str = "http://search.yahoo.com/mrss/";
+/// The podcast module of iTunes.
+pub(crate) const ITUNES: &str = "http://www.itunes.com/dtds/podcast-1.0.dtd";
+
+/// Groups in groups that are looked at, and media of one entry.
+const DEEPEST: usize = 4;
+const MOST: usize = 100;
+
+/// What the modules say.
+#[derive(Default)]
+struct Said {
+    title: Option<String>,
+    text: Option<(String, ContentType)>,
+    summary: Option<String>,
+    author: Option<String>,
+    duration: Option<u32>,
+    media: Vec<Link>,
+    thumbnails: Vec<Link>,
+}
+
+/// Adds to an entry what the modules say in its element.
+pub(super) fn add(
+    entry: &mut Entry,
+    element: Element<'_, '_>,
+    namespaces: &Namespaces<'_>,
+    base: &Base<'_>,
+) {
+    let mut said = Said::default();
+    said.read(element, namespaces, base, 0);
+    entry.title = entry.title.take().or(said.title);
+    if entry.author.is_none() {
+        entry.author = said.author.map(|name| Person { name: Some(name), ..Person::default() });
+    }
+    if entry.content.is_none() && entry.summary.is_none() {
+        let (content, kind) = match said.text {
+            Some((text, kind)) => (Some(text), kind),
+            None => (said.summary, ContentType::Text),
+        };
+        (entry.content, entry.content_type) = (content, kind);
+    }
+    for link in said.media.into_iter().chain(said.thumbnails).take(MOST) {
+        match entry.links.iter_mut().find(|known| known.rel == ENCLOSURE && known.href == link.href)
+        {
+            Some(known) => known.duration = known.duration.or(link.duration),
+            None => entry.links.push(link),
+        }
+    }
+    let is_timed = |link: &&mut Link| {
+        let media_type = link.media_type.as_deref().unwrap_or_default();
+        link.rel == ENCLOSURE && !media_type.starts_with("image/")
+    };
+    if let Some(first) = entry.links.iter_mut().find(is_timed) {
+        first.duration = first.duration.or(said.duration);
+    }
+}
+
+impl Said {
+    fn read(
+        &mut self,
+        element: Element<'_, '_>,
+        namespaces: &Namespaces<'_>,
+        base: &Base<'_>,
+        depth: usize,
+    ) {
+        for child in element.children() {
+            let base = base.inside(child);
+            // The name of Media RSS is written with and without the slash.
+            let module = namespace(child, namespaces).trim_end_matches('/');
+            if module.eq_ignore_ascii_case(MEDIA.trim_end_matches('/')) {
+                self.of_media(child, namespaces, &base, depth);
+            } else if module.eq_ignore_ascii_case(ITUNES) {
+                self.of_itunes(child, &base);
+            }
+        }
+    }
+
+    fn of_media(
+        &mut self,
+        element: Element<'_, '_>,
+        namespaces: &Namespaces<'_>,
+        base: &Base<'_>,
+        depth: usize,
+    ) {
+        match element.local() {
+            "group" | "content" if depth < DEEPEST => {
+                if let Some(href) =
+                    attribute(element, "url").filter(|_| element.local() == "content")
+                {
+                    let number = |name| attribute(element, name)?.parse().ok();
+                    let duration = attribute(element, "duration");
+                    self.media.push(Link {
+                        media_type: media_type(element),
+                        length: number("fileSize"),
+                        duration: duration.as_deref().and_then(seconds),
+                        ..Link::new(ENCLOSURE, &base.resolve(href))
+                    });
+                }
+                self.read(element, namespaces, base, depth + 1);
+            }
+            "thumbnail" => self.thumbnails.extend(attribute(element, "url").map(|href| Link {
+                media_type: Some("image/*".to_owned()),
+                ..Link::new(ENCLOSURE, &base.resolve(href))
+            })),
+            "title" => self.title = self.title.take().or_else(|| text(element)),
+            "description" | "text" if self.text.is_none() => {
+                let kind =
+                    ContentType::named(attribute(element, "type").as_deref().unwrap_or("plain"));
+                let is_html = kind == ContentType::Html;
+                let kind = if is_html { kind } else { ContentType::Text };
+                let markup = |text| if is_html { base.resolve_markup(text) } else { text };
+                self.text = text(element).map(|text| (markup(text), kind));
+            }
+            "credit" => self.author = self.author.take().or_else(|| text(element)),
+            _ => {}
+        }
+    }
+
+    fn of_itunes(&mut self, element: Element<'_, '_>, base: &Base<'_>) {
+        let kept = |known: &mut Option<String>| *known = known.take().or_else(|| text(element));
+        match element.local() {
+            "title" => kept(&mut self.title),
+            "author" => kept(&mut self.author),
+            // A summary says more than a subtitle.
+            "summary" => self.summary = text(element).or(self.summary.take()),
+            "subtitle" => kept(&mut self.summary),
+            "duration" => self.duration = text(element).as_deref().and_then(seconds),
+            "image" => self.thumbnails.extend(attribute(element, "href").map(|href| Link {
+                media_type: Some("image/*".to_owned()),
+                ..Link::new(ENCLOSURE, &base.resolve(href))
+            })),
+            _ => {}
+        }
+    }
+}
+
+/// The media type of a `media:content`, or the range that its `medium` says.
+fn media_type(element: Element<'_, '_>) -> Option<String> {
+    attribute(element, "type").or_else(|| match attribute(element, "medium")?.as_str() {
+        medium @ ("image" | "audio" | "video") => Some(format!("{medium}/*")),
+        _ => None,
+    })
+}
+
+/// A duration in seconds: a number, or `mm:ss` or `hh:mm:ss`.
+pub(crate) fn seconds(text: &str) -> Option<u32> {
+    let mut parts = text.trim().split(':');
+    let mut seconds: u32 = 0;
+    for part in parts.by_ref().take(3) {
+        let whole = part.split('.').next().unwrap_or_default();
+        seconds = seconds.checked_mul(60)?.checked_add(whole.trim().parse().ok()?)?;
+    }
+    parts.next().is_none().then_some(seconds).filter(|seconds| *seconds > 0)
+}

@@ -1,0 +1,397 @@
+//! Feeds of the web that are wrong in the ways in which feeds are wrong: every kind as a document written here, and the
+//! same kinds found through `FEEDSYNC_CASES`.
+
+use std::path::Path;
+
+use feedsync_formats::{ContentType, PublishedFeed, ReadOptions, read_published};
+
+const AT: &str = "http://site.example/feed.xml";
+
+fn read_as(document: &[u8], charset: Option<&str>) -> PublishedFeed {
+    let options = ReadOptions { base: Some(AT), ..ReadOptions::tolerant() };
+    read_published(document, charset, &options)
+        .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(document)))
+}
+
+fn read(document: &str) -> PublishedFeed {
+    read_as(document.as_bytes(), None)
+}
+
+fn rss(item: &str) -> String {
+    format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<rss version=\"2.0\"><channel><title>T</title>\
+         <link>http://site.example/</link><description>d</description><item>{item}</item></channel></rss>"
+    )
+}
+
+fn atom(entry: &str) -> String {
+    format!(
+        "<feed xmlns=\"http://www.w3.org/2005/Atom\" xmlns:media=\"http://search.yahoo.com/mrss/\"><title>T</title>\
+         <id>urn:f</id><updated>2026-11-01T00:00:00Z</updated><entry><id>u:1</id>{entry}</entry></feed>"
+    )
+}
+
+fn titles(feed: &PublishedFeed) -> Vec<&str> {
+    feed.entries.iter().map(|entry| entry.title.as_deref().unwrap_or_default()).collect()
+}
+
+/// Every part of an entry that is a text.
+fn texts(feed: &PublishedFeed) -> String {
+    format!("{:?}", feed.entries)
+}
+
+#[test]
+fn a_prefix_that_nobody_declares_costs_nothing() {
+    for part in [
+        "<foo:bar>z</foo:bar>",
+        "<dc:creator>z</dc:creator>",
+        "<snf-x:logo>z</snf-x:logo>",
+        "<description foo:x=\"1\">z</description>",
+        "<a xmlns:q=\"u\"/><q:b/>",
+    ] {
+        let item = format!("<title>a</title><guid isPermaLink=\"false\">1</guid>{part}");
+        let feed = read(&rss(&item));
+        assert_eq!(titles(&feed), ["a"], "{part}");
+        assert!(feed.mended.is_some(), "{part}");
+    }
+    let creator = read(&rss("<title>a</title><dc:creator>z</dc:creator>"));
+    assert_eq!(creator.entries[0].author.as_ref().unwrap().name.as_deref(), Some("z"));
+}
+
+#[test]
+fn a_bare_ampersand_costs_nothing() {
+    for (title, expected) in [("AT&T", "AT&T"), ("Q & A", "Q & A"), ("a&b;c&#x3;", "a&b;c")] {
+        let of_rss = rss(&format!(
+            "<title>{title}</title><guid isPermaLink=\"false\">urn:1</guid><link>http://h/?a=1&b=2</link>"
+        ));
+        let of_atom = atom(&format!(
+            "<title type=\"text\">{title}</title><link href=\"http://h/?a=1&b=2\"/>"
+        ));
+        for document in [of_rss, of_atom] {
+            let feed = read(&document);
+            assert_eq!(titles(&feed), [expected]);
+            assert_eq!(feed.entries[0].link(), Some("http://h/?a=1&b=2"));
+        }
+    }
+}
+
+#[test]
+fn text_around_the_root_costs_nothing() {
+    let whole = rss("<title>a</title><guid isPermaLink=\"false\">1</guid>");
+    let root = &whole[whole.find("<rss").unwrap()..];
+    for document in [
+        format!("{whole}\n<script defer src=\"x\"></script>"),
+        format!("{whole}<rss version=\"2.0\"></rss>"),
+        format!("{whole} <!-- 0.3 s --> trailing & text"),
+        format!(
+            "<br />\n<b>Warning</b>: mysql_connect() in <b>/x.php</b> on line <b>3</b><br />\n{whole}"
+        ),
+        format!("Notice: undefined index\n{root}"),
+        format!("<rss version=\"2.0\"></rss>{root}"),
+        format!("<!DOCTYPE html><script>if (a < b) {{ x(\"<rss>\") }}</script>{root}"),
+        format!("\u{feff}\n\n{whole}\0"),
+    ] {
+        let feed = read(&document);
+        assert_eq!(titles(&feed), ["a"], "{document}");
+        assert_eq!(feed.title.as_deref(), Some("T"));
+    }
+}
+
+#[test]
+fn what_ends_too_early_gives_the_articles_that_are_complete() {
+    let whole = "<rss version='2.0'><channel><title>T</title><item><title>a</title><description>é &amp; x</description>\
+                 </item>\n<item><title>b</title><guid isPermaLink='false'>2</guid></item>\n</channel></rss>";
+    let ends: Vec<_> = whole.match_indices("</item>").map(|(at, end)| at + end.len()).collect();
+    for cut in whole.find("<channel>").unwrap() + 9..whole.len() {
+        let document = &whole.as_bytes()[..cut];
+        let complete = ends.iter().filter(|end| **end <= cut).count();
+        if complete == 0 {
+            let options = ReadOptions::tolerant();
+            assert!(read_published(document, None, &options).is_err(), "nothing of it is complete");
+            continue;
+        }
+        let feed = read_as(document, None);
+        assert_eq!(titles(&feed), ["a", "b"][..complete], "{}", String::from_utf8_lossy(document));
+        assert!(!texts(&feed).contains('\u{fffd}'));
+    }
+    let json = r#"{"version":"https://jsonfeed.org/version/1.1","title":"T","items":[{"id":"1","title":"a"},{"id":"2","title":"b"}]}"#;
+    assert_eq!(titles(&read(&json[..json.len() - 3])), ["a"]);
+    assert_eq!(titles(&read(&format!("Warning: x {json} <!-- y -->"))), ["a", "b"]);
+}
+
+#[test]
+fn bytes_become_text_by_the_first_encoding_that_has_them() {
+    let western = b"caf\xe9 na\xefve \x93q\x94";
+    let document = |encoding: &str, title: &[u8]| {
+        let declaration = match encoding {
+            "" => String::new(),
+            encoding => format!("<?xml version=\"1.0\" encoding=\"{encoding}\"?>"),
+        };
+        let head =
+            format!("{declaration}<rss version=\"2.0\"><channel><title>T</title><item><title>");
+        [head.as_bytes(), title, b"</title></item></channel></rss>"].concat()
+    };
+    let (russian, _, _) = encoding_rs::KOI8_R.encode("привет");
+    let (japanese, _, _) = encoding_rs::ISO_2022_JP.encode("日本");
+    let utf_8 = "café “q” 日本".as_bytes();
+    for (encoding, charset, title, expected) in [
+        ("UTF-8", None, &western[..], "café naïve “q”"),
+        ("", None, western, "café naïve “q”"),
+        ("us-ascii", None, western, "café naïve “q”"),
+        ("no-such", None, western, "café naïve “q”"),
+        ("UTF-8", Some("windows-1252"), western, "café naïve “q”"),
+        ("UTF-8", Some("koi8-r"), &russian, "привет"),
+        ("koi8-r", Some("utf-8"), &russian, "привет"),
+        ("", Some("koi8-r"), &russian, "привет"),
+        ("", Some("iso-2022-jp"), &japanese, "日本"),
+        ("us-ascii", None, utf_8, "café “q” 日本"),
+        ("iso-8859-1", None, utf_8, "café “q” 日本"),
+        ("windows-1251", Some("utf-8"), b"\xef\xf0", "пр"),
+        ("shift_jis", None, b"\x93\xfa\x96{ \xff", "日本 ÿ"),
+        ("UTF-8", None, b"\xd0\x9f\xd1\x80 \xe9", "Пр é"),
+    ] {
+        let feed = read_as(&document(encoding, title), charset);
+        assert_eq!(titles(&feed), [expected], "{encoding} {charset:?}");
+    }
+}
+
+#[test]
+fn unknown_default_namespaces_are_those_of_the_format() {
+    let item =
+        "<title>a</title><link>http://h/1</link><description>x</description><author>n</author>";
+    for namespace in [
+        "https://cyber.harvard.edu/rss/rss.html",
+        "http://blogs.law.harvard.edu/tech/rss",
+        "http://www.w3.org/2005/Atom",
+        "urn:none",
+    ] {
+        let document = rss(item).replace("<rss ", &format!("<rss xmlns=\"{namespace}\" "));
+        let feed = read(&document);
+        assert_eq!((titles(&feed), feed.title.as_deref()), (vec!["a"], Some("T")), "{namespace}");
+        assert_eq!(feed.entries[0].link(), Some("http://h/1"));
+        assert_eq!(feed.entries[0].content.as_deref(), Some("x"));
+        assert_eq!(feed.site.as_deref(), Some("http://site.example/"));
+    }
+    let entry = "<title>a</title><link href=\"http://h/1\"/><summary>x</summary><author><name>n</name></author>";
+    for namespace in ["http://purl.org/atom/ns#", "urn:none", ""] {
+        let feed = read(&atom(entry).replace("http://www.w3.org/2005/Atom", namespace));
+        assert_eq!(titles(&feed), ["a"], "{namespace}");
+        assert_eq!(feed.entries[0].link(), Some("http://h/1"));
+        assert_eq!(feed.entries[0].author.as_ref().unwrap().name.as_deref(), Some("n"));
+    }
+}
+
+#[test]
+fn an_article_that_says_nothing_is_counted_and_left_out() {
+    let feed = read(&rss("<guid isPermaLink='false'>1</guid></item><item><title>a</title>"));
+    assert_eq!((titles(&feed), feed.blank), (vec!["a"], 1));
+    let feed = read(&rss("<enclosure url='http://h/a.mp3'/>"));
+    assert_eq!((feed.entries.len(), feed.blank), (1, 0));
+}
+
+#[test]
+fn text_in_titles_that_is_no_element_of_html_stays() {
+    for (title, expected) in [
+        ("List&lt;String&gt; in Java", "List<String> in Java"),
+        ("&lt;b>bold&lt;/b> Vec&lt;T>", "bold Vec<T>"),
+        ("<![CDATA[Map<K, V> & more]]>", "Map<K, V> & more"),
+        ("a &lt; b > c", "a < b > c"),
+    ] {
+        assert_eq!(titles(&read(&rss(&format!("<title>{title}</title>")))), [expected]);
+    }
+    let html = atom("<title type='html'>List&lt;String> in &lt;i>Java&lt;/i></title>");
+    assert_eq!(titles(&read(&html)), ["List<String> in Java"]);
+}
+
+#[test]
+fn all_references_of_an_entry_count_from_one_base() {
+    let markup = "&lt;img src=\"w.png\" srcset=\"a.png 1x, b.png 2x\">&lt;video poster=\"/p.jpg\">&lt;/video>&lt;a href=\"../c\">";
+    let expected = |base: &str| {
+        format!(
+            "<img src=\"{base}w.png\" srcset=\"{base}a.png 1x, {base}b.png 2x\">\
+             <video poster=\"http://site.example/p.jpg\"></video><a href=\"http://site.example/blog/c\">"
+        )
+    };
+    let post = "http://site.example/blog/post/";
+    let of_rss =
+        format!("<link>{post}</link><enclosure url=\"m.mp3\"/><description>{markup}</description>");
+    let relative = of_rss.replace(post, "blog/post/");
+    let of_atom = atom(&format!(
+        "<content type=\"html\">{markup}</content><link rel=\"enclosure\" href=\"m.mp3\"/><link href=\"{post}\"/>"
+    ));
+    let with_base = of_atom
+        .replace(post, "http://other.example/")
+        .replace("<entry>", &format!("<entry xml:base=\"{post}\">"));
+    let with_path = with_base.replace(post, "/blog/post/");
+    let html = markup.replace("&lt;", "<").replace('"', "\\\"");
+    let json = |around: &str| {
+        format!(
+            "{{\"home_page_url\":\"http://site.example/\",\"items\":[{{\"id\":\"1\",{around}\"content_html\":\"{html}\",\
+         \"attachments\":[{{\"url\":\"m.mp3\"}}]}}]}}"
+        )
+    };
+    for document in [
+        rss(&of_rss),
+        rss(&relative),
+        of_atom,
+        with_base,
+        with_path,
+        json(&format!("\"url\":\"{post}\",")),
+    ] {
+        let feed = read(&document);
+        let entry = &feed.entries[0];
+        assert_eq!(entry.content.as_deref(), Some(&*expected(post)), "{document}");
+        let media = entry.links.iter().find(|link| link.rel == "enclosure").unwrap();
+        assert_eq!(media.href, format!("{post}m.mp3"), "{document}");
+    }
+    // Without a link of the entry its site counts, and without that the feed.
+    let of_site =
+        rss("<description>&lt;img src=w.png></description>").replace(".example/<", ".example/s/<");
+    assert_eq!(
+        read(&of_site).entries[0].content.as_deref(),
+        Some("<img src=\"http://site.example/s/w.png\">")
+    );
+    let of_feed = of_site.replace("<link>http://site.example/s/</link>", "");
+    assert_eq!(
+        read(&of_feed).entries[0].content.as_deref(),
+        Some("<img src=\"http://site.example/w.png\">")
+    );
+}
+
+#[test]
+fn of_several_links_the_one_to_a_page_counts() {
+    let page = "<link rel=\"alternate\" type=\"text/html\" href=\"http://h/1\"/>";
+    let json = "<link rel=\"alternate\" type=\"application/json\" href=\"http://h/1.json\"/>";
+    let others = "<link rel=\"edit\" href=\"http://h/e\"/><link rel=\"via\" href=\"http://other.example/\"/>";
+    for (links, link) in [
+        (format!("{others}{json}{page}"), "http://h/1"),
+        (format!("{page}{json}"), "http://h/1"),
+        (format!("{json}{others}<link href=\"http://h/2\"/>"), "http://h/2"),
+        (format!("{others}{json}"), "http://h/1.json"),
+        ("<link rel=\"http://www.iana.org/assignments/relation/alternate\" href=\"http://h/3\"/>".to_owned(), "http://h/3"),
+    ] {
+        assert_eq!(read(&atom(&links)).entries[0].link(), Some(link), "{links}");
+    }
+}
+
+#[test]
+fn media_and_podcast_modules_are_part_of_an_article() {
+    let group = "<title>Vid</title><link href=\"https://h/watch\"/><media:group><media:content url=\"https://h/v\" type=\"video/mp4\" \
+                 duration=\"61\" fileSize=\"7\"/><media:thumbnail url=\"https://h/t.jpg\"/><media:description>Line one\nLine \
+                 two https://x.example/</media:description></media:group>";
+    let feed = read(&atom(group));
+    let entry = &feed.entries[0];
+    assert_eq!(entry.content.as_deref(), Some("Line one\nLine two https://x.example/"));
+    assert_eq!(entry.content_type, ContentType::Text);
+    let [_, video, thumbnail] = &entry.links[..] else { panic!("{:?}", entry.links) };
+    assert_eq!((&*video.href, video.length, video.duration), ("https://h/v", Some(7), Some(61)));
+    assert_eq!(
+        (&*thumbnail.href, thumbnail.media_type.as_deref()),
+        ("https://h/t.jpg", Some("image/*"))
+    );
+
+    let podcast = rss(
+        "<title>a</title><enclosure url=\"a.mp3\" type=\"audio/mpeg\" length=\"9\"/><itunes:summary>Long</itunes:summary>\
+         <itunes:subtitle>Short</itunes:subtitle><itunes:duration>1:02:03</itunes:duration><itunes:author>n</itunes:author>\
+         <itunes:image href=\"i.png\"/>",
+    );
+    let entry = read(&podcast).entries.remove(0);
+    assert_eq!(entry.content.as_deref(), Some("Long"));
+    assert_eq!(entry.links[0].duration, Some(3_723));
+    assert_eq!(entry.links[1].href, "http://site.example/i.png");
+    assert_eq!(entry.author.unwrap().name.as_deref(), Some("n"));
+    let own = rss("<description>own</description><itunes:summary>other</itunes:summary>");
+    assert_eq!(read(&own).entries[0].content.as_deref(), Some("own"));
+}
+
+#[test]
+fn dates_of_either_format_are_read_in_the_other() {
+    let of_atom = atom("<title>a</title><pubDate>Fri, 28 May 2021 14:00:00 GMT</pubDate>");
+    let of_rss = rss("<title>a</title><pubDate>2021-05-28T14:00:00Z</pubDate>");
+    let of_dublin =
+        rss("<title>a</title><dc:date>28 mai 2021 14h00</dc:date><pubDate>soon</pubDate>");
+    for document in [of_atom, of_rss, of_dublin] {
+        let published = read(&document).entries[0].published.unwrap();
+        assert_eq!(published.to_string(), "2021-05-28T14:00:00Z", "{document}");
+    }
+}
+
+/// The value that each case must show.
+#[test]
+fn every_case_shows_what_it_must() {
+    let Some(folder) = std::env::var_os("FEEDSYNC_CASES") else {
+        eprintln!("FEEDSYNC_CASES is not set: the cases of feeds are not read");
+        return;
+    };
+    let folder = Path::new(&folder).join("feeds");
+    let mut count = 0;
+    for file in std::fs::read_dir(&folder).unwrap() {
+        let path = file.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "xml") {
+            continue;
+        }
+        let headers = std::fs::read_to_string(path.with_extension("headers")).unwrap_or_default();
+        let charset = headers.split_once("charset=").map(|(_, rest)| rest.trim());
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        check(&name, &read_as(&std::fs::read(&path).unwrap(), charset));
+        count += 1;
+    }
+    eprintln!("{count} cases");
+    assert!(count > 0);
+}
+
+fn check(name: &str, feed: &PublishedFeed) {
+    let [entry] = &feed.entries[..] else { panic!("{name}: {} articles", feed.entries.len()) };
+    let title = entry.title.as_deref();
+    let date = entry.published.map(|date| date.to_string());
+    let content = entry.content.as_deref().unwrap_or_default();
+    match name {
+        _ if name.starts_with("FB01") || name.starts_with("FB11") => {
+            assert_eq!(title, Some("a"), "{name}")
+        }
+        _ if name.starts_with("bare-ampersand") => {
+            assert_eq!(title, Some("One"), "{name}");
+            assert!(feed.title.as_deref().unwrap().starts_with("AT&T"), "{name}");
+        }
+        _ if name.starts_with("FB31-date-") => {
+            let expected = match &name["FB31-date-".len()..] {
+                "12h" => "2024-12-15T12:15:00Z",
+                "fullmonth" => "2024-05-06T07:08:00Z",
+                "us-oct" => "2023-10-28T20:28:28Z",
+                "slash-us" => "2018-08-21T09:00:00Z",
+                "ymd-slash" => "2019-11-15T10:00:00Z",
+                "cest" | "gmt-plus" => "2024-05-06T05:08:09Z",
+                "only" => "2024-05-06T00:00:00Z",
+                "unix" => "2024-05-06T07:08:09Z",
+                "60s" => "2024-05-06T07:09:00Z",
+                "24h" => "2024-05-07T00:00:00Z",
+                "atom-pubDate" => "2021-05-28T14:00:00Z",
+                other => panic!("{other}: no value is known"),
+            };
+            assert_eq!(date.as_deref(), Some(expected), "{name}");
+        }
+        "FB10-latin1-as-utf8" => assert_eq!(title, Some("café naïve “q”")),
+        "FB19-title-c-generic" => assert_eq!(title, Some("List<String> in Java")),
+        "FB23-rel-img-rss-link" => {
+            assert!(content.contains("http://site.example/blog/post/wheels.png"), "{content}");
+        }
+        "FB23-rel-srcset" => {
+            assert!(
+                content.contains("srcset=\"http://site.example/blog/post/a.png 1x"),
+                "{content}"
+            );
+            assert!(
+                content.contains("poster=\"http://site.example/blog/post/p.jpg\""),
+                "{content}"
+            );
+        }
+        "FB26-link-atom-many" => assert_eq!(entry.link(), Some("http://site.example/1")),
+        "FB27-youtube" => {
+            assert!(content.starts_with("Line one"), "{content}");
+            let thumbnail = "https://i1.ytimg.com/vi/abc/hqdefault.jpg";
+            assert!(entry.links.iter().any(|link| link.href == thumbnail));
+        }
+        // What is left has one article; titles of articles without any are made where articles are kept.
+        _ => {}
+    }
+}
