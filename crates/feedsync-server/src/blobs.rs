@@ -60,7 +60,6 @@ pub(crate) async fn read(
     let harmless = [
         (header::CONTENT_TYPE, HeaderValue::from_static("application/octet-stream")),
         (header::CONTENT_DISPOSITION, HeaderValue::from_static("attachment")),
-        (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static("sandbox")),
     ];
     let place = turn.end(bytes.len() > SMALL)?;
     Ok((headers(tag.value()), harmless, place.hold(bytes)).into_response())

@@ -26,21 +26,19 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use feedsync_store::{CollectionName, Expected, Log, LogOutcome, NewGeneration, StoreError};
-use http::{HeaderValue, Method, StatusCode};
+use http::{Method, StatusCode};
 
 use crate::call::Call;
 use crate::collection::named;
 use crate::document::nothing;
 use crate::hub::Hub;
+use crate::partial_content;
 use crate::problem::Problem;
 use crate::submissions;
 use appending::Appending;
 use conditions::{ContentRange, expected, required};
 use content::{check_records, media_type, same_type};
 use standing::{absent, refused, stand};
-
-/// What a browser may do with what somebody sent: nothing but show it.
-const HARMLESS: HeaderValue = HeaderValue::from_static("default-src 'none'; sandbox");
 
 /// Where the log of a collection is.
 pub(crate) fn path(collection: &CollectionName) -> String {
@@ -62,6 +60,8 @@ pub(crate) async fn append(
     call: Call,
     body: Body,
 ) -> Result<Response, Problem> {
+    // A part has its place: only PUT looks at that.
+    partial_content::refuse(&Method::POST, &call.headers)?;
     let appending = Appending::of(&call, expected(&call.headers)?, None)?;
     appending.carry_out(&hub, &call, body).await
 }

@@ -1,7 +1,7 @@
 //! What pages for people are made of, for other ports that have such pages: they look and behave as the
 //! hub's do.
 
-pub use crate::pages::answer::headers;
+pub use crate::pages::answer::markup;
 pub use crate::pages::differences::{Piece, Side, sides};
 
 /// The style sheet.

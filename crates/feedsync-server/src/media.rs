@@ -220,10 +220,6 @@ fn headers(blob: &Blob, tag: &EntityTag, caching: Caching) -> HeaderMap {
     headers.insert(header::ETAG, tag.value());
     caching.tell(&mut headers, &[]);
     headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
-    headers.insert(
-        header::CONTENT_SECURITY_POLICY,
-        HeaderValue::from_static("default-src 'none'; sandbox"),
-    );
     let shown = if is_passive(&blob.media_type) { "inline" } else { "attachment" };
     let name = encoded(&blob.name).replace(['\'', '(', ')', '*', '@', ':', ',', ';'], "_");
     let disposition = format!("{shown}; filename*=UTF-8''{name}");

@@ -23,7 +23,7 @@ use crate::other_origin::Told;
 use crate::pages;
 use crate::problem::Problem;
 use crate::routes::{Right, Route, table};
-use crate::{compression, host_origin, request_log};
+use crate::{browser_policy, compression, host_origin, partial_content, request_log};
 
 /// The application of a hub, callable without a socket.
 pub fn router(served: impl Into<Served>, config: Config) -> Router {
@@ -46,9 +46,10 @@ pub(crate) fn application(hub: Hub) -> Router {
     couch::root::served(application, &hub)
 }
 
-/// Answers a request, or says why not; whatever happens, it is told.
+/// Answers a request, or says why not, and records it. Every response gets its browser policy here, whichever part of
+/// the hub made it.
 async fn surround(State(hub): State<Hub>, request: Request, next: Next) -> Response {
-    request_log::watch(&hub, request, async |mut request| {
+    let mut response = request_log::watch(&hub, request, async |mut request| {
         let mut response = match host_origin::check(&hub.config, &mut request) {
             Ok(()) => {
                 let told = Told::of(&hub.config, &request);
@@ -62,14 +63,11 @@ async fn surround(State(hub): State<Hub>, request: Request, next: Next) -> Respo
             Err(problem) => request_log::turned_away(&hub, &request, problem),
         };
         compression::distinguish(&mut response);
-        // What is still held came with it.
-        if response.status() != StatusCode::NOT_MODIFIED {
-            let nosniff = HeaderValue::from_static("nosniff");
-            response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, nosniff);
-        }
         response
     })
-    .await
+    .await;
+    browser_policy::apply(&mut response);
+    response
 }
 
 /// What surrounds pages besides.
@@ -83,10 +81,9 @@ fn for_people(methods: MethodRouter<Hub>, hub: &Hub) -> MethodRouter<Hub> {
 fn resource(route: Route, hub: &Hub) -> MethodRouter<Hub> {
     let gate = Gate { hub: hub.clone(), rights: route.rights };
     let allow = route.allow();
-    // A log takes what it began with.
-    let takes =
-        |(method, right): &(Method, Right)| *method == Method::POST && *right != Right::Append;
-    let posts = route.rights.iter().any(takes);
+    // A log takes the media type that it began with, and parts of itself.
+    let is_log = route.rights.iter().any(|(_, right)| *right == Right::Append);
+    let posts = !is_log && route.rights.iter().any(|(method, _)| *method == Method::POST);
     let is_of_databases = couch::is_below(&route.path);
     // What databases take are no feeds.
     let takes_documents = posts && !route.is_for_people() && !is_of_databases;
@@ -121,6 +118,10 @@ fn resource(route: Route, hub: &Hub) -> MethodRouter<Hub> {
     let pages = route.is_for_people();
     let methods = route.methods.options(options).fallback(other);
     let methods = methods.layer(from_fn_with_state(gate, guard));
+    let methods = match is_log {
+        true => methods,
+        false => methods.layer(from_fn(partial_content::refused)),
+    };
     let methods = match is_of_databases {
         true => methods.layer(from_fn(couch::failure::retelling)),
         false => methods,

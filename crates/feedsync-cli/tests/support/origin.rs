@@ -54,6 +54,13 @@ impl Origin {
         self.each(method, path, |asked| asked.head.clone())
     }
 
+    /// The paths of all requests that begin so.
+    pub(crate) fn asked_below(&self, beginning: &str) -> Vec<String> {
+        let asked = self.asked.lock().unwrap();
+        let paths = asked.iter().map(|it| it.path.clone());
+        paths.filter(|path| path.starts_with(beginning)).collect()
+    }
+
     fn each(&self, method: &str, path: &str, of: impl Fn(&Asked) -> String) -> Vec<String> {
         let asked = self.asked.lock().unwrap();
         asked.iter().filter(|it| it.method == method && it.path == path).map(of).collect()

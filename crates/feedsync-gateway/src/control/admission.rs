@@ -15,7 +15,7 @@ use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use feedsync_offline::location::Location;
-use feedsync_server::{Problem, named_host};
+use feedsync_server::{Problem, named_host, refuse_partial_content};
 use http::uri::Authority;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 
@@ -49,6 +49,9 @@ pub(crate) async fn admit(
         Err(problem) => return problem.into_response(),
     };
     request.extensions_mut().insert(Host(host.clone()));
+    if let Err(problem) = refuse_partial_content(request.method(), request.headers()) {
+        return problem.into_response();
+    }
     if binding::is_at(request.uri().path()) || pages::is_open(request.uri().path()) {
         return next.run(request).await;
     }

@@ -16,11 +16,7 @@ pub(crate) fn json(value: &Value) -> Response {
 
 /// A value, with another status than 200.
 pub(crate) fn with_status(status: StatusCode, value: &Value) -> Response {
-    let fixed = [
-        (header::CONTENT_TYPE, "application/json"),
-        (header::CACHE_CONTROL, "no-store"),
-        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-    ];
+    let fixed = [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-store")];
     (status, fixed, value.to_string()).into_response()
 }
 

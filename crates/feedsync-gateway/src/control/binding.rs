@@ -41,11 +41,10 @@ pub(crate) async fn types() -> Response {
 }
 
 fn shared(kind: &'static str, text: String) -> Response {
-    let fixed: [(HeaderName, &str); 5] = [
+    let fixed: [(HeaderName, &str); 4] = [
         (header::CONTENT_TYPE, kind),
         (header::CACHE_CONTROL, "no-cache"),
         (header::ACCESS_CONTROL_ALLOW_ORIGIN, "*"),
-        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (HeaderName::from_static("cross-origin-resource-policy"), "cross-origin"),
     ];
     let mut answer = text.into_response();

@@ -100,12 +100,8 @@ pub(crate) async fn side(
 /// Bytes of others, which a browser keeps and does not show.
 fn inert(body: Body, headers: &HeaderMap) -> Response {
     let kind = headers.get(header::CONTENT_TYPE).cloned();
-    let fixed: [(HeaderName, &str); 4] = [
-        (header::CACHE_CONTROL, "no-store"),
-        (header::CONTENT_SECURITY_POLICY, "sandbox; default-src 'none'"),
-        (header::CONTENT_DISPOSITION, "attachment"),
-        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-    ];
+    let fixed: [(HeaderName, &str); 2] =
+        [(header::CACHE_CONTROL, "no-store"), (header::CONTENT_DISPOSITION, "attachment")];
     let mut answer = body.into_response();
     let own = answer.headers_mut();
     let unknown = HeaderValue::from_static("application/octet-stream");

@@ -2,7 +2,8 @@
 
 use axum::Router;
 use axum::extract::Request;
-use axum::middleware::from_fn_with_state;
+use axum::middleware::{from_fn_with_state, map_response};
+use axum::response::Response;
 use axum::routing::{get, post, put};
 use feedsync_server::Problem;
 use http::StatusCode;
@@ -44,7 +45,14 @@ pub fn router(control: Control) -> Router {
         .fallback(nothing_here)
         .method_not_allowed_fallback(other_method)
         .layer(from_fn_with_state(control.clone(), admission::admit))
+        // Outside of everything else, so that no route and no refusal is without it.
+        .layer(map_response(with_policy))
         .with_state(control)
+}
+
+async fn with_policy(mut response: Response) -> Response {
+    feedsync_server::apply_browser_policy(&mut response);
+    response
 }
 
 async fn nothing_here(request: Request) -> Problem {

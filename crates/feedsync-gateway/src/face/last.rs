@@ -6,6 +6,7 @@ use http::header::{self, HeaderMap, HeaderValue};
 use http::{Method, Request, Response, StatusCode};
 
 use crate::face::body::Body;
+use crate::face::problem::sandbox;
 
 /// The answer, if the request may not go on. If it may, it goes on one hop less.
 pub(crate) fn answer<B>(request: &mut Request<B>) -> Option<Response<Body>> {
@@ -37,6 +38,7 @@ pub(crate) fn moved(path: &str) -> Response<Body> {
     // Another gateway may have something else there.
     let not_stored = HeaderValue::from_static("no-store");
     response.headers_mut().insert(header::CACHE_CONTROL, not_stored);
+    sandbox(response.headers_mut());
     response
 }
 
@@ -45,6 +47,7 @@ fn options() -> Response<Body> {
     *response.status_mut() = StatusCode::NO_CONTENT;
     let methods = HeaderValue::from_static("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, TRACE");
     response.headers_mut().insert(header::ALLOW, methods);
+    sandbox(response.headers_mut());
     response
 }
 
@@ -61,7 +64,7 @@ fn trace<B>(request: &Request<B>) -> Response<Body> {
     let mut response = Response::new(Body::from(Bytes::from(text)));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("message/http"));
-    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    sandbox(headers);
     response
 }
 

@@ -2,7 +2,7 @@
 //! (RFC 9457).
 
 use bytes::Bytes;
-use http::header::{self, HeaderValue};
+use http::header::{self, HeaderMap, HeaderValue};
 use http::{Response, StatusCode};
 use serde_json::json;
 
@@ -54,10 +54,16 @@ impl Problem {
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-        headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static("sandbox"));
+        sandbox(headers);
         response
     }
+}
+
+/// Sets the browser policy of what the gateway itself says: the response runs and loads nothing.
+pub(crate) fn sandbox(headers: &mut HeaderMap) {
+    let policy = HeaderValue::from_static(feedsync_server::SANDBOX);
+    headers.insert(header::CONTENT_SECURITY_POLICY, policy);
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
 }
 
 impl From<TargetError> for Problem {

@@ -189,3 +189,94 @@ async fn what_is_not_there_or_not_possible_is_said() {
         json!(["{http://purl.org/BITSY/xdp}xd"])
     );
 }
+
+const ROUTES: [&str; 27] = [
+    "/",
+    "/bitsy.d.ts",
+    "/bitsy.js",
+    "/bitsy.webidl",
+    "/errors",
+    "/errors/1",
+    "/errors/1/mine",
+    "/errors/1/retry",
+    "/events",
+    "/links",
+    "/network",
+    "/nowhere",
+    "/outbox",
+    "/outbox/1",
+    "/outbox/1/retry",
+    "/pages/assets/none.css",
+    "/pages/close",
+    "/pages/errors",
+    "/pages/errors/1",
+    "/pages/open",
+    "/pages/outbox",
+    "/proxies",
+    "/subscriptions",
+    "/subscriptions/1",
+    "/subscriptions/1/errors",
+    "/subscriptions/1/follows/next",
+    "/subscriptions/1/pause",
+];
+
+#[tokio::test]
+async fn every_answer_is_sandboxed_unless_it_is_a_page() {
+    let world = World::new(&["https://app.example.org"]);
+    let bearer = format!("Bearer {}", world.token);
+    let callers = [
+        vec![HOST, ("authorization", &*bearer)],
+        vec![HOST],
+        vec![HOST, ("authorization", "x")],
+        vec![("host", "rebound.example")],
+        vec![HOST, ("origin", "https://evil.example")],
+        vec![HOST, ("origin", "https://app.example.org")],
+    ];
+    let (mut pages, mut others) = (0, 0);
+    for path in ROUTES {
+        for method in ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"] {
+            for headers in &callers {
+                // Events do not end, so nothing is read.
+                let answer = world.raw(method.parse().unwrap(), path, headers, "").await;
+                let what = format!("{method} {path} {headers:?}: {}", answer.status());
+                let of = |name: header::HeaderName| {
+                    answer.headers().get(name).map_or("", |value| value.to_str().unwrap())
+                };
+                assert_eq!(of(header::X_CONTENT_TYPE_OPTIONS), "nosniff", "{what}");
+                let policy = of(header::CONTENT_SECURITY_POLICY);
+                if of(header::CONTENT_TYPE).starts_with("text/html") {
+                    assert!(path == "/" || path.starts_with("/pages/"), "{what}");
+                    assert!(policy.contains("frame-ancestors 'none'"), "{what}: {policy}");
+                    pages += 1;
+                } else {
+                    assert_eq!(policy, "default-src 'none'; sandbox", "{what}");
+                    others += 1;
+                }
+            }
+        }
+    }
+    assert!(pages > 20 && others > 500, "{pages} {others}");
+}
+
+#[tokio::test]
+async fn a_part_of_a_representation_is_refused() {
+    let world = World::new(&[]);
+    let bearer = format!("Bearer {}", world.token);
+    let headers = [
+        HOST,
+        ("authorization", &*bearer),
+        ("content-type", "application/json"),
+        ("content-range", "bytes 0-19/40"),
+    ];
+    let body = json!({ "policy": "offline" }).to_string();
+    let before = world.program(Method::GET, "/network", Value::Null).await.ok(200);
+    for (method, path) in [
+        (Method::PUT, "/network"),
+        (Method::PUT, "/subscriptions/1/follows/next"),
+        (Method::PATCH, "/subscriptions/1"),
+        (Method::POST, "/subscriptions"),
+    ] {
+        world.send(method, path, &headers, &body).await.problem(400, "bad-request");
+    }
+    assert_eq!(world.program(Method::GET, "/network", Value::Null).await.ok(200), before);
+}

@@ -24,7 +24,7 @@ async fn an_answer_is_no_page_of_the_gateway() {
     assert_eq!(answer.values("x-content-type-options"), ["nosniff"]);
     let refused = answered("", "/unknown/").await;
     assert_eq!(refused.status(), 404);
-    assert_eq!(refused.values("content-security-policy"), ["sandbox"]);
+    assert_eq!(refused.values("content-security-policy"), ["default-src 'none'; sandbox"]);
 }
 
 #[tokio::test]

@@ -158,9 +158,6 @@ fn whole(status: StatusCode, attachment: &Attachment, tag: &str, bytes: Bytes) -
     headers.insert(header::CONTENT_TYPE, content_type);
     headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("must-revalidate"));
-    // Whatever somebody attached, a browser runs nothing of it here.
-    let sandbox = HeaderValue::from_static("sandbox");
-    headers.insert(header::CONTENT_SECURITY_POLICY, sandbox);
     if let Ok(tag) = HeaderValue::from_str(tag) {
         headers.insert(header::ETAG, tag);
     }

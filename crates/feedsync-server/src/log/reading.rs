@@ -99,7 +99,6 @@ impl Asked<'_> {
         let mut headers = self.cached();
         headers.extend(stand(self.place));
         headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
-        headers.insert(header::CONTENT_SECURITY_POLICY, super::HARMLESS);
         if self.place.generation != self.log.place.generation {
             append_link(&mut headers, &call.base.url(&super::path(self.name)), "successor-version");
         }

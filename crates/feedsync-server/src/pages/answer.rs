@@ -6,10 +6,11 @@ use askama::Template;
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use feedsync_store::Moment;
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+use http::{HeaderValue, StatusCode, header};
 
 use crate::access::{Principal, session};
 use crate::answers::{SMALL, Turn};
+use crate::browser_policy;
 use crate::caching::Caching;
 use crate::call::Call;
 use crate::document::nothing;
@@ -89,9 +90,7 @@ pub(super) async fn page<T: Template>(
         let place = turn.end(text.len() > SMALL)?;
         (status, Body::from(place.hold(text.into_bytes()))).into_response()
     };
-    for (name, value) in &headers() {
-        answer.headers_mut().insert(name, value.clone());
-    }
+    dress(&mut answer);
     // The cookie of a session that has ended would be looked up again with each page.
     let anonymous = matches!(call.principal, Principal::Anonymous);
     if anonymous && call.session().is_some() {
@@ -107,12 +106,19 @@ pub(super) fn rendered(page: &impl Template) -> Result<String, Problem> {
     })
 }
 
-/// The headers of every page.
-pub fn headers() -> HeaderMap {
-    let mut headers = HeaderMap::new();
+/// A page of a status and its markup.
+pub fn markup(status: StatusCode, text: String) -> Response {
+    let mut response = (status, text).into_response();
+    dress(&mut response);
+    response
+}
+
+/// Makes a response one of our own pages: its headers, and the mark by which it gets the policy of pages.
+fn dress(response: &mut Response) {
+    browser_policy::mark_page(response, POLICY);
+    let headers = response.headers_mut();
     let fixed = [
         (header::CONTENT_TYPE, KIND),
-        (header::CONTENT_SECURITY_POLICY, POLICY),
         (header::CACHE_CONTROL, "private, no-cache"),
         // Forms need their Origin; other sites learn nothing.
         (header::REFERRER_POLICY, "same-origin"),
@@ -121,7 +127,6 @@ pub fn headers() -> HeaderMap {
         headers.insert(name, HeaderValue::from_static(value));
     }
     headers.insert("cross-origin-opener-policy", HeaderValue::from_static("same-origin"));
-    headers
 }
 
 /// Where a browser goes after its form was carried out.

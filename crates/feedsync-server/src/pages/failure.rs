@@ -9,7 +9,7 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 use crate::hub::Hub;
 use crate::pages;
-use crate::pages::answer::{headers, rendered, see_other};
+use crate::pages::answer::{markup, rendered, see_other};
 use crate::pages::assets::STYLE;
 use crate::pages::place::Return;
 use crate::problem::Described;
@@ -53,7 +53,7 @@ pub(crate) async fn shown(State(hub): State<Hub>, request: Request, next: Next) 
         Ok(text) => text,
         Err(problem) => return problem.into_response(),
     };
-    let mut shown = (status, headers(), text).into_response();
+    let mut shown = markup(status, text);
     let own = shown.headers().clone();
     for (name, value) in response.headers() {
         if !own.contains_key(name) && name != header::CONTENT_LENGTH {

@@ -28,7 +28,7 @@ async fn a_blob_is_stored_once_and_comes_back_as_it_was() {
         assert_eq!(text(&response, "content-type"), "application/octet-stream");
         assert_eq!(text(&response, "content-disposition"), "attachment");
         assert_eq!(text(&response, "x-content-type-options"), "nosniff");
-        assert_eq!(text(&response, "content-security-policy"), "sandbox");
+        assert_eq!(text(&response, "content-security-policy"), "default-src 'none'; sandbox");
         assert_eq!(text(&response, "content-encoding"), "");
         let tag = text(&response, "etag").to_owned();
         assert_eq!(bytes(response).await, blob);

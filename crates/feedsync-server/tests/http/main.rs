@@ -5,6 +5,7 @@ mod answers;
 mod attacks;
 mod basis;
 mod blobs;
+mod browser_policy;
 mod browsing;
 mod changes;
 mod collection;

@@ -41,7 +41,6 @@ pub(super) async fn read(Path(name): Path<String>) -> Result<Response, Problem> 
     let fixed = [
         (header::CONTENT_TYPE, asset.kind),
         (header::CACHE_CONTROL, "public, max-age=31536000, immutable"),
-        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     ];
     Ok((fixed.map(|(name, value)| (name, HeaderValue::from_static(value))), asset.text.clone())
         .into_response())

@@ -103,7 +103,7 @@ fn shown(status: StatusCode, page: &impl Template) -> Result<Response, Problem> 
         tracing::error!(%error, "a page could not be written");
         Problem::unavailable("the page could not be written; the gateway's log says why")
     })?;
-    Ok((status, look::headers(), text).into_response())
+    Ok(look::markup(status, text))
 }
 
 /// Where a browser goes after its form was carried out.

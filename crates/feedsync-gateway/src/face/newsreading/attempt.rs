@@ -10,7 +10,7 @@ use http_body_util::{BodyExt as _, BodyStream, StreamBody};
 use hyper::body::Frame;
 
 use super::Sent;
-use crate::face::problem::Problem;
+use crate::face::problem::{Problem, sandbox};
 use crate::face::{Body, BodyError, Face};
 use crate::upstream::{NotSent, UpstreamError};
 
@@ -128,6 +128,7 @@ impl Face {
         *response.status_mut() = status;
         let headers = response.headers_mut();
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        sandbox(headers);
         self.show(&sent.target, headers);
         response
     }

@@ -10,11 +10,12 @@ use feedsync_library::{Enclosure, KeptArticle};
 use feedsync_newsreader::{ArticleNumber, Continuation, Marking, Selection};
 use feedsync_reader::Tag;
 use feedsync_reading::ShelvedFeed;
-use http::{HeaderValue, StatusCode, header};
+use http::StatusCode;
 
 use super::articles::said;
 use super::list::{List, Of};
 use super::{reading, time, with};
+use crate::browser_policy;
 use crate::call::Call;
 use crate::hub::Hub;
 use crate::newsreaders::Reading;
@@ -182,8 +183,7 @@ async fn shown(
         }
     })
     .await?;
-    let policy = HeaderValue::from_static(policy);
-    answer.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
+    browser_policy::mark_page(&mut answer, policy);
     Ok(answer)
 }
 

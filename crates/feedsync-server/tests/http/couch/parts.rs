@@ -57,7 +57,7 @@ async fn an_attachment_is_a_resource() {
     let whole = couch.send(Method::GET, "/db/x/a.txt", &[], "").await;
     assert_eq!(text(&whole, "content-type"), "text/plain");
     assert_eq!(text(&whole, "etag"), "\"XUFAKrxLKna5cZ2REBfFkg==\"");
-    assert_eq!(text(&whole, "content-security-policy"), "sandbox");
+    assert_eq!(text(&whole, "content-security-policy"), "default-src 'none'; sandbox");
     assert_eq!(text(&whole, "x-content-type-options"), "nosniff");
     assert_eq!(&*bytes(whole).await, b"hello");
     let known = [("if-none-match", "\"XUFAKrxLKna5cZ2REBfFkg==\"")];
