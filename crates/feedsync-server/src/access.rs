@@ -11,6 +11,7 @@
 
 mod attempts;
 mod credentials;
+mod failures;
 mod principal;
 mod recent;
 mod rules;
@@ -42,6 +43,7 @@ use crate::request_log;
 use crate::routes::{Right, Rights};
 use attempts::Attempts;
 use credentials::Credentials;
+use failures::Failures;
 pub(crate) use principal::Principal;
 use recent::Recent;
 pub(crate) use rules::{forbidden, may_follow, may_read, require, sign_in};
@@ -66,6 +68,7 @@ pub(crate) struct Access {
     /// Credentials that signed in lately: they are compared again, and do not count as attempts.
     verified: Recent<Digest, ()>,
     attempts: Attempts,
+    failures: Failures,
     /// Digests of passwords are of use to nobody without it.
     salt: [u64; 4],
 }
@@ -78,6 +81,7 @@ impl Access {
             people: Recent::new(20_000, BELIEVED),
             verified: Recent::new(20_000, VERIFIED),
             attempts: Attempts::new(),
+            failures: Failures::new(),
             salt: std::array::from_fn(|_| endpoint.environment().random()),
             endpoint,
         }
@@ -94,8 +98,7 @@ impl Access {
         let person = match credentials::read(headers, secure, is_of_databases) {
             Credentials::None => return Ok(Principal::Anonymous),
             Credentials::Token(secret, user) => {
-                let person = self.by_token(&secret, TokenKind::Access, address).await?;
-                person.filter(|person| user.is_none_or(|user| user == *person.user()))
+                self.by_access_token(&secret, user.as_ref(), address).await?
             }
             Credentials::Password(user, password) => {
                 self.by_password(&user, &password, address).await?
@@ -123,7 +126,10 @@ impl Access {
                     }
                 }
             }
-            Credentials::Invalid => None,
+            Credentials::Invalid => {
+                self.failed(address, "unreadable credentials").await;
+                None
+            }
         };
         person.map(Principal::Person).ok_or_else(sign_in)
     }
@@ -139,15 +145,23 @@ impl Access {
         if let Some(person) = self.people.get(&given) {
             return Ok(Some(person));
         }
-        let stored = self.endpoint.store().user(user).await?.and_then(|user| user.password);
+        let known = self.endpoint.store().user(user).await?;
+        let is_known = known.is_some();
+        let stored = known.and_then(|user| user.password);
         let proof = self.digest(&[&given.to_string(), stored.as_deref().unwrap_or_default()]);
         let person = if self.verified.get(&proof).is_some() {
             self.endpoint.person(user).await?
         } else {
-            self.attempts.begin(address, Some(user))?;
+            // Names that no user has are not recorded: some of them are passwords.
+            let name = if is_known { user.as_str() } else { "unknown user" };
+            if let Err(problem) = self.attempts.begin(address, Some(user)) {
+                self.failed(address, &format!("{name}: too many attempts")).await;
+                return Err(problem);
+            }
             let person = self.endpoint.check_password(user, password).await?;
-            if person.is_some() {
-                self.attempts.succeeded(address, Some(user));
+            match &person {
+                Some(_) => self.attempts.succeeded(address, Some(user)),
+                None => self.failed(address, &format!("{name}: wrong password")).await,
             }
             person
         };
@@ -157,13 +171,27 @@ impl Access {
         Ok(person.map(|person| self.believe(given, person)))
     }
 
-    /// Who a program's token signs in, within the bounds of guessing.
+    /// Person whom a program's token signs in, within the bounds of guessing; none if another user is named beside it.
     pub(crate) async fn by_access_token(
         &self,
         secret: &Secret,
+        user: Option<&UserName>,
         address: Option<IpAddr>,
     ) -> Result<Option<Arc<Person>>, Problem> {
-        self.by_token(secret, TokenKind::Access, address).await
+        let Some(person) = self.by_token(secret, TokenKind::Access, address).await? else {
+            return Ok(None);
+        };
+        if user.is_some_and(|user| user != person.user()) {
+            let why = format!("{}: the token was given with another user name", person.user());
+            self.failed(address, &why).await;
+            return Ok(None);
+        }
+        Ok(Some(person))
+    }
+
+    /// Records a failed sign-in. The reason holds nothing that was given as a password.
+    pub(crate) async fn failed(&self, address: Option<IpAddr>, why: &str) {
+        self.failures.record(&self.endpoint, address, why).await;
     }
 
     async fn by_token(
@@ -180,12 +208,17 @@ impl Access {
         }
         // A browser goes on sending the cookie of a session that has ended: that is no guess.
         let tried = kind == TokenKind::Access && self.verified.get(&given).is_none();
-        if tried {
-            self.attempts.begin(address, None)?;
+        if tried && let Err(problem) = self.attempts.begin(address, None) {
+            self.failed(address, "too many attempts").await;
+            return Err(problem);
         }
         let person = self.endpoint.person_of_token(secret.as_str(), kind).await?;
         if person.is_none() {
             self.verified.remove(&given);
+            // A browser goes on sending the cookie of a session that has ended.
+            if kind == TokenKind::Access {
+                self.failed(address, "unknown, expired or revoked token").await;
+            }
             return Ok(None);
         }
         if tried {
@@ -377,10 +410,12 @@ impl Gate {
             let open = access.is_open_to(request).await?;
             return Ok((if open { Principal::Local } else { Principal::Anonymous }, None));
         }
-        let principal = access.principal(request).await?;
-        if let Some(user) = principal.user() {
-            request_log::signed_in(&self.hub, user.as_str())?;
+        let principal = access.principal(request).await;
+        match principal.as_ref().map(Principal::user) {
+            Ok(Some(user)) => request_log::signed_in(&self.hub, user.as_str())?,
+            Ok(None) | Err(_) => request_log::not_signed_in(&self.hub)?,
         }
+        let principal = principal?;
         let mut named = segments.into_iter().flatten().filter(|(name, _)| *name == "collection");
         let name = named.next().and_then(|(_, text)| collection_name(text, &request.uri).ok());
         let found = require(&self.hub, &principal, right, name.as_ref()).await?;

@@ -51,6 +51,9 @@ settings! {
         store: Option<StoreAddress> as Optional<Text> = None;
         /// Who may read `/metrics`: `administrators` or `public`.
         metrics: Audience as Text = Audience::Administrators;
+        /// How long browsers that reached the hub by https use nothing else for its host name
+        /// (`Strict-Transport-Security`), whatever the port. 0 s: they are not told.
+        https_only_time: Duration as Span = Duration::from_secs(365 * 24 * 60 * 60);
     } with {
         /// Encryption.
         tls: Tls,
@@ -118,6 +121,12 @@ settings! {
         heartbeat: Duration as Span = Duration::from_secs(20);
         /// Connections at once; more wait.
         connections: usize as Count = 8_192;
+        /// Connections of one address at once, and never more than half of `connections`; more are closed. Trusted
+        /// proxies are not bounded so. 0: any number.
+        client_connections: usize as Whole = 2_048;
+        /// Connections of one address that have sent no whole head of a request yet; more are closed. Trusted proxies
+        /// are not bounded so. 0: any number.
+        client_unfinished_heads: usize as Whole = 512;
         /// Documents held in memory at once, and as many media and blobs that come in at once, of
         /// which two are held in memory when they are stored; more wait a little, then get 503.
         uploads: usize as Count = 16;
@@ -133,7 +142,8 @@ settings! {
         client_burst: usize as Count = 200;
         /// Requests of one client that may be under way at once; more get 429. 0: any number.
         client_concurrency: usize as Whole = 64;
-        /// Event streams of one client at once; more get 429. 0: any number.
+        /// Event streams of one client at once, those of databases included; more get 429. A person counts as one
+        /// client, from the hub's own machine too. 0: any number.
         client_followers: usize as Whole = 32;
         /// Bodies of requests that one client may send at once; more get 429. 0: any number.
         client_uploads: usize as Whole = 8;

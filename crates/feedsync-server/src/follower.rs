@@ -11,7 +11,7 @@ use crate::hub::Hub;
 use crate::problem::Problem;
 use crate::{request_log, room};
 
-/// A place among those who follow this hub, and among the streams of one client, until it is dropped.
+/// One of the event streams of this hub and of one client, until it is dropped.
 pub(crate) struct FollowerPlace {
     _permit: OwnedSemaphorePermit,
     _one: Option<Underway>,
@@ -21,7 +21,7 @@ impl FollowerPlace {
     /// 503 or 429 where there is none.
     pub(crate) fn take(hub: &Hub) -> Result<Self, Problem> {
         let permit = room::now(&hub.followers, "too many follow this hub at once")?;
-        let one = request_log::key().map(|key| hub.clients.follow(key)).transpose()?;
+        let one = request_log::stream_key().map(|key| hub.clients.follow(key)).transpose()?;
         Ok(Self { _permit: permit, _one: one })
     }
 }

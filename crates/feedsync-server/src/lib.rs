@@ -27,6 +27,7 @@ mod compression;
 mod config;
 pub mod configuration;
 mod conflicts;
+mod connections;
 mod couch;
 mod create;
 mod document;

@@ -11,6 +11,7 @@ use ipnet::IpNet;
 
 use crate::config::Config;
 use crate::configuration::ForwardedBy;
+use crate::connections::Connection;
 use crate::request_line::RequestLines;
 
 /// The other end of a connection.
@@ -27,13 +28,14 @@ pub(crate) struct Peer {
 pub(crate) struct WithPeer {
     application: TowerToHyperService<Router>,
     peer: Peer,
+    connection: Connection,
     lines: RequestLines,
 }
 
 impl WithPeer {
-    pub(crate) fn new(application: Router, peer: Peer) -> Self {
+    pub(crate) fn new(application: Router, peer: Peer, connection: Connection) -> Self {
         let application = TowerToHyperService::new(application);
-        Self { application, peer, lines: RequestLines::new() }
+        Self { application, peer, connection, lines: RequestLines::new() }
     }
 
     /// The request lines of the connection.
@@ -48,6 +50,7 @@ impl Service<Request<Incoming>> for WithPeer {
     type Future = <TowerToHyperService<Router> as Service<Request<Incoming>>>::Future;
 
     fn call(&self, mut request: Request<Incoming>) -> Self::Future {
+        self.connection.has_head();
         self.lines.head(request.method(), request.headers());
         request.extensions_mut().insert(self.peer);
         self.application.call(request)
@@ -69,19 +72,74 @@ pub(crate) struct Client {
     proxied: bool,
 }
 
-/// What proxies add to the requests that they hand on.
-const PROXIED: [&str; 6] =
-    ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "via"];
+/// Headers that proxies, load balancers, content delivery networks and tunnels add to the requests that they forward.
+const PROXIED: [&str; 24] = [
+    "cdn-loop",
+    "client-ip",
+    "forwarded",
+    "forwarded-for",
+    "forwarded-proto",
+    "front-end-https",
+    "http-client-ip",
+    "proxy-client-ip",
+    "remote-addr",
+    "remote-host",
+    "true-client-ip",
+    "via",
+    "wl-proxy-client-ip",
+    "x-arr-ssl",
+    "x-cluster-client-ip",
+    "x-coming-from",
+    "x-host",
+    "x-nf-client-connection-ip",
+    "x-proxy-user-ip",
+    "x-proxyuser-ip",
+    "x-real-ip",
+    "x-remote-addr",
+    "x-remote-ip",
+    "x-scheme",
+];
+
+/// Beginnings of the names of such headers.
+const PROXIED_FAMILIES: [&str; 16] = [
+    "akamai-",
+    "cf-",
+    "cloudfront-",
+    "fastly-",
+    "fly-",
+    "ngrok-",
+    "tailscale-",
+    "x-amz-cf-",
+    "x-amzn-trace-",
+    "x-appengine-",
+    "x-azure-",
+    "x-envoy-",
+    "x-forwarded",
+    "x-original-",
+    "x-proxy-",
+    "x-vercel-",
+];
+
+/// Ends of the names of such headers.
+const PROXIED_ENDS: [&str; 5] =
+    ["-client-ip", "-clientip", "-connecting-ip", "-forwarded-for", "-real-ip"];
+
+/// Whether a header of this name says that a proxy forwards the request.
+fn is_of_a_proxy(name: &str) -> bool {
+    PROXIED.contains(&name)
+        || PROXIED_FAMILIES.iter().any(|family| name.starts_with(family))
+        || PROXIED_ENDS.iter().any(|end| name.ends_with(end))
+}
 
 impl Client {
     /// The client of a request.
     pub(crate) fn of(peer: Option<Peer>, headers: &HeaderMap, config: &Config) -> Self {
-        let proxied = PROXIED.iter().any(|name| headers.contains_key(*name));
+        let proxied = headers.keys().any(|name| is_of_a_proxy(name.as_str()));
         let Some(peer) = peer else {
             return Self { address: None, secure: false, local: true, forwarded: false, proxied };
         };
         let address = peer.address.ip().to_canonical();
-        if !trusted(address, &config.trusted_proxies) {
+        if !is_trusted(address, &config.trusted_proxies) {
             let (local, secure) = (address.is_loopback(), peer.secure);
             return Self { address: Some(address), secure, local, forwarded: false, proxied };
         }
@@ -91,7 +149,7 @@ impl Client {
             // What an unknown hop says of those before it is worth nothing.
             let Some(named) = hop else { break };
             client = *named;
-            if !trusted(client, &config.trusted_proxies) {
+            if !is_trusted(client, &config.trusted_proxies) {
                 break;
             }
         }
@@ -109,7 +167,8 @@ impl Client {
     }
 }
 
-fn trusted(address: IpAddr, proxies: &[IpNet]) -> bool {
+/// Whether an address is that of a proxy which the configuration trusts.
+pub(crate) fn is_trusted(address: IpAddr, proxies: &[IpNet]) -> bool {
     proxies.iter().any(|network| network.contains(&address))
 }
 
@@ -236,8 +295,42 @@ mod tests {
             let headers = [(http::HeaderName::from_static(name), "x".parse().unwrap())];
             Client::of(Some(peer), &headers.into_iter().collect(), &config).is_here()
         };
-        assert!(here("accept"));
-        for name in PROXIED {
+        for name in
+            ["accept", "host", "origin", "referer", "user-agent", "sec-fetch-site", "x-auth-token"]
+        {
+            assert!(here(name), "{name}");
+        }
+        for name in [
+            "cdn-loop",
+            "cf-connecting-ip",
+            "cf-connecting-ipv6",
+            "cf-ray",
+            "client-ip",
+            "fastly-client-ip",
+            "fly-client-ip",
+            "forwarded",
+            "tailscale-user-login",
+            "true-client-ip",
+            "via",
+            "x-appengine-user-ip",
+            "x-azure-clientip",
+            "x-client-ip",
+            "x-cluster-client-ip",
+            "x-envoy-external-address",
+            "x-forwarded",
+            "x-forwarded-by",
+            "x-forwarded-for",
+            "x-forwarded-host",
+            "x-forwarded-port",
+            "x-forwarded-proto",
+            "x-forwarded-server",
+            "x-nf-client-connection-ip",
+            "x-original-forwarded-for",
+            "x-original-host",
+            "x-original-url",
+            "x-real-ip",
+            "x-vercel-forwarded-for",
+        ] {
             assert!(!here(name), "{name}");
         }
         assert!(!asked("127.0.0.1", ForwardedBy::XForwarded, &[]).local);

@@ -42,6 +42,8 @@ struct Current {
     /// is refused throws away what came with it (L37).
     is_replicating: bool,
     person: OnceLock<(Arc<str>, Option<Underway>)>,
+    /// The request as one of its address, where it promised to sign in and did not.
+    unsigned: OnceLock<Underway>,
 }
 
 /// The id of the request that is being answered.
@@ -57,6 +59,32 @@ pub(crate) fn key() -> Option<Key> {
         None => current.client.address.map(Key::address),
     };
     CURRENT.try_with(of).ok().flatten()
+}
+
+/// Client whose event streams the request that is being answered adds to: the person who signed in, from wherever and
+/// for whatever, else the address. Nobody for a program on this machine.
+pub(crate) fn stream_key() -> Option<Key> {
+    let of = |current: &Arc<Current>| match current.person.get() {
+        Some((name, _)) => Some(Key::Person(Arc::clone(name))),
+        None if current.client.is_here() => None,
+        None => current.client.address.map(Key::address),
+    };
+    CURRENT.try_with(of).ok().flatten()
+}
+
+/// Counts a request that was not counted because it promised to sign in, and did not.
+pub(crate) fn not_signed_in(hub: &Hub) -> Result<(), Problem> {
+    let Ok(current) = CURRENT.try_with(Arc::clone) else { return Ok(()) };
+    if let Some(address) = current.client.address
+        && current.is_replicating
+        && !current.client.local
+        && current.unsigned.get().is_none()
+    {
+        let underway = hub.clients.admit(Key::address(address))?;
+        // Nobody else answers this request.
+        let _ = current.unsigned.set(underway);
+    }
+    Ok(())
 }
 
 /// Remembers who signed in to make this request; refused if that person makes too many.
@@ -89,8 +117,14 @@ pub(crate) async fn watch(
     let is_replicating = is_of_databases
         && (request.method() == Method::OPTIONS
             || request.headers().contains_key(header::AUTHORIZATION)
-            || OfDatabases::read(request.headers()).is_some());
-    let current = Arc::new(Current { id, client, is_replicating, person: OnceLock::new() });
+            || OfDatabases::is_sent(request.headers()));
+    let current = Arc::new(Current {
+        id,
+        client,
+        is_replicating,
+        person: OnceLock::new(),
+        unsigned: OnceLock::new(),
+    });
     let mut record = Record {
         metrics: Arc::clone(&hub.metrics),
         method: request.method().clone(),
@@ -120,9 +154,13 @@ pub(crate) async fn watch(
     if let Ok(id) = HeaderValue::from_str(&current.id) {
         headers.insert(ID, id);
     }
-    if hub.config.public_base.as_ref().is_some_and(|base| base.is_secure()) {
-        let year = HeaderValue::from_static("max-age=31536000");
-        headers.insert(header::STRICT_TRANSPORT_SECURITY, year);
+    let is_secure = hub.config.public_base.as_ref().is_some_and(|base| base.is_secure());
+    let seconds = hub.config.https_only_time.as_secs();
+    if (is_secure || client.secure)
+        && seconds > 0
+        && let Ok(value) = HeaderValue::from_str(&format!("max-age={seconds}"))
+    {
+        headers.insert(header::STRICT_TRANSPORT_SECURITY, value);
     }
     record.status = Some(response.status());
     hub.metrics.answered(record.route(), &record.method, response.status(), began.elapsed());

@@ -1,7 +1,7 @@
 //! Listening: without a user on loopback addresses only and for nobody else, within bounds, until told to stop.
 
 use std::future::poll_fn;
-use std::io;
+use std::io::{self, Write as _};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -19,6 +19,7 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
 use crate::config::{Config, Elsewhere, Limits};
+use crate::connections::{Connections, REFUSED};
 use crate::hub::{Hub, Served};
 use crate::peer::{Peer, WithPeer};
 use crate::router::application;
@@ -152,6 +153,7 @@ async fn run(
     let limits = config.limits;
     let (stop, stopping) = watch::channel(false);
     let endpoint = served.endpoint.clone();
+    let open = Connections::new(&config);
     let hub = Hub::new(served, config, stopping.clone());
     let draining = Arc::clone(&hub.draining);
     let application = application(hub);
@@ -175,7 +177,20 @@ async fn run(
         };
         let Some((stream, (address, is_of_databases), permit)) = accepted else { continue };
         let peer = Peer { address, secure: certificate.is_some(), is_of_databases };
-        let service = WithPeer::new(application.clone(), peer);
+        let connection = match open.take(address.ip()) {
+            Ok(connection) => connection,
+            Err(full) => {
+                tracing::debug!(%address, %full, "closed a connection");
+                // It does not wait, and a client that does not read it is closed all the same.
+                if certificate.is_none()
+                    && let Ok(mut stream) = stream.into_std()
+                {
+                    let _ = stream.write(REFUSED);
+                }
+                continue;
+            }
+        };
+        let service = WithPeer::new(application.clone(), peer, connection);
         let stream = Impatient::new(stream, limits.answer_pause);
         let watcher = graceful.watcher();
         let certificate = certificate.clone();

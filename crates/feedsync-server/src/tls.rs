@@ -98,6 +98,13 @@ fn read(certificate: &Path, key: &Path) -> Result<ServerConfig, CertificateError
     let chain = chain.ok().filter(|chain| !chain.is_empty()).ok_or_else(|| {
         CertificateError::Nothing { path: certificate.to_owned(), what: "certificate" }
     })?;
+    if let Some(mode) = open_to_others(key) {
+        tracing::warn!(
+            file = %key.display(),
+            mode = %format_args!("{mode:03o}"),
+            "other users of this machine may read the key of the certificate: chmod 600 it"
+        );
+    }
     let secret = PrivateKeyDer::from_pem_slice(&bytes(key)?).map_err(|_: pem::Error| {
         CertificateError::Nothing { path: key.to_owned(), what: "private key" }
     })?;
@@ -117,6 +124,21 @@ fn read(certificate: &Path, key: &Path) -> Result<ServerConfig, CertificateError
     Ok(config)
 }
 
+/// Permissions of a file, if its group or everybody may read it.
+fn open_to_others(path: &Path) -> Option<u32> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = std::fs::metadata(path).ok()?.permissions().mode() & 0o777;
+        (mode & 0o044 != 0).then_some(mode)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        None
+    }
+}
+
 fn bytes(path: &Path) -> Result<Vec<u8>, CertificateError> {
     std::fs::read(path).map_err(|source| CertificateError::Read { path: path.to_owned(), source })
 }
@@ -124,6 +146,24 @@ fn bytes(path: &Path) -> Result<Vec<u8>, CertificateError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn a_key_that_group_or_others_can_read_is_noticed() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let file = tempfile::NamedTempFile::new().unwrap();
+        for (mode, noticed) in [
+            (0o600, None),
+            (0o400, None),
+            (0o640, Some(0o640)),
+            (0o644, Some(0o644)),
+            (0o604, Some(0o604)),
+        ] {
+            let permissions = std::fs::Permissions::from_mode(mode);
+            std::fs::set_permissions(file.path(), permissions).unwrap();
+            assert_eq!(open_to_others(file.path()), noticed, "{mode:o}");
+        }
+    }
 
     #[test]
     fn files_that_hold_no_certificate_are_named_with_what_is_wrong() {

@@ -42,7 +42,7 @@ pub(super) fn read(headers: &HeaderMap, secure: bool, is_of_databases: bool) -> 
             secret.map_or(Credentials::Invalid, |secret| Credentials::Token(secret, None))
         }
         (None, _) => {
-            let kept = is_of_databases.then(|| OfDatabases::read(headers)).flatten();
+            let kept = is_of_databases.then(|| OfDatabases::read(headers, secure)).flatten();
             let kept = kept.map(Credentials::OfDatabases);
             let session = || session::read(headers, secure).map(Credentials::Session);
             kept.or_else(session).unwrap_or(Credentials::None)

@@ -9,8 +9,15 @@ use crate::problem::Problem;
 
 const SESSION: Cookie = Cookie::new("feedsync-session", "__Host-feedsync-session");
 
-/// What clients of databases keep, under the name that they know it by.
-pub(crate) const OF_DATABASES: Cookie = Cookie::new("AuthSession", "AuthSession");
+/// Cookie of clients of databases: over http under the name that CouchDB gives it.
+const OF_DATABASES: Cookie = Cookie::new("AuthSession", "__Host-AuthSession");
+
+/// The same cookie over https for programs, such as CouchDB's replicator, which look for it under CouchDB's name. The
+/// prefix protects browsers, in which a neighbouring host may set cookies, so no page is signed in by this one.
+const OF_PROGRAMS: Cookie = Cookie::new("AuthSession", "AuthSession");
+
+/// Header in which a browser says where the page is from that asks.
+const SITE: &str = "sec-fetch-site";
 
 /// What stands before a token that was signed in with: it is what the client keeps, and no session is begun.
 const TOKEN: &str = "token.";
@@ -45,24 +52,44 @@ pub(crate) enum OfDatabases {
 }
 
 impl OfDatabases {
-    /// What a request sends.
-    pub(crate) fn read(headers: &HeaderMap) -> Option<Self> {
-        let value = OF_DATABASES.read(headers, false)?;
+    /// Whether a request sends such a cookie under any of its names. It may sign in nobody.
+    pub(crate) fn is_sent(headers: &HeaderMap) -> bool {
+        [false, true].into_iter().any(|secure| OF_DATABASES.read(headers, secure).is_some())
+    }
+
+    /// Credentials that a request sends in such a cookie, over http or https.
+    pub(crate) fn read(headers: &HeaderMap, secure: bool) -> Option<Self> {
+        let of_a_program =
+            || if is_of_a_page(headers) { None } else { OF_PROGRAMS.read(headers, secure) };
+        let value = OF_DATABASES.read(headers, secure).or_else(of_a_program)?;
         match value.strip_prefix(TOKEN) {
             Some(token) => Secret::parse(token).map(Self::Token),
             None => Secret::parse(&value).map(Self::Session),
         }
     }
 
-    /// The value of `Set-Cookie` by which a client keeps it for so many seconds.
-    pub(crate) fn begin(&self, seconds: u64, secure: bool) -> HeaderValue {
+    /// Value of the cookie by which a client keeps it.
+    pub(crate) fn value(&self) -> String {
         match self {
-            Self::Session(secret) => OF_DATABASES.set(secret.as_str(), seconds, secure),
-            Self::Token(secret) => {
-                OF_DATABASES.set(&format!("{TOKEN}{}", secret.as_str()), seconds, secure)
-            }
+            Self::Session(secret) => secret.as_str().to_owned(),
+            Self::Token(secret) => format!("{TOKEN}{}", secret.as_str()),
         }
     }
+}
+
+/// Values of `Set-Cookie` by which a client of databases keeps a value for so many seconds. Over https a program gets
+/// the cookie under both names.
+pub(crate) fn cookies_of_databases(
+    value: &str,
+    seconds: u64,
+    secure: bool,
+    headers: &HeaderMap,
+) -> Vec<HeaderValue> {
+    let mut cookies = vec![OF_DATABASES.set(value, seconds, secure)];
+    if secure && !is_of_a_page(headers) {
+        cookies.push(OF_PROGRAMS.set(value, seconds, secure));
+    }
+    cookies
 }
 
 impl Cookie {
@@ -106,13 +133,19 @@ pub(super) fn check_origin(method: &Method, headers: &HeaderMap) -> Result<(), P
 /// The same of clients of databases, which are programs as well: those say nothing of pages, and no page can say
 /// nothing that asks from elsewhere to change something.
 pub(super) fn check_site(method: &Method, headers: &HeaderMap) -> Result<(), Problem> {
-    let is_of_a_page = headers.contains_key("sec-fetch-site");
-    if method.is_safe() || !is_of_a_page || is_of_ours(headers) { Ok(()) } else { Err(foreign()) }
+    let is_program = !headers.contains_key(SITE);
+    if method.is_safe() || is_program || is_of_ours(headers) { Ok(()) } else { Err(foreign()) }
+}
+
+/// Whether a browser makes a request. Each browser that knows the prefix of cookies says one of these over https,
+/// wherever it could change something.
+fn is_of_a_page(headers: &HeaderMap) -> bool {
+    headers.contains_key(SITE) || headers.contains_key(header::ORIGIN)
 }
 
 fn is_of_ours(headers: &HeaderMap) -> bool {
     headers.contains_key(header::ORIGIN)
-        || headers.get("sec-fetch-site").is_some_and(|site| site == "same-origin")
+        || headers.get(SITE).is_some_and(|site| site == "same-origin")
 }
 
 fn foreign() -> Problem {
@@ -159,20 +192,49 @@ mod tests {
     fn a_client_of_databases_keeps_a_session_or_its_token() {
         let secret = Secret::parse(&format!("fsy_{}", "0a".repeat(32))).unwrap();
         for kept in [OfDatabases::Session(secret.clone()), OfDatabases::Token(secret.clone())] {
-            let set = kept.begin(60, true).to_str().unwrap().to_owned();
-            assert!(
-                set.ends_with("; Path=/; Max-Age=60; HttpOnly; SameSite=Strict; Secure"),
-                "{set}"
-            );
-            let mut headers = HeaderMap::new();
-            headers.insert(header::COOKIE, set.split(';').next().unwrap().parse().unwrap());
-            assert_eq!(OfDatabases::read(&headers), Some(kept));
-            assert_eq!(read(&headers, true), None);
+            let program = HeaderMap::new();
+            let mut browser = HeaderMap::new();
+            browser.insert(SITE, "same-origin".parse().unwrap());
+            let names = |headers: &HeaderMap, secure: bool| {
+                let set = cookies_of_databases(&kept.value(), 60, secure, headers);
+                let of = |value: &HeaderValue| value.to_str().unwrap().to_owned();
+                set.iter().map(of).collect::<Vec<_>>()
+            };
+            let value = kept.value();
+            let plain =
+                format!("AuthSession={value}; Path=/; Max-Age=60; HttpOnly; SameSite=Strict");
+            assert_eq!(names(&program, false), [&*plain]);
+            assert_eq!(names(&browser, false), [&*plain]);
+            let prefixed = format!("__Host-{plain}; Secure");
+            assert_eq!(names(&program, true), [prefixed.clone(), format!("{plain}; Secure")]);
+            assert_eq!(names(&browser, true), [prefixed]);
+            for (name, secure, is_browser, is_read) in [
+                ("AuthSession", false, false, true),
+                ("AuthSession", false, true, true),
+                ("__Host-AuthSession", false, false, false),
+                ("__Host-AuthSession", true, false, true),
+                ("__Host-AuthSession", true, true, true),
+                ("AuthSession", true, false, true),
+                // A neighbouring host could have set it in this browser.
+                ("AuthSession", true, true, false),
+            ] {
+                let mut headers = if is_browser { browser.clone() } else { program.clone() };
+                let cookie = format!("a=b; {name}={value}");
+                headers.insert(header::COOKIE, cookie.parse().unwrap());
+                let expected = is_read.then(|| kept.clone());
+                assert_eq!(
+                    OfDatabases::read(&headers, secure),
+                    expected,
+                    "{name} {secure} {is_browser}"
+                );
+                assert!(OfDatabases::is_sent(&headers));
+                assert_eq!(read(&headers, secure), None);
+            }
         }
         for none in ["AuthSession=open", "AuthSession=token.", "feedsync-session=fsy_1", "x"] {
             let mut headers = HeaderMap::new();
             headers.insert(header::COOKIE, none.parse().unwrap());
-            assert_eq!(OfDatabases::read(&headers), None, "{none}");
+            assert_eq!(OfDatabases::read(&headers, false), None, "{none}");
         }
     }
 

@@ -13,7 +13,7 @@ use http::{HeaderValue, Method, StatusCode, header};
 
 use super::{Asked, Failure, done, json};
 use crate::access::Principal;
-use crate::access::session::{OF_DATABASES, OfDatabases};
+use crate::access::session::{OfDatabases, cookies_of_databases};
 use crate::problem::Problem;
 use crate::submissions;
 
@@ -83,15 +83,13 @@ async fn begin(asked: &Asked, body: Body) -> Result<Response, Failure> {
     let name = name.ok_or_else(|| refuse("request body must contain a username"))?;
     let password = password.ok_or_else(|| refuse("request body must contain a password"))?;
     if matches!(asked.principal, Principal::Local) {
-        let cookie = OF_DATABASES.set(OPEN, LASTS.as_secs(), asked.call.base.is_secure());
-        return Ok(begun(&name, true, expiring(asked, cookie, LASTS)));
+        return Ok(begun(&name, true, lasting(asked, OPEN)));
     }
     let (person, kept) = sign_in(asked, &name, &password)
         .await?
         .ok_or_else(|| RefusalKind::Unauthorized.because("Name or password is incorrect."))?;
-    let cookie = kept.begin(LASTS.as_secs(), asked.call.base.is_secure());
-    let cookie = expiring(asked, cookie, LASTS);
-    Ok(begun(person.user().as_str(), Principal::Person(person.clone()).administers(), cookie))
+    let cookies = lasting(asked, &kept.value());
+    Ok(begun(person.user().as_str(), Principal::Person(person.clone()).administers(), cookies))
 }
 
 /// Who that is, and what they keep.
@@ -101,10 +99,12 @@ async fn sign_in(
     password: &str,
 ) -> Result<Option<(std::sync::Arc<Person>, OfDatabases)>, Problem> {
     let (access, from) = (&asked.hub.access, asked.call.from);
-    let Ok(user) = UserName::new(name) else { return Ok(None) };
+    let Ok(user) = UserName::new(name) else {
+        access.failed(from, "unknown user").await;
+        return Ok(None);
+    };
     if let Some(secret) = Secret::parse(password) {
-        let person = access.by_access_token(&secret, from).await?;
-        let person = person.filter(|person| *person.user() == user);
+        let person = access.by_access_token(&secret, Some(&user), from).await?;
         return Ok(person.map(|person| (person, OfDatabases::Token(secret))));
     }
     let Some(person) = access.by_password(&user, password, from).await? else { return Ok(None) };
@@ -115,16 +115,23 @@ async fn sign_in(
     Ok(Some((person, OfDatabases::Session(secret))))
 }
 
-fn begun(name: &str, administers: bool, cookie: HeaderValue) -> Response {
+fn begun(name: &str, administers: bool, cookies: Vec<HeaderValue>) -> Response {
     let (name, roles) = (quoted(name), roles(administers));
     let text = format!("{{\"ok\":true,\"name\":{name},\"roles\":{roles}}}\n");
-    with_cookie(json(StatusCode::OK, text), cookie)
+    with_cookies(json(StatusCode::OK, text), cookies)
 }
 
-/// The cookie with the time at which it ends: drivers keep no cookie that has only `Max-Age`.
-fn expiring(asked: &Asked, cookie: HeaderValue, lasts: Duration) -> HeaderValue {
+/// Cookies by which this client keeps a value, with the time at which they end: drivers keep no cookie that has only
+/// `Max-Age`.
+fn lasting(asked: &Asked, value: &str) -> Vec<HeaderValue> {
     let now = Duration::from_micros(asked.hub.endpoint.environment().now().micros());
-    with_time(cookie, SystemTime::UNIX_EPOCH + now + lasts)
+    cookies(asked, value, LASTS, SystemTime::UNIX_EPOCH + now + LASTS)
+}
+
+fn cookies(asked: &Asked, value: &str, lasts: Duration, ends: SystemTime) -> Vec<HeaderValue> {
+    let (secure, headers) = (asked.call.base.is_secure(), &asked.call.headers);
+    let cookies = cookies_of_databases(value, lasts.as_secs(), secure, headers);
+    cookies.into_iter().map(|cookie| with_time(cookie, ends)).collect()
 }
 
 fn with_time(cookie: HeaderValue, ends: SystemTime) -> HeaderValue {
@@ -135,21 +142,23 @@ fn with_time(cookie: HeaderValue, ends: SystemTime) -> HeaderValue {
     cookie
 }
 
-fn with_cookie(mut response: Response, cookie: HeaderValue) -> Response {
+fn with_cookies(mut response: Response, cookies: Vec<HeaderValue>) -> Response {
     let none = HeaderValue::from_static("no-store");
     response.headers_mut().insert(header::CACHE_CONTROL, none);
-    response.headers_mut().append(header::SET_COOKIE, cookie);
+    for cookie in cookies {
+        response.headers_mut().append(header::SET_COOKIE, cookie);
+    }
     response
 }
 
 /// Ends the session that the request is made in; a token stays what it is.
 async fn end(asked: &Asked) -> Result<Response, Failure> {
     if let (Principal::Person(person), Some(OfDatabases::Session(secret))) =
-        (&asked.principal, OfDatabases::read(&asked.call.headers))
+        (&asked.principal, OfDatabases::read(&asked.call.headers, asked.call.base.is_secure()))
     {
         asked.call.end_session(&asked.hub, person.user(), &secret).await?;
     }
-    let gone = OF_DATABASES.set("", 0, asked.call.base.is_secure());
     // As CouchDB, the time of a cookie that is gone is a past one.
-    Ok(with_cookie(done(StatusCode::OK), with_time(gone, SystemTime::UNIX_EPOCH)))
+    let gone = cookies(asked, "", Duration::ZERO, SystemTime::UNIX_EPOCH);
+    Ok(with_cookies(done(StatusCode::OK), gone))
 }

@@ -36,11 +36,13 @@ pub(super) async fn token(
     if matches!(call.principal, Principal::Local) {
         return Ok(Some(OPEN.to_owned()));
     }
-    let Ok(user) = UserName::new(name) else { return Ok(None) };
+    let Ok(user) = UserName::new(name) else {
+        hub.access.failed(call.from, "unknown user").await;
+        return Ok(None);
+    };
     if let Some(secret) = Secret::parse(password) {
-        let person = hub.access.by_access_token(&secret, call.from).await?;
-        let is_theirs = person.is_some_and(|person| *person.user() == user);
-        return Ok(is_theirs.then(|| password.to_owned()));
+        let person = hub.access.by_access_token(&secret, Some(&user), call.from).await?;
+        return Ok(person.map(|_| password.to_owned()));
     }
     match hub.access.by_password(&user, password, call.from).await? {
         Some(person) => Ok(Some(issue(hub, call, person.reader()).await?)),
@@ -58,7 +60,7 @@ pub(super) async fn principal(
     let Some(secret) = token.and_then(Secret::parse) else {
         return Err(crate::access::sign_in().into());
     };
-    match hub.access.by_access_token(&secret, call.from).await? {
+    match hub.access.by_access_token(&secret, None, call.from).await? {
         Some(person) => Ok(Principal::Person(person)),
         None => Err(crate::access::sign_in().into()),
     }

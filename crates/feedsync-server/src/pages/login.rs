@@ -67,6 +67,7 @@ pub(crate) async fn begin(
         Posted::Foreign(form) => return again(&hub, &call, &form, STALE).await,
     };
     let Ok(name) = UserName::new(form.text("user").trim()) else {
+        hub.access.failed(call.from, "unknown user").await;
         return again(&hub, &call, &form, WRONG).await;
     };
     let signed_in = hub.access.by_password(&name, form.text("password"), call.from).await?;

@@ -14,6 +14,7 @@ mod conditional;
 mod conflicts;
 mod couch;
 mod creating;
+mod edge;
 mod events;
 mod gates;
 mod hub;

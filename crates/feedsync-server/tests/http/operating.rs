@@ -381,6 +381,8 @@ async fn with_a_certificate_every_connection_is_encrypted() {
         "{answer}"
     );
 
+    assert_eq!(header(&answer, "strict-transport-security"), "max-age=31536000");
+
     // What is not TLS is not answered, nor is who says nothing.
     let mut plain = TcpStream::connect(running.serving.address()).await.unwrap();
     plain.write_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n").await.unwrap();
@@ -406,6 +408,17 @@ async fn browsers_are_told_to_stay_with_https_where_the_hub_is_reached_by_it() {
     assert_eq!(text(&secure, "strict-transport-security"), "max-age=31536000");
     let plain = hub_with(base("http://feeds.example.org")).await.get("/healthz").await;
     assert_eq!(text(&plain, "strict-transport-security"), "");
+    let never = Config { https_only_time: Duration::ZERO, ..base("https://feeds.example.org") };
+    let never = hub_with(never).await.get("/healthz").await;
+    assert_eq!(text(&never, "strict-transport-security"), "");
+    // A trusted proxy says how it was asked.
+    let running = run(Config::default()).await;
+    for (scheme, expected) in [("https", "max-age=31536000"), ("http", "")] {
+        let mut stream = TcpStream::connect(running.serving.address()).await.unwrap();
+        let head = format!("X-Forwarded-Proto: {scheme}\r\n");
+        let answer = exchange(&mut stream, "/healthz", &head).await;
+        assert_eq!(header(&answer, "strict-transport-security"), expected, "{answer}");
+    }
 }
 
 #[tokio::test]

@@ -1,0 +1,109 @@
+//! Failed sign-ins in the record that administrators read, within bounds.
+//!
+//! The record says from where somebody tried and as which user. It never holds what was given as a password, nor a
+//! name that no user has: people type passwords into the wrong field. An address fills at most 20 entries at once and
+//! one more in ten minutes; all addresses together fill 1,000 at once and six more in a minute. An entry tells how
+//! many failures before it have none of their own.
+
+use std::net::IpAddr;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use feedsync_endpoint::{Actor, Endpoint};
+use feedsync_store::Act;
+
+use super::recent::Recent;
+use crate::bucket::Bucket;
+use crate::clients::Key;
+
+/// Name of the act in the record.
+const ACTION: &str = "failed sign-in";
+
+/// Entries at once, and how long it takes until one more may be written.
+const ADDRESS: (f64, Duration) = (20.0, Duration::from_secs(600));
+const ALL: (f64, Duration) = (1_000.0, Duration::from_secs(10));
+
+/// Addresses that are remembered.
+const ADDRESSES: usize = 20_000;
+
+/// Entries that may still be written, and failures that have no entry.
+#[derive(Debug, Clone, Copy)]
+struct Left {
+    bucket: Bucket,
+    untold: u64,
+}
+
+pub(super) struct Failures {
+    addresses: Recent<Option<Key>, Left>,
+    /// Locked while a decision is made, so that reading and writing what is left is one step.
+    all: Mutex<Bucket>,
+}
+
+impl Failures {
+    pub(super) fn new() -> Self {
+        let life = ADDRESS.1.mul_f64(ADDRESS.0);
+        Self { addresses: Recent::new(ADDRESSES, life), all: Mutex::new(Bucket::full(ALL.0)) }
+    }
+
+    /// Writes a failure to the record if there is room for it. A store that fails changes nothing about the refusal.
+    pub(super) async fn record(&self, endpoint: &Endpoint, address: Option<IpAddr>, why: &str) {
+        let Some(untold) = self.admit(address) else { return };
+        let detail = match untold {
+            0 => why.to_owned(),
+            untold => format!("{why}; {untold} more from this address were not recorded"),
+        };
+        let actor = Actor { user: None, address: address.map(|address| address.to_string()) };
+        let act = Act { detail, ..actor.act(ACTION) };
+        if let Err(error) = endpoint.store().record(act).await {
+            tracing::warn!(%error, "a failed sign-in could not be recorded");
+        }
+    }
+
+    /// Number of failures that had no entry since the last one, if there may be an entry now.
+    fn admit(&self, address: Option<IpAddr>) -> Option<u64> {
+        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = address.map(Key::address);
+        let fresh = || Left { bucket: Bucket::full(ADDRESS.0), untold: 0 };
+        let mut left = self.addresses.get(&key).unwrap_or_else(fresh);
+        all.fill(1.0 / ALL.1.as_secs_f64(), ALL.0);
+        left.bucket.fill(1.0 / ADDRESS.1.as_secs_f64(), ADDRESS.0);
+        let admitted = all.tokens >= 1.0 && left.bucket.tokens >= 1.0;
+        let untold = left.untold;
+        if admitted {
+            all.tokens -= 1.0;
+            left.bucket.tokens -= 1.0;
+            left.untold = 0;
+        } else {
+            left.untold += 1;
+        }
+        self.addresses.insert(key, left);
+        admitted.then_some(untold)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::advance;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn one_address_fills_the_record_slowly_and_its_failures_are_counted() {
+        let failures = Failures::new();
+        let admitted = |address: &str| failures.admit(Some(address.parse().unwrap()));
+        assert_eq!((0..50).filter(|_| admitted("192.0.2.1").is_some()).count(), 20);
+        assert_eq!(admitted("192.0.2.2"), Some(0), "others have entries of their own");
+        advance(Duration::from_secs(600)).await;
+        assert_eq!(admitted("192.0.2.1"), Some(30));
+        assert_eq!(admitted("192.0.2.1"), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn many_addresses_fill_a_bounded_record() {
+        let failures = Failures::new();
+        let admitted = (0..100_000_u32)
+            .filter(|number| failures.admit(Some(IpAddr::V4((*number).into()))).is_some())
+            .count();
+        assert_eq!(admitted, 1_000);
+    }
+}
