@@ -6,11 +6,15 @@
 //! - Bodies as they travel and as they are decompressed, and times, are bounded.
 //! - Private addresses are reachable or not by [`Private`], checked for names as they are resolved,
 //!   for addresses in URLs, and again on each redirect. Where they are, a public address that a person
-//!   gave still leads to no private one, by a redirect or by a link. Networks that whoever runs the program
+//!   gave still leads to no private one, by a redirect or by a link. Networks that the operator
 //!   [names](Fetcher::reaching) are as public ones.
+//! - Proxies of the environment carry requests of the person who runs the program, never those on behalf of
+//!   strangers. A proxy resolves names itself, so names are checked here before (`route`).
+//! - Cookies that a redirect sets are returned to their server within the same fetch, and then dropped.
 
 mod address;
 mod body;
+mod cookies;
 mod error;
 mod link;
 mod login;
@@ -19,6 +23,7 @@ mod redirect;
 mod request;
 mod response;
 mod retry;
+mod route;
 mod traffic;
 
 use std::sync::Arc;
@@ -26,7 +31,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{
-    ACCEPT_ENCODING, AUTHORIZATION, HeaderMap, HeaderValue, IF_MODIFIED_SINCE, IF_NONE_MATCH,
+    ACCEPT_ENCODING, AUTHORIZATION, COOKIE, HeaderMap, HeaderValue, IF_MODIFIED_SINCE,
+    IF_NONE_MATCH,
 };
 use http::{Method, StatusCode};
 use ipnet::IpNet;
@@ -47,6 +53,7 @@ use body::Body;
 pub(crate) use error::{bare, shown};
 use redirect::Trail;
 use request::Wanted;
+use route::Routes;
 
 /// Whether addresses that only this machine or this network can reach may be fetched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -94,12 +101,7 @@ impl Policy {
 /// Fetches under one policy. Cheap to clone; clones share connections.
 #[derive(Debug, Clone)]
 pub struct Fetcher {
-    client: reqwest::Client,
-    /// Reaches public addresses only, and those of `networks`.
-    public: reqwest::Client,
-    networks: Arc<[IpNet]>,
-    /// Reaches this machine only, without a proxy; there if a login is for it.
-    local: Option<reqwest::Client>,
+    routes: Routes,
     policy: Policy,
     given: Option<Arc<Url>>,
     logins: Arc<Logins>,
@@ -121,19 +123,8 @@ impl Fetcher {
     pub fn new(policy: Policy) -> Result<Self, FetchError> {
         // An error means that one is installed already, which is as good.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let networks = Arc::from([]);
-        let public = public_client(policy, &networks)?;
-        let client = match policy.private {
-            // Names are resolved by the person's own proxy, if there is one, and by its rules.
-            Private::Allowed => build(builder(policy))?,
-            Private::Refused => public.clone(),
-        };
-        let public = if address::has_proxy() { client.clone() } else { public };
         Ok(Self {
-            client,
-            public,
-            networks,
-            local: None,
+            routes: Routes::new(policy)?,
             policy,
             given: None,
             logins: Arc::default(),
@@ -144,14 +135,11 @@ impl Fetcher {
     /// The same fetcher, which proves who asks where it has a login. It does so only where the address
     /// that a person gave is of that origin, and no longer once another one has sent it on.
     pub fn signed_in(self, logins: Logins) -> Result<Self, FetchError> {
-        let local = match logins.has_plain() {
-            // A proxy could read it.
-            true => {
-                Some(build(builder(self.policy).no_proxy().dns_resolver(login::LoopbackResolver))?)
-            }
-            false => None,
+        let routes = match logins.has_plain() {
+            true => self.routes.with_local(self.policy)?,
+            false => self.routes.without_local(),
         };
-        Ok(Self { local, logins: Arc::new(logins), ..self })
+        Ok(Self { routes, logins: Arc::new(logins), ..self })
     }
 
     /// The same fetcher, to which addresses of these networks are as good as public ones.
@@ -159,12 +147,15 @@ impl Fetcher {
         if networks.is_empty() {
             return Ok(self);
         }
-        let networks = Arc::from(networks);
-        let public = match address::has_proxy() {
-            true => self.public,
-            false => public_client(self.policy, &networks)?,
-        };
-        Ok(Self { public, networks, ..self })
+        let routes = self.routes.reaching(self.policy, networks)?;
+        Ok(Self { routes, ..self })
+    }
+
+    /// The same fetcher, which reaches public names through this proxy, also on behalf of strangers. Each name is
+    /// resolved and checked here first.
+    pub fn through(self, proxy: &Url) -> Result<Self, FetchError> {
+        let routes = self.routes.through(self.policy, proxy)?;
+        Ok(Self { routes, ..self })
     }
 
     /// The bounds.
@@ -189,7 +180,9 @@ impl Fetcher {
     /// [as good](Self::reaching), and is signed in nowhere.
     #[must_use]
     pub fn for_stranger(&self) -> Self {
-        Self { logins: Arc::default(), local: None, ..self.refusing_private() }
+        let stranger = self.refusing_private();
+        let routes = stranger.routes.without_local();
+        Self { logins: Arc::default(), routes, ..stranger }
     }
 
     /// The same fetcher, which waits no longer than this each time, and in all.
@@ -231,12 +224,16 @@ impl Fetcher {
             let url = trail.here().clone();
             let open = self.policy.private == Private::Allowed
                 && (url.origin() == given.origin() || is_private(&given).await);
-            let (client, private) = if open {
-                (&self.client, Private::Allowed)
-            } else {
-                (&self.public, Private::Refused)
+            let resolving = async {
+                if open {
+                    self.routes.open(&url)
+                } else {
+                    self.routes.public(&url, self.policy.private).await
+                }
             };
-            address::check(&url, private, &self.networks)?;
+            let wait = body::Wait { idle: self.policy.idle, deadline };
+            let late = || FetchError::Timeout { url: shown(&url) };
+            let client = wait.on(resolving).await.ok_or_else(late)??;
             // Packing costs more than the way inside one machine.
             let is_packed = match wanted {
                 Wanted::Success => !address::is_loopback(&url),
@@ -246,13 +243,16 @@ impl Fetcher {
             let coding = if is_packed { "gzip" } else { "identity" };
             headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(coding));
             let login = if sent_on { None } else { self.login(&url, &given, open) };
-            let client = match &self.local {
+            let client = match self.routes.local() {
                 Some(local) if login.is_some() && url.scheme() == "http" => local,
                 _ => client,
             };
             let mut builder = client.request(method.clone(), url.clone()).headers(headers.clone());
             if let Some(login) = login {
                 builder = login.sign(builder);
+            }
+            if let Some(cookie) = trail.cookie().filter(|_| !headers.contains_key(COOKIE)) {
+                builder = builder.header(COOKIE, cookie);
             }
             if let Some(body) = &body {
                 builder = builder.body(body.clone());
@@ -261,7 +261,6 @@ impl Fetcher {
             let mut secrets = login.map_or_else(Vec::new, |login| login.secrets(&asked));
             secrets.extend(url.password().map(unescaped));
             self.traffic.asked(body.as_ref().map_or(0, Bytes::len));
-            let wait = body::Wait { idle: self.policy.idle, deadline };
             // What is sent takes its time, too.
             let sent = Duration::from_secs(body.as_ref().map_or(0, Bytes::len) as u64 / SLOWEST);
             let sending = body::Wait {
@@ -269,7 +268,7 @@ impl Fetcher {
                 deadline: wait.deadline.map(|deadline| deadline + sent),
             };
             let answer = match sending.on(client.execute(asked)).await {
-                None => return Err(FetchError::Timeout { url: shown(&url) }),
+                None => return Err(late()),
                 Some(answer) => answer.map_err(|error| FetchError::sending(&url, &error))?,
             };
             let status = answer.status();
@@ -321,25 +320,6 @@ impl Fetcher {
             Fetched::NotModified => Err(FetchError::unasked(&url)),
         }
     }
-}
-
-fn builder(policy: Policy) -> reqwest::ClientBuilder {
-    reqwest::Client::builder()
-        .user_agent(concat!("feedsync/", env!("CARGO_PKG_VERSION")))
-        .redirect(reqwest::redirect::Policy::none())
-        .referer(false)
-        .http1_only()
-        .connect_timeout(policy.connect)
-}
-
-/// Names are resolved here: a proxy would do it out of our sight.
-fn public_client(policy: Policy, networks: &Arc<[IpNet]>) -> Result<reqwest::Client, FetchError> {
-    let resolver = address::PublicResolver(Arc::clone(networks));
-    build(builder(policy).no_proxy().dns_resolver(resolver))
-}
-
-fn build(builder: reqwest::ClientBuilder) -> Result<reqwest::Client, FetchError> {
-    builder.build().map_err(|error| FetchError::Client(error::cause(&error)))
 }
 
 /// The text of a password in an address.

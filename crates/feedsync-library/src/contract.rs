@@ -77,6 +77,12 @@ pub trait Library: Send + Sync + 'static {
     /// Makes feeds due now, unless somebody is polling them now.
     async fn hasten(&self, feeds: &[FeedNumber], now: Millis) -> Result<(), LibraryError>;
 
+    /// Moment until which a host (host and port of an address, in lower case) is left alone, if that is later than now.
+    async fn held(&self, host: &str, now: Millis) -> Result<Option<Millis>, LibraryError>;
+
+    /// Leaves a host alone until that moment. Holds that have ended are removed.
+    async fn hold(&self, host: &str, until: Millis, now: Millis) -> Result<(), LibraryError>;
+
     /// What was remembered of the articles of a feed when its last document was settled; nothing before the first.
     async fn remembered(&self, feed: FeedNumber) -> Result<Remembered, LibraryError>;
 

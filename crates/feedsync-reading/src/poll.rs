@@ -1,7 +1,8 @@
 //! The feeds of a hub are asked, each when it is due.
 //!
 //! What is due is claimed from the library, so that of several processes one asks. Of one host one feed at a time is
-//! asked. What a publisher wants is kept (`pace`), and bytes that came before are not read again.
+//! asked. What a publisher wants is kept (`pace`), and bytes that came before are not read again. A server that answers
+//! 429 or 503 with `Retry-After` is left alone, with all feeds of its host, for at most a [day](LONGEST).
 
 mod article;
 mod fetch;
@@ -15,7 +16,7 @@ use std::time::Duration;
 
 use feedsync_client::fetch::{Fetcher, shown_text};
 use feedsync_endpoint::Endpoint;
-use feedsync_library::{DueFeed, Library, LibraryError, Settled};
+use feedsync_library::{DueFeed, Library, LibraryError, Poll, PollState, Settled};
 use feedsync_log::Millis;
 use feedsync_newsreader::FeedNumber;
 use tokio::sync::Notify;
@@ -177,6 +178,12 @@ impl FeedSchedule {
     pub async fn poll(&self, feed: DueFeed) -> Result<Settled, ReadingError> {
         let (number, address) = (feed.number, feed.address.clone());
         let (now, chance) = (self.now(), self.endpoint.environment().random());
+        if let Some(until) = self.library.held(&host(&feed), now).await? {
+            // A clock that was ahead does not hold a host for longer than its server can ask for.
+            let due = until.min(now.after(pace::millis(LONGEST)));
+            let poll = Poll { state: PollState { due, ..feed.state }, document: None };
+            return Ok(self.library.settle(number, poll, now).await?);
+        }
         let has_strangers = !self.endpoint.store().users().await?.is_empty();
         let for_stranger = has_strangers.then(|| self.fetcher.for_stranger());
         let fetcher = for_stranger.as_ref().unwrap_or(&self.fetcher);
@@ -213,9 +220,13 @@ impl FeedSchedule {
     }
 }
 
-/// Who is asked: the authority of the address.
+/// Host and port of the server that is asked for a feed.
 fn host(feed: &DueFeed) -> String {
-    let address = feed.state.led_to.as_ref().unwrap_or(&feed.address).as_str();
+    host_of(feed.state.led_to.as_ref().unwrap_or(&feed.address).as_str())
+}
+
+/// Host and port of an address, in lower case.
+fn host_of(address: &str) -> String {
     let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
@@ -224,8 +235,6 @@ fn host(feed: &DueFeed) -> String {
 
 #[cfg(test)]
 mod tests {
-    use feedsync_library::PollState;
-
     use super::*;
 
     fn due(number: i64, address: &str, led_to: Option<&str>) -> DueFeed {

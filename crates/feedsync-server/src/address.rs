@@ -74,6 +74,44 @@ impl FromStr for PublicBase {
     }
 }
 
+/// Address of a proxy: scheme, host and port.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProxyAddress(String);
+
+/// Error for a text that is no address of a proxy.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "it is no address of a proxy: http or https, a host and perhaps a port, without user or path"
+)]
+pub struct ProxyAddressError;
+
+impl ProxyAddress {
+    /// Text of the address.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for ProxyAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for ProxyAddress {
+    type Err = ProxyAddressError;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let uri: http::Uri = text.parse().map_err(|_| ProxyAddressError)?;
+        let is_web = matches!(uri.scheme_str(), Some("http" | "https"));
+        // A password would be shown with the settings.
+        let is_bare = uri.authority().is_some_and(|authority| !authority.as_str().contains('@'));
+        match is_web && is_bare && uri.path() == "/" && uri.query().is_none() {
+            true => Ok(Self(with_lower_case_origin(text.trim_end_matches('/')))),
+            false => Err(ProxyAddressError),
+        }
+    }
+}
+
 /// The origin of pages, as a browser writes it: scheme and host, and a port that is not the usual one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin(String);

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 
-use crate::address::{Origin, PublicBase};
+use crate::address::{Origin, ProxyAddress, PublicBase};
 use crate::configuration::declare::settings;
 use crate::configuration::kinds::{
     Bytes, Count, File, Listed, Network, Optional, Span, Text, Whole,
@@ -46,6 +46,10 @@ settings! {
         /// Private addresses and networks (`192.168.1.5`, `fd00::/8`) whose feeds are fetched for people who use
         /// newsreaders, too, also where another feed sends on to them. Of a hub without users all are.
         private_feeds: Vec<IpNet> as Listed<Network> = Vec::new();
+        /// Proxy (`http://proxy.example.org:3128`) through which feeds are fetched. Names are resolved and checked here before
+        /// the proxy is asked. Without this setting feeds of newsreaders and of public subscriptions are fetched directly,
+        /// whatever `http_proxy` and its kin in the environment say.
+        proxy: Option<ProxyAddress> as Optional<Text> = None;
         /// Where everything is kept: `sqlite:DIRECTORY` or `postgres://USER@HOST/DATABASE`; by
         /// default SQLite in the data directory.
         store: Option<StoreAddress> as Optional<Text> = None;

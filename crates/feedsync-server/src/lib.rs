@@ -83,7 +83,9 @@ mod whole;
 mod writing;
 
 pub use access::session::Cookie;
-pub use address::{Origin, OriginError, PublicBase, PublicBaseError};
+pub use address::{
+    Origin, OriginError, ProxyAddress, ProxyAddressError, PublicBase, PublicBaseError,
+};
 pub use browser_policy::{SANDBOX, apply as apply_browser_policy};
 pub use config::{Config, Limits, Log, Tls};
 pub use host_origin::{is_loopback, named_host};

@@ -4,13 +4,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use feedsync_client::fetch::Fetcher;
+use feedsync_client::fetch::{Fetcher, address};
 use feedsync_client::{Schedule, Session};
 use feedsync_endpoint::Endpoint;
 use feedsync_library::{Library, SqliteLibrary};
 use feedsync_reading::{FeedSchedule, Newsreading, Readers};
 use feedsync_server::configuration::{self, LogFormat, Sources, StoreAddress};
-use feedsync_server::{Config, ServeError, Served, Serving, serve};
+use feedsync_server::{Config, ProxyAddress, ServeError, Served, Serving, serve};
 use serde_json::json;
 use tokio::sync::Notify;
 use tracing_subscriber::EnvFilter;
@@ -19,6 +19,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{self, BOLD};
 use crate::signals::asked_to_stop;
+use crate::source::Way;
 
 mod settings;
 
@@ -71,7 +72,8 @@ impl Serve {
         let name = home.endpoint.identity().await?.name;
         let scheme = if config.tls.certificate.is_some() { "https" } else { "http" };
         // What is wrong with the logins is said before anybody is answered.
-        let fetcher = context.way().fetcher()?;
+        let proxy = config.proxy.clone();
+        let fetcher = fetcher(&context.way(), proxy.as_ref())?;
         let newsreading = newsreading(context, &home.endpoint, &fetcher, &config)?;
         let served =
             Served { endpoint: home.endpoint.clone(), newsreading: Some(newsreading.clone()) };
@@ -87,7 +89,7 @@ impl Serve {
         tell(context, &home.place, scheme, name.as_str(), &serving)?;
         let way = context.way();
         let subscriptions = Schedule::new(Session::new(home.endpoint.clone(), fetcher))
-            .renewing(move || way.fetcher());
+            .renewing(move || self::fetcher(&way, proxy.as_ref()));
         let reading = tokio::spawn(subscriptions.run());
         let feeds = tokio::spawn(newsreading.run(home.endpoint.clone(), kept));
         let finished = serving.finished().await;
@@ -106,6 +108,15 @@ impl Serve {
         let sources = Sources { file, environment, flags: self.settings.given.clone() };
         let config = configuration::configure(&sources).map_err(Failure::usage)?;
         Ok(Config { store: context.named.clone().or(config.store), ..config })
+    }
+}
+
+/// Fetcher of the hub: with the logins of the data directory, and the proxy that is set.
+fn fetcher(way: &Way, proxy: Option<&ProxyAddress>) -> Result<Fetcher, Failure> {
+    let fetcher = way.fetcher()?;
+    match proxy {
+        Some(proxy) => Ok(fetcher.through(&address(proxy.as_str())?)?),
+        None => Ok(fetcher),
     }
 }
 

@@ -70,6 +70,35 @@ pub(crate) fn check(url: &Url, private: Private, networks: &[IpNet]) -> Result<(
     }
 }
 
+/// Kind of the addresses of a host that may be fetched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Names {
+    /// All are public.
+    Public,
+    /// Some are of the named networks, all others public.
+    Networks,
+}
+
+/// Resolves the host of a URL and checks every address of it: a proxy may connect to any of them.
+pub(crate) async fn resolved(url: &Url, networks: &[IpNet]) -> Result<Names, FetchError> {
+    let host = url.host_str().unwrap_or_default();
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    let unresolved = |cause: String| {
+        let reason = format!("the name must be checked before a proxy is asked for it: {cause}");
+        FetchError::Unreachable { url: shown(url), reason }
+    };
+    let found = tokio::net::lookup_host((bare, 0)).await;
+    let found: Vec<_> = found.map_err(|error| unresolved(error.to_string()))?.collect();
+    if found.is_empty() {
+        return Err(unresolved("it has no address".to_owned()));
+    }
+    if !found.iter().all(|address| is_open(address.ip(), networks)) {
+        return Err(FetchError::Private { url: shown(url), host: host.to_owned() });
+    }
+    let all_public = found.iter().all(|address| is_public(address.ip()));
+    Ok(if all_public { Names::Public } else { Names::Networks })
+}
+
 /// Whether an address stands for this machine or this network. A name that cannot be resolved here
 /// does not.
 pub(crate) async fn is_private(url: &Url) -> bool {
@@ -99,7 +128,7 @@ pub(crate) fn has_proxy() -> bool {
 }
 
 /// Whether an address is one that anybody may reach: not this machine, not this network, not reserved
-/// (RFC 6890), and not such an address inside a translation (RFC 4291, 6052, 3056).
+/// (RFC 6890), and not such an address inside a translation (RFC 4291, 6052, 3056, 5214).
 pub fn is_public(ip: IpAddr) -> bool {
     match ip {
         IpAddr::V4(ip) => is_public_v4(ip),
@@ -141,6 +170,11 @@ fn is_public_v6(ip: Ipv6Addr) -> bool {
         [0x2002, high, low, ..] => inside(high, low),
         // Teredo, ORCHID and documentation.
         [0x2001, second, ..] if second < 0x200 || second == 0x0db8 => false,
+        [0x3fff, second, ..] if second < 0x1000 => false,
+        // ISATAP carries an IPv4 address in its interface identifier (RFC 5214, 6.1).
+        [first, _, _, _, 0 | 0x200, 0x5efe, high, low] => {
+            first & 0xe000 == 0x2000 && inside(high, low)
+        }
         // All that is assigned to the public is in 2000::/3.
         [first, ..] => first & 0xe000 == 0x2000,
     }
@@ -209,19 +243,61 @@ mod tests {
             "2001::1",
             "2001:db8::1",
             "::7f00:1",
+            "0.1.2.3",
+            "100.127.255.255",
+            "198.19.255.255",
+            "239.1.2.3",
+            "240.0.0.1",
+            "192.88.99.1",
+            "::ffff:10.0.0.1",
+            "::ffff:169.254.169.254",
+            "::ffff:0:127.0.0.1",
+            "64:ff9b::a00:1",
+            "64:ff9b:1::808:808",
+            "2002:a00:1::1",
+            "2002:a9fe:a9fe::",
+            "2001:0:7f00:1::",
+            "fec0::1",
+            "fe80::5efe:7f00:1",
+            "2606:4700::5efe:7f00:1",
+            "2606:4700::200:5efe:a00:1",
+            "100::1",
+            "3fff::1",
+            "5f00::1",
         ] {
             assert!(!is_public(text.parse().unwrap()), "{text}");
         }
-        for text in ["8.8.8.8", "172.32.0.1", "100.128.0.1", "2606:4700::1111", "::ffff:8.8.8.8"] {
+        for text in [
+            "8.8.8.8",
+            "172.32.0.1",
+            "100.128.0.1",
+            "2606:4700::1111",
+            "::ffff:8.8.8.8",
+            "64:ff9b::808:808",
+            "2002:808:808::1",
+        ] {
             assert!(is_public(text.parse().unwrap()), "{text}");
         }
     }
 
     #[test]
     fn a_private_address_is_recognised_however_it_is_spelt() {
-        for text in
-            ["http://2130706433/", "http://0x7f.1/", "http://[::1]/", "http://127.0.0.1.:80/"]
-        {
+        for text in [
+            "http://2130706433/",
+            "http://0x7f.1/",
+            "http://0177.0.0.1/",
+            "http://017700000001/",
+            "http://127.1/",
+            "http://0/",
+            "http://[::1]/",
+            "http://[::ffff:7f00:1]/",
+            "http://[64:ff9b::7f00:1]/",
+            "http://127.0.0.1.:80/",
+            "http://8.8.8.8@127.0.0.1/",
+            "http://%31%32%37.0.0.1/",
+            "http://\u{ff11}\u{ff12}\u{ff17}.0.0.1/",
+            "http:\\\\127.0.0.1\\",
+        ] {
             let url = address(text).unwrap();
             assert!(
                 matches!(check(&url, Private::Refused, &[]), Err(FetchError::Private { .. })),

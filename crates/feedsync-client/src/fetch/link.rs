@@ -4,27 +4,27 @@ use http::header::{HeaderMap, LINK};
 use reqwest::Url;
 
 use crate::fetch::address::is_http;
+use crate::fetch::redirect::reference;
 
 /// The target of the first link of a relation.
 pub(crate) fn find(headers: &HeaderMap, base: &Url, relation: &str) -> Option<Url> {
     headers
         .get_all(LINK)
         .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(links)
+        .flat_map(|value| links(&reference(value.as_bytes())))
         .find(|(_, parameters)| has_relation(parameters, relation))
-        .and_then(|(target, _)| base.join(target).ok())
+        .and_then(|(target, _)| base.join(&target).ok())
         .filter(is_http)
 }
 
 /// The links of one header value: targets, and the parameters after each.
-fn links(mut rest: &str) -> Vec<(&str, Vec<(String, String)>)> {
+fn links(mut rest: &str) -> Vec<(String, Vec<(String, String)>)> {
     let mut links = Vec::new();
     while let Some((target, after)) =
         rest.split_once('<').and_then(|(_, after)| after.split_once('>'))
     {
         let (parameters, after) = parameters(after);
-        links.push((target, parameters));
+        links.push((target.to_owned(), parameters));
         rest = after;
     }
     links
@@ -97,6 +97,11 @@ mod tests {
         assert_eq!(found.as_deref(), Some("http://a.example/collections/notes/changes?since=1,2"));
         assert_eq!(find_in(value, "next").as_deref(), Some("http://a.example/z"));
         assert_eq!(find_in(value, "prev"), None);
+        let mut headers = HeaderMap::new();
+        let raw = "</caf\u{e9}>; rel=next; title=\"\u{e9}\"".as_bytes();
+        headers.insert(LINK, raw.try_into().unwrap());
+        let base = Url::parse("http://a.example/").unwrap();
+        assert_eq!(find(&headers, &base, "next").unwrap().as_str(), "http://a.example/caf%C3%A9");
     }
 
     #[test]

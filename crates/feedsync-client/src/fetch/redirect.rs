@@ -2,9 +2,11 @@
 
 use http::header::{HeaderMap, LOCATION};
 use http::{Method, StatusCode};
+use percent_encoding::{AsciiSet, percent_encode};
 use reqwest::Url;
 
 use crate::fetch::address::is_http;
+use crate::fetch::cookies::Cookies;
 use crate::fetch::error::{FetchError, shown};
 
 /// Whether an answer sends this request elsewhere. What carries a body is only sent again where the
@@ -17,31 +19,39 @@ pub(crate) fn is_redirect(status: StatusCode, method: &Method) -> bool {
     }
 }
 
-/// The way so far: every address that was asked, the present one last.
+/// Requests of one fetch so far: each address with the cookies that were sent to it.
 pub(crate) struct Trail {
-    way: Vec<Url>,
+    way: Vec<(Url, Option<String>)>,
     here: Url,
     limit: usize,
+    cookies: Cookies,
     /// Whether every redirect so far said that it was for good (RFC 9110 15.4.2, 15.4.9).
     for_good: bool,
 }
 
 impl Trail {
     pub(crate) fn new(start: Url, limit: usize) -> Self {
-        Self { way: Vec::new(), here: start, limit, for_good: true }
+        Self { way: Vec::new(), here: start, limit, cookies: Cookies::default(), for_good: true }
     }
 
     pub(crate) fn here(&self) -> &Url {
         &self.here
     }
 
-    /// Where what was asked for is from now on, if it moved for good.
-    pub(crate) fn moved_to(&self) -> Option<&Url> {
-        (self.for_good && !self.way.is_empty()).then_some(&self.here)
+    /// Value of the `Cookie` header for the present address.
+    pub(crate) fn cookie(&self) -> Option<String> {
+        self.cookies.header(&self.here)
     }
 
-    /// Goes where an answer points; says whether that is another origin. There it knows no
-    /// credentials; neither those we came with nor any that the server would have us use.
+    /// Address of the document from now on, if it moved for good.
+    pub(crate) fn moved_to(&self) -> Option<&Url> {
+        let (start, _) = self.way.first()?;
+        (self.for_good && *start != self.here).then_some(&self.here)
+    }
+
+    /// Follows the redirect of a response, and returns whether it leads to another origin. That origin gets no
+    /// credentials; neither those of the request nor any that the server put into the address. A request that was
+    /// made before, with the same cookies, closes a loop.
     pub(crate) fn follow(
         &mut self,
         status: StatusCode,
@@ -52,8 +62,10 @@ impl Trail {
         let bad =
             |reason: &str| FetchError::Redirect { url: url.clone(), reason: reason.to_owned() };
         let location = headers.get(LOCATION).ok_or_else(|| bad("a redirect to nowhere"))?;
-        let location = location.to_str().map_err(|_| bad("a redirect to no address"))?;
-        let mut next = self.here.join(location).map_err(|_| bad("a redirect to no address"))?;
+        let mut next = self
+            .here
+            .join(&reference(location.as_bytes()))
+            .map_err(|_| bad("a redirect to no address"))?;
         if !is_http(&next) {
             return Err(bad("a redirect to what is not http or https"));
         }
@@ -67,8 +79,11 @@ impl Trail {
         // Both fail only for addresses that have no host.
         let _ = next.set_username(user);
         let _ = next.set_password(password);
-        self.way.push(std::mem::replace(&mut self.here, next));
-        if self.way.contains(&self.here) {
+        let sent = self.cookies.header(&self.here);
+        self.cookies.store(&self.here, headers);
+        self.way.push((std::mem::replace(&mut self.here, next), sent));
+        let cookie = self.cookies.header(&self.here);
+        if self.way.iter().any(|(url, sent)| *url == self.here && *sent == cookie) {
             return Err(FetchError::RedirectLoop { url: shown(&self.here) });
         }
         if self.way.len() > self.limit {
@@ -76,6 +91,15 @@ impl Trail {
         }
         Ok(other_origin)
     }
+}
+
+/// Nothing of ASCII is escaped: [`Url::join`] escapes what has to be.
+const NONE: &AsciiSet = &AsciiSet::EMPTY;
+
+/// A reference in a header: servers write bytes beyond ASCII as they are, in whatever charset, and browsers escape
+/// them one by one.
+pub(crate) fn reference(bytes: &[u8]) -> String {
+    percent_encode(bytes, NONE).to_string()
 }
 
 #[cfg(test)]
@@ -100,6 +124,27 @@ mod tests {
             follow("http://a.example/", "http://u:p@b.example/").unwrap(),
             "http://b.example/"
         );
+    }
+
+    #[test]
+    fn raw_bytes_in_a_location_are_escaped_as_browsers_do() {
+        let from_bytes = |location: &[u8]| {
+            let mut trail = Trail::new(Url::parse("http://a.example/x").unwrap(), 5);
+            let mut headers = HeaderMap::new();
+            headers.insert(LOCATION, location.try_into().unwrap());
+            trail.follow(StatusCode::FOUND, &headers).map(|_| trail.here().to_string())
+        };
+        for (location, expected) in [
+            ("/caf\u{e9}/\u{65e5}".as_bytes(), "http://a.example/caf%C3%A9/%E6%97%A5"),
+            (b"/caf\xe9", "http://a.example/caf%E9"),
+            ("/a?q=\u{fc}".as_bytes(), "http://a.example/a?q=%C3%BC"),
+            (b" /a b c ", "http://a.example/a%20b%20c"),
+            ("http://b\u{fc}cher.example/".as_bytes(), "http://xn--bcher-kva.example/"),
+            (b"/50%25", "http://a.example/50%25"),
+        ] {
+            assert_eq!(from_bytes(location).unwrap(), expected);
+        }
+        assert!(from_bytes(b"http://b\xfccher.example/").is_err());
     }
 
     #[test]

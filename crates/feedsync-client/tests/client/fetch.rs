@@ -79,6 +79,62 @@ async fn redirects_are_followed_up_to_a_bound_and_loops_are_reported() {
     assert_eq!(site.asked().len(), 6);
 }
 
+/// Some servers answer the first request with a cookie and a redirect to the same address.
+#[tokio::test]
+async fn cookies_of_redirects_are_returned_within_one_fetch_only() {
+    let other = Site::start(|_| document("text/plain", "other")).await;
+    let elsewhere = other.url("/x").replace("127.0.0.1", "localhost");
+    let set = |cookie: &str, to: &str| answer(302, &[("Set-Cookie", cookie), ("Location", to)], "");
+    let site = Site::start(move |asked| {
+        let cookie = asked.headers.get("cookie").map(String::as_str);
+        match (asked.target.as_str(), cookie) {
+            ("/self", None) => set("seen=1; Path=/; HttpOnly", "/self"),
+            ("/self", Some("seen=1")) => document("text/plain", "there"),
+            ("/two", None) => set("a=1", "/two"),
+            ("/two", Some("a=1")) => set("b=2", "/two"),
+            ("/two", Some("a=1; b=2")) => document("text/plain", "there"),
+            ("/away", None) => set("secret=1; Path=/", &elsewhere),
+            // The same cookie again is a loop; another one each time goes on until the bound.
+            ("/loop", _) => set("same=1", "/loop"),
+            ("/endless", before) => {
+                set(&format!("n={}", before.map_or(0, str::len) + 1).replace(' ', ""), "/endless")
+            }
+            _ => answer(404, &[], ""),
+        }
+    })
+    .await;
+    assert_eq!(read(&site, "/self").await.unwrap(), b"there");
+    assert_eq!(read(&site, "/self").await.unwrap(), b"there", "and again");
+    let first: Vec<_> =
+        site.asked().iter().map(|asked| asked.headers.contains_key("cookie")).collect();
+    assert_eq!(first, [false, true, false, true]);
+    assert_eq!(read(&site, "/two").await.unwrap(), b"there");
+    assert_eq!(read(&site, "/away").await.unwrap(), b"other");
+    assert!(!other.asked()[0].headers.contains_key("cookie"));
+    site.forget();
+    assert!(matches!(read(&site, "/loop").await, Err(FetchError::RedirectLoop { .. })));
+    assert_eq!(site.asked().len(), 2);
+    site.forget();
+    assert!(read(&site, "/endless").await.is_err());
+    assert!(site.asked().len() <= 6);
+}
+
+#[tokio::test]
+async fn a_location_of_raw_utf8_or_with_spaces_is_followed() {
+    let site = Site::start(|asked| match asked.target.as_str() {
+        "/utf8" => redirect(301, "/caf\u{e9}/\u{65e5}\u{672c}"),
+        "/spaces" => redirect(302, "/a feed?of=this and that"),
+        "/caf%C3%A9/%E6%97%A5%E6%9C%AC" | "/a%20feed?of=this%20and%20that" => {
+            document("text/plain", "there")
+        }
+        _ => answer(404, &[], ""),
+    })
+    .await;
+    for path in ["/utf8", "/spaces"] {
+        assert_eq!(read(&site, path).await.unwrap(), b"there", "{path}");
+    }
+}
+
 #[tokio::test]
 async fn credentials_go_to_their_own_origin_only() {
     let other = Site::start(|_| document("text/plain", "other")).await;

@@ -11,6 +11,7 @@ mod library;
 mod lives;
 mod logins;
 mod logs;
+mod proxies;
 mod scene;
 mod site;
 mod strangers;

@@ -75,6 +75,18 @@ impl Library for SqliteLibrary {
         self.writer.run(Outlives::Process, hasten).await
     }
 
+    async fn held(&self, host: &str, now: Millis) -> Result<Option<Millis>, LibraryError> {
+        let host = host.to_owned();
+        self.readers.read(move |connection| polling::held(connection, &host, now)).await
+    }
+
+    async fn hold(&self, host: &str, until: Millis, now: Millis) -> Result<(), LibraryError> {
+        few(host.len(), MOST_TEXT, "bytes", || "the host's name".to_owned())?;
+        let host = host.to_owned();
+        let hold = move |connection: &_| polling::hold(connection, &host, until, now);
+        self.writer.run(Outlives::Process, hold).await
+    }
+
     async fn remembered(&self, feed: FeedNumber) -> Result<Remembered, LibraryError> {
         self.readers.read(move |connection| polling::remembered(connection, feed)).await
     }

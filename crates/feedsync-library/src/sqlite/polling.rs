@@ -60,6 +60,31 @@ pub(super) fn hasten(
     Ok(())
 }
 
+/// Moment until which a host is left alone, if that is later than now.
+pub(super) fn held(
+    connection: &Connection,
+    host: &str,
+    now: Millis,
+) -> Result<Option<Millis>, LibraryError> {
+    let sql = "SELECT until FROM holds WHERE host = ?1 AND until > ?2";
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query(params![host, moment(now)])?;
+    rows.next()?.map_or(Ok(None), |row| Columns::of(row).optional_moment())
+}
+
+pub(super) fn hold(
+    connection: &Connection,
+    host: &str,
+    until: Millis,
+    now: Millis,
+) -> Result<(), LibraryError> {
+    let sql = "DELETE FROM holds WHERE until <= ?1";
+    connection.prepare_cached(sql)?.execute([moment(now)])?;
+    let sql = "INSERT OR REPLACE INTO holds (host, until) VALUES (?1, ?2)";
+    connection.prepare_cached(sql)?.execute(params![host, moment(until)])?;
+    Ok(())
+}
+
 pub(super) fn remembered(
     connection: &Connection,
     feed: FeedNumber,

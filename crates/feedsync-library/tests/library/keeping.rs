@@ -153,3 +153,22 @@ fn a_decision_that_panics_harms_nobody() {
     }
     assert_eq!(wait(library.list(selection)).unwrap().len(), 1);
 }
+
+/// Holds of hosts survive the process, end by themselves, and are replaced by the server's latest word.
+#[test]
+fn a_hold_of_a_host_is_kept_until_it_ends() {
+    let (directory, library) = library();
+    let held =
+        |library: &SqliteLibrary, host: &str, now| wait(library.held(host, at(now))).unwrap();
+    wait(library.hold("a.example", at(100), at(10))).unwrap();
+    drop(library);
+    let library = SqliteLibrary::open(directory.path()).unwrap();
+    assert_eq!(held(&library, "a.example", 99), Some(at(100)));
+    assert_eq!(held(&library, "a.example", 100), None);
+    assert_eq!(held(&library, "b.example", 10), None);
+    wait(library.hold("a.example", at(50), at(20))).unwrap();
+    assert_eq!(held(&library, "a.example", 20), Some(at(50)));
+    wait(library.hold("b.example", at(90), at(60))).unwrap();
+    assert_eq!(held(&library, "a.example", 20), None, "an ended hold is removed");
+    assert!(wait(library.hold(&"x".repeat(70_000), at(90), at(60))).is_err());
+}

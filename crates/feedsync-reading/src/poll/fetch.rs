@@ -17,7 +17,8 @@ use sha2::{Digest as _, Sha256};
 use tokio::task::spawn_blocking;
 
 use super::article::article;
-use super::pace::{DOUBTED, Heard, Wanted, paced};
+use super::host_of;
+use super::pace::{DOUBTED, Heard, LONGEST, Wanted, millis, paced};
 use super::page::WebPage;
 
 /// Bytes of a feed.
@@ -56,8 +57,8 @@ struct Told {
 /// Why a document is no feed.
 struct Unread {
     reason: String,
-    /// The feed that it names, if it is a web page.
-    names: Option<FeedAddress>,
+    /// Feeds that it names, the best first, if it is a web page.
+    names: Vec<FeedAddress>,
 }
 
 /// What of a document is to be kept.
@@ -67,8 +68,9 @@ struct Document {
     remembered: Remembered,
 }
 
-/// Asks a feed. If a web page is there that never was a feed, the feed that it names is asked from now on, as if the page
-/// had moved there for good. A feed in whose place a page is shown may be back the next time, and is doubted first.
+/// Polls a feed. If a web page is there that never was a feed, the first feed of those that it names which can be read is
+/// polled from now on, as if the page had moved there for good. If none can be read, the page is fetched again the next
+/// time. A feed in whose place a page is shown may be back the next time, and is doubted first.
 pub(super) async fn poll(
     fetcher: &Fetcher,
     library: &dyn Library,
@@ -78,32 +80,47 @@ pub(super) async fn poll(
 ) -> Result<Poll, LibraryError> {
     let is_asked_itself = feed.state.led_to.is_none();
     let was_a_feed = feed.state.changed.is_some() && feed.state.failures < DOUBTED;
-    let (page, names) = once(fetcher, library, feed.clone(), now, chance).await?;
-    match names.filter(|_| is_asked_itself && !was_a_feed) {
-        Some(names) => {
-            let unknown = PollState { etag: None, last_modified: None, digest: None, ..feed.state };
-            let state = PollState { led_to: Some(names), ..unknown };
-            Ok(once(fetcher, library, DueFeed { state, ..feed }, now, chance).await?.0)
-        }
-        None => Ok(page),
+    let (mut page, named) = once(fetcher, library, feed.clone(), now, chance).await?;
+    if !is_asked_itself || was_a_feed {
+        return Ok(page);
     }
+    let mut fault = None;
+    for address in named {
+        let unknown =
+            PollState { etag: None, last_modified: None, digest: None, ..feed.state.clone() };
+        let state = PollState { led_to: Some(address), ..unknown };
+        let due = DueFeed { state, ..feed.clone() };
+        let (poll, _) = once(fetcher, library, due, now, chance).await?;
+        if poll.state.failures == 0 && !poll.state.gone {
+            return Ok(poll);
+        }
+        fault = fault.or(poll.state.fault);
+        page.state.due = page.state.due.max(poll.state.due);
+    }
+    page.state.fault = fault.or(page.state.fault);
+    Ok(page)
 }
 
-/// Asks where a feed is thought to be; what came of it, and the feed that a page there names.
+/// Fetches a feed from where it is thought to be. Returns the outcome, and the feeds that a page there names.
 async fn once(
     fetcher: &Fetcher,
     library: &dyn Library,
     feed: DueFeed,
     now: Millis,
     chance: u64,
-) -> Result<(Poll, Option<FeedAddress>), LibraryError> {
+) -> Result<(Poll, Vec<FeedAddress>), LibraryError> {
     let DueFeed { number, address, state } = feed;
     let state = PollState { checked: Some(now), ..state };
     let kept = Wanted { wishes: state.wishes, ..Wanted::default() };
     let pace = |state, heard, wanted| paced(state, heard, wanted, now, chance);
-    let mut named = None;
+    let mut named = Vec::new();
     let poll = match ask(fetcher, &address, &state).await {
-        Err(error) => failed(state, &error, kept, now, chance),
+        Err(error) => {
+            if let Some((host, until)) = held(&error, now) {
+                library.hold(&host, until, now).await?;
+            }
+            failed(state, &error, kept, now, chance)
+        }
         Ok(Answer::Unchanged) => {
             Poll { state: pace(state, Heard::Unchanged, kept), document: None }
         }
@@ -158,14 +175,26 @@ async fn ask(
     })
 }
 
+/// Host whose server asks to be left alone, and until when: for at most a day.
+fn held(error: &FetchError, now: Millis) -> Option<(String, Millis)> {
+    let FetchError::Status { url, status, retry_after, .. } = error else { return None };
+    let is_busy =
+        matches!(*status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE);
+    let pause = retry_after.filter(|_| is_busy)?.from_now(clock(now)).min(LONGEST);
+    (!pause.is_zero()).then(|| (host_of(url), now.after(millis(pause))))
+}
+
+fn clock(now: Millis) -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_millis(now.get())
+}
+
 fn failed(state: PollState, error: &FetchError, kept: Wanted, now: Millis, chance: u64) -> Poll {
     let (heard, retry_after) = match error {
         FetchError::Status { status: StatusCode::GONE, .. } => (Heard::Gone, None),
         FetchError::Status { retry_after, .. } => (Heard::Failed, *retry_after),
         _ => (Heard::Failed, None),
     };
-    let clock = SystemTime::UNIX_EPOCH + Duration::from_millis(now.get());
-    let retry_after = retry_after.map_or(Duration::ZERO, |after| after.from_now(clock));
+    let retry_after = retry_after.map_or(Duration::ZERO, |after| after.from_now(clock(now)));
     let state = PollState { fault: Some(short(error.to_string())), ..state };
     Poll { state: paced(state, heard, Wanted { retry_after, ..kept }, now, chance), document: None }
 }
@@ -177,13 +206,13 @@ async fn read(bytes: Vec<u8>, told: &Told, remembered: Remembered) -> Result<Doc
         let options = ReadOptions { base: Some(url.as_str()), ..ReadOptions::tolerant() };
         let read = read_published(&bytes, charset.as_deref(), &options);
         let mut feed = read.map_err(|error| match WebPage::read(&bytes, &url) {
-            Some(WebPage { feed: None }) => {
-                Unread { reason: "it is a web page that names no feed".to_owned(), names: None }
+            Some(WebPage { feeds }) if feeds.is_empty() => {
+                Unread { reason: "it is a web page that names no feed".to_owned(), names: feeds }
             }
-            Some(WebPage { feed }) => {
-                Unread { reason: "it is a web page, not a feed".to_owned(), names: feed }
+            Some(WebPage { feeds }) => {
+                Unread { reason: "it is a web page, not a feed".to_owned(), names: feeds }
             }
-            None => Unread { reason: error.to_string(), names: None },
+            None => Unread { reason: error.to_string(), names: Vec::new() },
         })?;
         feed.entries.truncate(MOST_ARTICLES);
         let (names, remembered) = identify(&feed.entries, remembered);

@@ -1,7 +1,8 @@
 //! The feed of a web page: people subscribe to the address that they see.
 //!
-//! A page names its feeds by `<link rel="alternate">` with the media type of a feed. The first one counts: sites name
-//! the feed of all that they publish before those of comments and sections.
+//! A page names its feeds by `<link rel="alternate">` with the media type of a feed. Feeds of articles come before feeds
+//! of comments, media types of feeds before XML of any kind, and otherwise the order of the page counts: sites name the
+//! feed of all that they publish before those of sections.
 
 use std::cell::RefCell;
 
@@ -24,11 +25,24 @@ const PIECE: usize = 16 << 10;
 const FEEDS: [&str; 4] =
     ["application/rss+xml", "application/atom+xml", "application/feed+json", "application/rdf+xml"];
 
+/// Media types of XML that may be a feed.
+const XML: [&str; 2] = ["application/xml", "text/xml"];
+
+/// Number of feeds of a page that are tried.
+const MAX_FEEDS: usize = 5;
+
+/// Number of links of a page that are looked at.
+const MAX_LINKS: usize = 64;
+
+/// Beginnings of words for comments, in titles and paths of feeds.
+const COMMENTS: [&str; 6] =
+    ["comment", "kommentar", "comentari", "comentári", "commenti", "reacties"];
+
 /// A document that is a web page.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct WebPage {
-    /// The feed that it names first.
-    pub(super) feed: Option<FeedAddress>,
+    /// Feeds that it names, the best first.
+    pub(super) feeds: Vec<FeedAddress>,
 }
 
 impl WebPage {
@@ -44,12 +58,17 @@ impl WebPage {
             while !input.is_empty() {
                 let _ = tokenizer.feed(&input);
             }
-            if tokenizer.sink.found.borrow().feed.is_some() {
-                break;
+        }
+        let Found { is_page, mut links, .. } = tokenizer.sink.found.into_inner();
+        // A stable sort keeps the order of the page among equals.
+        links.sort_by_key(|(rank, _)| *rank);
+        let mut feeds: Vec<FeedAddress> = Vec::new();
+        for (_, feed) in links {
+            if feeds.len() < MAX_FEEDS && !feeds.contains(&feed) {
+                feeds.push(feed);
             }
         }
-        let Found { is_page, feed, .. } = tokenizer.sink.found.into_inner();
-        is_page.then_some(Self { feed })
+        is_page.then_some(Self { feeds })
     }
 }
 
@@ -64,7 +83,8 @@ struct Found {
     is_page: bool,
     /// From where relative addresses count, if the page says so.
     base: Option<Url>,
-    feed: Option<FeedAddress>,
+    /// Feeds with their ranks, in the order of the page.
+    links: Vec<(u8, FeedAddress)>,
 }
 
 impl<'a> Seen<'a> {
@@ -79,7 +99,8 @@ impl<'a> Seen<'a> {
             "base" if found.base.is_none() => {
                 found.base = attribute(tag, "href").and_then(|to| self.at.join(to).ok());
             }
-            "link" if found.feed.is_none() && names_a_feed(tag) => {
+            "link" if found.links.len() < MAX_LINKS => {
+                let Some(rank) = rank(tag) else { return };
                 let to = attribute(tag, "href").unwrap_or_default();
                 let url = found.base.as_ref().unwrap_or(self.at).join(to.trim());
                 // As of redirects: nothing that was asked for in secret is asked for in the open.
@@ -88,19 +109,31 @@ impl<'a> Seen<'a> {
                         && (self.at.scheme() != "https" || url.scheme() == "https")
                 };
                 let url = url.ok().filter(is_other);
-                found.feed = url.and_then(|url| url.as_str().parse().ok());
+                let feed = url.and_then(|url| url.as_str().parse().ok());
+                found.links.extend(feed.map(|feed| (rank, feed)));
             }
             _ => {}
         }
     }
 }
 
-fn names_a_feed(tag: &Tag) -> bool {
+/// Rank of the feed that a link names, the best lowest; `None` if it names none.
+fn rank(tag: &Tag) -> Option<u8> {
     let relations = attribute(tag, "rel").unwrap_or_default();
     let media_type = attribute(tag, "type").unwrap_or_default();
     let media_type = media_type.split(';').next().unwrap_or_default().trim();
-    relations.split_ascii_whitespace().any(|one| one.eq_ignore_ascii_case("alternate"))
-        && FEEDS.iter().any(|known| known.eq_ignore_ascii_case(media_type))
+    let is_of = |types: &[&str]| types.iter().any(|known| known.eq_ignore_ascii_case(media_type));
+    let has = |relation: &str| {
+        relations.split_ascii_whitespace().any(|one| one.eq_ignore_ascii_case(relation))
+    };
+    let is_feed = is_of(&FEEDS) || (has("feed") && media_type.is_empty());
+    let is_named = (has("alternate") || has("feed")) && (is_feed || is_of(&XML));
+    let says_comments = |name: &str| {
+        let text = attribute(tag, name).unwrap_or_default().to_lowercase();
+        COMMENTS.iter().any(|word| text.contains(word))
+    };
+    let is_of_comments = says_comments("title") || says_comments("href");
+    is_named.then(|| u8::from(!is_feed) + 2 * u8::from(is_of_comments))
 }
 
 fn attribute<'t>(tag: &'t Tag, name: &str) -> Option<&'t str> {
@@ -141,7 +174,7 @@ mod tests {
     }
 
     fn feed(document: &str) -> Option<String> {
-        read(document)?.feed.map(|feed| feed.as_str().to_owned())
+        Some(read(document)?.feeds.first()?.as_str().to_owned())
     }
 
     #[test]
@@ -192,6 +225,28 @@ mod tests {
     }
 
     #[test]
+    fn feeds_of_articles_come_before_comments_and_plain_xml() {
+        let page = "<html><head>\
+            <link rel=alternate type=text/xml href=/xml>\
+            <link rel=alternate type=application/rss+xml title='Site &raquo; Comments Feed' href=/c>\
+            <link rel=alternate type=application/rss+xml href=/comments/feed/>\
+            <link rel=alternate type=application/rss+xml title=Kommentare href=/k>\
+            <link rel=alternate type=application/rss+xml href=/one>\
+            <link rel=feed href=/two>\
+            <link rel=alternate type=application/atom+xml href=/one>";
+        let feeds = read(page).unwrap().feeds;
+        let paths: Vec<_> = feeds.iter().map(|feed| &feed.as_str()[20..]).collect();
+        assert_eq!(paths, ["/one", "/two", "/xml", "/c", "/comments/feed/"]);
+    }
+
+    #[test]
+    fn a_page_names_a_bounded_number_of_feeds() {
+        let link = |n: usize| format!("<link rel=alternate type=application/rss+xml href=/{n}>");
+        let page: String = (0..500).map(link).collect();
+        assert_eq!(read(&format!("<html>{page}")).unwrap().feeds.len(), MAX_FEEDS);
+    }
+
+    #[test]
     fn what_only_looks_like_a_link_is_none() {
         let link = "<link rel=alternate type='application/rss+xml' href=/feed>";
         for page in [
@@ -206,7 +261,7 @@ mod tests {
         ] {
             assert_eq!(
                 read(&page),
-                Some(WebPage { feed: None }),
+                Some(WebPage { feeds: Vec::new() }),
                 "{}",
                 &page[..60.min(page.len())]
             );

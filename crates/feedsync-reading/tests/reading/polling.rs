@@ -139,6 +139,99 @@ async fn a_feed_in_whose_place_a_page_is_shown_is_doubted_first() {
     assert_eq!(only(&scene).await.articles, 3);
 }
 
+/// The first readable feed of those that a page names is read; until there is one, the page is fetched again.
+#[tokio::test]
+async fn feeds_that_a_web_page_names_are_tried_until_one_is_readable() {
+    let scene = Scene::new().await;
+    let person = scene.somebody().await;
+    let link = |to: &str| format!("<link rel=alternate type='application/rss+xml' href='{to}'>");
+    let links = ["/comments/feed", "/gone", "/page", "/feed", "/late"].map(link).concat();
+    let page = |body: String| Page { status: 200, body, ..Page::default() };
+    scene.web.put("/", page(format!("<html><head>{links}</head>")));
+    scene.web.put("/gone", Page { status: 410, ..Page::default() });
+    scene.web.put("/page", page("<html><p>Not found".to_owned()));
+    scene.subscribe(&person, &["/"]).await;
+    scene.poll().await;
+    let state = only(&scene).await.state;
+    assert_eq!((state.led_to, state.failures, state.gone), (None, 1, false));
+    assert!(state.fault.unwrap().contains("410"));
+    let asked: Vec<_> = scene.web.asked().into_iter().map(|(path, _)| path).collect();
+    assert_eq!(asked, ["/", "/gone", "/page", "/feed", "/late", "/comments/feed"]);
+
+    scene.web.feed("/feed", &[("a", AT)]);
+    scene.web.feed("/comments/feed", &[("c", AT), ("d", AT)]);
+    scene.wait(48 * HOUR);
+    scene.poll().await;
+    let feed = only(&scene).await;
+    assert_eq!(feed.state.led_to.unwrap().as_str(), scene.web.url("/feed"));
+    assert_eq!((feed.articles, feed.state.fault), (1, None));
+}
+
+/// A server that asks to be left alone is left alone with all its feeds: those that are due, those that a person wants
+/// refreshed, and those that are new; also by another process.
+#[tokio::test]
+async fn retry_after_holds_for_the_whole_host() {
+    for (status, retry_after, hours) in [
+        (429, "7200", 2),
+        (503, "7200", 2),
+        (429, "864000", 24),
+        (503, "Sun, 22 Nov 2026 15:00:00 GMT", 3),
+    ] {
+        let scene = Scene::new().await;
+        let person = scene.somebody().await;
+        let headers = vec![("retry-after", retry_after.to_owned())];
+        scene.web.put("/busy", Page { status, headers, ..Page::default() });
+        for path in ["/feed", "/new"] {
+            scene.web.feed(path, &[("a", AT)]);
+        }
+        let asked = || -> Vec<_> {
+            let asked = scene.web.asked().into_iter().map(|(path, _)| path);
+            asked.filter(|path| path != "/favicon.ico").collect()
+        };
+        scene.subscribe(&person, &["/busy"]).await;
+        scene.poll().await;
+        assert_eq!(asked(), ["/busy"]);
+        scene.subscribe(&person, &["/busy", "/feed", "/new"]).await;
+        assert_eq!(scene.poll().await, 2);
+        let shelf = person.shelf().await.unwrap();
+        let all: Vec<_> = shelf.feeds().iter().map(|feed| feed.kept.number).collect();
+        scene.wait(HOUR);
+        scene.schedule.hasten(&all).await.unwrap();
+        assert_eq!(scene.poll().await, 3);
+        scene.wait((hours - 1) * HOUR - 1);
+        scene.schedule.hasten(&all).await.unwrap();
+        scene.poll().await;
+        assert_eq!(asked(), Vec::<String>::new(), "{status} {retry_after}");
+        scene.web.feed("/busy", &[("a", AT)]);
+        scene.wait(1);
+        scene.schedule.hasten(&all).await.unwrap();
+        scene.poll().await;
+        assert!(asked().contains(&"/feed".to_owned()), "{status} {retry_after}");
+    }
+}
+
+/// A refusal without `Retry-After`, or another one, concerns its feed alone.
+#[tokio::test]
+async fn other_refusals_do_not_hold_a_host() {
+    for (status, headers) in [
+        (429, vec![]),
+        (503, vec![]),
+        (500, vec![("retry-after", "7200".to_owned())]),
+        (429, vec![("retry-after", "soon".to_owned())]),
+    ] {
+        let scene = Scene::new().await;
+        let person = scene.somebody().await;
+        scene.web.put("/busy", Page { status, headers, ..Page::default() });
+        scene.subscribe(&person, &["/busy"]).await;
+        scene.poll().await;
+        scene.web.feed("/feed", &[("a", AT)]);
+        scene.subscribe(&person, &["/busy", "/feed"]).await;
+        drop(scene.web.asked());
+        scene.poll().await;
+        assert_eq!(scene.web.asked()[0].0, "/feed", "{status}");
+    }
+}
+
 /// A page that names a page names no feed, and is not followed any further.
 #[tokio::test]
 async fn a_web_page_without_a_feed_is_said_to_be_one() {

@@ -30,6 +30,7 @@ listen = [\"127.0.0.1:1\", \"[::1]:2\"]
 public_base = \"https://feeds.example.org\"
 hosts = [\"box.lan\"]
 trusted_proxies = [\"10.0.0.0/8\", \"::1/128\"]
+proxy = \"http://proxy.lan:3128\"
 store = \"sqlite:/var/lib/feedsync\"
 metrics = \"public\"
 [tls]
@@ -89,6 +90,9 @@ fn what_a_setting_cannot_be_is_refused_with_its_place_and_the_reason() {
         ("listen = \"here\"", "listen"),
         ("listen = []", "one address"),
         ("public_base = \"ftp://a\"", "not a public base"),
+        ("proxy = \"socks5://a\"", "no address of a proxy"),
+        ("proxy = \"http://u:p@a\"", "no address of a proxy"),
+        ("proxy = \"http://a/x\"", "no address of a proxy"),
         ("trusted_proxies = [\"10.0.0.0/40\"]", "10.0.0.0/40"),
         ("store = \"mysql://a\"", "names no store"),
         ("metrics = \"all\"", "administrators or public"),

@@ -1,0 +1,127 @@
+//! Route of a request: which client sends it, and which addresses that client may reach.
+//!
+//! - Proxies in the environment (`http_proxy` and its kin) belong to the person who runs the program. Only
+//!   requests of that person use them. Requests on behalf of strangers ignore the environment: they connect
+//!   directly to an address that was checked.
+//! - A proxy resolves names itself, out of our sight. So a name is resolved and checked here before a proxy
+//!   is asked for it, unless the person gave the address. A name that cannot be resolved here cannot be checked,
+//!   and is refused.
+//! - Only a proxy that the operator [sets](super::Fetcher::through) carries requests on behalf of strangers.
+
+use std::sync::Arc;
+
+use ipnet::IpNet;
+use reqwest::{Client, ClientBuilder, Proxy};
+
+use super::address::{self, Names, PublicResolver};
+use super::error::{FetchError, cause};
+use super::login::LoopbackResolver;
+use super::{Policy, Private, Url};
+
+/// Clients of a fetcher, one for each kind of route.
+#[derive(Debug, Clone)]
+pub(super) struct Routes {
+    /// Reaches any address, through the person's own proxy if the environment names one.
+    open: Client,
+    /// Connects directly to public addresses and those of `networks`.
+    direct: Client,
+    /// Reaches public names through a proxy.
+    relay: Option<Relay>,
+    /// Connects directly to this machine; present if a login is for it.
+    local: Option<Client>,
+    networks: Arc<[IpNet]>,
+}
+
+/// Client that reaches public names through a proxy.
+#[derive(Debug, Clone)]
+enum Relay {
+    /// The proxy of the environment, for requests of the person who runs the program.
+    Environment(Client),
+    /// The proxy that the operator set, for all requests.
+    Setting(Client),
+}
+
+impl Routes {
+    pub(super) fn new(policy: Policy) -> Result<Self, FetchError> {
+        let networks = Arc::from([]);
+        let direct = direct(policy, &networks)?;
+        let open = match policy.private {
+            Private::Allowed => build(builder(policy))?,
+            Private::Refused => direct.clone(),
+        };
+        let uses_environment = policy.private == Private::Allowed && address::has_proxy();
+        let relay = uses_environment.then(|| Relay::Environment(open.clone()));
+        Ok(Self { open, direct, relay, local: None, networks })
+    }
+
+    /// The same routes, with a client for requests that carry a login to this machine.
+    pub(super) fn with_local(self, policy: Policy) -> Result<Self, FetchError> {
+        // A proxy could read the login.
+        let local = build(builder(policy).no_proxy().dns_resolver(LoopbackResolver))?;
+        Ok(Self { local: Some(local), ..self })
+    }
+
+    /// The same routes without the client that carries logins.
+    pub(super) fn without_local(self) -> Self {
+        Self { local: None, ..self }
+    }
+
+    /// The same routes, to which addresses of these networks are as good as public ones.
+    pub(super) fn reaching(self, policy: Policy, networks: &[IpNet]) -> Result<Self, FetchError> {
+        let networks = Arc::from(networks);
+        let direct = direct(policy, &networks)?;
+        Ok(Self { direct, networks, ..self })
+    }
+
+    /// The same routes, with a proxy for public names.
+    pub(super) fn through(self, policy: Policy, proxy: &Url) -> Result<Self, FetchError> {
+        let proxy = Proxy::all(proxy.clone()).map_err(|error| FetchError::Client(cause(&error)))?;
+        let relay = build(builder(policy).no_proxy().proxy(proxy))?;
+        Ok(Self { relay: Some(Relay::Setting(relay)), ..self })
+    }
+
+    /// Client for a request that may reach private addresses.
+    pub(super) fn open(&self, url: &Url) -> Result<&Client, FetchError> {
+        address::check(url, Private::Allowed, &self.networks)?;
+        Ok(&self.open)
+    }
+
+    /// Client for a request that carries a login over plain HTTP to this machine.
+    pub(super) fn local(&self) -> Option<&Client> {
+        self.local.as_ref()
+    }
+
+    /// Client for a request that may reach public addresses and those of the named networks only.
+    pub(super) async fn public(&self, url: &Url, private: Private) -> Result<&Client, FetchError> {
+        address::check(url, Private::Refused, &self.networks)?;
+        let relay = match &self.relay {
+            Some(Relay::Environment(client)) if private == Private::Allowed => client,
+            Some(Relay::Setting(client)) => client,
+            // The resolver of this client checks what it connects to.
+            _ => return Ok(&self.direct),
+        };
+        match address::resolved(url, &self.networks).await? {
+            Names::Public => Ok(relay),
+            Names::Networks => Ok(&self.direct),
+        }
+    }
+}
+
+fn builder(policy: Policy) -> ClientBuilder {
+    Client::builder()
+        .user_agent(concat!("feedsync/", env!("CARGO_PKG_VERSION")))
+        .redirect(reqwest::redirect::Policy::none())
+        .referer(false)
+        .http1_only()
+        .connect_timeout(policy.connect)
+}
+
+/// A client without a proxy: names are resolved and checked here, and the checked address is connected to.
+fn direct(policy: Policy, networks: &Arc<[IpNet]>) -> Result<Client, FetchError> {
+    let resolver = PublicResolver(Arc::clone(networks));
+    build(builder(policy).no_proxy().dns_resolver(resolver))
+}
+
+fn build(builder: ClientBuilder) -> Result<Client, FetchError> {
+    builder.build().map_err(|error| FetchError::Client(cause(&error)))
+}
