@@ -211,7 +211,18 @@ fn judge(
         };
         let reconciled = local.and_then(|local| reconciled(snapshot, local, item));
         let local = reconciled.as_ref().map(|(local, _)| local).or(local);
-        let outcome = within_bounds(incorporate(local, purged.as_ref(), item.clone()), local);
+        let outcome = match incorporate(local, purged.as_ref(), item.clone()) {
+            // A version that was issued again must reach others, whatever else the item tells.
+            Incorporation::Unchanged => match &reconciled {
+                Some((item, _)) if item.conflicts.is_empty() => {
+                    Incorporation::Updated(item.clone())
+                }
+                Some((item, _)) => Incorporation::Conflict(item.clone()),
+                None => Incorporation::Unchanged,
+            },
+            outcome => outcome,
+        };
+        let outcome = within_bounds(outcome, local);
         let (outcome, result) = match outcome {
             Incorporation::Added(result) => (ItemOutcome::Added, Some(result)),
             Incorporation::Updated(result) => (ItemOutcome::Updated, Some(result)),

@@ -59,13 +59,13 @@ fn no_edit_is_lost_when_a_copy_goes_unnoticed() {
 /// Backups and copies, with more edits of an item than its history keeps.
 #[test]
 fn no_edit_is_lost_when_stores_with_long_items_are_restored_and_copied() {
-    run(Kind::LongLives, 3);
+    run(Kind::LongLives, 20);
 }
 
 /// An unnoticed copy, with more edits of an item than its history keeps.
 #[test]
 fn no_edit_is_lost_when_a_copy_with_long_items_goes_unnoticed() {
-    run(Kind::LongCopies, 3);
+    run(Kind::LongCopies, 20);
 }
 
 /// The same, with purges and subscribers that fall out of sync with three remotes.

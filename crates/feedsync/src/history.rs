@@ -147,9 +147,10 @@ impl History {
     }
 
     /// Drops updates until so many are left: first those that a later update of their line covers, then those with the
-    /// lowest sequences. The latter may cost a conflict.
+    /// lowest sequences. The latter may cost a conflict. The topmost two stay: an edit must know the version that it
+    /// followed.
     pub(crate) fn truncate(&mut self, most: usize, updates: Updates) {
-        if self.0.len() <= most.max(1) {
+        if self.0.len() <= most.max(2) {
             return;
         }
         let mut heads: HashMap<&By, usize> = HashMap::new();
@@ -162,8 +163,8 @@ impl History {
             }
         }
         let is_head = |at: usize| self.0[at].by().is_none_or(|by| heads[by] == at);
-        let (needed, spare): (Vec<_>, Vec<_>) = (1..self.0.len()).partition(|&at| is_head(at));
-        let room = most.saturating_sub(1);
+        let (needed, spare): (Vec<_>, Vec<_>) = (2..self.0.len()).partition(|&at| is_head(at));
+        let room = most.saturating_sub(2);
         let left = room.saturating_sub(needed.len());
         let mut dropped = self.all_but_latest(needed, room, updates);
         dropped.extend(self.all_but_latest(spare, left, updates));
