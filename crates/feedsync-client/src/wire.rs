@@ -48,6 +48,7 @@ pub(crate) fn offer(
         self_link: None,
         next: None,
         links: &[],
+        complete: false,
         sharing: None,
     };
     let mut body = String::new();

@@ -27,6 +27,9 @@ pub enum Source {
     Remote(RemoteId),
     /// Offered by somebody, or read from a file.
     Offered,
+    /// Sent by a peer in a request of its own. What the items leave behind is known to that peer: where all
+    /// before it had been shown to others, it counts as shown in the same transaction.
+    Posted,
 }
 
 /// What is recorded in the same transaction as the items it speaks of. If one of them is refused by
@@ -186,6 +189,11 @@ fn decide(
         let state = if postponed { state.to_be_read_again() } else { state };
         writes.push(Write::Remote { id: *remote, state });
     }
+    let known = snapshot.collection();
+    let puts = writes.iter().any(|write| matches!(write, Write::Put(_)));
+    if source == Source::Posted && puts && known.sent >= known.last {
+        writes.push(Write::Shown);
+    }
     (writes, Decided::Done(reports))
 }
 
@@ -269,7 +277,7 @@ fn is_read(item: &Item<Payload>) -> bool {
 fn came_again(stored: &StoredItem, source: Source) -> bool {
     match (stored.origin, source) {
         (Origin::Remote(known), Source::Remote(remote)) => known != remote,
-        (Origin::Remote(_), Source::Offered) => true,
+        (Origin::Remote(_), Source::Offered | Source::Posted) => true,
         (Origin::Here | Origin::Mixed, _) => false,
     }
 }

@@ -34,6 +34,8 @@ pub type Replace<R> = dyn Fn(&StoredItem, Moment) -> Result<Option<Payload>, R> 
 pub struct NewMember {
     /// The id that it is to have.
     pub id: ItemId,
+    /// The id that an earlier release gave the same member. Where an item has it, it stays.
+    pub former: ItemId,
     /// Whether a live item of this id is this very member, created by an earlier call.
     pub repeats: bool,
     /// The id that it gets if another item has that one.
@@ -127,7 +129,7 @@ impl Endpoint {
         collection: &CollectionName,
         new: NewMember,
     ) -> Result<Member, EndpointError> {
-        let keys = vec![new.id.clone(), new.spare.clone()];
+        let keys = vec![new.id.clone(), new.former.clone(), new.spare.clone()];
         let endpoint = self.clone();
         let decide = move |snapshot: &Snapshot| {
             let now = snapshot.now();
@@ -136,17 +138,18 @@ impl Endpoint {
                 let change = Change::created(snapshot, id, Creation::default(), compose(id, None))?;
                 endpoint.put(snapshot, "create", change)
             };
-            match snapshot.item(&new.id) {
-                None => fresh(&new.id),
+            let id = [&new.former, &new.id].into_iter().find(|id| snapshot.item(id).is_some());
+            let id = id.unwrap_or(&new.id);
+            match snapshot.item(id) {
+                None => fresh(id),
                 Some(stored) if stored.item.winner.deleted => {
-                    let payload = Some(compose(&new.id, None));
+                    let payload = Some(compose(id, None));
                     let edit = Edit { payload, deleted: Some(false) };
                     let change = Change::of_winner(snapshot, stored, &edit)?;
                     endpoint.put(snapshot, "undelete", change)
                 }
                 Some(stored)
-                    if new.repeats
-                        || compose(&new.id, Some(stored)) == stored.item.winner.payload =>
+                    if new.repeats || compose(id, Some(stored)) == stored.item.winner.payload =>
                 {
                     Ok((Vec::new(), stored.clone()))
                 }

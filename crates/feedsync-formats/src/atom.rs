@@ -40,8 +40,16 @@ pub(crate) fn begin(out: &mut String, head: &FeedHead<'_>, declarations: &str) {
     escape_text(out, head.author);
     out.push_str("</name></author>\n");
     push_links(out, head, "link", None);
+    push_complete(out, head);
     if let Some(sharing) = head.sharing {
         push_sharing(out, sharing);
+    }
+}
+
+/// Appends the mark of a feed that is complete in one document (RFC 5005 2).
+pub(crate) fn push_complete(out: &mut String, head: &FeedHead<'_>) {
+    if head.complete {
+        out.push_str("<fh:complete xmlns:fh=\"http://purl.org/syndication/history/1.0\"/>\n");
     }
 }
 

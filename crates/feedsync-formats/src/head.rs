@@ -19,6 +19,8 @@ pub struct FeedHead<'a> {
     pub next: Option<&'a str>,
     /// Other links.
     pub links: &'a [HeadLink<'a>],
+    /// Whether this one document holds all that the feed has, which Atom and RSS say as `fh:complete` (RFC 5005 2).
+    pub complete: bool,
     /// `sx:sharing` of this publication, made anew each time (2.2).
     pub sharing: Option<&'a Sharing>,
 }

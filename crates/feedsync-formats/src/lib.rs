@@ -83,7 +83,7 @@ pub use published::{PublishedFeed, Wishes, read_published};
 pub use read::{detect, read};
 pub use reading::{Reading, Refused};
 pub use revise::{ReviseError, Revision, revise};
-pub use served::{MediaParts, ServerParts, media, slug, with_server_parts};
+pub use served::{MediaParts, ServerParts, media, slug, with_media_links, with_server_parts};
 pub use server_parts::{without_served, without_server_parts};
 pub use submission::{
     Claim, Completion, Fill, Submission, SubmissionError, Terms, complete, read_submission, terms,

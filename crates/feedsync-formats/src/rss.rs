@@ -46,6 +46,7 @@ pub(crate) fn begin(out: &mut String, head: &FeedHead<'_>, declarations: &str) {
     if links {
         crate::atom::push_links(out, head, "atom:link", Some(media_type(Format::Rss)));
     }
+    crate::atom::push_complete(out, head);
     if let Some(sharing) = head.sharing {
         push_sharing(out, sharing);
     }

@@ -8,8 +8,8 @@ use feedsync::{Format, Payload};
 
 use crate::blobs::{Blob, blobs};
 use crate::options::{Limits, Mode};
-use crate::payload::{push_attribute, with_end};
-use crate::server_parts::APP;
+use crate::payload::{OWN, push_attribute, with_end};
+use crate::server_parts::{APP, SERVED};
 use crate::xml::{Element, Namespace, Tree};
 
 /// What a server says of an entry.
@@ -46,12 +46,9 @@ pub fn with_server_parts(payload: &Payload, parts: &ServerParts<'_>) -> Payload 
         return payload.clone();
     }
     let text = &*payload.text;
-    let name = text[1.min(text.len())..].split([' ', '\t', '\r', '\n', '/', '>']).next();
-    let prefix = name.and_then(|name| name.split_once(':')).map_or("", |(prefix, _)| prefix);
-    let colon = if prefix.is_empty() { "" } else { ":" };
     let mut end = format!("<app:edited xmlns:app=\"{APP}\">{}</app:edited>", parts.edited);
     let mut element = |local: &str, attributes: &[(&str, &str)]| {
-        end.push_str(&format!("<{prefix}{colon}{local}"));
+        end.push_str(&format!("<{}", qualified(text, local)));
         attributes.iter().for_each(|(name, value)| push_attribute(&mut end, name, value));
         end.push_str("/>");
     };
@@ -69,6 +66,36 @@ pub fn with_server_parts(payload: &Payload, parts: &ServerParts<'_>) -> Payload 
         }
     }
     Payload { text: with_end(text, &end).into(), ..payload.clone() }
+}
+
+/// The entry with links to the media that it is there for: `content` as RFC 4287 4.1.2 demands of an entry without
+/// an `alternate` link, and an `enclosure`, which other formats have too. Both are marked, so that whoever takes
+/// in the entry takes them out again ([`without_server_parts`](crate::without_server_parts)).
+pub fn with_media_links(payload: &Payload, blob: &Blob, address: &str) -> Payload {
+    let length = blob.length.to_string();
+    let mut end = String::new();
+    let mut element = |local: &str, attributes: &[(&str, &str)]| {
+        end.push_str(&format!("<{}", qualified(&payload.text, local)));
+        attributes.iter().for_each(|(name, value)| push_attribute(&mut end, name, value));
+        end.push_str(&format!(" xmlns:fs=\"{OWN}\" fs:{SERVED}=\"true\"/>"));
+    };
+    let media_type = ("type", &*blob.media_type);
+    element("content", &[media_type, ("src", address)]);
+    let title = ("title", &*blob.name);
+    element(
+        "link",
+        &[("rel", "enclosure"), ("href", address), media_type, ("length", &length), title],
+    );
+    Payload { text: with_end(&payload.text, &end).into(), ..payload.clone() }
+}
+
+/// The name of a child in the namespace of the entry, with the prefix that the entry has.
+fn qualified(text: &str, local: &str) -> String {
+    let name = text[1.min(text.len())..].split([' ', '\t', '\r', '\n', '/', '>']).next();
+    match name.and_then(|name| name.split_once(':')) {
+        Some((prefix, _)) => format!("{prefix}:{local}"),
+        None => local.to_owned(),
+    }
 }
 
 /// The type under which one more `alternate` link does not double one of the entry's (RFC 4287
@@ -120,7 +147,7 @@ pub fn slug(payload: &Payload) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::server_parts::without_served;
+    use crate::server_parts::{without_served, without_server_parts};
 
     const PARTS: ServerParts<'_> = ServerParts {
         edited: "2026-11-21T12:00:00.000001Z",
@@ -175,6 +202,21 @@ mod tests {
         assert_eq!(alternates("<link href='x' type='text/html' hreflang='de'/>"), Some(true));
         let both = "<link rel='alternate' href='x' type='text/html'/><link href='y'/>";
         assert_eq!(alternates(both), None);
+    }
+
+    #[test]
+    fn links_to_media_are_taken_out_to_the_byte() {
+        let blob = Blob::new("a \"b\".png", "image/png", 3, [0; 32]).unwrap();
+        for entry in [
+            entry("<title>a</title>\n "),
+            Payload::new(Format::Atom, "<a:entry xmlns:a=\"http://www.w3.org/2005/Atom\"/>"),
+        ] {
+            let entry = crate::with_blob(&entry, &blob);
+            let linked = with_media_links(&entry, &blob, "http://hub/m?a&b");
+            assert!(linked.text.contains("src=\"http://hub/m?a&amp;b\""), "{}", linked.text);
+            assert_eq!(linked.text.matches("served").count(), 2);
+            assert_eq!(without_server_parts(&linked).as_ref(), Some(&entry));
+        }
     }
 
     #[test]

@@ -5,7 +5,9 @@
 //! these parts go before an item is stored: equal dots mean equal payloads everywhere, and nobody is sent
 //! to another server. They are:
 //! - `app:edited`;
-//! - `atom:link` with the relation `edit` or `edit-media`, as a name or as its IRI.
+//! - `atom:link` with the relation `edit` or `edit-media`, as a name or as its IRI;
+//! - `atom:content` and `atom:link` that a hub marked with `fs:served`: they tell where it serves the media of
+//!   the entry ([`with_media_links`](crate::with_media_links)).
 //!
 //! `content/@src` of a blob and a server's own `alternate` cannot be told from those of an author by
 //! looking at the entry; who writes them, takes them out ([`without_served`]).
@@ -22,6 +24,8 @@ use crate::xml::{Element, Namespace, Namespaces, Tree};
 
 /// The namespace of the Atom Publishing Protocol.
 pub(crate) const APP: &str = "http://www.w3.org/2007/app";
+/// Local name of the attribute that marks what a hub says of an entry's media.
+pub(crate) const SERVED: &str = "served";
 const RELATIONS: &str = "http://www.iana.org/assignments/relation/";
 
 /// The payload without the parts that a server owns, if it holds any. They go with the white space
@@ -29,9 +33,8 @@ const RELATIONS: &str = "http://www.iana.org/assignments/relation/";
 /// other byte stays.
 pub fn without_server_parts(payload: &Payload) -> Option<Payload> {
     let text = &*payload.text;
-    let candidate =
-        payload.format == Format::Atom && memchr::memmem::find(text.as_bytes(), b"edit").is_some();
-    candidate.then_some(())?;
+    let mentions = |name: &str| memchr::memmem::find(text.as_bytes(), name.as_bytes()).is_some();
+    (payload.format == Format::Atom && (mentions("edit") || mentions(SERVED))).then_some(())?;
     without_children(payload, is_server_part)
 }
 
@@ -79,13 +82,21 @@ pub(crate) fn without_children(
 fn is_server_part(child: Element<'_, '_>, namespaces: &Namespaces<'_>) -> bool {
     match child.local() {
         "edited" => namespaces.iri(child.namespace()) == APP,
+        "content" if is_marked(child) => child.namespace() == Namespace::ATOM,
         "link" => {
+            if is_marked(child) {
+                return child.namespace() == Namespace::ATOM;
+            }
             let relation = child.value("rel").unwrap_or_default();
             let name = relation.strip_prefix(RELATIONS).unwrap_or(&relation);
             child.namespace() == Namespace::ATOM && matches!(name, "edit" | "edit-media")
         }
         _ => false,
     }
+}
+
+fn is_marked(child: Element<'_, '_>) -> bool {
+    child.attribute(Namespace::OWN, SERVED).is_some()
 }
 
 /// The declarations on the entry of prefixes that occur in its parts and not in the rest: reading put

@@ -1,15 +1,18 @@
 //! `GET /collections/{c}/changes`: the FeedSync feed of a collection (FeedSync 4.2, F134 to F138).
 //!
 //! Changes after `since`, tombstones and conflicts included, oldest change first, under a window
-//! whose `until` was read first (R-F27). With `limit` the answer is one page that ends at its own
-//! `until`, with the next behind a link; without, it is one streamed document (AD12, AD15). A `since`
-//! that is too old, ahead of us or nobody's is never an error: the window tells (AD13).
+//! whose `until` was read first (R-F27). Without `limit` it is one streamed document (AD12, AD15). With `limit`
+//! it is paged (RFC 5005 3): each page ends at its own `until` and links to the first, the previous, the next and
+//! the last one; `from` in the links is the `since` of the first. The previous page may repeat changes of this one.
+//! A `since` that is too old, ahead of us or nobody's is never an error: the window tells (AD13).
+
+use std::num::NonZeroUsize;
 
 use axum::extract::State;
 use axum::response::Response;
 use feedsync::Window;
 use feedsync_endpoint::Publication;
-use feedsync_store::PageLimit;
+use feedsync_store::{Number, PageLimit, Until};
 
 use crate::address::View;
 use crate::call::Call;
@@ -24,7 +27,6 @@ use crate::writing::Items;
 pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
     let limit = call.query.number("limit", 1)?;
     let name = call.collection_name()?;
-    let suffix = call.suffix()?;
     let publication = hub.endpoint.publish(&name, call.query.text("since")).await?;
     let collection = publication.collection.clone();
     let prepared = Document::prepare(&hub, &call, View::Changes, collection, publication.expires);
@@ -40,7 +42,8 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
             .answer(&hub.endpoint, Items::Span(span), Some(window), Pages::default())
             .await;
     };
-    let page = PageLimit::items(clamp(limit, hub.config.limits.page_items));
+    let limit = clamp(limit, hub.config.limits.page_items);
+    let page = PageLimit::items(limit.get());
     let page = hub.endpoint.page(&publication, publication.after, page).await?;
     if page.collection.epoch != publication.collection.epoch {
         return Err(Problem::unavailable("the collection began anew meanwhile"));
@@ -50,19 +53,21 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     } else {
         publication.window.until.clone()
     };
-    let next = page.more.then(|| call.base.url(&next(&publication, suffix, &until, limit)));
+    let links = Links::of(&call, &publication, limit)?;
+    let pages = links.pages(page.more.then_some(page.through)).at(&call.base);
     let items = Items::Page {
         shown: shown(&publication, page.through),
         items: page.items.into_iter().map(|stored| stored.item.into()).collect(),
     };
     let window = window(&publication, until);
     let document = document.read_of(&page.collection);
-    document.answer(&hub.endpoint, items, Some(window), Pages::before(next)).await
+    document.answer(&hub.endpoint, items, Some(window), pages).await
 }
 
 /// So many, within a bound of ours.
-pub(crate) fn clamp(asked: u64, bound: usize) -> usize {
-    usize::try_from(asked).unwrap_or(bound).min(bound)
+pub(crate) fn clamp(asked: u64, bound: usize) -> NonZeroUsize {
+    let size = usize::try_from(asked).unwrap_or(bound).min(bound);
+    NonZeroUsize::new(size).unwrap_or(NonZeroUsize::MIN)
 }
 
 /// The window up to a change. A `since` that we never wrote may lie above it in text order; then the
@@ -73,12 +78,71 @@ fn window(publication: &Publication, until: String) -> Window {
     Window { since: if asked > until { read() } else { asked }, until }
 }
 
-fn next(
-    publication: &Publication,
+/// Links between the pages of one publication.
+struct Links<'a> {
+    publication: &'a Publication,
     suffix: Option<Representation>,
-    until: &str,
-    limit: u64,
-) -> String {
-    let path = View::Changes.path(&publication.collection.name, suffix);
-    format!("{path}?since={}&limit={limit}", encoded(until))
+    /// Number of changes of a page.
+    limit: NonZeroUsize,
+    /// `since` of the first page; empty if it has none.
+    from: &'a str,
+    /// Change behind which the first page begins.
+    begin: Number,
+}
+
+impl<'a> Links<'a> {
+    fn of(
+        call: &'a Call,
+        publication: &'a Publication,
+        limit: NonZeroUsize,
+    ) -> Result<Self, Problem> {
+        let Publication { collection, after, .. } = publication;
+        let (from, begin) = match call.query.text("from") {
+            None => (call.query.text("since").unwrap_or_default(), *after),
+            Some(from) => {
+                let until = from.parse::<Until>().ok().filter(|it| it.epoch == collection.epoch);
+                let number = until.map_or(collection.horizon, |until| until.number);
+                (from, number.min(*after))
+            }
+        };
+        Ok(Self { publication, suffix: call.suffix()?, limit, from, begin })
+    }
+
+    /// Paths of the other pages; `through` is the last change of this one if more follow. One page that holds
+    /// all has none.
+    fn pages(&self, through: Option<Number>) -> Pages {
+        let Publication { after, up_to, .. } = *self.publication;
+        let is_first = after == self.begin;
+        if is_first && through.is_none() {
+            return Pages::default();
+        }
+        let last = through.map_or(after, |_| self.page_before(up_to).max(after));
+        Pages {
+            first: Some(self.path(self.begin)),
+            previous: (!is_first).then(|| self.path(self.page_before(after))),
+            next: through.map(|through| self.path(through)),
+            last: Some(self.path(last)),
+        }
+    }
+
+    /// Change behind which a page begins that ends with this one.
+    fn page_before(&self, number: Number) -> Number {
+        let limit = u64::try_from(self.limit.get()).unwrap_or(u64::MAX);
+        self.begin.max(Number::new(number.get().saturating_sub(limit)))
+    }
+
+    /// Path of the page behind a change.
+    fn path(&self, after: Number) -> String {
+        let collection = &self.publication.collection;
+        let path = View::Changes.path(&collection.name, self.suffix);
+        let place = match (after == self.begin, self.from) {
+            (true, "") => String::new(),
+            (true, from) => format!("since={}&", encoded(from)),
+            (false, from) => {
+                let since = collection.until(after).to_string();
+                format!("since={}&from={}&", encoded(&since), encoded(from))
+            }
+        };
+        format!("{path}?{place}limit={}", self.limit)
+    }
 }

@@ -4,12 +4,14 @@
 //! reading began (R-F26, C-D3). An item that changes meanwhile may already be there as it is now;
 //! whoever goes on from `until` is told of it again.
 //!
-//! Without `limit` it is one streamed document. With `limit` it comes in parts of so many items at
-//! most after the id `after`, each with the next behind a link and with a window of its own; whoever
-//! reads them all goes on from the `until` of the first. An item never moves among the ids, so that
-//! the parts hold each once, and what is added behind the reader lies after that `until`. The links
-//! carry the place where the walk began, to tell that the collection began anew under the reader,
-//! and how far it has been shown once the last part is sent.
+//! Without `limit` it is one streamed document, which says `fh:complete` (RFC 5005 2). With `limit` it is
+//! paged (RFC 5005 3): parts of so many items at most after the id `after`, each with a window of its own and
+//! with links to the first, the previous, the next and the last part. A reader of all parts goes on from the
+//! `until` of the first. An item never moves among the ids, so that the parts hold each once, and what is added
+//! behind the reader lies after that `until`. The links carry the place where the walk began, to tell that the
+//! collection began anew under the reader, and how far it has been shown once the last part is sent.
+
+use std::num::NonZeroUsize;
 
 use axum::extract::State;
 use axum::response::Response;
@@ -56,20 +58,20 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
             .answer(&hub.endpoint, Items::Span(span), Some(window), Pages::default())
             .await;
     };
-    let page = PageLimit::items(clamp(limit, hub.config.limits.page_items));
+    let limit = clamp(limit, hub.config.limits.page_items);
+    let page = PageLimit::items(limit.get());
     let page = hub.endpoint.store().items_by_id(&collection.name, after.as_ref(), page).await?;
     if page.collection.epoch != collection.epoch {
         return Err(Problem::unavailable("the collection began anew meanwhile"));
     }
     let items: Vec<_> = page.items.into_iter().map(|stored| stored.item).collect();
-    let next = items
-        .last()
-        .filter(|_| page.more)
-        .map(|last| call.base.url(&next(&collection, suffix, limit, &last.id, began)));
+    let part = Part { collection: &collection, suffix, limit, after: after.as_ref() };
+    let next = items.last().filter(|_| page.more).map(|last| &last.id);
+    let pages = part.pages(&hub, next, began).await?.at(&call.base);
     let items = items.into_iter().map(Into::into).collect();
     let items = Items::Page { items, shown: shown.filter(|_| !page.more) };
     let document = document.read_of(&page.collection);
-    document.answer(&hub.endpoint, items, Some(window), Pages::before(next)).await
+    document.answer(&hub.endpoint, items, Some(window), pages).await
 }
 
 /// A parameter that is there and reads as what it should be.
@@ -82,15 +84,51 @@ fn parsed<'a, T, E: std::fmt::Display>(
     value.map_err(|error| Problem::parameter(name, error.to_string()))
 }
 
-fn next(
-    collection: &Collection,
+/// One part of a collection.
+struct Part<'a> {
+    collection: &'a Collection,
     suffix: Option<Representation>,
-    limit: u64,
-    after: &ItemId,
-    began: Option<Until>,
-) -> String {
-    let path = View::Complete.path(&collection.name, suffix);
-    let after = encoded(after.as_str());
-    let began = began.map(|began| format!("&until={began}")).unwrap_or_default();
-    format!("{path}?limit={limit}&after={after}{began}")
+    /// Number of items of a part.
+    limit: NonZeroUsize,
+    /// Id behind which it begins.
+    after: Option<&'a ItemId>,
+}
+
+impl Part<'_> {
+    /// Paths of the other parts; `next` is the last id of this one if more follow. A collection that one part
+    /// holds has none.
+    async fn pages(
+        &self,
+        hub: &Hub,
+        next: Option<&ItemId>,
+        began: Option<Until>,
+    ) -> Result<Pages, Problem> {
+        if self.after.is_none() && next.is_none() {
+            return Ok(Pages::default());
+        }
+        let (store, name) = (hub.endpoint.store(), &self.collection.name);
+        let previous = match self.after {
+            Some(after) => Some(store.id_before(name, Some(after), self.limit).await?),
+            None => None,
+        };
+        let last = match next {
+            Some(_) => store.id_before(name, None, self.limit.saturating_add(1)).await?,
+            None => self.after.cloned(),
+        };
+        // Only a walk from the first part to the last shows all of them, and only `next` says where it began.
+        let began = began.map(|began| format!("&until={began}")).unwrap_or_default();
+        Ok(Pages {
+            first: Some(self.path(None)),
+            previous: previous.map(|previous| self.path(previous.as_ref())),
+            next: next.map(|next| self.path(Some(next)) + &began),
+            last: Some(self.path(last.as_ref())),
+        })
+    }
+
+    /// Path of the part after an id.
+    fn path(&self, after: Option<&ItemId>) -> String {
+        let path = View::Complete.path(&self.collection.name, self.suffix);
+        let after = after.map(|after| format!("&after={}", encoded(after.as_str())));
+        format!("{path}?limit={}{}", self.limit, after.unwrap_or_default())
+    }
 }

@@ -9,7 +9,7 @@
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use feedsync::{Format, ItemId, Payload};
+use feedsync::{Format, IdentifierError, ItemId, Payload};
 use feedsync_endpoint::{NewMember, Settings};
 use feedsync_formats::{Completion, Fill, Submission, complete, is_iri, terms, without_served};
 use feedsync_store::{Collection, Digest, Moment, StoredItem};
@@ -105,13 +105,29 @@ async fn entry(
     Ok(members::whole(StatusCode::CREATED, call, &member))
 }
 
-/// The ids that a new member may get.
+/// The ids that a new member may get: `atom:id`, and the sync id of the item.
 pub(crate) struct Named {
     iri: String,
-    id: ItemId,
     repeats: bool,
     spare: String,
 }
+
+/// The sync id of the item of an entry: always the same for one `atom:id`, and never the same text. Validators of
+/// feeds take `atom:id` and `sx:sync/@id` for ids of one kind, which must not repeat each other.
+fn sync_id(iri: &str) -> Result<ItemId, IdentifierError> {
+    match iri.strip_prefix(UUID_SCHEME) {
+        Some(uuid) => ItemId::encoded(uuid),
+        None => {
+            let encoded = ItemId::encoded(iri)?;
+            match encoded.as_str() == iri {
+                true => ItemId::new(&format!("entry:{iri}")),
+                false => Ok(encoded),
+            }
+        }
+    }
+}
+
+const UUID_SCHEME: &str = "urn:uuid:";
 
 impl Named {
     /// By what the client says: its own id, else what its `Idempotency-Key` and the content make, else
@@ -123,7 +139,7 @@ impl Named {
         own: Option<String>,
         content: &[u8],
     ) -> Result<Self, Problem> {
-        let uuid = || format!("urn:uuid:{}", hub.endpoint.environment().uuid());
+        let uuid = || format!("{UUID_SCHEME}{}", hub.endpoint.environment().uuid());
         let key = call.headers.get("idempotency-key").map(HeaderValue::as_bytes);
         let repeats = own.is_none() && key.is_some();
         let iri = match (own, key) {
@@ -138,9 +154,10 @@ impl Named {
             }
             (None, None) => uuid(),
         };
-        let id = ItemId::encoded(&iri)
-            .map_err(|error| Problem::bad_request(format!("the atom:id: {error}")))?;
-        Ok(Self { iri, id, repeats, spare: uuid() })
+        for id in [sync_id(&iri), ItemId::encoded(&iri)] {
+            id.map_err(|error| Problem::bad_request(format!("the atom:id: {error}")))?;
+        }
+        Ok(Self { iri, repeats, spare: uuid() })
     }
 
     /// The member, its payload made for the IRI that it gets.
@@ -148,16 +165,19 @@ impl Named {
         self,
         compose: impl Fn(&str, Moment, Option<&StoredItem>) -> Payload + Send + 'static,
     ) -> NewMember {
-        let Self { iri, id, repeats, spare } = self;
-        let other =
-            ItemId::encoded(&spare).unwrap_or_else(|_| unreachable!("a UUID is an identifier"));
-        let wanted = id.clone();
+        let Self { iri, repeats, spare } = self;
+        let id = |id: Result<ItemId, IdentifierError>| {
+            id.unwrap_or_else(|_| unreachable!("it was checked when the ids were chosen"))
+        };
+        let other = id(sync_id(&spare));
+        let is_spare = other.clone();
         NewMember {
-            id,
+            id: id(sync_id(&iri)),
+            former: id(ItemId::encoded(&iri)),
             repeats,
             spare: other,
             compose: Box::new(move |id, now, like| {
-                compose(if *id == wanted { &iri } else { &spare }, now, like)
+                compose(if *id == is_spare { &spare } else { &iri }, now, like)
             }),
         }
     }
@@ -177,7 +197,7 @@ fn derived(parts: &[&[u8]]) -> String {
     let hex: String = uuid.iter().map(|byte| format!("{byte:02x}")).collect();
     let part = |from: usize, to: usize| &hex[from..to];
     format!(
-        "urn:uuid:{}-{}-{}-{}-{}",
+        "{UUID_SCHEME}{}-{}-{}-{}-{}",
         part(0, 8),
         part(8, 12),
         part(12, 16),

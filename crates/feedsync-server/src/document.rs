@@ -5,8 +5,8 @@ use axum::body::{Body, Bytes};
 use axum::response::{IntoResponse, Response};
 use feedsync::{Format, Related, RelatedKind, Sharing, Timestamp, Window};
 use feedsync_endpoint::{Endpoint, Settings, aggregated, aggregated_text};
-use feedsync_formats::{CHANGES_RELATION, FeedHead, HeadLink, SERVICE_TYPE, http_date, media_type};
-use feedsync_store::{Collection, Moment};
+use feedsync_formats::{CHANGES_RELATION, FeedHead, HeadLink, SERVICE_TYPE, media_type};
+use feedsync_store::Collection;
 use futures_util::stream;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 
@@ -22,7 +22,7 @@ use crate::pages::collection_page;
 use crate::preconditions::settings;
 use crate::problem::Problem;
 use crate::service;
-use crate::validators::{Condition, EntityTag, failed};
+use crate::validators::{Condition, EntityTag, failed, last_modified, tell_last_modified};
 use crate::writing::{Items, Writer, Writing};
 
 /// A feed that is about to be answered.
@@ -53,9 +53,16 @@ pub(crate) struct Pages {
 }
 
 impl Pages {
-    /// A part that tells no more than what comes after it.
-    pub(crate) fn before(next: Option<String>) -> Self {
-        Self { next, ..Self::default() }
+    /// The pages whose paths these are, below an address.
+    pub(crate) fn at(self, base: &PublicBase) -> Self {
+        let url = |path: Option<String>| path.map(|path| base.url(&path));
+        let Self { first, previous, next, last } = self;
+        Self { first: url(first), previous: url(previous), next: url(next), last: url(last) }
+    }
+
+    /// Whether there are no other parts.
+    fn is_alone(&self) -> bool {
+        [&self.first, &self.previous, &self.next, &self.last].iter().all(|page| page.is_none())
     }
 }
 
@@ -85,11 +92,11 @@ impl Document {
         let place = call.base.url(&view.path(&collection.name, Some(shown)));
         let place = format!("{place}{query}");
         insert(&mut headers, header::CONTENT_LOCATION, &place);
+        // Where the document says when it expires, its bytes change without a change of the collection.
         let now = hub.endpoint.environment().now();
-        if let Some(date) = last_modified(collection.edited, now) {
-            insert(&mut headers, header::LAST_MODIFIED, &date);
-        }
-        match tag.weigh(&call.headers) {
+        let modified = last_modified(collection.edited, now).filter(|_| expires.is_none());
+        tell_last_modified(&mut headers, modified);
+        match tag.weigh_dated(&call.headers, modified) {
             Condition::Proceed => {}
             Condition::Failed => return Err(failed(&tag)),
             Condition::NotModified(held) => {
@@ -224,6 +231,7 @@ impl Document {
             self_link: Some(&own),
             next: pages.next.as_deref(),
             links: &links,
+            complete: self.view != View::Changes && pages.is_alone(),
             sharing: Some(&sharing),
         };
         writer.begin(&mut out, &head);
@@ -231,7 +239,7 @@ impl Document {
         let keeps = matches!(items, Items::Page { shown: None, .. });
         let headers = self.headers;
         let begun = (writer, out);
-        let mut writing = Writing::new(endpoint.clone(), self.collection, begun, items);
+        let mut writing = Writing::new(endpoint.clone(), self.collection, self.base, begun, items);
         // The first part is made before the status is sent, so that a failing store has its own.
         let first = writing.first().await?;
         let place = self.turn.end(first.len() > SMALL || !writing.is_written())?;
@@ -303,14 +311,6 @@ fn tag_of(
     EntityTag::of(&parts)
 }
 
-/// The second of the last change, once it is over and no other change can fall into it (RFC 9110
-/// 8.8.2). It is told to people and caches; the tag decides.
-fn last_modified(edited: Moment, now: Moment) -> Option<String> {
-    let date = edited.timestamp()?;
-    (Some(date.unix_seconds()) < now.timestamp().map(Timestamp::unix_seconds))
-        .then(|| http_date(date))
-}
-
 /// A body that no `Content-Length` is made for: that of a 304 would have to be that of the 200.
 pub(crate) fn nothing() -> Body {
     Body::from_stream(stream::empty::<Result<Bytes, std::io::Error>>())
@@ -326,20 +326,5 @@ pub(crate) fn append_link(headers: &mut HeaderMap, target: &str, relation: &str)
 fn insert(headers: &mut HeaderMap, name: HeaderName, value: &str) {
     if let Ok(value) = HeaderValue::from_str(value) {
         headers.insert(name, value);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_second_is_told_when_it_is_over() {
-        let at = Moment::from_micros(1_763_668_000_500_000);
-        assert_eq!(last_modified(at, at), None);
-        assert_eq!(last_modified(at, Moment::from_micros(1_763_668_000_999_999)), None);
-        assert_eq!(last_modified(at, Moment::from_micros(1_763_667_999_000_000)), None, "ahead");
-        let told = last_modified(at, Moment::from_micros(1_763_668_001_000_000));
-        assert_eq!(told.as_deref(), Some("Thu, 20 Nov 2025 19:46:40 GMT"));
     }
 }

@@ -3,7 +3,8 @@
 
 use feedsync::{Format, Item, ItemId, Payload};
 use feedsync_formats::{
-    Blob, Link, MediaParts, ServerParts, entry, media, project, slug, with_server_parts,
+    Blob, Link, MediaParts, ServerParts, entry, media, project, slug, with_media_links,
+    with_server_parts,
 };
 use feedsync_store::{CollectionName, Moment, StoredItem};
 
@@ -57,6 +58,26 @@ pub(crate) fn shown(
     };
     winner.payload = with_server_parts(&winner.payload, &parts);
     Item { id: item.id.clone(), winner, conflicts: Vec::new() }
+}
+
+/// The item as peers get it, each version with links to the media that it is there for; none if there are no media.
+pub(crate) fn with_media(
+    base: &PublicBase,
+    collection: &CollectionName,
+    item: &Item<Payload>,
+) -> Option<Item<Payload>> {
+    let mut shown = None;
+    for (index, version) in item.versions().enumerate() {
+        if let Some(Media { blob, address }) =
+            Media::of(base, collection, &item.id, &version.payload)
+        {
+            let shown = shown.get_or_insert_with(|| item.clone());
+            if let Some(version) = shown.versions_mut().nth(index) {
+                version.payload = with_media_links(&version.payload, &blob, &address);
+            }
+        }
+    }
+    shown
 }
 
 /// What a reader is led to: the page about the member, and its media as an enclosure.

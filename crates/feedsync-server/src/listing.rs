@@ -40,7 +40,7 @@ const SOME: usize = 50;
 
 pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
     let asked = call.query.number("limit", 1)?;
-    let limit = clamp(asked.unwrap_or(PAGE), hub.config.limits.page_items);
+    let limit = clamp(asked.unwrap_or(PAGE), hub.config.limits.page_items).get();
     let place = Place::asked(&call)?;
     let collection = call.collection(&hub).await?;
     let path = View::Listing.path(&collection.name, call.suffix()?);
@@ -69,12 +69,13 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
         }
     };
     let items = page.items.into_iter().map(member).collect();
-    let pages = addresses(&page.around, |place| {
+    let pages = paths(&page.around, |place| {
         let limit = asked.map(|limit| format!("limit={limit}"));
         let query: Vec<String> = place.parameter().into_iter().chain(limit).collect();
         let mark = if query.is_empty() { "" } else { "?" };
-        call.base.url(&format!("{path}{mark}{}", query.join("&")))
-    });
+        format!("{path}{mark}{}", query.join("&"))
+    })
+    .at(&call.base);
     document.answer(&hub.endpoint, Items::Page { items, shown: None }, None, pages).await
 }
 
@@ -208,17 +209,17 @@ impl Page {
     }
 }
 
-/// The addresses of the other pages; none if all is on one (AD2).
-fn addresses(around: &Around, address: impl Fn(Place) -> String) -> Pages {
+/// Paths of the other pages; none if all is on one (AD2).
+fn paths(around: &Around, path: impl Fn(Place) -> String) -> Pages {
     let Around { previous, next } = *around;
     if previous.is_none() && next.is_none() {
         return Pages::default();
     }
     Pages {
-        first: Some(address(Place::First)),
-        previous: previous.map(&address),
-        next: next.map(&address),
-        last: Some(address(Place::After(Number::ZERO))),
+        first: Some(path(Place::First)),
+        previous: previous.map(&path),
+        next: next.map(&path),
+        last: Some(path(Place::After(Number::ZERO))),
     }
 }
 

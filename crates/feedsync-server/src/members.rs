@@ -24,7 +24,7 @@ use crate::preconditions::{self, Conditions, required, settings, stale};
 use crate::problem::Problem;
 use crate::revision::Revision;
 use crate::submissions;
-use crate::validators::{Condition, failed};
+use crate::validators::{Condition, failed, last_modified, tell_last_modified};
 
 /// The media type of a member, the text that AtomPub clients compare (AP6, AP26).
 pub(crate) const ENTRY: HeaderValue = HeaderValue::from_static("application/atom+xml;type=entry");
@@ -40,7 +40,9 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     let turn = hub.answers.turn().await?;
     let mut headers = headers(&call, &collection.name, &stored);
     Caching::of(&settings(&collection)?).tell(&mut headers, &["Accept-Encoding"]);
-    match tag.weigh(&call.headers) {
+    let modified = last_modified(stored.edited, hub.endpoint.environment().now());
+    tell_last_modified(&mut headers, modified);
+    match tag.weigh_dated(&call.headers, modified) {
         Condition::Proceed => {}
         Condition::Failed => return Err(failed(&tag)),
         Condition::NotModified(held) => {
@@ -183,7 +185,6 @@ fn document(call: &Call, collection: &CollectionName, stored: &StoredItem) -> Ve
 fn headers(call: &Call, collection: &CollectionName, stored: &StoredItem) -> HeaderMap {
     let mut headers = HeaderMap::new();
     headers.insert(header::ETAG, preconditions::tag(&call.base, stored).value());
-    headers.insert(header::LAST_MODIFIED, preconditions::last_modified(stored));
     Caching::OnePerson.tell(&mut headers, &["Accept-Encoding"]);
     headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("none"));
     let address = face::address(&call.base, collection, &stored.item.id);

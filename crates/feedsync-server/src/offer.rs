@@ -61,16 +61,9 @@ pub(crate) async fn take(
     }
     let name = &collection.name;
     let report =
-        call.endpoint(hub).incorporate(name, Source::Offered, reading.feed.items, None).await?;
+        call.endpoint(hub).incorporate(name, Source::Posted, reading.feed.items, None).await?;
     hub.metrics.merged(&report.counts, reading.refused.len());
-    let (before, after) = (before(&report), report.collection.last);
-    if report.collection.sent >= before
-        && let Err(error) = hub.endpoint.mark_sent(name, after).await
-    {
-        // What this left behind, who offered it knows. Losing the record costs a conflict at worst.
-        tracing::warn!(%error, collection = %name, "what was shown could not be recorded");
-    }
-    let answer = answer(&report, before, &reading.refused, reading.feed.plain_items);
+    let answer = answer(&report, before(&report), &reading.refused, reading.feed.plain_items);
     Ok((
         [
             (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),

@@ -10,14 +10,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use feedsync::{Item, Payload, Update};
 use feedsync_endpoint::{EndpointError, Guard, Settings, Standing, standing};
-use feedsync_formats::http_date;
 use feedsync_store::{Collection, StoredItem};
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+use http::{HeaderMap, StatusCode, header};
 
 use crate::address::PublicBase;
 use crate::face;
 use crate::problem::Problem;
-use crate::validators::{EntityTag, Listed, failed, listed};
+use crate::validators::{EntityTag, Listed, failed, listed, without_coding};
 
 /// Between the parts of a member's tag.
 const PARTS: char = '.';
@@ -102,7 +101,8 @@ impl Conditions {
 
     /// The same for media of this digest.
     pub(crate) fn judge_media(&self, stored: &StoredItem, digest: &str) -> Standing {
-        let is = |tag: &Listed| tag.opaque.as_ref().is_none_or(|tag| tag == digest);
+        let is =
+            |tag: &Listed| tag.opaque.as_deref().is_none_or(|tag| without_coding(tag) == digest);
         let wanted = match &self.if_match {
             Some(tags) => tags.iter().any(|tag| !tag.weak && is(tag)),
             None => !self.is_too_late(stored),
@@ -140,10 +140,4 @@ pub(crate) fn required(tag: &EntityTag) -> Problem {
     )
     .with("header", "If-Match")
     .header(header::ETAG, tag.value())
-}
-
-/// When a member last changed here, for `Last-Modified` (AH7).
-pub(crate) fn last_modified(stored: &StoredItem) -> HeaderValue {
-    let second = stored.edited.timestamp().map(http_date).unwrap_or_default();
-    HeaderValue::from_str(&second).unwrap_or(HeaderValue::from_static(""))
 }

@@ -1,17 +1,29 @@
 //! Entity tags and conditional requests (RFC 9110 8.8.3 and 13, AH1 to AH9).
 //!
-//! A tag is a hash of everything that an answer's bytes depend on, so that none is built for a 304.
-//! Packed with gzip it is another representation and has the tag with `-gz` behind it; conditions
-//! accept either, since both are current. There is no `Last-Modified`: two changes can lie within one
-//! second, and a date would hide the second from who asks by it.
+//! A tag is a hash of everything that the bytes of a response depend on, so that no body is built for a 304.
+//! Compressed with gzip it is another representation and has the tag with `-gz` behind it; conditions
+//! accept either, since both are current. Proxies that compress mark the tag in their own ways, by a suffix
+//! or as a weak one: the hub never issues a tag that ends so, and never a weak one, so that both are
+//! known as its own.
+//!
+//! `Last-Modified` is sent once its second is over, since two changes can lie within one second. Therefore
+//! a condition on the date that was sent is exact.
 
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+use feedsync::Timestamp;
+use feedsync_formats::http_date;
+use feedsync_store::Moment;
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use sha2::{Digest as _, Sha256};
 
 use crate::problem::Problem;
 
-/// What marks the tag of a packed answer.
-pub(crate) const PACKED: &str = "-gz";
+/// Suffix of the tag of a response that the hub compressed.
+const PACKED: &str = "-gz";
+
+/// Suffixes of tags of compressed responses: the hub's own, those of Apache and lighttpd (`-gzip`, `-br`, `-deflate`),
+/// of Caddy and others (`-zstd`), and of Jetty (`--gzip`).
+const CODING_SUFFIXES: [&str; 9] =
+    [PACKED, "--gzip", "-gzip", "--br", "-br", "--deflate", "-deflate", "--zstd", "-zstd"];
 
 /// A strong entity tag of an answer that is not packed.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -59,27 +71,72 @@ impl EntityTag {
             .unwrap_or_else(|_| unreachable!("letters and digits make a header value"))
     }
 
-    /// Weighs `If-Match`, then `If-None-Match`, for a GET or HEAD (RFC 9110 13.2.2).
+    /// Evaluates `If-Match`, then `If-None-Match`, for a GET or HEAD (RFC 9110 13.2.2).
     pub(crate) fn weigh(&self, headers: &HeaderMap) -> Condition {
-        if headers.contains_key(header::IF_MATCH)
-            && !listed(headers, header::IF_MATCH).any(|tag| !tag.weak && self.is(&tag))
-        {
+        self.weigh_dated(headers, None)
+    }
+
+    /// Evaluates the conditions of a GET or HEAD whose response has this `Last-Modified`, if any. A date counts
+    /// only where no tag is given (RFC 9110 13.2.2).
+    pub(crate) fn weigh_dated(
+        &self,
+        headers: &HeaderMap,
+        modified: Option<Timestamp>,
+    ) -> Condition {
+        let is_after = |name| {
+            let date = date(headers, name)?;
+            Some(modified?.unix_seconds() > date)
+        };
+        if headers.contains_key(header::IF_MATCH) {
+            if !listed(headers, header::IF_MATCH).any(|tag| !tag.weak && self.is(&tag)) {
+                return Condition::Failed;
+            }
+        } else if is_after(header::IF_UNMODIFIED_SINCE) == Some(true) {
             return Condition::Failed;
         }
+        if !headers.contains_key(header::IF_NONE_MATCH) {
+            return match is_after(header::IF_MODIFIED_SINCE) {
+                Some(false) => Condition::NotModified(self.value()),
+                _ => Condition::Proceed,
+            };
+        }
         match listed(headers, header::IF_NONE_MATCH).find(|tag| self.is(tag)) {
-            Some(Listed { opaque: None, .. }) => Condition::NotModified(self.value()),
-            // The tag that matched is what the client holds: it must not be told another one.
-            Some(Listed { opaque: Some(opaque), .. }) => {
-                let value = HeaderValue::from_str(&format!("\"{opaque}\""));
-                Condition::NotModified(value.unwrap_or_else(|_| self.value()))
-            }
+            // The client keeps its response under the tag that it sent: it gets that coding's tag, not another one.
+            Some(tag) => Condition::NotModified(tag.strong().unwrap_or_else(|| self.value())),
             None => Condition::Proceed,
         }
     }
 
     fn is(&self, tag: &Listed) -> bool {
-        let Some(opaque) = &tag.opaque else { return true };
-        opaque.strip_suffix(PACKED).unwrap_or(opaque) == self.0
+        tag.opaque.as_deref().is_none_or(|opaque| without_coding(opaque) == self.0)
+    }
+}
+
+/// A tag without what servers put behind it when they compress a response.
+pub(crate) fn without_coding(opaque: &str) -> &str {
+    CODING_SUFFIXES.iter().find_map(|suffix| opaque.strip_suffix(suffix)).unwrap_or(opaque)
+}
+
+/// Date of a conditional header, in seconds since 1970; none if it cannot be read, which is no condition
+/// (RFC 9110 13.1.3 and 13.1.4).
+fn date(headers: &HeaderMap, name: HeaderName) -> Option<i64> {
+    let date = httpdate::parse_http_date(headers.get(name)?.to_str().ok()?).ok()?;
+    let since = date.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_secs()).ok()
+}
+
+/// Second of the last change, for `Last-Modified`, once that second is over and no other change can fall
+/// into it (RFC 9110 8.8.2).
+pub(crate) fn last_modified(edited: Moment, now: Moment) -> Option<Timestamp> {
+    let seconds = |moment: Moment| Some(moment.timestamp()?.unix_seconds());
+    edited.timestamp().filter(|_| seconds(edited) < seconds(now))
+}
+
+/// Adds `Last-Modified`, where there is one.
+pub(crate) fn tell_last_modified(headers: &mut HeaderMap, modified: Option<Timestamp>) {
+    let value = modified.and_then(|date| HeaderValue::from_str(&http_date(date)).ok());
+    if let Some(value) = value {
+        headers.insert(header::LAST_MODIFIED, value);
     }
 }
 
@@ -120,8 +177,15 @@ pub struct Listed {
     pub opaque: Option<String>,
 }
 
+impl Listed {
+    /// The tag in its strong form, with the coding that the client named; none for `*`.
+    fn strong(&self) -> Option<HeaderValue> {
+        HeaderValue::from_str(&format!("\"{}\"", self.opaque.as_ref()?)).ok()
+    }
+}
+
 /// The tags of a header, up to the first that cannot be read.
-pub fn listed(headers: &HeaderMap, name: header::HeaderName) -> impl Iterator<Item = Listed> {
+pub fn listed(headers: &HeaderMap, name: HeaderName) -> impl Iterator<Item = Listed> {
     let mut tags = Vec::new();
     for value in headers.get_all(name) {
         let mut rest = value.to_str().unwrap_or_default();
@@ -152,7 +216,7 @@ pub fn listed(headers: &HeaderMap, name: header::HeaderName) -> impl Iterator<It
 mod tests {
     use super::*;
 
-    fn weigh(name: header::HeaderName, value: &str) -> Condition {
+    fn weigh(name: HeaderName, value: &str) -> Condition {
         let mut headers = HeaderMap::new();
         headers.insert(name, HeaderValue::from_str(value).unwrap());
         EntityTag("abc".to_owned()).weigh(&headers)
@@ -164,25 +228,83 @@ mod tests {
             let condition = weigh(header::IF_NONE_MATCH, held);
             assert!(matches!(condition, Condition::NotModified(_)), "{held}");
         }
-        for other in ["\"abd\"", "abc", "", "\"abc", "\"abc-br\"", "x \"abc\""] {
+        for other in ["\"abd\"", "abc", "", "\"abc", "\"abc-x\"", "\"-br\"", "x \"abc\""] {
             assert_eq!(weigh(header::IF_NONE_MATCH, other), Condition::Proceed, "{other}");
         }
     }
 
     #[test]
-    fn a_client_is_told_the_tag_it_holds() {
-        let held = Condition::NotModified(HeaderValue::from_static("\"abc-gz\""));
-        assert_eq!(weigh(header::IF_NONE_MATCH, "\"abc-gz\""), held);
+    fn not_modified_repeats_the_tag_that_the_client_holds() {
+        let suffixes = CODING_SUFFIXES.iter().copied().chain([""]);
+        for suffix in suffixes {
+            for weak in ["", "W/"] {
+                let tag = format!("\"abc{suffix}\"");
+                let held = Condition::NotModified(HeaderValue::from_str(&tag).unwrap());
+                assert_eq!(weigh(header::IF_NONE_MATCH, &format!("{weak}{tag}")), held);
+            }
+        }
     }
 
     #[test]
     fn if_match_is_compared_strongly() {
-        for held in ["\"abc\"", "\"abc-gz\"", "*"] {
+        for held in ["\"abc\"", "\"abc-gz\"", "\"abc-gzip\"", "\"abc-br\"", "*"] {
             assert_eq!(weigh(header::IF_MATCH, held), Condition::Proceed, "{held}");
         }
-        for other in ["W/\"abc\"", "\"abd\"", "abc"] {
+        for other in ["W/\"abc\"", "W/\"abc-gzip\"", "\"abd\"", "abc"] {
             assert_eq!(weigh(header::IF_MATCH, other), Condition::Failed, "{other}");
         }
+    }
+
+    #[test]
+    fn dates_count_only_where_no_tag_is_given() {
+        let (early, same, late) = (
+            "Thu, 20 Nov 2025 19:46:39 GMT",
+            "Thu, 20 Nov 2025 19:46:40 GMT",
+            "Thu, 20 Nov 2025 19:46:41 GMT",
+        );
+        let modified = Timestamp::from_unix_seconds(1_763_668_000);
+        let tag = EntityTag("abc".to_owned());
+        let weigh = |headers: &[(HeaderName, &str)], modified| {
+            let value = |text: &str| HeaderValue::from_str(text).unwrap();
+            let headers = headers.iter().map(|(name, text)| (name.clone(), value(text))).collect();
+            match tag.weigh_dated(&headers, modified) {
+                Condition::Proceed => 200,
+                Condition::NotModified(told) => {
+                    assert_eq!(told, "\"abc\"");
+                    304
+                }
+                Condition::Failed => 412,
+            }
+        };
+        use header::{IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_UNMODIFIED_SINCE};
+        for (headers, expected) in [
+            (vec![(IF_MODIFIED_SINCE, same)], 304),
+            (vec![(IF_MODIFIED_SINCE, late)], 304),
+            (vec![(IF_MODIFIED_SINCE, early)], 200),
+            (vec![(IF_MODIFIED_SINCE, "yesterday")], 200),
+            (vec![(IF_MODIFIED_SINCE, late), (IF_NONE_MATCH, "\"x\"")], 200),
+            (vec![(IF_MODIFIED_SINCE, early), (IF_NONE_MATCH, "\"abc\"")], 304),
+            (vec![(IF_UNMODIFIED_SINCE, early)], 412),
+            (vec![(IF_UNMODIFIED_SINCE, same)], 200),
+            (vec![(IF_UNMODIFIED_SINCE, early), (IF_MATCH, "\"abc\"")], 200),
+            (vec![(IF_UNMODIFIED_SINCE, same), (IF_MODIFIED_SINCE, same)], 304),
+        ] {
+            assert_eq!(weigh(&headers, modified), expected, "{headers:?}");
+            let dateless =
+                headers.iter().any(|(name, _)| *name == IF_NONE_MATCH && expected == 304);
+            assert_eq!(weigh(&headers, None), if dateless { 304 } else { 200 }, "{headers:?}");
+        }
+    }
+
+    #[test]
+    fn last_modified_is_sent_once_its_second_is_over() {
+        let at = Moment::from_micros(1_763_668_000_500_000);
+        let told = |now| last_modified(at, Moment::from_micros(now)).map(http_date);
+        for too_early in [1_763_668_000_500_000, 1_763_668_000_999_999, 1_763_667_999_000_000] {
+            assert_eq!(told(too_early), None);
+        }
+        let date = "Thu, 20 Nov 2025 19:46:40 GMT";
+        assert_eq!(told(1_763_668_001_000_000).as_deref(), Some(date));
     }
 
     #[test]

@@ -6,7 +6,9 @@ use feedsync_endpoint::{Endpoint, EndpointError};
 use feedsync_formats::{AppCollection, FeedHead, FeedWriter, JsonFeedWriter, Link};
 use feedsync_store::{Collection, Number};
 
+use crate::address::PublicBase;
 use crate::answers::{Place, SMALL};
+use crate::face;
 use crate::negotiation::Representation;
 use crate::outlines::{Outlines, Placed, Places, PlacesError};
 use crate::problem::Problem;
@@ -107,6 +109,8 @@ impl Writer {
 pub(crate) struct Writing {
     endpoint: Endpoint,
     collection: Collection,
+    /// Below which the media of items are served.
+    base: PublicBase,
     writer: Writer,
     out: String,
     stage: Stage,
@@ -162,6 +166,7 @@ impl Writing {
     pub(crate) fn new(
         endpoint: Endpoint,
         collection: Collection,
+        base: PublicBase,
         (writer, out): (Writer, String),
         items: Items,
     ) -> Self {
@@ -170,7 +175,7 @@ impl Writing {
             Items::Span(span) if writer.nests() => Stage::Places(Places::new(span)),
             Items::Span(span) => Stage::Span(span),
         };
-        Self { endpoint, collection, writer, out, stage, place: Place::default() }
+        Self { endpoint, collection, base, writer, out, stage, place: Place::default() }
     }
 
     /// The first part: all of a small feed, if one page holds it.
@@ -211,6 +216,12 @@ impl Writing {
                 while self.out.len() < PAGE.bytes
                     && let Some(Shown { item, links }) = items.next()
                 {
+                    // An item that comes with links has those to its media.
+                    let linked = match links.is_empty() {
+                        true => face::with_media(&self.base, name, &item),
+                        false => None,
+                    };
+                    let item = linked.unwrap_or(item);
                     self.writer.item(&mut self.out, &item, &links);
                 }
                 match items.len() {
@@ -222,7 +233,9 @@ impl Writing {
                 let part = span.read(endpoint, name).await?;
                 self.check(&part.collection)?;
                 for stored in &part.items {
-                    self.writer.item(&mut self.out, &stored.item, &[]);
+                    let linked = face::with_media(&self.base, name, &stored.item);
+                    let item = linked.as_ref().unwrap_or(&stored.item);
+                    self.writer.item(&mut self.out, item, &[]);
                 }
                 match part.rest {
                     Rest::More(span) => Stage::Span(span),

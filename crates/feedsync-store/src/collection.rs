@@ -40,7 +40,7 @@ pub struct Collection {
     pub conflicted: u64,
     /// When it was created.
     pub created: Moment,
-    /// When its last change was made; no two changes have the same.
+    /// Moment of the last change of its items, title, format or settings; no two changes have the same.
     pub edited: Moment,
     /// Named settings; what they mean is not the store's concern.
     pub settings: BTreeMap<String, String>,
@@ -90,8 +90,18 @@ impl Collection {
         }
     }
 
-    /// Makes a change of it, here only: what [`Store::alter_collection`](crate::Store::alter_collection)
-    /// would make of it.
+    /// Makes a change at this moment, as [`Store::alter_collection`](crate::Store::alter_collection) does.
+    pub(crate) fn change_at(&mut self, change: CollectionChange, now: Moment) {
+        let before = self.clone();
+        self.change(change);
+        // The name is not part of what the collection holds.
+        if *self != (Self { name: self.name.clone(), ..before }) {
+            self.edited = now.max(self.edited.next());
+        }
+    }
+
+    /// Makes a change of the name, title, format and settings, here only. The moment of the last change
+    /// stays.
     pub fn change(&mut self, change: CollectionChange) {
         let CollectionChange { name, title, format, settings } = change;
         self.name = name.unwrap_or_else(|| self.name.clone());

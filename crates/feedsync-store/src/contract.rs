@@ -1,5 +1,6 @@
 //! The contract of a store.
 
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -125,6 +126,15 @@ pub trait Store: People + Logs {
         after: Option<&ItemId>,
         limit: PageLimit,
     ) -> Result<ItemPage, StoreError>;
+
+    /// Id so many places before another one, which need not be there, among all ids in ascending order; before
+    /// the end, if no other one is given. `None` if there are not so many. Work follows the places.
+    async fn id_before(
+        &self,
+        collection: &CollectionName,
+        before: Option<&ItemId>,
+        places: NonZeroUsize,
+    ) -> Result<Option<ItemId>, StoreError>;
 
     /// Selected items, newest change first.
     async fn listing(

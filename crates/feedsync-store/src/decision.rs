@@ -137,6 +137,8 @@ pub enum Write {
         /// Its new state.
         state: RemoteState,
     },
+    /// Records that others know all changes up to the end of this update: whoever sent it knew what was there.
+    Shown,
     /// Writes into the record who made these changes.
     Record(Act),
     /// Takes an item off the recoverable list; nothing happens if it is not there.

@@ -53,6 +53,7 @@ pub(crate) fn plan(
         acts: Vec::new(),
         now,
     };
+    let mut is_shown = false;
     for write in writes {
         match write {
             Write::Put(put) => {
@@ -120,9 +121,13 @@ pub(crate) fn plan(
                 plan.identity.retired.push(retired);
             }
             Write::Remote { id, state } => plan.remotes.push((id, state)),
+            Write::Shown => is_shown = true,
             Write::Record(act) => plan.acts.push(act),
             Write::Recovered(id) => plan.recovered.push(id),
         }
+    }
+    if is_shown {
+        plan.collection.sent = plan.collection.last;
     }
     Ok(plan)
 }

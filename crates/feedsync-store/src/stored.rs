@@ -10,6 +10,9 @@ use crate::name::CollectionName;
 use crate::order::{Moment, Number};
 use crate::remote::RemoteId;
 
+/// A text that is greater than every id, whose bytes are graphic ASCII.
+pub(crate) const BEYOND_IDS: &str = "\u{7f}";
+
 /// An item and what the store knows of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredItem {

@@ -167,6 +167,7 @@ fn write(format: Format, items: &[Item<Payload>], sharing: Option<&Sharing>) -> 
         self_link: None,
         next: None,
         links: &[],
+        complete: false,
         sharing,
     };
     let (mut writer, mut out) = (FeedWriter::new(format), String::new());

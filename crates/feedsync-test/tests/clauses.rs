@@ -82,6 +82,7 @@ fn f123_an_item_without_conflicts_is_written_without_their_element() {
             self_link: None,
             next: None,
             links: &[],
+            complete: false,
             sharing: None,
         };
         let (mut writer, mut out) = (FeedWriter::new(Format::Atom), String::new());

@@ -33,6 +33,7 @@ fn written(payloads: &[Payload], title: &str, links: &[Link]) -> String {
         self_link: Some("http://h/f.feed.json"),
         next: Some("http://h/f.feed.json?before=1"),
         links: &[],
+        complete: false,
         sharing: None,
     };
     let (mut writer, mut out) = (JsonFeedWriter::new(), String::new());

@@ -114,6 +114,7 @@ fn written(
         self_link: None,
         next: None,
         links: &[],
+        complete: false,
         sharing: None,
     };
     let mut writer = FeedWriter::new(format);

@@ -61,6 +61,7 @@ impl Export {
             self_link: None,
             next: None,
             links: &[],
+            complete: false,
             sharing: Some(&sharing),
         };
         let format = self.to.unwrap_or(collection.format);

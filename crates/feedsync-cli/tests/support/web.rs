@@ -45,6 +45,25 @@ impl WebServer {
         Self::start(place, "nginx", &arguments, &configuration)
     }
 
+    /// Apache as a proxy of an address, which compresses all that the client takes compressed; none where there is
+    /// no Apache.
+    pub(crate) fn apache(place: &Place, behind: &str) -> Option<Self> {
+        let modules: String =
+            ["mpm_event", "authz_core", "proxy", "proxy_http", "deflate", "filter"]
+                .map(|name| {
+                    format!("LoadModule {name}_module /usr/lib/apache2/modules/mod_{name}.so\n")
+                })
+                .concat();
+        // Started by root it serves as somebody else. Who asks is the hub's own machine, and is not named.
+        let configuration = format!(
+            "ServerRoot {{at}}\nServerName localhost\nListen 127.0.0.1:{{port}}\n\
+             PidFile {{at}}/apache.pid\nErrorLog {{at}}/apache.log\nMutex file:{{at}}\n{modules}\
+             User www-data\nGroup www-data\nProxyPass / {behind}/\nProxyPreserveHost On\n\
+             ProxyAddHeaders Off\nSetOutputFilter DEFLATE\n"
+        );
+        Self::start(place, "apache2", &["-X", "-f", "{at}/apache2.conf"], &configuration)
+    }
+
     /// lighttpd as it comes; none where there is none.
     pub(crate) fn lighttpd(place: &Place) -> Option<Self> {
         let configuration = "server.document-root = \"{at}/www\"\nserver.bind = \"127.0.0.1\"\n\

@@ -78,6 +78,7 @@ pub(crate) fn shared(sharing: Option<&Sharing>, items: &[Item<Payload>]) -> Stri
         self_link: None,
         next: None,
         links: &[],
+        complete: false,
         sharing,
     };
     let mut out = String::new();

@@ -260,6 +260,7 @@ fn through_a_feed(items: Vec<Item<Payload>>, format: Format) -> Vec<Item<Payload
         self_link: None,
         next: None,
         links: &[],
+        complete: false,
         sharing: None,
     };
     let mut writer = FeedWriter::new(format);

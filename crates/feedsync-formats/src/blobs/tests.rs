@@ -181,6 +181,7 @@ fn a_feed_of_another_format_names_the_blobs_of_its_items() {
                 self_link: None,
                 next: None,
                 links: &[],
+                complete: false,
                 sharing: None,
             };
             let (mut writer, mut out) = (FeedWriter::new(to), String::new());

@@ -72,6 +72,7 @@ fn written(item: &Item<Payload>) -> String {
         self_link: Some("http://h/self"),
         next: None,
         links: &[HeadLink { rel: "up", href: "http://h/", media_type: Some("text/html") }],
+        complete: false,
         sharing: None,
     };
     let (mut writer, mut out) = (Writer::new(), String::new());
@@ -389,6 +390,7 @@ fn sharing_is_written_as_it_is_read() {
         self_link: None,
         next: None,
         links: &[],
+        complete: false,
         sharing: read.as_ref(),
     };
     let (mut writer, mut out) = (Writer::new(), String::new());

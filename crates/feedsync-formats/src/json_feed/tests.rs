@@ -49,6 +49,7 @@ fn a_feed_is_written_with_what_readers_know_it_by() {
         self_link: Some("http://h/f"),
         next: Some("http://h/f?page=2"),
         links: &[link(CHANGES_RELATION, "http://h/changes"), link("alternate", "http://h/")],
+        complete: false,
         sharing: Some(&sharing),
     };
     let written = |head: &FeedHead<'_>| {

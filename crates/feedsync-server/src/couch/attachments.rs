@@ -16,6 +16,7 @@ use http::{HeaderValue, Method, StatusCode, header};
 use super::document::{find, named_revision, told, written};
 use super::rights::Need;
 use super::{Asked, Failure, design};
+use crate::validators::{Listed, listed, without_coding};
 use crate::{range, submissions};
 
 pub(super) async fn answer(
@@ -126,8 +127,9 @@ async fn read(
     let attachment = kept.attachments.iter().find(|it| it.name == attachment);
     let attachment = attachment.ok_or_else(no_attachment)?;
     let tag = format!("\"{}\"", attachment.digest.as_str().trim_start_matches("md5-"));
-    let known = asked.call.headers.get(header::IF_NONE_MATCH).and_then(|it| it.to_str().ok());
-    if known.is_some_and(|known| known.split(',').any(|it| it.trim() == tag)) {
+    let digest = tag.trim_matches('"');
+    let is_known = |tag: Listed| tag.opaque.as_deref().map(without_coding) == Some(digest);
+    if listed(&asked.call.headers, header::IF_NONE_MATCH).any(is_known) {
         return Ok(whole(StatusCode::NOT_MODIFIED, attachment, &tag, Bytes::new()));
     }
     let place = asked.place().await?;

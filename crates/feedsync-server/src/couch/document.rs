@@ -20,7 +20,7 @@ use super::{Asked, COPY, Failure, copy, json, parts};
 use crate::answers::Place;
 use crate::limits;
 use crate::submissions;
-use crate::validators::PACKED;
+use crate::validators::without_coding;
 
 pub(super) async fn answer(
     asked: &Asked,
@@ -91,8 +91,7 @@ pub(super) fn named_revision(
 
 /// What a tag says, also that of an answer that was packed.
 fn revision_of(tag: &str) -> &str {
-    let tag = tag.trim().trim_matches('"');
-    tag.strip_suffix(PACKED).unwrap_or(tag)
+    without_coding(tag.trim().trim_start_matches("W/").trim_matches('"'))
 }
 
 /// What cannot be deleted because it never was.
@@ -185,9 +184,8 @@ async fn read(asked: &Asked, database: &Database, id: DocumentId) -> Result<Resp
     let tag = format!("\"{revision}\"");
     let is_known = |headers: &HeaderMap| {
         let tags = headers.get(header::IF_NONE_MATCH).and_then(|it| it.to_str().ok());
-        tags.is_some_and(|tags| {
-            tags.split(',').any(|known| revision_of(known) == revision.to_string())
-        })
+        let revision = revision.to_string();
+        tags.is_some_and(|tags| tags.split(',').any(|known| revision_of(known) == revision))
     };
     let show = show.since(&since, tree, &revision);
     // What else there is of a document changes without it.

@@ -44,8 +44,10 @@ impl Asked<'_> {
             Condition::Proceed => {}
             Condition::Failed => return Err(elsewhere(place)),
             // Who has it has what else is told of it (RFC 9110 15.4.5): this is what most devices get most often.
-            Condition::NotModified(_) => {
-                return Ok((StatusCode::NOT_MODIFIED, self.cached(), nothing()).into_response());
+            Condition::NotModified(held) => {
+                let mut headers = self.cached();
+                headers.insert(header::ETAG, held);
+                return Ok((StatusCode::NOT_MODIFIED, headers, nothing()).into_response());
             }
         }
         let mut headers = self.headers(call);

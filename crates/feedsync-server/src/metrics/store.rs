@@ -1,6 +1,7 @@
 //! A store that counts how long each of its operations takes, and passes everything on.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -103,6 +104,7 @@ timed! {
     async fn items(&self, collection: &CollectionName, ids: &[ItemId]) -> Vec<StoredItem>;
     async fn changes(&self, collection: &CollectionName, after: Number, up_to: Option<Number>, limit: PageLimit) -> ChangePage;
     async fn items_by_id(&self, collection: &CollectionName, after: Option<&ItemId>, limit: PageLimit) -> ItemPage;
+    async fn id_before(&self, collection: &CollectionName, before: Option<&ItemId>, places: NonZeroUsize) -> Option<ItemId>;
     async fn listing(&self, collection: &CollectionName, selection: &Selection, limit: PageLimit) -> ItemPage;
     async fn update(&self, collection: &CollectionName, keys: Vec<ItemId>, decide: Decide) -> Collection;
     async fn mark_sent(&self, collection: &CollectionName, up_to: Number) -> ();

@@ -81,7 +81,7 @@ async fn an_edit_of_an_older_version_is_kept_beside_the_winner_where_that_is_wis
     );
     let shown = expect(kept, StatusCode::OK).await;
     assert!(shown.contains("<title>three</title>"), "{shown}");
-    let stored = hub.endpoint.item(&notes(), &ItemId::new("urn:x:1").unwrap()).await.unwrap();
+    let stored = hub.endpoint.item(&notes(), &ItemId::new("entry:urn:x:1").unwrap()).await.unwrap();
     let titles = stored.item.versions().map(|version| entry(&version.payload).title.unwrap());
     assert_eq!(titles.collect::<Vec<_>>(), ["three", "other"]);
     let lines: Vec<_> = stored.item.versions().map(|version| version.dot().by().cloned()).collect();
@@ -112,7 +112,7 @@ async fn what_an_entry_says_of_its_history_names_its_base_and_no_more() {
     let now = expect(both, StatusCode::OK).await;
     let higher = now.replace("sequence=\"3\"", "sequence=\"9\"").replace("three", "four");
     assert_eq!(put(&hub, &address, &[], higher).await.status(), StatusCode::CONFLICT);
-    let other = now.replace("id=\"urn:x:1\"", "id=\"urn:x:2\"");
+    let other = now.replace("id=\"entry:urn:x:1\"", "id=\"entry:urn:x:2\"");
     assert_eq!(put(&hub, &address, &[], other).await.status(), StatusCode::CONFLICT);
     let renamed = now.replace("<id>urn:x:1</id>", "<id>urn:x:3</id>");
     assert_eq!(put(&hub, &address, &[], renamed).await.status(), StatusCode::CONFLICT);

@@ -1,5 +1,7 @@
 //! The FeedSync feed: its windows, its order, its pages.
 
+use std::collections::HashSet;
+
 use feedsync_endpoint::Retention;
 use feedsync_formats::CHANGES_RELATION;
 use feedsync_store::{CollectionChange, Moment};
@@ -149,6 +151,51 @@ pub(crate) async fn walk(hub: TestHub) {
         }
         assert_eq!(seen, ids(&whole));
         assert_eq!(last, window(&whole).1);
+    }
+}
+
+/// AD1: the pages lead to each other both ways, to the first and to the last, whatever `since` they began with.
+#[tokio::test]
+async fn pages_of_changes_lead_to_each_other_both_ways() {
+    let hub = hub().await;
+    let mut untils = Vec::new();
+    for number in 0..8 {
+        add(&hub.endpoint, &format!("item{number}")).await;
+        untils.push(until(&hub.endpoint).await);
+    }
+    edit(&hub.endpoint, "item5", "again").await;
+    let numbers = |page: &feedsync_formats::Reading| -> String {
+        ids(page).iter().map(|id| id.trim_start_matches("item")).collect()
+    };
+    for (since, forward, backward) in [
+        (String::new(), vec!["012", "346", "75"], vec!["75", "467", "1234", "012"]),
+        (format!("since={}&", untils[1]), vec!["234", "675"], vec!["675", "234"]),
+    ] {
+        let start = format!("http://localhost:4287{CHANGES}?{since}limit=3");
+        let mut seen = Vec::new();
+        let mut address = Some(start.clone());
+        let mut last = None;
+        while let Some(here) = address {
+            let response = hub.get(path(&here)).await;
+            assert_eq!(link(&response, "first").unwrap(), start);
+            last = link(&response, "last");
+            address = link(&response, "next");
+            seen.push(numbers(&reading(&bytes(response).await)));
+        }
+        assert_eq!(seen, forward, "{since}");
+        let mut back: HashSet<char> = HashSet::new();
+        let mut address = last;
+        while let Some(here) = address {
+            let response = hub.get(path(&here)).await;
+            address = link(&response, "previous");
+            assert!(back.is_empty() || here != start || address.is_none(), "{here}");
+            back.extend(numbers(&reading(&bytes(response).await)).chars());
+        }
+        assert_eq!(back, backward.concat().chars().collect(), "{since}");
+    }
+    let one = hub.get(&format!("{CHANGES}?since={}&limit=3", untils[6])).await;
+    for relation in ["first", "previous", "next", "last"] {
+        assert_eq!(link(&one, relation), None, "{relation}: all is on one page");
     }
 }
 

@@ -62,6 +62,51 @@ pub(crate) async fn parts(hub: TestHub) {
     }
 }
 
+/// AD1: the parts lead to each other both ways, to the first and to the last; only the whole says that it is whole.
+#[tokio::test]
+async fn parts_lead_to_each_other_both_ways_with_a_first_and_a_last() {
+    let hub = hub().await;
+    for number in 0..7 {
+        add(&hub.endpoint, &format!("item{number}")).await;
+    }
+    let whole = hub.get(COMPLETE).await;
+    for relation in ["first", "previous", "next", "last"] {
+        assert_eq!(link(&whole, relation), None, "{relation}: all is in one document");
+    }
+    let document = |body: axum::body::Bytes| String::from_utf8(body.to_vec()).unwrap();
+    assert_eq!(document(bytes(whole).await).matches("<fh:complete ").count(), 1);
+    for suffix in ["", ".rss"] {
+        let base = format!("http://localhost:4287{COMPLETE}{suffix}?limit=3");
+        let walk = async |from: String, relation: &str| {
+            let (mut seen, mut address) = (Vec::new(), Some(from));
+            while let Some(here) = address {
+                let response = hub.get(path(&here)).await;
+                assert_eq!(link(&response, "first").unwrap(), base);
+                let last = link(&response, "last").unwrap();
+                assert!(!last.contains("until"), "who jumps there was not shown the rest: {last}");
+                address = link(&response, relation);
+                let body = bytes(response).await;
+                seen.push(ids(&reading(&body)).join(" "));
+                let body = document(body);
+                assert!(!body.contains("fh:complete"), "{body}");
+                for relation in ["first", "last"] {
+                    assert!(body.contains(&format!("rel=\"{relation}\"")), "{body}");
+                }
+            }
+            seen
+        };
+        let forward = ["item0 item1 item2", "item3 item4 item5", "item6"];
+        assert_eq!(walk(base.clone(), "next").await, forward);
+        let last = link(&hub.get(path(&base)).await, "last").unwrap();
+        let backward = ["item4 item5 item6", "item1 item2 item3", "item0 item1 item2"];
+        assert_eq!(walk(last.clone(), "previous").await, backward);
+        assert_eq!(walk(last, "next").await, ["item4 item5 item6"]);
+    }
+    let one = hub.get(&format!("{COMPLETE}?limit=7")).await;
+    assert_eq!(link(&one, "last"), None);
+    assert!(document(bytes(one).await).contains("<fh:complete "));
+}
+
 #[tokio::test]
 async fn a_part_names_the_next_in_a_header_and_in_the_document() {
     let hub = hub().await;

@@ -1,9 +1,11 @@
 //! Members as AtomPub clients create them, and what is refused (RFC 5023 9.2).
 
-use feedsync::Format;
+use std::collections::HashSet;
+
+use feedsync::{Format, ItemId};
 use http::{Method, StatusCode};
 
-use crate::hub::{add, hub, json, path, text};
+use crate::hub::{add, hub, json, notes, path, text};
 use crate::members::{ATOM, ENTRY, body, created, expect, last, post, put, send, set};
 
 #[tokio::test]
@@ -35,6 +37,50 @@ async fn the_same_entry_again_makes_nothing_and_another_of_its_id_gets_a_new_one
     let (one, ..) = created(&hub, "<title>five</title>").await;
     let (two, ..) = created(&hub, "<title>five</title>").await;
     assert_ne!(one, two);
+}
+
+/// Validators of feeds take `atom:id` and `sx:sync/@id` for ids of one kind: within a feed none repeats another.
+#[tokio::test]
+async fn ids_of_entries_and_of_their_items_never_repeat_each_other() {
+    let hub = hub().await;
+    let own =
+        ["urn:uuid:60a76c80-d399-11d9-b93c-0003939e0af6", "tag:x.example,2005:1", "urn:isbn:1"];
+    let own = own.into_iter().chain(["http://x.example/1?a#b", "urn:x:%20"]);
+    let mut all = HashSet::new();
+    let mut count = 0;
+    for id in own.map(|id| format!("<id>{id}</id>")).chain([String::new(), String::new()]) {
+        let (address, _, told) = created(&hub, &format!("{id}<title>one</title>")).await;
+        let after = |text: &'static str| told.split_once(text).expect(text).1;
+        let sync = after("<sx:sync").split_once(" id=\"").unwrap().1;
+        let ends = [(after("<id>"), '<'), (sync, '"')];
+        for id in ends.map(|(text, end)| text.split(end).next().unwrap()) {
+            assert!(all.insert(id.to_owned()), "{id} twice");
+            count += 1;
+        }
+        if !id.is_empty() {
+            let (again, ..) = created(&hub, &format!("{id}<title>one</title>")).await;
+            assert_eq!(again, address, "the same entry is the same member");
+        }
+    }
+    assert_eq!((count, all.len()), (14, 14));
+}
+
+/// A member that an earlier release named by its whole `atom:id` is found again under that name.
+#[tokio::test]
+async fn a_member_of_an_earlier_release_is_found_again() {
+    let hub = hub().await;
+    let entry = |title: &str| format!("<id>urn:x:1</id><title>{title}</title>");
+    created(&hub, &entry("one")).await;
+    let payload = hub.endpoint.store().item(&notes(), &ItemId::new("entry:urn:x:1").unwrap()).await;
+    let payload = payload.unwrap().expect("it has another id than the entry").item.winner.payload;
+    let old = crate::hub::hub_with(Default::default()).await;
+    let former = ItemId::new("urn:x:1").unwrap();
+    old.endpoint.add(&notes(), former.clone(), Default::default(), payload).await.unwrap();
+    let (found, ..) = created(&old, &entry("one")).await;
+    assert!(found.ends_with("/items/urn:x:1"), "{found}");
+    old.call(Method::DELETE, &found, &[]).await;
+    let (back, ..) = created(&old, &entry("two")).await;
+    assert_eq!(back, found, "a deleted one comes back under its name");
 }
 
 #[tokio::test]

@@ -154,6 +154,7 @@ pub(crate) fn feed(format: Format, items: &[Item<Payload>]) -> String {
         self_link: None,
         next: None,
         links: &[],
+        complete: false,
         sharing: None,
     };
     writer.begin(&mut out, &head);

@@ -52,6 +52,32 @@ async fn media_come_with_an_entry_that_leads_to_them() {
     assert_eq!(bytes(hub.get(&renamed).await).await, PICTURE);
 }
 
+/// RFC 4287 4.1.2: what peers get of an entry for media leads to the media; another hub keeps none of that.
+#[tokio::test]
+async fn peers_are_led_to_the_media_and_hubs_keep_the_bytes_of_the_entry() {
+    let hub = media_hub().await;
+    let Created { media, .. } = created(&hub, "image/png", PICTURE).await;
+    let source = format!("src=\"http://localhost:4287{media}\"");
+    for feed in ["changes", "complete", "changes?limit=5"] {
+        let text = body(hub.get(&format!("/collections/notes/{feed}")).await).await;
+        let content = text.split_once("<content ").expect("content").1.split_once("/>").unwrap().0;
+        assert!(content.contains(&source), "{feed}: {content}");
+        assert!(text.contains("rel=\"enclosure\""), "{text}");
+    }
+    let rss = body(hub.get("/collections/notes/changes.rss").await).await;
+    assert!(rss.contains(&format!("<enclosure url=\"http://localhost:4287{media}\"")), "{rss}");
+    let mine = items(&hub).await;
+    for suffix in ["", ".rss", ".json", ".xml"] {
+        let other = crate::hub::hub_with(Default::default()).await;
+        let feed = hub.get(&format!("/collections/notes/changes{suffix}")).await;
+        let kind = text(&feed, "content-type").to_owned();
+        let taken = other.post(&kind, bytes(feed).await).await;
+        assert_eq!(taken.status(), StatusCode::OK, "{suffix}");
+        let theirs = items(&other).await;
+        assert_eq!(theirs[0].item, mine[0].item, "{suffix}: equal dots mean equal payloads");
+    }
+}
+
 #[tokio::test]
 async fn parts_of_media_are_had_by_their_tag() {
     let hub = media_hub().await;

@@ -126,10 +126,10 @@ async fn what_a_client_sends_is_kept_and_what_the_hub_owns_is_replaced() {
                    <app:edited xmlns:app='http://www.w3.org/2007/app'>1999-01-01T00:00:00Z</app:edited>";
     let own = "<id>urn:x:1</id><title>a</title><updated>2020-01-01T00:00:00Z</updated>";
     let (address, _, told) = created(&hub, &format!("{own}{foreign}")).await;
-    assert_eq!(address, "/collections/notes/items/urn:x:1");
+    assert_eq!(address, "/collections/notes/items/entry:urn:x:1");
     assert!(told.contains("<x:y xmlns:x='urn:x' a='1'><!-- c --></x:y>"), "{told}");
     assert!(told.contains(own) && !told.contains("other") && !told.contains("1999"), "{told}");
-    let stored = hub.endpoint.item(&notes(), &ItemId::new("urn:x:1").unwrap()).await.unwrap();
+    let stored = hub.endpoint.item(&notes(), &ItemId::new("entry:urn:x:1").unwrap()).await.unwrap();
     let text = &stored.item.winner.payload.text;
     for owned in ["edited", "rel='edit'", "alternate", "rel=\"edit\""] {
         assert!(!text.contains(owned), "{owned}: {text}");
@@ -196,7 +196,7 @@ async fn a_deleted_member_is_a_tombstone_that_can_come_back() {
         let response = send(&hub, method.clone(), none, &headers, content.to_owned()).await;
         assert_eq!(response.status(), StatusCode::NOT_FOUND, "{method}");
     }
-    let id = ItemId::new("urn:x:1").unwrap();
+    let id = ItemId::new("entry:urn:x:1").unwrap();
     assert!(hub.endpoint.item(&notes(), &id).await.unwrap().item.winner.deleted);
     let back = post(&hub, &[], own).await;
     assert_eq!(path(text(&back, "location")), address);

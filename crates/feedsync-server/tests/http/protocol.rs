@@ -60,6 +60,67 @@ async fn conditions_are_weighed_in_their_order() {
     }
 }
 
+/// AH4, AH7: wherever a date of the last change is sent, a condition on it counts; each change has a later one.
+#[tokio::test]
+async fn dates_are_conditions_wherever_they_are_sent() {
+    const OLD: &str = "Thu, 01 Jan 2015 00:00:00 GMT";
+    let hub = hub().await;
+    let mut dated = Vec::new();
+    for path in tagged(&hub).await {
+        let full = ask(&hub, &path, &[]).await;
+        let date = text(&full, "last-modified").to_owned();
+        if date.is_empty() {
+            continue;
+        }
+        for method in [Method::GET, Method::HEAD] {
+            let held = hub.call(method, &path, &[("if-modified-since", &date)]).await;
+            assert_eq!(held.status(), StatusCode::NOT_MODIFIED, "{path}");
+            assert_eq!(text(&held, "etag"), text(&full, "etag"), "{path}");
+            assert!(bytes(held).await.is_empty(), "{path}");
+        }
+        for (name, value, expected) in [
+            ("if-modified-since", OLD, 200),
+            ("if-modified-since", "yesterday", 200),
+            ("if-unmodified-since", OLD, 412),
+            ("if-unmodified-since", &*date, 200),
+        ] {
+            let answer = ask(&hub, &path, &[(name, value)]).await;
+            assert_eq!(answer.status().as_u16(), expected, "{path}: {name}: {value}");
+        }
+        dated.push((path, date));
+    }
+    let names: Vec<_> = dated.iter().map(|(path, _)| path.rsplit('/').next().unwrap()).collect();
+    assert_eq!(names[..5], ["notes", "notes.rss", "notes?limit=1", "changes", "complete"]);
+    assert_eq!(dated.len(), 6, "and a member: {names:?}");
+    let changed = feedsync_store::CollectionChange {
+        title: Some("Another title".to_owned()),
+        ..Default::default()
+    };
+    hub.endpoint.store().change_collection(&crate::hub::notes(), changed).await.unwrap();
+    for (path, date) in &dated[..5] {
+        let answer = ask(&hub, path, &[("if-modified-since", date)]).await;
+        assert_eq!(answer.status(), StatusCode::OK, "{path}: the title is another one");
+    }
+}
+
+/// AH3: a proxy that compresses marks tags in its own way; the hub knows them as its own and repeats them.
+#[tokio::test]
+async fn tags_marked_by_proxies_are_known_wherever_there_are_tags() {
+    let hub = hub().await;
+    for path in tagged(&hub).await {
+        let tag = text(&ask(&hub, &path, &[]).await, "etag").trim_matches('"').to_owned();
+        for marked in ["W/\"{}\"", "\"{}-gzip\"", "\"{}-br\"", "W/\"{}--gzip\""] {
+            let marked = marked.replace("{}", &tag);
+            let held = ask(&hub, &path, &[("if-none-match", &marked)]).await;
+            assert_eq!(held.status(), StatusCode::NOT_MODIFIED, "{path}: {marked}");
+            assert_eq!(text(&held, "etag"), marked.trim_start_matches("W/"), "{path}");
+        }
+        let weak = format!("W/\"{tag}\"");
+        let refused = ask(&hub, &path, &[("if-match", &weak)]).await;
+        assert_eq!(refused.status(), StatusCode::PRECONDITION_FAILED, "{path}: RFC 9110 13.1.1");
+    }
+}
+
 /// AH5: what is not there, not allowed or not taken is refused before a condition is looked at.
 #[tokio::test]
 async fn a_condition_counts_only_where_the_request_could_succeed() {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use feedsync::Format;
 use feedsync_endpoint::NewUser;
 use feedsync_server::configuration::Audience;
 use feedsync_server::{Config, router};
@@ -10,7 +11,7 @@ use http::StatusCode;
 use tokio::time::timeout;
 
 use crate::events::Follower;
-use crate::hub::{TestHub, add, bytes, hub_with, notes};
+use crate::hub::{TestHub, add, bytes, create, endpoint, feed, hub_with, notes};
 
 /// A hub with a user, whose `notes` everybody may read.
 async fn public() -> TestHub {
@@ -75,4 +76,21 @@ async fn a_change_is_read_for_all_who_follow_and_for_none_of_them_alone() {
     // Each is read, and then that nothing follows; where nodes share a database, both again when they tell
     // one another. If each follower read for itself, it would be a hundred times.
     assert!(asked(&hub, "changes").await - changes < 5 * 20 / 2);
+}
+
+/// A feed that is posted costs one write, which also records that it has been shown.
+#[tokio::test]
+async fn a_posted_feed_is_one_write() {
+    let hub = hub_with(Config { metrics: Audience::Public, ..Config::default() }).await;
+    let client = endpoint("client");
+    create(&client, "notes", Format::Atom).await;
+    for (id, sent) in [("a", 1), ("b", 2)] {
+        let before = asked(&hub, "update").await;
+        let item = add(&client, id).await;
+        let answer = hub.post("application/atom+xml", feed(Format::Atom, &[item])).await;
+        assert_eq!(answer.status(), StatusCode::OK);
+        assert_eq!(asked(&hub, "update").await - before, 1);
+        assert_eq!(hub.endpoint.collection(&notes()).await.unwrap().sent.get(), sent);
+    }
+    assert_eq!(asked(&hub, "mark_sent").await, 0);
 }

@@ -30,7 +30,9 @@ pub fn what_becomes_of_a_collection_is_decided_on_what_it_is(constructor: Constr
         Ok::<_, ()>(Altered { alteration, act: Some(set) })
     };
     let changed = wait(store.decide_collection(&notes.name, longer)).unwrap().unwrap();
-    assert_eq!(changed, Collection { title: "The notes, all of them".to_owned(), ..notes.clone() });
+    let title = "The notes, all of them".to_owned();
+    assert!(changed.edited > notes.edited, "a change of the title is a change of the collection");
+    assert_eq!(changed, Collection { title, edited: changed.edited, ..notes.clone() });
     assert_eq!(wait(store.collection(&notes.name)).unwrap(), Some(changed.clone()));
     create(store, "books");
     let taken = move |_: &Collection| Altered {

@@ -1,12 +1,17 @@
 //! Items and their pages.
 
+use std::num::NonZeroUsize;
+
 use feedsync::{Format, History, Payload, Timestamp, Update, Version};
 
 use super::samples::{
-    ALL, all, by, create, deleted, id, ids, item, open, put, sequence, store_each, version, write,
+    ALL, all, by, create, deleted, id, ids, item, named, open, put, sequence, store_each, version,
+    write,
 };
 use super::{Constructor, wait};
-use crate::{Digest, Number, Origin, PageLimit, Put, RemoteId, Selection, StoredItem, Write};
+use crate::{
+    Digest, Number, Origin, PageLimit, Put, RemoteId, Selection, StoreError, StoredItem, Write,
+};
 
 /// Every field of an item, of its versions and of what the store notes beside it.
 pub fn an_item_comes_back_as_it_went_in(constructor: Constructor) {
@@ -129,6 +134,22 @@ pub fn the_whole_collection_is_read_by_id(constructor: Constructor) {
     assert_eq!(read, ["Z", "_", "a", "a%20", "b", "c"], "by code point");
     let some = [id("c"), id("nothing"), id("Z"), id("c")];
     assert_eq!(ids(&wait(store.items(&notes, &some)).unwrap()), ["Z", "c"]);
+    let back = |before: Option<&str>, places: usize| {
+        let (before, places) = (before.map(id), NonZeroUsize::new(places).unwrap());
+        let found = wait(store.id_before(&notes, before.as_ref(), places)).unwrap();
+        found.map(|id| id.as_str().to_owned())
+    };
+    for (before, all) in
+        [(None, 6), (Some("zz"), 6), (Some("b"), 4), (Some("aa"), 4), (Some("Z"), 0)]
+    {
+        let read: Vec<String> = (1..=all).rev().filter_map(|places| back(before, places)).collect();
+        assert_eq!(read, ["Z", "_", "a", "a%20", "b", "c"][..all], "{before:?}");
+        assert_eq!(back(before, all + 1), None, "{before:?}");
+    }
+    assert!(matches!(
+        wait(store.id_before(&named("nothing"), None, NonZeroUsize::MIN)),
+        Err(StoreError::NoCollection(_))
+    ));
 }
 
 /// Newest change first, page by page.

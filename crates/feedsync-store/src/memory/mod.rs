@@ -10,6 +10,7 @@ mod state;
 mod transfer;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroUsize;
 use std::ops::Bound;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -159,7 +160,7 @@ impl Store for MemoryStore {
         let is_news = alteration.is_news_of(&before);
         let after = match alteration {
             Alteration::Keep => before,
-            Alteration::Change(change) => state.change(name, change)?,
+            Alteration::Change(change) => state.change(name, change, self.environment.now())?,
             Alteration::Drop => {
                 state.drop_collection(name);
                 before
@@ -236,6 +237,18 @@ impl Store for MemoryStore {
         }
         let collection = shelf.collection.clone();
         Ok(ItemPage { collection, items: page.items, more: page.more })
+    }
+
+    async fn id_before(
+        &self,
+        collection: &CollectionName,
+        before: Option<&ItemId>,
+        places: NonZeroUsize,
+    ) -> Result<Option<ItemId>, StoreError> {
+        let state = self.state();
+        let until = before.map_or(Bound::Unbounded, Bound::Excluded);
+        let mut ids = state.shelf(collection)?.items.range::<ItemId, _>((Bound::Unbounded, until));
+        Ok(ids.nth_back(places.get() - 1).map(|(id, _)| id.clone()))
     }
 
     async fn listing(

@@ -127,6 +127,7 @@ impl State {
         &mut self,
         name: &CollectionName,
         change: CollectionChange,
+        now: Moment,
     ) -> Result<Collection, StoreError> {
         if let Some(new) = change.name.as_ref().filter(|new| *new != name) {
             if self.shelves.contains_key(new) {
@@ -141,7 +142,7 @@ impl State {
         let mut shelf =
             self.shelves.remove(name).ok_or_else(|| StoreError::NoCollection(name.clone()))?;
         let bridged = self.bridged(&shelf.collection);
-        shelf.collection.change(change);
+        shelf.collection.change_at(change, now);
         let to = shelf.collection.name.as_str().parse::<DatabaseName>().ok();
         if let Some((from, to)) = bridged.zip(to)
             && !self.rooms.contains_key(&to)

@@ -157,6 +157,7 @@ pub(super) async fn alter(
     transaction: &Transaction<'_>,
     mut shelf: Shelf,
     alteration: Alteration,
+    now: Moment,
 ) -> Result<Collection, StoreError> {
     match alteration {
         Alteration::Keep => {}
@@ -168,7 +169,7 @@ pub(super) async fn alter(
                 return Err(StoreError::CollectionExists(name.clone()));
             }
             let before = shelf.collection.clone();
-            shelf.collection.change(change);
+            shelf.collection.change_at(change, now);
             rewrite(transaction, &shelf)
                 .await
                 .map_err(|error| taken(error, &shelf.collection.name))?;
@@ -197,8 +198,14 @@ async fn rewrite(transaction: &Transaction<'_>, shelf: &Shelf) -> Result<(), Sto
     let Shelf { id, collection } = shelf;
     transaction
         .execute(
-            "UPDATE collections SET name = $2, title = $3, format = $4 WHERE id = $1",
-            &[id, &collection.name.as_str(), &text(&collection.title), &collection.format.name()],
+            "UPDATE collections SET name = $2, title = $3, format = $4, edited = $5 WHERE id = $1",
+            &[
+                id,
+                &collection.name.as_str(),
+                &text(&collection.title),
+                &collection.format.name(),
+                &micros(collection.edited),
+            ],
         )
         .await?;
     transaction.execute("DELETE FROM settings WHERE collection = $1", &[id]).await?;

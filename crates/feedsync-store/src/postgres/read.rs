@@ -2,6 +2,7 @@
 //! that ends with the page.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 
 use deadpool_postgres::{Client, Transaction};
 use feedsync::{Item, ItemId};
@@ -17,7 +18,7 @@ use crate::identity::Issued;
 use crate::name::CollectionName;
 use crate::order::Number;
 use crate::stored::{
-    ChangePage, Discarded, DiscardedId, ItemPage, Page, PageLimit, Selection, StoredItem,
+    self, ChangePage, Discarded, DiscardedId, ItemPage, Page, PageLimit, Selection, StoredItem,
 };
 
 /// So many rows are asked for at once: a page that ends by its bytes has fetched few in vain.
@@ -101,6 +102,25 @@ pub(super) async fn items_by_id(
     let after = after.map_or("", ItemId::as_str);
     let (collection, page) = page(client, name, BY_ID, &[&after], limit).await?;
     Ok(ItemPage { collection, items: page.items, more: page.more })
+}
+
+pub(super) async fn id_before(
+    client: &mut Client,
+    name: &CollectionName,
+    before: Option<&ItemId>,
+    places: NonZeroUsize,
+) -> Result<Option<ItemId>, StoreError> {
+    let id = collections::require(client, name).await?.id;
+    let skipped = i64::try_from(places.get() - 1).unwrap_or(i64::MAX);
+    let before = before.map_or(stored::BEYOND_IDS, ItemId::as_str);
+    let statement = client
+        .prepare_cached(
+            "SELECT id FROM items WHERE collection = $1 AND id < $2
+             ORDER BY id DESC LIMIT 1 OFFSET $3",
+        )
+        .await?;
+    let row = client.query_opt(&statement, &[&id, &before, &skipped]).await?;
+    row.as_ref().map(|row| parsed(row, 0)).transpose()
 }
 
 pub(super) async fn listing(

@@ -1,5 +1,6 @@
 //! The contract, method by method, on the connections of a [`PostgresStore`].
 
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -91,7 +92,8 @@ impl Store for PostgresStore {
                     let shelf = collections::lock(transaction, &former).await?;
                     let Altered { alteration, act } = decide(&shelf.collection);
                     let is_news = alteration.is_news_of(&shelf.collection);
-                    let after = collections::alter(transaction, shelf, alteration).await?;
+                    let now = node.environment.now();
+                    let after = collections::alter(transaction, shelf, alteration, now).await?;
                     acts::record(transaction, node.environment.now(), act).await?;
                     Ok((is_news, after))
                 }
@@ -149,6 +151,19 @@ impl Store for PostgresStore {
         let (name, after) = (collection.clone(), after.cloned());
         self.run(move |node| async move {
             read::items_by_id(&mut node.connection().await?, &name, after.as_ref(), limit).await
+        })
+        .await
+    }
+
+    async fn id_before(
+        &self,
+        collection: &CollectionName,
+        before: Option<&ItemId>,
+        places: NonZeroUsize,
+    ) -> Result<Option<ItemId>, StoreError> {
+        let (name, before) = (collection.clone(), before.cloned());
+        self.run(move |node| async move {
+            read::id_before(&mut node.connection().await?, &name, before.as_ref(), places).await
         })
         .await
     }

@@ -49,6 +49,7 @@ pub(super) fn alter(
     connection: &Connection,
     mut shelf: Shelf,
     alteration: Alteration,
+    now: Moment,
 ) -> Result<Collection, StoreError> {
     match alteration {
         Alteration::Keep => {}
@@ -60,7 +61,7 @@ pub(super) fn alter(
                 return Err(StoreError::CollectionExists(name.clone()));
             }
             let before = shelf.collection.clone();
-            shelf.collection.change(change);
+            shelf.collection.change_at(change, now);
             rewrite(connection, &shelf)?;
             database_rows::rename_bridged(connection, &before, &shelf.collection.name)?;
         }
@@ -149,8 +150,14 @@ pub(super) fn insert(connection: &Connection, collection: &Collection) -> Result
 pub(super) fn rewrite(connection: &Connection, shelf: &Shelf) -> Result<(), StoreError> {
     let Shelf { id, collection } = shelf;
     connection.execute(
-        "UPDATE collections SET name = ?2, title = ?3, format = ?4 WHERE id = ?1",
-        params![id, collection.name.as_str(), collection.title, collection.format.name()],
+        "UPDATE collections SET name = ?2, title = ?3, format = ?4, edited = ?5 WHERE id = ?1",
+        params![
+            id,
+            collection.name.as_str(),
+            collection.title,
+            collection.format.name(),
+            collection.edited,
+        ],
     )?;
     connection.execute("DELETE FROM settings WHERE collection = ?1", [id])?;
     write_settings(connection, *id, &collection.settings)
@@ -179,7 +186,7 @@ pub(super) fn advance(
     connection
         .prepare_cached(
             "UPDATE collections SET last = ?2, horizon = ?3, live = ?4, deleted = ?5,
-                                    conflicted = ?6, edited = ?7 WHERE id = ?1",
+                                    conflicted = ?6, edited = ?7, sent = ?8 WHERE id = ?1",
         )?
         .execute(params![
             id,
@@ -189,6 +196,7 @@ pub(super) fn advance(
             collection.deleted as i64,
             collection.conflicted as i64,
             collection.edited,
+            collection.sent,
         ])?;
     Ok(())
 }

@@ -1,5 +1,7 @@
 //! Pages of items, and the recoverable list.
 
+use std::num::NonZeroUsize;
+
 use feedsync::{Item, ItemId};
 use rusqlite::{Connection, Params, params};
 
@@ -10,7 +12,7 @@ use crate::error::StoreError;
 use crate::name::CollectionName;
 use crate::order::Number;
 use crate::stored::{
-    ChangePage, Discarded, DiscardedId, ItemPage, Page, PageLimit, Selection, StoredItem,
+    self, ChangePage, Discarded, DiscardedId, ItemPage, Page, PageLimit, Selection, StoredItem,
 };
 
 const CHANGES: &str = concat!(
@@ -92,6 +94,22 @@ pub(super) fn items_by_id(
     let range = params![shelf.id, after.map_or("", ItemId::as_str)];
     fill(connection, &mut page, BY_ID, range)?;
     Ok(ItemPage { collection: shelf.collection, items: page.items, more: page.more })
+}
+
+pub(super) fn id_before(
+    connection: &Connection,
+    name: &CollectionName,
+    before: Option<&ItemId>,
+    places: NonZeroUsize,
+) -> Result<Option<ItemId>, StoreError> {
+    let shelf = collections::require(connection, name)?;
+    let skipped = i64::try_from(places.get() - 1).unwrap_or(i64::MAX);
+    let mut statement = connection.prepare_cached(
+        "SELECT id FROM items WHERE collection = ?1 AND id < ?2 ORDER BY id DESC LIMIT 1 OFFSET ?3",
+    )?;
+    let before = before.map_or(stored::BEYOND_IDS, ItemId::as_str);
+    let mut rows = statement.query(params![shelf.id, before, skipped])?;
+    rows.next()?.map(|row| parsed(row, 0)).transpose()
 }
 
 pub(super) fn listing(

@@ -1,5 +1,6 @@
 //! The contract, method by method, on the threads of a [`SqliteStore`].
 
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -94,9 +95,10 @@ impl Store for SqliteStore {
                     Alteration::Drop => log_rows::keys(connection, shelf.id)?,
                     _ => Vec::new(),
                 };
-                let after = collections::alter(connection, shelf, alteration)?;
+                let now = environment.now();
+                let after = collections::alter(connection, shelf, alteration, now)?;
                 if let Some(act) = &act {
-                    people::insert_act(connection, environment.now(), act)?;
+                    people::insert_act(connection, now, act)?;
                 }
                 files.forget(gone);
                 Ok((is_news, after))
@@ -154,6 +156,20 @@ impl Store for SqliteStore {
         self.readers
             .read(move |connection| {
                 read::items_by_id(connection, &collection, after.as_ref(), limit)
+            })
+            .await
+    }
+
+    async fn id_before(
+        &self,
+        collection: &CollectionName,
+        before: Option<&ItemId>,
+        places: NonZeroUsize,
+    ) -> Result<Option<ItemId>, StoreError> {
+        let (collection, before) = (collection.clone(), before.cloned());
+        self.readers
+            .read(move |connection| {
+                read::id_before(connection, &collection, before.as_ref(), places)
             })
             .await
     }

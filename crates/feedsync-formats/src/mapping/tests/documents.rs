@@ -22,6 +22,7 @@ fn document(format: Format, items: &[Item<Payload>]) -> String {
         self_link: None,
         next: None,
         links: &[],
+        complete: false,
         sharing: None,
     };
     let (mut writer, mut out) = (FeedWriter::new(format), String::new());

@@ -46,6 +46,7 @@ fn exported(format: Format, items: &[Item<Payload>]) -> Exported {
         self_link: None,
         next: None,
         links: &[],
+        complete: false,
         sharing: Some(&sharing),
     };
     export(format, &head, items)

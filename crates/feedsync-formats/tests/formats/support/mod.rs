@@ -21,6 +21,7 @@ pub(crate) fn written(
             href: "http://example.com/",
             media_type: Some("text/html"),
         }],
+        complete: false,
         sharing,
     };
     let mut writer = FeedWriter::new(format);

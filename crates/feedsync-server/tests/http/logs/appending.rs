@@ -52,25 +52,28 @@ async fn another_tag_than_the_current_one_is_refused_and_tells_it() {
     let hub = hub().await;
     let one = begun(&hub, "1\n").await;
     let two = grown(&hub, &one, "2\n").await;
-    let weak = format!("W/{two}");
     let other_log = two.replace('.', ".f");
     let longer = two.replace("-4", "-4294967300");
-    for stale in [&*one, &weak, &other_log, &longer, "\"x\"", "nonsense", "", "\"1\", W/\"2\""] {
+    for stale in [&*one, &other_log, &longer, "\"x\"", "nonsense", "", "\"1\", W/\"2\""] {
         let refused = post(&hub, &[("if-match", stale)], "3\n").await;
         stands(refused, StatusCode::PRECONDITION_FAILED, &two).await;
     }
     assert_eq!(held(&hub).await, "1\n2\n");
-    for current in [format!("\"x\", {one}, {two}"), "*".to_owned()] {
+    let appended = post(&hub, &[("if-match", &format!("\"x\", {one}, {two}"))], "3\n").await;
+    assert_eq!(appended.status(), StatusCode::NO_CONTENT);
+    let three = text(&appended, "etag").to_owned();
+    let stale = post(&hub, &[("if-match", &two)], "4\n").await;
+    stands(stale, StatusCode::PRECONDITION_FAILED, &three).await;
+    for stale in [format!("W/{two}"), two.replace("\"", "\"x")] {
+        let refused = post(&hub, &[("if-match", &stale)], "4\n").await;
+        stands(refused, StatusCode::PRECONDITION_FAILED, &three).await;
+    }
+    // As a proxy marks it that compressed what was read.
+    for current in [format!("W/{three}"), "*".to_owned()] {
         let appended = post(&hub, &[("if-match", &current)], "3\n").await;
         assert_eq!(appended.status(), StatusCode::NO_CONTENT, "{current}");
-        if current == "*" {
-            break;
-        }
-        let tag = text(&appended, "etag").to_owned();
-        let stale = post(&hub, &[("if-match", &two)], "4\n").await;
-        stands(stale, StatusCode::PRECONDITION_FAILED, &tag).await;
     }
-    assert_eq!(held(&hub).await, "1\n2\n3\n3\n");
+    assert_eq!(held(&hub).await, "1\n2\n3\n3\n3\n");
 }
 
 #[tokio::test]

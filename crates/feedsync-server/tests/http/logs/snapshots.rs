@@ -63,13 +63,14 @@ async fn a_snapshot_of_less_or_of_what_is_not_in_the_log_is_refused() {
     assert_eq!(put(&hub, &two, "{}").await.status(), StatusCode::CREATED);
     let ahead = two.replace("-4", "-6");
     let other = two.replace('.', ".f").replacen(generation(&two), "9.00000000", 1);
-    for covers in [&*one, &two, &ahead, &other.replace(".f", ".")] {
+    let weak = format!("W/{two}");
+    for covers in [&*one, &two, &weak, &ahead, &other.replace(".f", ".")] {
         let refused = put(&hub, covers, "[]").await;
         assert_eq!(refused.status(), StatusCode::CONFLICT, "{covers}");
         assert_eq!(text(&refused, "log-generation"), generation(&two));
         assert_eq!(json(refused).await["etag"], two);
     }
-    for covers in ["", "x", "*", two.trim_matches('"'), &format!("W/{two}"), "\"1.0-1\"", "\""] {
+    for covers in ["", "x", "*", two.trim_matches('"'), "\"1.0-1\"", "\""] {
         let refused = put(&hub, covers, "[]").await;
         assert_eq!(refused.status(), StatusCode::BAD_REQUEST, "{covers}");
         assert_eq!(json(refused).await["header"], "log-covers");
