@@ -224,6 +224,7 @@ fn written(page: &ChangePage) -> usize {
         self_link: None,
         next: None,
         links: &[],
+        complete: false,
         sharing: None,
     };
     writer.begin(&mut out, &head);

@@ -146,6 +146,7 @@ fn document(item: &feedsync::Item<feedsync::Payload>) -> String {
         self_link: None,
         next: None,
         links: &[],
+        complete: false,
         sharing: None,
     };
     writer.begin(&mut out, &head);

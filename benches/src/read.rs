@@ -86,6 +86,7 @@ fn feed() -> String {
         self_link: None,
         next: None,
         links: &[],
+        complete: false,
         sharing: None,
     };
     writer.begin(&mut out, &head);

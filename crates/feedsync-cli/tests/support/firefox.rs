@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use super::has;
+use crate::support::has;
 
 /// A browser that runs until it is dropped.
 pub(crate) struct Firefox(Child);

@@ -126,7 +126,8 @@ impl People for PostgresStore {
 
     async fn remove_user(&self, name: &UserName) -> Result<(), StoreError> {
         let name = name.clone();
-        self.write(move |transaction, _| {
+        self.write(move |transaction, node| {
+            let now = node.environment.now();
             async move {
                 transaction.batch_execute(LOCK).await?;
                 let user = find(transaction, &name).await?;
@@ -138,7 +139,7 @@ impl People for PostgresStore {
                 }
                 for private in collections::private_to(transaction, &user.id).await? {
                     let shelf = collections::lock(transaction, &private).await?;
-                    collections::alter(transaction, shelf, Alteration::Drop).await?;
+                    collections::alter(transaction, shelf, Alteration::Drop, now).await?;
                 }
                 bridges::name_no_more(transaction, &name).await?;
                 transaction.execute("DELETE FROM users WHERE name = $1", &[&name.as_str()]).await?;

@@ -103,6 +103,7 @@ impl People for SqliteStore {
 
     async fn remove_user(&self, name: &UserName) -> Result<(), StoreError> {
         let (name, files) = (name.clone(), Arc::clone(&self.files));
+        let now = self.environment.now();
         self.writer
             .run(move |connection| {
                 let user = find(connection, &name)?;
@@ -116,7 +117,7 @@ impl People for SqliteStore {
                 let mut gone = Vec::new();
                 for shelf in collections::private_to(connection, &user.id)? {
                     gone.extend(log_rows::keys(connection, shelf.id)?);
-                    collections::alter(connection, shelf, Alteration::Drop)?;
+                    collections::alter(connection, shelf, Alteration::Drop, now)?;
                 }
                 database_rows::name_no_more(connection, &name)?;
                 connection.execute("DELETE FROM users WHERE name = ?1", [name.as_str()])?;

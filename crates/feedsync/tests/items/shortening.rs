@@ -182,7 +182,8 @@ fn an_item_with_as_many_conflicts_as_there_may_be_can_be_edited_deleted_and_reso
     let all = Resolution { resolved: Resolved::All, keep: Keep::Winner };
     let one = Resolution { resolved: Resolved::Some(vec![7]), keep: Keep::Conflict(7) };
     let stamp = Stamp::new(at(9), by("me"));
-    let steps: [&dyn Fn(&mut Item<u32>); 4] = [
+    type Step<'a> = &'a dyn Fn(&mut Item<u32>);
+    let steps: [Step<'_>; 4] = [
         &|item| item.update(&stamp, 1.into()).unwrap(),
         &|item| item.update(&stamp, Edit::delete()).unwrap(),
         &|item| item.resolve(&stamp, one.clone()).unwrap(),
@@ -295,7 +296,9 @@ fn an_item_with_100_000_edits_stays_small_and_loses_none_of_them() {
                 folded.iter().for_each(|it| at.item.winner.history.remember(&it.history));
                 at.item.shorten_histories();
                 open.remove(&before.winner.payload);
-                folded.iter().for_each(|it| drop(open.remove(&it.payload)));
+                for it in &folded {
+                    open.remove(&it.payload);
+                }
             }
             _ => {
                 edit += 1;

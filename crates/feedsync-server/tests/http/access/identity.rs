@@ -418,7 +418,7 @@ async fn private_names_answer_like_missing_names() {
         // Pages also say where they are in a query.
         let encoded = [missing.0, missing.1].map(|text| text.replace('/', "%2F"));
         let same =
-            |text: &str| text.replace(missing.0, missing.1).replace(&*encoded[0], &*encoded[1]);
+            |text: &str| text.replace(missing.0, missing.1).replace(&*encoded[0], &encoded[1]);
         let neutral = |(status, headers, text): (u16, Vec<String>, String)| {
             let headers: Vec<_> = headers.iter().map(|it| same(it)).collect();
             (status, headers, same(&text))
