@@ -78,6 +78,15 @@ fn missing_prefixes_are_declared_at_the_root_alone() {
 fn structure_is_balanced() {
     for (text, expected) in [
         (
+            "<rss><item><media:content url=\"u\"><media:title>m</media:title><guid>1</guid></item></rss>",
+            "<rss xmlns:media=\"http://search.yahoo.com/mrss/\"><item><media:content url=\"u\"><media:title>m</media:title>\
+             </media:content><guid>1</guid></item></rss>",
+        ),
+        (
+            "<feed><entry><content type=\"html\">x<id>1</id></entry></feed>",
+            "<feed><entry><content type=\"html\">x</content><id>1</id></entry></feed>",
+        ),
+        (
             "<rss><item><enclosure url=\"u\"><guid>1</guid></item></rss>",
             "<rss><item><enclosure url=\"u\"></enclosure><guid>1</guid></item></rss>",
         ),

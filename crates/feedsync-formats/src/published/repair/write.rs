@@ -132,7 +132,11 @@ impl<'a> Writer<'a> {
                     self.close_down_to(place);
                 }
             } else if is_field(tag.name) {
-                let leaf = self.of_article().find(|place| is_leaf(self.open[*place].name));
+                let last = self.open.len().saturating_sub(1);
+                let mut places = self.of_article();
+                let is_ended =
+                    |place: &usize| ends(self.open[*place].name, tag.name, *place == last);
+                let leaf = places.find(is_ended);
                 if let Some(place) = leaf {
                     self.close_down_to(place);
                 }
@@ -244,6 +248,16 @@ fn is_leaf(name: &str) -> bool {
 /// Whether elements of its own module may stand in it, as in `itunes:owner`.
 fn is_nested(name: &str) -> bool {
     is_one_of(&["owner", "category", "group", "community", "where", "point"], local(name))
+}
+
+/// Whether an element that is open ends where a field begins, since it cannot be in there.
+fn ends(open: &str, field: &str, is_innermost: bool) -> bool {
+    let prefix = |name: &str| name.split_once(':').map(|(prefix, _)| prefix.to_owned());
+    // Markup stands in a content before anything that looks like a field.
+    let is_content = is_innermost && is_one_of(&["content", "summary"], open);
+    is_leaf(open)
+        || (is_of_module(open) && prefix(open) != prefix(field))
+        || (is_content && is_one_of(&LEAVES, field))
 }
 
 fn is_field(name: &str) -> bool {
