@@ -87,7 +87,8 @@ fn laughs() -> String {
 }
 
 fn many(count: usize) -> String {
-    let item = |number: usize| format!("<item><guid>n{number}</guid></item>");
+    let item =
+        |number: usize| format!("<item><guid>n{number}</guid><title>n{number}</title></item>");
     let items: String = (0..count).map(item).collect();
     format!("<rss version=\"2.0\"><channel><title>Many</title>{items}</channel></rss>")
 }
