@@ -6,7 +6,7 @@
 //! path, nor a media type, nor a header can claim it.
 
 use axum::response::Response;
-use http::{HeaderName, HeaderValue, header};
+use http::{HeaderName, HeaderValue, StatusCode, header};
 
 /// Content security policy of every response that is not one of our own pages.
 pub const SANDBOX: &str = "default-src 'none'; sandbox";
@@ -22,9 +22,14 @@ pub(crate) fn mark_page(response: &mut Response, policy: &'static str) {
     response.extensions_mut().insert(OwnPage(policy));
 }
 
-/// Sets the policy headers of a response that is about to be sent. Headers that a handler set are replaced.
+/// Sets the policy headers of a response that is about to be sent. Headers that a handler set are replaced. A 304 says
+/// nothing new: the browser has the policy with what it holds (RFC 9110 15.4.5).
 pub fn apply(response: &mut Response) {
     let page = response.extensions_mut().remove::<OwnPage>();
+    if page.is_none() && response.status() == StatusCode::NOT_MODIFIED {
+        response.headers_mut().remove(header::CONTENT_SECURITY_POLICY);
+        return;
+    }
     let headers = response.headers_mut();
     let mut set = |name, value| headers.insert(name, HeaderValue::from_static(value));
     set(header::X_CONTENT_TYPE_OPTIONS, "nosniff");

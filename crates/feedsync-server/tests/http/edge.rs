@@ -54,8 +54,10 @@ async fn a_person_has_so_many_streams_whatever_they_follow_and_however_they_sign
     let signed = [("authorization", &*bearer)];
     let made = send(&world.router, Method::PUT, "/couch/mine", &signed, "").await;
     assert_eq!(made.status(), StatusCode::CREATED);
-    let log = [("authorization", &*bearer), ("content-type", "text/plain"), ("if-none-match", "*")];
-    send(&world.router, Method::POST, "/logs/notes", &log, "line\n").await;
+    let kind = ("content-type", "application/x-ndjson");
+    let log = [("authorization", &*bearer), kind, ("if-none-match", "*")];
+    let begun = send(&world.router, Method::POST, "/logs/notes", &log, "{}\n").await;
+    assert!(begun.status().is_success(), "{}", begun.status());
     let begun = session(&world.router, &[], PASSWORD).await;
     let cookie = cookies(&begun)[0].split(';').next().unwrap().to_owned();
     let ways = [
