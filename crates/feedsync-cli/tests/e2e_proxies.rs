@@ -22,10 +22,13 @@ fn nginx(place: &Place, behind: &str) -> Option<WebServer> {
     WebServer::nginx(place, gzip, &pass)
 }
 
+/// Whether a tag has the mark of a proxy.
+type IsMarked = fn(&str) -> bool;
+
 /// Each proxy with the mark that it leaves on tags.
-fn proxies(place: &Place, behind: &str) -> Vec<(WebServer, fn(&str) -> bool)> {
-    let is_weak: fn(&str) -> bool = |tag| tag.starts_with("W/");
-    let is_suffixed: fn(&str) -> bool = |tag| tag.ends_with("-gzip\"");
+fn proxies(place: &Place, behind: &str) -> Vec<(WebServer, IsMarked)> {
+    let is_weak: IsMarked = |tag| tag.starts_with("W/");
+    let is_suffixed: IsMarked = |tag| tag.ends_with("-gzip\"");
     let all = [(nginx(place, behind), is_weak), (WebServer::apache(place, behind), is_suffixed)];
     all.into_iter().filter_map(|(proxy, mark)| Some((proxy?, mark))).collect()
 }
