@@ -17,7 +17,7 @@ use http::{Method, StatusCode};
 
 use super::rights::{Named, Need, UNSAID};
 use super::server::new_id;
-use super::{Asked, Failure, compacting, document, done, json, local};
+use super::{Asked, Failure, compacting, document, done, json, local, node};
 use crate::limits;
 
 pub(super) async fn answer(
@@ -160,6 +160,25 @@ pub(super) async fn part(
             asked.database(name, Need::Administer).await?;
             Ok(done(StatusCode::ACCEPTED))
         }
+        // A database is one shard on one node.
+        ("_shards", []) => {
+            asked.method_of(&[get])?;
+            asked.database(name, Need::Use).await?;
+            let node = quoted(node::NAME);
+            Ok(json(StatusCode::OK, format!("{{\"shards\":{{\"{SHARD}\":[{node}]}}}}\n")))
+        }
+        ("_shards", [_, ..]) => {
+            asked.method_of(&[get])?;
+            asked.database(name, Need::Use).await?;
+            let node = quoted(node::NAME);
+            let text = format!("{{\"range\":\"{SHARD}\",\"nodes\":[{node}]}}\n");
+            Ok(json(StatusCode::OK, text))
+        }
+        ("_sync_shards", []) => {
+            asked.method_of(&[post])?;
+            asked.database(name, Need::Administer).await?;
+            Ok(done(StatusCode::ACCEPTED))
+        }
         ("_revs_limit", []) => match *asked.method_of(&[get, put.clone()])? {
             Method::PUT => {
                 let database = asked.database(name, Need::Administer).await?;
@@ -229,6 +248,9 @@ pub(super) async fn part(
         }
     }
 }
+
+/// Range of the only shard.
+const SHARD: &str = "00000000-ffffffff";
 
 /// What is to be done with a database that is a collection.
 const PURGE_THERE: &str = "purge its items there";

@@ -266,3 +266,15 @@ async fn figures_are_those_of_requests_to_databases() {
     assert_eq!(couch.get("/_node/_local").await.1, json!({"name": "nonode@nohost"}));
     assert_eq!(couch.get("/_node/other/_stats").await.0, 404);
 }
+
+#[tokio::test]
+async fn a_database_is_one_shard() {
+    let couch = Couch::new().await;
+    let node = "nonode@nohost";
+    let shards = json!({"shards": {"00000000-ffffffff": [node]}});
+    assert_eq!(couch.get("/db/_shards").await, (200, shards));
+    let one = json!({"range": "00000000-ffffffff", "nodes": [node]});
+    assert_eq!(couch.get("/db/_shards/x%2Fy").await, (200, one));
+    assert_eq!(couch.post("/db/_sync_shards", "").await, (202, json!({"ok": true})));
+    assert_eq!(couch.get("/none/_shards").await.0, 404);
+}
