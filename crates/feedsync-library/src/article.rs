@@ -64,6 +64,9 @@ pub struct Enclosure {
     pub media_type: Option<String>,
     /// Its length in bytes.
     pub length: Option<u64>,
+    /// How long it plays, in seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration: Option<u32>,
 }
 
 /// An article that is here.

@@ -159,6 +159,13 @@ impl NewArticle {
         categories.iter().for_each(|category| said.text(Some(category)));
         said.text(None);
         said.text(Some(&self.plain));
+        // At the end, and only where there is one: digests of before durations were known still hold.
+        for (place, enclosure) in (0..).zip(enclosures) {
+            if let Some(duration) = enclosure.duration {
+                said.number(Some(place));
+                said.number(Some(duration.into()));
+            }
+        }
         let digest: [u8; 32] = said.0.finalize().into();
         // Half of it tells apart well enough what one feed says of one article.
         std::array::from_fn(|place| digest[place])
@@ -229,7 +236,7 @@ mod tests {
                 all.push(altered);
             }
         }
-        let others: [fn(&mut NewArticle); 7] = [
+        let others: [fn(&mut NewArticle); 8] = [
             |article| article.text.updated = Some(Millis::new(0)),
             |article| article.text.content_type = feedsync_formats::ContentType::Html,
             |article| article.text.categories = vec![String::new()],
@@ -238,6 +245,10 @@ mod tests {
             |article| {
                 article.text.enclosures =
                     vec![Enclosure { length: Some(0), ..Enclosure::default() }];
+            },
+            |article| {
+                article.text.enclosures =
+                    vec![Enclosure { duration: Some(0), ..Enclosure::default() }];
             },
             |article| article.plain = "x".to_owned(),
         ];

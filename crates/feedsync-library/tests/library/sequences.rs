@@ -92,13 +92,14 @@ fn article() -> impl Strategy<Value = NewArticle> {
         "text" | "html" | "xhtml" => ContentType::named(name),
         other => ContentType::Other(other.to_owned()),
     });
-    let enclosure = (text(), text(), prop::option::of(any::<u64>())).prop_map(
-        |(address, media_type, length)| Enclosure {
+    let numbers = (prop::option::of(any::<u64>()), prop::option::of(any::<u32>()));
+    let enclosure =
+        (text(), text(), numbers).prop_map(|(address, media_type, (length, duration))| Enclosure {
             address: address.unwrap_or_default(),
             media_type,
             length,
-        },
-    );
+            duration,
+        });
     let lists = (prop::collection::vec(enclosure, 0..2), prop::collection::vec("[a\"\0]?", 0..2));
     // Mostly the same, so that most articles come again as they were.
     let long = (text(), text(), text(), text(), kind, lists).prop_map(

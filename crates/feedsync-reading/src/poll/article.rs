@@ -16,8 +16,9 @@ pub(super) fn article(name: ArticleId, entry: Entry) -> NewArticle {
         address: link.href.clone(),
         media_type: link.media_type.clone().map(|text| cut(text, MOST_NAME)),
         length: link.length,
+        duration: link.duration,
     });
-    let enclosures = enclosures.collect();
+    let enclosures: Vec<_> = enclosures.collect();
     let categories = entry.categories.into_iter().take(MOST_PARTS);
     let categories = categories.map(|category| category.label.unwrap_or(category.term));
     // What is neither text nor markup is nothing that a newsreader shows.
@@ -26,9 +27,11 @@ pub(super) fn article(name: ArticleId, entry: Entry) -> NewArticle {
         _ => true,
     };
     let short = |text: Option<String>| text.map(|text| cut(text, MOST_TEXT));
+    let title = entry.title.or_else(|| placeholder(&plain)).or_else(|| link.clone());
+    let title = title.or_else(|| Some(enclosures.first()?.address.clone()));
     let text = ArticleText {
         updated,
-        title: short(entry.title),
+        title: short(title),
         link,
         author: short(entry.author.and_then(named)),
         base: None,
@@ -39,6 +42,30 @@ pub(super) fn article(name: ArticleId, entry: Entry) -> NewArticle {
         categories: categories.map(|text| cut(text, MOST_NAME)).collect(),
     };
     NewArticle { name, published: published.or(updated), text, plain: cut(plain, MOST_CONTENT) }
+}
+
+/// Characters of a title that is made of the text.
+const LONGEST_TITLE: usize = 100;
+
+/// A title for an article without one: the beginning of its text, as Miniflux and FreshRSS make it.
+fn placeholder(plain: &str) -> Option<String> {
+    let mut title = String::new();
+    let mut count = 0;
+    for word in plain.split_whitespace() {
+        count += word.chars().count() + usize::from(count > 0);
+        if count > LONGEST_TITLE {
+            if title.is_empty() {
+                title.extend(word.chars().take(LONGEST_TITLE));
+            }
+            title.push('…');
+            return Some(title);
+        }
+        if !title.is_empty() {
+            title.push(' ');
+        }
+        title.push_str(word);
+    }
+    (!title.is_empty()).then_some(title)
 }
 
 /// Bytes of an address, and of a category or media type; enclosures, and categories.
@@ -66,4 +93,43 @@ fn millis(moment: Option<feedsync::Timestamp>) -> Option<Millis> {
 fn cut(mut text: String, most: usize) -> String {
     text.truncate(text.floor_char_boundary(most));
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_title_is_made_of_the_text() {
+        let words = "word ".repeat(30);
+        for (text, title) in [
+            ("Just a\n microblog  post", Some("Just a microblog post".to_owned())),
+            (&*words, Some(format!("{}…", words[..99].trim_end()))),
+            (&*"é".repeat(200), Some(format!("{}…", "é".repeat(100)))),
+            (" \n", None),
+        ] {
+            assert_eq!(placeholder(text), title);
+        }
+        let titled = |entry: Entry| {
+            let name = ArticleId::of("a").unwrap();
+            article(name, entry).text.title
+        };
+        let link = |rel: &str, href: &str| vec![Link::new(rel, href)];
+        let of_links = |links| Entry { links, ..Entry::default() };
+        assert_eq!(
+            titled(of_links(link("alternate", "http://h/1"))).as_deref(),
+            Some("http://h/1")
+        );
+        assert_eq!(
+            titled(of_links(link("enclosure", "http://h/m"))).as_deref(),
+            Some("http://h/m")
+        );
+        let said = Entry {
+            content: Some("<p>a <b>b</b></p>".into()),
+            content_type: ContentType::Html,
+            ..Entry::default()
+        };
+        assert_eq!(titled(said).as_deref(), Some("a b"));
+        assert_eq!(titled(Entry::default()), None);
+    }
 }

@@ -138,13 +138,14 @@ async fn once(
                 }
                 Ok(document) => {
                     let wishes = document.feed.wishes;
+                    let fault = incomplete(document.feed.blank);
                     let wanted = Wanted { wishes, fresh: told.fresh, ..Wanted::default() };
                     let state = told.kept(state, validators);
                     let (document, dates) = polled(document);
                     let state =
                         PollState { digest: Some(digest), changed: Some(now), wishes, ..state };
                     let state = pace(state, Heard::Changed(&dates), wanted);
-                    Poll { state, document: Some(document) }
+                    Poll { state: PollState { fault, ..state }, document: Some(document) }
                 }
             }
         }
@@ -221,6 +222,17 @@ async fn read(bytes: Vec<u8>, told: &Told, remembered: Remembered) -> Result<Doc
     match reading.await {
         Ok(document) => document,
         Err(failure) => std::panic::resume_unwind(failure.into_panic()),
+    }
+}
+
+/// The fault of a document of which entries were left out.
+fn incomplete(blank: usize) -> Option<String> {
+    match blank {
+        0 => None,
+        1 => Some("1 article was left out: it has neither title, link nor text".to_owned()),
+        _ => {
+            Some(format!("{blank} articles were left out: they have neither title, link nor text"))
+        }
     }
 }
 

@@ -95,7 +95,10 @@ pub(super) fn paced(
         Heard::Failed => PollState { due, failures, gone: false, ..state },
         _ => {
             let due = awake(due, wanted.wishes);
-            PollState { every, due, failures, gone: false, fault: None, ..state }
+            // A document that did not change has the faults that it had.
+            let is_same = heard == Heard::Unchanged && state.failures == 0;
+            let fault = state.fault.filter(|_| is_same);
+            PollState { every, due, failures, gone: false, fault, ..state }
         }
     }
 }

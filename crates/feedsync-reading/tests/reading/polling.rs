@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use feedsync_client::fetch::{Fetcher, Policy, Private};
 use feedsync_endpoint::{NewUser, Password};
-use feedsync_library::{KeptFeed, Selection};
+use feedsync_library::{ArticleText, KeptFeed, Selection};
 use feedsync_reading::{FeedSchedule, SHORTEST};
 use feedsync_store::UserName;
 
@@ -392,4 +392,66 @@ async fn the_picture_of_a_site_is_kept_and_asked_for_once_a_month() {
         assert_eq!(pictures(), count, "{days} days later");
     }
     assert_eq!(kept().await, None);
+}
+
+/// Fetches a document at `/feed`; returns its articles and the fault of the feed.
+async fn kept(scene: &Scene, body: &str) -> (Vec<ArticleText>, Option<String>) {
+    let person = scene.somebody().await;
+    scene.web.put("/feed", Page { status: 200, body: body.to_owned(), ..Page::default() });
+    scene.subscribe(&person, &["/feed"]).await;
+    scene.poll().await;
+    let feed = only(scene).await;
+    let all = Selection { feeds: vec![feed.number], most: 9, ..Selection::default() };
+    let listed = scene.library.list(all).await.unwrap();
+    let numbers: Vec<_> = listed.iter().map(|listed| listed.number).collect();
+    let articles = scene.library.articles(&numbers).await.unwrap();
+    (articles.into_iter().map(|article| article.text).collect(), feed.state.fault)
+}
+
+#[tokio::test]
+async fn an_article_without_a_title_shows_the_beginning_of_its_text() {
+    let scene = Scene::new().await;
+    let body = "<rss version='2.0'><channel><title>T</title><link>http://site.example/</link><item><guid>g1</guid>\
+                <description>Just a microblog post with no title at all</description></item></channel></rss>";
+    let (articles, fault) = kept(&scene, body).await;
+    let title = articles[0].title.as_deref();
+    assert_eq!((title, fault), (Some("Just a microblog post with no title at all"), None));
+}
+
+#[tokio::test]
+async fn references_and_media_are_kept_with_absolute_addresses() {
+    let scene = Scene::new().await;
+    let body = "<rss version='2.0' xmlns:itunes='http://www.itunes.com/dtds/podcast-1.0.dtd'><channel><title>T</title>\
+                <item><title>a</title><link>http://site.example/blog/post/</link><itunes:duration>61</itunes:duration>\
+                <enclosure url='m.mp3' type='audio/mpeg'/><description>&lt;img src=\"w.png\"></description></item></channel></rss>";
+    let (articles, _) = kept(&scene, body).await;
+    let ArticleText { content, enclosures, .. } = &articles[0];
+    assert_eq!(content.as_deref(), Some("<img src=\"http://site.example/blog/post/w.png\">"));
+    let [media] = &enclosures[..] else { panic!("{enclosures:?}") };
+    assert_eq!(
+        (&*media.address, media.duration),
+        ("http://site.example/blog/post/m.mp3", Some(61))
+    );
+}
+
+#[tokio::test]
+async fn an_article_that_says_nothing_is_left_out_and_reported() {
+    let scene = Scene::new().await;
+    let body = "<rss version='2.0'><channel><title>T</title><item><guid isPermaLink='false'>1</guid></item>\
+                <item><title>a</title></item></channel></rss>";
+    let (articles, fault) = kept(&scene, body).await;
+    assert_eq!(articles.len(), 1);
+    assert_eq!(
+        fault.as_deref(),
+        Some("1 article was left out: it has neither title, link nor text")
+    );
+    // The fault stays for as long as the document does.
+    scene.wait(48 * HOUR);
+    assert_eq!(scene.poll().await, 1);
+    let state = only(&scene).await.state;
+    assert_eq!((state.fault, state.failures), (fault, 0));
+    scene.web.feed("/feed", &[("a", AT)]);
+    scene.wait(48 * HOUR);
+    scene.poll().await;
+    assert_eq!(only(&scene).await.state.fault, None);
 }

@@ -52,6 +52,7 @@ async fn hostile() -> (Newsroom, Visitor, usize) {
             address: address.to_owned(),
             media_type: Some(kind.to_owned()),
             length: Some(1_234_567),
+            duration: None,
         };
         one.text.enclosures = vec![
             media("javascript:alert(1)", "audio/mpeg"),

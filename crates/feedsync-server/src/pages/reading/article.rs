@@ -80,6 +80,7 @@ struct Media {
     name: String,
     kind: String,
     size: Option<String>,
+    duration: Option<String>,
     is_audio: bool,
 }
 
@@ -235,17 +236,27 @@ fn web(address: &str) -> Option<Url> {
 
 impl Media {
     fn of(enclosure: Enclosure) -> Option<Self> {
-        let Enclosure { address, media_type, length } = enclosure;
+        let Enclosure { address, media_type, length, duration } = enclosure;
         let url = web(&address)?;
         let name = url.path().rsplit('/').find(|segment| !segment.is_empty());
         let kind = media_type.unwrap_or_default();
         Some(Self {
             name: short(name.or(url.host_str()).unwrap_or("media"), 80),
             size: length.filter(|length| *length > 0).map(size),
+            duration: duration.map(clock),
             is_audio: kind.to_ascii_lowercase().starts_with("audio/"),
             kind: short(&kind, 80),
             address: url.into(),
         })
+    }
+}
+
+/// A number of seconds as people read it.
+fn clock(seconds: u32) -> String {
+    let (hours, minutes, seconds) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
+    match hours {
+        0 => format!("{minutes}:{seconds:02}"),
+        _ => format!("{hours}:{minutes:02}:{seconds:02}"),
     }
 }
 
@@ -277,10 +288,11 @@ mod tests {
     fn what_comes_with_an_article_is_on_the_web() {
         let of = |address: &str, kind: &str| {
             let (address, media_type) = (address.to_owned(), Some(kind.to_owned()));
-            Media::of(Enclosure { address, media_type, length: Some(0) })
+            Media::of(Enclosure { address, media_type, length: Some(0), duration: Some(3_723) })
         };
         let media = of("https://example.org/a/talk.mp3?x", "Audio/MPEG").unwrap();
         assert!(media.name == "talk.mp3" && media.is_audio && media.size.is_none());
+        assert_eq!((media.duration.as_deref(), &*clock(61)), (Some("1:02:03"), "1:01"));
         assert_eq!(of("https://example.org", "").unwrap().name, "example.org");
         for other in ["javascript:alert(1)", "data:audio/mpeg,x", "/talk.mp3", ""] {
             assert!(of(other, "audio/mpeg").is_none(), "{other}");

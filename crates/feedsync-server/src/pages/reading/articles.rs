@@ -84,7 +84,9 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     let address = list.page(&root);
     let feed = match &list.of {
         Of::Feed(number) => {
-            let fault = reading.shelf.feed(*number).and_then(|feed| feed.kept.state.fault.clone());
+            let state = reading.shelf.feed(*number).map(|feed| &feed.kept.state);
+            let failed = state.filter(|state| state.failures > 0 || state.gone);
+            let fault = failed.and_then(|state| state.fault.clone());
             Some((feed_page(&root, *number), fault))
         }
         _ => None,
