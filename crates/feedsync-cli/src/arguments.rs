@@ -8,7 +8,7 @@ use feedsync::Format;
 use feedsync_store::EndpointName;
 
 use crate::commands;
-use crate::context::{Context, data_directory};
+use crate::context::{Context, data_directory, remember_call};
 use crate::failure::{EXIT_CODES, Failure};
 use crate::source::Way;
 
@@ -122,6 +122,7 @@ impl Cli {
     pub(crate) async fn run(self) -> Result<(), Failure> {
         let Self { global, command } = self;
         let json = global.json;
+        remember_call(&global);
         let way = Way::new(data_directory(&global));
         let context = || Context::new(global);
         match command {

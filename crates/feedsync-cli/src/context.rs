@@ -1,7 +1,7 @@
 //! What every command starts from: the data directory, the store and the endpoint that lives in it.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use feedsync::ItemId;
 use feedsync_endpoint::{Actor, Endpoint};
@@ -139,19 +139,12 @@ impl Context {
 
     /// How to call the program with the same data directory and store.
     pub(crate) fn command(&self, arguments: &str) -> String {
-        let mut command = program();
-        if default_directory().as_deref() != Some(&*self.data) {
-            command.push_str(&format!(" --data {}", self.data.display()));
-        }
-        if let Some(named) = &self.named {
-            command.push_str(&format!(" --store {named}"));
-        }
-        format!("{command} {arguments}")
+        command(arguments)
     }
 
     /// How to call the program with another data directory.
     pub(crate) fn command_at(&self, data: &str, arguments: &str) -> String {
-        format!("{} --data {data} {arguments}", program())
+        format!("{} --data {} {arguments}", program(), quoted(data))
     }
 }
 
@@ -218,6 +211,38 @@ impl Home {
     }
 }
 
+/// How the program was called: its name, and the options that say where data and store are.
+static CALL: OnceLock<String> = OnceLock::new();
+
+/// Remembers the global options, so that advice repeats them.
+pub(crate) fn remember_call(global: &Global) {
+    let mut call = program();
+    let data = global.data.as_ref().filter(|data| default_directory().as_ref() != Some(*data));
+    if let Some(data) = data {
+        call.push_str(&format!(" --data {}", quoted(&data.display().to_string())));
+    }
+    let named = global.store.as_deref().and_then(|text| store::named("--store", text).ok());
+    if let Some(named) = named {
+        call.push_str(&format!(" --store {}", quoted(&named.to_string())));
+    }
+    // The program is called once.
+    let _ = CALL.set(call);
+}
+
+/// A command line with the same data directory and store, for advice.
+pub(crate) fn command(arguments: &str) -> String {
+    format!("{} {arguments}", CALL.get_or_init(program))
+}
+
+/// A word as a shell reads it back.
+fn quoted(word: &str) -> String {
+    let is_plain = |letter: char| letter.is_alphanumeric() || "/._-:@%=+,~\\".contains(letter);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
+}
+
 /// The program as it was called, if that was by a path.
 fn program() -> String {
     let called = std::env::args().next().filter(|name| name.contains('/'));
@@ -226,7 +251,7 @@ fn program() -> String {
 
 fn no_item(collection: &CollectionName, id: &str) -> Failure {
     Failure::not_found(format!("there is no item {id} in {collection}"))
-        .hint(format!("see them all: feedsync ls {collection} --all"))
+        .hint(format!("see them all: {}", command(&format!("ls {collection} --all"))))
 }
 
 /// The directory that a person named, or the platform's.

@@ -13,6 +13,7 @@ use feedsync_formats::{ReadError, ReviseError};
 use feedsync_log::Stop;
 use feedsync_store::StoreError;
 
+use crate::context::command;
 use crate::output::text;
 
 /// The exit codes, as every help shows them.
@@ -106,6 +107,11 @@ impl Failure {
     /// Reports on standard error; gives the exit code.
     pub(crate) fn report(self) -> ExitCode {
         match self {
+            Self::Said { message, .. } if is_full(&message) => {
+                say("error", AnsiColor::Red, &message);
+                say("hint", AnsiColor::Cyan, FULL);
+                ExitCode::from(5)
+            }
             Self::Said { code, message, hint } => {
                 say("error", AnsiColor::Red, &message);
                 if let Some(hint) = hint {
@@ -117,6 +123,34 @@ impl Failure {
             Self::Closed => ExitCode::SUCCESS,
         }
     }
+}
+
+/// Advice for a full disk.
+const FULL: &str = "the disk is full: make room on it, then run the command again";
+
+/// Whether an error says that there is no room left, in the words of the system or of a database.
+fn is_full(message: &str) -> bool {
+    let words = [
+        "No space left on device",
+        "Disk quota exceeded",
+        "database or disk is full",
+        "not enough space on the disk",
+        "could not extend file",
+        "no room left on the disk",
+    ];
+    words.iter().any(|words| message.contains(words))
+}
+
+fn see_all(arguments: &str) -> String {
+    format!("see them all: {}", command(arguments))
+}
+
+/// Advice for an address that leads to no collection: a hub's collections are below `/collections`.
+fn collections_of(url: &str) -> Option<String> {
+    let url = address(url).ok()?;
+    let origin = url.origin().ascii_serialization();
+    let is_within = ["/collections/", "/couch/", "/logs/"].iter().any(|it| url.path().contains(it));
+    (!is_within).then(|| format!("a hub has a collection at {origin}/collections/NAME"))
 }
 
 /// Says something beside the output.
@@ -150,22 +184,20 @@ impl From<io::Error> for Failure {
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         match &error {
-            StoreError::NoCollection(_) => {
-                Self::not_found(&error).hint("see them all: feedsync list")
-            }
-            StoreError::NoRemote => {
-                Self::not_found(&error).hint("see them all: feedsync remote list")
-            }
-            StoreError::NoUser(_) => {
-                Self::not_found(&error).hint("see them all: feedsync user list")
-            }
-            StoreError::NoToken => {
-                Self::not_found(&error).hint("see them all: feedsync token list")
-            }
+            StoreError::NoCollection(_) => Self::not_found(&error).hint(see_all("list")),
+            StoreError::NoRemote => Self::not_found(&error).hint(see_all("remote list")),
+            StoreError::NoUser(_) => Self::not_found(&error).hint(see_all("user list")),
+            StoreError::NoToken => Self::not_found(&error).hint(see_all("token list")),
             StoreError::CollectionExists(_)
             | StoreError::RemoteExists(_)
             | StoreError::UserExists(_)
             | StoreError::LastAdministrator(_) => Self::refused(error),
+            StoreError::Damaged(_) | StoreError::Foreign { .. } => {
+                let restore = command("restore --from BACKUP");
+                Self::store(error).hint(format!(
+                    "move its directory aside, and put the last backup back: {restore}"
+                ))
+            }
             _ => Self::store(error),
         }
     }
@@ -231,7 +263,21 @@ impl From<FetchError> for Failure {
             FetchError::Status { status, ref url, .. } if status.as_u16() == 401 => {
                 let origin = address(url).map(|url| url.origin().ascii_serialization());
                 let hub = origin.unwrap_or_else(|_| "URL".to_owned());
-                Self::network(error).hint(format!("log in: feedsync login {hub}"))
+                Self::network(error).hint(format!("log in: {}", command(&format!("login {hub}"))))
+            }
+            FetchError::Private { .. } => {
+                let hint = "a hub reaches the networks that its setting private_feeds names";
+                Self::network(error).hint(hint)
+            }
+            FetchError::Page { ref url, .. } => match collections_of(url) {
+                Some(hint) => Self::network(error).hint(hint),
+                None => Self::network(error),
+            },
+            FetchError::Status { status, ref url, .. } if status.as_u16() == 404 => {
+                match collections_of(url) {
+                    Some(hint) => Self::network(error).hint(hint),
+                    None => Self::network(error),
+                }
             }
             _ => Self::network(error),
         }
@@ -294,5 +340,26 @@ impl Failure {
             }
             other => Self::refused(format!("{name}: {other}")),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn full_disks_are_known_by_what_systems_and_databases_say() {
+        let full = io::Error::from_raw_os_error(28);
+        assert!(cfg!(not(target_os = "linux")) || is_full(&full.to_string()), "{full}");
+        assert!(is_full("the database failed: database or disk is full"));
+        assert!(!is_full("notes is full of items"));
+    }
+
+    #[test]
+    fn addresses_that_lead_to_no_collection_get_a_hint() {
+        let hint = "a hub has a collection at http://hub.example:1/collections/NAME";
+        assert_eq!(collections_of("http://hub.example:1/").as_deref(), Some(hint));
+        assert_eq!(collections_of("http://hub.example/collections/notes"), None);
+        assert_eq!(collections_of("no address"), None);
     }
 }

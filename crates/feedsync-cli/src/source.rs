@@ -34,6 +34,13 @@ impl Source {
             // It becomes the base of relative links in what is imported, so it must hold no secret.
             let address = shown_text(response.url().as_str());
             let bytes = response.bytes().to_vec();
+            if bytes.trim_ascii().is_empty() {
+                let status = response.status();
+                return Err(Failure::network(format!(
+                    "{shown} answered {status} without a document"
+                ))
+                .hint("is there a sign-in page in between?"));
+            }
             return Ok(Self { name: shown, bytes, address: Some(address) });
         }
         // One byte more than is read, so that the reader says what is too large.

@@ -9,9 +9,10 @@ use feedsync::{Item, Payload};
 use feedsync_formats::blobs;
 use feedsync_store::{Digest, StoredItem};
 use http::StatusCode;
+use http::header::ETAG;
 
 use crate::error::SyncError;
-use crate::fetch::{Fetched, Request, Url};
+use crate::fetch::{Fetched, Request, Response, Url};
 use crate::report::Warning;
 use crate::session::Run;
 
@@ -87,7 +88,11 @@ impl Run<'_> {
         for digest in named {
             let Some(url) = address(hub, digest) else { continue };
             match self.fetcher.fetch(Request::head(url.clone())).await {
-                Ok(_) => continue,
+                Ok(Fetched::Answer(answer)) if names(&answer, digest) => continue,
+                Ok(_) => {
+                    self.warn_of(digest, "the answer to whether it is there is no hub's");
+                    continue;
+                }
                 Err(error) if error.status() == Some(StatusCode::NOT_FOUND) => {}
                 Err(error) => {
                     self.warn_of(digest, &error.to_string());
@@ -99,7 +104,8 @@ impl Run<'_> {
                 continue;
             };
             match self.fetcher.fetch(Request::put(url, "application/octet-stream", bytes)).await {
-                Ok(_) => {}
+                Ok(Fetched::Answer(answer)) if is_stored(answer.status()) => {}
+                Ok(_) => self.warn_of(digest, "the answer to the upload is no hub's"),
                 Err(error) => self.warn_of(digest, &error.to_string()),
             }
         }
@@ -113,6 +119,16 @@ impl Run<'_> {
             self.warn(Warning::Blob { digest, reason: reason.to_owned() });
         }
     }
+}
+
+/// Whether an answer is about this blob: its entity tag is the digest.
+fn names(answer: &Response, digest: Digest) -> bool {
+    answer.header(ETAG).is_some_and(|tag| tag.contains(&digest.to_string()))
+}
+
+/// Whether a hub answers an upload so.
+fn is_stored(status: StatusCode) -> bool {
+    matches!(status, StatusCode::CREATED | StatusCode::NO_CONTENT)
 }
 
 /// Where a hub has a blob: beside its collections, asked for in the name of one.

@@ -61,9 +61,14 @@ impl Reader<'_> {
     }
 
     /// Reads a document to its end. One without any sync information is an error.
-    pub(crate) async fn read(&self, response: Response, origin: Origin) -> Result<Page, SyncError> {
+    pub(crate) async fn read(
+        &self,
+        mut response: Response,
+        origin: Origin,
+    ) -> Result<Page, SyncError> {
         let (url, validators) = (response.url().clone(), response.validators());
         let next = response.link("next").filter(|_| origin == Origin::Hub);
+        response.complete_document().await?;
         let bytes = response.into_bytes().await?;
         let page = self.page_of(&url, &validators, bytes, origin).await?;
         Ok(Page { next, ..page })

@@ -314,7 +314,7 @@ impl Fetcher {
     pub async fn document(&self, url: Url, accept: &'static str) -> Result<Response, FetchError> {
         match self.fetch(Request::read(url.clone()).accept(accept)).await? {
             Fetched::Answer(mut response) => {
-                response.complete().await?;
+                response.complete_document().await?;
                 Ok(*response)
             }
             Fetched::NotModified => Err(FetchError::unasked(&url)),

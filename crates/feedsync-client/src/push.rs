@@ -183,6 +183,7 @@ impl Run<'_> {
             Ok(Fetched::NotModified) => return Err(nonsense(hub, "304 to a POST")),
             Err(error) => return refusal(error),
         };
+        response.refuse_page()?;
         let bytes = response.into_bytes().await?;
         let answer = serde_json::from_slice(&bytes);
         Ok(Posted::Taken(answer.map_err(|error| nonsense(hub, &error.to_string()))?))
@@ -247,17 +248,18 @@ impl Run<'_> {
     }
 }
 
-/// What a refusal means: of an item or of all, for now or for good.
+/// Tells refusals of an item from refusals of everything, and those for now from those for good. A hub says why it
+/// refuses an item or a person. The same status without a reason may come from something in between, and passes.
 fn refusal(error: FetchError) -> Result<Posted, SyncError> {
+    let gives_reason = matches!(error, FetchError::Status { problem: Some(_), .. });
     match error.status() {
+        Some(StatusCode::PAYLOAD_TOO_LARGE) => Ok(Posted::Refused(error)),
+        Some(StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY) if gives_reason => {
+            Ok(Posted::Refused(error))
+        }
+        Some(StatusCode::FORBIDDEN) if gives_reason => Ok(Posted::Closed(error)),
         Some(
-            StatusCode::BAD_REQUEST
-            | StatusCode::PAYLOAD_TOO_LARGE
-            | StatusCode::UNPROCESSABLE_ENTITY,
-        ) => Ok(Posted::Refused(error)),
-        Some(
-            StatusCode::FORBIDDEN
-            | StatusCode::METHOD_NOT_ALLOWED
+            StatusCode::METHOD_NOT_ALLOWED
             | StatusCode::UNSUPPORTED_MEDIA_TYPE
             | StatusCode::NOT_IMPLEMENTED,
         ) => Ok(Posted::Closed(error)),

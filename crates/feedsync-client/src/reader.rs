@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use feedsync_endpoint::EndpointError;
 use feedsync_endpoint::documents::DocumentsError;
-use feedsync_log::{Device, Event, Position, RecordId, Session};
+use feedsync_log::{Device, Event, Position, RecordId, Session, Stop};
 use feedsync_reader::{Replica, ReplicaError, SnapshotError};
 use feedsync_store::StoreError;
 
@@ -48,6 +48,8 @@ pub struct ReaderSync {
     pub has_read: bool,
     /// Whether the log was compacted.
     pub was_compacted: bool,
+    /// Whether there is no log, and nothing to begin one with.
+    pub is_absent: bool,
 }
 
 /// What came of joining it with the items of a collection, or the documents of a database.
@@ -201,8 +203,13 @@ async fn bring_in_step(
         let known = shown_text(replica.log().unwrap_or_default());
         return Err(ReaderFileError::OtherLog { known, given: log.name() });
     }
+    let was_kept = replica.log().is_some();
     replica.keep_by(log.address());
     let followed = follow(replica, log, store, random, may_begin).await;
+    if !was_kept && followed.as_ref().map_or(true, |(_, done)| done.is_absent) {
+        // An address where no log was found yet keeps nothing in step.
+        replica.keep_by_none();
+    }
     let stored = store(replica);
     let (session, mut done) = followed?;
     stored?;
@@ -245,16 +252,24 @@ pub async fn compact(
     let stored = log.put_snapshot(&compaction.covers, compaction.snapshot.into_bytes()).await?;
     // One that stands there already for this place, or a later one, is as good: if the log went on, the next step finds
     // that out.
-    if !matches!(stored.status, 200 | 201 | 204 | 409) {
-        return Ok(false);
+    match stored.status {
+        409 => {}
+        // A generation that goes on from a snapshot which nobody has would lose what it leaves out.
+        200..=399 => stored.stored().map_err(|stop| stopped(log, stop))?,
+        _ => return Ok(false),
     }
     let header = compaction.header.clone().into_bytes();
     let begun = log.begin_generation(&compaction.tag, header).await?;
-    let is_begun = matches!(begun.status, 200 | 201 | 204);
+    let is_begun = (200..400).contains(&begun.status);
     if is_begun {
+        begun.stored().map_err(|stop| stopped(log, stop))?;
         replica.was_compacted(&compaction.header, begun.etag, begun.generation);
     }
     Ok(is_begun)
+}
+
+fn stopped(log: &dyn LogAccess, stop: Stop) -> LogError {
+    LogError::Stopped { log: log.name(), stop }
 }
 
 type Store<'a> = dyn Fn(&Replica) -> Result<(), ReaderFileError> + Send + Sync + 'a;
@@ -273,7 +288,7 @@ async fn follow(
     let (name, done) = (log.name(), ReaderSync::default());
     let mut following = Following { replica, store, random, log: name, done };
     synchronise(log, &mut session, &mut following, random).await?;
-    let done = following.done;
+    let done = ReaderSync { is_absent: session.is_absent(), ..following.done };
     Ok((session, done))
 }
 

@@ -17,6 +17,7 @@ mod import;
 mod incorporate;
 mod logs;
 mod member;
+mod nearest;
 mod people;
 mod publish;
 mod purge;
@@ -38,6 +39,7 @@ pub use incorporate::{Conclusion, Counts, ItemOutcome, ItemReport, Report, Sourc
 pub use member::{
     Compose, Guard, Member, MemberChange, MemberEdit, NewMember, Replace, Standing, standing,
 };
+pub use nearest::{did_you_mean, nearest};
 pub use people::{
     LabelError, NewToken, NewUser, Password, PasswordError, PeopleError, Person, Secret, label,
 };

@@ -13,6 +13,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::nearest::did_you_mean;
+
 pub use categories::{Categories, CategoriesError, Category};
 pub use media_range::{MediaRange, MediaRangeError};
 pub use period::{Period, PeriodError};
@@ -85,16 +87,68 @@ pub struct Keep {
     pub tombstones: Option<Period>,
 }
 
-/// A setting that cannot be.
+/// A setting that cannot be. Names and values are as users write them.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the setting {name:?} cannot be {value}: {reason}")]
-pub struct SettingError {
-    /// Which.
-    pub name: String,
-    /// What was given.
-    pub value: String,
-    /// Why not.
-    pub reason: String,
+pub enum SettingError {
+    /// There is none of this name.
+    #[error("there is no setting {name}{}", did_you_mean(name, Settings::USER_NAMES))]
+    Unknown {
+        /// The name.
+        name: String,
+    },
+    /// It cannot have this value.
+    #[error("the setting {name} cannot be {value}: {reason}")]
+    Value {
+        /// The name.
+        name: String,
+        /// The value as it was given.
+        value: String,
+        /// Why not.
+        reason: String,
+    },
+}
+
+impl SettingError {
+    /// Finds the setting at fault in a value that was refused: of a group, the part.
+    fn of(name: &str, value: &Value, error: &serde_json::Error) -> Self {
+        if let ("keep", Value::Object(parts)) = (name, value) {
+            for (part, value) in parts {
+                let alone = Value::Object([(part.clone(), value.clone())].into_iter().collect());
+                let Err(error) = serde_json::from_value::<Keep>(alone) else { continue };
+                let name = format!("keep.{part}");
+                return match Settings::USER_NAMES.contains(&&*name) {
+                    true => Self::value(&name, value, &error),
+                    false => Self::Unknown { name },
+                };
+            }
+        }
+        Self::value(name, value, error)
+    }
+
+    fn value(name: &str, value: &Value, error: &serde_json::Error) -> Self {
+        let reason = match name {
+            "drafts" | "preconditions" | "keep_stale_edits" | "public" | "documents" => {
+                "it is true or false".to_owned()
+            }
+            "keep.count" => "it is a whole number".to_owned(),
+            "keep" => "it has parts: keep.age, keep.count and keep.tombstones".to_owned(),
+            _ => error.to_string(),
+        };
+        Self::Value { name: name.to_owned(), value: shown(value), reason }
+    }
+}
+
+/// A value as users write it; what has parts is not repeated.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => format!("{text:?}"),
+        Value::Bool(_) | Value::Number(_) => value.to_string(),
+        Value::Array(values) if values.iter().all(Value::is_string) => {
+            let texts: Vec<_> = values.iter().filter_map(Value::as_str).collect();
+            format!("{:?}", texts.join(","))
+        }
+        Value::Null | Value::Array(_) | Value::Object(_) => "what was given".to_owned(),
+    }
 }
 
 impl Settings {
@@ -122,7 +176,22 @@ impl Settings {
         }
     }
 
-    /// The names of all settings.
+    /// The names of all settings as users write them.
+    pub const USER_NAMES: [&'static str; 11] = [
+        "accept",
+        "categories",
+        "drafts",
+        "preconditions",
+        "keep_stale_edits",
+        "keep.age",
+        "keep.count",
+        "keep.tombstones",
+        "expires",
+        "public",
+        "documents",
+    ];
+
+    /// The names of all settings as they are stored.
     pub const NAMES: [&'static str; 9] = [
         "accept",
         "categories",
@@ -137,17 +206,15 @@ impl Settings {
 
     /// Sets one by its name to the value of a JSON text.
     pub fn set(&mut self, name: &str, json: &str) -> Result<(), SettingError> {
-        let refused =
-            |reason: String| SettingError { name: name.to_owned(), value: json.to_owned(), reason };
         if !Self::NAMES.contains(&name) {
-            let names = Self::NAMES.join(", ");
-            return Err(refused(format!("there is no such setting; there are {names}")));
+            return Err(SettingError::Unknown { name: name.to_owned() });
         }
-        let value = serde_json::from_str(json).map_err(|error| refused(error.to_string()))?;
+        let value: Value = serde_json::from_str(json)
+            .map_err(|error| SettingError::value(name, &Value::String(json.to_owned()), &error))?;
         let mut members = self.members();
-        members.insert(name.to_owned(), value);
+        members.insert(name.to_owned(), value.clone());
         *self = serde_json::from_value(Value::Object(members))
-            .map_err(|error| refused(error.to_string()))?;
+            .map_err(|error| SettingError::of(name, &value, &error))?;
         Ok(())
     }
 
@@ -189,18 +256,35 @@ mod tests {
     #[test]
     fn a_setting_that_cannot_be_is_named() {
         let mut settings = Settings::default();
-        for (name, value, reason) in [
-            ("colour", "1", "no such setting"),
-            ("drafts", "yes", "expected value"),
-            ("drafts", "\"yes\"", "expected a boolean"),
-            ("accept", "[\"image\"]", "media range"),
-            ("expires", "\"90\"", "period"),
-            ("keep", "{\"years\": 3}", "unknown field"),
-            ("categories", "{\"list\": [{}]}", "missing field"),
+        for (name, value, said) in [
+            ("colour", "1", "there is no setting colour"),
+            ("pubilc", "true", "there is no setting pubilc; did you mean public?"),
+            ("drafts", "yes", "the setting drafts cannot be \"yes\": it is true or false"),
+            ("drafts", "\"yes\"", "the setting drafts cannot be \"yes\": it is true or false"),
+            ("accept", "[\"image\"]", "the setting accept cannot be \"image\": "),
+            ("expires", "\"90\"", "the setting expires cannot be \"90\": "),
+            (
+                "keep",
+                "{\"age\": \"abc\"}",
+                "the setting keep.age cannot be \"abc\": \"abc\" is not a period",
+            ),
+            (
+                "keep",
+                "{\"age\": null, \"count\": -1}",
+                "the setting keep.count cannot be -1: it is a whole number",
+            ),
+            ("keep", "{\"years\": 3}", "there is no setting keep.years"),
+            ("keep", "{\"ages\": 3}", "there is no setting keep.ages; did you mean keep.age?"),
+            ("keep", "3", "the setting keep cannot be 3: it has parts"),
+            (
+                "categories",
+                "{\"list\": [{}]}",
+                "the setting categories cannot be what was given: missing field",
+            ),
         ] {
-            let error = settings.set(name, value).unwrap_err();
-            assert_eq!((&*error.name, &*error.value), (name, value));
-            assert!(error.reason.contains(reason), "{error}");
+            let error = settings.set(name, value).unwrap_err().to_string();
+            assert!(error.starts_with(said), "{error}");
+            assert!(!error.contains(['{', '[']), "{error}");
         }
         assert_eq!(settings, Settings::default());
         settings.set("drafts", "true").unwrap();

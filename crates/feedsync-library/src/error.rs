@@ -69,6 +69,11 @@ pub enum LibraryError {
 }
 
 impl LibraryError {
+    /// Whether the file itself is at fault, so that another one in its place would do.
+    pub(crate) fn is_damage(&self, file: &Path) -> bool {
+        matches!(self, Self::Damaged(_) | Self::Foreign { .. }) || file.is_dir()
+    }
+
     pub(crate) fn file(path: &Path, source: io::Error) -> Self {
         match source.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full,

@@ -1,5 +1,7 @@
 //! Requests to make and answers that came, as values.
 
+use crate::session::Stop;
+
 /// What is to be asked of the server next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ask {
@@ -88,6 +90,8 @@ pub struct Answer {
     pub content_range: Option<String>,
     /// `Content-Type`.
     pub media_type: Option<String>,
+    /// Whether there is a `Last-Modified`, which servers of files send where they have no entity tags.
+    pub is_dated: bool,
     /// `Content-Encoding`, unless it is `identity`.
     pub coding: Option<String>,
     /// `Retry-After`, in seconds.
@@ -115,6 +119,56 @@ impl Answer {
     /// An entity tag that can be compared strongly (R29).
     pub(crate) fn strong(&self) -> Option<String> {
         self.etag.clone().filter(|tag| tag.starts_with('"') && tag.len() > 2)
+    }
+
+    /// Whether a success carries a page for people, as a sign-in page between client and server does. Only a server
+    /// of logs sends `Log-Generation`.
+    pub fn is_page(&self) -> bool {
+        self.generation.is_none()
+            && (matches!(&*self.essence(), "text/html" | "application/xhtml+xml")
+                || self.body_is_page())
+    }
+
+    /// Whether a success to a read cannot come from a log. A part names its range. A whole log has an entity tag or a
+    /// date, and is no document of another kind (R9, R20, R26).
+    pub fn is_no_log(&self) -> bool {
+        let essence = self.essence();
+        let is_document = essence == "application/json"
+            || ["+json", "/xml", "+xml"].iter().any(|end| essence.ends_with(end))
+            || ["image/", "multipart/form", "text/css"]
+                .iter()
+                .any(|begin| essence.starts_with(begin));
+        let is_bare = self.etag.is_none() && !self.is_dated;
+        let is_whole = self.status == 200 && self.generation.is_none();
+        self.is_page() || (is_whole && (is_document || is_bare))
+    }
+
+    /// Checks that a server stored what it was sent: a success that has an entity tag and is no page (R13, R35, R45).
+    pub fn stored(&self) -> Result<(), Stop> {
+        let is_stored =
+            matches!(self.status, 200 | 201 | 204) && self.etag.is_some() && !self.is_page();
+        if is_stored { Ok(()) } else { Err(self.foreign()) }
+    }
+
+    /// The end of a session by an answer that no log gives.
+    pub fn foreign(&self) -> Stop {
+        let essence = self.essence();
+        let media_type = essence.chars().filter(|found| !found.is_control()).take(80).collect();
+        Stop::Foreign { status: self.status, media_type }
+    }
+
+    /// The media type in lower case, without parameters; empty if there is none.
+    fn essence(&self) -> String {
+        let named = self.media_type.as_deref().unwrap_or_default();
+        named.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+    }
+
+    fn body_is_page(&self) -> bool {
+        let text = self.body.trim_ascii_start();
+        let begins = |with: &str| {
+            text.get(..with.len()).is_some_and(|text| text.eq_ignore_ascii_case(with.as_bytes()))
+        };
+        self.status == 200 && self.start == 0 && (begins("<!doctype html") || begins("<html"))
     }
 }
 

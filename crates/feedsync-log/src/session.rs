@@ -147,6 +147,22 @@ pub enum Stop {
     /// The server does not take the append, for another reason.
     #[error("the server refused what was to be appended ({0})")]
     Rejected(u16),
+    /// The answer is no log's: something between client and server answered, such as a sign-in page.
+    #[error(
+        "answered {status}{}{media_type}, which is no log: is there a sign-in page in between?",
+        if media_type.is_empty() { "" } else { " " }
+    )]
+    Foreign {
+        /// Its status.
+        status: u16,
+        /// Its media type; empty if it has none.
+        media_type: String,
+    },
+    /// The server confirmed appends whose lines are not in the log.
+    #[error(
+        "the server confirmed an append, but the lines are not in the log; they are sent next time"
+    )]
+    NotKept,
     /// The answer is none to what was asked.
     #[error("an answer that cannot be one: {0}")]
     Fault(&'static str),
@@ -188,6 +204,12 @@ pub struct Session {
     has_none: bool,
     /// What a snapshot must cover, as the log said.
     wanted: Option<String>,
+    /// An append that the server confirmed without proof: it counts once it is read back.
+    unproved: Option<Append>,
+    /// Reads that did not find it.
+    looks: u32,
+    /// Appends in a row that were confirmed and not found.
+    claims: u32,
 }
 
 /// What comes next.
@@ -235,6 +257,9 @@ impl Session {
             may_begin: false,
             has_none: false,
             wanted: None,
+            unproved: None,
+            looks: 0,
+            claims: 0,
         }
     }
 
@@ -281,7 +306,10 @@ impl Session {
     /// Takes an answer. `random` spreads the waiting of those who got in each other's way.
     pub fn answered(&mut self, ask: &Ask, answer: Answer, random: u64) -> Event {
         match ask {
-            Ask::Read(read) => self.read_answered(read, answer, random),
+            Ask::Read(read) => {
+                let event = self.read_answered(read, answer, random);
+                self.look_for_appended(event)
+            }
             Ask::Append(append) => self.append_answered(append, &answer, random),
             Ask::Snapshot => self.snapshot_answered(answer, random),
         }
@@ -330,6 +358,12 @@ impl Session {
 
     fn snapshot_answered(&mut self, answer: Answer, random: u64) -> Event {
         match answer.status {
+            // A server that has a page for every address has no snapshot; whether it has a log, reading shows.
+            200 if answer.covers.is_none() && answer.is_page() => {
+                self.has_none = true;
+                self.phase = Phase::Read;
+                Event::Nothing
+            }
             200 if answer.coding.is_none() && answer.ended => {
                 self.attempts = 0;
                 self.has_none = false;
@@ -366,6 +400,8 @@ impl Session {
     fn otherwise(&mut self, answer: &Answer, random: u64) -> Event {
         match answer.status {
             401 | 403 => self.stop(Stop::Refused(answer.status)),
+            // 511 is the status of networks that want a sign-in first (RFC 6585 6).
+            1..=399 | 511 => self.stop(answer.foreign()),
             0 | 408 | 425 | 429 | 500.. => self.again(answer, random),
             410 => self.stop(Stop::Gone),
             status => self.stop(Stop::Rejected(status)),

@@ -102,6 +102,13 @@ impl Replica {
         self.log = Some(log);
     }
 
+    /// Takes back [`Replica::keep_by`] of a log that turned out not to be there. Nothing was read from it.
+    pub fn keep_by_none(&mut self) {
+        if self.position.is_none() {
+            self.log = None;
+        }
+    }
+
     /// How far the log was read.
     pub fn position(&self) -> Option<&Position> {
         self.position.as_ref()

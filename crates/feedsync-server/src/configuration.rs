@@ -14,6 +14,8 @@ pub(crate) mod values;
 
 use std::collections::BTreeMap;
 
+use feedsync_endpoint::did_you_mean;
+
 use crate::config::{Config, Limits, Log, Tls};
 
 pub use reference::{as_toml, reference};
@@ -81,7 +83,8 @@ pub fn configure(sources: &Sources) -> Result<Config, ConfigurationError> {
     let mut set = |place: String, name: &str, given: &Given| {
         let wrong = |message| ConfigurationError { place: place.clone(), message };
         let Some(setting) = settings.get(name) else {
-            return Err(wrong(format!("there is no setting {name:?}")));
+            let near = did_you_mean(name, settings.keys().copied());
+            return Err(wrong(format!("there is no setting {name:?}{near}")));
         };
         (setting.read)(&mut config, given)
             .map_err(|reason| wrong(format!("{name} is {}: {reason}", setting.form)))
@@ -96,7 +99,9 @@ pub fn configure(sources: &Sources) -> Result<Config, ConfigurationError> {
         match known {
             Some(name) => set(variable.clone(), name, &Given::Text(value.clone()))?,
             None if SECTIONS.iter().any(|section| variable.starts_with(section)) => {
-                let message = "no setting has this variable".to_owned();
+                let variables: Vec<_> = settings.keys().map(|name| self::variable(name)).collect();
+                let near = did_you_mean(variable, variables.iter().map(String::as_str));
+                let message = format!("no setting has this variable{near}");
                 return Err(ConfigurationError { place: variable.clone(), message });
             }
             None => {}

@@ -71,7 +71,7 @@ fn host(request: &Request, config: &Config) -> Result<Authority, Problem> {
         StatusCode::MISDIRECTED_REQUEST,
         "foreign-host",
         "Not a host of this hub",
-        format!("this hub does not answer for {host}; a name of its own must be configured"),
+        format!("this hub does not answer for {host}: name it in the setting hosts or public_base"),
     ))
 }
 

@@ -33,8 +33,10 @@ impl Backup {
         let home = context.open().await?;
         let Opened::Sqlite(store) = &home.opened else {
             let message = format!("{}: a database is backed up by its own programs", home.place);
-            return Err(Failure::usage(message)
-                .hint("pg_dump, or move it into a directory: feedsync migrate --to sqlite:DIR"));
+            return Err(Failure::usage(message).hint(format!(
+                "pg_dump, or move it into a directory: {}",
+                context.command("migrate --to sqlite:DIR")
+            )));
         };
         let progress = Progress::spinner("backing up");
         let backed_up = store.backup(&self.file).await?;

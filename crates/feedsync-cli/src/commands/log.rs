@@ -61,9 +61,15 @@ fn present(name: &str, session: &Session) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What an answer that is no success says.
+/// Checks that a server stored what it was sent.
+fn stored(name: &str, answer: &Answer) -> Result<(), Failure> {
+    answer.stored().map_err(|_| refused(name, answer))
+}
+
+/// Reports an answer that is no success of a log.
 fn refused(name: &str, answer: &Answer) -> Failure {
     match answer.status {
+        1..=399 | 511 => Failure::network(format!("{name}: {}", answer.foreign())),
         0 => Failure::network(format!("{name}: no answer")),
         401 | 403 => Failure::network(format!("{name}: {}", Stop::Refused(answer.status))),
         404 => Failure::not_found(format!("{name}: there is no such log")),

@@ -4,10 +4,11 @@ use clap::Args;
 use feedsync_client::LoginFile;
 use feedsync_client::fetch::{
     FetchError, Fetched, Fetcher, Login as Kept, LoginOrigin, Logins, Policy, Private, Request,
-    Url, address,
+    Url, address, shown_text,
 };
+use feedsync_formats::{ReadOptions, read};
 
-use crate::context::Context;
+use crate::context::{Context, command};
 use crate::failure::Failure;
 use crate::output::progress::Progress;
 use crate::{output, secret};
@@ -18,6 +19,11 @@ Examples:
   feedsync login https://hub.example --stdin < anna.token
   feedsync login https://hub.example --user anna
 ";
+
+const ACCEPT: &str = "application/json, application/atom+xml, */*;q=0.5";
+
+/// Maximum size of the answer that shows whether a login is known, in bytes.
+const MOST_BYTES: u64 = 64 << 20;
 
 /// Log in to a hub: keep a token, or a name and its password, for what is asked of it
 ///
@@ -40,9 +46,10 @@ impl Login {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
         let url = address(&self.url)?;
         if !url.username().is_empty() || url.password().is_some() {
-            return Err(Failure::usage("the address holds a name or a password").hint(
-                "leave them out; the password is asked for: feedsync login URL --user NAME",
-            ));
+            return Err(Failure::usage("the address holds a name or a password").hint(format!(
+                "leave them out; the password is asked for: {}",
+                context.command("login URL --user NAME")
+            )));
         }
         let origin = LoginOrigin::of(&url)?;
         let what = if self.user.is_some() { "Password" } else { "Token" };
@@ -70,15 +77,40 @@ async fn check(url: &Url, origin: &LoginOrigin, login: &Kept) -> Result<(), Fail
         asked.set_path("/collections");
     }
     let refused = || Failure::refused(format!("{origin} does not accept it; nothing was kept"));
-    match fetcher.fetch(Request::read(asked).accept("*/*")).await {
-        Ok(Fetched::Answer(answer)) if answer.url().origin() != url.origin() => {
-            let elsewhere = answer.url().origin().ascii_serialization();
-            Err(Failure::refused(format!("{origin} sends on to {elsewhere}"))
-                .hint(format!("if you trust it: feedsync login {elsewhere}")))
+    let request = Request::read(asked.clone()).accept(ACCEPT).within(MOST_BYTES);
+    match fetcher.fetch(request).await {
+        Ok(Fetched::Answer(mut answer)) => {
+            answer.complete_document().await?;
+            if answer.url().origin() != url.origin() {
+                let elsewhere = answer.url().origin().ascii_serialization();
+                return Err(Failure::refused(format!("{origin} sends on to {elsewhere}"))
+                    .hint(format!("if you trust it: {}", command(&format!("login {elsewhere}")))));
+            }
+            if is_of_hub(answer.bytes()) { Ok(()) } else { Err(no_hub(&asked)) }
         }
-        Ok(_) => Ok(()),
+        Ok(Fetched::NotModified) => Err(no_hub(&asked)),
         Err(FetchError::Status { status, .. }) if status.as_u16() == 401 => Err(refused()),
-        Err(FetchError::Status { status, .. }) if matches!(status.as_u16(), 403 | 404) => Ok(()),
+        // A hub says why; a page in between does not.
+        Err(FetchError::Status { status, problem: Some(_), .. })
+            if matches!(status.as_u16(), 403 | 404) =>
+        {
+            Ok(())
+        }
         Err(error) => Err(error.into()),
     }
+}
+
+/// Whether a hub or another server of feeds answers so: with a feed, or with the list of its collections.
+fn is_of_hub(bytes: &[u8]) -> bool {
+    let list = serde_json::from_slice::<Vec<serde_json::Map<_, _>>>(bytes);
+    let is_list = |list: &Vec<serde_json::Map<String, _>>| {
+        list.iter().all(|one| one.contains_key("name") && one.contains_key("changes"))
+    };
+    list.as_ref().is_ok_and(is_list) || read(bytes, None, &ReadOptions::tolerant()).is_ok()
+}
+
+fn no_hub(asked: &Url) -> Failure {
+    let asked = shown_text(asked.as_str());
+    Failure::network(format!("{asked} does not answer as a hub does; nothing was kept"))
+        .hint("is there a sign-in page in between?")
 }

@@ -23,7 +23,7 @@ use crate::signals::asked_to_stop;
 const EXAMPLES: &str = "\
 Examples:
   feedsync replicate http://127.0.0.1:5984/notes notes --create
-  feedsync replicate notes https://anna:secret@hub.example/couch/notes --continuous
+  feedsync replicate notes https://hub.example/couch/notes --continuous  # after: feedsync login https://hub.example
   feedsync replicate notes http://127.0.0.1:5984/notes --selector '{\"type\":\"note\"}'
 ";
 

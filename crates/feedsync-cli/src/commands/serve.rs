@@ -16,7 +16,7 @@ use tokio::sync::Notify;
 use tracing_subscriber::EnvFilter;
 
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::failure::{Failure, warn};
 use crate::output::{self, BOLD};
 use crate::signals::asked_to_stop;
 use crate::source::Way;
@@ -127,8 +127,15 @@ fn newsreading(
     fetcher: &Fetcher,
     config: &Config,
 ) -> Result<Newsreading, Failure> {
-    let library: Arc<dyn Library> =
-        Arc::new(SqliteLibrary::open(&context.data).map_err(Failure::store)?);
+    let (library, damaged) =
+        SqliteLibrary::open_or_set_aside(&context.data).map_err(Failure::store)?;
+    if let Some(file) = damaged {
+        warn(&format!(
+            "the articles of newsreaders were damaged; they are fetched again, and the old file is {}",
+            file.display()
+        ));
+    }
+    let library: Arc<dyn Library> = Arc::new(library);
     let bell = Arc::new(Notify::new());
     let most = config.limits.log_bytes as u64;
     let readers = Arc::new(Readers::new(Arc::clone(&library), Arc::clone(&bell), most));

@@ -8,7 +8,7 @@ use feedsync_store::{Alteration, Collection, CollectionChange, CollectionName};
 use serde_json::{Value, json};
 
 use crate::commands::settings;
-use crate::context::Context;
+use crate::context::{Context, command};
 use crate::failure::Failure;
 use crate::source::{Source, Way};
 
@@ -113,7 +113,7 @@ pub(crate) async fn assign_pair(
 ) -> Result<(), Failure> {
     let (name, value) = setting.split_once('=').ok_or_else(|| {
         Failure::usage(format!("{setting:?} is not NAME=VALUE"))
-            .hint("see the names: feedsync help set")
+            .hint(format!("see the names: {}", command("help set")))
     })?;
     assign(settings, name, value, way).await
 }
@@ -143,8 +143,10 @@ pub(crate) async fn assign(
             keep
         }
         (_, Some(_)) | ("keep", None) => {
-            return Err(Failure::usage(format!("there is no setting {name:?}"))
-                .hint("see the names: feedsync help set"));
+            let error = SettingError::Unknown { name: name.to_owned() };
+            return Err(
+                Failure::usage(error).hint(format!("see the names: {}", command("help set")))
+            );
         }
         ("accept", None) if value == "none" => json!([]),
         ("accept", None) => value.split(',').map(str::trim).collect(),
@@ -158,7 +160,7 @@ pub(crate) async fn assign(
 
 fn number(name: &str, value: &str) -> Result<Value, Failure> {
     let number: u64 = value.parse().map_err(|_| {
-        Failure::refused(format!("the setting {name:?} cannot be {value:?}: it is a number"))
+        Failure::refused(format!("the setting {name} cannot be {value:?}: it is a whole number"))
     })?;
     Ok(number.into())
 }

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::commands::import::{counts_value, summary};
 use crate::commands::remote;
-use crate::context::{Context, Home};
+use crate::context::{Context, Home, command};
 use crate::failure::{Failure, warn};
 use crate::output::progress::Progress;
 use crate::output::{self, BOLD, text};
@@ -252,11 +252,9 @@ fn worse(
 pub(crate) fn failure(remote: &Remote, error: SyncError) -> Failure {
     match error {
         SyncError::NotFeedSync { .. } | SyncError::Sse { .. } => {
-            Failure::network(error).hint(format!(
-                "feedsync import {} {}",
-                remote.collection,
-                text::line(&shown_text(&remote.url))
-            ))
+            let url = text::line(&shown_text(&remote.url));
+            let import = command(&format!("import {} {url}", remote.collection));
+            Failure::network(error).hint(import)
         }
         other => other.into(),
     }

@@ -7,7 +7,7 @@ use feedsync_store::{
     SystemEnvironment,
 };
 
-use crate::support::Place;
+use crate::support::{Hub, Place};
 
 fn findings(report: &serde_json::Value) -> Vec<(String, String)> {
     let of = |found: &serde_json::Value, name: &str| found[name].as_str().unwrap().to_owned();
@@ -190,4 +190,38 @@ fn a_file_that_is_no_database_cannot_be_examined() {
     let bytes = vec![b'x'; 10_000];
     std::fs::write(place.path("desk/feedsync.db"), bytes).unwrap();
     desk.run(&["doctor"]).fails(5, "feedsync.db");
+}
+
+#[test]
+fn damaged_articles_stop_no_hub_and_are_set_aside() {
+    let place = Place::new();
+    let desk = place.desk("desk");
+    let sound = {
+        let hub = Hub::start(&place, "desk");
+        desk.run(&["sync", "notes", &hub.notes(), "--pull"]);
+        drop(hub);
+        std::fs::read(place.path("desk/articles.sqlite3")).unwrap()
+    };
+    assert!(desk.json(&["doctor"])["sound"].as_bool().unwrap());
+    let mut torn = sound.clone();
+    torn.truncate(sound.len() / 2);
+    let mut flipped = sound.clone();
+    flipped[100..3_000].fill(0xff);
+    for (number, damaged) in
+        [b"not a database, but long enough to be one".repeat(200), torn, flipped].iter().enumerate()
+    {
+        for beside in ["-wal", "-shm"] {
+            let _ = std::fs::remove_file(place.path(&format!("desk/articles.sqlite3{beside}")));
+        }
+        std::fs::write(place.path("desk/articles.sqlite3"), damaged).unwrap();
+        let run = desk.run(&["doctor"]);
+        assert_eq!(run.code, 1, "{number}: {run:?}");
+        assert!(run.out.contains("articles: "), "{number}: {}", run.out);
+        let hub = Hub::start(&place, "desk");
+        place.run(&["validate", &hub.notes()]).success(&["validate"]);
+        drop(hub);
+        let aside = place.path(&format!("desk/articles.sqlite3.damaged-{}", number + 1));
+        assert_eq!(&std::fs::read(aside).unwrap(), damaged, "{number}");
+        assert!(desk.json(&["doctor"])["sound"].as_bool().unwrap(), "{number}");
+    }
 }

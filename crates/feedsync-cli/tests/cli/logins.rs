@@ -102,7 +102,11 @@ fn every_command_that_reads_an_address_sends_its_login() {
     let validate = ["validate", &feed];
     let refused = desk.run(&validate);
     refused.fails(4, "401");
-    assert!(refused.err.contains(&format!("feedsync login {}\n", hub.url)), "{}", refused.err);
+    assert!(
+        refused.err.contains(&format!("feedsync --data desk login {}\n", hub.url)),
+        "{}",
+        refused.err
+    );
     assert_eq!(login(&place, &[&hub.url], TOKEN).code, 0);
     desk.ok(&validate);
     desk.ok(&["import", "notes", &feed]);

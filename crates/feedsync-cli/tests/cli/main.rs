@@ -14,6 +14,7 @@ mod logins;
 mod logs;
 mod output;
 mod people;
+mod portal;
 mod reader;
 mod settings;
 mod subscriptions;

@@ -89,3 +89,91 @@ fn completions_and_manual_pages_are_printed() {
     assert!(page.code == 0 && page.out.contains("List the remotes"), "{}", page.out);
     place.run(&["man", "nothing"]).fails(2, "there is no command nothing");
 }
+
+/// Every command with its subcommands, as `help` lists them.
+fn commands(place: &Place, of: &[String]) -> Vec<Vec<String>> {
+    let mut arguments: Vec<&str> = of.iter().map(String::as_str).collect();
+    arguments.push("--help");
+    let help = place.run(&arguments).out;
+    let mut all = vec![of.to_vec()];
+    let listed = help.split_once("\nCommands:\n").map_or("", |(_, list)| list);
+    for line in listed.lines().take_while(|line| !line.is_empty()) {
+        let name = line.split_whitespace().next().unwrap();
+        if line.starts_with("  ") && !line.starts_with("   ") && name != "help" {
+            all.extend(commands(place, &[of, &[name.to_owned()]].concat()));
+        }
+    }
+    all
+}
+
+#[test]
+fn help_shows_no_password_on_a_command_line() {
+    let place = Place::new();
+    let all = commands(&place, &[]);
+    assert!(all.len() > 60, "{all:?}");
+    for command in all {
+        let mut arguments: Vec<&str> = command.iter().map(String::as_str).collect();
+        arguments.push("--help");
+        let help = place.run(&arguments).out;
+        for word in help.split_whitespace() {
+            let authority =
+                word.split_once("://").map_or("", |(_, rest)| rest.split('/').next().unwrap());
+            let user = authority.split_once('@').map_or("", |(user, _)| user);
+            assert!(!user.contains(':'), "{command:?}: {word}");
+            assert!(!word.contains("PASSWORD="), "{command:?}: {word}");
+        }
+        assert!(!help.contains("--password "), "{command:?}");
+    }
+}
+
+#[test]
+fn advice_repeats_where_the_data_is() {
+    let place = Place::new();
+    let desk = place.desk("desk");
+    for arguments in [&["ls", "none"][..], &["set", "notes", "keep=1"], &["show", "notes", "x"]] {
+        let run = desk.run(arguments);
+        assert!(run.err.contains("feedsync --data desk "), "{arguments:?}: {}", run.err);
+    }
+    place.run(&["--data", "a b", "init"]).success(&["init"]);
+    let run = place.run(&["--data", "a b", "ls", "none"]);
+    assert!(run.err.contains("feedsync --data 'a b' list"), "{}", run.err);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_called_a_full_disk() {
+    let place = Place::new();
+    place.desk("desk");
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = place.command(&["--data", "desk", "list"]).stdout(full).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(5), "{said}");
+    assert!(said.contains("the disk is full: make room"), "{said}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_below_the_store_is_called_a_full_disk() {
+    let place = Place::new();
+    let probe = ["-rm", "mount", "-t", "tmpfs", "tmpfs", "/mnt"];
+    let mounted = std::process::Command::new("unshare").args(probe).output();
+    if !mounted.is_ok_and(|output| output.status.success()) {
+        eprintln!("no disk can be made here: left out");
+        return;
+    }
+    let text = "x".repeat(60_000);
+    let entry = |number: u32| format!("<entry><id>urn:{number}</id><title>{text}</title></entry>");
+    let entries: String = (0..150).map(entry).collect();
+    let feed = format!("<feed xmlns=\"http://www.w3.org/2005/Atom\">{entries}</feed>");
+    place.write("large.atom", &feed);
+    let script = "mkdir small && mount -t tmpfs -o size=4m tmpfs small && chmod 700 small \
+                  && \"$0\" --data small init && \"$0\" --data small create notes \
+                  && \"$0\" --data small import notes large.atom";
+    let program = env!("CARGO_BIN_EXE_feedsync");
+    let mut command = std::process::Command::new("unshare");
+    command.args(["-rm", "sh", "-c", script, program]).current_dir(place.path(""));
+    let output = command.env("HOME", place.path("")).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(5), "{said}");
+    assert!(said.contains("the disk is full: make room"), "{said}");
+}

@@ -77,17 +77,21 @@ fn settings_are_changed_all_or_none() {
         serde_json::json!({"age": "90d", "count": 5, "tombstones": "36h"})
     );
     for (wrong, code, said) in [
-        ("colour=blue", 1, "no such setting"),
-        ("keep.years=3", 1, "unknown field"),
-        ("keep=3", 2, "no setting"),
+        ("colour=blue", 1, "there is no setting colour\n"),
+        ("pubilc=true", 1, "there is no setting pubilc; did you mean public?"),
+        ("keep.years=3", 1, "there is no setting keep.years\n"),
+        ("keep.ages=3d", 1, "there is no setting keep.ages; did you mean keep.age?"),
+        ("keep=3", 2, "no setting keep"),
         ("drafts.x=true", 2, "no setting"),
         ("keep.count=-1", 1, "a number"),
-        ("keep.age=90", 1, "period"),
-        ("drafts=maybe", 1, "drafts"),
+        ("keep.age=90", 1, "the setting keep.age cannot be \"90\": \"90\" is not a period"),
+        ("drafts=maybe", 1, "the setting drafts cannot be \"maybe\": it is true or false"),
         ("drafts", 2, "NAME=VALUE"),
         ("categories=none.xml", 3, "no such file"),
     ] {
-        desk.run(&["set", "notes", "public=false", wrong]).fails(code, said);
+        let run = desk.run(&["set", "notes", "public=false", wrong]);
+        run.fails(code, said);
+        assert!(!run.err.contains(['{', '[']), "{}", run.err);
         assert_eq!(desk.json(&["settings", "notes"]), settings, "{wrong}");
     }
     let names = [

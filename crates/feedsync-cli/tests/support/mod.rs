@@ -8,6 +8,7 @@ pub(crate) mod browser;
 pub(crate) mod database;
 pub(crate) mod newsroom;
 pub(crate) mod origin;
+pub(crate) mod portal;
 #[cfg(unix)]
 pub(crate) mod web;
 
@@ -179,7 +180,7 @@ impl Run {
         }
     }
 
-    fn success(self, arguments: &[&str]) -> String {
+    pub(crate) fn success(self, arguments: &[&str]) -> String {
         assert_eq!(self.code, 0, "{arguments:?}: {}{}", self.out, self.err);
         self.out
     }

@@ -85,6 +85,18 @@ pub enum FetchError {
         /// When it may be asked again, if it told.
         retry_after: Option<RetryAfter>,
     },
+    /// A page for people came, where a document for programs was asked for.
+    #[error(
+        "{url} answered {status} {media_type}, a page for people: is there a sign-in page in between?"
+    )]
+    Page {
+        /// The address that answered, after redirects.
+        url: String,
+        /// Its status.
+        status: StatusCode,
+        /// Its media type.
+        media_type: String,
+    },
     /// The body is larger than the bound.
     #[error("{url}: the answer is larger than {limit} bytes")]
     TooLarge {

@@ -137,6 +137,31 @@ impl Response {
         Ok(())
     }
 
+    /// Refuses an answer that says that it is a page for people, before its body is read.
+    pub fn refuse_page(&self) -> Result<(), FetchError> {
+        let media_type = self.media_type().unwrap_or_default();
+        if is_page_type(&media_type) { Err(self.page(media_type)) } else { Ok(()) }
+    }
+
+    /// Reads a feed or another document for programs to its end; it is then in [`Response::bytes`]. Feeds are served
+    /// under any media type, so that what a document begins with decides whether it is a page.
+    pub async fn complete_document(&mut self) -> Result<(), FetchError> {
+        let mut is_settled = false;
+        while let Some(chunk) = self.body.chunk().await? {
+            self.read.extend_from_slice(&chunk);
+            if !is_settled && begins_as_page(&self.read) {
+                let media_type = self.media_type().filter(|named| is_page_type(named));
+                return Err(self.page(media_type.unwrap_or_else(|| "an HTML document".to_owned())));
+            }
+            is_settled = self.read.len() > FIRST_BYTES;
+        }
+        Ok(())
+    }
+
+    fn page(&self, media_type: String) -> FetchError {
+        FetchError::Page { url: self.head.shown(), status: self.head.status, media_type }
+    }
+
     /// The body, read to its end.
     pub async fn into_bytes(mut self) -> Result<Vec<u8>, FetchError> {
         self.complete().await?;
@@ -149,9 +174,36 @@ impl Response {
     }
 }
 
+/// Number of bytes that decide whether a document is a page.
+const FIRST_BYTES: usize = 1 << 10;
+
+fn is_page_type(media_type: &str) -> bool {
+    matches!(media_type, "text/html" | "application/xhtml+xml")
+}
+
+/// Whether a document begins as a page does. No feed does, whatever it is served as.
+fn begins_as_page(bytes: &[u8]) -> bool {
+    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
+    let begins = |with: &str| {
+        text.get(..with.len()).is_some_and(|text| text.eq_ignore_ascii_case(with.as_bytes()))
+    };
+    begins("<!doctype html") || begins("<html")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pages_are_told_from_feeds_by_what_they_begin_with() {
+        for page in ["<!DOCTYPE html><p>", "\u{feff}\n <HTML lang=en>", "<html/>"] {
+            assert!(begins_as_page(page.as_bytes()), "{page}");
+        }
+        for feed in ["<?xml version=\"1.0\"?><feed/>", "<rss>", "{}", "", "<!DOCTYPE rss>", "<htm"]
+        {
+            assert!(!begins_as_page(feed.as_bytes()), "{feed}");
+        }
+    }
 
     fn believed(headers: &[(HeaderName, &'static str)]) -> bool {
         let headers = headers.iter().map(|(name, text)| (name.clone(), text.parse().unwrap()));

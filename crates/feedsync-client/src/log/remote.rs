@@ -9,7 +9,8 @@ use std::time::SystemTime;
 use async_trait::async_trait;
 use feedsync_log::{Answer, Append, Ask, Condition, Range, Read};
 use http::header::{
-    CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, IF_MATCH, IF_NONE_MATCH, RANGE,
+    CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, IF_MATCH, IF_NONE_MATCH,
+    LAST_MODIFIED, RANGE,
 };
 
 use super::{LogAccess, LogError, RECORDS};
@@ -93,8 +94,12 @@ impl RemoteLog {
             Heard::Answer(response) => *response,
         };
         let here = response.url();
-        let is_read = matches!(response.status().as_u16(), 200 | 206);
-        if is_read && here.host() == self.url.host() && *here != self.url {
+        let told = head(&response);
+        if matches!(told.status, 200 | 206) && told.is_no_log() {
+            // Its body may be endless.
+            return Ok(told);
+        }
+        if matches!(told.status, 200 | 206) && leads_on(&self.url, here) {
             // The first that led on counts for this session.
             let _ = self.led_to.set(here.clone());
         }
@@ -123,6 +128,7 @@ impl RemoteLog {
     async fn answer(&self, request: Request, most: usize) -> Result<Answer, FetchError> {
         match self.request(request).await? {
             Heard::Nothing(answer) => Ok(answer),
+            Heard::Answer(response) if head(&response).is_page() => Ok(head(&response)),
             Heard::Answer(response) => with_body(*response, 0, most).await,
         }
     }
@@ -137,6 +143,16 @@ impl RemoteLog {
             Err(error) => Err(error),
         }
     }
+}
+
+/// Whether a redirect leads to where the log is changed, too (R32): another address of the same server, or the same
+/// name over https.
+fn leads_on(asked: &Url, answered: &Url) -> bool {
+    let is_upgrade = asked.scheme() == "http"
+        && answered.scheme() == "https"
+        && asked.host() == answered.host()
+        && (asked.port(), answered.port()) == (None, None);
+    asked != answered && (asked.origin() == answered.origin() || is_upgrade)
 }
 
 /// What came of a request.
@@ -214,6 +230,7 @@ fn head(response: &Response) -> Answer {
         covers: text(COVERS),
         content_range: text(CONTENT_RANGE),
         media_type: text(CONTENT_TYPE),
+        is_dated: text(LAST_MODIFIED).is_some(),
         coding: response.coding().map(str::to_owned),
         retry_after: response.retry_after().map(|after| after.from_now(now).as_secs()),
         ..Answer::default()

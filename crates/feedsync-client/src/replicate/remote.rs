@@ -112,7 +112,9 @@ impl RemoteDatabase {
             };
             failures += 1;
             let is_patient = self.patience.tries.is_none_or(|tries| failures < tries);
-            if !is_passing(&error) || !is_patient {
+            // A sign-in page in between goes once somebody signs in; only who waits for ever waits for that.
+            let is_page = matches!(error, FetchError::Page { .. }) && self.patience.tries.is_none();
+            if !(is_passing(&error) || is_page) || !is_patient {
                 return Err(error.into());
             }
             let mut pause = self.patience.pace().after(failures);
@@ -130,7 +132,10 @@ impl RemoteDatabase {
 
     async fn answer(&self, request: Request) -> Result<Vec<u8>, FetchError> {
         match self.fetcher.fetch(request).await? {
-            Fetched::Answer(response) => response.into_bytes().await,
+            Fetched::Answer(response) => {
+                response.refuse_page()?;
+                response.into_bytes().await
+            }
             Fetched::NotModified => Err(FetchError::unasked(&self.url)),
         }
     }
@@ -169,13 +174,23 @@ impl Replica for RemoteDatabase {
                 match self.ask(make).await {
                     // Somebody else has made it.
                     Err(error) if error.status() == Some(StatusCode::PRECONDITION_FAILED) => {}
-                    made => drop(made?),
+                    made => {
+                        let made = made?.root().member("ok").map(|it| it.value.raw() == "true");
+                        if made != Some(true) {
+                            return Err(self.bad(BadAnswer("it does not say that it made one")));
+                        }
+                    }
                 }
             }
             Err(error) if error.status() == Some(StatusCode::NOT_FOUND) => {
                 return Err(ReplicationError::NoDatabase { database: self.shown() });
             }
-            found => drop(found?),
+            found => {
+                let found = found?;
+                if !["db_name", "update_seq"].iter().any(|it| found.root().member(it).is_some()) {
+                    return Err(self.bad(BadAnswer("it does not describe a database")));
+                }
+            }
         }
         let mut id = self.url.clone();
         // Whoever signs in, it is the same database; both fail only for addresses without a host.

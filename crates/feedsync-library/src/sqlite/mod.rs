@@ -21,7 +21,7 @@ mod subscriptions;
 mod sweep;
 mod writer;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use feedsync_store::owned;
 
@@ -56,4 +56,47 @@ impl SqliteLibrary {
             (0..threads.clamp(2, 4)).map(|_| schema::connect_reader(&file)).collect();
         Ok(Self { readers: Readers::start(readers?)?, writer: Writer::start(connection)? })
     }
+
+    /// Opens the library of a directory as [`SqliteLibrary::open`] does. A damaged file, or one that holds something
+    /// else, is set aside under the name that is returned, and a new library begins: feeds are fetched again. Nothing
+    /// is deleted.
+    pub fn open_or_set_aside(directory: &Path) -> Result<(Self, Option<PathBuf>), LibraryError> {
+        let opened = match Self::check(directory) {
+            Ok(()) => Self::open(directory),
+            Err(error) => Err(error),
+        };
+        match opened {
+            Ok(library) => Ok((library, None)),
+            Err(error) if error.is_damage(&directory.join(FILE)) => {
+                let aside = set_aside(directory)?;
+                Ok((Self::open(directory)?, Some(aside)))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Checks the library of a directory and changes nothing. A missing one is sound.
+    pub fn check(directory: &Path) -> Result<(), LibraryError> {
+        let file = directory.join(FILE);
+        if !file.exists() || file.metadata().is_ok_and(|found| found.is_file() && found.len() == 0)
+        {
+            return Ok(());
+        }
+        schema::check(&schema::connect_reader(&file)?)
+    }
+}
+
+/// Renames the library and what SQLite keeps beside it; the new name of the library.
+fn set_aside(directory: &Path) -> Result<PathBuf, LibraryError> {
+    let name = |number: u64, end: &str| directory.join(format!("{FILE}.damaged-{number}{end}"));
+    let is_free = |number: &u64| !name(*number, "").exists();
+    let number = (1..).find(is_free).unwrap_or_default();
+    for end in ["-wal", "-shm", ""] {
+        let file = directory.join(format!("{FILE}{end}"));
+        if file.exists() {
+            std::fs::rename(&file, name(number, end))
+                .map_err(|source| LibraryError::file(&file, source))?;
+        }
+    }
+    Ok(name(number, ""))
 }

@@ -58,6 +58,12 @@ pub(super) fn connect_reader(file: &Path) -> Result<Connection, LibraryError> {
     Ok(connection)
 }
 
+/// Checks the whole file, in time that grows with it.
+pub(super) fn check(connection: &Connection) -> Result<(), LibraryError> {
+    let said: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+    if said == "ok" { Ok(()) } else { Err(LibraryError::Damaged(said)) }
+}
+
 /// Brings the schema up to date; refuses what is not a library of ours, or newer than this program.
 pub(super) fn migrate(connection: &mut Connection, file: &Path) -> Result<(), LibraryError> {
     // Before anything is written to what may be another program's.

@@ -60,9 +60,21 @@ impl Session {
     ) -> Event {
         let unread = self.current.take().is_some();
         match answer.status {
+            200 | 201 | 204 if answer.is_page() => {
+                self.phase = Phase::Read;
+                self.stop(answer.foreign())
+            }
             200 | 201 | 204 => {
                 self.attempts = 0;
                 self.outrun = 0;
+                if !self.is_proof(answer) {
+                    self.unproved = Some(append.clone());
+                    self.torn = None;
+                    self.position.etag = None;
+                    self.phase = Phase::Read;
+                    return Event::Nothing;
+                }
+                self.claims = 0;
                 if self.torn.is_some() && self.start != Start::End {
                     // The line that it ended may be a record now. All of it is read, and what was appended goes on
                     // waiting until it is met there.
@@ -95,6 +107,25 @@ impl Session {
                 // Nobody knows what is in the log now: it is read first.
                 self.phase = Phase::Read;
                 self.otherwise(answer, random)
+            }
+        }
+    }
+
+    /// Whether an answer can come from nobody but the server of the log. A server that tells generations apart names
+    /// the generation that was read. Any other gives the longer log another strong entity tag (R13, R35).
+    fn is_proof(&self, answer: &Answer) -> bool {
+        let tag = answer.etag.as_deref().unwrap_or_default();
+        match &self.position.generation {
+            Some(known) => {
+                let place = tag.trim_start_matches("W/").strip_prefix('"');
+                let names = place.and_then(|place| place.strip_prefix(known.as_str()));
+                answer.generation.as_ref() == Some(known)
+                    || names.is_some_and(|offset| offset.starts_with('-'))
+            }
+            None => {
+                let is_new = answer.strong().is_some() && answer.etag != self.position.etag;
+                let is_bare = answer.media_type.is_none() || answer.generation.is_some();
+                is_new && is_bare
             }
         }
     }

@@ -16,7 +16,7 @@ impl Session {
         let position = &self.position;
         let range = match self.start {
             Start::Last(bytes) if position.offset == 0 => Range::Last(bytes),
-            Start::End if position.offset == 0 => Range::Last(END),
+            Start::End if position.offset == 0 && self.unproved.is_none() => Range::Last(END),
             _ => Range::From { offset: self.asked(), most: MOST_READ },
         };
         Read { range, unless: position.etag.clone() }
@@ -33,6 +33,11 @@ impl Session {
                 self.in_step();
                 Event::Nothing
             }
+            200 | 206 if answer.is_no_log() => self.stop(answer.foreign()),
+            // A server that tells generations apart tells them whenever it sends the whole log.
+            200 if self.position.generation.is_some() && answer.generation.is_none() => {
+                self.stop(answer.foreign())
+            }
             200 | 206 => self.bytes(read, answer, random),
             416 => self.nothing_there(&answer),
             404 | 410
@@ -46,6 +51,35 @@ impl Session {
             404 if self.is_doubted_again() => Event::Wait(STALE),
             404 => self.stop(Stop::Vanished),
             _ => self.otherwise(&answer, random),
+        }
+    }
+
+    /// Looks for an append that was confirmed without proof. What is found counts as appended. What is not found in
+    /// the whole log, though caches had time to notice (R30), is appended again, a bounded number of times.
+    pub(super) fn look_for_appended(&mut self, event: Event) -> Event {
+        let Some(append) = &self.unproved else { return event };
+        match event {
+            Event::Restarted => {
+                self.unproved = None;
+                event
+            }
+            Event::Lines(ref lines) if contains(lines, &append.body) => {
+                let records = append.records;
+                (self.unproved, self.looks, self.claims) = (None, 0, 0);
+                // Who reads the log knows its own records in what is read (R14).
+                if self.start == Start::End { Event::Appended(records) } else { event }
+            }
+            Event::Nothing | Event::Lines(_) if self.phase == Phase::InStep => {
+                self.looks += 1;
+                if self.looks < DOUBTS {
+                    self.phase = Phase::Read;
+                    return if event == Event::Nothing { Event::Wait(STALE) } else { event };
+                }
+                (self.unproved, self.looks) = (None, 0);
+                self.claims += 1;
+                if self.claims < DOUBTS { event } else { self.stop(Stop::NotKept) }
+            }
+            _ => event,
         }
     }
 
@@ -274,6 +308,10 @@ impl Session {
             }
         }
     }
+}
+
+fn contains(lines: &[u8], body: &[u8]) -> bool {
+    !body.is_empty() && memchr::memmem::find(lines, body).is_some()
 }
 
 /// Where the body of an answer begins, and whether it goes to the end of the log.

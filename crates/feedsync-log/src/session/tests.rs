@@ -1,4 +1,5 @@
 mod appending;
+mod foreign;
 mod generations;
 mod reading;
 

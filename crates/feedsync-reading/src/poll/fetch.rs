@@ -196,7 +196,13 @@ fn failed(state: PollState, error: &FetchError, kept: Wanted, now: Millis, chanc
         _ => (Heard::Failed, None),
     };
     let retry_after = retry_after.map_or(Duration::ZERO, |after| after.from_now(clock(now)));
-    let state = PollState { fault: Some(short(error.to_string())), ..state };
+    let fault = match error {
+        FetchError::Private { .. } => {
+            format!("{error}; the hub reaches the networks that its setting private_feeds names")
+        }
+        _ => error.to_string(),
+    };
+    let state = PollState { fault: Some(short(fault)), ..state };
     Poll { state: paced(state, heard, Wanted { retry_after, ..kept }, now, chance), document: None }
 }
 

@@ -76,7 +76,10 @@ fn what_is_no_setting_is_refused_with_its_name_and_place() {
     let refused = |text: &str| file(text).unwrap_err().to_string();
     assert_eq!(refused("\nlimit = 1"), "feedsync.toml:2: there is no setting \"limit\"");
     let unknown = refused("[limits]\n# one\nbody_items = 1\nbody_item = 2\n");
-    assert_eq!(unknown, "feedsync.toml:4: there is no setting \"limits.body_item\"");
+    assert_eq!(
+        unknown,
+        "feedsync.toml:4: there is no setting \"limits.body_item\"; did you mean limits.body_items?"
+    );
     assert!(refused("[limits\n").starts_with("feedsync.toml:1: "));
     assert!(refused("a = 1\na = 2\n").starts_with("feedsync.toml:2: "));
     let environment = vec![pair("FEEDSYNC_LIMITS_BODY_ITEM", "1")];

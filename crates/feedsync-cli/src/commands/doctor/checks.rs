@@ -7,6 +7,7 @@ use feedsync::{Item, MAX_CONFLICTS, MAX_INCOMING_UPDATES, Payload};
 use feedsync_client::fetch::shown_text;
 use feedsync_client::{LoginFile, LoginFileError};
 use feedsync_endpoint::{AGGREGATED, MAX_ITEM_BYTES, Settings, item_bytes};
+use feedsync_library::SqliteLibrary;
 use feedsync_store::{Collection, CollectionName, Digest, PageLimit, StoreError};
 
 use super::Finding;
@@ -57,10 +58,18 @@ pub(super) fn files(_: &Path) -> Vec<Finding> {
     Vec::new()
 }
 
+/// The articles of newsreaders, which a hub fetches again if they are damaged.
+fn articles(context: &Context) -> Option<Finding> {
+    let error = SqliteLibrary::check(&context.data).err()?;
+    let advice = "serve sets the file aside and fetches the articles again";
+    Some(Finding::fault("articles", error).advice(advice))
+}
+
 /// All that an open store tells.
 pub(super) async fn all(context: &Context, home: &Home) -> Result<Vec<Finding>, Failure> {
     let mut findings = Vec::new();
     findings.extend(database(context, home).await?);
+    findings.extend(articles(context));
     for collection in home.store.collections().await? {
         findings.extend(settings(context, &collection));
         findings.extend(counts(home, &collection.name).await?);

@@ -4,7 +4,7 @@ use clap::Args;
 use feedsync_log::{Append, Ask, Condition, Device, Header};
 use serde_json::json;
 
-use super::{access, random, refused};
+use super::{access, random, stored};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output;
@@ -38,10 +38,14 @@ impl Create {
         };
         let answer = log.ask(&Ask::Append(append)).await?;
         match answer.status {
-            200 | 201 | 204 if context.json => output::json(&json!({ "etag": answer.etag })),
-            200 | 201 | 204 => output::line(format!("{}: begun", log.name())),
-            412 => Err(Failure::refused(format!("{}: there is one already", log.name()))),
-            _ => Err(refused(&log.name(), &answer)),
+            412 => {
+                return Err(Failure::refused(format!("{}: there is one already", log.name())));
+            }
+            _ => stored(&log.name(), &answer)?,
         }
+        if context.json {
+            return output::json(&json!({ "etag": answer.etag }));
+        }
+        output::line(format!("{}: begun", log.name()))
     }
 }

@@ -6,7 +6,7 @@ use clap::Args;
 use feedsync_client::{Readers, read_reader_log, replace_file};
 use serde_json::json;
 
-use super::{access, present, random, refused};
+use super::{access, present, random, stored};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output;
@@ -48,14 +48,11 @@ impl Snapshot {
             None => {
                 let covers = covers.as_deref().unwrap_or_default();
                 let answer = log.put_snapshot(covers, text.into_bytes()).await?;
-                match answer.status {
-                    200 | 201 | 204 => {}
-                    409 => {
-                        let message = "there is one already that is as new";
-                        return Err(Failure::refused(format!("{}: {message}", log.name())));
-                    }
-                    _ => return Err(refused(&log.name(), &answer)),
+                if answer.status == 409 {
+                    let message = "there is one already that is as new";
+                    return Err(Failure::refused(format!("{}: {message}", log.name())));
                 }
+                stored(&log.name(), &answer)?;
             }
         }
         if context.json {

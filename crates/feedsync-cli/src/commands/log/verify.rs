@@ -87,6 +87,7 @@ async fn check(log: &dyn LogAccess) -> Result<(Vec<Finding>, u64, Summary), Fail
             200 | 206 if answer.body.is_empty() => {
                 return Err(Failure::network(format!("{}: the answer broke off", log.name())));
             }
+            200 | 206 if answer.is_no_log() => return Err(refused(&log.name(), &answer)),
             200 | 206 if answer.begins_at() != Some(offset) => {
                 let message = "the server sends it packed, or another part than was asked for";
                 return Err(Failure::network(format!("{}: {message}", log.name())));

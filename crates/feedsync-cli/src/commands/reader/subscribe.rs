@@ -74,7 +74,8 @@ impl Subscribe {
         };
         let arranged = place.map(|place| view.arrange(std::slice::from_ref(feed), &place));
         let arranged = arranged.transpose().map_err(|error| {
-            Failure::not_found(error).hint("see them all: feedsync reader list")
+            let list = context.command("reader list");
+            Failure::not_found(error).hint(format!("see them all: {list}"))
         })?;
         let folder = given.or_else(|| beside.map(|beside| view.feed(beside).folder().clone()));
         let (mut position, mut actions) = (None, Vec::new());

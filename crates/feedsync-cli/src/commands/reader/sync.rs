@@ -58,7 +58,8 @@ impl Sync {
         let mut reader = open(context)?;
         let known = reader.replica.log().map(str::to_owned);
         let Some(named) = self.log.or(known) else {
-            return Err(Failure::usage("name the log: feedsync reader sync LOG"));
+            let sync = context.command("reader sync LOG");
+            return Err(Failure::usage(format!("name the log: {sync}")));
         };
         let log = access(context, &named).await?;
         if self.begin_again {
@@ -68,6 +69,15 @@ impl Sync {
         let progress = Progress::spinner(&format!("synchronising with {}", log.name()));
         let done = reader.synchronise(&*log, self.begin_again).await?;
         drop(progress);
+        if done.is_absent {
+            let hint = format!(
+                "it begins with the first change: {}",
+                context.command("reader subscribe FEED")
+            );
+            return Err(
+                Failure::not_found(format!("{}: there is no such log", log.name())).hint(hint)
+            );
+        }
         if context.json {
             return output::json(&json!({
                 "log": log.name(),

@@ -1,0 +1,130 @@
+//! A portal between the program and its hub: no command takes a sign-in page for success, and nothing is lost.
+
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use crate::support::portal::{Portal, WAYS};
+use crate::support::{Desk, Hub, Place, Run};
+
+/// No answer of a portal takes longer.
+const PATIENCE: Duration = Duration::from_secs(45);
+
+/// Runs a command that must end by itself.
+fn bounded(place: &Place, arguments: &[&str], what: &str) -> Run {
+    let mut all = vec!["--data", "desk"];
+    all.extend(arguments);
+    let mut command = place.command(&all);
+    let input = std::fs::File::open(place.path("token")).unwrap();
+    command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let begin = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if begin.elapsed() > PATIENCE {
+            child.kill().unwrap();
+            panic!("{what}: {arguments:?} never ends");
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    Run::of(child.wait_with_output().unwrap())
+}
+
+fn titles(desk: &Desk<'_>) -> Vec<String> {
+    let items = desk.json(&["ls", "notes"]);
+    let mut titles: Vec<_> =
+        items.as_array().unwrap().iter().map(|item| item["title"].to_string()).collect();
+    titles.sort();
+    titles
+}
+
+#[test]
+fn sign_in_page_is_never_taken_for_success_and_nothing_is_lost() {
+    let place = Place::new();
+    let (desk, other) = (place.desk("desk"), place.desk("other"));
+    let home = place.desk("hub");
+    let hub = Hub::start(&place, "hub");
+    let portal = Portal::before(&hub);
+    let at = |path: &str| format!("{}{path}", portal.url);
+    let (notes, log, reading) = (at("/collections/notes"), at("/logs/lines"), at("/logs/reading"));
+    let (new, database) = (at("/logs/new"), at("/couch/papers"));
+    place.write("token", "fsy_0123456789abcdef\n");
+    place.write("first", "one\n");
+    place.write("second", "two\n");
+    desk.add("Before", "the portal");
+    desk.ok(&["sync", "notes", &notes]);
+    desk.ok(&["log", "create", &log]);
+    desk.ok(&["log", "append", &log, "first"]);
+    desk.ok(&["log", "sync", &log, "copy"]);
+    desk.ok(&["reader", "subscribe", "https://example.org/before"]);
+    desk.ok(&["reader", "sync", &reading]);
+    desk.ok(&["replicate", "papers", &database, "--create"]);
+    desk.add("Behind", "the portal");
+    desk.ok(&["reader", "subscribe", "https://example.org/behind"]);
+    let copy = place.read("copy");
+
+    let commands: [&[&str]; 20] = [
+        &["sync", "notes", &notes],
+        &["sync", "notes", &at("/collections/never-seen")],
+        &["sync", "notes", &notes, "--push"],
+        &["log", "append", &log, "second"],
+        &["log", "create", &new],
+        &["log", "tail", &log],
+        &["log", "sync", &log, "copy"],
+        &["log", "sync", &log, "fresh"],
+        &["log", "compact", &log],
+        &["log", "snapshot", &log],
+        &["log", "verify", &log],
+        &["reader", "sync", &reading],
+        &["reader", "sync"],
+        &["reader", "import", &notes],
+        &["login", &portal.url, "--stdin"],
+        &["import", "notes", &notes],
+        &["validate", &notes],
+        &["convert", &notes, "--to", "json"],
+        &["replicate", "papers", &database],
+        &["replicate", "papers", &at("/couch/other"), "--create"],
+    ];
+    for (index, (name, _, _, body)) in WAYS.iter().enumerate() {
+        portal.stands_between(index);
+        for command in commands {
+            let run = bounded(&place, command, name);
+            assert_ne!(run.code, 0, "{name}: {command:?}: {run:?}");
+            assert!(!run.err.contains("panicked"), "{name}: {command:?}: {}", run.err);
+            if body.contains("<html") || body.is_empty() {
+                assert_eq!(run.code, 4, "{name}: {command:?}: {run:?}");
+            }
+        }
+        assert_eq!(place.read("copy"), copy, "{name}");
+        assert!(!place.path("desk/logins.json").exists(), "{name}");
+    }
+    let sent_on = portal.sent_on();
+    assert!(sent_on.iter().all(|method| method == "GET"), "{sent_on:?}");
+
+    portal.lets_through();
+    assert!(desk.ok(&["log", "append", &log, "second"]).contains("appended 1 line"));
+    let lines = desk.ok(&["log", "tail", &log]);
+    let told = |line: &str| lines.lines().filter(|found| *found == line).count();
+    assert_eq!((told("one"), told("two")), (1, 1), "{lines}");
+    desk.ok(&["log", "sync", &log, "copy"]);
+    assert_eq!(place.read("copy"), lines);
+    desk.ok(&["log", "create", &new]);
+    assert_eq!(desk.json(&["reader", "sync"])["appended"], 1);
+    other.ok(&["reader", "sync", &reading]);
+    assert_eq!(other.json(&["reader", "list"]).as_array().unwrap().len(), 2);
+    desk.ok(&["sync", "notes", &notes]);
+    assert_eq!(titles(&home), ["\"Before\"", "\"Behind\""]);
+    assert_eq!(desk.state(), home.state());
+    desk.ok(&["replicate", "papers", &database]);
+}
+
+#[test]
+fn a_reader_is_told_that_its_log_is_not_there() {
+    let place = Place::new();
+    let desk = place.desk("desk");
+    place.desk("hub");
+    let hub = Hub::start(&place, "hub");
+    let log = |name: &str| format!("{}/logs/{name}", hub.url);
+    desk.run(&["reader", "sync", &log("raeding")]).fails(3, "there is no such log");
+    // A mistyped address does not bind the reader.
+    desk.ok(&["reader", "subscribe", "https://example.org/feed"]);
+    assert_eq!(desk.json(&["reader", "sync", &log("reading")])["appended"], 1);
+}

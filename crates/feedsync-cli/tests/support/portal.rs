@@ -1,0 +1,162 @@
+//! A network that stands between the program and a hub: it lets everything through, or answers everything itself as
+//! captive portals and expired sign-ins do.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use super::Hub;
+
+const PAGE: &str = "<!DOCTYPE html>\n<html><title>Sign in</title>\n<p>to go on\n</html>\n";
+const XHTML: &str = "<html xmlns=\"http://www.w3.org/1999/xhtml\"><head><title>Sign in</title></head><body/></html>\n";
+
+/// Ways to answer for somebody else: name, status line, headers, body. `{elsewhere}` is another server, `{self}` the
+/// address that was asked.
+pub(crate) const WAYS: [(&str, &str, &str, &str); 17] = [
+    ("page", "200 OK", "Content-Type: text/html; charset=utf-8\r\n", PAGE),
+    (
+        "tagged page",
+        "200 OK",
+        "Content-Type: text/html\r\nETag: \"p-1\"\r\nLast-Modified: Sun, 06 Nov 1994 08:49:37 GMT\r\n",
+        PAGE,
+    ),
+    ("endless page", "200 OK", "Content-Type: text/html\r\nTransfer-Encoding: chunked\r\n", PAGE),
+    ("page without a type", "200 OK", "ETag: \"p-1\"\r\n", PAGE),
+    ("page as text", "200 OK", "Content-Type: text/plain\r\nETag: \"p-1\"\r\n", PAGE),
+    ("xhtml", "200 OK", "Content-Type: application/xhtml+xml\r\nETag: \"p-1\"\r\n", XHTML),
+    ("text", "200 OK", "Content-Type: text/plain\r\n", "please sign in\n"),
+    (
+        "json",
+        "200 OK",
+        "Content-Type: application/json\r\nETag: \"p-1\"\r\n",
+        "{\"error\":\"sign in\"}\n",
+    ),
+    ("created", "201 Created", "Content-Type: text/html\r\nETag: \"p-1\"\r\n", PAGE),
+    ("nothing", "204 No Content", "", ""),
+    ("empty", "200 OK", "", ""),
+    ("found", "302 Found", "Location: {elsewhere}/sign-in\r\n", ""),
+    ("see other", "303 See Other", "Location: {elsewhere}/sign-in\r\n", PAGE),
+    ("temporary", "307 Temporary Redirect", "Location: {elsewhere}/sign-in\r\n", ""),
+    ("permanent", "308 Permanent Redirect", "Location: {elsewhere}/sign-in\r\n", ""),
+    ("loop", "302 Found", "Location: {self}\r\n", ""),
+    ("required", "511 Network Authentication Required", "Content-Type: text/html\r\n", PAGE),
+];
+
+/// The network in front of a hub.
+pub(crate) struct Portal {
+    /// Its address, under which the hub is reached.
+    pub(crate) url: String,
+    way: Arc<Mutex<Option<usize>>>,
+    /// Methods of the requests that came to the other server.
+    elsewhere: Arc<Mutex<Vec<String>>>,
+}
+
+impl Portal {
+    pub(crate) fn before(hub: &Hub) -> Self {
+        let elsewhere = Arc::new(Mutex::new(Vec::new()));
+        let heard = Arc::clone(&elsewhere);
+        let other = serve(move |stream| {
+            if let Some((method, ..)) = request(&stream) {
+                heard.lock().unwrap().push(method);
+                let (_, status, headers, body) = WAYS[0];
+                answer(stream, status, headers, body);
+            }
+        });
+        let way = Arc::new(Mutex::new(None));
+        let (chosen, hub) = (Arc::clone(&way), hub.url.trim_start_matches("http://").to_owned());
+        let url = serve(move |stream| match *chosen.lock().unwrap() {
+            None => forward(stream, &hub),
+            Some(index) => {
+                let Some((_, path, host)) = request(&stream) else { return };
+                let (_, status, headers, body): (_, _, &str, _) = WAYS[index];
+                let headers = headers.replace("{elsewhere}", &other);
+                let headers = headers.replace("{self}", &format!("http://{host}{path}"));
+                answer(stream, status, &headers, body);
+            }
+        });
+        Self { url, way, elsewhere }
+    }
+
+    /// Answers everything in this way from now on.
+    pub(crate) fn stands_between(&self, way: usize) {
+        *self.way.lock().unwrap() = Some(way);
+    }
+
+    /// Lets everything through from now on.
+    pub(crate) fn lets_through(&self) {
+        *self.way.lock().unwrap() = None;
+    }
+
+    /// Methods of the requests that the program sent to the other server.
+    pub(crate) fn sent_on(&self) -> Vec<String> {
+        self.elsewhere.lock().unwrap().clone()
+    }
+}
+
+/// Serves each connection in a thread of its own; its address.
+fn serve(each: impl Fn(TcpStream) + Send + Sync + 'static) -> String {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let each = Arc::new(each);
+    thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            let each = Arc::clone(&each);
+            thread::spawn(move || each(stream));
+        }
+    });
+    url
+}
+
+/// Method, path and host of a request, whose body is read too.
+fn request(stream: &TcpStream) -> Option<(String, String, String)> {
+    let mut reader = BufReader::new(stream);
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        if reader.read_line(&mut head).ok()? == 0 {
+            return None;
+        }
+    }
+    let field = |name: &str| {
+        head.lines().find_map(|line| {
+            let (found, value) = line.split_once(':')?;
+            found.eq_ignore_ascii_case(name).then(|| value.trim().to_owned())
+        })
+    };
+    let length = field("content-length").map_or(0, |length| length.parse().unwrap());
+    reader.read_exact(&mut vec![0; length]).ok()?;
+    let mut words = head.split_whitespace().map(str::to_owned);
+    Some((words.next()?, words.next()?, field("host")?))
+}
+
+/// An answer, after which the connection ends; with chunks it never does by itself. A peer may go away at any time.
+fn answer(mut stream: TcpStream, status: &str, headers: &str, body: &str) {
+    let endless = headers.contains("chunked");
+    let length = if endless || status.starts_with("204") {
+        String::new()
+    } else {
+        format!("Content-Length: {}\r\n", body.len())
+    };
+    let head = format!("HTTP/1.1 {status}\r\n{headers}{length}Connection: close\r\n\r\n");
+    let mut written = stream.write_all(head.as_bytes());
+    if endless {
+        while written.is_ok() {
+            written = write!(stream, "{:x}\r\n{body}\r\n", body.len());
+        }
+    } else {
+        let _ = stream.write_all(body.as_bytes());
+    }
+}
+
+fn forward(stream: TcpStream, hub: &str) {
+    let Ok(there) = TcpStream::connect(hub) else { return };
+    let (Ok(mut from), Ok(mut to)) = (stream.try_clone(), there.try_clone()) else { return };
+    let upwards = thread::spawn(move || {
+        let _ = std::io::copy(&mut from, &mut to);
+        let _ = to.shutdown(std::net::Shutdown::Write);
+    });
+    let (mut from, mut to) = (there, stream);
+    let _ = std::io::copy(&mut from, &mut to);
+    let _ = to.shutdown(std::net::Shutdown::Both);
+    let _ = upwards.join();
+}

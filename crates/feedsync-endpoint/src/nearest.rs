@@ -1,0 +1,56 @@
+//! The name that somebody may have meant.
+
+/// The nearest of some names to what was written, or none if nothing is near. A name without its section is near, and so
+/// is one with a few letters more, fewer or in another order.
+///
+/// ```
+/// use feedsync_endpoint::nearest;
+///
+/// assert_eq!(nearest("keep.ages", ["keep.age", "public"]), Some("keep.age"));
+/// assert_eq!(nearest("colour", ["keep.age", "public"]), None);
+/// ```
+pub fn nearest<'n>(written: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
+    let plain = |text: &str| text.to_ascii_lowercase().replace('-', "_");
+    // Nobody waits for a comparison with a book.
+    let written = plain(written.get(..written.len().min(64)).unwrap_or_default());
+    let distance = |name: &str| {
+        let name = plain(name);
+        let is_part = name.rsplit('.').next() == Some(&written);
+        let is_beginning = written.len() >= 3 && name.starts_with(&written);
+        if is_part || is_beginning { 0 } else { strsim::damerau_levenshtein(&written, &name) }
+    };
+    let near = names.into_iter().map(|name| (distance(name), name)).min_by_key(|(far, _)| *far);
+    near.filter(|(far, name)| *far <= name.len() / 3).map(|(_, name)| name)
+}
+
+/// `; did you mean NAME?` for the nearest of some names, nothing if none is near.
+pub fn did_you_mean<'n>(written: &str, names: impl IntoIterator<Item = &'n str>) -> String {
+    nearest(written, names).map(|name| format!("; did you mean {name}?")).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nearest_name_is_one_that_somebody_may_have_meant() {
+        let names = ["keep.age", "keep.count", "keep_stale_edits", "public", "expires"];
+        for (written, meant) in [
+            ("keep.ages", Some("keep.age")),
+            ("keepage", Some("keep.age")),
+            ("age", Some("keep.age")),
+            ("pub", Some("public")),
+            ("pubilc", Some("public")),
+            ("Keep-Stale-Edits", Some("keep_stale_edits")),
+            ("expire", Some("expires")),
+            ("colour", None),
+            ("", None),
+            ("x", None),
+            (&*"ü".repeat(500), None),
+        ] {
+            assert_eq!(nearest(written, names), meant, "{written}");
+        }
+        assert_eq!(did_you_mean("pub", names), "; did you mean public?");
+        assert_eq!(did_you_mean("colour", names), "");
+    }
+}

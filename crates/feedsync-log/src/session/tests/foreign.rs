@@ -1,0 +1,175 @@
+//! Answers that something between client and server gives: sign-in pages, and successes that prove nothing.
+
+use super::*;
+
+const PAGE: &str = "<!DOCTYPE html>\n<title>Sign in</title>\n";
+
+fn typed(media_type: &str, status_: u16, body: &str) -> Answer {
+    let media_type = Some(media_type.to_owned()).filter(|named| !named.is_empty());
+    Answer { media_type, body: body.into(), ..status(status_) }
+}
+
+/// Answers that no log gives to a read.
+fn strangers() -> Vec<Answer> {
+    let tagged = |answer: Answer| Answer { etag: Some("\"p\"".to_owned()), ..answer };
+    vec![
+        typed("text/html; charset=utf-8", 200, PAGE),
+        tagged(typed("text/html", 200, PAGE)),
+        tagged(typed("application/xhtml+xml", 200, PAGE)),
+        tagged(typed("text/plain", 200, PAGE)),
+        tagged(typed("", 200, PAGE)),
+        Answer { is_dated: true, ..typed("", 200, " <html>") },
+        typed("text/plain", 200, "please sign in\n"),
+        typed("", 200, ""),
+        tagged(typed("application/json", 200, "{\"sign\":\"in\"}\n")),
+        tagged(typed("application/problem+json", 200, "{}\n")),
+        tagged(typed("text/html", 206, PAGE)),
+        typed("text/html", 302, ""),
+        status(204),
+        status(302),
+        status(303),
+        typed("text/html", 511, PAGE),
+    ]
+}
+
+fn is_foreign(event: &Event) -> bool {
+    matches!(event, Event::Stopped(Stop::Foreign { .. }))
+}
+
+#[test]
+fn pages_are_no_log_wherever_a_session_stands() {
+    for stranger in strangers() {
+        let positions = [None, Some(at(ONE, Some("\"e\""))), Some(of_generation("g", 19))];
+        for (start, position) in [Start::End, Start::Copy, Start::Last(9), Start::Whole]
+            .into_iter()
+            .flat_map(|start| positions.clone().map(|position| (start, position)))
+        {
+            let mut session = Session::new(position.clone(), start);
+            let mut event = answer(&mut session, stranger.clone());
+            let begins = matches!(start, Start::Whole | Start::Last(_)) && position.is_none();
+            if begins && !is_foreign(&event) {
+                // There need not be a snapshot, and whoever applies one finds out that a page is none.
+                assert!(matches!(event, Event::Nothing | Event::Snapshot(_)), "{stranger:?}");
+                event = answer(&mut session, stranger.clone());
+            }
+            assert!(is_foreign(&event), "{start:?} {stranger:?}: {event:?}");
+            assert_eq!(session.position(), &position.unwrap_or_default());
+            assert_eq!(session.next(&[]), None);
+        }
+    }
+}
+
+#[test]
+fn foreign_answer_names_status_and_media_type() {
+    let said = |answer: Answer| answer.foreign().to_string();
+    assert_eq!(
+        said(typed("Text/HTML; charset=x", 200, "")),
+        "answered 200 text/html, which is no log: is there a sign-in page in between?"
+    );
+    assert!(said(status(302)).starts_with("answered 302, which"));
+    assert!(said(typed(&"x".repeat(9_000), 200, "")).len() < 200);
+}
+
+#[test]
+fn appends_that_a_page_answers_are_not_appended() {
+    for stranger in strangers() {
+        let mut session = resumed(of_generation("g", 19));
+        answer(&mut session, status(304));
+        let ids = ids(2);
+        let ask = session.next(&waiting(&ids)).unwrap();
+        let mut event = session.answered(&ask, stranger.clone(), 0);
+        if event == Event::Nothing {
+            // Not proved: the log is read, and does not have it.
+            assert!(matches!(session.next(&waiting(&ids)), Some(Ask::Read(_))));
+            event = answer(&mut session, stranger.clone());
+        }
+        assert!(is_foreign(&event), "{stranger:?}: {event:?}");
+        assert_eq!(session.position().offset, 19, "{stranger:?}");
+    }
+}
+
+/// Appends what waits; an answer that proves nothing.
+fn claimed(session: &mut Session, ids: &[RecordId], done: Answer) {
+    let ask = session.next(&waiting(ids)).unwrap();
+    assert!(matches!(ask, Ask::Append(_)), "{ask:?}");
+    assert_eq!(session.answered(&ask, done, 0), Event::Nothing);
+}
+
+#[test]
+fn append_that_is_confirmed_without_proof_counts_once_it_is_read_back() {
+    for (start, done) in [
+        (Start::End, status(204)),
+        (Start::End, Answer { etag: Some("W/\"z\"".to_owned()), ..status(200) }),
+        (Start::End, Answer { etag: Some("\"e\"".to_owned()), ..status(204) }),
+        (Start::Whole, typed("text/plain", 200, "")),
+    ] {
+        let mut session = Session::new(Some(at(ONE, Some("\"e\""))), start);
+        answer(&mut session, status(304));
+        let ids = ids(1);
+        claimed(&mut session, &ids, done);
+        let back = format!("{ONE}{TWO}");
+        let event = answer(&mut session, part(0, &back, back.len() as u64, "\"f\""));
+        // Who reads everything knows its own records in what is read.
+        let expected = if start == Start::End { Event::Appended(1) } else { lines(TWO) };
+        assert_eq!(event, expected);
+        assert_eq!(session.position().offset, back.len() as u64);
+    }
+}
+
+#[test]
+fn append_to_another_generation_than_was_read_is_not_believed() {
+    let mut session = Session::new(Some(of_generation("g", 19)), Start::End);
+    answer(&mut session, status(304));
+    let (etag, generation) = (Some("\"h-38\"".to_owned()), Some("h".to_owned()));
+    claimed(&mut session, &ids(1), Answer { etag, generation, ..status(204) });
+    assert_eq!(session.position().offset, 19);
+}
+
+#[test]
+fn append_that_is_confirmed_and_never_found_ends_the_session() {
+    let mut session = Session::new(Some(at(ONE, Some("\"e\""))), Start::End);
+    let ids = ids(1);
+    let mut appends = 0;
+    for _ in 0..100 {
+        let ask = session.next(&waiting(&ids)).unwrap();
+        let answer = match ask {
+            Ask::Append(_) => {
+                appends += 1;
+                status(204)
+            }
+            _ => Answer { etag: Some("\"e\"".to_owned()), ..part(0, ONE, 19, "\"e\"") },
+        };
+        match session.answered(&ask, answer, 0) {
+            Event::Nothing | Event::Wait(_) => {}
+            event => {
+                assert_eq!((event, appends), (Event::Stopped(Stop::NotKept), DOUBTS));
+                return;
+            }
+        }
+    }
+    panic!("it never ends");
+}
+
+#[test]
+fn confirmed_append_that_a_cache_hides_is_waited_for() {
+    let mut session = Session::new(Some(at(ONE, Some("\"e\""))), Start::End);
+    answer(&mut session, status(304));
+    claimed(&mut session, &ids(1), status(204));
+    assert!(matches!(answer(&mut session, part(0, ONE, 19, "\"e\"")), Event::Wait(_)));
+    let back = format!("{ONE}{TWO}");
+    let event = answer(&mut session, part(0, &back, back.len() as u64, "\"f\""));
+    assert_eq!(event, Event::Appended(1));
+}
+
+#[test]
+fn only_tagged_successes_store_snapshots_and_generations() {
+    let tagged = |status_| Answer { etag: Some("\"g-1\"".to_owned()), ..status(status_) };
+    for stored in [200, 201, 204] {
+        assert_eq!(tagged(stored).stored(), Ok(()));
+        assert!(status(stored).stored().is_err());
+    }
+    for stranger in strangers().into_iter().chain([tagged(202), tagged(304)]) {
+        let is_bare = stranger.etag.is_none() || stranger.is_page();
+        assert!(!is_bare || stranger.stored().is_err(), "{stranger:?}");
+    }
+}
