@@ -55,7 +55,7 @@ impl Hub {
             folder: Default::default(),
         });
         let list =
-            feedsync_reader::SubscriptionList { feeds: feeds.collect(), refused: Vec::new() };
+            feedsync_reader::SubscriptionList { feeds: feeds.collect(), ..Default::default() };
         person.subscribe(&list, feedsync_reader::Filing::Kept).await.expect("subscriptions");
         let shelf = person.shelf().await.expect("a shelf");
         let number = |address: &String| {

@@ -9,13 +9,15 @@ use feedsync_store::RemoteState;
 use crate::error::SyncError;
 use crate::fetch::{Response, shown};
 use crate::progress::Step;
+use crate::report::Warning;
 use crate::session::Run;
 use crate::wire::Origin;
 
 impl Run<'_> {
     /// Reads a feed that is no hub's and whose entries may take no part in sharing.
-    pub(crate) async fn pull_or_import(&mut self, feed: Response) -> Result<(), SyncError> {
+    pub(crate) async fn pull_or_import(&mut self, mut feed: Response) -> Result<(), SyncError> {
         let (url, validators) = (feed.url().clone(), feed.validators());
+        feed.complete_document().await?;
         let bytes = feed.into_bytes().await?;
         let page = self.reader().page_of(&url, &validators, bytes.clone(), Origin::Web).await;
         match page {
@@ -28,7 +30,7 @@ impl Run<'_> {
         let plain = decode_plain(bytes, base.clone())
             .await
             .map_err(|error| SyncError::Document { url: base, error })?;
-        let entries: Vec<_> = plain.payloads.into_iter().map(PlainItem::new).collect();
+        let entries = PlainItem::of_feed(plain.payloads);
         self.report.plain += entries.len() as u64;
         self.progress.step(Step::Pulled { items: entries.len() as u64 });
         if self.dry_run {
@@ -36,6 +38,9 @@ impl Run<'_> {
         }
         let imported = self.endpoint.import(&self.remote.collection, entries, false).await?;
         self.took(imported.counts, imported.items);
+        if !imported.left_out.is_empty() {
+            self.warn(Warning::LeftOut(imported.left_out.len()));
+        }
         let state = RemoteState {
             etag: validators.etag,
             last_modified: validators.last_modified,

@@ -80,6 +80,9 @@ pub enum Warning {
         /// Why.
         reason: String,
     },
+    /// Entries of a plain feed have the id of another entry and say something else.
+    #[error("{0} entries left out: an earlier one of the feed has the same id and other content")]
+    LeftOut(usize),
     /// Items that had `sx:sync` may now come without (R-F38).
     #[error("{0} items take no part, as they have no sync information")]
     PlainItems(u64),

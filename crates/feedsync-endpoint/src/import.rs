@@ -15,7 +15,7 @@
 //! are kept, as a conflict, and the next import continues on the imported side of it. What a person
 //! deleted stays deleted.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use feedsync::{
@@ -42,23 +42,68 @@ pub struct PlainItem {
 }
 
 impl PlainItem {
-    /// An entry under the id that every importer gives it: its own `atom:id` or `guid`, encoded, or,
-    /// where it has none that fits, `h` and a hash of link and title.
+    /// An entry under the id that every importer gives it: its own `atom:id` or `guid`, encoded. Where it has none that
+    /// fits, the id is `h` and a hash of link and title, or of all that the entry says if it has neither.
     pub fn new(payload: Payload) -> Self {
+        Named::new(payload).item
+    }
+
+    /// The entries of one feed. Entries without an id of their own that share link and title and say different things
+    /// are different entries: all of them are named by all that they say.
+    pub fn of_feed(payloads: impl IntoIterator<Item = Payload>) -> Vec<Self> {
+        let named: Vec<Named> = payloads.into_iter().map(Named::new).collect();
+        let mut first = BTreeMap::new();
+        let mut ambiguous = BTreeSet::new();
+        for Named { item, .. } in named.iter().filter(|named| named.is_hashed) {
+            let text = content(&item.payload);
+            if *first.entry(item.id.clone()).or_insert(text) != text {
+                ambiguous.insert(item.id.clone());
+            }
+        }
+        let settle = |Named { item, is_hashed }| match is_hashed && ambiguous.contains(&item.id) {
+            true => Self { id: hashed(&content(&item.payload).to_string()), ..item },
+            false => item,
+        };
+        named.into_iter().map(settle).collect()
+    }
+}
+
+/// An entry, and whether its id is a hash.
+struct Named {
+    item: PlainItem,
+    is_hashed: bool,
+}
+
+impl Named {
+    fn new(payload: Payload) -> Self {
         let payload = cleaned(payload);
         let entry = feedsync_formats::entry(&payload);
         let own = entry.id.as_deref().and_then(|own| ItemId::encoded(own).ok());
+        let is_hashed = own.is_none();
         let id = own.unwrap_or_else(|| {
             let link = entry.link().or_else(|| entry.links.first().map(|link| &*link.href));
+            let link = link.unwrap_or_default();
             let title = entry.title.as_deref().unwrap_or_default();
-            let name = format!("{}\n{title}", link.unwrap_or_default());
-            let mut digest = Digest::of(name.as_bytes()).to_string();
-            digest.truncate(HASH_DIGITS);
-            ItemId::new(&format!("h{digest}"))
-                .unwrap_or_else(|_| unreachable!("letters and digits make an identifier"))
+            match link.is_empty() && title.trim().is_empty() {
+                true => hashed(&content(&payload).to_string()),
+                false => hashed(&format!("{link}\n{title}")),
+            }
         });
-        Self { id, payload, when: entry.updated.or(entry.published) }
+        let when = entry.updated.or(entry.published);
+        Self { item: PlainItem { id, payload, when }, is_hashed }
     }
+}
+
+/// Digest of all that an entry says.
+fn content(payload: &Payload) -> Digest {
+    Digest::of(format!("{}\n{}", payload.format, payload.text).as_bytes())
+}
+
+fn hashed(name: &str) -> ItemId {
+    let mut digest = Digest::of(name.as_bytes()).to_string();
+    digest.truncate(HASH_DIGITS);
+    ItemId::new(&format!("h{digest}"))
+        .unwrap_or_else(|_| unreachable!("letters and digits make an identifier"))
 }
 
 /// What became of the entries.
@@ -68,8 +113,10 @@ pub struct Imported {
     pub counts: Counts,
     /// Items that were deleted because the feed no longer has them; only when mirroring.
     pub deleted: u64,
-    /// Entries left out because an earlier one in the feed has the same id.
+    /// Number of entries that repeat an earlier one of the feed, word for word.
     pub repeated: u64,
+    /// Ids of entries that were left out: an earlier one of the feed has the same id and says something else.
+    pub left_out: Vec<ItemId>,
     /// One for each entry that was not left out, in the feed's order.
     pub items: Vec<ItemReport>,
 }
@@ -89,15 +136,22 @@ impl Endpoint {
         mirror: bool,
     ) -> Result<Imported, EndpointError> {
         let mut imported = Imported::default();
-        let mut seen = BTreeSet::new();
-        let count = entries.len();
-        let entries: Vec<_> = entries
-            .into_iter()
-            .filter(|entry| seen.insert(entry.id.clone()))
-            .map(|entry| PlainItem { payload: cleaned(entry.payload), ..entry })
-            .collect();
-        imported.repeated = (count - entries.len()) as u64;
-        let mut entries = entries.into_iter().peekable();
+        let mut seen = BTreeMap::new();
+        let mut different = Vec::new();
+        for entry in entries {
+            let entry = PlainItem { payload: cleaned(entry.payload), ..entry };
+            let text = content(&entry.payload);
+            match seen.get(&entry.id) {
+                None => {
+                    seen.insert(entry.id.clone(), text);
+                    different.push(entry);
+                }
+                Some(known) if *known == text => imported.repeated += 1,
+                Some(_) => imported.left_out.push(entry.id),
+            }
+        }
+        let seen: BTreeSet<_> = seen.into_keys().collect();
+        let mut entries = different.into_iter().peekable();
         while entries.peek().is_some() {
             let batch: Arc<Vec<_>> = Arc::new(entries.by_ref().take(BATCH).collect());
             for report in self.import_batch(collection, batch).await? {

@@ -21,6 +21,8 @@ pub struct SubscriptionList {
     pub feeds: Vec<ListedFeed>,
     /// What names a feed by an address that is none.
     pub refused: Vec<RefusedFeed>,
+    /// Number of outlines that list a feed again.
+    pub repeated: usize,
 }
 
 /// What becomes of the titles and folders of feeds that are subscribed to when a list is taken in.
@@ -77,7 +79,7 @@ impl SubscriptionList {
                     let title = Title::cleaned(&text).filter(|_| is_title);
                     list.feeds.push(ListedFeed { address, title, folder: folder(&around) });
                 }
-                Ok(_) => {}
+                Ok(_) => list.repeated += 1,
                 Err(reason) => {
                     list.refused.push(RefusedFeed { title: text, address: feed, reason });
                 }

@@ -2,12 +2,12 @@
 
 use clap::Args;
 use feedsync::{Item, Payload};
-use feedsync_endpoint::{Counts, ItemOutcome, ItemReport, PlainItem, Source as Origin};
+use feedsync_endpoint::{Counts, Imported, ItemOutcome, ItemReport, PlainItem, Source as Origin};
 use feedsync_formats::{ReadOptions, read, read_plain, sse};
 use feedsync_store::CollectionName;
 use serde_json::{Value, json};
 
-use crate::context::{Context, Home};
+use crate::context::{Context, Home, command};
 use crate::failure::{Failure, warn};
 use crate::output::progress::Progress;
 use crate::output::{self, text};
@@ -52,9 +52,10 @@ impl Import {
         let progress = Progress::spinner("importing");
         let outcome = if sse::uses_sse(&source.bytes, &tolerant) {
             self.no_mirror()?;
-            let Upgraded { items, refused } = upgraded(&source)?;
+            let Upgraded { items, refused, left_out } = upgraded(&source)?;
             let mut outcome = incorporate(&home, &collection, items).await?;
             outcome.counts.refused += refused;
+            outcome.left_out = left_out;
             outcome
         } else {
             let reading = read(&source.bytes, None, &tolerant)
@@ -66,13 +67,11 @@ impl Import {
                 import_plain(&home, &collection, &source, self.mirror).await?
             } else {
                 self.no_mirror()?;
-                if reading.feed.plain_items > 0 {
-                    let items = text::count(reading.feed.plain_items as u64, "item");
-                    warn(&format!("{items} without sync information left out"));
-                }
+                let left_out = warn_of_plain(reading.feed.plain_items);
                 let unread = reading.refused.len() as u64;
                 let mut outcome = incorporate(&home, &collection, reading.feed.items).await?;
                 outcome.counts.refused += unread;
+                outcome.left_out = left_out;
                 outcome
             }
         };
@@ -95,35 +94,57 @@ pub(crate) async fn only_collection(home: &Home) -> Result<CollectionName, Failu
     match collections.len() {
         1 => Ok(collections.swap_remove(0).name),
         0 => Err(Failure::not_found("there is no collection yet")
-            .hint("create one: feedsync create NAME")),
+            .hint(format!("create one: {}", command("create NAME")))),
         _ => Err(Failure::usage("there are several collections: name one before the file")),
     }
 }
 
+/// Says how many items are left out since they have no sync information, where others have; gives the number.
+fn warn_of_plain(count: usize) -> u64 {
+    let count = count as u64;
+    if count > 0 {
+        warn(&format!("{} without sync information left out", text::count(count, "item")));
+    }
+    count
+}
+
+#[derive(Default)]
 struct Outcome {
     counts: Counts,
     deleted: u64,
+    /// Number of entries that repeat another one word for word.
+    repeated: u64,
+    /// Number of items that were not taken; each was reported.
+    left_out: u64,
     items: Vec<ItemReport>,
 }
 
 impl Outcome {
     fn report(self, context: &Context) -> Result<(), Failure> {
-        let Self { counts, deleted, items } = self;
+        let Self { counts, deleted, repeated, left_out, items } = self;
         if context.json {
             let mut value = counts_value(counts);
             value["deleted"] = deleted.into();
+            value["repeated"] = repeated.into();
+            value["left_out"] = left_out.into();
             output::json(&json!({ "counts": value, "items": item_values(&items) }))?;
         } else {
             let mut line = summary(counts);
             if deleted > 0 {
                 line.push_str(&format!(", {deleted} deleted"));
             }
+            if repeated > 0 {
+                line.push_str(&format!(", {repeated} repeated word for word"));
+            }
+            if left_out > 0 {
+                line.push_str(&format!(", {left_out} left out"));
+            }
             output::line(line)?;
             for (id, reason) in items.iter().filter_map(refusal) {
                 warn(&format!("{id}: {reason}"));
             }
         }
-        if counts.refused > 0 { Err(Failure::Faults) } else { Ok(()) }
+        if counts.refused + left_out > 0 { Err(Failure::Faults) } else { Ok(()) }
     }
 }
 
@@ -135,13 +156,13 @@ async fn import_plain(
 ) -> Result<Outcome, Failure> {
     let plain = read_plain(&source.bytes, &source.plain())
         .map_err(|error| Failure::document(&source.name, &error))?;
-    let entries = plain.payloads.into_iter().map(PlainItem::new).collect();
+    let entries = PlainItem::of_feed(plain.payloads);
     let imported = home.endpoint.import(collection, entries, mirror).await?;
-    if imported.repeated > 0 {
-        let items = text::count(imported.repeated, "item");
-        warn(&format!("{items} left out: an earlier one has the same id"));
+    for id in &imported.left_out {
+        warn(&format!("{id}: left out: an earlier item has the same id and other content"));
     }
-    Ok(Outcome { counts: imported.counts, deleted: imported.deleted, items: imported.items })
+    let Imported { counts, deleted, repeated, left_out, items } = imported;
+    Ok(Outcome { counts, deleted, repeated, left_out: left_out.len() as u64, items })
 }
 
 /// Merges items as if somebody had offered them, batch by batch.
@@ -150,7 +171,7 @@ async fn incorporate(
     collection: &CollectionName,
     items: Vec<Item<Payload>>,
 ) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome { counts: Counts::default(), deleted: 0, items: Vec::new() };
+    let mut outcome = Outcome::default();
     let mut items = items.into_iter().peekable();
     while items.peek().is_some() {
         let batch = items.by_ref().take(500).collect();
@@ -166,6 +187,8 @@ pub(crate) struct Upgraded {
     pub(crate) items: Vec<Item<Payload>>,
     /// How many are not among them; each was said.
     pub(crate) refused: u64,
+    /// Number of items without sync information, which are not taken.
+    pub(crate) left_out: u64,
 }
 
 /// Reads an SSE document for FeedSync; what does not fit is said.
@@ -191,7 +214,8 @@ pub(crate) fn upgraded(source: &Source) -> Result<Upgraded, Failure> {
             }
         }
     }
-    Ok(Upgraded { items, refused })
+    let left_out = warn_of_plain(document.plain_items());
+    Ok(Upgraded { items, refused, left_out })
 }
 
 /// `{"added":...}`

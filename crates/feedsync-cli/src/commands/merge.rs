@@ -10,6 +10,7 @@ use feedsync_formats::{Document, ReadOptions, Refused, sse};
 use serde_json::json;
 
 use crate::commands::import::{Upgraded, counts_value, item_values, refusal, summary, upgraded};
+use crate::context::command;
 use crate::failure::{Failure, warn};
 use crate::output;
 use crate::source::{self, Source, Way};
@@ -59,10 +60,14 @@ impl Merge {
                     "{} is SSE, {} is not",
                     local.name, incoming.name
                 ))
-                .hint("convert it to FeedSync first: feedsync convert FILE --to FORMAT"));
+                .hint(format!(
+                    "convert it to FeedSync first: {}",
+                    command("convert FILE --to FORMAT")
+                )));
             }
             (false, true) => {
-                let Upgraded { items, refused } = upgraded(&incoming)?;
+                let Upgraded { items, refused, left_out } = upgraded(&incoming)?;
+                let refused = refused + left_out;
                 (merge(&local, items)?, refused)
             }
             (false, false) => {

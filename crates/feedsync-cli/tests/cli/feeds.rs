@@ -108,3 +108,60 @@ fn sse_is_exported_as_rss_or_opml_and_read_again() {
     assert_eq!(other.json(&["ls", "notes"])[0]["title"], "Milk");
     other.run(&["import", "notes", "sse.xml", "--mirror"]).fails(2, "says itself what is deleted");
 }
+
+#[test]
+fn items_without_title_link_and_guid_are_all_imported() {
+    let place = Place::new();
+    let desk = place.desk("desk");
+    let rss = |items: &[&str]| {
+        let items: String = items.iter().map(|item| format!("<item>{item}</item>")).collect();
+        format!(
+            "<rss version=\"2.0\"><channel><title>t</title><link>http://example.com/</link><description>d</description>{items}</channel></rss>"
+        )
+    };
+    let texts = ["first", "second", "third", "second"];
+    let texts = texts.map(|text| format!("<description>{text} thing</description>"));
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    place.write("desc.rss", &rss(&texts));
+    assert_eq!(desk.ok(&["import", "notes", "desc.rss"]), "3 added, 1 repeated word for word\n");
+    assert_eq!(desk.json(&["ls", "notes"]).as_array().unwrap().len(), 3);
+    assert_eq!(
+        desk.ok(&["import", "notes", "desc.rss"]),
+        "nothing new, 1 repeated word for word\n"
+    );
+    // Whatever is left out is named and is no success.
+    place.write("twice.rss", &rss(&["<guid>g</guid>one", "<guid>g</guid><title>two</title>"]));
+    let run = desk.run(&["import", "notes", "twice.rss"]);
+    run.fails(1, "g: left out: an earlier item has the same id");
+    assert_eq!(run.out, "1 added, 1 left out\n");
+    let json = r#"{"items":[{"content_text":"a"},{"content_text":"b"},{"content_text":"a"}]}"#;
+    place.write("bare.json", json);
+    assert_eq!(desk.ok(&["import", "notes", "bare.json"]), "2 added, 1 repeated word for word\n");
+    let entry = |text: &str| format!("<entry><content>{text}</content></entry>");
+    let atom =
+        format!("<feed xmlns=\"http://www.w3.org/2005/Atom\">{}{}</feed>", entry("a"), entry("b"));
+    place.write("bare.atom", &atom);
+    assert_eq!(desk.ok(&["import", "notes", "bare.atom"]), "2 added\n");
+    let Some(cases) = std::env::var_os("FEEDSYNC_CASES") else {
+        eprintln!("FEEDSYNC_CASES is not set: its feed is left out");
+        return;
+    };
+    let feed = std::path::Path::new(&cases).join("http/desc.rss");
+    desk.ok(&["create", "cases"]);
+    assert_eq!(desk.ok(&["import", "cases", feed.to_str().unwrap()]), "3 added\n");
+}
+
+#[test]
+fn items_without_sync_information_beside_others_are_no_success() {
+    let place = Place::new();
+    let desk = place.desk("desk");
+    desk.add("Kept", "x");
+    desk.ok(&["export", "notes", "--to", "atom", "--output", "all.atom"]);
+    let feed = place.read("all.atom");
+    place.write(
+        "mixed.atom",
+        &feed.replace("</feed>", "<entry><title>plain</title></entry></feed>"),
+    );
+    let run = desk.run(&["import", "notes", "mixed.atom"]);
+    run.fails(1, "1 item without sync information left out");
+}

@@ -228,10 +228,63 @@ async fn an_item_of_our_own_with_the_same_id_is_not_overwritten() {
 #[tokio::test]
 async fn entries_that_share_an_id_count_once() {
     let desk = Desk::new("desk", 1).await;
-    let entries: Vec<_> =
+    let mut entries: Vec<_> =
         (0..1_200).map(|number| entry(&format!("n{}", number % 1_100), "one")).collect();
+    entries.push(entry("n7", "two"));
     let imported = desk.import(&entries).await;
     assert_eq!((imported.counts.added, imported.repeated), (1_100, 100));
+    assert_eq!(imported.left_out, [id("n7")]);
+}
+
+#[test]
+fn entries_without_identifying_fields_are_told_apart_by_content() {
+    let rss = |inside: &str| Payload::new(Format::Rss, format!("<item>{inside}</item>"));
+    let ids = |inside: &[&str]| -> Vec<ItemId> {
+        let items = PlainItem::of_feed(inside.iter().map(|inside| rss(inside)));
+        items.into_iter().map(|item| item.id).collect()
+    };
+    let bare = ids(&["<description>first</description>", "<description>second</description>"]);
+    assert_ne!(bare[0], bare[1]);
+    // The same alone, in another order, and among others.
+    assert_eq!(PlainItem::new(rss("<description>second</description>")).id, bare[1]);
+    let again = ids(&["<title>t</title>", "<description>second</description>"]);
+    assert_eq!(again[1], bare[1]);
+    let same = ids(&["<title>t</title>a", "<title>t</title>b", "<title>t</title>a"]);
+    assert!(same[0] != same[1] && same[0] == same[2], "{same:?}");
+    let long = |tail: &str| format!("<guid>{}{tail}</guid>", "x".repeat(2_000));
+    let long = ids(&[&long("a"), &long("b")]);
+    assert_ne!(long[0], long[1]);
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::test_runner::Config::with_cases(64))]
+
+    /// Items out are items in, less the stated duplicates and what is left out by name.
+    #[test]
+    fn import_loses_no_entry_without_saying_so(
+        feed in proptest::collection::vec((0..3_u8, 0..3_u8, 0..4_u8), 0..24)
+    ) {
+        let field = |name: &str, value: u8| match value {
+            0 => String::new(),
+            value => format!("<{name}>{value}</{name}>"),
+        };
+        let payloads = feed.iter().map(|(guid, title, text)| {
+            let (guid, title) = (field("guid", *guid), field("title", *title));
+            Payload::new(Format::Rss, format!("<item>{guid}{title}<description>{text}</description></item>"))
+        });
+        let entries = PlainItem::of_feed(payloads);
+        let different: BTreeSet<_> = feed.iter().collect();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let imported = runtime.block_on(async {
+            Desk::new("desk", 1).await.import(&entries).await
+        });
+        let (added, left_out) = (imported.counts.added, imported.left_out.len() as u64);
+        proptest::prop_assert_eq!(added + imported.repeated + left_out, feed.len() as u64);
+        // Only entries that share a guid of their own are left out.
+        let no_guid = different.iter().filter(|(guid, ..)| *guid == 0).count() as u64;
+        let guids: BTreeSet<_> = feed.iter().map(|(guid, ..)| guid).filter(|guid| **guid > 0).collect();
+        proptest::prop_assert_eq!(added, no_guid + guids.len() as u64);
+    }
 }
 
 #[test]

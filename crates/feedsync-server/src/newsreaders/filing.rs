@@ -20,7 +20,7 @@ impl Reading {
         let kept = self.shelf.feed_at(&address).map(|feed| feed.subscription.folder.clone());
         let folder = folder.or(kept).unwrap_or_default();
         let feeds = vec![ListedFeed { address, title, folder }];
-        let list = SubscriptionList { feeds, refused: Vec::new() };
+        let list = SubscriptionList { feeds, ..SubscriptionList::default() };
         self.person.subscribe(&list, Filing::Listed).await?;
         self.refresh().await
     }

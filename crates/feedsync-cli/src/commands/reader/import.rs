@@ -37,11 +37,11 @@ impl Import {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
         let source = Source::load(&self.source, &context.way()).await?;
         let mut reader = open(context)?;
-        let (feeds, changed, refused) = if source.bytes.starts_with(b"{") {
+        let (feeds, changed, refused, repeated) = if source.bytes.starts_with(b"{") {
             let snapshot = Snapshot::read(&source.bytes)
                 .map_err(|error| Failure::refused(format!("{}: {error}", source.name)))?;
             let feeds = snapshot.state.feeds().count();
-            (feeds, take_in(&mut reader, snapshot.state)?, 0)
+            (feeds, take_in(&mut reader, snapshot.state)?, 0, 0)
         } else {
             let list = SubscriptionList::read(&source.bytes)
                 .map_err(|error| Failure::document(&source.name, &error))?;
@@ -50,16 +50,20 @@ impl Import {
             for refused in &list.refused {
                 failure::warn(&text::line(&refused.to_string()));
             }
-            (list.feeds.len(), change(&mut reader, &actions)?, list.refused.len())
+            (list.feeds.len(), change(&mut reader, &actions)?, list.refused.len(), list.repeated)
         };
         if context.json {
-            return output::json(&json!({
-                "feeds": feeds, "changes": changed, "refused": refused,
-            }));
+            output::json(&json!({
+                "feeds": feeds, "changes": changed, "refused": refused, "repeated": repeated,
+            }))?;
+        } else {
+            let (feeds, changes) =
+                (text::count(feeds as u64, "feed"), text::count(changed as u64, "change"));
+            let again =
+                if repeated > 0 { format!(", {repeated} listed again") } else { String::new() };
+            output::line(format!("{}: {feeds}, {changes}{again}", source.name))?;
         }
-        let (feeds, changes) =
-            (text::count(feeds as u64, "feed"), text::count(changed as u64, "change"));
-        output::line(format!("{}: {feeds}, {changes}", source.name))
+        if refused > 0 { Err(Failure::Faults) } else { Ok(()) }
     }
 }
 
