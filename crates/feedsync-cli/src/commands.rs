@@ -49,5 +49,6 @@ pub(crate) mod subscribe;
 pub(crate) mod sync;
 pub(crate) mod token;
 pub(crate) mod undelete;
+pub(crate) mod undrop;
 pub(crate) mod user;
 pub(crate) mod validate;

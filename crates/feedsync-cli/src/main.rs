@@ -3,7 +3,9 @@
 
 mod arguments;
 mod commands;
+mod confirm;
 mod context;
+mod dropped;
 mod failure;
 mod output;
 mod secret;

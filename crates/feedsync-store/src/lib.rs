@@ -73,4 +73,4 @@ pub use sqlite::{BackedUp, DamagedLog, SqliteStore};
 pub use stored::{
     ChangePage, Discarded, DiscardedId, ItemPage, Origin, PageLimit, Selection, StoredItem,
 };
-pub use transfer::{Marks, Moved, MovedDocument, MovedLog, Part, Transfer, transfer};
+pub use transfer::{Marks, Moved, MovedDocument, MovedLog, Part, Transfer, archive, transfer};

@@ -254,3 +254,26 @@ pub async fn transfer(
     to.load(Part::End).await?;
     Ok(run.moved)
 }
+
+/// Copies one collection into an empty store that was founded with the same name: items with histories, origins, purged
+/// vectors, recoverable lists, log, settings and remotes, and the blobs that the items name. Other collections, users
+/// and databases stay behind. The copied store opens as a new incarnation.
+pub async fn archive(
+    from: &dyn Transfer,
+    to: &dyn Transfer,
+    name: &CollectionName,
+) -> Result<Moved, StoreError> {
+    let identity = from.identity().await?;
+    let collection = from.collection(name).await?;
+    let collection = collection.ok_or_else(|| StoreError::NoCollection(name.clone()))?;
+    let retired = identity.retired.iter().chain([&identity.by]).cloned().collect();
+    to.load(Part::Begin { retired, marks: from.marks().await? }).await?;
+    let mut run = Run { from, to, moved: Moved::default(), progress: &|_| {} };
+    run.collection(&collection).await?;
+    run.blobs_of(name).await?;
+    let remotes = from.remotes(Some(name)).await?;
+    run.moved.remotes = remotes.len() as u64;
+    to.load(Part::Remotes(remotes)).await?;
+    to.load(Part::End).await?;
+    Ok(run.moved)
+}

@@ -16,6 +16,7 @@ use tokio::sync::Notify;
 use tracing_subscriber::EnvFilter;
 
 use crate::context::Context;
+use crate::dropped;
 use crate::failure::{Failure, warn};
 use crate::output::{self, BOLD};
 use crate::signals::asked_to_stop;
@@ -91,6 +92,7 @@ impl Serve {
         let subscriptions = Schedule::new(Session::new(home.endpoint.clone(), fetcher))
             .renewing(move || self::fetcher(&way, proxy.as_ref()));
         let reading = tokio::spawn(subscriptions.run());
+        dropped::sweep(&context.data);
         let feeds = tokio::spawn(newsreading.run(home.endpoint.clone(), kept));
         let finished = serving.finished().await;
         // What was stored of a feed that is being read stays; the rest is read another time.

@@ -2,11 +2,12 @@
 
 use clap::{Args, Subcommand};
 use feedsync_endpoint::{NewUser, Password};
-use feedsync_store::{User as Stored, UserName};
+use feedsync_store::{GrantsOf, User as Stored, UserName};
 
+use crate::confirm::confirm;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::output::{self, table};
+use crate::output::{self, table, text};
 use crate::{secret, view};
 
 const ADD_EXAMPLES: &str = "\
@@ -99,6 +100,9 @@ pub(crate) struct List {}
 pub(crate) struct Remove {
     /// The user
     name: UserName,
+    /// Do not ask
+    #[arg(long, short)]
+    yes: bool,
 }
 
 /// Refuse whatever a user signs in with, until `enable`
@@ -162,7 +166,17 @@ impl User {
                 }
                 format!("added {}", user.name)
             }
-            Self::Remove(Remove { name }) => {
+            Self::Remove(Remove { name, yes }) => {
+                home.user(&name).await?;
+                let roles = home.store.grants(GrantsOf::User(&name)).await?.len() as u64;
+                let tokens = home.store.tokens(&name).await?.len() as u64;
+                if roles + tokens > 0 {
+                    let roles = text::count(roles, "role");
+                    let tokens = text::count(tokens, "token");
+                    let disable = context.command(&format!("user disable {name}"));
+                    let loss = format!("{name} loses {roles} and {tokens} ({disable} keeps them)");
+                    confirm(&loss, yes)?;
+                }
                 endpoint.remove_user(&name).await?;
                 format!("removed {name}")
             }

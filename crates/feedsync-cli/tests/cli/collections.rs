@@ -49,7 +49,7 @@ fn collections_are_created_listed_renamed_and_dropped() {
     assert_eq!((list[0]["items"].as_u64(), list[0]["changes"].as_u64()), (Some(1), Some(1)));
     desk.ok(&["rename", "notes", "shopping"]);
     assert_eq!(desk.json(&["ls", "shopping"])[0]["format"], "rss");
-    desk.ok(&["drop", "shopping"]);
+    desk.ok(&["drop", "shopping", "--yes"]);
     desk.run(&["ls", "shopping"]).fails(3, "there is no collection shopping");
     assert_eq!(desk.json(&["list"]), serde_json::json!([]));
 }
@@ -95,4 +95,78 @@ fn a_backup_is_restored_as_a_new_life_of_the_same_endpoint() {
     assert_eq!(old["name"], new["name"]);
     assert_ne!(old["by"], new["by"]);
     assert_ne!(old["collections"][0]["until"], new["collections"][0]["until"]);
+}
+
+#[test]
+fn a_collection_with_items_that_no_remote_has_is_not_dropped_unasked() {
+    let place = Place::new();
+    let desk = place.desk("desk");
+    desk.ok(&["create", "empty"]);
+    desk.ok(&["drop", "empty"]);
+    desk.add("a", "b");
+    desk.add("c", "d");
+    desk.run(&["drop", "notes"]).fails(2, "notes has 2 items, of which no remote has 2");
+    desk.run(&["drop", "notes"]).fails(2, "--yes");
+    desk.run(&["drop", "notes", "--forget"]).fails(2, "nothing of it is kept");
+    assert_eq!(desk.json(&["ls", "notes"]).as_array().unwrap().len(), 2);
+    // What was shown to others is nothing that drop loses.
+    desk.ok(&["export", "notes", "--output", "shown.atom"]);
+    desk.ok(&["drop", "notes"]);
+    desk.ok(&["undrop", "notes"]);
+    desk.ok(&["export", "notes", "--output", "shown.atom"]);
+    desk.ok(&["log", "create", "notes"]);
+    desk.run(&["drop", "notes"]).fails(2, "and a log of ");
+}
+
+#[test]
+fn a_dropped_collection_comes_back_with_all_that_it_held() {
+    let place = Place::new();
+    let (desk, phone) = (place.desk("desk"), place.desk("phone"));
+    desk.ok(&["set", "notes", "keep.tombstones=90d"]);
+    let id = desk.add("Milk", "two litres");
+    desk.add("Gone", "x");
+    phone.hears(&desk);
+    desk.ok(&["edit", "notes", &id, "--content", "three"]);
+    phone.ok(&["edit", "notes", &id, "--content", "four"]);
+    desk.hears(&phone);
+    desk.ok(&["edit", "notes", &id, "--content", "five"]);
+    let gone = desk.json(&["ls", "notes"]);
+    let gone = gone.as_array().unwrap().iter().find(|item| item["title"] == "Gone").unwrap();
+    desk.ok(&["rm", "notes", gone["id"].as_str().unwrap()]);
+    place.write("lines", "one\ntwo\n");
+    desk.ok(&["log", "create", "notes"]);
+    desk.ok(&["log", "append", "notes", "lines"]);
+    let before =
+        (desk.state(), desk.ok(&["log", "tail", "notes"]), desk.json(&["settings", "notes"]));
+    let by = desk.json(&["status"])["by"].clone();
+    desk.ok(&["drop", "notes", "--yes"]);
+    desk.run(&["ls", "notes"]).fails(3, "there is no collection notes");
+    let kept = desk.json(&["undrop"]);
+    assert_eq!((&kept[0]["name"], &kept[0]["items"]), (&"notes".into(), &2.into()));
+    let findings = desk.json(&["doctor"])["findings"].clone();
+    assert!(findings.to_string().contains("undrop notes"), "{findings}");
+    desk.ok(&["create", "notes"]);
+    desk.run(&["undrop", "notes"]).fails(1, "--as NAME");
+    desk.ok(&["drop", "notes", "--forget"]);
+    assert!(desk.ok(&["undrop", "notes"]).starts_with("notes is back with 2 items"));
+    let after =
+        (desk.state(), desk.ok(&["log", "tail", "notes"]), desk.json(&["settings", "notes"]));
+    assert_eq!(before, after);
+    assert_eq!(desk.json(&["status"])["by"], by, "nobody takes it for a copy");
+    assert_eq!(desk.json(&["undrop"]), serde_json::json!([]));
+    desk.run(&["undrop", "notes"]).fails(3, "no dropped collection notes is kept");
+}
+
+#[test]
+fn a_dropped_collection_is_kept_no_longer_than_it_is_told() {
+    let place = Place::new();
+    let desk = place.desk("desk");
+    desk.add("a", "b");
+    desk.ok(&["drop", "notes", "--yes", "--keep", "1s"]);
+    std::thread::sleep(std::time::Duration::from_millis(2_100));
+    assert_eq!(desk.json(&["undrop"]), serde_json::json!([]));
+    assert_eq!(std::fs::read_dir(place.path("desk/dropped")).unwrap().count(), 0);
+    desk.ok(&["create", "notes"]);
+    desk.ok(&["drop", "notes", "--forget"]);
+    assert_eq!(std::fs::read_dir(place.path("desk/dropped")).unwrap().count(), 0);
 }

@@ -50,7 +50,10 @@ fn users_are_added_listed_disabled_and_removed() {
     assert_eq!(desk.json(&["user", "list"])[1]["disabled"], false);
     desk.ok(&["user", "promote", "otto"]);
     desk.ok(&["user", "demote", "anna"]);
-    desk.ok(&["user", "remove", "anna"]);
+    desk.ok(&["user", "remove", "robot"]);
+    desk.ok(&["token", "create", "--user", "anna"]);
+    desk.run(&["user", "remove", "anna"]).fails(2, "anna loses 0 roles and 1 token");
+    desk.ok(&["user", "remove", "anna", "--yes"]);
     desk.run(&["user", "remove", "anna"]).fails(3, "there is no user anna");
     assert_eq!(desk.json(&["user", "list"])[0]["administrator"], true);
 }

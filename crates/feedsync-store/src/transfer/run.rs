@@ -100,6 +100,24 @@ impl Run<'_> {
         }
     }
 
+    /// The blobs that items of a collection name.
+    pub(super) async fn blobs_of(&mut self, name: &CollectionName) -> Result<(), StoreError> {
+        let mut through = Number::ZERO;
+        loop {
+            let page = self.from.changes(name, through, None, PageLimit::items(AT_ONCE)).await?;
+            through = page.through;
+            for digest in page.items.iter().flat_map(|stored| &stored.blobs) {
+                if let Some(bytes) = self.from.blob(*digest).await? {
+                    self.to.put_blob(bytes).await?;
+                    self.moved.blobs += 1;
+                }
+            }
+            if !page.more {
+                return Ok(());
+            }
+        }
+    }
+
     /// Moves users, before the databases that name them: no database names a user who is added.
     pub(super) async fn users(&mut self) -> Result<(), StoreError> {
         for user in self.from.users().await? {

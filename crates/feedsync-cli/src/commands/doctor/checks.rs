@@ -12,6 +12,7 @@ use feedsync_store::{Collection, CollectionName, Digest, PageLimit, StoreError};
 
 use super::Finding;
 use crate::context::{Context, Home};
+use crate::dropped;
 use crate::failure::Failure;
 use crate::output::text;
 use crate::store::Opened;
@@ -58,6 +59,19 @@ pub(super) fn files(_: &Path) -> Vec<Finding> {
     Vec::new()
 }
 
+/// Dropped collections that are kept, so that nobody takes what they hold for lost.
+fn dropped(context: &Context) -> Vec<Finding> {
+    let kept = dropped::list(&context.data).into_iter().filter(|dropped| dropped.unshown > 0);
+    let finding = |dropped: dropped::Dropped| {
+        let items = text::count(dropped.unshown, "item");
+        let days = text::count(dropped.days_left(), "day");
+        let message = format!("a dropped collection has {items} that no remote has; {days} left");
+        let undrop = context.command(&format!("undrop {}", dropped.name));
+        Finding::warning("dropped", message).about(&dropped.name).advice(undrop)
+    };
+    kept.map(finding).collect()
+}
+
 /// The articles of newsreaders, which a hub fetches again if they are damaged.
 fn articles(context: &Context) -> Option<Finding> {
     let error = SqliteLibrary::check(&context.data).err()?;
@@ -69,6 +83,7 @@ fn articles(context: &Context) -> Option<Finding> {
 pub(super) async fn all(context: &Context, home: &Home) -> Result<Vec<Finding>, Failure> {
     let mut findings = Vec::new();
     findings.extend(database(context, home).await?);
+    findings.extend(dropped(context));
     findings.extend(articles(context));
     for collection in home.store.collections().await? {
         findings.extend(settings(context, &collection));

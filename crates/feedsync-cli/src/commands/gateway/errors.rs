@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::control::Which;
 use super::status::shown;
+use crate::confirm::confirm;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{self, table};
@@ -63,6 +64,9 @@ Examples:
 pub(crate) struct Clear {
     /// The number of the error
     error: u64,
+    /// Do not ask
+    #[arg(long, short)]
+    yes: bool,
     #[command(flatten)]
     which: Which,
 }
@@ -140,7 +144,13 @@ impl Retry {
 impl Clear {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
         let gateway = self.which.gateway(context)?;
-        gateway.ask(Method::DELETE, &format!("/errors/{}", self.error), None).await?;
+        let path = format!("/errors/{}", self.error);
+        let error = gateway.get(&path).await?;
+        let (method, location) = (shown(&error["method"]), shown(&error["location"]));
+        if method != "GET" {
+            confirm(&format!("the edit that failed is gone then: {method} {location}"), self.yes)?;
+        }
+        gateway.ask(Method::DELETE, &path, None).await?;
         gateway.done(&json!({ "cleared": self.error }), &format!("error {} is cleared", self.error))
     }
 }

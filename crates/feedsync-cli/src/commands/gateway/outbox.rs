@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::control::Which;
 use super::status::shown;
+use crate::confirm::confirm;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{self, table, text};
@@ -36,6 +37,9 @@ Examples:
 pub(crate) struct Drop {
     /// The number of the edit
     edit: u64,
+    /// Do not ask
+    #[arg(long, short)]
+    yes: bool,
     #[command(flatten)]
     which: Which,
 }
@@ -82,6 +86,14 @@ fn why(edit: &Value) -> String {
 impl Drop {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
         let gateway = self.which.gateway(context)?;
+        let edits = gateway.get("/outbox").await?;
+        let is_it = |edit: &&Value| shown(&edit["id"]) == self.edit.to_string();
+        if let Some(edit) = edits.as_array().into_iter().flatten().find(is_it) {
+            let (method, location) = (shown(&edit["method"]), shown(&edit["location"]));
+            let loss =
+                format!("the edit and what was made on it are gone then: {method} {location}");
+            confirm(&loss, self.yes)?;
+        }
         gateway.ask(Method::DELETE, &format!("/outbox/{}", self.edit), None).await?;
         gateway.done(&json!({ "dropped": self.edit }), &format!("edit {} is given up", self.edit))
     }

@@ -1,0 +1,202 @@
+//! `feedsync undrop`
+
+use clap::Args;
+use feedsync_endpoint::Source;
+use feedsync_store::{
+    Append, Collection, CollectionName, Expected, LogOutcome, Logs as _, NewCollection, NewRemote,
+    PageLimit, SqliteStore, Store as _, StoreError,
+};
+use serde_json::{Value, json};
+
+use crate::context::{Context, Home};
+use crate::dropped::{self, Dropped};
+use crate::failure::{Failure, warn};
+use crate::output::{self, progress::Progress, table, text};
+
+const EXAMPLES: &str = "\
+Examples:
+  feedsync undrop                      # lists what is kept
+  feedsync undrop notes
+  feedsync undrop notes --as notes-2
+";
+
+/// Items that are brought back in one transaction.
+const BATCH: PageLimit = PageLimit { items: 500, bytes: 4 << 20 };
+
+/// Bytes of a log that are brought back in one transaction.
+const LOG_BYTES: usize = 1 << 20;
+
+/// Maximum size of a log that is brought back, in bytes.
+const MOST_LOG_BYTES: u64 = 1 << 40;
+
+/// Bring a dropped collection back, or list those that are kept
+///
+/// Its items come back with their histories and conflicts, its settings, media, remotes and log. Remotes are
+/// synchronised from the beginning. Roles that users had are to be given again.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Undrop {
+    /// The collection; of several that had the name, the last one
+    collection: Option<CollectionName>,
+    /// Call it NAME
+    #[arg(long = "as", value_name = "NAME", requires = "collection")]
+    name: Option<CollectionName>,
+}
+
+/// Counts of items that were brought back.
+#[derive(Default)]
+struct Restored {
+    items: u64,
+    refused: u64,
+}
+
+impl Undrop {
+    pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
+        dropped::sweep(&context.data);
+        let Some(known_as) = self.collection else { return list(context) };
+        let home = context.open().await?;
+        let dropped = dropped::find(context, &known_as)?;
+        let name = self.name.unwrap_or_else(|| known_as.clone());
+        let archive = dropped.open()?;
+        let known = archive.collection(&known_as).await?;
+        let known = known.ok_or(StoreError::NoCollection(known_as))?;
+        let progress = Progress::spinner("bringing it back");
+        create(context, &home, &known, &name).await?;
+        let restored = match fill(&home, &archive, &known, &name).await {
+            Ok(restored) => restored,
+            Err(failure) => {
+                // What is kept is still there; half a collection is not left behind.
+                home.endpoint.drop_collection(&name).await?;
+                return Err(failure);
+            }
+        };
+        drop(progress);
+        drop(archive);
+        if restored.refused == 0 {
+            dropped.remove()?;
+        }
+        let Restored { items, refused } = restored;
+        if context.json {
+            output::json(&json!({ "name": name.as_str(), "items": items, "refused": refused }))?;
+        } else {
+            output::line(format!("{name} is back with {}", text::count(items, "item")))?;
+        }
+        if refused > 0 { Err(Failure::Faults) } else { Ok(()) }
+    }
+}
+
+fn list(context: &Context) -> Result<(), Failure> {
+    let kept = dropped::list(&context.data);
+    if context.json {
+        return output::json(&kept.iter().map(Dropped::value).collect::<Value>());
+    }
+    if kept.is_empty() {
+        return output::line("no dropped collection is kept");
+    }
+    let row = |dropped: &Dropped| {
+        [
+            dropped.name.clone(),
+            dropped.items.to_string(),
+            dropped.unshown.to_string(),
+            text::count(dropped.days_left(), "day"),
+        ]
+    };
+    let rows: Vec<_> = kept.iter().map(row).collect();
+    output::print(&table::table(["NAME", "ITEMS", "HERE ONLY", "KEPT FOR"], &rows))
+}
+
+async fn create(
+    context: &Context,
+    home: &Home,
+    known: &Collection,
+    name: &CollectionName,
+) -> Result<(), Failure> {
+    let new = NewCollection {
+        name: name.clone(),
+        title: known.title.clone(),
+        format: known.format,
+        settings: known.settings.clone(),
+    };
+    match home.endpoint.create_collection(new).await {
+        Ok(_) => Ok(()),
+        Err(error) => {
+            let again = context.command(&format!("undrop {} --as NAME", known.name));
+            let failure = Failure::from(error);
+            Err(match home.store.collection(name).await? {
+                Some(_) => failure.hint(format!("bring it back under another name: {again}")),
+                None => failure,
+            })
+        }
+    }
+}
+
+/// Brings back what a collection held.
+async fn fill(
+    home: &Home,
+    archive: &SqliteStore,
+    known: &Collection,
+    name: &CollectionName,
+) -> Result<Restored, Failure> {
+    let mut restored = Restored::default();
+    let mut after = None;
+    loop {
+        let page = archive.items_by_id(&known.name, after.as_ref(), BATCH).await?;
+        after = page.items.last().map(|stored| stored.item.id.clone());
+        for digest in page.items.iter().flat_map(|stored| &stored.blobs) {
+            if let Some(bytes) = archive.blob(*digest).await? {
+                home.store.put_blob(bytes).await?;
+            }
+        }
+        let items: Vec<_> = page.items.into_iter().map(|stored| stored.item).collect();
+        restored.items += items.len() as u64;
+        let report = home.endpoint.incorporate(name, Source::Offered, items, None).await?;
+        restored.refused += report.counts.refused;
+        for (id, reason) in report.items.iter().filter_map(super::import::refusal) {
+            warn(&format!("{id}: {reason}"));
+        }
+        if !page.more {
+            break;
+        }
+    }
+    for remote in archive.remotes(Some(&known.name)).await? {
+        let (url, subscription) = (remote.url, remote.subscription);
+        let collection = name.clone();
+        let new = NewRemote { collection, name: remote.name, url, subscription };
+        home.store.add_remote(new).await?;
+    }
+    log(home, archive, &known.name, name).await?;
+    Ok(restored)
+}
+
+/// Brings back a log as a new one with the same lines.
+async fn log(
+    home: &Home,
+    archive: &SqliteStore,
+    known_as: &CollectionName,
+    name: &CollectionName,
+) -> Result<(), Failure> {
+    let Some(log) = archive.log(known_as).await?.filter(|log| !log.removed) else {
+        return Ok(());
+    };
+    let mut read = 0;
+    while read < log.place.length {
+        let piece = archive.read_log(known_as, log.place.generation, read, LOG_BYTES).await?;
+        let bytes = piece.filter(|piece| !piece.is_empty()).ok_or_else(|| {
+            Failure::store(format!("the log of {known_as} that was kept cannot be read"))
+        })?;
+        let expected = if read == 0 { Expected::Absent } else { Expected::Present };
+        read += bytes.len() as u64;
+        let append = Append {
+            expected,
+            bytes,
+            media_type: log.media_type.clone(),
+            key: None,
+            most: MOST_LOG_BYTES,
+            act: None,
+        };
+        if !matches!(home.store.append_to_log(name, append).await?, LogOutcome::Done(_)) {
+            return Err(Failure::refused(format!("the log of {name} changed meanwhile")));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,200 @@
+//! Dropped collections, kept for a time as stores of their own below the data directory.
+//!
+//! Each is a directory `dropped/NAME-SECONDS`: a store with that one collection, and `dropped.json`, which says what it
+//! is and until when it is kept. The latter is written last, so that what a crash left behind has none.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use feedsync_client::{Readers, replace_file};
+use feedsync_store::{CollectionName, SqliteStore, SystemEnvironment, archive};
+use serde_json::{Value, json};
+
+use crate::context::{Context, Home};
+use crate::failure::{Failure, warn};
+
+/// The directory in the data directory.
+const DIRECTORY: &str = "dropped";
+
+/// File that describes a kept collection.
+const DESCRIPTION: &str = "dropped.json";
+
+/// An unfinished copy that is older is removed.
+const UNFINISHED: Duration = Duration::from_secs(24 * 3_600);
+
+/// A collection that was dropped and is kept.
+#[derive(Debug)]
+pub(crate) struct Dropped {
+    /// Its store.
+    pub(crate) directory: PathBuf,
+    /// Its name.
+    pub(crate) name: String,
+    /// Seconds since 1970 at which it was dropped.
+    pub(crate) at: u64,
+    /// Seconds since 1970 until which it is kept.
+    pub(crate) until: u64,
+    /// Number of its items.
+    pub(crate) items: u64,
+    /// Number of items that no remote had.
+    pub(crate) unshown: u64,
+}
+
+impl Dropped {
+    /// For programs.
+    pub(crate) fn value(&self) -> Value {
+        let Self { directory, name, at, until, items, unshown } = self;
+        json!({
+            "name": name,
+            "dropped": at,
+            "kept_until": until,
+            "items": items,
+            "unshown": unshown,
+            "directory": directory,
+        })
+    }
+
+    /// Days that it is still kept, rounded up.
+    pub(crate) fn days_left(&self) -> u64 {
+        self.until.saturating_sub(now()).div_ceil(24 * 3_600)
+    }
+
+    /// Opens its store.
+    pub(crate) fn open(&self) -> Result<SqliteStore, Failure> {
+        Ok(SqliteStore::open(&self.directory, Arc::new(SystemEnvironment))?)
+    }
+
+    /// Removes it for good.
+    pub(crate) fn remove(&self) -> Result<(), Failure> {
+        remove(&self.directory)
+    }
+
+    fn read(directory: PathBuf) -> Option<Self> {
+        let text = fs::read(directory.join(DESCRIPTION)).ok()?;
+        let value: Value = serde_json::from_slice(&text).ok()?;
+        let number = |name: &str| value[name].as_u64();
+        Some(Self {
+            name: value["name"].as_str()?.to_owned(),
+            at: number("dropped")?,
+            until: number("kept_until")?,
+            items: number("items")?,
+            unshown: number("unshown")?,
+            directory,
+        })
+    }
+}
+
+/// All that are kept in a data directory, the last one first.
+pub(crate) fn list(data: &Path) -> Vec<Dropped> {
+    let mut found: Vec<_> = directories(data).into_iter().filter_map(Dropped::read).collect();
+    found.sort_by_key(|dropped| std::cmp::Reverse(dropped.at));
+    found
+}
+
+/// The last one of that name.
+pub(crate) fn find(context: &Context, name: &CollectionName) -> Result<Dropped, Failure> {
+    let found = list(&context.data).into_iter().find(|dropped| dropped.name == name.as_str());
+    found.ok_or_else(|| {
+        Failure::not_found(format!("no dropped collection {name} is kept"))
+            .hint(format!("see them all: {}", context.command("undrop")))
+    })
+}
+
+/// Copies a collection, so that it can be dropped.
+pub(crate) async fn keep(
+    context: &Context,
+    home: &Home,
+    name: &CollectionName,
+    unshown: u64,
+    period: Duration,
+) -> Result<Dropped, Failure> {
+    let at = now();
+    let directory = fresh(&context.data, &format!("{name}-{at}"))?;
+    let copied = copy(home, name, &directory).await;
+    let items = match copied {
+        Ok(items) => items,
+        Err(error) => {
+            // The error came first; a later sweep tries to remove the rest again.
+            let _ = remove(&directory);
+            return Err(error);
+        }
+    };
+    let name = name.to_string();
+    let until = at.saturating_add(period.as_secs());
+    let dropped = Dropped { directory, name, at, until, items, unshown };
+    let text = format!("{:#}\n", dropped.value());
+    let file = dropped.directory.join(DESCRIPTION);
+    replace_file(&file, text.as_bytes(), Readers::Owner)
+        .map_err(|error| Failure::file(&file.display().to_string(), &error))?;
+    Ok(dropped)
+}
+
+async fn copy(home: &Home, name: &CollectionName, directory: &Path) -> Result<u64, Failure> {
+    let endpoint = home.endpoint.identity().await?.name;
+    let to = SqliteStore::init(directory, &endpoint, Arc::new(SystemEnvironment))?;
+    Ok(archive(&*home.store, &to, name).await?.items)
+}
+
+/// Removes what is kept no longer. What cannot be removed is said, and tried again the next time.
+pub(crate) fn sweep(data: &Path) {
+    for directory in directories(data) {
+        let is_over = match Dropped::read(directory.clone()) {
+            Some(dropped) => dropped.until <= now(),
+            None => age(&directory).is_some_and(|age| age > UNFINISHED),
+        };
+        if is_over && let Err(error) = remove(&directory) {
+            warn(&format!("{error}"));
+        }
+    }
+}
+
+fn directories(data: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(data.join(DIRECTORY)).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect()
+}
+
+/// A new directory that only its owner reads.
+fn fresh(data: &Path, name: &str) -> Result<PathBuf, Failure> {
+    let parent = data.join(DIRECTORY);
+    let failed = |error: io::Error| Failure::file(&parent.display().to_string(), &error);
+    private(&parent).or_else(exists).map_err(failed)?;
+    for number in 1_u64.. {
+        let directory = match number {
+            1 => parent.join(name),
+            number => parent.join(format!("{name}-{number}")),
+        };
+        match private(&directory) {
+            Ok(()) => return Ok(directory),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(failed(error)),
+        }
+    }
+    unreachable!("there is always another number")
+}
+
+fn exists(error: io::Error) -> io::Result<()> {
+    if error.kind() == io::ErrorKind::AlreadyExists { Ok(()) } else { Err(error) }
+}
+
+fn private(directory: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(directory)
+}
+
+fn remove(directory: &Path) -> Result<(), Failure> {
+    fs::remove_dir_all(directory)
+        .map_err(|error| Failure::file(&directory.display().to_string(), &error))
+}
+
+fn age(directory: &Path) -> Option<Duration> {
+    SystemTime::now().duration_since(directory.metadata().ok()?.modified().ok()?).ok()
+}
+
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.unwrap_or_default().as_secs()
+}
