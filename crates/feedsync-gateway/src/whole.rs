@@ -17,7 +17,7 @@ use crate::config::{Config, Keep};
 use crate::control::{
     Asked, ChangeError, Control, ControlServing, ControlStartError, Decisions, StoreFailed,
 };
-use crate::face::{self, Body, Face, ServeError, Serving};
+use crate::face::{self, Face, ServeError, Serving};
 use crate::store::{Store, StoreError};
 use crate::upstream::Origins;
 
@@ -179,8 +179,7 @@ impl Decisions for Agent {
     }
 
     async fn stream(&self, content: Content) -> Result<axum::body::Body, StoreFailed> {
-        let opened = self.open(&content).map_err(|error| StoreFailed(Box::new(error)))?;
-        Ok(axum::body::Body::new(Body::from(opened)))
+        Ok(axum::body::Body::new(self.body(&content).await.map_err(failed)?))
     }
 
     fn events(&self) -> broadcast::Receiver<Arc<Event>> {

@@ -144,6 +144,11 @@ impl<B: Clone> Errors<B> {
         self.errors.values()
     }
 
+    /// All of them, to be changed in what they keep.
+    pub(crate) fn all_mut(&mut self) -> impl Iterator<Item = &mut SyncError<B>> {
+        self.errors.values_mut()
+    }
+
     /// Clears one (`clear`); whether there was one.
     pub fn clear(&mut self, id: ErrorId) -> Option<SyncError<B>> {
         self.errors.remove(&id)

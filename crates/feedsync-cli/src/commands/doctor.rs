@@ -40,7 +40,7 @@ enum Severity {
 pub(super) struct Finding {
     severity: Severity,
     /// The check: `files`, `database`, `server`, `counts`, `items`, `settings`, `tokens`, `people`, `remotes`,
-    /// `blobs`, `logins`; `logs` in a backup.
+    /// `blobs`, `logins`, `gateway`; `logs` in a backup.
     check: &'static str,
     /// The file, collection or user, if it is about one.
     about: Option<String>,
@@ -102,6 +102,7 @@ impl Doctor {
         let address = context.address()?;
         let other = store::directory(&address).filter(|directory| *directory != context.data);
         findings.extend(other.map(checks::files).into_iter().flatten());
+        findings.extend(checks::gateway(&context.data)?);
         let home = context.open().await?;
         findings.extend(checks::all(context, &home).await?);
         drop(progress);

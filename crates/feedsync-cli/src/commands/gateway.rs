@@ -20,6 +20,8 @@ use feedsync_offline::profile::Profile;
 use serde_json::json;
 use tracing_subscriber::EnvFilter;
 
+pub(crate) use control::directory;
+
 use crate::context::Context;
 use crate::failure::{self, Failure};
 use crate::output::{self, BOLD};

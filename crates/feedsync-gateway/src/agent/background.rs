@@ -50,6 +50,9 @@ impl Agent {
                 let soon = sweep.deadline().min(Instant::now() + SWEEP_SOON);
                 sweep.as_mut().reset(soon);
             }
+            if let Err(error) = self.heal().await {
+                tracing::error!(%error, "damaged bytes cannot be dealt with");
+            }
             let wait = match self.begun(&upstream, &mut tasks) {
                 Ok(wait) => wait,
                 Err(error) => {
@@ -210,10 +213,14 @@ impl Agent {
     async fn outcome(&self, upstream: &Upstream, task: Task) -> (Outcome, Option<Held>) {
         let Task { partition, method, location, source, mut headers, body, .. } = task;
         self.jar.give(partition, &location, &mut headers, self.now());
-        let body = match body.map(|content| self.open(&content)) {
-            None => Body::empty(),
-            Some(Ok(opened)) => Body::from(opened),
-            Some(Err(error)) => {
+        let body = match body {
+            None => Ok(Body::empty()),
+            Some(content) => self.body(&content).await,
+        };
+        let body = match body {
+            Ok(body) => body,
+            // Damaged bytes never leave: the edit is an error as soon as it is not being sent any more.
+            Err(error) => {
                 tracing::error!(%error, "an edit cannot be read");
                 // It is not its server that is away: it is tried later, less and less often.
                 return (Outcome::NoRoom, None);

@@ -4,6 +4,7 @@
 use std::sync::{Arc, PoisonError};
 
 use feedsync_offline::authentication::Partition;
+use feedsync_offline::interceptor::Step;
 use feedsync_offline::location::Location;
 use feedsync_offline::newsreader::{Asking, Delivery, Ended, Next, Written};
 use http::{HeaderMap, Method, Request, StatusCode};
@@ -73,7 +74,9 @@ impl Agent {
 
     fn next_written(&self, partition: Partition, base: &Location) -> Option<Written> {
         self.look(|interceptor| {
-            let first = interceptor.accounts().next_due(partition);
+            let accounts = interceptor.accounts();
+            let is_put_off = accounts.put_off_until(partition, self.now()).is_some();
+            let first = accounts.next_due(partition).filter(|_| !is_put_off);
             first.filter(|_| interceptor.may_ask(base, self.now())).cloned()
         })
     }
@@ -87,7 +90,7 @@ impl Agent {
     ) -> Result<bool, AgentError> {
         let base = delivery.account().base.clone();
         let mut asking = delivery.begin(written.change.clone());
-        let (ended, answered) = loop {
+        let (mut ended, answered) = loop {
             let Some(answered) = self.ask_own(upstream, &base, asking).await else {
                 self.reached(&base, false);
                 return Ok(false);
@@ -97,6 +100,17 @@ impl Agent {
                 Next::Ended(ended) => break (ended, answered),
             }
         };
+        if ended == Ended::Away {
+            let of = (delivery.account().partition, written.id);
+            let Answered { status, headers, .. } = &answered;
+            let taken = self.change(|interceptor, _, now, _| {
+                Ok((interceptor.not_taken(of, *status, headers, now), Step::default()))
+            });
+            // A server that fails at one change again and again may take the others.
+            if taken.await? {
+                ended = Ended::Refused;
+            }
+        }
         self.reached(&base, ended != Ended::Away);
         self.note_session(delivery).await?;
         let id = written.id;

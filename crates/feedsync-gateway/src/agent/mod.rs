@@ -21,6 +21,7 @@ mod tests;
 mod turns;
 
 use std::collections::HashSet;
+use std::fs::File;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 
@@ -38,7 +39,7 @@ pub use ambient::Ambient;
 pub use turns::Turn;
 
 use crate::face::{Body, BodyError};
-use crate::store::{Held, Opened, Reader, Store, StoreError};
+use crate::store::{Held, Opened, Reader, Store, StoreError, Unchecked};
 use crate::target::Reachable;
 use jar::Jar;
 use subscribed::Subscribed;
@@ -261,21 +262,52 @@ impl Agent {
         Ok(held.inspect_err(|error| self.noticed(error))?)
     }
 
-    /// Has room made, if there is none.
+    /// Has room made, if there is none, and damaged bytes dealt with.
     fn noticed(&self, error: &StoreError) {
-        if error.is_full() && !self.is_full.swap(true, Ordering::Relaxed) {
+        let is_news = error.is_full() && !self.is_full.swap(true, Ordering::Relaxed);
+        if is_news || error.is_rotten() {
             self.wake.notify_one();
         }
     }
 
-    /// Bytes that are stored.
-    pub fn open(&self, content: &Content) -> Result<Opened, StoreError> {
-        self.store.reader().open(content)
+    /// Body of bytes that are stored. They are compared with their digest before the first of them is given out.
+    pub async fn body(&self, content: &Content) -> Result<Body, AgentError> {
+        let opened = self.store.reader().open(content).inspect_err(|error| self.noticed(error))?;
+        let file = match opened {
+            Opened::Bytes(bytes) => return Ok(Body::from(bytes)),
+            Opened::File(file) => file,
+        };
+        Ok(Body::file(Arc::new(self.checked(file).await?), 0..content.length))
+    }
+
+    /// File that was compared with its digest.
+    pub async fn checked(&self, file: Unchecked) -> Result<File, AgentError> {
+        let checked = tokio::task::spawn_blocking(move || file.check()).await?;
+        Ok(checked.inspect_err(|error| self.noticed(error))?)
     }
 
     /// Bytes that are stored, all of them.
     pub fn content(&self, content: &Content) -> Result<Vec<u8>, StoreError> {
-        self.store.reader().content(content)
+        self.store.reader().content(content).inspect_err(|error| self.noticed(error))
+    }
+
+    /// Deals with stored bytes that were found damaged: what is stored of addresses is forgotten and fetched again,
+    /// and edits that would carry them are errors. Whether there were any.
+    pub async fn heal(&self) -> Result<bool, AgentError> {
+        let damaged = self.store.take_damaged();
+        if damaged.is_empty() {
+            return Ok(false);
+        }
+        self.change(|interceptor, reader, now, _| {
+            let mut addresses = Vec::new();
+            for digest in &damaged {
+                addresses.extend(reader.addresses_of(digest)?);
+            }
+            Ok(((), interceptor.damaged(reader, |it| damaged.contains(it), addresses, now)?))
+        })
+        .await?;
+        self.store.forget_damaged(&damaged)?;
+        Ok(true)
     }
 
     /// One that reads what is stored.

@@ -14,8 +14,6 @@ use http_body_util::{BodyExt as _, Empty, Full};
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use tokio::task::{JoinHandle, spawn_blocking};
 
-use crate::store::Opened;
-
 /// What is read of a file at once.
 const PART: u64 = 64 << 10;
 
@@ -55,18 +53,6 @@ impl Body {
     /// One that never comes.
     pub(crate) fn never() -> Self {
         Self::new(Never)
-    }
-}
-
-impl From<Opened> for Body {
-    fn from(opened: Opened) -> Self {
-        match opened {
-            Opened::Bytes(bytes) => Self::from(bytes),
-            Opened::File(file) => {
-                let length = file.metadata().map_or(0, |metadata| metadata.len());
-                Self::file(Arc::new(file), 0..length)
-            }
-        }
     }
 }
 

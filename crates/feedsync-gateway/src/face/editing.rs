@@ -64,7 +64,8 @@ impl Face {
                 }
                 Decision::Answer(reply) => face.reply(&agent, &target, &head, *reply).await,
                 Decision::Pass => {
-                    let request = Request::from_parts(parts, replayed(&agent, held.as_ref())?);
+                    let request =
+                        Request::from_parts(parts, replayed(&agent, held.as_ref()).await?);
                     Ok(face.pass_or_miss(&agent, &target, request).await)
                 }
             }
@@ -109,7 +110,7 @@ impl Face {
             Ok(((), interceptor.carries(proposed, entity.as_ref())))
         });
         noted.await?;
-        let body = replayed(agent, held.as_ref())?;
+        let body = replayed(agent, held.as_ref()).await?;
         let exchanged = self.ask(&there, Request::from_parts(parts, body)).await;
         let (carried, answered) = match exchanged {
             Ok(response) => {
@@ -135,7 +136,7 @@ impl Face {
                 if let Err(error) = told {
                     tracing::error!(%error, "what a server has done is not known here");
                 }
-                let body = replayed(agent, answered.held.as_ref())?;
+                let body = replayed(agent, answered.held.as_ref()).await?;
                 Ok(Response::from_parts(answered.parts, body))
             }
             (Err(error), None) => Err(error.into()),
@@ -159,9 +160,9 @@ impl Face {
 }
 
 /// What was kept of a body, from its beginning.
-fn replayed(agent: &Agent, held: Option<&Held>) -> Result<Body, Problem> {
+async fn replayed(agent: &Agent, held: Option<&Held>) -> Result<Body, Problem> {
     Ok(match held {
-        Some(held) => Body::from(agent.open(&held.content())?),
+        Some(held) => agent.body(&held.content()).await?,
         None => Body::empty(),
     })
 }

@@ -9,7 +9,7 @@ use http::{Method, Request, Response, StatusCode};
 use super::Face;
 use super::body::Body;
 use super::problem::Problem;
-use super::replying::{Begun, begun};
+use super::replying::{Begun, Checking, begun};
 use crate::agent::{Agent, AgentError};
 use crate::target::Target;
 use crate::upstream::{NotSent, UpstreamError};
@@ -85,17 +85,41 @@ impl Face {
         target: Target,
         request: Request<Body>,
     ) -> Response<Body> {
-        let answered = match judge(agent, &target, &request) {
-            Ok(Judged::Pass) => return Box::pin(self.pass_or_miss(agent, &target, request)).await,
-            Ok(Judged::Begun(begun)) => {
-                let (parts, _) = request.into_parts();
-                self.finish(agent, &target, begun, &parts.method, &parts.headers).await
+        let mut judged = judge(agent, &target, &request);
+        let mut was_damaged = false;
+        let answered = loop {
+            let error = match judged {
+                Ok(Judged::Pass) => {
+                    return Box::pin(self.pass_or_miss(agent, &target, request)).await;
+                }
+                Ok(Judged::Edit(proposed)) => {
+                    let head = Head::of(&request);
+                    break Box::pin(self.edit(agent, target, head, *proposed, request)).await;
+                }
+                Ok(Judged::Begun(begun)) => {
+                    let (method, headers) = (request.method(), request.headers());
+                    match self.finish(agent, &target, begun, method, headers).await {
+                        // It is not that nothing was stored.
+                        Ok(answer)
+                            if was_damaged && answer.status() == StatusCode::GATEWAY_TIMEOUT =>
+                        {
+                            break Err(Problem::damaged());
+                        }
+                        Ok(answer) => break Ok(answer),
+                        Err(error) => error,
+                    }
+                }
+                Err(error) => error,
+            };
+            let is_rotten = matches!(&error, AgentError::Store(error) if error.is_rotten());
+            if !is_rotten || std::mem::replace(&mut was_damaged, true) {
+                break Err(error.into());
             }
-            Ok(Judged::Edit(proposed)) => {
-                let head = Head::of(&request);
-                Box::pin(self.edit(agent, target, head, *proposed, request)).await
+            // What is damaged is as if it were not stored: its server is asked, if there is a network.
+            if let Err(error) = agent.heal().await {
+                break Err(error.into());
             }
-            Err(error) => Err(error.into()),
+            judged = judge(agent, &target, &request);
         };
         answered.unwrap_or_else(Problem::response)
     }
@@ -144,7 +168,7 @@ impl Face {
         reply: Reply,
     ) -> Result<Response<Body>, Problem> {
         let begun = begun(reply, &head.method, &head.headers, &agent.reader())?;
-        self.finish(agent, target, begun, &head.method, &head.headers).await
+        Ok(self.finish(agent, target, begun, &head.method, &head.headers).await?)
     }
 
     async fn finish(
@@ -154,12 +178,16 @@ impl Face {
         begun: Begun,
         method: &Method,
         headers: &HeaderMap,
-    ) -> Result<Response<Body>, Problem> {
+    ) -> Result<Response<Body>, AgentError> {
         let mut response = match begun {
             Begun::Whole(response) => response,
+            Begun::Checks(Checking { file, response, part }) => {
+                let file = agent.checked(file).await?;
+                response.map(|_| Body::file(Arc::new(file), part))
+            }
             Begun::Composes(composing) => {
                 let feed = Box::pin(self.feeds.bytes(agent, &composing.composed)).await?;
-                composing.with(feed, method, headers)?
+                composing.with(feed, method, headers)
             }
         };
         self.show(target, response.headers_mut());

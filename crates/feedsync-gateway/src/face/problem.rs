@@ -66,6 +66,19 @@ pub(crate) fn sandbox(headers: &mut HeaderMap) {
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
 }
 
+impl Problem {
+    /// Answer to a request for stored bytes that are damaged, where nothing else can be had.
+    pub(super) fn damaged() -> Self {
+        Self::new(
+            StatusCode::GATEWAY_TIMEOUT,
+            "damaged",
+            "What is stored is damaged",
+            "the stored copy is damaged on the disk of the gateway and is not served; the gateway fetches it again \
+             when its server is reached: try again then, and check the disk with `feedsync doctor`",
+        )
+    }
+}
+
 impl From<TargetError> for Problem {
     fn from(error: TargetError) -> Self {
         let detail = error.to_string();
@@ -127,6 +140,7 @@ impl From<AgentError> for Problem {
                 "There is no room left",
                 "nothing was changed: make room on the disk of the gateway, and ask again",
             ),
+            AgentError::Store(error) if error.is_rotten() => Self::damaged(),
             AgentError::TooLarge { limit } => Self::new(
                 StatusCode::PAYLOAD_TOO_LARGE,
                 "too-large",

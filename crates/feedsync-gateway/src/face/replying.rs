@@ -2,7 +2,6 @@
 //! 9110 13, 14, C28).
 
 use std::ops::Range;
-use std::sync::Arc;
 use std::time::SystemTime;
 
 use bytes::Bytes;
@@ -12,7 +11,7 @@ use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, Response, StatusCode};
 
 use super::body::Body;
-use crate::store::{Opened, Reader, StoreError};
+use crate::store::{Opened, Reader, StoreError, Unchecked};
 
 /// What of a representation's header goes with 304 (RFC 9110 15.4.5).
 const WITH_NOT_MODIFIED: [HeaderName; 7] = [
@@ -33,8 +32,17 @@ const OF_WHOLE: [HeaderName; 2] =
 pub(super) enum Begun {
     /// All of it.
     Whole(Response<Body>),
+    /// One whose bytes are in a file that is to be compared with its digest.
+    Checks(Checking),
     /// One that shows a feed which is still to be made.
     Composes(Composing),
+}
+
+/// An answer with a part of a file.
+pub(super) struct Checking {
+    pub(super) file: Unchecked,
+    pub(super) response: Response<Body>,
+    pub(super) part: Range<u64>,
 }
 
 /// An answer that shows a feed with edits that it does not show yet.
@@ -71,18 +79,16 @@ pub(super) fn begun(
             return Ok(Begun::Composes(Composing { composed, headers, status }));
         }
     };
-    Ok(Begun::Whole(replied(status, headers, entity, method, request)?))
+    Ok(replied(status, headers, entity, method, request))
 }
 
 impl Composing {
     /// The answer with the feed.
-    pub(super) fn with(
-        self,
-        feed: Bytes,
-        method: &Method,
-        request: &HeaderMap,
-    ) -> Result<Response<Body>, StoreError> {
-        replied(self.status, self.headers, Opened::Bytes(feed), method, request)
+    pub(super) fn with(self, feed: Bytes, method: &Method, request: &HeaderMap) -> Response<Body> {
+        let (mut response, part) =
+            described(self.status, self.headers, feed.len() as u64, method, request);
+        *response.body_mut() = bytes_of(feed, part);
+        response
     }
 }
 
@@ -93,11 +99,29 @@ fn replied(
     entity: Opened,
     method: &Method,
     request: &HeaderMap,
-) -> Result<Response<Body>, StoreError> {
+) -> Begun {
     let length = match &entity {
         Opened::Bytes(bytes) => bytes.len() as u64,
-        Opened::File(file) => file.metadata().map_err(StoreError::read)?.len(),
+        Opened::File(file) => file.length(),
     };
+    let (mut response, part) = described(status, headers, length, method, request);
+    match entity {
+        Opened::Bytes(bytes) => {
+            *response.body_mut() = bytes_of(bytes, part);
+            Begun::Whole(response)
+        }
+        Opened::File(file) => Begun::Checks(Checking { file, response, part }),
+    }
+}
+
+/// An answer without its bytes, and which of them it has.
+fn described(
+    status: StatusCode,
+    headers: HeaderMap,
+    length: u64,
+    method: &Method,
+    request: &HeaderMap,
+) -> (Response<Body>, Range<u64>) {
     let is_whole = *method != Method::GET || status != StatusCode::OK;
     let wanted =
         if is_whole { Asked::Whole } else { asked(request, headers.get(header::ETAG), length) };
@@ -128,25 +152,18 @@ fn replied(
     } else {
         headers.remove(header::CONTENT_LENGTH);
     }
-    if has_entity && *method != Method::HEAD {
-        *response.body_mut() = body(entity, part);
-    }
-    Ok(response)
+    let sends = has_entity && *method != Method::HEAD;
+    (response, if sends { part } else { 0..0 })
 }
 
 fn is_read(method: &Method) -> bool {
     matches!(*method, Method::GET | Method::HEAD)
 }
 
-fn body(entity: Opened, part: Range<u64>) -> Body {
-    match entity {
-        Opened::Bytes(bytes) => {
-            // It is no longer than what is in memory.
-            let (start, end) = (part.start as usize, part.end as usize);
-            Body::from(bytes.slice(start..end))
-        }
-        Opened::File(file) => Body::file(Arc::new(file), part),
-    }
+fn bytes_of(bytes: Bytes, part: Range<u64>) -> Body {
+    // It is no longer than what is in memory.
+    let (start, end) = (part.start as usize, part.end as usize);
+    if part.is_empty() { Body::empty() } else { Body::from(bytes.slice(start..end)) }
 }
 
 /// What a request's conditions make of it.
@@ -228,10 +245,9 @@ mod tests {
             .collect();
         let has = |range: &'static str| {
             let range = (header::RANGE, HeaderValue::from_static(range));
-            let bytes = Opened::Bytes(Bytes::from_static(b"0123"));
             let request = HeaderMap::from_iter([range]);
-            let reply = replied(StatusCode::OK, stored.clone(), bytes, &Method::GET, &request);
-            let reply = reply.unwrap();
+            let stored = stored.clone();
+            let (reply, _) = described(StatusCode::OK, stored, 4, &Method::GET, &request);
             (reply.status().as_u16(), digests.map(|name| reply.headers().contains_key(name)))
         };
         assert_eq!(has("bytes=0-1"), (206, [false, false, true]));

@@ -7,7 +7,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
-use std::io::{self, Read as _};
+use std::io::{self, Read as _, Seek as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -15,6 +15,7 @@ use bytes::Bytes;
 use feedsync_offline::interceptor::{Content, Digest};
 use feedsync_store::owned;
 use rusqlite::{Connection, OptionalExtension as _, params};
+use sha2::{Digest as _, Sha256};
 
 use super::error::StoreError;
 
@@ -32,8 +33,49 @@ const PARTIAL: &str = ".partial";
 pub enum Opened {
     /// All of them.
     Bytes(Bytes),
-    /// A file of them; it can be read to its end also if they are let go of meanwhile.
-    File(File),
+    /// A file of them, which is used once it was [checked](Unchecked::check).
+    File(Unchecked),
+}
+
+/// File of stored bytes that nobody has compared with their digest yet. It can be read to its end also if the bytes
+/// are let go of meanwhile.
+#[derive(Debug)]
+pub struct Unchecked {
+    file: File,
+    content: Content,
+    contents: Arc<Contents>,
+}
+
+impl Unchecked {
+    /// Number of bytes.
+    pub fn length(&self) -> u64 {
+        self.content.length
+    }
+
+    /// Compares the file with its digest; takes as long as the file is large.
+    pub fn check(self) -> Result<File, StoreError> {
+        let Self { mut file, content, contents } = self;
+        let path = contents.path(&content.digest);
+        let failed = |source| StoreError::file(&path, source);
+        let found = digest_of(&mut file).map_err(failed)?;
+        file.rewind().map_err(failed)?;
+        if found == content { Ok(file) } else { Err(contents.rotten(content.digest)) }
+    }
+}
+
+/// Digest and length of what a file has from where it stands.
+pub(super) fn digest_of(file: &mut File) -> io::Result<Content> {
+    let (mut digest, mut length) = (Sha256::new(), 0);
+    let mut part = vec![0; SMALL];
+    loop {
+        match file.read(&mut part)? {
+            0 => return Ok(Content { digest: Digest(digest.finalize().into()), length }),
+            read => {
+                digest.update(&part[..read]);
+                length += read as u64;
+            }
+        }
+    }
 }
 
 /// What is held, and where the files are.
@@ -41,6 +83,8 @@ pub enum Opened {
 pub(super) struct Contents {
     directory: PathBuf,
     waiting: Mutex<Waiting>,
+    /// Digests whose bytes were found damaged or missing, until somebody has dealt with them.
+    damaged: Mutex<HashSet<Digest>>,
 }
 
 #[derive(Debug, Default)]
@@ -76,7 +120,7 @@ impl Contents {
                 fs::remove_file(&entry).map_err(|source| StoreError::file(&entry, source))?;
             }
         }
-        Ok(Arc::new(Self { directory, waiting: Mutex::default() }))
+        Ok(Arc::new(Self { directory, waiting: Mutex::default(), damaged: Mutex::default() }))
     }
 
     /// Whether bytes can wait in memory.
@@ -154,7 +198,10 @@ impl Contents {
             let is_there = statement.query_row([content.digest.0], |row| row.get(0))?;
             return if is_there { Ok(()) } else { Err(StoreError::NoContent(content.digest)) };
         };
-        let sql = "INSERT OR IGNORE INTO content VALUES (?1, ?2, ?3)";
+        // What is there under that digest may be damaged.
+        let sql = "INSERT INTO content VALUES (?1, ?2, ?3)
+             ON CONFLICT (digest) DO UPDATE SET length = excluded.length, bytes = excluded.bytes
+             WHERE length <> excluded.length OR bytes IS NOT excluded.bytes";
         let row = params![content.digest.0, length.cast_signed(), bytes.as_deref()];
         connection.prepare_cached(sql)?.execute(row)?;
         Ok(())
@@ -177,7 +224,7 @@ impl Contents {
 
     /// Bytes by their digest.
     pub(super) fn open_content(
-        &self,
+        self: &Arc<Self>,
         connection: &Connection,
         content: &Content,
     ) -> Result<Opened, StoreError> {
@@ -194,34 +241,69 @@ impl Contents {
         let bytes = statement.query_row([digest.0], |row| row.get(0)).optional()?;
         let bytes: Option<Vec<u8>> = bytes.flatten();
         if let Some(bytes) = bytes {
-            return Ok(Opened::Bytes(bytes.into()));
+            return match Content::of(&bytes) == *content {
+                true => Ok(Opened::Bytes(bytes.into())),
+                false => Err(self.rotten(*digest)),
+            };
         }
         let path = self.path(digest);
         let file = File::open(&path).map_err(|source| match source.kind() {
-            io::ErrorKind::NotFound => StoreError::NoContent(*digest),
+            io::ErrorKind::NotFound => {
+                self.note_damaged(*digest);
+                StoreError::NoContent(*digest)
+            }
             _ => StoreError::file(&path, source),
         })?;
         let found = file.metadata().map_err(|source| StoreError::file(&path, source))?.len();
         if found != *length {
-            let text = format!("{} has {found} bytes instead of {length}", path.display());
-            return Err(StoreError::Damaged(text));
+            return Err(self.rotten(*digest));
         }
-        Ok(Opened::File(file))
+        Ok(Opened::File(Unchecked { file, content: *content, contents: Arc::clone(self) }))
+    }
+
+    fn rotten(&self, digest: Digest) -> StoreError {
+        self.note_damaged(digest);
+        StoreError::Rotten(digest)
+    }
+
+    fn note_damaged(&self, digest: Digest) {
+        tracing::error!(%digest, "stored bytes are damaged or missing");
+        self.damaged.lock().unwrap_or_else(PoisonError::into_inner).insert(digest);
+    }
+
+    /// Takes the digests whose bytes were found damaged or missing.
+    pub(super) fn take_damaged(&self) -> HashSet<Digest> {
+        std::mem::take(&mut self.damaged.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Forgets damaged bytes, so that the right ones can be stored, unless somebody holds those.
+    pub(super) fn forget_damaged(
+        &self,
+        connection: &Connection,
+        digest: &Digest,
+    ) -> Result<(), StoreError> {
+        let waiting = self.waiting();
+        if waiting.known.contains_key(digest) {
+            return Ok(());
+        }
+        connection.prepare_cached("DELETE FROM content WHERE digest = ?1")?.execute([digest.0])?;
+        self.remove(digest)
     }
 
     /// All of the bytes.
     pub(super) fn read(
-        &self,
+        self: &Arc<Self>,
         connection: &Connection,
         content: &Content,
     ) -> Result<Vec<u8>, StoreError> {
         match self.open_content(connection, content)? {
             Opened::Bytes(bytes) => Ok(bytes.into()),
-            Opened::File(mut file) => {
+            Opened::File(Unchecked { mut file, .. }) => {
                 let mut bytes = Vec::new();
                 let read = file.read_to_end(&mut bytes);
                 read.map_err(|source| StoreError::file(&self.path(&content.digest), source))?;
-                Ok(bytes)
+                let is_whole = Content::of(&bytes) == *content;
+                if is_whole { Ok(bytes) } else { Err(self.rotten(content.digest)) }
             }
         }
     }
@@ -295,9 +377,8 @@ impl Contents {
         }
     }
 
-    fn path(&self, digest: &Digest) -> PathBuf {
-        let name = digest.to_string();
-        self.directory.join(&name[..2]).join(name)
+    pub(super) fn path(&self, digest: &Digest) -> PathBuf {
+        path_of(&self.directory, digest)
     }
 
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
@@ -355,6 +436,12 @@ impl Drop for Held {
             waiting.dropped.insert(digest);
         }
     }
+}
+
+/// Path of the file of bytes below the directory of contents.
+pub(super) fn path_of(directory: &Path, digest: &Digest) -> PathBuf {
+    let name = digest.to_string();
+    directory.join(&name[..2]).join(name)
 }
 
 fn entries(directory: &Path) -> Result<Vec<PathBuf>, StoreError> {

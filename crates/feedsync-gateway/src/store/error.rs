@@ -44,6 +44,9 @@ pub enum StoreError {
     /// What is stored cannot be read back.
     #[error("the store is damaged: {0}")]
     Damaged(String),
+    /// Bytes that are not those that were stored: the disk, or somebody, has changed them.
+    #[error("the stored bytes with the digest {0} are damaged and are not used")]
+    Rotten(Digest),
     /// Bytes that are not stored, or not any more.
     #[error("no bytes with the digest {0} are stored")]
     NoContent(Digest),
@@ -72,9 +75,9 @@ impl StoreError {
         }
     }
 
-    /// A file of bytes cannot be looked at.
-    pub(crate) fn read(source: io::Error) -> Self {
-        Self::file(Path::new("contents"), source)
+    /// Whether bytes that were stored cannot be had any more.
+    pub fn is_rotten(&self) -> bool {
+        matches!(self, Self::Rotten(_) | Self::NoContent(_))
     }
 
     /// Whether it is for want of room, which may pass.

@@ -6,10 +6,13 @@
 //!   began after it. So many commits wait for the disk together.
 //! - Bytes can be read from the moment in which they are [held](Store::hold). A step that needs bytes which
 //!   are neither held nor stored is refused.
+//! - Bytes are compared with their digest whenever they are read from the disk: damaged ones are an error, never
+//!   bytes.
 //! - One process at a time has the directory, and nobody but its owner reads it (C37, 4.3).
 
 mod attempts;
 mod changes;
+mod check;
 mod columns;
 mod contents;
 mod edits;
@@ -38,7 +41,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use feedsync_offline::interceptor::{Content, Digest, Rows, Step};
 use rusqlite::{Connection, TransactionBehavior};
 
-pub use contents::{Held, Opened};
+pub use check::{Fault, check};
+pub use contents::{Held, Opened, Unchecked};
 pub use error::StoreError;
 pub use incoming::Incoming;
 pub use quota::Quota;
@@ -210,6 +214,24 @@ impl Store {
             }
         }
         Ok(has_more)
+    }
+
+    /// Takes the digests whose bytes were found damaged or missing since the last time.
+    pub fn take_damaged(&self) -> HashSet<Digest> {
+        self.contents.take_damaged()
+    }
+
+    /// Forgets damaged bytes, so that what has the same digest can be stored again.
+    pub fn forget_damaged(&self, digests: &HashSet<Digest>) -> Result<(), StoreError> {
+        let mut writer = self.writer();
+        let transaction =
+            writer.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        for digest in digests {
+            self.contents.forget_damaged(&transaction, digest)?;
+        }
+        transaction.commit()?;
+        self.recent.forget_contents();
+        Ok(())
     }
 
     /// Whether so many bytes are held, or were and nobody has let go of them, that a sweep is due.

@@ -8,13 +8,13 @@ use feedsync_store::owned;
 use super::error::StoreError;
 
 /// The database.
-const DATABASE: &str = "gateway.db";
+pub(super) const DATABASE: &str = "gateway.db";
 
 /// What the process that uses the directory holds locked.
 const LOCK: &str = "gateway.lock";
 
 /// Where large contents are.
-const CONTENTS: &str = "contents";
+pub(super) const CONTENTS: &str = "contents";
 
 /// What is kept back for a full disk.
 const RESERVE: &str = "reserve";

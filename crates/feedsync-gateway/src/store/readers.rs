@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use feedsync_offline::authentication::Partition;
-use feedsync_offline::interceptor::{Content, Representation, Resource, Stored};
+use feedsync_offline::interceptor::{Content, Digest, Representation, Resource, Stored};
 use feedsync_offline::location::Location;
 use rusqlite::Connection;
 
@@ -66,6 +66,11 @@ impl Reader {
             recent.keep(content.digest, bytes.clone());
         }
         Ok(opened)
+    }
+
+    /// Addresses of which these bytes are stored.
+    pub fn addresses_of(&self, digest: &Digest) -> Result<Vec<(Partition, Location)>, StoreError> {
+        self.with(|connection| representations::addresses_of(connection, digest))
     }
 
     fn with<T>(

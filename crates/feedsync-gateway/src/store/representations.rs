@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use feedsync_offline::authentication::Partition;
 use feedsync_offline::interception::Role;
-use feedsync_offline::interceptor::{Belonging, Representation, Resource};
+use feedsync_offline::interceptor::{Belonging, Digest, Representation, Resource};
 use feedsync_offline::location::Location;
 use http::StatusCode;
 use rusqlite::{Connection, OptionalExtension as _, params};
@@ -81,6 +81,22 @@ pub(super) fn get(
         fetched: row.time()?,
         also: row.get()?,
     }))
+}
+
+/// Addresses of which these bytes are stored.
+pub(super) fn addresses_of(
+    connection: &Connection,
+    digest: &Digest,
+) -> Result<Vec<(Partition, Location)>, StoreError> {
+    let sql = "SELECT partition, location FROM representation WHERE content = ?1";
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query([digest.0])?;
+    let mut addresses = Vec::new();
+    while let Some(row) = rows.next()? {
+        let mut row = Columns::of(row);
+        addresses.push((row.partition()?, row.location()?));
+    }
+    Ok(addresses)
 }
 
 /// What an address is, for all who subscribed to a feed that it belongs to.

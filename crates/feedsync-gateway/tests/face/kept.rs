@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -115,8 +116,14 @@ impl Kept {
 
     /// Another one with what this one has kept.
     pub(crate) async fn again(self, config: &Config) -> Self {
+        self.again_after(config, |_| ()).await
+    }
+
+    /// The same, after something has happened to the data directory.
+    pub(crate) async fn again_after(self, config: &Config, happens: impl FnOnce(&Path)) -> Self {
         drop(self.stop);
         timeout(DEADLINE, self.running.finished()).await.unwrap().unwrap();
+        happens(self.directory.path());
         Self::begun(config, self.directory).await
     }
 

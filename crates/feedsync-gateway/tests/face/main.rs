@@ -11,6 +11,7 @@ mod pages;
 mod proxy;
 mod random;
 mod reverse;
+mod rotten;
 mod signed;
 mod support;
 mod upstream;

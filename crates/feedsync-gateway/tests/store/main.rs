@@ -5,6 +5,7 @@ mod killed;
 mod model;
 mod opened;
 mod room;
+mod rotten;
 mod samples;
 mod steps;
 mod swept;

@@ -53,6 +53,13 @@ impl Attempts {
         self.0.get(&(partition, location.clone())).map_or(&[], Vec::as_slice)
     }
 
+    /// All of them.
+    pub(super) fn all(&self) -> impl Iterator<Item = (Partition, Location, Content)> {
+        self.0.iter().flat_map(|((partition, location), contents)| {
+            contents.iter().map(|content| (*partition, location.clone(), *content))
+        })
+    }
+
     pub(super) fn contents(&self) -> impl Iterator<Item = Content> {
         self.0.values().flatten().copied()
     }

@@ -111,6 +111,7 @@ impl Interceptor {
         let looks = looks.filter(|time| *time > now);
         let finds = self.finding.values().map(|finding| finding.not_before);
         let finds = finds.filter(|time| *time > now);
+        let due = due.chain(self.accounts.wakes(now));
         due.chain(self.outbox.wakes(now)).chain(away).chain(looks).chain(finds).min()
     }
 

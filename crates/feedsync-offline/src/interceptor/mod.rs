@@ -33,6 +33,7 @@ mod naming;
 mod newsreading;
 mod reach;
 mod reply;
+mod rotten;
 mod sending;
 mod settling;
 mod showing;
@@ -218,7 +219,8 @@ impl Interceptor {
             let Some(proxy) = keeping.subscription.proxy() else { continue };
             let partition = keeping.subscription.partition();
             let Some(known) = stored.representation(partition, proxy)? else { continue };
-            let bytes = stored.content(&known.content)?;
+            // What cannot be read is fetched with the next round.
+            let Ok(bytes) = stored.content(&known.content) else { continue };
             let read = Configuration::read(&bytes, proxy).ok();
             self.proxies.extend(read.map(|read| (keeping.id, read)));
         }

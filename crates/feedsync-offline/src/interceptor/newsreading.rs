@@ -4,9 +4,11 @@ use http::{HeaderMap, StatusCode};
 
 use super::stored::Content;
 use super::{Change, Interceptor, Policy, Step};
+use crate::authentication::Partition;
 use crate::event::Interaction;
 use crate::location::Location;
 use crate::newsreader::{Account, Accounts, WrittenId};
+use crate::subscription::outcome::retry_after;
 use crate::time::Time;
 
 impl Interceptor {
@@ -38,7 +40,27 @@ impl Interceptor {
     /// Those whose changes can be sent now.
     pub fn deliverable(&self, now: Time) -> Vec<Account> {
         let waiting = self.accounts.waiting().into_iter();
-        waiting.filter(|account| self.may_ask(&account.base, now)).cloned().collect()
+        let may_send = |account: &&Account| {
+            self.may_ask(&account.base, now)
+                && self.accounts.put_off_until(account.partition, now).is_none()
+        };
+        waiting.filter(may_send).cloned().collect()
+    }
+
+    /// A server failed at a change, or wants to be left alone for a while; whether the change is at fault.
+    pub fn not_taken(
+        &mut self,
+        (partition, id): (Partition, WrittenId),
+        status: StatusCode,
+        headers: &HeaderMap,
+        now: Time,
+    ) -> bool {
+        if matches!(status.as_u16(), 429 | 503)
+            && let Some(until) = retry_after(headers, now)
+        {
+            self.accounts.put_off(partition, until);
+        }
+        status == StatusCode::INTERNAL_SERVER_ERROR && self.accounts.fails(id, now)
     }
 
     /// A server has refused a change: it is an error until somebody has looked at it. `content` are the bytes of

@@ -88,7 +88,7 @@ impl Interceptor {
     }
 
     /// An edit cannot be made: what it was made on failed (RFC 4918 11.4). Nobody asked the server.
-    fn dropped(&mut self, step: &mut Step, edit: &Edit<Entity>, now: Time) {
+    pub(super) fn dropped(&mut self, step: &mut Step, edit: &Edit<Entity>, now: Time) {
         step.changes.push(Change::EditGone(edit.id));
         self.trails.remove(&edit.id);
         self.told_no_more(step, edit);

@@ -39,7 +39,14 @@ pub struct Accounts {
     next: u64,
     /// Who is not known to their server any more: nothing of theirs is sent until they sign in again.
     held: HashSet<Partition>,
+    /// Accounts whose server asked to be left alone, and until when.
+    put_off: HashMap<Partition, Time>,
+    /// Changes at which their server fails: how often, and since when.
+    faults: HashMap<WrittenId, (u32, Time)>,
 }
+
+/// How often, and for how long, a server may fail at one change until that change is an error.
+const FAULTS: (u32, std::time::Duration) = (10, std::time::Duration::from_secs(15 * 60));
 
 impl Default for Accounts {
     fn default() -> Self {
@@ -58,6 +65,8 @@ impl Accounts {
             kept: rows.kept.into_iter().map(|kept| ((kept.partition, kept.key), kept)).collect(),
             written: rows.written.into_iter().map(|written| (written.id, written)).collect(),
             held: HashSet::new(),
+            put_off: HashMap::new(),
+            faults: HashMap::new(),
         }
     }
 
@@ -244,6 +253,13 @@ impl Accounts {
         changes
     }
 
+    /// Lets go of answers whose bytes are damaged.
+    pub(crate) fn damaged(&mut self, is_it: &impl Fn(&Content) -> bool) -> Vec<Change> {
+        let damaged = self.kept.iter().filter(|(_, kept)| is_it(&kept.content));
+        let damaged: Vec<(Partition, Key)> = damaged.map(|(key, _)| *key).collect();
+        damaged.into_iter().map(|(whose, key)| self.kept_gone(whose, key)).collect()
+    }
+
     fn kept_gone(&mut self, partition: Partition, key: Key) -> Change {
         self.kept.remove(&(partition, key));
         Change::KeptGone { partition, key }
@@ -383,8 +399,31 @@ impl Accounts {
         self.held.insert(partition)
     }
 
+    /// Notes that a server asks not to be sent changes of an account before a time.
+    pub fn put_off(&mut self, partition: Partition, until: Time) {
+        self.put_off.insert(partition, until);
+    }
+
+    /// Time until which a server asks not to be sent changes of an account.
+    pub fn put_off_until(&self, partition: Partition, now: Time) -> Option<Time> {
+        self.put_off.get(&partition).copied().filter(|until| *until > now)
+    }
+
+    /// End of the first such pause.
+    pub(crate) fn wakes(&self, now: Time) -> Option<Time> {
+        self.put_off.values().copied().filter(|until| *until > now).min()
+    }
+
+    /// Notes that a server failed at a change; whether it has done so for so long that the change is at fault.
+    pub fn fails(&mut self, id: WrittenId, now: Time) -> bool {
+        let (count, since) = self.faults.entry(id).or_insert((0, now));
+        *count = count.saturating_add(1);
+        *count >= FAULTS.0 && now.since(*since) >= FAULTS.1
+    }
+
     /// Notes that a server has a change.
     pub fn sent(&mut self, id: WrittenId) -> Vec<Change> {
+        self.faults.remove(&id);
         let Some(written) = self.written.get_mut(&id) else { return Vec::new() };
         written.is_sent = true;
         written.change.request = super::Sending::default();
@@ -396,6 +435,7 @@ impl Accounts {
 
     /// Gives a change up that its server has refused.
     pub fn refused(&mut self, id: WrittenId) -> Option<(Written, Change)> {
+        self.faults.remove(&id);
         Some((self.written.remove(&id)?, Change::WrittenGone(id)))
     }
 

@@ -401,6 +401,13 @@ impl<B: Clone> Outbox<B> {
         }
     }
 
+    /// Forgets what an edit was made on: it cannot be read any more.
+    pub fn forget_was(&mut self, id: EditId) {
+        if let Some(edit) = self.edits.get_mut(id) {
+            edit.asked.was = None;
+        }
+    }
+
     /// Notes that an edit was made on something else than was known.
     pub fn rebase(&mut self, id: EditId, tag: String, was: B) {
         if let Some(edit) = self.edits.get_mut(id) {

@@ -79,6 +79,17 @@ fn articles(context: &Context) -> Option<Finding> {
     Some(Finding::fault("articles", error).advice(advice))
 }
 
+/// Bytes that the gateway of a data directory stores and that are not what they were. It may run meanwhile.
+pub(super) fn gateway(data: &Path) -> Result<Vec<Finding>, Failure> {
+    let faults = feedsync_gateway::store::check(&crate::commands::gateway::directory(data));
+    let found = |fault: feedsync_gateway::store::Fault| {
+        Finding::fault("gateway", fault.message).about(fault.about).advice(
+            "the gateway does not use damaged bytes: it fetches them again, and an edit becomes an error; check the disk",
+        )
+    };
+    Ok(faults.map_err(Failure::store)?.into_iter().map(found).collect())
+}
+
 /// All that an open store tells.
 pub(super) async fn all(context: &Context, home: &Home) -> Result<Vec<Finding>, Failure> {
     let mut findings = Vec::new();

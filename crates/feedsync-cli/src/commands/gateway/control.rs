@@ -16,7 +16,7 @@ use crate::output;
 const DIRECTORY: &str = "gateway";
 
 /// The data of the gateway in a data directory.
-pub(super) fn directory(data: &Path) -> PathBuf {
+pub(crate) fn directory(data: &Path) -> PathBuf {
     data.join(DIRECTORY)
 }
 

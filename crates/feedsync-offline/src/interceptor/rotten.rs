@@ -1,0 +1,165 @@
+//! Stored bytes that are not what they were: the disk has changed them, or they are gone. They are as if they had
+//! never been stored. What a server has is fetched again; an edit that would carry them is an error and never sent.
+
+use std::collections::BTreeSet;
+
+use http::header::{self, HeaderMap};
+use http::{HeaderValue, StatusCode};
+
+use super::settling::{method, without_secrets};
+use super::step::{Change, Step};
+use super::stored::{Content, Digest, Entity, Stored};
+use super::{Attempt, Interceptor, KeepingId};
+use crate::authentication::Partition;
+use crate::event::Interaction;
+use crate::location::Location;
+use crate::outbox::{Edit, EditId};
+use crate::propagation;
+use crate::time::Time;
+
+/// Text of the error that reports a damaged edit.
+const NOT_SENT: HeaderValue = HeaderValue::from_static(
+    "299 feedsync \"the stored body of this edit is damaged, so it was not sent\"",
+);
+
+impl Interceptor {
+    /// Takes in that stored bytes are damaged or gone; `addresses` are those of which they were stored.
+    pub fn damaged<S: Stored>(
+        &mut self,
+        stored: &S,
+        is_damaged: impl Fn(&Digest) -> bool,
+        addresses: Vec<(Partition, Location)>,
+        now: Time,
+    ) -> Result<Step, S::Error> {
+        let mut step = Step { is_durable: true, ..Step::default() };
+        for (partition, location) in addresses {
+            self.represent_still(&mut step, partition, &location, None);
+            let resources = stored.resources(&location)?.into_iter();
+            for resource in resources.filter(|resource| resource.partition == partition) {
+                let Some(id) = self.keeping_of(partition, &resource.feed).map(|it| it.id) else {
+                    continue;
+                };
+                match resource.feed == location {
+                    true => self.round_now(&mut step, id, now),
+                    false => drop(self.asked.insert((id, location.clone()))),
+                }
+            }
+        }
+        let is_it = |content: &Content| is_damaged(&content.digest);
+        self.damaged_edits(&mut step, &is_it, now);
+        self.damaged_shown(&mut step, &is_it, now);
+        self.damaged_errors(&mut step, &is_it);
+        for (partition, location, content) in self.attempts.all().collect::<Vec<_>>() {
+            if is_it(&content) {
+                self.attempted(&mut step, &Attempt { partition, location, content });
+            }
+        }
+        step.changes.extend(self.accounts.damaged(&is_it));
+        // What a round has found and cannot read any more it finds anew.
+        let underway = self.underway.iter().filter(|(_, it)| it.contents().any(|it| is_it(&it)));
+        for id in underway.map(|(id, _)| *id).collect::<Vec<KeepingId>>() {
+            self.underway.remove(&id);
+            if let Some(keeping) = self.keepings.get_mut(&id) {
+                keeping.subscription.interrupted();
+            }
+            self.store(&mut step, id);
+        }
+        self.drained(&mut step);
+        self.count(&mut step);
+        Ok(step)
+    }
+
+    fn damaged_edits(&mut self, step: &mut Step, is_it: &impl Fn(&Content) -> bool, now: Time) {
+        let is_of = |entity: &Option<Entity>| entity.as_ref().is_some_and(|it| is_it(&it.content));
+        let of = |is: &dyn Fn(&Edit<Entity>) -> bool| -> BTreeSet<EditId> {
+            self.outbox.edits().filter(|edit| is(edit)).map(|edit| edit.id).collect()
+        };
+        let bodies = of(&|edit| is_of(&edit.asked.body));
+        for id in bodies.into_iter().filter(|id| !self.is_busy(*id)).collect::<Vec<_>>() {
+            let ended = self.outbox.discard(id);
+            for (place, edit) in ended.edit.iter().chain(&ended.dependents).enumerate() {
+                let status = match place {
+                    0 => StatusCode::INTERNAL_SERVER_ERROR,
+                    _ => StatusCode::FAILED_DEPENDENCY,
+                };
+                self.unsent(step, edit, status, is_it, now);
+            }
+        }
+        let is_of = |entity: &Option<Entity>| entity.as_ref().is_some_and(|it| is_it(&it.content));
+        let was = self.outbox.edits().filter(|edit| is_of(&edit.asked.was)).map(|edit| edit.id);
+        for id in was.collect::<Vec<_>>() {
+            self.outbox.forget_was(id);
+            self.store_edit(step, id);
+        }
+    }
+
+    /// An edit is an error without having been sent this time.
+    fn unsent(
+        &mut self,
+        step: &mut Step,
+        edit: &Edit<Entity>,
+        status: StatusCode,
+        is_it: &impl Fn(&Content) -> bool,
+        now: Time,
+    ) {
+        step.changes.push(Change::EditGone(edit.id));
+        self.trails.remove(&edit.id);
+        self.told_no_more(step, edit);
+        let asked = &edit.asked;
+        if asked.method == propagation::Method::Post {
+            self.name(step, asked.partition, &asked.resource, None);
+        }
+        let whole = |entity: &Option<Entity>| {
+            entity.as_ref().map(|entity| entity.content).filter(|content| !is_it(content))
+        };
+        let request = self.sending(edit, asked.location.clone());
+        let interaction = Interaction {
+            status,
+            time: now,
+            location: asked.location.clone(),
+            method: method(asked.method).to_string(),
+            request_headers: without_secrets(&request.headers),
+            request_body: whole(&asked.body),
+            response_headers: HeaderMap::from_iter([(header::WARNING, NOT_SENT)]),
+            response_body: None,
+        };
+        let was = whole(&asked.was);
+        self.interacted(step, (asked.partition, &asked.feed), interaction, Some(was));
+        self.refresh(step, asked.partition, &asked.feed, &asked.line, now);
+    }
+
+    /// What shows until its feed does is asked for in the feed.
+    fn damaged_shown(&mut self, step: &mut Step, is_it: &impl Fn(&Content) -> bool, now: Time) {
+        let shown = self
+            .shown
+            .all()
+            .filter(|shown| shown.entity.as_ref().is_some_and(|entity| is_it(&entity.content)));
+        let shown: Vec<_> = shown
+            .map(|it| (it.place, it.partition, it.feed.clone(), it.resource.clone()))
+            .collect();
+        for (place, partition, feed, resource) in shown {
+            self.shown.remove(place);
+            step.changes.push(Change::ShownGone(place));
+            if let Some(id) = self.keeping_of(partition, &feed).map(|keeping| keeping.id) {
+                self.asked.insert((id, resource));
+                self.round_now(step, id, now);
+            }
+        }
+    }
+
+    /// An error says what it can still say.
+    fn damaged_errors(&mut self, step: &mut Step, is_it: &impl Fn(&Content) -> bool) {
+        for error in self.errors.all_mut() {
+            let interaction = &mut error.interaction;
+            let parts =
+                [&mut interaction.request_body, &mut interaction.response_body, &mut error.was];
+            let mut is_changed = false;
+            for part in parts {
+                is_changed |= part.take_if(|content| is_it(content)).is_some();
+            }
+            if is_changed {
+                step.changes.push(Change::Error(Box::new(error.clone())));
+            }
+        }
+    }
+}
