@@ -182,7 +182,7 @@ pub trait Databases: Send + Sync + 'static {
         digest: &AttachmentDigest,
     ) -> Result<Option<Vec<u8>>, StoreError>;
 
-    /// Whether a revision whose body is kept names an attachment.
+    /// Whether an attachment is stored and a revision whose body is kept names it.
     async fn names_attachment(
         &self,
         name: &DatabaseName,

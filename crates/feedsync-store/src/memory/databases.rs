@@ -318,7 +318,10 @@ impl Databases for MemoryStore {
         name: &DatabaseName,
         digest: &AttachmentDigest,
     ) -> Result<bool, StoreError> {
-        self.with_room(name, |room| Ok(room.named_attachments().any(|named| named == digest)))
+        self.with_room(name, |room| {
+            let is_stored = room.attachments.contains_key(digest);
+            Ok(is_stored && room.named_attachments().any(|named| named == digest))
+        })
     }
 
     async fn sweep_attachments(
