@@ -15,8 +15,10 @@ pub fn nearest<'n>(written: &str, names: impl IntoIterator<Item = &'n str>) -> O
     let written = plain(written.get(..written.len().min(64)).unwrap_or_default());
     let distance = |name: &str| {
         let name = plain(name);
-        let is_part = name.rsplit('.').next() == Some(&written);
-        let is_beginning = written.len() >= 3 && name.starts_with(&written);
+        let part = name.rsplit('.').next().unwrap_or(&name);
+        let is_part = part == written;
+        // The name of a section is the beginning of too many names.
+        let is_beginning = written.len() >= 3 && part.starts_with(&written);
         if is_part || is_beginning { 0 } else { strsim::damerau_levenshtein(&written, &name) }
     };
     let near = names.into_iter().map(|name| (distance(name), name)).min_by_key(|(far, _)| *far);
@@ -44,6 +46,7 @@ mod tests {
             ("Keep-Stale-Edits", Some("keep_stale_edits")),
             ("expire", Some("expires")),
             ("colour", None),
+            ("keep.", None),
             ("", None),
             ("x", None),
             (&*"ü".repeat(500), None),
