@@ -122,7 +122,7 @@ async fn asked(paths: &[&str]) -> Vec<KeptFeed> {
         title: None,
         folder: Default::default(),
     });
-    let list = SubscriptionList { feeds: feeds.collect(), refused: Vec::new() };
+    let list = SubscriptionList { feeds: feeds.collect(), ..SubscriptionList::default() };
     person.subscribe(&list, Filing::Kept).await.unwrap();
     person.shelf().await.unwrap();
     assert_eq!(scene.poll().await, paths.len() + 1);

@@ -99,7 +99,7 @@ impl Scene {
             folder: Default::default(),
         };
         let feeds = paths.iter().map(listed).collect();
-        let list = SubscriptionList { feeds, refused: Vec::new() };
+        let list = SubscriptionList { feeds, ..SubscriptionList::default() };
         person.subscribe(&list, Filing::Kept).await.unwrap();
         person.shelf().await.unwrap();
     }
