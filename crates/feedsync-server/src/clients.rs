@@ -52,6 +52,24 @@ struct Usage {
     uploads: AtomicUsize,
     /// Bytes of media and blobs.
     sent: Mutex<Bucket>,
+    /// Bytes of HTML that may be cleaned; negative where more was cleaned than the client has earned.
+    work: Mutex<Bucket>,
+}
+
+/// Bytes of HTML that a client may have cleaned in a second on average, and at once after a pause. What was cleaned for
+/// anybody before costs nothing.
+const WORK_RATE: f64 = (4 << 20) as f64;
+const WORK_BURST: f64 = (256 << 20) as f64;
+
+/// Budget of a client for work on HTML.
+pub(crate) struct Work(Arc<Usage>);
+
+impl Work {
+    /// Takes so many bytes from the budget, which may become negative.
+    pub(crate) fn charge(&self, bytes: usize) {
+        let mut work = self.0.work.lock().unwrap_or_else(PoisonError::into_inner);
+        work.tokens -= bytes as f64;
+    }
 }
 
 /// A request, or an event stream, that is under way until this is dropped.
@@ -107,6 +125,26 @@ impl Clients {
         underway(self.usage(key), |usage| &usage.uploads, most, detail)
     }
 
+    /// Budget of a client for work on HTML; refused while nothing is left of it.
+    pub(crate) fn work(&self, key: Key) -> Result<Work, Problem> {
+        let usage = self.usage(key);
+        let mut work = usage.work.lock().unwrap_or_else(PoisonError::into_inner);
+        work.fill(WORK_RATE, WORK_BURST);
+        if work.tokens <= 0.0 {
+            let wait = Duration::from_secs_f64(-work.tokens / WORK_RATE);
+            let detail = "a client may have 4 MiB of HTML made safe in a second here, and 256 MiB at once after a pause";
+            return Err(too_many(detail.to_owned(), wait));
+        }
+        drop(work);
+        Ok(Work(usage))
+    }
+
+    /// Bytes that are left of the budget of a client for work on HTML, for tests.
+    #[cfg(test)]
+    pub(crate) fn left(&self, key: Key) -> f64 {
+        self.usage(key).work.lock().unwrap_or_else(PoisonError::into_inner).tokens
+    }
+
     /// Refuses an upload of so many bytes if a client has no more left of what it may send in a day.
     pub(crate) fn may_upload(&self, key: Key, bytes: u64) -> Result<(), Problem> {
         self.sent(key, bytes, false)
@@ -150,6 +188,7 @@ impl Clients {
                 followers: AtomicUsize::new(0),
                 uploads: AtomicUsize::new(0),
                 sent: Mutex::new(Bucket::full(self.limits.person_upload_bytes as f64)),
+                work: Mutex::new(Bucket::full(WORK_BURST)),
             })
         });
         remembered.insert(key, Arc::clone(&usage));
@@ -253,6 +292,22 @@ mod tests {
         advance(Duration::from_secs(1_000_000)).await;
         assert!(clients.uploaded(anna(), 86_401).is_err(), "never more than a day's");
         assert!(clients.uploaded(anna(), 86_400).is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn clients_beyond_their_html_budget_get_429() {
+        let clients = clients(Limits::default());
+        let anna = || Key::Person("anna".into());
+        for _ in 0..256 {
+            clients.work(anna()).ok().unwrap().charge(1 << 20);
+        }
+        let refused = clients.work(anna()).err().unwrap().into_response();
+        assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS);
+        assert!(clients.work(of("192.0.2.1")).is_ok());
+        advance(Duration::from_secs(1)).await;
+        clients.work(anna()).ok().unwrap().charge(16 << 20);
+        let refused = clients.work(anna()).err().unwrap().into_response();
+        assert_eq!(refused.headers()["retry-after"], "3");
     }
 
     #[tokio::test]

@@ -15,6 +15,7 @@ use crate::body::LargeBodies;
 use crate::clients::Clients;
 use crate::config::Config;
 use crate::couch::{Compacting, KnownRevisions};
+use crate::html::Cleaning;
 use crate::kept::Kept;
 use crate::live::Live;
 use crate::metrics::{Metrics, TimedStore, Timings};
@@ -73,6 +74,8 @@ pub(crate) struct Shared {
     pub(crate) followers: Arc<Semaphore>,
     /// What each client uses.
     pub(crate) clients: Clients,
+    /// Admission of work on HTML.
+    pub(crate) cleaning: Cleaning,
     /// What is counted.
     pub(crate) metrics: Arc<Metrics>,
     /// How long the store takes.
@@ -95,9 +98,11 @@ impl Hub {
         let timings = Arc::new(Timings::default());
         let store = TimedStore { store: Arc::clone(endpoint.store()), timings: timings.clone() };
         let endpoint = Endpoint::new(Arc::new(store), Arc::clone(endpoint.environment()));
+        let clients = Clients::new(config.limits);
         Self(Arc::new(Shared {
             access: Arc::new(Access::new(endpoint.clone(), &config)),
-            clients: Clients::new(config.limits),
+            cleaning: Cleaning::new(clients.clone()),
+            clients,
             metrics: Arc::default(),
             timings,
             draining: Arc::default(),

@@ -38,6 +38,7 @@ mod follower;
 mod generations;
 mod health;
 mod host_origin;
+mod html;
 mod hub;
 mod index;
 mod kept;

@@ -27,6 +27,7 @@ use http::{HeaderValue, Method, StatusCode, Uri, header};
 
 use crate::access::{Principal, require};
 use crate::call::Call;
+use crate::html::Cleaning;
 use crate::hub::Hub;
 use crate::problem::Problem;
 use crate::routes::Right;
@@ -139,6 +140,7 @@ pub(crate) struct Reading {
     pub(crate) shelf: Arc<Shelf>,
     pub(crate) folders: Folders,
     pub(crate) now: Millis,
+    pub(crate) cleaning: Cleaning,
 }
 
 impl Reading {
@@ -155,7 +157,8 @@ impl Reading {
         let shelf = person.shelf().await?;
         let now = Millis::new(hub.endpoint.environment().now().micros() / 1_000);
         let folders = folders(&person, &shelf);
-        Ok(Self { newsreading, person, shelf, folders, now })
+        let cleaning = hub.cleaning.clone();
+        Ok(Self { newsreading, person, shelf, folders, now, cleaning })
     }
 
     /// Looks again, after something was done.

@@ -1,6 +1,7 @@
 //! Articles as newsreaders show them.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use feedsync_formats::ContentType;
 use feedsync_library::{ArticleText, KeptArticle, Listed};
@@ -8,6 +9,7 @@ use feedsync_newsreader::{Article, ArticleNumber, Continuation, Enclosure};
 use feedsync_reading::{Selected, ShelvedFeed};
 use tokio::task::spawn_blocking;
 
+use crate::html::{Gone, Ticket};
 use crate::problem::Problem;
 
 use super::{Reading, Refusal};
@@ -35,13 +37,20 @@ impl Reading {
         for numbers in numbers.chunks(AT_ONCE) {
             let articles = self.newsreading.readers.library().articles(numbers).await?;
             let shelf = Arc::clone(&self.shelf);
+            let ticket = self.cleaning.admit().await?;
+            let gone = Gone::default();
+            let flag = gone.flag();
             let of_shelf = move |article: KeptArticle| {
                 let feed = shelf.feed(article.feed)?;
-                Some(shown(article, feed))
+                Some(shown(article, feed, &ticket))
             };
-            // What they say is made safe, which takes its time.
-            let made = spawn_blocking(move || articles.into_iter().filter_map(of_shelf).collect());
+            // Cleaning takes its time. It ends early if the client is gone: then this future is dropped.
+            let made = spawn_blocking(move || {
+                let wanted = articles.into_iter().take_while(|_| !flag.load(Ordering::Relaxed));
+                wanted.filter_map(of_shelf).collect()
+            });
             let made: Vec<Article> = made.await.map_err(|_| Problem::internal())?;
+            drop(gone);
             for article in made {
                 bytes += article.content.len();
                 if bytes > MOST_BYTES && !found.is_empty() {
@@ -79,11 +88,11 @@ impl Reading {
     }
 }
 
-fn shown(article: KeptArticle, feed: &ShelvedFeed) -> Article {
+fn shown(article: KeptArticle, feed: &ShelvedFeed, ticket: &Ticket) -> Article {
     let listed = listed(&article);
     let KeptArticle { number, name, received, shown, changed, text, .. } = article;
     let marks = &feed.marks;
-    let content = safe(&text);
+    let content = safe(&text, ticket);
     let enclosures = text.enclosures.into_iter().map(|enclosure| Enclosure {
         address: enclosure.address,
         media_type: enclosure.media_type,
@@ -114,10 +123,10 @@ pub(crate) fn listed(article: &KeptArticle) -> Listed {
 }
 
 /// What it says, as HTML that does no harm wherever it is shown.
-fn safe(text: &ArticleText) -> String {
+fn safe(text: &ArticleText, ticket: &Ticket) -> String {
     match (&text.content, &text.summary) {
         (Some(content), _) => match text.content_type {
-            ContentType::Html | ContentType::Xhtml => content::for_newsreaders(content),
+            ContentType::Html | ContentType::Xhtml => content::for_newsreaders(content, ticket),
             _ => content::of_text(content),
         },
         (None, Some(summary)) => content::of_text(summary),

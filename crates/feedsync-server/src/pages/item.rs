@@ -13,6 +13,7 @@ use http::StatusCode;
 
 use crate::audience::Audience;
 use crate::call::Call;
+use crate::html::Ticket;
 use crate::hub::Hub;
 use crate::members::none;
 use crate::pages::answer::{Frame, Time, page};
@@ -170,6 +171,7 @@ pub(super) async fn shown(
         item: stored.item.clone(),
         refused,
         frame,
+        ticket: hub.cleaning.admit().await?,
     };
     page(turn, call, status, move || given.page()).await
 }
@@ -183,14 +185,16 @@ struct Given {
     edits: bool,
     said: &'static str,
     refused: Refused,
+    ticket: Ticket,
 }
 
 impl Given {
     fn page(self) -> ItemPage {
-        let Self { frame, collection, item, events, edits, said, refused } = self;
+        let Self { frame, collection, item, events, edits, said, refused, ticket } = self;
         let winner = &item.winner;
         let entry = entry(&winner.payload);
-        let (shown, reduced) = Shown::of(&entry);
+        let (shown, reduced) = Shown::of(&entry, &ticket);
+        drop(ticket);
         let deadline = Instant::now() + COMPARING;
         let pair = |(index, (place, conflict)): (usize, _)| {
             Pair::of(index + 1, place, winner, conflict, deadline)

@@ -149,10 +149,12 @@ async fn shown(
     let tags = feed.marks.tags(article.number).cloned().collect();
     let (feed_title, bases) = (short(feed.title(), 120), bases(&article, feed));
     let policy = if list.with_pictures { WITH_PICTURES } else { POLICY };
+    let ticket = hub.cleaning.admit().await?;
     let mut answer = page(turn, call, status, move || {
         let KeptArticle { number, text, .. } = article;
         let base = bases.iter().find_map(|base| web(base));
-        let content = ShownArticle::of(&text, base, list.with_pictures);
+        let content = ShownArticle::of(&text, base, list.with_pictures, &ticket);
+        drop(ticket);
         ArticlePage {
             script: &READING.name,
             list_page: list.page(&root),
