@@ -177,9 +177,16 @@ impl StoredReader {
         log: &dyn LogAccess,
         may_begin: bool,
     ) -> Result<ReaderSync, ReaderFileError> {
+        let was_kept = self.replica.log().is_some();
         let (file, lock) = (&self.file, &self.lock);
         let store = |replica: &Replica| store(file, lock, replica);
-        bring_in_step(&mut self.replica, log, &store, &*self.random, may_begin).await
+        let done = bring_in_step(&mut self.replica, log, &store, &*self.random, may_begin).await;
+        if !was_kept && done.as_ref().map_or(true, |done| done.is_absent) {
+            // A person gave this address, and no log was found there: it may be a wrong one.
+            self.replica.keep_by_none();
+            self.store()?;
+        }
+        done
     }
 }
 
@@ -203,13 +210,8 @@ async fn bring_in_step(
         let known = shown_text(replica.log().unwrap_or_default());
         return Err(ReaderFileError::OtherLog { known, given: log.name() });
     }
-    let was_kept = replica.log().is_some();
     replica.keep_by(log.address());
     let followed = follow(replica, log, store, random, may_begin).await;
-    if !was_kept && followed.as_ref().map_or(true, |(_, done)| done.is_absent) {
-        // An address where no log was found yet keeps nothing in step.
-        replica.keep_by_none();
-    }
     let stored = store(replica);
     let (session, mut done) = followed?;
     stored?;

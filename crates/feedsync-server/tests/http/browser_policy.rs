@@ -142,9 +142,7 @@ async fn every_route_and_method_answers_with_a_browser_policy() {
 #[tokio::test]
 async fn a_304_leaves_the_policy_that_the_browser_holds() {
     let (world, token) = world().await;
-    for path in
-        ["/limits", "/collections/notes.xml", "/collections/notes/changes.xml", "/logs/notes"]
-    {
+    for path in ["/collections/notes.xml", "/collections/notes/changes.xml", "/logs/notes"] {
         let headers = [("authorization", &*token)];
         let first = world.ask(Method::GET, path, &headers).await;
         check(&first, path, path);
