@@ -106,6 +106,7 @@ impl Replica {
     pub fn keep_by_none(&mut self) {
         if self.position.is_none() {
             self.log = None;
+            self.begin_again();
         }
     }
 

@@ -44,8 +44,7 @@ impl Convert {
         let Feed { title, items, refused } = if sse::uses_sse(&source.bytes, &options) {
             let document = sse::Document::read(&source.bytes, &options)
                 .map_err(|error| Failure::document(&source.name, &error))?;
-            let Upgraded { items, refused, left_out } = upgraded(&source)?;
-            let refused = refused + left_out;
+            let Upgraded { items, refused, .. } = upgraded(&source)?;
             Feed { title: document.title().map(str::to_owned), items, refused }
         } else {
             let reading = read(&source.bytes, None, &options)

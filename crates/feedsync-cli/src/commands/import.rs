@@ -52,7 +52,8 @@ impl Import {
         let progress = Progress::spinner("importing");
         let outcome = if sse::uses_sse(&source.bytes, &tolerant) {
             self.no_mirror()?;
-            let Upgraded { items, refused, left_out } = upgraded(&source)?;
+            let Upgraded { items, refused, plain_items } = upgraded(&source)?;
+            let left_out = warn_of_plain(plain_items);
             let mut outcome = incorporate(&home, &collection, items).await?;
             outcome.counts.refused += refused;
             outcome.left_out = left_out;
@@ -100,7 +101,7 @@ pub(crate) async fn only_collection(home: &Home) -> Result<CollectionName, Failu
 }
 
 /// Says how many items are left out since they have no sync information, where others have; gives the number.
-fn warn_of_plain(count: usize) -> u64 {
+pub(crate) fn warn_of_plain(count: usize) -> u64 {
     let count = count as u64;
     if count > 0 {
         warn(&format!("{} without sync information left out", text::count(count, "item")));
@@ -187,8 +188,8 @@ pub(crate) struct Upgraded {
     pub(crate) items: Vec<Item<Payload>>,
     /// How many are not among them; each was said.
     pub(crate) refused: u64,
-    /// Number of items without sync information, which are not taken.
-    pub(crate) left_out: u64,
+    /// Number of items without sync information, which are not among them.
+    pub(crate) plain_items: usize,
 }
 
 /// Reads an SSE document for FeedSync; what does not fit is said.
@@ -214,8 +215,7 @@ pub(crate) fn upgraded(source: &Source) -> Result<Upgraded, Failure> {
             }
         }
     }
-    let left_out = warn_of_plain(document.plain_items());
-    Ok(Upgraded { items, refused, left_out })
+    Ok(Upgraded { items, refused, plain_items: document.plain_items() })
 }
 
 /// `{"added":...}`

@@ -9,7 +9,9 @@ use feedsync_endpoint::{Counts, ItemOutcome, ItemReport};
 use feedsync_formats::{Document, ReadOptions, Refused, sse};
 use serde_json::json;
 
-use crate::commands::import::{Upgraded, counts_value, item_values, refusal, summary, upgraded};
+use crate::commands::import::{
+    Upgraded, counts_value, item_values, refusal, summary, upgraded, warn_of_plain,
+};
 use crate::context::command;
 use crate::failure::{Failure, warn};
 use crate::output;
@@ -66,7 +68,8 @@ impl Merge {
                 )));
             }
             (false, true) => {
-                let Upgraded { items, refused, left_out } = upgraded(&incoming)?;
+                let Upgraded { items, refused, plain_items } = upgraded(&incoming)?;
+                let left_out = warn_of_plain(plain_items);
                 let refused = refused + left_out;
                 (merge(&local, items)?, refused)
             }

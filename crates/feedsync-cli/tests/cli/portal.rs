@@ -4,7 +4,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use crate::support::portal::{Portal, WAYS};
-use crate::support::{Desk, Hub, Place, Run};
+use crate::support::{Desk, Hub, Place, Run, output};
 
 /// No answer of a portal takes longer.
 const PATIENCE: Duration = Duration::from_secs(45);
@@ -56,7 +56,8 @@ fn sign_in_page_is_never_taken_for_success_and_nothing_is_lost() {
     desk.ok(&["log", "sync", &log, "copy"]);
     desk.ok(&["reader", "subscribe", "https://example.org/before"]);
     desk.ok(&["reader", "sync", &reading]);
-    desk.ok(&["replicate", "papers", &database, "--create"]);
+    output("curl", &["-sS", "-X", "PUT", &format!("{}/couch/papers", hub.url)], &place.path(""));
+    desk.ok(&["replicate", &database, "papers", "--create"]);
     desk.add("Behind", "the portal");
     desk.ok(&["reader", "subscribe", "https://example.org/behind"]);
     let copy = place.read("copy");

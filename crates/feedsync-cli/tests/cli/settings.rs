@@ -83,7 +83,7 @@ fn settings_are_changed_all_or_none() {
         ("keep.ages=3d", 1, "there is no setting keep.ages; did you mean keep.age?"),
         ("keep=3", 2, "no setting keep"),
         ("drafts.x=true", 2, "no setting"),
-        ("keep.count=-1", 1, "a number"),
+        ("keep.count=-1", 1, "a whole number"),
         ("keep.age=90", 1, "the setting keep.age cannot be \"90\": \"90\" is not a period"),
         ("drafts=maybe", 1, "the setting drafts cannot be \"maybe\": it is true or false"),
         ("drafts", 2, "NAME=VALUE"),

@@ -10,6 +10,11 @@ fn listed(desk: &Desk<'_>) -> String {
     feeds.map(|feed| feed["feed"].as_str().unwrap()[8..9].to_owned()).collect()
 }
 
+/// The list without the outline that names no feed.
+fn sound_list() -> String {
+    LIST.split_inclusive('\n').filter(|line| !line.contains("Nowhere")).collect()
+}
+
 #[test]
 fn subscriptions_stand_where_somebody_puts_them() {
     let place = Place::new();
@@ -46,7 +51,7 @@ fn subscriptions_stand_where_somebody_puts_them() {
         desk.run(&["reader", "subscribe", "https://a.example/", "--after", "https://x.example/"]);
     run.fails(3, "https://x.example/ is no other subscription");
     // What a list brings stands behind all that is in its folder, in the order of the list.
-    place.write("list.opml", LIST);
+    place.write("list.opml", &sound_list());
     desk.ok(&["reader", "import", "list.opml"]);
     assert_eq!(listed(&desk), "dacnb");
     desk.ok(&["reader", "unsubscribe", "https://d.example/"]);
@@ -59,7 +64,7 @@ fn an_import_leaves_newer_filing_alone_unless_it_is_told_to_refile() {
     let place = Place::new();
     let desk = place.bare("desk");
     let news = "https://news.example/rss";
-    place.write("list.opml", LIST);
+    place.write("list.opml", &sound_list());
     desk.ok(&["reader", "import", "list.opml"]);
     desk.ok(&["reader", "subscribe", news, "--folder", "Elsewhere", "--title", "Mine"]);
     assert_eq!(desk.json(&["reader", "import", "list.opml"])["changes"], 0);

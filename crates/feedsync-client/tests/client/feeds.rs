@@ -278,7 +278,7 @@ async fn items_without_sync_information_are_counted_and_left_alone() {
 async fn a_document_that_cannot_be_read_changes_nothing_and_says_where() {
     let scene = Scene::new().await;
     for body in
-        ["<feed xmlns=\"http://www.w3.org/2005/Atom\">\n<entry></feed>", "", "\u{1}", "<html/>"]
+        ["<feed xmlns=\"http://www.w3.org/2005/Atom\">\n<entry></feed>", "", "\u{1}", "<x/>"]
     {
         scene.library.put(FEED, body);
         let error = scene.fail().await;
