@@ -158,7 +158,7 @@ impl Gateway {
             ..Config::default()
         };
         let profile = if self.strict { Profile::Strict } else { Profile::Resilient };
-        let keep = Keep::new(control::directory(&context.data));
+        let keep = Keep::new(directory(&context.data));
         let settings = Settings { profile, ..keep.settings };
         let keep = Keep { control: self.control, quota: Quota(self.quota), settings, ..keep };
         let running = start(&config, &keep, asked_to_stop()).await.map_err(Failure::store)?;

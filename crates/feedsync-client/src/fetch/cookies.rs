@@ -50,7 +50,9 @@ mod tests {
 
     fn after(from: &str, set: &[&str], to: &str) -> Option<String> {
         let mut headers = HeaderMap::new();
-        set.iter().for_each(|text| drop(headers.append(SET_COOKIE, text.parse().unwrap())));
+        for text in set {
+            headers.append(SET_COOKIE, text.parse().unwrap());
+        }
         let mut cookies = Cookies::default();
         cookies.store(&Url::parse(from).unwrap(), &headers);
         cookies.header(&Url::parse(to).unwrap())

@@ -70,7 +70,9 @@ impl Scene {
     pub(crate) async fn somebody(&self) -> Arc<Person> {
         let library = Arc::clone(&self.library);
         let readers = Readers::new(library, Arc::new(Notify::new()), 1 << 30);
-        readers.person(&self.endpoint, None).await.unwrap().0
+        let first = self.endpoint.store().users().await.unwrap().into_iter().next();
+        let reader = first.map(|user| feedsync_endpoint::Reader { name: user.name, id: user.id });
+        readers.person(&self.endpoint, reader.as_ref()).await.unwrap().0
     }
 
     pub(crate) fn wait(&self, millis: u64) {

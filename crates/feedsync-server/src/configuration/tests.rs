@@ -84,7 +84,10 @@ fn what_is_no_setting_is_refused_with_its_name_and_place() {
     assert!(refused("a = 1\na = 2\n").starts_with("feedsync.toml:2: "));
     let environment = vec![pair("FEEDSYNC_LIMITS_BODY_ITEM", "1")];
     let unknown = configure(&Sources { environment, ..Sources::default() }).unwrap_err();
-    assert_eq!(unknown.to_string(), "FEEDSYNC_LIMITS_BODY_ITEM: no setting has this variable");
+    assert_eq!(
+        unknown.to_string(),
+        "FEEDSYNC_LIMITS_BODY_ITEM: no setting has this variable; did you mean FEEDSYNC_LIMITS_BODY_ITEMS?"
+    );
 }
 
 #[test]
