@@ -132,21 +132,28 @@ impl Answer {
     /// Whether a success to a read cannot come from a log. A part names its range. A whole log has an entity tag or a
     /// date, and is no document of another kind (R9, R20, R26).
     pub fn is_no_log(&self) -> bool {
+        let is_bare = self.etag.is_none() && !self.is_dated;
+        let is_whole = self.status == 200 && self.generation.is_none();
+        self.is_page() || (is_whole && (self.is_document() || is_bare))
+    }
+
+    /// Whether the media type is that of a document of another kind than a log.
+    fn is_document(&self) -> bool {
         let essence = self.essence();
-        let is_document = essence == "application/json"
+        essence == "application/json"
             || ["+json", "/xml", "+xml"].iter().any(|end| essence.ends_with(end))
             || ["image/", "multipart/form", "text/css"]
                 .iter()
-                .any(|begin| essence.starts_with(begin));
-        let is_bare = self.etag.is_none() && !self.is_dated;
-        let is_whole = self.status == 200 && self.generation.is_none();
-        self.is_page() || (is_whole && (is_document || is_bare))
+                .any(|begin| essence.starts_with(begin))
     }
 
     /// Checks that a server stored what it was sent: a success that has an entity tag and is no page (R13, R35, R45).
     pub fn stored(&self) -> Result<(), Stop> {
-        let is_stored =
-            matches!(self.status, 200 | 201 | 204) && self.etag.is_some() && !self.is_page();
+        let is_other = self.generation.is_none() && self.is_document();
+        let is_stored = matches!(self.status, 200 | 201 | 204)
+            && self.etag.is_some()
+            && !self.is_page()
+            && !is_other;
         if is_stored { Ok(()) } else { Err(self.foreign()) }
     }
 
