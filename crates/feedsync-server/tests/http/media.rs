@@ -68,7 +68,7 @@ async fn peers_are_led_to_the_media_and_hubs_keep_the_bytes_of_the_entry() {
     assert!(rss.contains(&format!("<enclosure url=\"http://localhost:4287{media}\"")), "{rss}");
     let mine = items(&hub).await;
     for suffix in ["", ".rss", ".json", ".xml"] {
-        let other = crate::hub::hub_with(Default::default()).await;
+        let other = hub_with(Default::default()).await;
         let feed = hub.get(&format!("/collections/notes/changes{suffix}")).await;
         let kind = text(&feed, "content-type").to_owned();
         let taken = other.post(&kind, bytes(feed).await).await;
