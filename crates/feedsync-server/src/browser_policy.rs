@@ -1,4 +1,4 @@
-//! Browser policy of every response, set in one place (B70).
+//! Browser policy of every response, set in one place (B43).
 //!
 //! Entries, media, attachments and logs hold what others wrote, and a browser runs scripts in XHTML, SVG and HTML.
 //! So a response is sandboxed: it has no origin, runs no script and loads nothing. Only a response that was marked as

@@ -1,4 +1,4 @@
-//! Connections of each address, so that one address cannot take all that the hub accepts (B73).
+//! Connections of each address, so that one address cannot take all that the hub accepts (B46).
 //!
 //! An address is IPv4 whole and IPv6 by its /64, as for requests. Trusted proxies are not bounded here: they connect for
 //! many clients, and their requests are counted by the address that they forward. Memory is bounded by the number of

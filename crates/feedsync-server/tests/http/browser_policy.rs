@@ -1,4 +1,4 @@
-//! Browser policy of each response: a browser runs nothing of it, unless it is one of the hub's own pages (B70); and
+//! Browser policy of each response: a browser runs nothing of it, unless it is one of the hub's own pages (B43); and
 //! refusal of partial uploads (RFC 9110 14.5). Both are made from the route table.
 
 use std::collections::BTreeSet;

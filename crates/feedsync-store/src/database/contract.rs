@@ -97,7 +97,7 @@ pub trait Databases: Send + Sync + 'static {
         most_bytes: u64,
     ) -> Result<DocumentPage, StoreError>;
 
-    /// Number of documents in a range of ids that are not deleted; `None` if the range has more than [`MAX_COUNTED`]
+    /// Number of documents in a range of ids that are not deleted; `None` if the range has more than `MAX_COUNTED`
     /// documents with the deleted ones, so that a count is bounded work.
     async fn count_documents(
         &self,
