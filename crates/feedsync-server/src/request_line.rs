@@ -269,7 +269,7 @@ mod tests {
         }
     }
 
-    /// Where it is not known where the next request begins, everything passes unchanged.
+    /// Bytes pass unchanged once the start of the next request is unknown.
     #[test]
     fn a_request_whose_end_is_unknown_ends_the_encoding() {
         let line = "GET /\" HTTP/1.1\r\n\r\n";

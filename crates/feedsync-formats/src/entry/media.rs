@@ -16,7 +16,7 @@ pub(crate) const ITUNES: &str = "http://www.itunes.com/dtds/podcast-1.0.dtd";
 const DEEPEST: usize = 4;
 const MOST: usize = 100;
 
-/// What the modules say.
+/// Fields of an article that Media RSS and iTunes elements give.
 #[derive(Default)]
 struct Said {
     title: Option<String>,

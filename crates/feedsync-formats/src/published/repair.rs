@@ -46,7 +46,7 @@ pub(super) fn json(text: &str) -> Option<Version> {
     json::repaired(text).map(|text| Version { text, is_balanced: true })
 }
 
-/// Where the elements begin that may be the root: those of feeds, else the first of all.
+/// Offsets of the elements that may be the root: roots of feed formats, else the first element.
 fn roots(text: &str) -> Vec<usize> {
     let mut soup = Soup::new(text, 0);
     let (mut found, mut first) = (Vec::new(), None);

@@ -16,7 +16,7 @@ use super::{place, schema};
 pub struct Fault {
     /// Address, edit or error that the bytes belong to, or the part of the database.
     pub about: String,
-    /// What is wrong with it.
+    /// Description of the fault.
     pub message: String,
 }
 
@@ -65,7 +65,7 @@ pub fn check(directory: &Path) -> Result<Vec<Fault>, StoreError> {
     Ok(faults)
 }
 
-/// What the bytes of a digest belong to.
+/// Name of the record that uses the bytes of a digest.
 fn owner(connection: &Connection, digest: &Digest) -> Result<String, StoreError> {
     let owners = [
         "SELECT 'edit ' || id || ' of ' || location FROM edit WHERE body = ?1 OR was = ?1",

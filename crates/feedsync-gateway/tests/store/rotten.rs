@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use crate::samples::{LARGE, bytes, durable, edit, hold, open, stored};
 
-/// What a flipped bit was in.
+/// Kind of storage in which a bit was flipped.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Where {
     Column,

@@ -128,7 +128,7 @@ impl Interceptor {
         self.refresh(step, asked.partition, &asked.feed, &asked.line, now);
     }
 
-    /// What shows until its feed does is asked for in the feed.
+    /// Drops damaged overlays. The next round fetches their feed, which shows the same edits.
     fn damaged_shown(&mut self, step: &mut Step, is_it: &impl Fn(&Content) -> bool, now: Time) {
         let shown = self
             .shown

@@ -36,7 +36,7 @@ pub enum Why {
     Unnamed,
 }
 
-/// Where an edit stands.
+/// State of an edit that waits in the outbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Standing {
     /// Reason why it waits.

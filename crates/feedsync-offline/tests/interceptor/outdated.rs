@@ -1,4 +1,4 @@
-//! What is stored is not served any more once an application has changed it past the outbox (RFC 9111 4.4).
+//! Stored responses are invalidated once an application changes the resource past the outbox (RFC 9111 4.4).
 
 use crate::desk::{Answer, Desk, EDITABLE, FEED, answer, entry, feed};
 

@@ -1,4 +1,4 @@
-//! What one person, one address or one browser cannot take from the others, and what administrators learn of it.
+//! Limits for each person, address and browser, and the record of them for administrators.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;

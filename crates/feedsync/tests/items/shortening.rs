@@ -39,7 +39,7 @@ fn length<P>(item: &Item<P>) -> usize {
     item.versions().map(|version| version.history.updates().len()).sum()
 }
 
-/// What an endpoint holds after it incorporated an item.
+/// Item of an endpoint after it incorporated an item.
 fn taken<P: Clone>(local: Option<&Item<P>>, incoming: &Item<P>) -> Option<Item<P>> {
     match incorporate(local, None, incoming.clone()) {
         Incorporation::Added(item)

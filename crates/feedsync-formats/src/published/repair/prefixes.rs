@@ -6,7 +6,7 @@ use super::write::{Written, push_value};
 use crate::entry::{CONTENT, DUBLIN_CORE, ITUNES, MEDIA};
 use crate::payload::push_declaration;
 
-/// What people mean by them.
+/// Namespaces that feeds commonly mean by these prefixes.
 const USUAL: [(&str, &str); 11] = [
     ("atom", "http://www.w3.org/2005/Atom"),
     ("content", CONTENT),

@@ -24,13 +24,13 @@ pub(super) struct LocalRows {
 
 /// Rows that are left.
 enum Left {
-    /// Of these keys, which are JSON.
+    /// Keys that were requested, as JSON.
     Keys(VecDeque<String>),
-    /// Of a range, after an id.
+    /// A range, read upwards after an id.
     Ascending(Range, Option<LocalId>, bool),
-    /// Of a range from its end, not read yet.
+    /// A range to be read from its end, not read yet.
     Descending(Range),
-    /// Of a range from its end.
+    /// Ids of a range that is read from its end.
     Ids(VecDeque<LocalId>),
 }
 

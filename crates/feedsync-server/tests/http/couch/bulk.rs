@@ -44,7 +44,7 @@ async fn revisions_that_couchdb_takes_are_taken() {
     }
 }
 
-/// Whatever is wrong with one document, the others are written.
+/// A fault in one document leaves the others written.
 #[tokio::test]
 async fn a_document_that_is_refused_leaves_the_others_alone() {
     let faulty = [

@@ -96,7 +96,7 @@ async fn each_of_several_revisions_has_the_form_that_it_needs() {
     }
 }
 
-/// What CouchDB sends from the beginning to its checkpoint, in the order in which it was recorded.
+/// Requests that CouchDB sends up to its checkpoint, in recorded order.
 #[tokio::test]
 async fn a_pull_by_couchdb_finds_everything() {
     for couch in Couch::on_both_backends().await {
