@@ -128,7 +128,7 @@ impl Interceptor {
         self.refresh(step, asked.partition, &asked.feed, &asked.line, now);
     }
 
-    /// Drops damaged overlays. The next round fetches their feed, which shows the same edits.
+    /// Requests the feed of each overlay whose bytes are damaged.
     fn damaged_shown(&mut self, step: &mut Step, is_it: &impl Fn(&Content) -> bool, now: Time) {
         let shown = self
             .shown
