@@ -67,6 +67,8 @@ pub struct Agent {
     wake: Notify,
     /// The disk has no room.
     is_full: AtomicBool,
+    /// Held while damaged bytes are dealt with.
+    healing: tokio::sync::Mutex<()>,
     turns: Turns,
     /// Whose changes are on their way.
     delivering: Mutex<HashSet<Partition>>,
@@ -133,6 +135,7 @@ impl Agent {
             events,
             wake: Notify::new(),
             is_full: AtomicBool::new(false),
+            healing: tokio::sync::Mutex::default(),
             turns: Turns::default(),
             delivering: Mutex::default(),
             jar: Jar::default(),
@@ -292,11 +295,13 @@ impl Agent {
     }
 
     /// Deals with stored bytes that were found damaged: what is stored of addresses is forgotten and fetched again,
-    /// and edits that would carry them are errors. Whether there were any.
-    pub async fn heal(&self) -> Result<bool, AgentError> {
+    /// and edits that would carry them are errors. Returns when nothing that was found before the call is left,
+    /// whoever deals with it.
+    pub async fn heal(&self) -> Result<(), AgentError> {
+        let _turn = self.healing.lock().await;
         let damaged = self.store.take_damaged();
         if damaged.is_empty() {
-            return Ok(false);
+            return Ok(());
         }
         self.change(|interceptor, reader, now, _| {
             let mut addresses = Vec::new();
@@ -307,7 +312,7 @@ impl Agent {
         })
         .await?;
         self.store.forget_damaged(&damaged)?;
-        Ok(true)
+        Ok(())
     }
 
     /// One that reads what is stored.

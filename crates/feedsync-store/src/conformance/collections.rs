@@ -65,11 +65,13 @@ pub fn a_renamed_collection_keeps_what_it_holds(constructor: Constructor) {
         settings: Some(Default::default()),
     };
     let memos = wait(store.change_collection(&notes.name, change)).unwrap();
+    assert!(memos.edited > before.edited, "title, format and settings are in the feed");
     let expected = Collection {
         name: named("memos"),
         title: "Memos".to_owned(),
         format: Format::Json,
         settings: Default::default(),
+        edited: memos.edited,
         ..before
     };
     assert_eq!(memos, expected);

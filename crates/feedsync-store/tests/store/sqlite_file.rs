@@ -264,7 +264,7 @@ fn what_is_not_our_store_is_refused_by_name() {
     raw.pragma_update(None, "user_version", 99).unwrap();
     drop(raw);
     let newer = open();
-    assert!(matches!(newer, StoreError::Newer { found: 99, known: 8, .. }), "{newer:?}");
+    assert!(matches!(newer, StoreError::Newer { found: 99, known: 9, .. }), "{newer:?}");
     assert!(newer.to_string().contains("update the program"));
 
     fs::write(&file, "a text that is long enough to look like something else".repeat(100)).unwrap();
