@@ -339,7 +339,7 @@ fn people_see_and_steer_the_gateway_by_the_keyboard() {
     browser.names_are_complete();
     browser.fits("gateway-home");
     browser.go(&format!("{}/pages/outbox", gateway.control));
-    browser.sees("waits for its turn");
+    browser.sees("It waits until the network is used again");
     browser.names_are_complete();
     browser.fits("gateway-outbox");
     server.answers("PUT", "/feed/entry", 409, ATOM, &entry("four litres"));

@@ -118,7 +118,8 @@ fn a_login_with_a_token_is_all_that_a_client_needs_to_sync() {
     let sync = ["sync", "notes", &serving.notes()];
     let refused = desk.run(&sync);
     refused.fails(4, "401");
-    assert!(refused.err.contains("feedsync login"), "{}", refused.err);
+    let hint = format!("feedsync --data desk login {}", serving.url);
+    assert!(refused.err.contains(&hint), "{}", refused.err);
     let login = ["--data", "desk", "login", "--stdin", &serving.url];
     place.run_with(&login, "fsy_0123456789abcdef").fails(1, "does not accept it");
     let done = place.run_with(&login, &token);

@@ -53,7 +53,7 @@ fn no_edit_is_lost_when_stores_are_restored_and_copied() {
 /// An endpoint and its copy under one identity, which nobody noticed, and a hub between them.
 #[test]
 fn no_edit_is_lost_when_a_copy_goes_unnoticed() {
-    run(Kind::Copies, 15);
+    run(Kind::Copies, 100);
 }
 
 /// Backups and copies, with more edits of an item than its history keeps.
@@ -65,7 +65,7 @@ fn no_edit_is_lost_when_stores_with_long_items_are_restored_and_copied() {
 /// An unnoticed copy, with more edits of an item than its history keeps.
 #[test]
 fn no_edit_is_lost_when_a_copy_with_long_items_goes_unnoticed() {
-    run(Kind::LongCopies, 20);
+    run(Kind::LongCopies, 50);
 }
 
 /// The same, with purges and subscribers that fall out of sync with three remotes.

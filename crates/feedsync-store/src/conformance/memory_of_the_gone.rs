@@ -170,7 +170,7 @@ pub fn the_ledger_survives_purge_and_drop(constructor: Constructor) {
 }
 
 /// An item that somebody else has too is nobody's alone; that is no change for those who read.
-pub fn what_is_shared_is_of_mixed_origin_and_takes_no_number(constructor: Constructor) {
+pub fn a_shared_item_is_of_mixed_origin_and_keeps_its_number(constructor: Constructor) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
     let notes = create(store, "notes").name;
@@ -180,6 +180,7 @@ pub fn what_is_shared_is_of_mixed_origin_and_takes_no_number(constructor: Constr
     assert_eq!(after.last, before.number);
     let shared = entry(store, &notes, "a").item.unwrap();
     assert_eq!(shared, StoredItem { origin: Origin::Mixed, ..before });
+    assert_eq!(all(store, &notes), [shared], "it is still among the changes");
     write(store, &notes, &["b"], vec![Write::Shared { id: id("b") }]).unwrap();
     assert_eq!(entry(store, &notes, "b").item, None);
 }

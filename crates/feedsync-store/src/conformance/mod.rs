@@ -103,7 +103,7 @@ macro_rules! store_tests {
                 the_ledger_keeps_the_highest_sequence
                 the_ledger_survives_purge_and_drop
                 the_ledger_knows_what_was_shown
-                what_is_shared_is_of_mixed_origin_and_takes_no_number
+                a_shared_item_is_of_mixed_origin_and_keeps_its_number
                 an_incarnation_retires_and_stays_own
             ]
             people: [
