@@ -171,6 +171,8 @@ settings! {
         /// How long articles of feeds are kept for newsreaders after they came; what a feed still has, the
         /// newest hundred of a feed, and what anybody starred or tagged stays. 0 s: for ever.
         article_time: Duration as Span = Duration::ZERO;
+        /// How long the record of acts keeps an entry (`feedsync audit`). 0 s: for ever.
+        record_time: Duration as Span = Duration::from_secs(365 * 24 * 60 * 60);
         /// Collections that one person may own; administrators are not bounded. 0: any number.
         owned_collections: usize as Whole = 1_000;
         /// Databases that one person may have made; administrators are not bounded. 0: any number.

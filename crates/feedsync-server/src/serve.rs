@@ -162,7 +162,7 @@ async fn run(
     let mut connections = JoinSet::new();
     let most = limits.collection_items as u64;
     connections.spawn(doors::all(endpoint.holding_at_most(most)));
-    connections.spawn(sweep::hourly(endpoint, limits.log_generation_time));
+    connections.spawn(sweep::hourly(endpoint, limits));
     connections.spawn(reloading(certificate.clone()));
     let mut shutdown = std::pin::pin!(async {
         shutdown.await;

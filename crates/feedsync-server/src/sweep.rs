@@ -1,8 +1,9 @@
-//! What goes by itself, looked for soon after the start and each hour: what a collection is set to keep
-//! no longer (FeedSync 4.2.4), blobs that nobody named for a day, so that the item that names them
-//! could follow, generations of logs that ended long ago (R46), and tokens and sessions that expired a month
-//! ago, until then to be seen as expired; what databases of documents hold that is mostly superseded, and what dropped
-//! ones left.
+//! Removes what is kept no longer, soon after the start and each hour.
+//!
+//! That is: items that a collection is set to keep no longer (FeedSync 4.2.4); blobs that no item has named for a day, so
+//! that an item has time to name them; generations of logs that ended long ago (R46); tokens and sessions that expired a
+//! month ago, which until then are listed as expired; old entries of the record of acts; and what databases hold that is
+//! mostly superseded, or belonged to a dropped database.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -11,12 +12,14 @@ use feedsync_endpoint::{Actor, Endpoint, Retained};
 use feedsync_store::{CollectionName, Moment, StoreError};
 use tokio::time::interval;
 
+use crate::config::Limits;
+
 const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 const SEEN: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 const PAUSE: Duration = Duration::from_secs(60 * 60);
 
-/// Sweeps each hour, for as long as it is polled. Earlier generations of logs are kept so long.
-pub(crate) async fn hourly(endpoint: Endpoint, generations_kept: Duration) {
+/// Sweeps each hour, for as long as it is polled.
+pub(crate) async fn hourly(endpoint: Endpoint, limits: Limits) {
     // What goes by itself stands in the record as nobody's doing.
     let endpoint = endpoint.on_behalf_of(Actor::default());
     let mut retained = HashMap::new();
@@ -31,7 +34,7 @@ pub(crate) async fn hourly(endpoint: Endpoint, generations_kept: Duration) {
             Ok(blobs) => tracing::info!(blobs, "swept blobs that nobody named for a day"),
             Err(error) => tracing::warn!(%error, "blobs cannot be swept"),
         }
-        match generations(&endpoint, generations_kept).await {
+        match generations(&endpoint, limits.log_generation_time).await {
             Ok(0) => {}
             Ok(generations) => tracing::info!(generations, "swept generations of logs"),
             Err(error) => tracing::warn!(%error, "generations of logs cannot be swept"),
@@ -46,6 +49,11 @@ pub(crate) async fn hourly(endpoint: Endpoint, generations_kept: Duration) {
         }
         if let Err(error) = tokens(&endpoint).await {
             tracing::warn!(%error, "expired tokens cannot be forgotten");
+        }
+        match acts(&endpoint, limits.record_time).await {
+            Ok(0) => {}
+            Ok(acts) => tracing::info!(acts, "removed old entries of the record of acts"),
+            Err(error) => tracing::warn!(%error, "old entries of the record cannot be removed"),
         }
     }
 }
@@ -85,6 +93,14 @@ async fn generations(endpoint: &Endpoint, kept: Duration) -> Result<u64, StoreEr
 
 async fn tokens(endpoint: &Endpoint) -> Result<u64, StoreError> {
     endpoint.store().remove_expired_tokens(before(endpoint, SEEN)).await
+}
+
+/// Removes entries of the record of acts that are older than this; none if it is zero.
+async fn acts(endpoint: &Endpoint, kept: Duration) -> Result<u64, StoreError> {
+    match kept {
+        Duration::ZERO => Ok(0),
+        kept => endpoint.store().remove_acts(before(endpoint, kept)).await,
+    }
 }
 
 /// The moment so long ago.
@@ -179,6 +195,22 @@ mod tests {
         assert_eq!(tokens(&endpoint).await.unwrap(), 0);
         clock.hours(1_002 + 30 * 24);
         assert_eq!(tokens(&endpoint).await.unwrap(), 1);
+    }
+
+    #[tokio::test]
+    async fn the_record_of_acts_keeps_entries_for_as_long_as_is_set() {
+        let (endpoint, clock) = hub();
+        for hours in [1_000, 1_010] {
+            clock.hours(hours);
+            endpoint.store().record(Actor::default().act("failed sign-in")).await.unwrap();
+        }
+        clock.hours(1_015);
+        let hours = |hours: u64| Duration::from_secs(hours * 60 * 60);
+        assert_eq!(acts(&endpoint, Duration::ZERO).await.unwrap(), 0);
+        assert_eq!(acts(&endpoint, hours(15)).await.unwrap(), 0);
+        assert_eq!(acts(&endpoint, hours(14)).await.unwrap(), 1);
+        let selection = ActSelection { limit: 9, ..ActSelection::default() };
+        assert_eq!(endpoint.store().acts(selection).await.unwrap().len(), 1);
     }
 
     #[tokio::test]

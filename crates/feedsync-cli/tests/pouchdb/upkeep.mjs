@@ -175,7 +175,7 @@ scenario('whatever goes wrong, the application may read it', async (place) => {
   for (const [who, method, path, body, status, error] of [
     [stranger, 'GET', '/', undefined, 401, 'unauthorized'],
     [bearer, 'GET', '/', undefined, 401, 'unauthorized'],
-    [eve, 'GET', '/', undefined, 403, 'forbidden'],
+    [eve, 'GET', '/', undefined, 404, 'not_found'],
     [device, 'GET', '/none', undefined, 404, 'not_found'],
     [device, 'PUT', `/${VERSION}`, '{"type":"again"}', 409, 'conflict'],
     [device, 'PUT', '/', undefined, 412, 'file_exists'],

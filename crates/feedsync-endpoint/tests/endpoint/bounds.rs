@@ -1,5 +1,7 @@
 //! Bounds of items: an endpoint makes nothing that its peers refuse, and items with many edits stay small.
 
+use std::ops::RangeInclusive;
+
 use crate::support::{endpoint, notes, titled};
 use feedsync::{
     Base, By, Creation, Edit, EditError, Item, ItemId, Keep, LINE_WINDOW, MAX_CONFLICTS,
@@ -11,6 +13,9 @@ use feedsync_endpoint::{
 };
 use feedsync_formats::{Entry, compose};
 use feedsync_store::{Origin, Put, StoreExt, Write};
+use rand::rngs::SmallRng;
+use rand::seq::IndexedRandom;
+use rand::{Rng, SeedableRng};
 
 fn id() -> ItemId {
     ItemId::new("item").unwrap()
@@ -178,4 +183,74 @@ async fn an_item_with_as_many_conflicts_as_there_may_be_refuses_one_more_alone()
     let all = Resolution { resolved: Resolved::All, keep: Keep::Winner };
     let resolved = ann.resolve(&notes(), &gone, all).await.unwrap().item;
     peers_take(&gone, &resolved).await;
+}
+
+/// A number at one of the ends of a range, or anywhere in it.
+fn near(random: &mut SmallRng, range: RangeInclusive<u32>) -> u32 {
+    let (low, high) = range.into_inner();
+    match random.random_range(0..4) {
+        0 => random.random_range(low..=high),
+        1 => low + random.random_range(0..=2.min(high - low)),
+        _ => high - random.random_range(0..=2.min(high - low)),
+    }
+}
+
+/// A version whose counter and number of lines may be near a bound.
+fn random_version(random: &mut SmallRng, name: &str) -> Item<Payload> {
+    let updates = near(random, 1..=MAX_INCOMING_UPDATES);
+    let lines = *[1, 2, 40, 600].choose(random).unwrap();
+    let mut history = vec![update(updates, name)];
+    history.extend((1..lines).map(|line| update(line, &format!("{name}-line{line}"))));
+    foreign(updates, history, titled(name))
+}
+
+/// What an endpoint does to an item: it edits, deletes, resolves or receives.
+async fn act(random: &mut SmallRng, endpoint: &Endpoint, base: &Base, round: u32) {
+    let stored = endpoint.item(&notes(), &id()).await.unwrap().item;
+    let change = || Edit::from(titled(&format!("edit {round}")));
+    let made = match random.random_range(0..7) {
+        0 | 1 => endpoint.edit(&notes(), &id(), None, change()).await,
+        2 => endpoint.edit(&notes(), &id(), Some(base.clone()), change()).await,
+        3 => endpoint.edit(&notes(), &id(), None, Edit::delete()).await,
+        4 => endpoint.edit(&notes(), &id(), None, Edit::undelete()).await,
+        5 => {
+            let some = Resolved::Some(vec![0]);
+            let resolved = if random.random() { Resolved::All } else { some };
+            let content = Keep::Content { payload: titled("resolved"), deleted: None };
+            let keep = if random.random() { Keep::Winner } else { content };
+            endpoint.resolve(&notes(), &stored, Resolution { resolved, keep }).await
+        }
+        _ => {
+            let incoming = random_version(random, &format!("r{round}"));
+            outcome(endpoint, incoming).await;
+            return;
+        }
+    };
+    if made.is_err() {
+        let after = endpoint.item(&notes(), &id()).await.unwrap().item;
+        assert_eq!(after, stored, "what is refused changes nothing");
+    }
+}
+
+/// Whatever an endpoint makes of an item near its bounds, a peer that never heard of it takes it, and so does one that
+/// knows what it was before.
+#[tokio::test]
+async fn no_operation_near_a_bound_makes_an_item_that_a_peer_refuses() {
+    for seed in 0..10 {
+        let random = &mut SmallRng::seed_from_u64(seed);
+        let (ann, old) = (endpoint("ann").await, endpoint("old").await);
+        for number in 0..near(random, 1..=MAX_CONFLICTS as u32 + 1) {
+            let first = random_version(random, &format!("v{number}"));
+            assert_ne!(outcome(&ann, first).await, ItemOutcome::Unchanged);
+        }
+        let base = Base::from(&ann.item(&notes(), &id()).await.unwrap().item.winner);
+        for round in 0..8 {
+            act(random, &ann, &base, round).await;
+            let made = ann.item(&notes(), &id()).await.unwrap().item;
+            let fresh = endpoint("fresh").await;
+            assert_eq!(outcome(&fresh, made.clone()).await, ItemOutcome::Added, "{seed} {round}");
+            let taken = outcome(&old, made).await;
+            assert!(!matches!(taken, ItemOutcome::Refused(_)), "{seed} {round}: {taken:?}");
+        }
+    }
 }
