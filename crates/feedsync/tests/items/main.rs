@@ -5,5 +5,6 @@ mod editing;
 mod laws;
 mod lines;
 mod merging;
+mod model;
 mod resolving;
 mod shortening;
