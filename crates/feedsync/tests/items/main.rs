@@ -8,3 +8,4 @@ mod merging;
 mod model;
 mod resolving;
 mod shortening;
+mod values;
