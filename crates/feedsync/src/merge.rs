@@ -137,6 +137,14 @@ pub(crate) fn from_versions<P>(id: crate::ItemId, mut versions: Vec<Version<P>>)
 
 /// Whether merging gives the local item again, decided without building the result.
 fn leaves_unchanged<P: Eq>(local: &Item<P>, incoming: &Item<P>) -> bool {
+    // Losers of a local winner that is marked noconflicts vanish (step 10).
+    let vanishes = |version: &Version<P>| {
+        !local.winner.is_subsumed_by(version)
+            && (version.is_subsumed_by(&local.winner) || !version.beats(&local.winner))
+    };
+    if local.noconflicts() && local.conflicts.is_empty() && incoming.versions().all(vanishes) {
+        return true;
+    }
     let survives = |version: &Version<P>| {
         !incoming.versions().any(|other| version.is_subsumed_by(other) && version != other)
     };
@@ -144,9 +152,10 @@ fn leaves_unchanged<P: Eq>(local: &Item<P>, incoming: &Item<P>) -> bool {
         && local.conflicts.iter().all(|conflict| !conflict.beats(&local.winner))
         && local.versions().all(survives)
         && incoming.versions().all(|version| {
-            local.versions().any(|known| version == known)
-                || local.versions().any(|known| {
-                    version.is_subsumed_by(known) && !incoming.versions().any(|o| known == o)
-                })
+            // A version that only the local item holds stays, and drops the incoming ones that it covers (step 8).
+            let is_dropped = local.versions().any(|known| {
+                version.is_subsumed_by(known) && !incoming.versions().any(|other| known == other)
+            });
+            is_dropped != local.versions().any(|known| version == known)
         })
 }

@@ -278,6 +278,68 @@ mod tests {
     }
 
     #[test]
+    fn only_days_and_times_of_the_calendar_exist() {
+        for month in 0..=13u8 {
+            let days = match month {
+                2 => 28,
+                4 | 6 | 9 | 11 => 30,
+                1..=12 => 31,
+                _ => 0,
+            };
+            for day in 0..=32u8 {
+                let text = format!("2005-{month:02}-{day:02}T00:00:00Z");
+                assert_eq!(Timestamp::parse(&text).is_ok(), (1..=days).contains(&day), "{text}");
+            }
+        }
+        for (year, is_leap) in [(2004, true), (2000, true), (2100, false), (2005, false), (0, true)]
+        {
+            let text = format!("{year:04}-02-29T00:00:00Z");
+            assert_eq!(Timestamp::parse(&text).is_ok(), is_leap, "{text}");
+        }
+        for (hour, minute, second) in (0..=24u8)
+            .flat_map(|hour| (57..=60).map(move |minute| (hour, minute)))
+            .flat_map(|(hour, minute)| (58..=61u8).map(move |second| (hour, minute, second)))
+        {
+            let text = format!("2016-12-31T{hour:02}:{minute:02}:{second:02}Z");
+            let exists =
+                hour < 24 && minute < 60 && (second < 60 || (hour, minute, second) == (23, 59, 60));
+            assert_eq!(Timestamp::parse(&text).is_ok(), exists, "{text}");
+            if exists {
+                assert_eq!(Timestamp::parse(&text).unwrap().to_string(), text);
+            }
+        }
+    }
+
+    #[test]
+    fn instants_are_ordered_hashed_and_shown_as_they_are() {
+        use std::collections::hash_map::DefaultHasher;
+        let hash = |timestamp: Timestamp| {
+            let mut hasher = DefaultHasher::new();
+            timestamp.hash(&mut hasher);
+            hasher.finish()
+        };
+        let texts = ["0000-01-01T00:00:00Z", "2005-05-21T11:43:33Z", "2005-05-21T11:43:34Z"];
+        let instants = texts.map(|text| text.parse::<Timestamp>().unwrap());
+        for (at, one) in instants.iter().enumerate() {
+            assert_eq!(format!("{one:?} {one}"), format!("{} {}", texts[at], texts[at]));
+            for (place, other) in instants.iter().enumerate() {
+                assert_eq!(one.cmp(other), at.cmp(&place));
+                assert_eq!(one.partial_cmp(other), Some(at.cmp(&place)));
+                assert_eq!(hash(*one) == hash(*other), at == place);
+            }
+        }
+        let lower = Timestamp::parse_tolerant("2005-05-21t11:43:33z").unwrap();
+        assert_eq!(hash(lower), hash(instants[1]));
+        // Fixed points of both ways to count.
+        assert_eq!(Timestamp::parse("1970-01-01T00:00:00Z").unwrap().unix_seconds(), 0);
+        assert_eq!(instants[1].unix_seconds(), 1_116_675_813);
+        assert_eq!(
+            Timestamp::from_unix_seconds(951_782_400).unwrap().to_string(),
+            "2000-02-29T00:00:00Z"
+        );
+    }
+
+    #[test]
     fn a_leap_second_sorts_between_its_neighbours() {
         let [before, leap, after] =
             ["2016-12-31T23:59:59Z", "2016-12-31T23:59:60Z", "2017-01-01T00:00:00Z"]
@@ -291,6 +353,11 @@ mod tests {
         assert_eq!(lower.to_string(), "2005-05-21t11:43:33z");
         assert_eq!(lower, Timestamp::parse("2005-05-21T11:43:33Z").unwrap());
         assert!(!lower.is_strict());
+        for text in ["2005-05-21T11:43:33z", "2005-05-21t11:43:33Z"] {
+            let mixed = Timestamp::parse_tolerant(text).unwrap();
+            assert_eq!((mixed.to_string(), mixed.is_strict()), (text.to_owned(), false));
+        }
+        assert!(Timestamp::parse_tolerant("2005-05-21T11:43:33Z").unwrap().is_strict());
     }
 
     #[test]

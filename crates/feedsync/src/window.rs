@@ -231,10 +231,98 @@ mod tests {
         );
     }
 
+    /// Bounds that numbers, dates, dictionaries, locales and UTF-16 order in another way than code points do.
+    const BOUNDS: [&str; 18] = [
+        "0",
+        "9",
+        "10",
+        "010",
+        "99",
+        "100",
+        "a",
+        "A",
+        "Z",
+        "z",
+        " 9",
+        "2 May 2006 09:10:33",
+        "2006-05-02T09:10:33Z",
+        "2006-05-02T10:10:33+02:00",
+        "\u{e9}",
+        "e\u{301}",
+        "\u{ff5a}",
+        "\u{1f600}",
+    ];
+
+    fn is_less(one: &str, other: &str) -> bool {
+        one.chars().lt(other.chars())
+    }
+
     #[test]
     fn w8_values_are_texts_not_numbers() {
         // "10" sorts below "9": a publisher that does not pad its numbers looks as if it went back.
         assert_eq!(read(Some("9"), Some(("1", "10")), true), complete(Reason::WentBack));
+        // As a `since` it is below what is remembered, so that nothing is missing.
+        assert_eq!(read(Some("9"), Some(("10", "95")), true), merge(Some("95"), None));
+        assert_eq!(read(Some("10"), Some(("9", "95")), true), complete(Reason::OutOfSync));
+    }
+
+    #[test]
+    fn a_subscriber_compares_bounds_by_code_point() {
+        for remembered in BOUNDS {
+            for since in BOUNDS {
+                for until in BOUNDS {
+                    let expected = if is_less(until, remembered) {
+                        complete(Reason::WentBack)
+                    } else if is_less(remembered, since) {
+                        complete(Reason::OutOfSync)
+                    } else {
+                        merge(Some(until), None)
+                    };
+                    let found = read(Some(remembered), Some((since, until)), true);
+                    assert_eq!(found, expected, "{remembered} {since} {until}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_complete_feed_is_stale_by_code_point_and_the_greater_until_is_remembered() {
+        for since in BOUNDS {
+            for until in BOUNDS {
+                for end in BOUNDS {
+                    let partial = sharing(Some((since, until)), Some(COMPLETE));
+                    let whole = sharing(Some(("", end)), None);
+                    let found = after_complete(Reason::OutOfSync, Some(&partial), Some(&whole));
+                    let is_stale = is_less(end, since);
+                    let greater = if is_less(until, end) { end } else { until };
+                    let expected = Conclusion {
+                        remember: Some(if is_stale { end } else { greater }.into()),
+                        discard: !is_stale,
+                        warning: is_stale.then_some(Warning::StaleComplete),
+                    };
+                    assert_eq!(found, expected, "{since} {until} {end}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_publisher_compares_what_is_asked_for_by_code_point() {
+        for horizon in BOUNDS {
+            for until in BOUNDS.into_iter().filter(|until| !is_less(until, horizon)) {
+                for asked in BOUNDS {
+                    let expected = if is_less(until, asked) {
+                        until
+                    } else if is_less(asked, horizon) {
+                        horizon
+                    } else {
+                        asked
+                    };
+                    let window = answer(Some(asked), horizon, until);
+                    assert_eq!((&*window.since, &*window.until), (expected, until), "{asked}");
+                }
+            }
+        }
     }
 
     #[test]

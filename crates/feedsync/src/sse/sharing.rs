@@ -55,15 +55,48 @@ impl Sharing {
 mod tests {
     use super::*;
 
+    fn date(text: &str) -> Date {
+        text.parse().unwrap()
+    }
+
+    fn related(link: &str, kind: RelatedKind) -> Related {
+        Related { link: link.into(), title: None, kind, since: None, until: None }
+    }
+
     #[test]
     fn a_since_later_than_what_was_seen_leaves_a_gap() {
-        let date = |text: &str| text.parse::<Date>().unwrap();
-        let seen = date("Tue, 1 Nov 2004 09:43:33 GMT");
-        let mut sharing = Sharing::default();
-        assert!(!sharing.leaves_a_gap_after(&seen));
-        sharing.since = Some(date("Mon, 01 Nov 2004 09:43:33 UT"));
-        assert!(!sharing.leaves_a_gap_after(&seen));
-        sharing.since = Some(date("Mon, 01 Nov 2004 09:43:34 GMT"));
-        assert!(sharing.leaves_a_gap_after(&seen));
+        // Ascending instants; as texts they would stand in another order.
+        let instants = [
+            "Fri, 31 Dec 1999 23:59:59 GMT",
+            "Mon, 01 Nov 2004 09:43:32 GMT",
+            "Tue, 1 Nov 2004 09:43:33 GMT",
+            "Mon, 01 Nov 2004 09:43:34 GMT",
+            "Wed, 2 Feb 2005 00:00:00 GMT",
+            "Fri, 1 Apr 2005 00:00 UT",
+        ];
+        for (seen, last) in instants.iter().enumerate() {
+            let mut sharing = Sharing::default();
+            assert!(!sharing.leaves_a_gap_after(&date(last)), "the beginning of time");
+            // What comes before until says nothing of a gap.
+            sharing.until = Some(date(instants[0]));
+            for (from, since) in instants.iter().enumerate() {
+                sharing.since = Some(date(since));
+                assert_eq!(sharing.leaves_a_gap_after(&date(last)), from > seen, "{since} {last}");
+            }
+        }
+        let same = Sharing { since: Some(date("1 Nov 2004 09:43:33 UT")), ..Sharing::default() };
+        assert!(!same.leaves_a_gap_after(&date(instants[2])));
+    }
+
+    #[test]
+    fn a_new_subscriber_starts_from_the_first_complete_feed_and_from_no_aggregated_one() {
+        let aggregated = || related("http://y.net/B.xml", RelatedKind::Aggregated);
+        let complete = |link| related(link, RelatedKind::Complete);
+        let from =
+            |related| Sharing { related, ..Sharing::default() }.complete().map(str::to_owned);
+        assert_eq!(from(vec![]), None);
+        assert_eq!(from(vec![aggregated()]), None);
+        let several = vec![aggregated(), complete("http://x.com/all.xml"), complete("http://z/")];
+        assert_eq!(from(several).as_deref(), Some("http://x.com/all.xml"));
     }
 }

@@ -154,6 +154,22 @@ fn names_that_look_like_branches_are_not_taken_for_them() {
 }
 
 #[test]
+fn endpoints_whose_names_share_a_beginning_do_not_doubt_each_other() {
+    let ours = item("ours", &[(6, 60, "ann-desk"), (5, 50, "ann-phone"), (4, 40, "ann-1")]);
+    let theirs = item("theirs", &[(7, 70, "ann-desk")]);
+    assert_eq!(estranged(&ours.winner, &theirs), Some(vec![(by("ann-desk"), sequence(6))]));
+    // A name that ends in a number is a branch, unless the number begins with 0.
+    let branched =
+        item("ours", &[(6, 60, "ann-1"), (5, 50, "ann"), (4, 40, "ann-2"), (3, 30, "ann-02")]);
+    let theirs = item("theirs", &[(7, 70, "ann-1")]);
+    let doubts = estranged(&branched.winner, &theirs).unwrap();
+    assert_eq!(
+        doubts,
+        [(by("ann-1"), sequence(6)), (by("ann"), sequence(5)), (by("ann-2"), sequence(4))]
+    );
+}
+
+#[test]
 fn r_f44_t11_a_branch_that_we_did_not_issue_gives_a_copy_away() {
     let me = by("me.x1");
     let branches = item("copy's", &[(5, 50, "you"), (4, 40, "me.x1-2")]);

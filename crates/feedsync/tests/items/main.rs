@@ -5,5 +5,7 @@ mod editing;
 mod laws;
 mod lines;
 mod merging;
+mod model;
 mod resolving;
 mod shortening;
+mod values;

@@ -94,6 +94,27 @@ fn f100_t1_the_winner_is_not_thrown_away_beside_its_own_plain_copy() {
 }
 
 #[test]
+fn f100_t1_a_version_that_both_sides_hold_stays_once_beside_their_own() {
+    let g = version("G", 4, &[(4, Some("12:43"), Some("GPM7383"))]);
+    let j = version("J", 4, &[(4, Some("12:03"), Some("JEO2000"))]);
+    let k = version("K", 4, &[(4, Some("12:23"), Some("KIM1000"))]);
+    let of = |winner: &Version<&'static str>, conflicts: &[&Version<&'static str>]| {
+        item(winner.clone(), &conflicts.iter().map(|it| (*it).clone()).collect::<Vec<_>>())
+    };
+    for (local, incoming, expected) in [
+        // The winner on both sides, then a conflict on both, then each on the other's place.
+        (of(&g, &[&j]), of(&g, &[&k]), ["G", "J", "K"]),
+        (of(&g, &[&j]), of(&k, &[&j]), ["G", "J", "K"]),
+        (of(&k, &[&j]), of(&g, &[&k, &j]), ["G", "J", "K"]),
+    ] {
+        let (mut payloads, outcome) = merged(&local, &incoming);
+        assert_eq!((payloads[0], outcome), ("G", Outcome::Conflict));
+        payloads.sort_unstable();
+        assert_eq!(payloads, expected);
+    }
+}
+
+#[test]
 fn reading_2_of_equal_stamps_the_incoming_data_is_kept() {
     let local = simple("local", 1, &[(1, Some("09:43"), Some("a"))]);
     let incoming = simple("incoming", 1, &[(1, Some("09:43"), Some("a"))]);
@@ -151,12 +172,69 @@ fn f109_t4_winners_by_updates_then_when_then_by() {
     assert!(!beats((2, (1, early, Some("a"))), (2, (9, early, Some("a")))));
 }
 
+/// Names that differ in case or in accents only, names on both sides of U+FFFF, and names that a dictionary, a locale or
+/// UTF-16 would sort in another way than their code points do.
+const NAMES: [&str; 14] = [
+    "A",
+    "a",
+    "B",
+    "b",
+    "Z",
+    "z",
+    "_",
+    "i",
+    "I",
+    "\u{131}",
+    "\u{e9}",
+    "e\u{301}",
+    "\u{ff5a}",
+    "\u{1f600}",
+];
+
+/// The names as identifiers, which are percent-encoded and sort as their code points do.
+fn named() -> Vec<By> {
+    NAMES.iter().map(|name| By::encoded(name).unwrap()).collect()
+}
+
 #[test]
 fn f15_t5_the_last_tie_is_broken_by_code_point() {
-    // Identifiers are ASCII: percent-encoded U+FF5A sorts below U+1F600, as code points do.
-    let encoded = |text: &str| By::encoded(text).unwrap();
-    assert!(encoded("\u{ff5a}") < encoded("\u{1f600}"));
-    assert!("\u{ff5a}" < "\u{1f600}");
+    assert!(By::encoded("\u{ff5a}").unwrap() < By::encoded("\u{1f600}").unwrap());
+    for x in named() {
+        for y in named() {
+            let of = |by: &By| simple("", 2, &[(2, Some("09:43"), Some(by.as_str()))]);
+            let is_greater = x.as_str().chars().gt(y.as_str().chars());
+            assert_eq!(of(&x).winner.beats(&of(&y).winner), is_greater, "{x} {y}");
+            let (item, outcome) = merge(Some(of(&x)), of(&y)).unwrap();
+            let winner = if is_greater { &x } else { &y };
+            assert_eq!(item.winner.dot().by(), Some(winner), "{x} {y}");
+            assert_eq!(outcome == Outcome::Unchanged, x == y, "{x} {y}");
+        }
+    }
+}
+
+#[test]
+fn f15_names_that_differ_in_case_or_accents_are_different_endpoints() {
+    for x in named() {
+        for y in named() {
+            let of = |by: &By| simple("", 2, &[(2, Some("09:43"), Some(by.as_str()))]);
+            let (one, other) = (of(&x), of(&y));
+            let is_same = x.as_str() == y.as_str();
+            assert_eq!(one.winner.is_subsumed_by(&other.winner), is_same, "{x} {y}");
+            assert_eq!(one.highest(&y).is_some(), is_same, "{x} {y}");
+            let (item, _) = merge(Some(one.clone()), other.clone()).unwrap();
+            assert_eq!(item.conflicts.len(), usize::from(!is_same), "{x} {y}");
+            // With conflicts on both sides many versions are compared at once.
+            let third = version("third", 1, &[(1, Some("09:43"), Some("third"))]);
+            let (one, other) =
+                (item_of(&one, &third), item_of(&other, &version("", 1, &[(1, None, Some("4"))])));
+            let (item, _) = merge(Some(one), other).unwrap();
+            assert_eq!(item.conflicts.len(), 2 + usize::from(!is_same), "{x} {y}");
+        }
+    }
+}
+
+fn item_of(winner: &Item<&'static str>, conflict: &Version<&'static str>) -> Item<&'static str> {
+    item(winner.winner.clone(), std::slice::from_ref(conflict))
 }
 
 #[test]
@@ -171,6 +249,36 @@ fn f102_losers_of_a_noconflicts_item_vanish() {
     assert_eq!(merged(&b, &a), (vec!["b"], Outcome::Unchanged));
     // Two endpoints that poll one another come to rest.
     assert_eq!(incorporate(Some(&b), None, a), Incorporation::Unchanged);
+}
+
+#[test]
+fn reading_6_noconflicts_of_the_winner_decides_and_of_nobody_else() {
+    let marks = [None, Some(false), Some(true)];
+    for (winners, losers) in marks.iter().flat_map(|one| marks.map(|other| (*one, other))) {
+        let marked = |payload, noconflicts| {
+            let mut item = simple(payload, 2, &[(2, Some("09:43"), Some(payload))]);
+            item.winner.noconflicts = noconflicts;
+            item
+        };
+        let (winner, loser) = (marked("w", winners), marked("l", losers));
+        let third = version("c", 1, &[(1, None, Some("c"))]);
+        let expected = if winners == Some(true) { vec!["w"] } else { vec!["w", "l"] };
+        let context = format!("{winners:?} {losers:?}");
+        assert_eq!(merged(&winner, &loser).0, expected, "{context}");
+        assert_eq!(merged(&loser, &winner).0, expected, "{context}");
+        let incorporated = match incorporate(Some(&loser), None, winner.clone()) {
+            Incorporation::Updated(item) | Incorporation::Conflict(item) => item,
+            other => panic!("{context}: {other:?}"),
+        };
+        assert_eq!(incorporated.versions().count(), expected.len(), "{context}");
+        // The same with a conflict on either side.
+        let with_third = if winners == Some(true) { 1 } else { 3 };
+        let sides = [(&winner, &loser), (&loser, &winner)];
+        for (local, incoming) in sides {
+            assert_eq!(merged(&item_of(local, &third), incoming).0.len(), with_third, "{context}");
+            assert_eq!(merged(local, &item_of(incoming, &third)).0.len(), with_third, "{context}");
+        }
+    }
 }
 
 #[test]

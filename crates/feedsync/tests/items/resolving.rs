@@ -92,6 +92,20 @@ fn what_a_fold_leaves_out_can_be_remembered_without_covering_more() {
 }
 
 #[test]
+fn what_a_history_does_not_cover_is_not_remembered() {
+    let mut history = edited("12:43", "GPM7383", "DONE").winner.history;
+    let before = history.clone();
+    // JEO2000 wrote 4 elsewhere, which nobody here has seen.
+    history.remember(&edited("12:03", "JEO2000", "rolls").winner.history);
+    assert_eq!(history, before);
+    let when = Timestamp::parse("2005-05-21T12:00:00Z").unwrap();
+    let mut anonymous = shared();
+    anonymous.update(&Stamp::partial(Some(when), None).unwrap(), "buns".into()).unwrap();
+    history.remember(&anonymous.winner.history);
+    assert_eq!(history, before);
+}
+
+#[test]
 fn f111_resolving_one_of_two_leaves_the_other() {
     let mut item = twice_conflicted();
     let jeo = item.conflicts.iter().position(|conflict| conflict.payload == "rolls").unwrap();

@@ -165,13 +165,23 @@ fn what_does_not_fit_is_reported_for_each_item() {
 
 #[test]
 fn the_window_stays_behind_and_related_feeds_come_along() {
-    let text = exported(Format::Rss, &[]).text;
-    let document = read(&text);
-    let sharing = document.sharing().unwrap();
-    assert_eq!((&sharing.since, &sharing.until, sharing.version.as_str()), (&None, &None, "0.91"));
-    assert_eq!(sharing.complete(), Some("http://x.com/all.xml"));
-    assert_eq!(document.title(), Some("T & T"));
-    assert!(!text.contains("feedsync.org"), "namespaces are never mixed (U13)");
+    let items = [created("a", Format::Rss, "<item><title>A</title></item>")];
+    for format in [Format::Rss, Format::Opml] {
+        for items in [&[], &items[..]] {
+            let text = exported(format, items).text;
+            let document = read(&text);
+            assert_eq!(document.items().count(), items.len());
+            assert!(document.diagnostics().is_empty(), "{text}");
+            let sharing = document.sharing().unwrap();
+            let window = (&sharing.since, &sharing.until, sharing.window);
+            assert_eq!((window, sharing.version.as_str()), ((&None, &None, None), "0.91"));
+            // Bounds that are no dates would be read as absent, so the text is searched for them, too.
+            assert!(!text.contains(" since=") && !text.contains(" until="), "{text}");
+            assert_eq!(sharing.complete(), Some("http://x.com/all.xml"));
+            assert_eq!(document.title(), Some("T & T"));
+            assert!(!text.contains("feedsync.org"), "namespaces are never mixed (U13)");
+        }
+    }
 }
 
 #[test]

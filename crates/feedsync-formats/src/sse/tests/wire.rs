@@ -194,6 +194,51 @@ fn sharing_is_optional_and_blank_is_absent() {
 }
 
 #[test]
+fn a_related_feed_has_bounds_of_its_own_and_blank_ones_are_absent() {
+    let (early, late) = ("Mon, 01 Nov 2004 09:43:33 GMT", "Tue, 01 Mar 2005 09:43:33 GMT");
+    let bounds = |attributes: &str| {
+        let related = format!("<sx:related link='http://b/' type='aggregated' {attributes}/>");
+        let document = read(&rss(&format!("<sx:sharing version='0.91'>{related}</sx:sharing>")));
+        assert!(document.diagnostics().is_empty(), "{:?}", document.diagnostics());
+        let sharing = document.sharing().unwrap();
+        assert_eq!((&sharing.since, &sharing.until), (&None, &None), "those of the feed itself");
+        let [related] = &sharing.related[..] else { panic!("{:?}", sharing.related) };
+        let text = |date: &Option<feedsync::sse::Date>| date.as_ref().map(ToString::to_string);
+        (text(&related.since), text(&related.until))
+    };
+    let both = format!("since='{early}' until='{late}'");
+    assert_eq!(bounds(&both), (Some(early.into()), Some(late.into())));
+    assert_eq!(bounds(&format!("since='{early}'")), (Some(early.into()), None));
+    assert_eq!(bounds(&format!("until='{late}'")), (None, Some(late.into())));
+    for absent in ["", "since='' until=''", "since=' ' until=' '"] {
+        assert_eq!(bounds(absent), (None, None), "{absent}");
+    }
+}
+
+#[test]
+fn a_gap_and_another_version_discard_nothing() {
+    let local = rss(&format!("{}{}", item("a", "A", &["X"]), item("b", "B", &["X"])));
+    let later = "since='Tue, 01 Mar 2005 09:43:33 GMT' until='Wed, 02 Mar 2005 09:43:33 GMT'";
+    for (sharing, warnings) in [
+        (format!("<sx:sharing {later} version='0.91'/>"), 0),
+        (format!("<sx:sharing {later} version='1.0'/>"), 1),
+    ] {
+        let incoming = rss(&format!("{sharing}{}", item("c", "C", &["X"])));
+        let found = read(&incoming);
+        let severities: Vec<_> = found.diagnostics().iter().map(|it| it.severity).collect();
+        assert_eq!(severities, vec![Severity::Warning; warnings]);
+        let seen = "Tue, 01 Feb 2005 00:00:00 GMT".parse().unwrap();
+        assert!(found.sharing().unwrap().leaves_a_gap_after(&seen));
+        let (text, outcomes) = merged(&local, &incoming);
+        let ids: Vec<_> = read(&text).items().map(|item| item.id.to_string()).collect();
+        assert_eq!(
+            (ids, outcomes),
+            (vec!["a".into(), "b".into(), "c".into()], vec![Outcome::Added])
+        );
+    }
+}
+
+#[test]
 fn a_fault_in_sharing_is_reported_and_counts_as_absent() {
     let text = rss("<sx:sharing since='yesterday' window='many'>\
          <sx:related type='complete'/><sx:related link='http://a/' type='mirror'/>\

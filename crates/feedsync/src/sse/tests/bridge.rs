@@ -114,14 +114,14 @@ fn what_a_downgrade_loses_is_reported() {
     // The example of 3.4, and FeedSync's own: 5G 4J 4G 3J 2R 1R.
     let resolved = feedsync(5, &[(5, "G"), (4, "J"), (4, "G"), (3, "J"), (2, "R"), (1, "R")]);
     assert_eq!(losses(resolved.clone(), vec![]), [DowngradeLoss::Sideline { updates: 1 }]);
-    let down = downgrade(crate::Item {
-        id: ItemId::new("i").unwrap(),
-        winner: resolved,
-        conflicts: vec![],
-    });
-    let by: Vec<_> =
-        down.item.history.updates.iter().filter_map(Stamp::by).map(By::as_str).collect();
-    assert_eq!(by, ["J", "J", "R", "R"], "of two with one sequence the greater (when, by)");
+    let reversed = feedsync(5, &[(5, "G"), (4, "G"), (4, "J"), (3, "J"), (2, "R"), (1, "R")]);
+    for winner in [resolved, reversed] {
+        let id = ItemId::new("i").unwrap();
+        let down = downgrade(crate::Item { id, winner, conflicts: vec![] });
+        let by: Vec<_> =
+            down.item.history.updates.iter().filter_map(Stamp::by).map(By::as_str).collect();
+        assert_eq!(by, ["J", "J", "R", "R"], "of two with one sequence the greater (when, by)");
+    }
 
     let gap = feedsync(5, &[(5, "A"), (3, "B"), (1, "C")]);
     assert_eq!(losses(gap, vec![]), [DowngradeLoss::Gap { updates: 2 }]);

@@ -17,6 +17,59 @@ proptest! {
     }
 
     #[test]
+    fn a_conflict_is_a_loser_that_is_not_the_winners_nth_update(states in states(true)) {
+        for (local, incoming) in states.iter().flat_map(|x| states.iter().map(move |y| (x, y))) {
+            let (winner, loser) =
+                if wins(incoming, local) { (incoming, local) } else { (local, incoming) };
+            let n = (winner.version.get() - loser.version.get()) as usize;
+            // The history is number 0, the updates are numbered from 1 (4.4.1).
+            let mut stamps = vec![&winner.history.latest];
+            stamps.extend(&winner.history.updates);
+            let is_conflict = stamps.get(n).is_some_and(|nth| **nth != loser.history.latest);
+            prop_assert_eq!(steps_on(winner, loser), is_conflict);
+            let (item, outcome) = merge(Some(local.clone()), incoming.clone()).unwrap();
+            prop_assert_eq!(item.conflict, winner.conflict || is_conflict);
+            prop_assert_eq!((item.version, &item.history), (winner.version, &winner.history));
+            // Equal keys leave the local item as it is (4.4 step 2).
+            let is_equal = !wins(local, incoming) && !wins(incoming, local);
+            prop_assert!(!is_equal || (&item, outcome) == (local, Outcome::Unchanged));
+        }
+    }
+
+    #[test]
+    fn by_tells_two_edits_of_one_second_apart(
+        first in 0..4usize, second in 0..4usize, version_number in 1..5u64
+    ) {
+        // Two people, each with two devices.
+        let names = ["ann.phone", "ann.desk", "bob.phone", "Bob.phone"];
+        let edit = |payload, by: usize| {
+            let mut item = item(payload, at("A", 0));
+            for number in 1..version_number {
+                item.change(update("before", at("A", number as u32))).unwrap();
+            }
+            item.change(update(payload, at(names[by], 9))).unwrap();
+            item
+        };
+        let (one, other) = (edit("one", first), edit("other", second));
+        let mut kept = vec![];
+        for (local, incoming) in [(&one, &other), (&other, &one)] {
+            let item = merged(local, incoming);
+            let conflicts = item.conflicts.iter().filter_map(|record| record.payload);
+            let mut payloads: Vec<_> = std::iter::once(item.payload).chain(conflicts).collect();
+            if first == second {
+                prop_assert_eq!(payloads, [local.payload]);
+                continue;
+            }
+            let winner = if names[first] > names[second] { "one" } else { "other" };
+            prop_assert_eq!(payloads[0], winner);
+            payloads.sort_unstable();
+            prop_assert_eq!(payloads, ["one", "other"]);
+            kept.push(item);
+        }
+        prop_assert!(kept.windows(2).all(|pair| pair[0] == pair[1]));
+    }
+
+    #[test]
     fn every_order_finds_the_same_winner(states in states(true)) {
         let winner = |order: [usize; 3]| {
             let item = merged(&merged(&states[order[0]], &states[order[1]]), &states[order[2]]);

@@ -60,6 +60,20 @@ fn a_longer_line_of_changes_is_compared_at_the_nth_update() {
 }
 
 #[test]
+fn a_change_that_the_winner_knows_at_another_step_back_is_a_conflict() {
+    // The winner's changes are D4 C3 B2 A1. A loser of version 2 must be B2, and no other of them.
+    let base = item("a", at("A", 1));
+    let b = updated(&base, "b", at("B", 2));
+    let winner = updated(&updated(&b, "c", at("C", 3)), "d", at("D", 4));
+    assert!(!steps_on(&winner, &b));
+    for stamp in [at("A", 1), at("C", 3), at("D", 4), at("B", 3), at("X", 2)] {
+        let loser = updated(&base, "x", stamp.clone());
+        assert!(steps_on(&winner, &loser), "{stamp:?}");
+        assert_eq!(merged(&loser, &winner).conflicts, [record(2, stamp, "x")]);
+    }
+}
+
+#[test]
 fn a_missing_nth_update_hides_the_conflict_and_the_loser_is_gone() {
     // The loss that the text accepts (reading 18): with one sx:update kept, B's edit vanishes.
     let base = item("a", at("A", 1));
