@@ -7,6 +7,7 @@
 
 pub(crate) mod articles;
 mod filing;
+pub(crate) mod finding;
 pub(crate) mod google;
 pub(crate) mod marking;
 pub(crate) mod miniflux;

@@ -383,9 +383,10 @@ fn subscriptions_are_listed_as_newsreaders_need_them() {
         ])
     );
     assert!(counts["max"].as_u64().unwrap() > 5);
-    let added = json(&google::quick_added(&feeds()[0].address, Some(&feeds()[0])));
+    let added = json(&google::quick_added(&feeds()[0].address, Ok(&feeds()[0])));
     assert_eq!((&added["numResults"], &added["streamId"]), (&json!(1), &json!("feed/1")));
-    assert_eq!(json(&google::quick_added(&feeds()[0].address, None))["numResults"], 0);
+    let none = json(&google::quick_added(&feeds()[0].address, Err("it is away")));
+    assert_eq!((&none["numResults"], &none["error"]), (&json!(0), &json!("it is away")));
 }
 
 #[test]

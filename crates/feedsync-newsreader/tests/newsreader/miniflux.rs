@@ -264,8 +264,8 @@ fn categories_and_feeds_are_shown_as_newsreaders_need_them() {
         json(&miniflux::icon(feed(1), "image/png", "AAAA")),
         json!({ "id": 1, "mime_type": "image/png", "data": "image/png;base64,AAAA" })
     );
-    let found = json(&miniflux::discovered([("A", "https://a.example/feed")]));
-    assert_eq!(found, json!([{ "title": "A", "url": "https://a.example/feed", "type": "rss" }]));
+    let found = json(&miniflux::discovered([["A", "https://a.example/feed", "atom"]]));
+    assert_eq!(found, json!([{ "title": "A", "url": "https://a.example/feed", "type": "atom" }]));
     let me = User { number: 5, name: "me".to_owned(), is_administrator: false };
     assert_eq!(json(&miniflux::user(&me))["username"], "me");
 }

@@ -147,9 +147,14 @@ fn how_it_went_is_told() {
     assert_eq!(content(&ttrss::config(3, "i", 2))["num_feeds"], 2);
     let code = |outcome| content(&ttrss::subscribed(3, outcome))["status"]["code"].clone();
     let feed = FeedNumber::new(7);
-    let outcomes =
-        [Subscribed::Before(feed), Subscribed::Now(feed), Subscribed::NoFeed, Subscribed::Failed];
-    assert_eq!(outcomes.map(code), [0, 1, 3, 5]);
+    let outcomes = [
+        Subscribed::Before(feed),
+        Subscribed::Now(feed),
+        Subscribed::NoFeed,
+        Subscribed::Failed,
+        Subscribed::Unreadable,
+    ];
+    assert_eq!(outcomes.map(code), [0, 1, 3, 5, 6]);
 }
 
 proptest! {

@@ -17,7 +17,8 @@ const DAY: u64 = 86_400_000;
 
 fn newsreading(scene: &Scene) -> Newsreading {
     let readers = Readers::new(Arc::clone(&scene.library), Arc::default(), 1 << 30);
-    Newsreading { readers: Arc::new(readers), schedule: scene.schedule.clone() }
+    let finder = Arc::new(scene.finder());
+    Newsreading { readers: Arc::new(readers), schedule: scene.schedule.clone(), finder }
 }
 
 #[tokio::test]
