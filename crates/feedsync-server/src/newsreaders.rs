@@ -173,6 +173,12 @@ impl Reading {
         self.shelf.feeds().iter().map(|feed| self.subscription(feed)).collect()
     }
 
+    /// The feeds of all articles that may be shown: also those whose subscriptions have ended.
+    fn sources(&self) -> Vec<Subscription> {
+        let feeds = self.shelf.feeds().iter().chain(self.shelf.former());
+        feeds.map(|feed| self.subscription(feed)).collect()
+    }
+
     fn subscription(&self, feed: &ShelvedFeed) -> Subscription {
         let kept = &feed.kept;
         Subscription {

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use feedsync_newsreader::{
-    FeedName, FeedNumber, FolderNumber, Label, ShownFolder, Subscription,
-};
+use feedsync_newsreader::{FeedName, FeedNumber, FolderNumber, Label, ShownFolder, Subscription};
 use feedsync_reader::{
     Action, FeedAddress, Filing, Folder, ListedFeed, SubscriptionList, Tag, Title,
 };
@@ -123,8 +121,13 @@ impl Reading {
     }
 
     async fn retag(&mut self, from: &Tag, to: Option<&Tag>) -> Result<(), Refusal> {
-        let tagged: BTreeSet<_> =
-            self.shelf.feeds().iter().flat_map(|feed| feed.marks.tagged(from)).collect();
+        let tagged: BTreeSet<_> = self
+            .shelf
+            .feeds()
+            .iter()
+            .chain(self.shelf.former())
+            .flat_map(|feed| feed.marks.tagged(from))
+            .collect();
         let tagged: Vec<_> = tagged.into_iter().collect();
         if let Some(to) = to {
             self.person.tag(&tagged, to, true).await?;

@@ -93,14 +93,14 @@ async fn carry_out(hub: &Hub, call: &Call, sent: Sent) -> Result<Answer, Refusal
         Request::Contents(listing) => {
             let selected = reading.select(&listing.selection).await?;
             let (articles, next) = reading.shown(&selected).await?;
-            let feeds = reading.subscriptions();
+            let feeds = reading.sources();
             let title = reading.title(&listing.selection.stream);
             google::contents(&listing.stream, &title, &articles, &feeds, next)
         }
         Request::Atom(listing) => {
             let selected = reading.select(&listing.selection).await?;
             let (articles, next) = reading.shown(&selected).await?;
-            let feeds = reading.subscriptions();
+            let feeds = reading.sources();
             let title = reading.title(&listing.selection.stream);
             google::atom(&listing.stream, &title, &articles, &feeds, next)
         }
@@ -111,7 +111,7 @@ async fn carry_out(hub: &Hub, call: &Call, sent: Sent) -> Result<Answer, Refusal
         }
         Request::Items { articles, by_liferea } => {
             let articles = reading.articles(&articles).await?;
-            google::items(&articles, &reading.subscriptions(), by_liferea)
+            google::items(&articles, &reading.sources(), by_liferea)
         }
         Request::Count(stream) => {
             let all = feedsync_newsreader::Selection::newest(stream, usize::MAX);

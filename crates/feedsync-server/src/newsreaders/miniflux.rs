@@ -146,7 +146,7 @@ async fn carry_out(hub: &Hub, call: &Call, sent: Sent) -> Result<Answer, Refusal
         }
         Request::Entries(selection) => reading.entries(selection).await?,
         Request::Entry(article) => match reading.articles(&[article]).await?.first() {
-            Some(article) => miniflux::entry(USER, article, &reading.subscriptions()),
+            Some(article) => miniflux::entry(USER, article, &reading.sources()),
             None => miniflux::unknown(),
         },
         Request::Content(article) => match reading.articles(&[article]).await?.first() {
@@ -260,6 +260,6 @@ impl Reading {
     async fn entries(&self, asked: Selection) -> Result<Answer, Refusal> {
         let total = self.total(&asked).await?;
         let (articles, _) = self.shown(&self.select(&asked).await?).await?;
-        Ok(miniflux::entries(USER, total, &articles, &self.subscriptions()))
+        Ok(miniflux::entries(USER, total, &articles, &self.sources()))
     }
 }

@@ -199,9 +199,14 @@ impl Reading {
             if hashes.is_empty() {
                 continue;
             }
-            let stream = Stream::Feed(FeedName::Number(feed));
-            let listed = self.select(&Selection::newest(stream, usize::MAX - 1)).await?.listed;
-            let numbers: Vec<_> = listed.iter().map(|listed| listed.number).collect();
+            let numbers: Vec<_> = match self.shelf.former_feed(feed) {
+                Some(former) => former.marks.all_treasured().collect(),
+                None => {
+                    let stream = Stream::Feed(FeedName::Number(feed));
+                    let all = Selection::newest(stream, usize::MAX - 1);
+                    self.select(&all).await?.listed.iter().map(|listed| listed.number).collect()
+                }
+            };
             for numbers in numbers.chunks(MOST_SHOWN) {
                 let named = library.named(numbers).await?;
                 let is_it =

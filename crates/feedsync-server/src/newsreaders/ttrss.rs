@@ -98,7 +98,7 @@ async fn carry_out(hub: &Hub, call: &Call, asked: ttrss::Call) -> Result<Answer,
         Request::Headlines(asked) => {
             let selected = reading.select(&asked.selection).await?;
             let (articles, _) = reading.shown(&selected).await?;
-            ttrss::headlines(seq, &asked, &articles, &reading.subscriptions(), &tags)
+            ttrss::headlines(seq, &asked, &articles, &reading.sources(), &tags)
         }
         Request::CompactHeadlines(selection) => {
             let listed = reading.select(&selection).await?.listed;
@@ -106,7 +106,7 @@ async fn carry_out(hub: &Hub, call: &Call, asked: ttrss::Call) -> Result<Answer,
         }
         Request::Articles(numbers) => {
             let articles = reading.articles(&numbers).await?;
-            ttrss::articles(seq, &articles, &reading.subscriptions(), &tags)
+            ttrss::articles(seq, &articles, &reading.sources(), &tags)
         }
         Request::Mark(marking) => {
             reading.mark(&marking).await?;

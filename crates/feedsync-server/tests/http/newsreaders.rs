@@ -3,6 +3,7 @@
 mod attacks;
 mod day;
 mod finding;
+mod former;
 mod truth;
 
 use std::collections::BTreeSet;
