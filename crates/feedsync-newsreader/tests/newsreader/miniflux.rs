@@ -300,4 +300,9 @@ fn entries_are_shown_as_newsreaders_need_them() {
     assert_eq!((&bare["status"], &bare["feed"]["id"]), (&json!("unread"), &json!(3)));
     assert_eq!(json(&miniflux::entry(5, &shown()[0], &feeds())), *full);
     assert_eq!(json(&miniflux::content(&shown()[0]))["content"], full["content"]);
+    // An article with media takes as long as they play.
+    let mut podcast = shown().remove(0);
+    podcast.enclosures[0].duration = Some(3_601);
+    let entry = json(&miniflux::entry(5, &podcast, &feeds()));
+    assert_eq!(entry["reading_time"], 61);
 }

@@ -97,6 +97,7 @@ fn shown(article: KeptArticle, feed: &ShelvedFeed, ticket: &Ticket) -> Article {
         address: enclosure.address,
         media_type: enclosure.media_type,
         length: enclosure.length,
+        duration: enclosure.duration,
     });
     Article {
         number,
