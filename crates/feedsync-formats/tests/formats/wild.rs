@@ -205,7 +205,7 @@ fn text_around_the_root_costs_nothing() {
 }
 
 #[test]
-fn what_ends_too_early_gives_the_articles_that_are_complete() {
+fn truncated_feeds_keep_their_complete_articles() {
     let whole = "<rss version='2.0'><channel><title>T</title><item><title>a</title><description>é &amp; x</description>\
                  </item>\n<item><title>b</title><guid isPermaLink='false'>2</guid></item>\n</channel></rss>";
     let ends: Vec<_> = whole.match_indices("</item>").map(|(at, end)| at + end.len()).collect();
