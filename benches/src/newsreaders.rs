@@ -11,7 +11,7 @@ use feedsync_endpoint::Endpoint;
 use feedsync_library::{ArticleText, Library, NewArticle, Poll, PolledDocument, SqliteLibrary};
 use feedsync_log::Millis;
 use feedsync_newsreader::FeedNumber;
-use feedsync_reading::{FeedSchedule, Newsreading, Person, Readers};
+use feedsync_reading::{FeedSchedule, Newsreading, Person, Readers, WebFinder};
 use tokio::sync::Notify;
 
 use crate::sample;
@@ -38,8 +38,10 @@ impl Hub {
         let bell = Arc::new(Notify::new());
         let readers = Arc::new(Readers::new(Arc::clone(&library), Arc::clone(&bell), 1 << 30));
         let fetcher = Fetcher::new(Policy::new(Private::Allowed)).expect("a client");
+        let finder =
+            Arc::new(WebFinder::new(Arc::clone(&library), endpoint.clone(), fetcher.clone()));
         let schedule = FeedSchedule::new(Arc::clone(&library), endpoint.clone(), fetcher, bell);
-        Self { endpoint, library, newsreading: Newsreading { readers, schedule } }
+        Self { endpoint, library, newsreading: Newsreading { readers, schedule, finder } }
     }
 
     async fn somebody(&self) -> Arc<Person> {

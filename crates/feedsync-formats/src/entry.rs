@@ -13,7 +13,7 @@ mod rss;
 
 pub(crate) use atom::plain as atom_text;
 pub(crate) use json::named as named_member;
-pub(crate) use media::{ITUNES, MEDIA, seconds};
+pub(crate) use media::{FEEDBURNER, ITUNES, MEDIA, seconds};
 pub(crate) use pox::{CONTENTS, TITLES, content_type, named as named_element};
 pub(crate) use rss::{AMPERSAND, CONTENT, DUBLIN_CORE, LESS_THAN, is_rss, title as rss_title};
 

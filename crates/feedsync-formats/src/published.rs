@@ -26,6 +26,8 @@ use crate::xml::{Tree, XmlError};
 /// A feed and what it says of itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PublishedFeed {
+    /// Format that it is read as.
+    pub format: Option<Format>,
     /// What it calls itself, plain text.
     pub title: Option<String>,
     /// What it says that it is about, plain text.
@@ -133,7 +135,7 @@ fn read_xml(text: &str, options: &ReadOptions<'_>) -> Result<PublishedFeed, Read
     let head = head::read(tree.root(), &namespaces, &outside);
     let around = [head.site.as_deref(), options.base];
     let entries = items.payloads.iter().map(|payload| entry::shown(payload, &around)).collect();
-    Ok(PublishedFeed { entries, ..head })
+    Ok(PublishedFeed { format: Some(reading.format), entries, ..head })
 }
 
 #[cfg(test)]

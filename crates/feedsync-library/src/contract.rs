@@ -142,8 +142,12 @@ pub trait Library: Send + Sync + 'static {
     async fn sweep(&self, feed: FeedNumber, keep: Retention) -> Result<u64, LibraryError>;
 
     /// Removes feeds that nobody has read since before a moment, with all their articles, in portions; how many
-    /// feeds. Somebody who begins to read one meanwhile finds it asked anew.
-    async fn forget(&self, abandoned_before: Millis) -> Result<u64, LibraryError>;
+    /// feeds. Those that are spared stay. Somebody who begins to read one meanwhile finds it asked anew.
+    async fn forget(
+        &self,
+        abandoned_before: Millis,
+        spared: &BTreeSet<FeedNumber>,
+    ) -> Result<u64, LibraryError>;
 
     /// What is known of the picture of a site, if it was asked for.
     async fn icon(&self, origin: &Origin) -> Result<Option<KeptIcon>, LibraryError>;

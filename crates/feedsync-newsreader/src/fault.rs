@@ -29,6 +29,14 @@ pub enum Fault {
         /// Its name.
         name: &'static str,
     },
+    /// A value has the right type and cannot be used.
+    #[error("{name}: {reason}")]
+    Unprocessable {
+        /// Name of the value.
+        name: &'static str,
+        /// Reason for which it cannot be used.
+        reason: String,
+    },
     /// The body is not what it is said to be.
     #[error("the body{}: {reason}", place(*line, *column))]
     Body {
@@ -59,6 +67,17 @@ impl Fault {
         Self::Parameter { name, reason: reason.to_string() }
     }
 
+    /// The same fault as one of a value that cannot be used, where a value is at fault.
+    pub(crate) fn unprocessable(self) -> Self {
+        match self {
+            Self::Parameter { name, reason } => Self::Unprocessable { name, reason },
+            Self::Missing { name } => {
+                Self::Unprocessable { name, reason: "it is missing".to_owned() }
+            }
+            other => other,
+        }
+    }
+
     /// The status of HTTP that says so.
     pub fn status(&self) -> u16 {
         match self {
@@ -66,6 +85,7 @@ impl Fault {
             Self::Method { .. } => 405,
             Self::TooLarge { .. } => 413,
             Self::Media { .. } => 415,
+            Self::Unprocessable { .. } => 422,
             Self::Parameter { .. } | Self::Missing { .. } | Self::Body { .. } => 400,
         }
     }

@@ -93,6 +93,8 @@ pub struct Enclosure {
     pub media_type: Option<String>,
     /// How many bytes they have.
     pub length: Option<u64>,
+    /// Playing time, in seconds.
+    pub duration: Option<u32>,
 }
 
 /// The words of HTML, without its tags.

@@ -15,7 +15,10 @@ mod upkeep;
 
 pub use marks::FeedMarks;
 pub use person::{Acted, Person, ReadingError};
-pub use poll::{FeedSchedule, LONGEST, SHORTEST};
+pub use poll::{
+    FeedFinder, FeedKind, FeedSchedule, FindError, FoundFeed, LONGEST, MAX_FIND_TIME, SHORTEST,
+    WebFinder,
+};
 pub use readers::Readers;
 pub use select::{Selected, select, total};
 pub use shelf::{Shelf, ShelvedFeed};
@@ -28,4 +31,6 @@ pub struct Newsreading {
     pub readers: std::sync::Arc<Readers>,
     /// The feeds.
     pub schedule: FeedSchedule,
+    /// The feeds of addresses that people want to subscribe to.
+    pub finder: std::sync::Arc<dyn FeedFinder>,
 }

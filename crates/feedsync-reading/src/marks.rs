@@ -104,6 +104,17 @@ impl FeedMarks {
         self.starred.contains(&number)
     }
 
+    /// Whether an article is starred or tagged.
+    pub fn is_treasured(&self, number: ArticleNumber) -> bool {
+        self.is_starred(number) || self.tags.contains_key(&number)
+    }
+
+    /// All that are starred or tagged.
+    pub fn all_treasured(&self) -> impl Iterator<Item = ArticleNumber> {
+        let tagged = self.tags.keys().filter(|number| !self.starred.contains(number));
+        self.starred.iter().chain(tagged).copied()
+    }
+
     /// All that are starred.
     pub fn starred(&self) -> impl Iterator<Item = ArticleNumber> {
         self.starred.iter().copied()

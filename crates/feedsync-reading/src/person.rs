@@ -4,6 +4,7 @@
 //! seen by the next request. What is done here is appended before it is acknowledged; should that fail, it goes
 //! along with the next that is done.
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, PoisonError};
 
@@ -13,8 +14,8 @@ use feedsync_library::{KeptFeed, Library, LibraryError, NamedArticle, ReaderName
 use feedsync_log::{Device, Millis};
 use feedsync_newsreader::ArticleNumber;
 use feedsync_reader::{
-    Action, FeedAddress, Filing, Folder, ReaderState, Replica, Snapshot, SubscriptionList, Tag,
-    View,
+    Action, FeedAddress, FeedState, Filing, Folder, ReaderState, Replica, Snapshot, Subscription,
+    SubscriptionList, Tag, View,
 };
 use feedsync_store::{CollectionName, Environment, LogPlace, Store, StoreError};
 use tokio::sync::{Mutex, Notify};
@@ -252,7 +253,7 @@ impl Person {
         let (mut actions, mut found) = (Vec::new(), 0);
         for article in self.library.named(articles).await? {
             // Articles of feeds that this person does not read are nobody's business here.
-            if let Some(feed) = shelf.feed(article.listed.feed) {
+            if let Some(feed) = shelf.feed_of(article.listed.feed, article.listed.number) {
                 found += 1;
                 actions.push((feed.subscription.address.clone(), action(&article)));
             }
@@ -299,26 +300,53 @@ impl Person {
         for subscription in filed {
             let Some(kept) = kept.remove(&subscription.address) else { continue };
             let state = view.feed(&subscription.address);
-            let same = known
-                .get(&subscription.address)
-                .filter(|known| told(&known.kept) == told(&kept) && *known.state == *state);
-            feeds.push(match same {
-                Some(known) => ShelvedFeed { subscription, kept, ..(*known).clone() },
-                None => {
-                    let marks = FeedMarks::of(&*self.library, kept.number, &state).await?;
-                    let behind = self.library.count_behind(kept.number, marks.up_to()).await?;
-                    let (unread, state) = (marks.unread(behind), Arc::new(state.into_owned()));
-                    ShelvedFeed { subscription, kept, marks: Arc::new(marks), unread, state }
-                }
-            });
+            let same = known.get(&subscription.address).copied();
+            feeds.push(self.shelved(subscription, kept, state, same).await?);
         }
-        held.shelf = Arc::new(Shelf::new(feeds));
+        // Starred and tagged articles of other feeds stay in reach.
+        let others = view.feeds().filter(|(_, state)| !state.is_subscribed());
+        let mut former = Vec::new();
+        for (address, state) in others.filter(|(_, state)| is_treasured(state)) {
+            let Some(kept) = self.library.feed_at(address).await? else { continue };
+            let subscription = Subscription {
+                address: address.clone(),
+                title: state.title().cloned(),
+                folder: Folder::TOP,
+                position: None,
+            };
+            let same = known.get(address).copied();
+            former.push(self.shelved(subscription, kept, state, same).await?);
+        }
+        held.shelf = Arc::new(Shelf::new(feeds, former));
         Ok(Arc::clone(&held.shelf))
+    }
+
+    /// A feed with its marks. Those that are as before are not looked up again.
+    async fn shelved(
+        &self,
+        subscription: Subscription,
+        kept: KeptFeed,
+        state: Cow<'_, FeedState>,
+        known: Option<&ShelvedFeed>,
+    ) -> Result<ShelvedFeed, LibraryError> {
+        let same = known.filter(|known| told(&known.kept) == told(&kept) && *known.state == *state);
+        if let Some(known) = same {
+            return Ok(ShelvedFeed { subscription, kept, ..known.clone() });
+        }
+        let marks = FeedMarks::of(&*self.library, kept.number, &state).await?;
+        let behind = self.library.count_behind(kept.number, marks.up_to()).await?;
+        let (unread, state) = (marks.unread(behind), Arc::new(state.into_owned()));
+        Ok(ShelvedFeed { subscription, kept, marks: Arc::new(marks), unread, state })
     }
 
     fn now(&self) -> Millis {
         Millis::new(self.environment.now().micros() / 1_000)
     }
+}
+
+/// Whether an article of a feed is starred or tagged.
+fn is_treasured(state: &FeedState) -> bool {
+    state.starred().next().is_some() || state.tagged().next().is_some()
 }
 
 /// Which articles of a feed are here.

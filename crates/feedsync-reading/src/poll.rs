@@ -6,6 +6,7 @@
 
 mod article;
 mod fetch;
+mod find;
 pub(crate) mod icon;
 mod pace;
 mod page;
@@ -25,6 +26,7 @@ use tokio::time::sleep;
 
 use crate::person::ReadingError;
 
+pub use find::{FeedFinder, FeedKind, FindError, FoundFeed, MAX_FIND_TIME, WebFinder};
 pub use pace::{LONGEST, SHORTEST};
 
 /// How long a feed is left alone by others while it is asked.

@@ -238,10 +238,14 @@ impl Wanted {
         asked: &Selection,
         now: Millis,
     ) -> Result<Option<Self>, LibraryError> {
+        // Of feeds that are subscribed to no more, starred and tagged articles are there.
+        let mut asked_for = std::iter::once(&asked.stream).chain(&asked.include);
+        let has_former = asked_for.any(|stream| is_treasury(stream, folders));
+        let former = shelf.former().filter(|_| has_former);
         let mut streams = Streams {
             shelf,
             folders,
-            feeds: shelf.feeds().iter().map(ShelvedFeed::number).collect(),
+            feeds: shelf.feeds().iter().chain(former).map(ShelvedFeed::number).collect(),
             so: Vec::new(),
             not: Vec::new(),
             fresh_since: now.before(FRESH),
@@ -254,7 +258,7 @@ impl Wanted {
         }
         let Streams { feeds, so, not, .. } = streams;
         let mut only: Option<BTreeSet<ArticleNumber>> = None;
-        let shelved = || feeds.iter().filter_map(|feed| shelf.feed(*feed));
+        let shelved = || feeds.iter().filter_map(|feed| shelf.any(*feed));
         for condition in &so {
             let numbers: Option<Vec<_>> = shelved().map(|feed| condition.numbers(feed)).collect();
             if let Some(numbers) = numbers {
@@ -297,7 +301,7 @@ impl Wanted {
         let since = since.max();
         let needs_unread = so.iter().any(|condition| matches!(condition, Condition::Read(false)));
         let has_any = |feed: &FeedNumber| {
-            !needs_unread || shelf.feed(*feed).is_some_and(|feed| feed.unread > 0)
+            !needs_unread || shelf.any(*feed).is_some_and(|feed| feed.unread > 0)
         };
         let feeds = feeds.into_iter().filter(has_any).collect();
         let (held, changed) = (Arc::clone(shelf), asked.changed);
@@ -308,7 +312,7 @@ impl Wanted {
         let has_more = !not.is_empty() || changed != Span::default();
         let read = read.collect::<Option<Vec<_>>>().filter(|_| !has_more);
         let keep = Arc::new(move |listed: &Listed| {
-            let Some(feed) = held.feed(listed.feed) else { return false };
+            let Some(feed) = held.feed_of(listed.feed, listed.number) else { return false };
             so.iter().all(|condition| condition.holds(feed, listed))
                 && !not.iter().any(|condition| condition.holds(feed, listed))
                 && (changed == Span::default()
@@ -390,6 +394,15 @@ impl Wanted {
     }
 }
 
+/// Whether all that a stream has is starred or tagged.
+fn is_treasury(stream: &Stream, folders: &Folders) -> bool {
+    match stream {
+        Stream::Starred | Stream::Tag(_) | Stream::NumberedTag(_) | Stream::Tagged => true,
+        Stream::Label(label) => folders.called(label).is_none(),
+        _ => false,
+    }
+}
+
 /// Those that are in both, where there are others at all.
 fn both(
     known: Option<BTreeSet<ArticleNumber>>,
@@ -412,7 +425,7 @@ async fn order(
     listed: &mut Vec<Listed>,
     asked: &Selection,
 ) -> Result<(), LibraryError> {
-    let feed = |listed: &Listed| shelf.feed(listed.feed);
+    let feed = |listed: &Listed| shelf.any(listed.feed);
     let changed =
         |listed: &Listed| feed(listed).map_or(listed.shown, |feed| feed.marks.changed(listed));
     match asked.order {

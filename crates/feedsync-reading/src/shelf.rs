@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use feedsync_library::{KeptFeed, Listed, Origin};
-use feedsync_newsreader::FeedNumber;
+use feedsync_newsreader::{ArticleNumber, FeedNumber};
 use feedsync_reader::{ArticleId, FeedAddress, FeedState, Subscription, Tag};
 
 use crate::poll::icon;
@@ -16,6 +16,7 @@ use crate::marks::FeedMarks;
 pub struct Shelf {
     feeds: Vec<ShelvedFeed>,
     places: HashMap<FeedNumber, usize>,
+    former: BTreeMap<FeedNumber, ShelvedFeed>,
 }
 
 /// A feed that somebody reads.
@@ -69,9 +70,10 @@ impl ShelvedFeed {
 }
 
 impl Shelf {
-    pub(crate) fn new(feeds: Vec<ShelvedFeed>) -> Self {
+    pub(crate) fn new(feeds: Vec<ShelvedFeed>, former: Vec<ShelvedFeed>) -> Self {
         let places = feeds.iter().enumerate().map(|(place, feed)| (feed.number(), place)).collect();
-        Self { feeds, places }
+        let former = former.into_iter().map(|feed| (feed.number(), feed)).collect();
+        Self { feeds, places, former }
     }
 
     /// The feeds as they are filed.
@@ -82,6 +84,30 @@ impl Shelf {
     /// A feed, if it is subscribed to.
     pub fn feed(&self, number: FeedNumber) -> Option<&ShelvedFeed> {
         self.feeds.get(*self.places.get(&number)?)
+    }
+
+    /// Feeds whose subscriptions have ended, of which articles are starred or tagged. They are in no folder.
+    pub fn former(&self) -> impl Iterator<Item = &ShelvedFeed> {
+        self.former.values()
+    }
+
+    /// A feed whose subscription has ended, if articles of it are starred or tagged.
+    pub fn former_feed(&self, number: FeedNumber) -> Option<&ShelvedFeed> {
+        self.former.get(&number)
+    }
+
+    /// A feed that is subscribed to, or one whose subscription has ended.
+    pub(crate) fn any(&self, number: FeedNumber) -> Option<&ShelvedFeed> {
+        self.feed(number).or_else(|| self.former_feed(number))
+    }
+
+    /// The feed of an article that its reader may see: of a feed that is subscribed to, or starred or tagged.
+    pub fn feed_of(&self, feed: FeedNumber, article: ArticleNumber) -> Option<&ShelvedFeed> {
+        let former = || {
+            let feed = self.former_feed(feed);
+            feed.filter(|feed| feed.marks.is_treasured(article))
+        };
+        self.feed(feed).or_else(former)
     }
 
     /// The feed at an address, if it is subscribed to.
@@ -103,16 +129,18 @@ impl Shelf {
 
     /// All tags that articles have.
     pub fn tags(&self) -> BTreeSet<&Tag> {
-        self.feeds.iter().flat_map(|feed| feed.marks.all_tags()).collect()
+        let feeds = self.feeds.iter().chain(self.former());
+        feeds.flat_map(|feed| feed.marks.all_tags()).collect()
     }
 
     /// Whether an article is read.
     pub fn is_read(&self, listed: &Listed) -> bool {
-        self.feed(listed.feed).is_some_and(|feed| feed.marks.is_read(listed))
+        self.any(listed.feed).is_some_and(|feed| feed.marks.is_read(listed))
     }
 
     /// What was known of each feed, to be taken over where nothing changed.
     pub(crate) fn known(&self) -> BTreeMap<&FeedAddress, &ShelvedFeed> {
-        self.feeds.iter().map(|feed| (&feed.subscription.address, feed)).collect()
+        let feeds = self.feeds.iter().chain(self.former());
+        feeds.map(|feed| (&feed.subscription.address, feed)).collect()
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use feedsync_endpoint::Endpoint;
+use feedsync_endpoint::{Endpoint, reading_collection};
 use feedsync_library::{Library, ReaderName, Retention};
 use feedsync_log::Millis;
 use feedsync_newsreader::FeedNumber;
@@ -94,8 +94,8 @@ impl Newsreading {
     }
 
     /// Removes articles that came longer ago than they are kept, and feeds that nobody reads. What its feed still has,
-    /// the newest hundred of a feed, and what anybody starred or tagged stays. If somebody's reading cannot be had, no
-    /// article goes, since it is not known what they starred.
+    /// the newest hundred of a feed, and what anybody starred or tagged stays, also of a feed that nobody subscribes to
+    /// any more. If somebody's reading cannot be had, nothing goes, since it is not known what they starred.
     pub async fn sweep(
         &self,
         endpoint: &Endpoint,
@@ -105,33 +105,46 @@ impl Newsreading {
             now(endpoint).before(u64::try_from(period.as_millis()).unwrap_or(u64::MAX))
         };
         let mut swept = Swept::default();
+        let mut treasured = self.treasured(endpoint).await?;
         if let Some(kept) = kept {
-            for (feed, names) in self.treasured(endpoint).await? {
+            for (feed, names) in &treasured {
+                let names = names.clone();
                 let keep = Retention { received_since: ago(kept), newest: NEWEST, names };
-                swept.articles += self.library().sweep(feed, keep).await?;
+                swept.articles += self.library().sweep(*feed, keep).await?;
             }
         }
-        swept.feeds = self.library().forget(ago(ABANDONED)).await?;
+        treasured.retain(|_, names| !names.is_empty());
+        let spared = treasured.into_keys().collect();
+        swept.feeds = self.library().forget(ago(ABANDONED), &spared).await?;
         Ok(swept)
     }
 
-    /// All feeds that anybody subscribes to, with the articles that anybody starred or tagged.
+    /// All feeds that anybody subscribes to or treasures articles of, with the articles that anybody starred or tagged.
     async fn treasured(
         &self,
         endpoint: &Endpoint,
     ) -> Result<BTreeMap<FeedNumber, BTreeSet<ArticleId>>, ReadingError> {
         let mut treasured: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
-        for reader in self.library().readers().await? {
-            let Ok(collection) = CollectionName::new(reader.as_str()) else { continue };
-            let Some(collection) = endpoint.store().collection(&collection).await? else {
-                continue;
-            };
+        for name in self.reading_collections(endpoint).await? {
+            let Some(collection) = endpoint.store().collection(&name).await? else { continue };
             let shelf = self.readers.held(endpoint, &collection).shelf().await?;
-            for feed in shelf.feeds() {
+            for feed in shelf.feeds().iter().chain(shelf.former()) {
                 treasured.entry(feed.number()).or_default().extend(feed.treasured().cloned());
             }
         }
         Ok(treasured)
+    }
+
+    /// Collections of everybody's reading, those included whose readers subscribe to nothing any more.
+    async fn reading_collections(
+        &self,
+        endpoint: &Endpoint,
+    ) -> Result<BTreeSet<CollectionName>, ReadingError> {
+        let readers = self.library().readers().await?;
+        let users = endpoint.store().users().await?;
+        let of_users = users.iter().map(|user| Some(&user.name)).chain([None]);
+        let names = readers.iter().filter_map(|reader| CollectionName::new(reader.as_str()).ok());
+        Ok(names.chain(of_users.map(reading_collection)).collect())
     }
 
     fn library(&self) -> &dyn Library {

@@ -7,6 +7,7 @@
 
 pub(crate) mod articles;
 mod filing;
+pub(crate) mod finding;
 pub(crate) mod google;
 pub(crate) mod marking;
 pub(crate) mod miniflux;
@@ -170,6 +171,12 @@ impl Reading {
 
     fn subscriptions(&self) -> Vec<Subscription> {
         self.shelf.feeds().iter().map(|feed| self.subscription(feed)).collect()
+    }
+
+    /// The feeds of all articles that may be shown: also those whose subscriptions have ended.
+    fn sources(&self) -> Vec<Subscription> {
+        let feeds = self.shelf.feeds().iter().chain(self.shelf.former());
+        feeds.map(|feed| self.subscription(feed)).collect()
     }
 
     fn subscription(&self, feed: &ShelvedFeed) -> Subscription {

@@ -8,7 +8,7 @@ use feedsync_client::fetch::{Fetcher, address};
 use feedsync_client::{Schedule, Session};
 use feedsync_endpoint::Endpoint;
 use feedsync_library::{Library, SqliteLibrary};
-use feedsync_reading::{FeedSchedule, Newsreading, Readers};
+use feedsync_reading::{FeedSchedule, Newsreading, Readers, WebFinder};
 use feedsync_server::configuration::{self, LogFormat, Sources, StoreAddress};
 use feedsync_server::{Config, ProxyAddress, ServeError, Served, Serving, serve};
 use serde_json::json;
@@ -142,8 +142,9 @@ fn newsreading(
     let most = config.limits.log_bytes as u64;
     let readers = Arc::new(Readers::new(Arc::clone(&library), Arc::clone(&bell), most));
     let fetcher = fetcher.clone().reaching(&config.private_feeds)?;
+    let finder = WebFinder::new(Arc::clone(&library), endpoint.clone(), fetcher.clone());
     let schedule = FeedSchedule::new(library, endpoint.clone(), fetcher, bell);
-    Ok(Newsreading { readers, schedule })
+    Ok(Newsreading { readers, schedule, finder: Arc::new(finder) })
 }
 
 /// Says where the hub is, and what to do next.

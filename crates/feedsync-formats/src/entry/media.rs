@@ -1,9 +1,10 @@
-//! Media RSS and the podcast module of iTunes in an entry of a feed: what newsreaders show of them.
+//! Media RSS, the podcast module of iTunes and FeedBurner in an entry of a feed: what newsreaders show of them.
 //!
-//! Both are part of an article (its text where it has no other, thumbnails, media with their lengths), in Atom and
-//! in RSS. What the entry says in its own format goes first.
+//! The first two are part of an article (its text where it has no other, thumbnails, media with their lengths), in Atom
+//! and in RSS. What the entry says in its own format goes first. The address that FeedBurner replaced by one of its own
+//! goes before the entry's link.
 
-use super::{ContentType, ENCLOSURE, Entry, Link, Person, attribute, namespace, text};
+use super::{ALTERNATE, ContentType, ENCLOSURE, Entry, Link, Person, attribute, namespace, text};
 use crate::references::Base;
 use crate::xml::{Element, Namespaces};
 
@@ -11,6 +12,9 @@ use crate::xml::{Element, Namespaces};
 pub(crate) const MEDIA: &str = "http://search.yahoo.com/mrss/";
 /// The podcast module of iTunes.
 pub(crate) const ITUNES: &str = "http://www.itunes.com/dtds/podcast-1.0.dtd";
+
+/// FeedBurner, which replaces links by addresses of its own and names the original ones.
+pub(crate) const FEEDBURNER: &str = "http://rssnamespace.org/feedburner/ext/1.0";
 
 /// Groups in groups that are looked at, and media of one entry.
 const DEEPEST: usize = 4;
@@ -24,6 +28,7 @@ struct Said {
     summary: Option<String>,
     author: Option<String>,
     duration: Option<u32>,
+    original: Option<String>,
     media: Vec<Link>,
     thumbnails: Vec<Link>,
 }
@@ -37,6 +42,9 @@ pub(super) fn add(
 ) {
     let mut said = Said::default();
     said.read(element, namespaces, base, 0);
+    if let Some(original) = said.original {
+        entry.links.insert(0, Link::new(ALTERNATE, &original));
+    }
     entry.title = entry.title.take().or(said.title);
     if entry.author.is_none() {
         entry.author = said.author.map(|name| Person { name: Some(name), ..Person::default() });
@@ -80,6 +88,9 @@ impl Said {
                 self.of_media(child, namespaces, &base, depth);
             } else if module.eq_ignore_ascii_case(ITUNES) {
                 self.of_itunes(child, &base);
+            } else if module.eq_ignore_ascii_case(FEEDBURNER) && child.local() == "origLink" {
+                self.original =
+                    self.original.take().or_else(|| text(child).filter(|to| is_web(to)));
             }
         }
     }
@@ -141,6 +152,14 @@ impl Said {
             _ => {}
         }
     }
+}
+
+/// Whether an address is absolute, and of the web.
+fn is_web(address: &str) -> bool {
+    let has = |scheme: &str| {
+        address.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+    };
+    has("http://") || has("https://")
 }
 
 /// The media type of a `media:content`, or the range that its `medium` says.

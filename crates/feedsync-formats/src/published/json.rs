@@ -36,6 +36,7 @@ pub(super) fn read(text: &str, options: &ReadOptions<'_>) -> Result<PublishedFee
     let settled = |entry| entry::settled(entry, &around, &Cell::new(GAIN));
     let entries = entries.into_iter().map(settled).collect();
     Ok(PublishedFeed {
+        format: Some(Format::Json),
         title: string(root, "title"),
         description: string(root, "description"),
         site,

@@ -9,10 +9,13 @@
 //!    lack. Prefixes that the root does not declare are declared there.
 //! 2. *Structure*: elements that are not closed are closed, end tags without a start go. Where the document ends too
 //!    early, the article that it ends in goes.
+//! 3. *Names*: `<RSS>`, `<ITEM>` and their like, and their attributes, get the names that the formats have, with both
+//!    steps before.
 //!
 //! A version costs time and memory in proportion to the document.
 
 mod json;
+mod names;
 mod prefixes;
 mod soup;
 mod write;
@@ -22,6 +25,9 @@ use write::Writer;
 
 /// Elements that are tried as the root, at most.
 const MOST_ROOTS: usize = 4;
+
+/// Whether the structure is changed, and whether names are, in each step.
+const STEPS: [(bool, bool); 4] = [(false, false), (true, false), (false, true), (true, true)];
 
 /// A version of a document.
 #[derive(Debug, PartialEq, Eq)]
@@ -33,9 +39,9 @@ pub(super) struct Version {
 
 /// Versions of a document of XML, the least changed first.
 pub(super) fn versions(text: &str) -> impl Iterator<Item = Version> + '_ {
-    let steps = |root| [false, true].into_iter().map(move |is_balanced| (root, is_balanced));
-    roots(text).into_iter().flat_map(steps).filter_map(|(root, is_balanced)| {
-        let mut writer = Writer::new(is_balanced);
+    let steps = |root| STEPS.into_iter().map(move |step| (root, step));
+    roots(text).into_iter().flat_map(steps).filter_map(|(root, (is_balanced, respells))| {
+        let mut writer = Writer::new(is_balanced, respells);
         Soup::new(text, root).take_while(|piece| writer.piece(piece)).for_each(drop);
         Some(Version { text: prefixes::declared(writer.finish()?), is_balanced })
     })

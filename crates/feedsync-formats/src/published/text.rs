@@ -2,7 +2,8 @@
 //!
 //! The first of these counts that decodes without loss: the document's own declaration (a byte order mark, or UTF-8,
 //! where there is none), the charset of the HTTP header, UTF-8. If none does, the declared encoding is read, and bytes
-//! that it does not have are read as Windows-1252. So no character is replaced by U+FFFD, but where UTF-16 is broken.
+//! that it does not have are read as Windows-1252. So no character is replaced by U+FFFD, but where UTF-16 or UTF-32 is
+//! broken. UTF-32 is told by its mark, or by its first character.
 
 use std::borrow::Cow;
 
@@ -21,6 +22,9 @@ pub(super) fn decoded<'a>(
     charset: Option<&str>,
     options: &ReadOptions<'_>,
 ) -> Result<(Cow<'a, str>, Option<ReadError>), ReadError> {
+    if let Some((text, fault)) = utf_32(bytes, options)? {
+        return Ok((begun(text.into()), fault));
+    }
     let labelled = |name: &str| Encoding::for_label(name.trim().as_bytes());
     let of_header = charset.and_then(labelled);
     let declared = declared_encoding(bytes);
@@ -50,6 +54,40 @@ pub(super) fn decoded<'a>(
         return Err(ReadError::TooLarge { limit: options.limits.bytes });
     }
     Ok((begun(text), fault))
+}
+
+/// The text of a document of UTF-32, and the fault of its bytes; `None` for one of another encoding.
+fn utf_32(
+    bytes: &[u8],
+    options: &ReadOptions<'_>,
+) -> Result<Option<(String, Option<ReadError>)>, ReadError> {
+    let limit = options.limits.bytes;
+    let is_little = match bytes {
+        [0xff, 0xfe, 0, 0, ..] => true,
+        [0, 0, 0xfe, 0xff, ..] => false,
+        [first, 0, 0, 0, ..] if first.is_ascii() && *first != 0 => true,
+        [0, 0, 0, first, ..] if first.is_ascii() && *first != 0 => false,
+        _ => return Ok(None),
+    };
+    let (mut text, mut fault) = (String::with_capacity(bytes.len() / 4), None);
+    for (place, unit) in bytes.chunks(4).enumerate() {
+        let code = <[u8; 4]>::try_from(unit).ok().map(|unit| match is_little {
+            true => u32::from_le_bytes(unit),
+            false => u32::from_be_bytes(unit),
+        });
+        let character = code.and_then(char::from_u32).unwrap_or_else(|| {
+            fault.get_or_insert_with(|| ReadError::Encoding {
+                offset: place * 4,
+                message: "not UTF-32, the encoding of the document".to_owned(),
+            });
+            char::REPLACEMENT_CHARACTER
+        });
+        text.push(character);
+        if text.len() > limit {
+            return Err(ReadError::TooLarge { limit });
+        }
+    }
+    Ok(Some((text, fault)))
 }
 
 /// The text of a document that decodes as it says, but evidently is in another encoding.

@@ -40,6 +40,113 @@ fn texts(feed: &PublishedFeed) -> String {
     format!("{:?}", feed.entries)
 }
 
+/// Bytes of a text in UTF-32.
+fn utf_32(text: &str, is_little: bool) -> Vec<u8> {
+    let unit = |character: char| match is_little {
+        true => u32::from(character).to_le_bytes(),
+        false => u32::from(character).to_be_bytes(),
+    };
+    text.chars().flat_map(unit).collect()
+}
+
+#[test]
+fn utf_32_documents_are_read() {
+    let document = rss("<title>Grüße 😀</title>").replace("UTF-8", "UTF-32");
+    for is_little in [true, false] {
+        for mark in ["", "\u{feff}"] {
+            let bytes = utf_32(&format!("{mark}{document}"), is_little);
+            for charset in [None, Some("utf-32"), Some("utf-8")] {
+                let feed = read_as(&bytes, charset);
+                assert_eq!((titles(&feed), &feed.mended), (vec!["Grüße 😀"], &None));
+            }
+            // One that is cut off inside a character, or has none at a place, is read up to there.
+            let feed = read_as(&bytes[..bytes.len() - 2], None);
+            assert_eq!(titles(&feed), ["Grüße 😀"]);
+            assert!(feed.mended.is_some());
+        }
+    }
+    let json = "{\"items\":[{\"id\":\"1\",\"title\":\"J\"}]}";
+    assert_eq!(titles(&read_as(&utf_32(json, true), None)), ["J"]);
+}
+
+#[test]
+fn names_in_capitals_are_read() {
+    let lower = rss(
+        "<title>A</title><link>http://site.example/a</link><guid isPermaLink=\"false\">g</guid>\
+         <pubDate>Sat, 21 Nov 2026 10:00:00 GMT</pubDate><description>Words</description>\
+         <enclosure url=\"http://site.example/a.mp3\" type=\"audio/mpeg\" length=\"5\"/>",
+    );
+    let expected = read(&lower);
+    let respelt = |spell: fn(&str) -> String| {
+        let names = [
+            "rss",
+            "channel",
+            "item",
+            "title",
+            "link",
+            "guid",
+            "pubDate",
+            "description",
+            "enclosure",
+            "isPermaLink",
+            "url",
+            "type",
+            "length",
+            "version",
+        ];
+        names.iter().fold(lower.clone(), |document, name| {
+            let name_of = |before: &str, after: &str| {
+                (format!("{before}{name}{after}"), format!("{before}{}{after}", spell(name)))
+            };
+            let edges = [("<", ">"), ("</", ">"), ("<", " "), (" ", "=\"")];
+            // The XML declaration stays as it is.
+            let (head, body) = document.split_once("?>").unwrap();
+            let body = edges.iter().fold(body.to_owned(), |body, (before, after)| {
+                let (from, to) = name_of(before, after);
+                body.replace(&from, &to)
+            });
+            format!("{head}?>{body}")
+        })
+    };
+    let first = |name: &str| name[..1].to_uppercase() + &name[1..];
+    for document in [respelt(str::to_uppercase), respelt(first)] {
+        let feed = read(&document);
+        assert_eq!(feed.title, expected.title, "{document}");
+        assert_eq!(feed.entries, expected.entries, "{document}");
+        assert!(feed.mended.is_some());
+    }
+    // The root alone, and items alone; and one that is cut off.
+    for document in [
+        lower.replace("<rss", "<RSS").replace("</rss", "</RSS"),
+        lower.replace("<item>", "<ITEM>").replace("</item>", "</Item>"),
+        lower
+            .replace("<item>", "<ITEM>")
+            .replace("</item></channel></rss>", "</ITEM><ITEM><title>B"),
+    ] {
+        assert_eq!(titles(&read(&document)), ["A"], "{document}");
+    }
+}
+
+#[test]
+fn the_original_link_goes_before_that_of_feedburner() {
+    let link = |entry: &str| read(&rss(entry)).entries[0].link().map(str::to_owned);
+    let burnt = "<title>a</title><link>http://feeds.example/~r/1</link>";
+    let original =
+        "<feedburner:origLink xmlns:feedburner=\"http://rssnamespace.org/feedburner/ext/1.0\">";
+    let with = |to: &str| link(&format!("{burnt}{original}{to}</feedburner:origLink>"));
+    assert_eq!(with("http://site.example/1").as_deref(), Some("http://site.example/1"));
+    assert_eq!(with("HTTPS://site.example/1").as_deref(), Some("HTTPS://site.example/1"));
+    for other in ["", "/1", "javascript:alert(1)"] {
+        assert_eq!(with(other).as_deref(), Some("http://feeds.example/~r/1"), "{other}");
+    }
+    let undeclared = "<feedburner:origLink>http://site.example/1</feedburner:origLink>";
+    assert_eq!(link(&format!("{burnt}{undeclared}")).as_deref(), Some("http://site.example/1"));
+    let entry = format!(
+        "<title>a</title><link href='http://feeds.example/~r/1'/>{original}http://site.example/1</feedburner:origLink>"
+    );
+    assert_eq!(read(&atom(&entry)).entries[0].link(), Some("http://site.example/1"));
+}
+
 #[test]
 fn a_prefix_that_nobody_declares_costs_nothing() {
     for part in [
@@ -98,7 +205,7 @@ fn text_around_the_root_costs_nothing() {
 }
 
 #[test]
-fn what_ends_too_early_gives_the_articles_that_are_complete() {
+fn truncated_feeds_keep_their_complete_articles() {
     let whole = "<rss version='2.0'><channel><title>T</title><item><title>a</title><description>é &amp; x</description>\
                  </item>\n<item><title>b</title><guid isPermaLink='false'>2</guid></item>\n</channel></rss>";
     let ends: Vec<_> = whole.match_indices("</item>").map(|(at, end)| at + end.len()).collect();

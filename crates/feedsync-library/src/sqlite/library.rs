@@ -177,10 +177,17 @@ impl Library for SqliteLibrary {
         }
     }
 
-    async fn forget(&self, abandoned_before: Millis) -> Result<u64, LibraryError> {
+    async fn forget(
+        &self,
+        abandoned_before: Millis,
+        spared: &BTreeSet<FeedNumber>,
+    ) -> Result<u64, LibraryError> {
         let mut forgotten = 0;
+        let spared = Arc::new(spared.clone());
         loop {
-            let portion = move |connection: &_| sweep::forget(connection, abandoned_before);
+            let spared = Arc::clone(&spared);
+            let portion =
+                move |connection: &_| sweep::forget(connection, abandoned_before, &spared);
             match self.writer.run(Outlives::Process, portion).await? {
                 Forgotten::Feed => forgotten += 1,
                 Forgotten::Articles => {}

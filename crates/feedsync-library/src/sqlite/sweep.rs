@@ -1,5 +1,7 @@
 //! What nothing keeps goes, a portion at a time.
 
+use std::collections::BTreeSet;
+
 use feedsync_log::Millis;
 use feedsync_newsreader::FeedNumber;
 use feedsync_reader::ArticleId;
@@ -79,6 +81,24 @@ fn remove(
     Ok(all.len())
 }
 
+/// A feed that nobody has read since before a moment, and that is not spared.
+fn abandoned(
+    connection: &Connection,
+    before: Millis,
+    spared: &BTreeSet<FeedNumber>,
+) -> Result<Option<FeedNumber>, LibraryError> {
+    let mut statement = connection
+        .prepare_cached("SELECT number FROM feeds WHERE readers = 0 AND abandoned < ?1")?;
+    let mut rows = statement.query([moment(before)])?;
+    while let Some(row) = rows.next()? {
+        let feed = FeedNumber::new(row.get(0)?);
+        if !spared.contains(&feed) {
+            return Ok(Some(feed));
+        }
+    }
+    Ok(None)
+}
+
 /// What one step of forgetting removed.
 pub(super) enum Forgotten {
     /// A feed.
@@ -92,12 +112,11 @@ pub(super) enum Forgotten {
 pub(super) fn forget(
     connection: &Connection,
     abandoned_before: Millis,
+    spared: &BTreeSet<FeedNumber>,
 ) -> Result<Forgotten, LibraryError> {
-    let abandoned = connection
-        .prepare_cached("SELECT number FROM feeds WHERE readers = 0 AND abandoned < ?1 LIMIT 1")?
-        .query_row([moment(abandoned_before)], |row| row.get(0))
-        .optional()?;
-    let Some(feed) = abandoned.map(FeedNumber::new) else { return Ok(Forgotten::Nothing) };
+    let Some(feed) = abandoned(connection, abandoned_before, spared)? else {
+        return Ok(Forgotten::Nothing);
+    };
     let mut some = Vec::new();
     {
         let mut statement = connection.prepare_cached(
@@ -162,10 +181,11 @@ mod tests {
         let poll = Poll { state, document: Some(document) };
         settle::settle(&connection, feed, &poll, Millis::new(2)).unwrap();
         read(&[], 3);
-        assert!(matches!(forget(&connection, Millis::new(4)), Ok(Forgotten::Articles)));
+        let forget = |before| forget(&connection, Millis::new(before), &BTreeSet::new());
+        assert!(matches!(forget(4), Ok(Forgotten::Articles)));
         assert_eq!(search::matches(&connection, "word").unwrap().len(), 1);
         read(one, 5);
-        assert!(matches!(forget(&connection, Millis::new(6)), Ok(Forgotten::Nothing)));
+        assert!(matches!(forget(6), Ok(Forgotten::Nothing)));
         let kept = feeds::by_number(&connection, feed).unwrap().unwrap();
         assert_eq!((kept.articles, kept.state), (1, PollState::default()));
         let again = settle::settle(&connection, feed, &poll, Millis::new(7)).unwrap();

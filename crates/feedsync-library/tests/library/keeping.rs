@@ -30,7 +30,7 @@ fn numbers_never_come_again() {
         assert_eq!(wait(library.sweep(feed, nothing)).unwrap(), 3);
         if round % 2 == 1 {
             wait(library.set_subscriptions(&reader(0), &addresses([]), at(round))).unwrap();
-            assert_eq!(wait(library.forget(at(round + 1))).unwrap(), 1);
+            assert_eq!(wait(library.forget(at(round + 1), &BTreeSet::new())).unwrap(), 1);
             assert!(feeds_met.insert(feeds(&library, 1)[0]));
             drop(library);
             library = SqliteLibrary::open(directory.path()).unwrap();
@@ -59,8 +59,8 @@ fn a_long_feed_is_swept_and_forgotten_whole() {
     assert_eq!(wait(library.search("word", selection())).unwrap().len(), 1_302);
 
     wait(library.set_subscriptions(&reader(0), &addresses([]), at(7_000))).unwrap();
-    assert_eq!(wait(library.forget(at(7_000))).unwrap(), 0);
-    assert_eq!(wait(library.forget(at(7_001))).unwrap(), 1);
+    assert_eq!(wait(library.forget(at(7_000), &BTreeSet::new())).unwrap(), 0);
+    assert_eq!(wait(library.forget(at(7_001), &BTreeSet::new())).unwrap(), 1);
     assert_eq!(wait(library.feed(feed)).unwrap(), None);
     assert_eq!(wait(library.list(selection())).unwrap(), []);
     assert!(matches!(

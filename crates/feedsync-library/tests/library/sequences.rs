@@ -1,5 +1,6 @@
 //! Whatever is done to a library, it answers as the model does.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -284,7 +285,10 @@ impl Pair {
             }
             Operation::Forget(before) => {
                 let expected = self.model.forget(at(before));
-                assert_eq!(wait(self.library().forget(at(before))).unwrap(), expected);
+                assert_eq!(
+                    wait(self.library().forget(at(before), &BTreeSet::new())).unwrap(),
+                    expected
+                );
             }
             Operation::Clock(millis) => self.now = now.after(millis),
             Operation::Reopen => {

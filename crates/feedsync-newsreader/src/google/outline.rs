@@ -77,16 +77,16 @@ fn unread_count(id: String, count: u64, newest: Option<Millis>) -> Value {
     json!({ "id": id, "count": count, "newestItemTimestampUsec": newest.to_string() })
 }
 
-/// What became of an address: the feed that is subscribed to now, or that there is none.
-pub fn quick_added(address: &FeedAddress, feed: Option<&Subscription>) -> Answer {
+/// Outcome of an address: the feed that is subscribed to now, or the reason for which there is none.
+pub fn quick_added(address: &FeedAddress, feed: Result<&Subscription, &str>) -> Answer {
     let query = address.as_str();
     Answer::json(&match feed {
-        Some(feed) => json!({
+        Ok(feed) => json!({
             "query": query,
             "numResults": 1,
             "streamId": feed_id(feed.number),
             "streamName": feed.title,
         }),
-        None => json!({ "query": query, "numResults": 0, "error": "there is no feed" }),
+        Err(reason) => json!({ "query": query, "numResults": 0, "error": reason }),
     })
 }

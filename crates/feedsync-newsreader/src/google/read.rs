@@ -4,7 +4,7 @@ use feedsync_reader::SubscriptionList;
 
 use super::edit;
 use super::item_id::ItemId;
-use super::stream::parse_stream;
+use super::stream::{READING_LIST, parse_stream};
 use super::{Call, Listing, MOST_CONTENTS, MOST_IDS, Request, SignIn, USUAL_COUNT};
 use crate::asked::{Asked, decoded};
 use crate::date::{instant, seconds};
@@ -99,7 +99,11 @@ fn request(name: &str, parameters: &Parameters) -> Result<Option<Request>, Fault
             by_liferea: parameters.first("mediaRss") == Some("true"),
         },
         "stream/items/count" => Request::Count(stream(parameters)?),
-        "stream/contents" => Request::Contents(listing(parameters.needed("s")?, parameters)?),
+        // All articles, if no stream is named, as FreshRSS and The Old Reader answer.
+        "stream/contents" => {
+            let stream = parameters.first("s").unwrap_or(READING_LIST);
+            Request::Contents(listing(stream, parameters)?)
+        }
         "preference/list" => Request::Preferences,
         "preference/stream/list" => Request::StreamPreferences,
         "friend/list" => Request::Friends,

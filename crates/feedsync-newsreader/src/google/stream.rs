@@ -2,6 +2,7 @@
 
 use feedsync_reader::AddressError;
 
+use crate::asked::decoded;
 use crate::selection::Stream;
 use crate::shown::{FeedName, FeedNumber, Label, LabelError};
 
@@ -17,7 +18,9 @@ pub(super) const READ_BY_LIFEREA: &str = r"user/-/state\/com.google\/read";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum StreamError {
     /// It begins with nothing that is known.
-    #[error("a stream is feed/..., user/-/label/... or user/-/state/com.google/...")]
+    #[error(
+        "a stream is feed/..., user/-/label/..., user/-/state/com.google/... or one of reading-list, starred, read, unread"
+    )]
     Kind,
     /// The feed is none.
     #[error("{0}")]
@@ -27,8 +30,26 @@ pub enum StreamError {
     Label(#[from] LabelError),
 }
 
-/// The stream of a name. States that nobody here can set are empty streams.
+/// Stream of a name. States that nobody here can set are empty streams.
+///
+/// The names of states without their prefix are streams too, as FreshRSS takes them. Some newsreaders encode a name
+/// twice; a name that is no stream is decoded once more.
 pub fn parse_stream(name: &str) -> Result<Stream, StreamError> {
+    stream_called(name).or_else(|error| {
+        let is_encoded = name.contains('%');
+        let plain = is_encoded.then(|| decoded(name).ok()).flatten().ok_or(error)?;
+        stream_called(&plain).map_err(|_| error)
+    })
+}
+
+fn stream_called(name: &str) -> Result<Stream, StreamError> {
+    match name {
+        "reading-list" => return Ok(Stream::All),
+        "starred" => return Ok(Stream::Starred),
+        "read" => return Ok(Stream::Read),
+        "unread" => return Ok(Stream::Unread),
+        _ => {}
+    }
     if let Some(feed) = name.strip_prefix("feed/") {
         return Ok(Stream::Feed(feed_name(feed)?));
     }
@@ -101,6 +122,21 @@ mod tests {
             ("user/-/state/com.google/broadcast", Ok(Stream::Nothing)),
             ("user/-/state/com.google/like", Ok(Stream::Nothing)),
             ("user/-/state/com.blogger/read", Ok(Stream::Nothing)),
+            ("reading-list", Ok(Stream::All)),
+            ("starred", Ok(Stream::Starred)),
+            ("read", Ok(Stream::Read)),
+            ("unread", Ok(Stream::Unread)),
+            ("label/a b", label("a b")),
+            ("label/100%25", label("100%25")),
+            ("feed%2F12", Ok(Stream::Feed(FeedName::Number(FeedNumber::new(12))))),
+            ("feed/http%3A%2F%2Fexample.org%2F%3Fa=b", feed("http://example.org/?a=b")),
+            ("user%2F-%2Flabel%2Fa%20b", label("a b")),
+            ("label%2Fa%20b", label("a b")),
+            ("feed%ff", Err(StreamError::Kind)),
+            ("feed%2Fx", Err(StreamError::Kind)),
+            ("starred/x", Err(StreamError::Kind)),
+            ("user/-/starred", Err(StreamError::Kind)),
+            ("label", Err(StreamError::Kind)),
             ("user/-/state/read", Err(StreamError::Kind)),
             ("user/-", Err(StreamError::Kind)),
             ("", Err(StreamError::Kind)),

@@ -23,7 +23,7 @@ pub fn entry(user: i64, article: &Article, feeds: &[Subscription]) -> Answer {
 
 /// What an article says.
 pub fn content(article: &Article) -> Answer {
-    let reading_time = reading_time(&article.content);
+    let reading_time = reading_time(article);
     Answer::json(&json!({ "content": article.content, "reading_time": reading_time }))
 }
 
@@ -62,15 +62,22 @@ fn shown_entry(user: i64, article: &Article, feeds: &BTreeMap<FeedNumber, Value>
         "author": article.author.as_deref().unwrap_or_default(),
         "share_code": "",
         "starred": article.is_starred,
-        "reading_time": reading_time(&article.content),
+        "reading_time": reading_time(article),
         "enclosures": enclosures.collect::<Vec<_>>(),
         "feed": feed.cloned().unwrap_or_else(|| unknown_feed(user, article.feed)),
         "tags": article.tags.iter().map(|tag| tag.as_str()).collect::<Vec<_>>(),
     })
 }
 
-/// How many minutes it takes to read, at 265 words a minute, as Miniflux counts.
-fn reading_time(content: &str) -> usize {
+/// Minutes that the longest medium of an article plays, else those that it takes to read, as Miniflux counts.
+fn reading_time(article: &Article) -> usize {
+    let playing = article.enclosures.iter().filter_map(|enclosure| enclosure.duration).max();
+    let playing = playing.and_then(|seconds| usize::try_from(seconds.div_ceil(60)).ok());
+    playing.unwrap_or_else(|| time_of_words(&article.content))
+}
+
+/// Minutes that a text takes, at 265 words a minute.
+fn time_of_words(content: &str) -> usize {
     words(content).count().div_ceil(265)
 }
 
@@ -80,9 +87,9 @@ mod tests {
 
     #[test]
     fn words_are_counted_and_tags_are_not() {
-        assert_eq!(reading_time(""), 0);
-        assert_eq!(reading_time("<p class=\"a b c\"></p>"), 0);
-        assert_eq!(reading_time(&"<p>one</p>".repeat(265)), 1);
-        assert_eq!(reading_time(&"one ".repeat(266)), 2);
+        assert_eq!(time_of_words(""), 0);
+        assert_eq!(time_of_words("<p class=\"a b c\"></p>"), 0);
+        assert_eq!(time_of_words(&"<p>one</p>".repeat(265)), 1);
+        assert_eq!(time_of_words(&"one ".repeat(266)), 2);
     }
 }

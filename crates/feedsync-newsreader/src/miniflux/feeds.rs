@@ -26,9 +26,10 @@ pub fn created(feed: FeedNumber) -> Answer {
     Answer::json_as(201, &json!({ "feed_id": feed }))
 }
 
-/// The feeds that were found: the title and the address of each.
-pub fn discovered<'a>(found: impl IntoIterator<Item = (&'a str, &'a str)>) -> Answer {
-    let shown = |(title, address)| json!({ "title": title, "url": address, "type": "rss" });
+/// The feeds that were found: title, address and format (`rss`, `atom` or `json`) of each.
+pub fn discovered<'a>(found: impl IntoIterator<Item = [&'a str; 3]>) -> Answer {
+    let shown =
+        |[title, address, kind]: [&str; 3]| json!({ "title": title, "url": address, "type": kind });
     Answer::json(&found.into_iter().map(shown).collect::<Vec<_>>())
 }
 

@@ -159,8 +159,8 @@ fn mark_read(asked: &Asked<'_>, stream: Stream) -> Result<Request, Fault> {
 
 fn create_feed(asked: &Asked<'_>) -> Result<Request, Fault> {
     let members = Members::of(asked)?;
-    let address = members.needed_text("url")?;
-    let address = address.parse().map_err(|error| Fault::of("url", error))?;
+    let address = members.needed_text("url").map_err(Fault::unprocessable)?;
+    let address = address.parse().map_err(|error| Fault::of("url", error).unprocessable())?;
     Ok(Request::CreateFeed { address, folder: folder(&members)? })
 }
 
@@ -170,8 +170,8 @@ fn folder(members: &Members) -> Result<FolderNumber, Fault> {
 }
 
 fn label(asked: &Asked<'_>) -> Result<Label, Fault> {
-    let name = Members::of(asked)?.needed_text("name")?;
-    name.parse().map_err(|error| Fault::of("name", error))
+    let name = Members::of(asked)?.needed_text("name").map_err(Fault::unprocessable)?;
+    name.parse().map_err(|error| Fault::of("name", error).unprocessable())
 }
 
 fn selection(members: &Members) -> Result<Selection, Fault> {

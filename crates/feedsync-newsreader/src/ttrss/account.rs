@@ -114,8 +114,10 @@ pub enum Subscribed {
     Now(FeedNumber),
     /// There is no feed.
     NoFeed,
-    /// It could not be read.
+    /// It could not be fetched.
     Failed,
+    /// What is there is neither a feed nor a web page.
+    Unreadable,
 }
 
 /// What became of an address.
@@ -125,6 +127,7 @@ pub fn subscribed(seq: i64, outcome: Subscribed) -> Answer {
         Subscribed::Now(feed) => json!({ "code": 1, "feed_id": feed }),
         Subscribed::NoFeed => json!({ "code": 3 }),
         Subscribed::Failed => json!({ "code": 5 }),
+        Subscribed::Unreadable => json!({ "code": 6 }),
     };
     answer(seq, json!({ "status": status }))
 }

@@ -103,7 +103,7 @@ fn attachments(article: &Article) -> Value {
             "content_url": enclosure.address,
             "content_type": enclosure.media_type.as_deref().unwrap_or_default(),
             "title": "",
-            "duration": "",
+            "duration": enclosure.duration.map(|seconds| seconds.to_string()).unwrap_or_default(),
             "width": 0,
             "height": 0,
             "post_id": article.number,

@@ -160,7 +160,8 @@ fn subscriptions_are_made_filed_called_and_ended() {
         ("ac=edit&s=feed/ftp://a/", "s: an address of a feed begins with http, https or feed"),
         (
             "ac=edit&s=feed/7&a=user/-/state/com.google/read",
-            "a: a stream is feed/..., user/-/label/... or user/-/state/com.google/...",
+            "a: a stream is feed/..., user/-/label/..., user/-/state/com.google/... or one of reading-list, starred, read, \
+             unread",
         ),
     ] {
         assert_eq!(call(line, body).unwrap_err().to_string(), fault, "{body}");
@@ -226,6 +227,64 @@ fn contents_of_streams_are_asked_for_in_the_path_or_as_a_parameter() {
     }
     let count = request("GET /reader/api/0/stream/items/count?s=feed/12", "");
     assert_eq!(count, Request::Count(Stream::Feed(feed(12))));
+}
+
+/// Requests of clients of FreshRSS and The Old Reader.
+#[test]
+fn streams_have_short_names_and_contents_need_none() {
+    let feed = |address: &str| Stream::Feed(FeedName::Address(address.parse().unwrap()));
+    let label = |name: &str| Stream::Label(name.parse().unwrap());
+    let reading_list = "user/-/state/com.google/reading-list";
+    for (rest, named, stream) in [
+        ("", reading_list, Stream::All),
+        ("/", reading_list, Stream::All),
+        ("?n=5&output=json", reading_list, Stream::All),
+        ("?s=starred", "starred", Stream::Starred),
+        ("/reading-list", "reading-list", Stream::All),
+        ("/reading-list/?n=5", "reading-list", Stream::All),
+        ("/starred", "starred", Stream::Starred),
+        ("/read", "read", Stream::Read),
+        ("/label/News", "label/News", label("News")),
+        ("/label%2FNews%20%2F%20Local", "label/News / Local", label("News / Local")),
+        (
+            "/feed/http://a.example/feed",
+            "feed/http://a.example/feed",
+            feed("http://a.example/feed"),
+        ),
+        (
+            "/feed/http%253A%252F%252Fa.example%252Ffeed",
+            "feed/http%3A%2F%2Fa.example%2Ffeed",
+            feed("http://a.example/feed"),
+        ),
+    ] {
+        let line = format!("GET /reader/api/0/stream/contents{rest}");
+        let Request::Contents(listing) = request(&line, "") else { panic!("{line}") };
+        assert_eq!((&*listing.stream, listing.selection.stream), (named, stream), "{line}");
+    }
+    for (name, stream) in [
+        ("reading-list", Stream::All),
+        ("starred", Stream::Starred),
+        ("label/News", label("News")),
+        ("label%252FNews", label("News")),
+        ("feed/http://a.example/", feed("http://a.example/")),
+        ("feed%2Fhttp%3A%2F%2Fa.example%2F", feed("http://a.example/")),
+        ("feed%252Fhttp%253A%252F%252Fa.example%252F", feed("http://a.example/")),
+    ] {
+        let line = format!("GET /reader/api/0/stream/items/ids?s={name}&n=7");
+        assert_eq!(request(&line, ""), Request::Ids(Selection::newest(stream, 7)), "{line}");
+    }
+    let unread = request("GET /reader/api/0/stream/contents?xt=read&n=7", "");
+    let Request::Contents(listing) = unread else { panic!("{unread:?}") };
+    assert_eq!(listing.selection.exclude, [Stream::Read]);
+    for line in [
+        "GET /reader/api/0/stream/contents/popular",
+        "GET /reader/api/0/stream/contents?s=splice/1",
+        "GET /reader/api/0/stream/items/ids?s=popular",
+        "GET /reader/api/0/stream/items/ids?s=feed/popular",
+        "GET /reader/atom/popular",
+    ] {
+        assert_eq!(call(line, "").unwrap_err().status(), 400, "{line}");
+    }
 }
 
 #[test]
@@ -324,9 +383,10 @@ fn subscriptions_are_listed_as_newsreaders_need_them() {
         ])
     );
     assert!(counts["max"].as_u64().unwrap() > 5);
-    let added = json(&google::quick_added(&feeds()[0].address, Some(&feeds()[0])));
+    let added = json(&google::quick_added(&feeds()[0].address, Ok(&feeds()[0])));
     assert_eq!((&added["numResults"], &added["streamId"]), (&json!(1), &json!("feed/1")));
-    assert_eq!(json(&google::quick_added(&feeds()[0].address, None))["numResults"], 0);
+    let none = json(&google::quick_added(&feeds()[0].address, Err("it is away")));
+    assert_eq!((&none["numResults"], &none["error"]), (&json!(0), &json!("it is away")));
 }
 
 #[test]

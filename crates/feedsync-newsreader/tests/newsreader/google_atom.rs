@@ -112,7 +112,12 @@ fn any_article() -> impl Strategy<Value = Article> {
             published: Millis::new(at),
             received: Millis::new(at),
             content,
-            enclosures: vec![Enclosure { address, media_type: Some(author), length: None }],
+            enclosures: vec![Enclosure {
+                address,
+                media_type: Some(author),
+                length: None,
+                duration: None,
+            }],
             is_read,
             is_starred,
             ..shown().swap_remove(0)

@@ -264,8 +264,8 @@ fn categories_and_feeds_are_shown_as_newsreaders_need_them() {
         json(&miniflux::icon(feed(1), "image/png", "AAAA")),
         json!({ "id": 1, "mime_type": "image/png", "data": "image/png;base64,AAAA" })
     );
-    let found = json(&miniflux::discovered([("A", "https://a.example/feed")]));
-    assert_eq!(found, json!([{ "title": "A", "url": "https://a.example/feed", "type": "rss" }]));
+    let found = json(&miniflux::discovered([["A", "https://a.example/feed", "atom"]]));
+    assert_eq!(found, json!([{ "title": "A", "url": "https://a.example/feed", "type": "atom" }]));
     let me = User { number: 5, name: "me".to_owned(), is_administrator: false };
     assert_eq!(json(&miniflux::user(&me))["username"], "me");
 }
@@ -300,4 +300,9 @@ fn entries_are_shown_as_newsreaders_need_them() {
     assert_eq!((&bare["status"], &bare["feed"]["id"]), (&json!("unread"), &json!(3)));
     assert_eq!(json(&miniflux::entry(5, &shown()[0], &feeds())), *full);
     assert_eq!(json(&miniflux::content(&shown()[0]))["content"], full["content"]);
+    // An article with media takes as long as they play.
+    let mut podcast = shown().remove(0);
+    podcast.enclosures[0].duration = Some(3_601);
+    let entry = json(&miniflux::entry(5, &podcast, &feeds()));
+    assert_eq!(entry["reading_time"], 61);
 }

@@ -188,9 +188,14 @@ fn what_is_wrong_is_named() {
         (
             "POST /feeds",
             r#"{"url":"a"}"#,
-            400,
+            422,
             "url: an address of a feed begins with http, https or feed",
         ),
+        ("POST /feeds", "{}", 422, "url: it is missing"),
+        ("POST /feeds", r#"{"url":["a"]}"#, 422, "url: not a text"),
+        ("POST /folders", r#"{"name":""}"#, 422, "name: it is missing"),
+        ("POST /folders", "{}", 422, "name: it is missing"),
+        ("PUT /folders/3", r#"{"name":""}"#, 422, "name: it is missing"),
         ("PUT /feeds/7/rename", r#"{"feedTitle":" "}"#, 400, "feedTitle: it is missing"),
         ("POST /folders", r#"{"name":}"#, 400, "the body, line 1, column 9: expected value"),
     ] {

@@ -128,6 +128,11 @@ fn articles_are_shown_as_newsreaders_need_them() {
     assert_eq!(full["content"], "<p>What it \"says\" &amp; means</p>");
     assert_eq!(full["excerpt"], "What it \"says\" &amp; means");
     assert_eq!(full["attachments"][0]["content_type"], "audio/mpeg");
+    assert_eq!(full["attachments"][0]["duration"], "");
+    let mut podcast = shown();
+    podcast[0].enclosures[0].duration = Some(3_601);
+    let found = content(&ttrss::articles(3, &podcast, &feeds(), &Tags::new(&[])));
+    assert_eq!(found[0]["attachments"][0]["duration"], "3601");
     let one = content(&ttrss::articles(3, &shown()[..1], &feeds(), &tags()));
     assert_eq!((&one[0]["content"], &one[0]["id"]), (&full["content"], &json!(17)));
 }
@@ -147,9 +152,14 @@ fn how_it_went_is_told() {
     assert_eq!(content(&ttrss::config(3, "i", 2))["num_feeds"], 2);
     let code = |outcome| content(&ttrss::subscribed(3, outcome))["status"]["code"].clone();
     let feed = FeedNumber::new(7);
-    let outcomes =
-        [Subscribed::Before(feed), Subscribed::Now(feed), Subscribed::NoFeed, Subscribed::Failed];
-    assert_eq!(outcomes.map(code), [0, 1, 3, 5]);
+    let outcomes = [
+        Subscribed::Before(feed),
+        Subscribed::Now(feed),
+        Subscribed::NoFeed,
+        Subscribed::Failed,
+        Subscribed::Unreadable,
+    ];
+    assert_eq!(outcomes.map(code), [0, 1, 3, 5, 6]);
 }
 
 proptest! {

@@ -60,7 +60,7 @@ fn a_successful_unsafe_request_invalidates_its_target_for_everybody() {
 }
 
 #[test]
-fn what_failed_or_changes_nothing_invalidates_nothing() {
+fn failed_writes_and_safe_methods_invalidate_nothing() {
     for (method, status) in [
         ("PUT", 404),
         ("PUT", 500),

@@ -19,7 +19,7 @@ use tokio::task::spawn_blocking;
 use super::article::article;
 use super::host_of;
 use super::pace::{DOUBTED, Heard, LONGEST, Wanted, millis, paced};
-use super::page::WebPage;
+use super::page::{NamedFeed, WebPage};
 
 /// Bytes of a feed.
 const MOST_BYTES: u64 = 16 << 20;
@@ -31,7 +31,7 @@ const ACCEPT: &str = "application/atom+xml, application/rss+xml, application/fee
      application/rdf+xml;q=0.9, application/json;q=0.9, application/xml;q=0.8, text/xml;q=0.8, */*;q=0.1";
 
 /// What a server answered.
-enum Answer {
+pub(super) enum Answer {
     Unchanged,
     /// The same bytes as before.
     Same {
@@ -47,7 +47,7 @@ enum Answer {
 }
 
 /// What the head of an answer tells.
-struct Told {
+pub(super) struct Told {
     url: Url,
     moved_to: Option<FeedAddress>,
     charset: Option<String>,
@@ -55,15 +55,15 @@ struct Told {
 }
 
 /// Why a document is no feed.
-struct Unread {
-    reason: String,
-    /// Feeds that it names, the best first, if it is a web page.
-    names: Vec<FeedAddress>,
+pub(super) struct Unread {
+    pub(super) reason: String,
+    /// Feeds that it names, the best first; `None` if it is no web page either.
+    pub(super) named: Option<Vec<NamedFeed>>,
 }
 
 /// What of a document is to be kept.
-struct Document {
-    feed: PublishedFeed,
+pub(super) struct Document {
+    pub(super) feed: PublishedFeed,
     names: Vec<feedsync_reader::ArticleId>,
     remembered: Remembered,
 }
@@ -85,7 +85,7 @@ pub(super) async fn poll(
         return Ok(page);
     }
     let mut fault = None;
-    for address in named {
+    for NamedFeed { address, .. } in named {
         let unknown =
             PollState { etag: None, last_modified: None, digest: None, ..feed.state.clone() };
         let state = PollState { led_to: Some(address), ..unknown };
@@ -108,7 +108,7 @@ async fn once(
     feed: DueFeed,
     now: Millis,
     chance: u64,
-) -> Result<(Poll, Vec<FeedAddress>), LibraryError> {
+) -> Result<(Poll, Vec<NamedFeed>), LibraryError> {
     let DueFeed { number, address, state } = feed;
     let state = PollState { checked: Some(now), ..state };
     let kept = Wanted { wishes: state.wishes, ..Wanted::default() };
@@ -131,8 +131,8 @@ async fn once(
         }
         Ok(Answer::Changed { bytes, digest, validators, told }) => {
             match read(bytes, &told, library.remembered(number).await?).await {
-                Err(Unread { reason, names }) => {
-                    named = names;
+                Err(Unread { reason, named: feeds }) => {
+                    named = feeds.unwrap_or_default();
                     let state = PollState { fault: Some(short(reason)), ..state };
                     Poll { state: pace(state, Heard::Failed, kept), document: None }
                 }
@@ -153,7 +153,7 @@ async fn once(
     Ok((poll, named))
 }
 
-async fn ask(
+pub(super) async fn ask(
     fetcher: &Fetcher,
     feed: &FeedAddress,
     state: &PollState,
@@ -177,7 +177,7 @@ async fn ask(
 }
 
 /// Host whose server asks to be left alone, and until when: for at most a day.
-fn held(error: &FetchError, now: Millis) -> Option<(String, Millis)> {
+pub(super) fn held(error: &FetchError, now: Millis) -> Option<(String, Millis)> {
     let FetchError::Status { url, status, retry_after, .. } = error else { return None };
     let is_busy =
         matches!(*status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE);
@@ -196,30 +196,39 @@ fn failed(state: PollState, error: &FetchError, kept: Wanted, now: Millis, chanc
         _ => (Heard::Failed, None),
     };
     let retry_after = retry_after.map_or(Duration::ZERO, |after| after.from_now(clock(now)));
-    let fault = match error {
+    let state = PollState { fault: Some(short(fault(error))), ..state };
+    Poll { state: paced(state, heard, Wanted { retry_after, ..kept }, now, chance), document: None }
+}
+
+/// Reason of a failure, for people.
+pub(super) fn fault(error: &FetchError) -> String {
+    match error {
         FetchError::Private { .. } => {
             format!("{error}; the hub reaches the networks that its setting private_feeds names")
         }
         _ => error.to_string(),
-    };
-    let state = PollState { fault: Some(short(fault)), ..state };
-    Poll { state: paced(state, heard, Wanted { retry_after, ..kept }, now, chance), document: None }
+    }
 }
 
 /// Reads a document, away from the threads that must not wait.
-async fn read(bytes: Vec<u8>, told: &Told, remembered: Remembered) -> Result<Document, Unread> {
+pub(super) async fn read(
+    bytes: Vec<u8>,
+    told: &Told,
+    remembered: Remembered,
+) -> Result<Document, Unread> {
     let (url, charset) = (told.url.clone(), told.charset.clone());
     let reading = spawn_blocking(move || {
         let options = ReadOptions { base: Some(url.as_str()), ..ReadOptions::tolerant() };
         let read = read_published(&bytes, charset.as_deref(), &options);
         let mut feed = read.map_err(|error| match WebPage::read(&bytes, &url) {
-            Some(WebPage { feeds }) if feeds.is_empty() => {
-                Unread { reason: "it is a web page that names no feed".to_owned(), names: feeds }
-            }
             Some(WebPage { feeds }) => {
-                Unread { reason: "it is a web page, not a feed".to_owned(), names: feeds }
+                let reason = match feeds.is_empty() {
+                    true => "it is a web page that names no feed",
+                    false => "it is a web page, not a feed",
+                };
+                Unread { reason: reason.to_owned(), named: Some(feeds) }
             }
-            None => Unread { reason: error.to_string(), names: Vec::new() },
+            None => Unread { reason: error.to_string(), named: None },
         })?;
         feed.entries.truncate(MOST_ARTICLES);
         let (names, remembered) = identify(&feed.entries, remembered);
@@ -288,7 +297,7 @@ fn fresh(control: &str) -> Duration {
     Duration::from_secs(seconds.max().unwrap_or(0))
 }
 
-fn short(mut text: String) -> String {
+pub(super) fn short(mut text: String) -> String {
     text.truncate(text.floor_char_boundary(MOST_REASON));
     text
 }

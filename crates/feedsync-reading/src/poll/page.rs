@@ -11,9 +11,11 @@ use feedsync_reader::FeedAddress;
 use html5ever::tendril::StrTendril;
 use html5ever::tokenizer::states::RawKind;
 use html5ever::tokenizer::{
-    BufferQueue, StartTag, Tag, TagToken, Token, TokenSink, TokenSinkResult, Tokenizer,
-    TokenizerOpts,
+    BufferQueue, DoctypeToken, StartTag, Tag, TagToken, Token, TokenSink, TokenSinkResult,
+    Tokenizer, TokenizerOpts,
 };
+
+use super::find::FeedKind;
 
 /// Bytes of a page that are looked at: feeds are named at its beginning, and each attribute of an element is compared
 /// with those before it.
@@ -31,6 +33,9 @@ const XML: [&str; 2] = ["application/xml", "text/xml"];
 /// Number of feeds of a page that are tried.
 const MAX_FEEDS: usize = 5;
 
+/// Characters of the title of a feed that a page names.
+const MAX_TITLE: usize = 200;
+
 /// Number of links of a page that are looked at.
 const MAX_LINKS: usize = 64;
 
@@ -42,7 +47,17 @@ const COMMENTS: [&str; 6] =
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct WebPage {
     /// Feeds that it names, the best first.
-    pub(super) feeds: Vec<FeedAddress>,
+    pub(super) feeds: Vec<NamedFeed>,
+}
+
+/// A feed that a web page names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct NamedFeed {
+    pub(super) address: FeedAddress,
+    /// Title of the link, if it has one.
+    pub(super) title: Option<String>,
+    /// Format by the media type of the link.
+    pub(super) kind: FeedKind,
 }
 
 impl WebPage {
@@ -62,9 +77,10 @@ impl WebPage {
         let Found { is_page, mut links, .. } = tokenizer.sink.found.into_inner();
         // A stable sort keeps the order of the page among equals.
         links.sort_by_key(|(rank, _)| *rank);
-        let mut feeds: Vec<FeedAddress> = Vec::new();
+        let mut feeds: Vec<NamedFeed> = Vec::new();
         for (_, feed) in links {
-            if feeds.len() < MAX_FEEDS && !feeds.contains(&feed) {
+            let is_new = feeds.iter().all(|known| known.address != feed.address);
+            if feeds.len() < MAX_FEEDS && is_new {
                 feeds.push(feed);
             }
         }
@@ -84,7 +100,7 @@ struct Found {
     /// From where relative addresses count, if the page says so.
     base: Option<Url>,
     /// Feeds with their ranks, in the order of the page.
-    links: Vec<(u8, FeedAddress)>,
+    links: Vec<(u8, NamedFeed)>,
 }
 
 impl<'a> Seen<'a> {
@@ -109,11 +125,25 @@ impl<'a> Seen<'a> {
                         && (self.at.scheme() != "https" || url.scheme() == "https")
                 };
                 let url = url.ok().filter(is_other);
-                let feed = url.and_then(|url| url.as_str().parse().ok());
-                found.links.extend(feed.map(|feed| (rank, feed)));
+                let address = url.and_then(|url| url.as_str().parse().ok());
+                let title =
+                    attribute(tag, "title").map(str::trim).filter(|title| !title.is_empty());
+                let title = title.map(|title| title.chars().take(MAX_TITLE).collect());
+                let named = |address| NamedFeed { address, title, kind: kind(tag) };
+                found.links.extend(address.map(|address| (rank, named(address))));
             }
             _ => {}
         }
+    }
+}
+
+/// Format of the feed that a link names.
+fn kind(tag: &Tag) -> FeedKind {
+    let media_type = attribute(tag, "type").unwrap_or_default().to_ascii_lowercase();
+    match media_type.split(';').next().unwrap_or_default().trim() {
+        "application/atom+xml" => FeedKind::Atom,
+        "application/feed+json" => FeedKind::Json,
+        _ => FeedKind::Rss,
     }
 }
 
@@ -144,7 +174,15 @@ impl TokenSink for Seen<'_> {
     type Handle = ();
 
     fn process_token(&self, token: Token, _line: u64) -> TokenSinkResult<()> {
-        let TagToken(tag) = token else { return TokenSinkResult::Continue };
+        let tag = match token {
+            TagToken(tag) => tag,
+            DoctypeToken(kind) => {
+                let is_html = kind.name.is_some_and(|name| name.eq_ignore_ascii_case("html"));
+                self.found.borrow_mut().is_page |= is_html;
+                return TokenSinkResult::Continue;
+            }
+            _ => return TokenSinkResult::Continue,
+        };
         if tag.kind != StartTag {
             return TokenSinkResult::Continue;
         }
@@ -174,7 +212,7 @@ mod tests {
     }
 
     fn feed(document: &str) -> Option<String> {
-        Some(read(document)?.feeds.first()?.as_str().to_owned())
+        Some(read(document)?.feeds.first()?.address.as_str().to_owned())
     }
 
     #[test]
@@ -235,8 +273,22 @@ mod tests {
             <link rel=feed href=/two>\
             <link rel=alternate type=application/atom+xml href=/one>";
         let feeds = read(page).unwrap().feeds;
-        let paths: Vec<_> = feeds.iter().map(|feed| &feed.as_str()[20..]).collect();
+        let paths: Vec<_> = feeds.iter().map(|feed| &feed.address.as_str()[20..]).collect();
         assert_eq!(paths, ["/one", "/two", "/xml", "/c", "/comments/feed/"]);
+    }
+
+    #[test]
+    fn named_feeds_have_the_title_and_the_format_of_their_links() {
+        let page = "<html><head>\
+            <link rel=alternate type='application/atom+xml; charset=utf-8' title=' Posts &amp; more ' href=/a>\
+            <link rel=alternate type=application/feed+json title='' href=/j>\
+            <link rel=alternate type=application/rss+xml href=/r>";
+        let feeds = read(page).unwrap().feeds;
+        let said: Vec<_> = feeds.iter().map(|feed| (feed.title.as_deref(), feed.kind)).collect();
+        assert_eq!(
+            said,
+            [(Some("Posts & more"), FeedKind::Atom), (None, FeedKind::Json), (None, FeedKind::Rss)]
+        );
     }
 
     #[test]
@@ -267,6 +319,8 @@ mod tests {
             );
         }
         assert_eq!(read(link), None, "a page says that it is one");
+        let page = format!("<!doctype HTML>{link}");
+        assert_eq!(feed(&page).as_deref(), Some("https://site.example/feed"));
         assert_eq!(read("not well-formed <rss version='2.0'>"), None);
     }
 

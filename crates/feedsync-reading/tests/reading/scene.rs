@@ -12,7 +12,7 @@ use feedsync_endpoint::Endpoint;
 use feedsync_library::{Library, SqliteLibrary};
 use feedsync_log::Millis;
 use feedsync_reader::{Filing, ListedFeed, SubscriptionList};
-use feedsync_reading::{FeedSchedule, Person, Readers, Shelf};
+use feedsync_reading::{FeedSchedule, Person, Readers, Shelf, WebFinder};
 use feedsync_store::{EndpointName, Environment, MemoryStore, Moment};
 use tempfile::TempDir;
 use tokio::sync::Notify;
@@ -43,6 +43,7 @@ pub(crate) struct Scene {
     pub(crate) library: Arc<dyn Library>,
     pub(crate) schedule: FeedSchedule,
     pub(crate) web: Web,
+    fetcher: Fetcher,
     _directory: TempDir,
 }
 
@@ -61,9 +62,16 @@ impl Scene {
         let library: Arc<dyn Library> = Arc::new(SqliteLibrary::open(directory.path()).unwrap());
         let bell = Arc::new(Notify::new());
         let fetcher = Fetcher::new(policy).unwrap();
-        let schedule = FeedSchedule::new(Arc::clone(&library), endpoint.clone(), fetcher, bell);
+        let schedule =
+            FeedSchedule::new(Arc::clone(&library), endpoint.clone(), fetcher.clone(), bell);
         let web = Web::start().await;
-        Self { clock, endpoint, library, schedule, web, _directory: directory }
+        Self { clock, endpoint, library, schedule, web, fetcher, _directory: directory }
+    }
+
+    /// Finds feeds under the policy of the scene.
+    pub(crate) fn finder(&self) -> WebFinder {
+        let (library, endpoint) = (Arc::clone(&self.library), self.endpoint.clone());
+        WebFinder::new(library, endpoint, self.fetcher.clone())
     }
 
     /// Somebody's reading, in a process of its own: another hub on the same store.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use feedsync_client::{StoredLog, synchronise_reader};
 use feedsync_endpoint::reading_collection;
 use feedsync_log::Device;
-use feedsync_reader::{Action, Replica};
+use feedsync_reader::{Action, FeedAddress, Replica};
 use feedsync_reading::{Newsreading, Readers, Swept};
 
 use crate::scene::{BEGIN, Scene};
@@ -17,7 +17,8 @@ const DAY: u64 = 86_400_000;
 
 fn newsreading(scene: &Scene) -> Newsreading {
     let readers = Readers::new(Arc::clone(&scene.library), Arc::default(), 1 << 30);
-    Newsreading { readers: Arc::new(readers), schedule: scene.schedule.clone() }
+    let finder = Arc::new(scene.finder());
+    Newsreading { readers: Arc::new(readers), schedule: scene.schedule.clone(), finder }
 }
 
 #[tokio::test]
@@ -67,6 +68,35 @@ async fn feeds_that_nobody_reads_any_more_go_after_a_month() {
     assert_eq!(swept().await, Swept { articles: 0, feeds: 1 });
     let address = scene.web.url("/feed").parse().unwrap();
     assert_eq!(scene.library.feed_at(&address).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn feeds_with_starred_articles_stay_after_their_subscriptions_ended() {
+    let scene = Scene::new().await;
+    let person = scene.somebody().await;
+    scene.web.feed("/starred", &[("a", AT), ("b", AT)]);
+    scene.web.feed("/other", &[("c", AT)]);
+    scene.subscribe(&person, &["/starred", "/other"]).await;
+    scene.poll().await;
+    let address = |path: &str| scene.web.url(path).parse::<FeedAddress>().unwrap();
+    let starred = address("/starred");
+    let star = Action::Star { article: "a".parse().unwrap() };
+    let leave = |feed: &FeedAddress| (feed.clone(), Action::Unsubscribe);
+    person.act(&[(starred.clone(), star)]).await.unwrap();
+    person.act(&[leave(&starred), leave(&address("/other"))]).await.unwrap();
+    assert!(person.shelf().await.unwrap().feeds().is_empty());
+    let newsreading = newsreading(&scene);
+    let swept = async || newsreading.sweep(&scene.endpoint, None).await.unwrap();
+    scene.wait(31 * DAY);
+    assert_eq!(swept().await, Swept { articles: 0, feeds: 1 });
+    assert_eq!(scene.library.feed_at(&starred).await.unwrap().unwrap().articles, 2);
+    assert_eq!(person.shelf().await.unwrap().former().count(), 1);
+    assert_eq!(scene.poll().await, 0, "it is polled no more");
+
+    let unstar = Action::Unstar { article: "a".parse().unwrap() };
+    person.act(&[(starred.clone(), unstar)]).await.unwrap();
+    assert_eq!(swept().await, Swept { articles: 0, feeds: 1 });
+    assert_eq!(scene.library.feed_at(&starred).await.unwrap(), None);
 }
 
 #[tokio::test]

@@ -235,6 +235,17 @@ pub(super) async fn part(
             let database = asked.alone(name, PURGE_THERE).await?;
             purge(asked, &database, body).await
         }
+        // Which revisions were purged is not recorded.
+        ("_purged_infos", []) => {
+            asked.method_of(&[get])?;
+            asked.database(name, Need::Use).await?;
+            Ok(json(StatusCode::OK, "{\"purged_infos\":[]}\n"))
+        }
+        ("_purged_infos_limit", []) => {
+            asked.method_of(&[get])?;
+            asked.database(name, Need::Use).await?;
+            Ok(json(StatusCode::OK, format!("{PURGED_INFOS_LIMIT}\n")))
+        }
         ("_index" | "_explain" | "_search" | "_partition", _) => {
             asked.database(name, Need::Use).await?;
             let rest = rest.iter().map(|rest| format!("/{rest}")).collect::<String>();
@@ -248,6 +259,9 @@ pub(super) async fn part(
         }
     }
 }
+
+/// CouchDB's default number of purges that a database records.
+const PURGED_INFOS_LIMIT: u32 = 1_000;
 
 /// Range of the only shard.
 const SHARD: &str = "00000000-ffffffff";

@@ -42,7 +42,7 @@ pub(super) async fn answer(
             let sent = Submission { revision, is_deleted: true, ..Submission::default() };
             check_there(asked, name, &id).await?;
             let done = written(asked, &database, id, sent, BTreeMap::new(), Edits::New).await?;
-            Ok(told(StatusCode::OK, &done))
+            Ok(batched(asked, &done).unwrap_or_else(|| told(StatusCode::OK, &done)))
         }
         _ => {
             let edits = edits(asked)?;
@@ -140,7 +140,16 @@ pub(super) fn created(
     name: &DatabaseName,
     done: &(DocumentId, Revision),
 ) -> Response {
-    asked.located(told(StatusCode::CREATED, done), &Resource::path_of_document(name, &done.0))
+    batched(asked, done).unwrap_or_else(|| {
+        asked.located(told(StatusCode::CREATED, done), &Resource::path_of_document(name, &done.0))
+    })
+}
+
+/// The answer to a write with `batch=ok`: 202 without a revision, as CouchDB answers. The document is stored already.
+fn batched(asked: &Asked, (id, _): &(DocumentId, Revision)) -> Option<Response> {
+    let is_batch = asked.parameters.text("batch") == Some("ok");
+    let text = || format!("{{\"ok\":true,\"id\":{}}}\n", quoted(id.as_str()));
+    is_batch.then(|| json(StatusCode::ACCEPTED, text()))
 }
 
 /// The answer to who changed a document.

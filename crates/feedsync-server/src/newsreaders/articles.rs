@@ -22,8 +22,8 @@ const MOST_BYTES: usize = 32 << 20;
 const AT_ONCE: usize = 100;
 
 impl Reading {
-    /// Articles of feeds that are subscribed to, in the order in which they are asked for; those that are here. Of more
-    /// than [`MOST_BYTES`], those that come first.
+    /// Articles of feeds that are subscribed to, and starred and tagged ones of others, in the order in which they are
+    /// asked for; those that are here. Of more than [`MOST_BYTES`], those that come first.
     pub(super) async fn articles(
         &self,
         numbers: &[ArticleNumber],
@@ -41,7 +41,7 @@ impl Reading {
             let gone = Gone::default();
             let flag = gone.flag();
             let of_shelf = move |article: KeptArticle| {
-                let feed = shelf.feed(article.feed)?;
+                let feed = shelf.feed_of(article.feed, article.number)?;
                 Some(shown(article, feed, &ticket))
             };
             // Cleaning takes its time. It ends early if the client is gone: then this future is dropped.
@@ -69,7 +69,7 @@ impl Reading {
     ) -> Result<Vec<(KeptArticle, &ShelvedFeed)>, Refusal> {
         let articles = self.newsreading.readers.library().articles(numbers).await?;
         let of_feed = |article: KeptArticle| {
-            let feed = self.shelf.feed(article.feed)?;
+            let feed = self.shelf.feed_of(article.feed, article.number)?;
             Some((article, feed))
         };
         Ok(articles.into_iter().filter_map(of_feed).collect())
@@ -97,6 +97,7 @@ fn shown(article: KeptArticle, feed: &ShelvedFeed, ticket: &Ticket) -> Article {
         address: enclosure.address,
         media_type: enclosure.media_type,
         length: enclosure.length,
+        duration: enclosure.duration,
     });
     Article {
         number,

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use feedsync_newsreader::{FeedName, FeedNumber, FolderNumber, Label, ShownFolder};
+use feedsync_newsreader::{FeedName, FeedNumber, FolderNumber, Label, ShownFolder, Subscription};
 use feedsync_reader::{
     Action, FeedAddress, Filing, Folder, ListedFeed, SubscriptionList, Tag, Title,
 };
+use feedsync_reading::FoundFeed;
 
 use super::{Reading, Refusal};
 
@@ -23,6 +24,24 @@ impl Reading {
         let list = SubscriptionList { feeds, ..SubscriptionList::default() };
         self.person.subscribe(&list, Filing::Listed).await?;
         self.refresh().await
+    }
+
+    /// Subscribes to a feed that was found, and shows it: with the title that it had there, until it is polled.
+    pub(crate) async fn subscribe_to(
+        &mut self,
+        found: FoundFeed,
+        title: Option<Title>,
+        folder: Option<Folder>,
+    ) -> Result<Option<Subscription>, Refusal> {
+        self.subscribe(found.address.clone(), title, folder).await?;
+        Ok(self.shelf.feed_at(&found.address).map(|feed| {
+            let is_unnamed = feed.subscription.title.is_none() && feed.kept.head.title.is_none();
+            let mut shown = self.subscription(feed);
+            if let Some(title) = found.title.filter(|_| is_unnamed) {
+                shown.title = title;
+            }
+            shown
+        }))
     }
 
     /// Does something to feeds that are subscribed to.
@@ -102,8 +121,13 @@ impl Reading {
     }
 
     async fn retag(&mut self, from: &Tag, to: Option<&Tag>) -> Result<(), Refusal> {
-        let tagged: BTreeSet<_> =
-            self.shelf.feeds().iter().flat_map(|feed| feed.marks.tagged(from)).collect();
+        let tagged: BTreeSet<_> = self
+            .shelf
+            .feeds()
+            .iter()
+            .chain(self.shelf.former())
+            .flat_map(|feed| feed.marks.tagged(from))
+            .collect();
         let tagged: Vec<_> = tagged.into_iter().collect();
         if let Some(to) = to {
             self.person.tag(&tagged, to, true).await?;

@@ -5,9 +5,12 @@ use axum::extract::State;
 use axum::response::Response;
 use feedsync_newsreader::google::{self, Deed, Request, SubscriptionEdit};
 use feedsync_newsreader::{Answer, Stream};
-use feedsync_reader::{Action, Filing, Folder};
+use feedsync_reader::{Action, FeedAddress, Filing, Folder};
+use feedsync_reading::FoundFeed;
+use futures_util::future::join_all;
 use http::Method;
 
+use super::finding::Found;
 use super::{Reading, Refusal, Sent, sign_in, told};
 use crate::call::Call;
 use crate::hub::Hub;
@@ -20,10 +23,10 @@ pub(crate) async fn answer(
     body: Body,
 ) -> Result<Response, Problem> {
     let sent = Sent::read(&hub, &call, method, body).await?;
-    told(carry_out(&hub, &call, &sent).await, google::refuse)
+    told(carry_out(&hub, &call, sent).await, google::refuse)
 }
 
-async fn carry_out(hub: &Hub, call: &Call, sent: &Sent) -> Result<Answer, Refusal> {
+async fn carry_out(hub: &Hub, call: &Call, sent: Sent) -> Result<Answer, Refusal> {
     let google::Call { request, token } = google::read(&sent.asked())?;
     if let Request::SignIn(given) = &request {
         let token = sign_in::token(hub, call, &given.name, given.password.as_str()).await?;
@@ -43,11 +46,23 @@ async fn carry_out(hub: &Hub, call: &Call, sent: &Sent) -> Result<Answer, Refusa
         Request::Token => google::token("feedsync"),
         Request::UserInfo => google::user_info(&name, &name),
         Request::Subscriptions => google::subscriptions(&reading.subscriptions()),
+        Request::Edit(edit) if edit.deed == Deed::Subscribe => {
+            // A slow site keeps no other request from being read.
+            drop(sent);
+            reading.subscribe_all(edit).await?
+        }
         Request::Edit(edit) => reading.edit(edit).await?,
         Request::QuickAdd(address) => {
-            reading.subscribe(address.clone(), None, None).await?;
-            let added = reading.shelf.feed_at(&address).map(|feed| reading.subscription(feed));
-            google::quick_added(&address, added.as_ref())
+            drop(sent);
+            let added = match reading.find(&address).await? {
+                Found::Known(known) => {
+                    Ok(reading.shelf.feed_at(&known).map(|feed| reading.subscription(feed)))
+                }
+                Found::New(found) => Ok(reading.subscribe_to(found, None, None).await?),
+                Found::Not(error) => Err(error.to_string()),
+            };
+            let added = added.and_then(|added| added.ok_or("it has just been left".to_owned()));
+            google::quick_added(&address, added.as_ref().map_err(String::as_str))
         }
         Request::Export => google::export(reading.person.opml("Subscriptions").await?),
         Request::Import(list) => {
@@ -78,14 +93,14 @@ async fn carry_out(hub: &Hub, call: &Call, sent: &Sent) -> Result<Answer, Refusa
         Request::Contents(listing) => {
             let selected = reading.select(&listing.selection).await?;
             let (articles, next) = reading.shown(&selected).await?;
-            let feeds = reading.subscriptions();
+            let feeds = reading.sources();
             let title = reading.title(&listing.selection.stream);
             google::contents(&listing.stream, &title, &articles, &feeds, next)
         }
         Request::Atom(listing) => {
             let selected = reading.select(&listing.selection).await?;
             let (articles, next) = reading.shown(&selected).await?;
-            let feeds = reading.subscriptions();
+            let feeds = reading.sources();
             let title = reading.title(&listing.selection.stream);
             google::atom(&listing.stream, &title, &articles, &feeds, next)
         }
@@ -96,7 +111,7 @@ async fn carry_out(hub: &Hub, call: &Call, sent: &Sent) -> Result<Answer, Refusa
         }
         Request::Items { articles, by_liferea } => {
             let articles = reading.articles(&articles).await?;
-            google::items(&articles, &reading.subscriptions(), by_liferea)
+            google::items(&articles, &reading.sources(), by_liferea)
         }
         Request::Count(stream) => {
             let all = feedsync_newsreader::Selection::newest(stream, usize::MAX);
@@ -108,13 +123,54 @@ async fn carry_out(hub: &Hub, call: &Call, sent: &Sent) -> Result<Answer, Refusa
     })
 }
 
+/// Number of feeds of a request that are fetched before they are subscribed to. A longer list is taken as a list in
+/// OPML is, without fetching.
+const MAX_FOUND: usize = 10;
+
 impl Reading {
+    /// Subscribes to all feeds of a request that can be read. The answer is 400 if one cannot.
+    async fn subscribe_all(&mut self, edit: SubscriptionEdit) -> Result<Answer, Refusal> {
+        let folder: Option<Folder> = edit.add.iter().find_map(|label| label.folder().ok());
+        let is_long = edit.feeds.len() > MAX_FOUND;
+        let named = edit.feeds.into_iter().filter_map(|(name, title)| {
+            let address = self.address(&name)?;
+            Some((address, title))
+        });
+        let named: Vec<_> = named.collect();
+        let reading = &*self;
+        let find = |address| async move {
+            match is_long {
+                true => Ok(Found::Known(FeedAddress::clone(address))),
+                false => reading.find(address).await,
+            }
+        };
+        let found = join_all(named.iter().map(|(address, _)| find(address))).await;
+        let mut refused = None;
+        for ((given, title), found) in named.into_iter().zip(found) {
+            match found? {
+                // One that is subscribed to is called and filed so.
+                Found::Known(address) | Found::New(FoundFeed { address, .. }) => {
+                    self.subscribe(address, title, folder.clone()).await?;
+                }
+                Found::Not(error) => {
+                    let given = given.as_str();
+                    refused = refused.or(Some(format!("cannot subscribe to {given}: {error}")));
+                }
+            }
+        }
+        Ok(match refused {
+            Some(reason) => google::refuse(400, &reason),
+            None => google::done(),
+        })
+    }
+
     async fn edit(&mut self, edit: SubscriptionEdit) -> Result<Answer, Refusal> {
         let folder: Option<Folder> = edit.add.iter().find_map(|label| label.folder().ok());
         for (name, title) in edit.feeds {
             let Some(address) = self.address(&name) else { continue };
             match edit.deed {
-                Deed::Subscribe => self.subscribe(address, title, folder.clone()).await?,
+                // Done by `subscribe_all`.
+                Deed::Subscribe => {}
                 Deed::Unsubscribe => self.file(vec![(address, Action::Unsubscribe)]).await?,
                 Deed::Edit => {
                     let mut actions = Vec::new();

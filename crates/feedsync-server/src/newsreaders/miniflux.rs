@@ -6,11 +6,14 @@ use axum::response::Response;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use feedsync_newsreader::miniflux::{self, Refreshed, Request, User};
-use feedsync_newsreader::{Answer, ArticleNumber, FeedName, FeedNumber, Label, Selection, Stream};
-use feedsync_reader::{Action, Filing, Title};
-use feedsync_reading::ShelvedFeed;
+use feedsync_newsreader::{
+    Answer, ArticleNumber, FeedName, FeedNumber, FolderNumber, Label, Selection, Stream,
+};
+use feedsync_reader::{Action, FeedAddress, Filing, Title};
+use feedsync_reading::{FeedKind, FoundFeed, ShelvedFeed};
 use http::Method;
 
+use super::finding::Found;
 use super::{Reading, Refusal, Sent, USER, told};
 use crate::access::{Principal, sign_in};
 use crate::call::Call;
@@ -24,10 +27,10 @@ pub(crate) async fn answer(
     body: Body,
 ) -> Result<Response, Problem> {
     let sent = Sent::read(&hub, &call, method, body).await?;
-    told(carry_out(&hub, &call, &sent).await, miniflux::refuse)
+    told(carry_out(&hub, &call, sent).await, miniflux::refuse)
 }
 
-async fn carry_out(hub: &Hub, call: &Call, sent: &Sent) -> Result<Answer, Refusal> {
+async fn carry_out(hub: &Hub, call: &Call, sent: Sent) -> Result<Answer, Refusal> {
     let request = miniflux::read(&sent.asked())?;
     match request {
         Request::Health => return Ok(miniflux::health()),
@@ -85,19 +88,16 @@ async fn carry_out(hub: &Hub, call: &Call, sent: &Sent) -> Result<Answer, Refusa
             Some(feed) => miniflux::feed(USER, &reading.subscription(feed), false),
             None => miniflux::unknown(),
         },
-        Request::CreateFeed { address, folder } => match reading.folder(folder) {
-            Some(folder) => {
-                reading.subscribe(address.clone(), None, Some(folder)).await?;
-                let feed = reading.shelf.feed_at(&address);
-                feed.map_or_else(miniflux::unknown, |feed| miniflux::created(feed.number()))
-            }
-            None => miniflux::refuse(400, "there is no such category"),
-        },
+        Request::CreateFeed { address, folder } => {
+            // A slow site keeps no other request from being read.
+            drop(sent);
+            reading.create(address, folder).await?
+        }
         Request::UpdateFeed { feed, title, folder, address } => {
             let folder = folder.map(|number| reading.folder(number).ok_or(number));
             match folder.transpose() {
                 Ok(folder) => reading.update(feed, title, folder, address).await?,
-                Err(_) => miniflux::refuse(400, "there is no such category"),
+                Err(_) => miniflux::refuse(400, NO_CATEGORY),
             }
         }
         Request::DeleteFeed(feed) => match reading.address(&FeedName::Number(feed)) {
@@ -133,10 +133,20 @@ async fn carry_out(hub: &Hub, call: &Call, sent: &Sent) -> Result<Answer, Refusa
             Some(icon) => miniflux::icon(feed, &icon.media_type, &STANDARD.encode(icon.bytes)),
             None => miniflux::unknown(),
         },
-        Request::Discover(address) => miniflux::discovered([(address.as_str(), address.as_str())]),
+        Request::Discover(address) => {
+            drop(sent);
+            match reading.discover(&address).await? {
+                Ok(feeds) if feeds.is_empty() => miniflux::unknown(),
+                Ok(feeds) => miniflux::discovered(feeds.iter().map(|feed| {
+                    let address = feed.address.as_str();
+                    [feed.title.as_deref().unwrap_or(address), address, kind(feed.kind)]
+                })),
+                Err(error) => miniflux::refuse(500, &error.to_string()),
+            }
+        }
         Request::Entries(selection) => reading.entries(selection).await?,
         Request::Entry(article) => match reading.articles(&[article]).await?.first() {
-            Some(article) => miniflux::entry(USER, article, &reading.subscriptions()),
+            Some(article) => miniflux::entry(USER, article, &reading.sources()),
             None => miniflux::unknown(),
         },
         Request::Content(article) => match reading.articles(&[article]).await?.first() {
@@ -169,7 +179,39 @@ async fn carry_out(hub: &Hub, call: &Call, sent: &Sent) -> Result<Answer, Refusa
     })
 }
 
+/// Miniflux's answer about a category that somebody does not have.
+const NO_CATEGORY: &str = "This category does not exist or does not belong to this user.";
+
+/// Miniflux's name of a format.
+fn kind(kind: FeedKind) -> &'static str {
+    match kind {
+        FeedKind::Rss => "rss",
+        FeedKind::Atom => "atom",
+        FeedKind::Json => "json",
+    }
+}
+
 impl Reading {
+    /// Subscribes to the feed at an address.
+    async fn create(
+        &mut self,
+        address: FeedAddress,
+        folder: FolderNumber,
+    ) -> Result<Answer, Refusal> {
+        let Some(folder) = self.folder(folder) else {
+            return Ok(miniflux::refuse(400, NO_CATEGORY));
+        };
+        Ok(match self.find(&address).await? {
+            Found::Known(_) => miniflux::refuse(400, "This feed already exists."),
+            Found::Not(error) => miniflux::refuse(500, &error.to_string()),
+            Found::New(FoundFeed { address, .. }) => {
+                self.subscribe(address.clone(), None, Some(folder)).await?;
+                let feed = self.shelf.feed_at(&address);
+                feed.map_or_else(miniflux::unknown, |feed| miniflux::created(feed.number()))
+            }
+        })
+    }
+
     /// Whether an article is starred; `None` if it is none of what is subscribed to.
     pub(super) async fn is_starred(&self, article: ArticleNumber) -> Result<Option<bool>, Refusal> {
         Ok(self.articles(&[article]).await?.first().map(|article| article.is_starred))
@@ -177,7 +219,7 @@ impl Reading {
 
     async fn rename_folder(
         &mut self,
-        folder: feedsync_newsreader::FolderNumber,
+        folder: FolderNumber,
         label: &Label,
     ) -> Result<Answer, Refusal> {
         let Some(from) = self.folders.numbered_as(folder).cloned() else {
@@ -196,7 +238,7 @@ impl Reading {
         feed: FeedNumber,
         title: Option<Title>,
         folder: Option<feedsync_reader::Folder>,
-        address: Option<feedsync_reader::FeedAddress>,
+        address: Option<FeedAddress>,
     ) -> Result<Answer, Refusal> {
         let Some(here) = self.address(&FeedName::Number(feed)) else {
             return Ok(miniflux::unknown());
@@ -218,6 +260,6 @@ impl Reading {
     async fn entries(&self, asked: Selection) -> Result<Answer, Refusal> {
         let total = self.total(&asked).await?;
         let (articles, _) = self.shown(&self.select(&asked).await?).await?;
-        Ok(miniflux::entries(USER, total, &articles, &self.subscriptions()))
+        Ok(miniflux::entries(USER, total, &articles, &self.sources()))
     }
 }

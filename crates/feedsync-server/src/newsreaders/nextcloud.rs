@@ -11,6 +11,7 @@ use feedsync_newsreader::{Answer, ArticleNumber, FeedName, FeedNumber, Order, Se
 use feedsync_reader::{Action, ArticleId};
 use http::Method;
 
+use super::finding::Found;
 use super::{Reading, Refusal, Sent, told};
 use crate::access::{Principal, sign_in};
 use crate::call::Call;
@@ -24,10 +25,10 @@ pub(crate) async fn answer(
     body: Body,
 ) -> Result<Response, Problem> {
     let sent = Sent::read(&hub, &call, method, body).await?;
-    told(carry_out(&hub, &call, &sent).await, nextcloud::refuse)
+    told(carry_out(&hub, &call, sent).await, nextcloud::refuse)
 }
 
-async fn carry_out(hub: &Hub, call: &Call, sent: &Sent) -> Result<Answer, Refusal> {
+async fn carry_out(hub: &Hub, call: &Call, sent: Sent) -> Result<Answer, Refusal> {
     let request = nextcloud::read(&sent.asked())?;
     if matches!(call.principal, Principal::Anonymous) {
         return Err(sign_in().into());
@@ -42,6 +43,7 @@ async fn carry_out(hub: &Hub, call: &Call, sent: &Sent) -> Result<Answer, Refusa
         Request::Status => nextcloud::status(),
         Request::User => nextcloud::user(name),
         Request::Folders => nextcloud::folders(&reading.folders),
+        Request::CreateFolder(label) if reading.folders.called(&label).is_some() => taken(),
         Request::CreateFolder(label) => match reading.make(&label) {
             Some(folder) => nextcloud::created_folder(&folder),
             None => nextcloud::refuse(422, "a folder cannot be called so"),
@@ -49,6 +51,9 @@ async fn carry_out(hub: &Hub, call: &Call, sent: &Sent) -> Result<Answer, Refusa
         Request::RenameFolder(folder, label) => {
             let to = label.folder().ok();
             match (reading.folders.numbered_as(folder).cloned(), to) {
+                (Some(from), _) if reading.folders.called(&label).is_some_and(|to| *to != from) => {
+                    taken()
+                }
                 (Some(from), Some(to)) => {
                     reading.replace(&from, &to).await?;
                     done
@@ -75,14 +80,19 @@ async fn carry_out(hub: &Hub, call: &Call, sent: &Sent) -> Result<Answer, Refusa
             nextcloud::feeds(&reading.subscriptions(), starred.listed.len() as u64, newest)
         }
         Request::CreateFeed { address, folder } => match reading.folder(folder) {
-            Some(_) if reading.shelf.feed_at(&address).is_some() => {
-                nextcloud::refuse(409, "the feed is subscribed to")
-            }
             Some(folder) => {
-                reading.subscribe(address.clone(), None, Some(folder)).await?;
-                let newest = reading.newest().await?;
-                let feed = reading.shelf.feed_at(&address).map(|feed| reading.subscription(feed));
-                feed.map_or_else(|| unknown("feed"), |feed| nextcloud::created_feed(&feed, newest))
+                // A slow site keeps no other request from being read.
+                drop(sent);
+                match reading.find(&address).await? {
+                    Found::Known(_) => nextcloud::refuse(409, "the feed is subscribed to"),
+                    Found::Not(error) => nextcloud::refuse(422, &error.to_string()),
+                    Found::New(found) => {
+                        let newest = reading.newest().await?;
+                        let feed = reading.subscribe_to(found, None, Some(folder)).await?;
+                        let created = |feed| nextcloud::created_feed(&feed, newest);
+                        feed.map_or_else(|| unknown("feed"), created)
+                    }
+                }
             }
             None => unknown("folder"),
         },
@@ -109,6 +119,14 @@ async fn carry_out(hub: &Hub, call: &Call, sent: &Sent) -> Result<Answer, Refusa
             }
             None => unknown("feed"),
         },
+        Request::MarkRead { stream: Stream::Folder(folder), .. }
+            if reading.folder(folder).is_none() =>
+        {
+            unknown("folder")
+        }
+        Request::MarkRead { stream: Stream::Feed(feed), .. } if reading.feed(&feed).is_none() => {
+            unknown("feed")
+        }
         Request::MarkRead { stream, up_to } => {
             reading.mark_up_to(&stream, up_to).await?;
             done
@@ -127,6 +145,11 @@ async fn carry_out(hub: &Hub, call: &Call, sent: &Sent) -> Result<Answer, Refusa
             done
         }
     })
+}
+
+/// The answer about a name that another folder has.
+fn taken() -> Answer {
+    nextcloud::refuse(409, "a folder is called so")
 }
 
 impl Reading {
@@ -176,9 +199,14 @@ impl Reading {
             if hashes.is_empty() {
                 continue;
             }
-            let stream = Stream::Feed(FeedName::Number(feed));
-            let listed = self.select(&Selection::newest(stream, usize::MAX - 1)).await?.listed;
-            let numbers: Vec<_> = listed.iter().map(|listed| listed.number).collect();
+            let numbers: Vec<_> = match self.shelf.former_feed(feed) {
+                Some(former) => former.marks.all_treasured().collect(),
+                None => {
+                    let stream = Stream::Feed(FeedName::Number(feed));
+                    let all = Selection::newest(stream, usize::MAX - 1);
+                    self.select(&all).await?.listed.iter().map(|listed| listed.number).collect()
+                }
+            };
             for numbers in numbers.chunks(MOST_SHOWN) {
                 let named = library.named(numbers).await?;
                 let is_it =

@@ -5,9 +5,11 @@ use axum::extract::State;
 use axum::response::Response;
 use feedsync_newsreader::ttrss::{self, Request, Subscribed, Toggled, Unread};
 use feedsync_newsreader::{Answer, Article, Fault, FeedName, Selection, ShownTag, Stream, Tags};
-use feedsync_reader::Action;
+use feedsync_reader::{Action, FeedAddress, Folder};
+use feedsync_reading::{FindError, FoundFeed};
 use http::{Method, StatusCode};
 
+use super::finding::Found;
 use super::{Reading, Refusal, Sent, answered, sign_in};
 use crate::call::Call;
 use crate::hub::Hub;
@@ -96,7 +98,7 @@ async fn carry_out(hub: &Hub, call: &Call, asked: ttrss::Call) -> Result<Answer,
         Request::Headlines(asked) => {
             let selected = reading.select(&asked.selection).await?;
             let (articles, _) = reading.shown(&selected).await?;
-            ttrss::headlines(seq, &asked, &articles, &reading.subscriptions(), &tags)
+            ttrss::headlines(seq, &asked, &articles, &reading.sources(), &tags)
         }
         Request::CompactHeadlines(selection) => {
             let listed = reading.select(&selection).await?.listed;
@@ -104,7 +106,7 @@ async fn carry_out(hub: &Hub, call: &Call, asked: ttrss::Call) -> Result<Answer,
         }
         Request::Articles(numbers) => {
             let articles = reading.articles(&numbers).await?;
-            ttrss::articles(seq, &articles, &reading.subscriptions(), &tags)
+            ttrss::articles(seq, &articles, &reading.sources(), &tags)
         }
         Request::Mark(marking) => {
             reading.mark(&marking).await?;
@@ -140,20 +142,11 @@ async fn carry_out(hub: &Hub, call: &Call, asked: ttrss::Call) -> Result<Answer,
             None => ttrss::updated(seq, 0),
         },
         Request::Subscribe { address, folder } => {
-            let known = reading.shelf.feed_at(&address).map(|feed| feed.number());
-            let folder = reading.folder(folder);
-            ttrss::subscribed(
-                seq,
-                match (known, folder) {
-                    (Some(feed), _) => Subscribed::Before(feed),
-                    (None, None) => Subscribed::Failed,
-                    (None, folder) => {
-                        reading.subscribe(address.clone(), None, folder).await?;
-                        let feed = reading.shelf.feed_at(&address);
-                        feed.map_or(Subscribed::NoFeed, |feed| Subscribed::Now(feed.number()))
-                    }
-                },
-            )
+            let outcome = match reading.folder(folder) {
+                Some(folder) => reading.subscribe_at(&address, folder).await?,
+                None => Subscribed::Failed,
+            };
+            ttrss::subscribed(seq, outcome)
         }
         Request::Unsubscribe(feed) => match reading.address(&FeedName::Number(feed)) {
             Some(address) => {
@@ -186,6 +179,26 @@ impl Counts {
 }
 
 impl Reading {
+    async fn subscribe_at(
+        &mut self,
+        address: &FeedAddress,
+        folder: Folder,
+    ) -> Result<Subscribed, Refusal> {
+        let number = |reading: &Self, address| Some(reading.shelf.feed_at(address)?.number());
+        Ok(match self.find(address).await? {
+            Found::Known(known) => {
+                number(self, &known).map_or(Subscribed::NoFeed, Subscribed::Before)
+            }
+            Found::New(FoundFeed { address, .. }) => {
+                self.subscribe(address.clone(), None, Some(folder)).await?;
+                number(self, &address).map_or(Subscribed::NoFeed, Subscribed::Now)
+            }
+            Found::Not(FindError::NoFeed) => Subscribed::NoFeed,
+            Found::Not(FindError::Unreadable(_)) => Subscribed::Unreadable,
+            Found::Not(_) => Subscribed::Failed,
+        })
+    }
+
     async fn count_unread(&self, stream: Stream) -> Result<u64, Refusal> {
         let mut unread = Selection::newest(stream, usize::MAX - 1);
         unread.include.push(Stream::Unread);

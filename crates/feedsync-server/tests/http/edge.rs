@@ -177,7 +177,7 @@ async fn a_connection_whose_head_has_come_leaves_its_place_to_the_next() {
 }
 
 #[tokio::test]
-async fn whoever_only_promises_to_sign_in_counts_as_an_address() {
+async fn requests_with_unknown_credentials_are_limited_by_address() {
     let endpoint = endpoint("hub");
     let new =
         feedsync_endpoint::NewUser { name: user("root"), password: None, administrator: true };

@@ -2,6 +2,8 @@
 
 mod attacks;
 mod day;
+mod finding;
+mod former;
 mod truth;
 
 use std::collections::BTreeSet;
@@ -31,11 +33,16 @@ struct Hub {
     _directory: TempDir,
 }
 
+impl From<Newsroom> for Hub {
+    fn from(Newsroom { endpoint, library, router, directory }: Newsroom) -> Self {
+        Self { endpoint, library, router, _directory: directory }
+    }
+}
+
 impl Hub {
     /// A hub with users.
     async fn of(names: &[&str]) -> Self {
-        let Newsroom { endpoint, library, router, directory } = Newsroom::of(names).await;
-        Self { endpoint, library, router, _directory: directory }
+        Self::from(Newsroom::of(names).await)
     }
 
     async fn send(

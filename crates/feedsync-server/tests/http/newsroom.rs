@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use axum::Router;
 use feedsync_client::fetch::{Fetcher, Policy, Private};
 use feedsync_endpoint::{Endpoint, NewUser, Password};
@@ -11,7 +12,10 @@ use feedsync_library::{
 };
 use feedsync_log::Millis;
 use feedsync_newsreader::ArticleNumber;
-use feedsync_reading::{FeedSchedule, Newsreading, Readers};
+use feedsync_reader::FeedAddress;
+use feedsync_reading::{
+    FeedFinder, FeedKind, FeedSchedule, FindError, FoundFeed, Newsreading, Readers,
+};
 use feedsync_server::{Config, Limits, Served, router};
 use tempfile::TempDir;
 use tokio::sync::Notify;
@@ -30,9 +34,28 @@ pub(crate) struct Newsroom {
     pub(crate) directory: TempDir,
 }
 
+/// Takes each address for that of a feed.
+struct AnyAddress;
+
+#[async_trait]
+impl FeedFinder for AnyAddress {
+    async fn all(&self, address: &FeedAddress) -> Result<Vec<FoundFeed>, FindError> {
+        Ok(vec![self.first(address).await?])
+    }
+
+    async fn first(&self, address: &FeedAddress) -> Result<FoundFeed, FindError> {
+        Ok(FoundFeed { address: address.clone(), title: None, kind: FeedKind::Rss })
+    }
+}
+
 impl Newsroom {
     /// A hub with users, or without any.
     pub(crate) async fn of(names: &[&str]) -> Self {
+        Self::over(Self::endpoint_of(names).await)
+    }
+
+    /// The endpoint of a hub with users.
+    pub(crate) async fn endpoint_of(names: &[&str]) -> Endpoint {
         let endpoint = crate::hub::endpoint("hub");
         for name in names {
             let password = Some(Password::new(PASSWORD).unwrap());
@@ -40,18 +63,27 @@ impl Newsroom {
             let new = NewUser { name: user(name), password, administrator };
             endpoint.add_user(new).await.unwrap();
         }
-        Self::over(endpoint)
+        endpoint
     }
 
-    /// A hub that nobody waits for a turn of.
+    /// A hub that nobody waits for a turn of. Each address is that of a feed, and is not fetched.
     pub(crate) fn over(endpoint: Endpoint) -> Self {
+        Self::finding(endpoint, |_| Arc::new(AnyAddress))
+    }
+
+    /// A hub that finds feeds so.
+    pub(crate) fn finding(
+        endpoint: Endpoint,
+        finder: impl FnOnce(Arc<dyn Library>) -> Arc<dyn FeedFinder>,
+    ) -> Self {
         let directory = TempDir::new().unwrap();
         let library: Arc<dyn Library> = Arc::new(SqliteLibrary::open(directory.path()).unwrap());
+        let finder = finder(Arc::clone(&library));
         let bell = Arc::new(Notify::new());
         let readers = Arc::new(Readers::new(Arc::clone(&library), Arc::clone(&bell), 1 << 30));
         let fetcher = Fetcher::new(Policy::new(Private::Refused)).unwrap();
         let schedule = FeedSchedule::new(Arc::clone(&library), endpoint.clone(), fetcher, bell);
-        let newsreading = Some(Newsreading { readers, schedule });
+        let newsreading = Some(Newsreading { readers, schedule, finder });
         let served = Served { endpoint: endpoint.clone(), newsreading };
         let limits = Limits { client_requests: 0, ..Limits::default() };
         let router = router(served, Config { limits, ..Config::default() });

@@ -73,6 +73,22 @@ impl Newsroom {
 }
 
 #[tokio::test]
+async fn starred_articles_stay_on_the_pages_after_unsubscribing() {
+    let (_room, anna) = reading(3).await;
+    done(&anna, &format!("{LIST}/2"), &[("action", "star")]).await;
+    done(&anna, "/pages/reading/feeds/1", &[("action", "unsubscribe")]).await;
+    let starred = format!("{LIST}?starred=1");
+    let list = seen(&anna, &starred).await;
+    assert!(list.contains("Title 2.") && !list.contains("Title 1."), "{list}");
+    let article = seen(&anna, &format!("{LIST}/2?starred=1")).await;
+    assert!(article.contains("Title 2.") && !article.contains("feed=1"), "{article}");
+    assert_eq!(anna.get(&format!("{LIST}/1")).await.status(), StatusCode::NOT_FOUND);
+    let page = done(&anna, &format!("{LIST}/2?starred=1"), &[("action", "unstar")]).await;
+    assert_eq!(page, format!("{starred}&said=unstarred"));
+    assert!(!seen(&anna, &starred).await.contains("Title 2."));
+}
+
+#[tokio::test]
 async fn feeds_are_subscribed_to_named_filed_and_left() {
     let (room, anna) = reading(3).await;
     let home = seen(&anna, HOME).await;

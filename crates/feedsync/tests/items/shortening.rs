@@ -88,7 +88,7 @@ fn f90_r_f15_shortening_changes_no_coverage_and_causes_no_news() {
 
 /// Endpoints know different revisions of one version, more than are kept of it.
 #[test]
-fn what_is_kept_of_many_revisions_does_not_depend_on_who_hears_first() {
+fn shortened_histories_do_not_depend_on_the_order_of_merging() {
     let revision = |generation: u32| {
         let sequence = Sequence::new(generation).unwrap();
         Update::new(sequence, None, Some(by(&format!("couch.{generation}-x")))).unwrap()

@@ -3,14 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::write::{Written, push_value};
-use crate::entry::{CONTENT, DUBLIN_CORE, ITUNES, MEDIA};
+use crate::entry::{CONTENT, DUBLIN_CORE, FEEDBURNER, ITUNES, MEDIA};
 use crate::payload::push_declaration;
 
 /// Namespaces that feeds commonly mean by these prefixes.
-const USUAL: [(&str, &str); 11] = [
+const USUAL: [(&str, &str); 12] = [
     ("atom", "http://www.w3.org/2005/Atom"),
     ("content", CONTENT),
     ("dc", DUBLIN_CORE),
+    ("feedburner", FEEDBURNER),
     ("itunes", ITUNES),
     ("media", MEDIA),
     ("rdf", "http://www.w3.org/1999/02/22-rdf-syntax-ns#"),

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use super::names::{respelt_element, respelt_tag};
 use super::prefixes::Prefixes;
 use super::soup::{Piece, Tag};
 use crate::xml::reference;
@@ -69,6 +70,9 @@ pub(super) struct Written<'a> {
 /// Writes one root element.
 pub(super) struct Writer<'a> {
     is_balanced: bool,
+    /// Whether names in capitals get the spelling of the formats.
+    respells: bool,
+    is_respelt: bool,
     out: String,
     root: Option<&'a str>,
     root_name_end: usize,
@@ -85,10 +89,13 @@ struct Open<'a> {
 }
 
 impl<'a> Writer<'a> {
-    /// A writer that closes what is open, or leaves the structure as it is.
-    pub(super) fn new(is_balanced: bool) -> Self {
+    /// A writer that closes what is open, or leaves the structure as it is; and that spells names as the formats do, or
+    /// leaves them as they are.
+    pub(super) fn new(is_balanced: bool, respells: bool) -> Self {
         Self {
             is_balanced,
+            respells,
+            is_respelt: false,
             out: String::new(),
             root: None,
             root_name_end: 0,
@@ -103,15 +110,26 @@ impl<'a> Writer<'a> {
             Piece::Text(text) => push_text(&mut self.out, text),
             Piece::CData(text) => self.out.extend(["<![CDATA[", text, "]]>"]),
             Piece::Other | Piece::CutOff => {}
+            Piece::Start(tag) if self.respells => {
+                let mut tag = tag.clone();
+                self.is_respelt |= respelt_tag(&mut tag);
+                return self.start(&tag);
+            }
             Piece::Start(tag) => return self.start(tag),
+            Piece::End(name) if self.respells => {
+                let spelt = respelt_element(name);
+                self.is_respelt |= spelt.is_some();
+                return self.end(spelt.unwrap_or(name));
+            }
             Piece::End(name) => return self.end(name),
         }
         true
     }
 
-    /// The document, if it has a root. An article that was not closed is left out: nobody knows what of it is missing.
+    /// The document, if it has a root, and a name that is spelt anew where that is the task. An article that was not
+    /// closed is left out: nobody knows what of it is missing.
     pub(super) fn finish(mut self) -> Option<Written<'a>> {
-        self.root?;
+        self.root.filter(|_| self.is_respelt || !self.respells)?;
         if self.is_balanced {
             if let Some(place) = self.open.iter().position(|open| open.is_article) {
                 self.out.truncate(self.open[place].start);

@@ -79,11 +79,13 @@ pub(crate) fn shown() -> Vec<Article> {
                 address: "https://a.example/17.mp3".to_owned(),
                 media_type: Some("audio/mpeg".to_owned()),
                 length: Some(1_234),
+                duration: None,
             },
             Enclosure {
                 address: "https://a.example/17".to_owned(),
                 media_type: None,
                 length: None,
+                duration: None,
             },
         ],
         is_read: true,

@@ -51,7 +51,8 @@ struct ArticlePage {
     opens: bool,
     title: String,
     feed: String,
-    feed_page: String,
+    /// Page of the feed, for as long as it is subscribed to.
+    feed_page: Option<String>,
     author: Option<String>,
     shown: Time,
     updated: Option<Time>,
@@ -96,7 +97,7 @@ pub(crate) async fn mark(
 ) -> Result<Response, Problem> {
     let form = Form::read(&hub, &call, body).await?;
     let list = List::read(&call.query)?;
-    let reading = reading(&hub, &call).await?;
+    let mut reading = reading(&hub, &call).await?;
     let number = number(&call)?;
     let (article, _) = found(&reading, number).await?;
     let root = call.base.path();
@@ -124,7 +125,13 @@ pub(crate) async fn mark(
         },
     };
     reading.mark(&marking).await?;
-    see_other(&with(&list.article(root, number), "said", said))
+    reading.refresh().await?;
+    // Without its last star or tag, an article of a feed that is not subscribed to is out of reach.
+    let page = match reading.shelf.feed_of(article.feed, number) {
+        Some(_) => list.article(root, number),
+        None => list.page(root),
+    };
+    see_other(&with(&page, "said", said))
 }
 
 async fn shown(
@@ -147,6 +154,7 @@ async fn shown(
     let is_read = feed.marks.is_read(&listed(&article));
     let is_starred = feed.marks.is_starred(article.number);
     let tags = feed.marks.tags(article.number).cloned().collect();
+    let is_subscribed = reading.shelf.feed(article.feed).is_some();
     let (feed_title, bases) = (short(feed.title(), 120), bases(&article, feed));
     let policy = if list.with_pictures { WITH_PICTURES } else { POLICY };
     let ticket = hub.cleaning.admit().await?;
@@ -164,7 +172,7 @@ async fn shown(
             said,
             title: short(text.title.as_deref().unwrap_or_default(), 400),
             feed: feed_title,
-            feed_page: List::new(Of::Feed(article.feed)).page(&root),
+            feed_page: is_subscribed.then(|| List::new(Of::Feed(article.feed)).page(&root)),
             author: text.author.map(|author| short(&author, 200)),
             shown: time(article.shown),
             updated: text.updated.filter(|at| *at > article.shown).map(time),
@@ -198,7 +206,7 @@ fn unknown() -> Problem {
     Problem::not_found("there is no such article in what you read")
 }
 
-/// An article of a feed that is subscribed to.
+/// An article of a feed that is subscribed to, or a starred or tagged one of another.
 async fn found(
     reading: &Reading,
     number: ArticleNumber,

@@ -6,7 +6,7 @@ use axum::extract::State;
 use axum::response::Response;
 use feedsync_newsreader::{FolderNumber, Stream};
 use feedsync_reader::FeedAddress;
-use feedsync_reading::ShelvedFeed;
+use feedsync_reading::{FoundFeed, ShelvedFeed};
 use http::StatusCode;
 
 use super::list::{List, Of};
@@ -14,6 +14,7 @@ use super::{feed_page, home, reading, time, typed_folder, with};
 use crate::call::Call;
 use crate::hub::Hub;
 use crate::newsreaders::Reading;
+use crate::newsreaders::finding::Found;
 use crate::pages::answer::{Frame, Time, page, see_other, sentence};
 use crate::pages::assets::READING;
 use crate::pages::content::short;
@@ -112,6 +113,13 @@ pub(crate) async fn change(
                 Err(folder_error) => return again(Draft { folder_error, ..draft }).await,
             };
             let folder = Some(folder).filter(|folder| !folder.names().is_empty());
+            let address = match reading.find(&address).await? {
+                Found::Known(address) | Found::New(FoundFeed { address, .. }) => address,
+                Found::Not(error) => {
+                    let address_error = sentence(format!("there is no feed to read: {error}"));
+                    return again(Draft { address_error, ..draft }).await;
+                }
+            };
             reading.subscribe(address, None, folder).await?;
             "subscribed"
         }

@@ -278,3 +278,36 @@ async fn a_database_is_one_shard() {
     assert_eq!(couch.post("/db/_sync_shards", "").await, (202, json!({"ok": true})));
     assert_eq!(couch.get("/none/_shards").await.0, 404);
 }
+
+#[tokio::test]
+async fn writes_with_batch_ok_answer_202_and_are_stored() {
+    for couch in Couch::on_both_backends().await {
+        let put = couch.put("/db/a?batch=ok", "{\"n\":1}").await;
+        assert_eq!(put, (202, json!({"ok": true, "id": "a"})));
+        let read = couch.get("/db/a").await.1;
+        assert_eq!(read["n"], 1);
+        let (status, posted) = couch.post("/db?batch=ok", "{\"_id\":\"b\"}").await;
+        assert_eq!((status, posted), (202, json!({"ok": true, "id": "b"})));
+        assert_eq!(couch.get("/db/b").await.0, 200);
+        // What cannot be written is refused all the same.
+        assert_eq!(couch.put("/db/a?batch=ok", "{}").await.0, 409);
+        let path = format!("/db/a?batch=ok&rev={}", read["_rev"].as_str().unwrap());
+        let deleted = couch.ask(Method::DELETE, &path, "").await;
+        assert_eq!(deleted, (202, json!({"ok": true, "id": "a"})));
+        assert_eq!(couch.get("/db/a").await.0, 404);
+        assert_eq!(couch.put("/db/c?batch=no", "{}").await.0, 201);
+    }
+}
+
+#[tokio::test]
+async fn purged_infos_are_empty_and_have_a_limit() {
+    for couch in Couch::on_both_backends().await {
+        let none = (200, json!({"purged_infos": []}));
+        assert_eq!(couch.get("/db/_purged_infos").await, none);
+        assert_eq!(couch.get("/db/_purged_infos_limit").await, (200, json!(1_000)));
+        for path in ["/db/_purged_infos", "/db/_purged_infos_limit"] {
+            assert_eq!(couch.post(path, "{}").await.0, 405, "{path}");
+        }
+        assert_eq!(couch.get("/none/_purged_infos").await.0, 404);
+    }
+}

@@ -335,12 +335,11 @@ impl World {
         let (somebody, hub) = (&self.people[who], &self.hub);
         let (mut unread, mut starred) = (BTreeSet::new(), BTreeSet::new());
         for (place, article) in self.articles.iter().enumerate() {
-            if !somebody.truth.is_subscribed(&somebody.hub, article.feed) {
-                continue;
-            }
-            if !somebody.truth.is_read(&somebody.hub, place, *article) {
+            let is_subscribed = somebody.truth.is_subscribed(&somebody.hub, article.feed);
+            if is_subscribed && !somebody.truth.is_read(&somebody.hub, place, *article) {
                 unread.insert(place as u64 + 1);
             }
+            // A star keeps an article in reach after the subscription has ended.
             if somebody.truth.is_starred(&somebody.hub, place) {
                 starred.insert(place as u64 + 1);
             }

@@ -1,0 +1,233 @@
+//! Feeds at an address that somebody wants to subscribe to.
+//!
+//! The address is fetched under the policy and bounds of polling, and in [`MAX_FIND_TIME`] at most: a person waits for
+//! the answer. A feed that the hub polls with success needs no request.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use feedsync::Format;
+use feedsync_client::fetch::Fetcher;
+use feedsync_endpoint::Endpoint;
+use feedsync_library::{Library, LibraryError, PollState};
+use feedsync_log::Millis;
+use feedsync_reader::{FeedAddress, Remembered};
+use feedsync_store::StoreError;
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+
+use super::fetch::{self, Answer, Unread};
+use super::host_of;
+use super::page::NamedFeed;
+
+/// Longest time that finding a feed takes, waiting for other requests included.
+pub const MAX_FIND_TIME: Duration = Duration::from_secs(20);
+
+/// Longest time that a server may be silent.
+const IDLE: Duration = Duration::from_secs(10);
+
+/// Number of addresses that are fetched at once.
+const AT_ONCE: usize = 8;
+
+/// Time for which a feed that was polled with success needs no request.
+const FRESH: u64 = 24 * 3_600 * 1_000;
+
+/// A feed that was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoundFeed {
+    /// Its address.
+    pub address: FeedAddress,
+    /// Its title.
+    pub title: Option<String>,
+    /// Its format.
+    pub kind: FeedKind,
+}
+
+/// Format of a feed, as newsreaders tell formats apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FeedKind {
+    /// RSS, in all its versions.
+    Rss,
+    /// Atom.
+    Atom,
+    /// JSON Feed.
+    Json,
+}
+
+/// Reason for which no feed was found.
+#[derive(Debug, thiserror::Error)]
+pub enum FindError {
+    /// The address cannot be fetched.
+    #[error("{0}")]
+    Fetch(String),
+    /// The server asked to be left alone.
+    #[error("the server asked not to be contacted for another {} s", .0.as_secs())]
+    Held(Duration),
+    /// The answer did not come in time.
+    #[error("no answer within {} s", MAX_FIND_TIME.as_secs())]
+    Timeout,
+    /// A web page that names no feed.
+    #[error("it is a web page that names no feed")]
+    NoFeed,
+    /// The document is neither a feed nor a web page.
+    #[error("{0}")]
+    Unreadable(String),
+    /// The articles.
+    #[error(transparent)]
+    Library(#[from] LibraryError),
+    /// The store.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Finds the feeds of addresses.
+#[async_trait]
+pub trait FeedFinder: Send + Sync + 'static {
+    /// The feed at an address, or the feeds that a web page there names, the best first; never none. Feeds that a page
+    /// names are not fetched.
+    async fn all(&self, address: &FeedAddress) -> Result<Vec<FoundFeed>, FindError>;
+
+    /// The feed at an address, or the first feed that a web page there names which can be read.
+    async fn first(&self, address: &FeedAddress) -> Result<FoundFeed, FindError>;
+}
+
+/// Finds feeds by fetching addresses, as [`FeedSchedule`](super::FeedSchedule) fetches feeds: for as long as the hub has
+/// users, only what strangers may reach.
+#[derive(Clone)]
+pub struct WebFinder {
+    library: Arc<dyn Library>,
+    endpoint: Endpoint,
+    fetcher: Fetcher,
+    permits: Arc<Semaphore>,
+}
+
+/// Document at an address.
+enum Found {
+    Feed(FoundFeed),
+    Page(Vec<NamedFeed>),
+}
+
+impl WebFinder {
+    /// A finder that uses the policy of this fetcher.
+    pub fn new(library: Arc<dyn Library>, endpoint: Endpoint, fetcher: Fetcher) -> Self {
+        let policy = fetcher.policy();
+        let fetcher = fetcher.within(IDLE.min(policy.idle), MAX_FIND_TIME.min(policy.overall));
+        Self { library, endpoint, fetcher, permits: Arc::new(Semaphore::new(AT_ONCE)) }
+    }
+
+    /// The fetcher to use now, after a permit was had.
+    async fn fetcher(&self) -> Result<Fetcher, FindError> {
+        let has_strangers = !self.endpoint.store().users().await?.is_empty();
+        Ok(if has_strangers { self.fetcher.for_stranger() } else { self.fetcher.clone() })
+    }
+
+    /// The feed at an address, if it was polled with success lately.
+    async fn known(&self, address: &FeedAddress) -> Result<Option<FoundFeed>, FindError> {
+        let since = self.now().before(FRESH);
+        let kept = self.library.feed_at(address).await?.filter(|kept| {
+            let state = &kept.state;
+            let is_fresh = state.checked.is_some_and(|checked| checked >= since);
+            is_fresh && state.changed.is_some() && state.failures == 0 && !state.gone
+        });
+        Ok(kept.map(|kept| FoundFeed {
+            address: kept.address,
+            title: kept.head.title,
+            kind: FeedKind::Rss,
+        }))
+    }
+
+    /// Fetches an address that somebody gave, or one that a page at the given address names.
+    async fn fetch(
+        &self,
+        fetcher: &Fetcher,
+        given: &FeedAddress,
+        named: Option<&FeedAddress>,
+    ) -> Result<Found, FindError> {
+        let address = named.unwrap_or(given);
+        let now = self.now();
+        if let Some(until) = self.library.held(&host_of(address.as_str()), now).await? {
+            let millis = until.get().saturating_sub(now.get());
+            return Err(FindError::Held(Duration::from_millis(millis)));
+        }
+        let state = PollState { led_to: named.cloned(), ..PollState::default() };
+        let answer = match fetch::ask(fetcher, given, &state).await {
+            Ok(answer) => answer,
+            Err(error) => {
+                if let Some((host, until)) = fetch::held(&error, now) {
+                    self.library.hold(&host, until, now).await?;
+                }
+                return Err(FindError::Fetch(fetch::short(fetch::fault(&error))));
+            }
+        };
+        let Answer::Changed { bytes, told, .. } = answer else {
+            return Err(FindError::Fetch("the server answered a condition that nobody set".into()));
+        };
+        match fetch::read(bytes, &told, Remembered::default()).await {
+            Ok(document) => {
+                let kind = match document.feed.format {
+                    Some(Format::Atom) => FeedKind::Atom,
+                    Some(Format::Json) => FeedKind::Json,
+                    _ => FeedKind::Rss,
+                };
+                let title = document.feed.title.map(fetch::short);
+                Ok(Found::Feed(FoundFeed { address: address.clone(), title, kind }))
+            }
+            Err(Unread { named: Some(feeds), .. }) => match feeds.is_empty() {
+                true => Err(FindError::NoFeed),
+                false => Ok(Found::Page(feeds)),
+            },
+            Err(Unread { reason, named: None }) => Err(FindError::Unreadable(fetch::short(reason))),
+        }
+    }
+
+    async fn find_all(&self, address: &FeedAddress) -> Result<Vec<FoundFeed>, FindError> {
+        if let Some(known) = self.known(address).await? {
+            return Ok(vec![known]);
+        }
+        let Ok(_permit) = self.permits.acquire().await else { return Err(FindError::Timeout) };
+        Ok(match self.fetch(&self.fetcher().await?, address, None).await? {
+            Found::Feed(feed) => vec![feed],
+            Found::Page(named) => named
+                .into_iter()
+                .map(|NamedFeed { address, title, kind }| FoundFeed { address, title, kind })
+                .collect(),
+        })
+    }
+
+    async fn find_first(&self, address: &FeedAddress) -> Result<FoundFeed, FindError> {
+        if let Some(known) = self.known(address).await? {
+            return Ok(known);
+        }
+        let Ok(_permit) = self.permits.acquire().await else { return Err(FindError::Timeout) };
+        let fetcher = self.fetcher().await?;
+        let named = match self.fetch(&fetcher, address, None).await? {
+            Found::Feed(feed) => return Ok(feed),
+            Found::Page(named) => named,
+        };
+        let mut failure = None;
+        for feed in named {
+            match self.fetch(&fetcher, address, Some(&feed.address)).await {
+                Ok(Found::Feed(found)) => return Ok(found),
+                Ok(Found::Page(_)) => {}
+                Err(error) => failure = failure.or(Some(error)),
+            }
+        }
+        Err(failure.unwrap_or(FindError::NoFeed))
+    }
+
+    fn now(&self) -> Millis {
+        Millis::new(self.endpoint.environment().now().micros() / 1_000)
+    }
+}
+
+#[async_trait]
+impl FeedFinder for WebFinder {
+    async fn all(&self, address: &FeedAddress) -> Result<Vec<FoundFeed>, FindError> {
+        timeout(MAX_FIND_TIME, self.find_all(address)).await.unwrap_or(Err(FindError::Timeout))
+    }
+
+    async fn first(&self, address: &FeedAddress) -> Result<FoundFeed, FindError> {
+        timeout(MAX_FIND_TIME, self.find_first(address)).await.unwrap_or(Err(FindError::Timeout))
+    }
+}

@@ -1,0 +1,63 @@
+//! Feeds of addresses that somebody wants to subscribe to. An address is fetched before it is subscribed to.
+
+use feedsync_reader::FeedAddress;
+use feedsync_reading::{FindError, FoundFeed, ReadingError};
+
+use super::{Reading, Refusal};
+
+/// Outcome of looking for the feed of an address.
+pub(crate) enum Found {
+    /// The feed is subscribed to, under this address.
+    Known(FeedAddress),
+    /// A feed that can be read.
+    New(FoundFeed),
+    /// No feed, for this reason.
+    Not(FindError),
+}
+
+impl Reading {
+    /// The feed at an address, or the first readable feed of a web page there.
+    pub(crate) async fn find(&self, address: &FeedAddress) -> Result<Found, Refusal> {
+        if let Some(known) = self.subscribed_at(address) {
+            return Ok(Found::Known(known));
+        }
+        Ok(match self.newsreading.finder.first(address).await {
+            Ok(feed) => match self.subscribed_at(&feed.address) {
+                Some(known) => Found::Known(known),
+                None => Found::New(feed),
+            },
+            Err(error) => Found::Not(refused(error)?),
+        })
+    }
+
+    /// The feed at an address, or all feeds that a web page there names; none if it names none.
+    pub(super) async fn discover(
+        &self,
+        address: &FeedAddress,
+    ) -> Result<Result<Vec<FoundFeed>, FindError>, Refusal> {
+        match self.newsreading.finder.all(address).await {
+            Ok(feeds) => Ok(Ok(feeds)),
+            Err(FindError::NoFeed) => Ok(Ok(Vec::new())),
+            Err(error) => Ok(Err(refused(error)?)),
+        }
+    }
+
+    /// The address under which a feed is subscribed to. A feed may have moved there, or a web page have led there.
+    fn subscribed_at(&self, address: &FeedAddress) -> Option<FeedAddress> {
+        let mut feeds = self.shelf.feeds().iter();
+        let known = self
+            .shelf
+            .feed_at(address)
+            .or_else(|| feeds.find(|feed| feed.kept.state.led_to.as_ref() == Some(address)));
+        known.map(|feed| feed.subscription.address.clone())
+    }
+}
+
+/// The reason for which there is no feed; an error of the hub itself refuses the request.
+fn refused(error: FindError) -> Result<FindError, Refusal> {
+    match error {
+        FindError::Library(error) => Err(error.into()),
+        FindError::Store(error) => Err(ReadingError::Store(error).into()),
+        error => Ok(error),
+    }
+}
