@@ -9,9 +9,7 @@ use feedsync_client::fetch::{Fetcher, Policy, Private};
 use feedsync_client::{Direction, Session, Silent, SyncError};
 use feedsync_endpoint::Endpoint;
 use feedsync_formats::{Entry, compose};
-use feedsync_store::{
-    EndpointName, NewCollection, NewRemote, SqliteStore, Store as _, SystemEnvironment,
-};
+use feedsync_store::{EndpointName, NewCollection, NewRemote, SqliteStore, SystemEnvironment};
 use feedsync_test::small_disk::SmallDisk;
 
 use crate::world::{Hub, entry, notes};

@@ -82,16 +82,21 @@ where
     }
 
     fn answer(self: Box<Self>, failure: Option<StoreError>) {
-        let outcome = match (self.outcome, failure) {
+        let Self { work, outcome, answer } = *self;
+        // Before the answer: the work may hold the store, which must not be dropped by its own thread.
+        drop(work);
+        let outcome = match (outcome, failure) {
             (Ok(_), Some(failure)) => Err(failure),
             (outcome, _) => outcome,
         };
         // Who asked may have gone.
-        let _ = self.answer.send(outcome);
+        let _ = answer.send(outcome);
     }
 
     fn refuse(self: Box<Self>, failure: StoreError) {
-        let _ = self.answer.send(Err(failure));
+        let Self { work, answer, .. } = *self;
+        drop(work);
+        let _ = answer.send(Err(failure));
     }
 }
 

@@ -99,7 +99,8 @@ proptest! {
             wait(store.put_blob(bytes.clone())).unwrap();
             let digest = AttachmentDigest::of(&bytes);
             prop_assert!(wait(store.put_attachment(&database(), &digest, bytes.clone())).unwrap());
-            prop_assert_eq!(read(&store, &bytes)[table].as_ref().unwrap(), &bytes);
+            let found = read(&store, &bytes);
+            prop_assert_eq!(found[table].as_ref().unwrap(), &bytes);
             prop_assert!(wait(store.check()).unwrap().is_empty());
         }
     }
