@@ -134,7 +134,11 @@ pub(crate) async fn keep(
 async fn copy(home: &Home, name: &CollectionName, directory: &Path) -> Result<u64, Failure> {
     let endpoint = home.endpoint.identity().await?.name;
     let to = SqliteStore::init(directory, &endpoint, Arc::new(SystemEnvironment))?;
-    Ok(archive(&*home.store, &to, name).await?.items)
+    let items = archive(&*home.store, &to, name).await?.items;
+    // It ends the threads that make the reserve.
+    drop(to);
+    SqliteStore::remove_reserve(directory)?;
+    Ok(items)
 }
 
 /// Removes what is kept no longer. What cannot be removed is said, and tried again the next time.

@@ -137,6 +137,7 @@ fn is_full(message: &str) -> bool {
         "not enough space on the disk",
         "could not extend file",
         "no room left on the disk",
+        "the disk is full",
     ];
     words.iter().any(|words| message.contains(words))
 }
@@ -352,6 +353,7 @@ mod tests {
         let full = io::Error::from_raw_os_error(28);
         assert!(cfg!(not(target_os = "linux")) || is_full(&full.to_string()), "{full}");
         assert!(is_full("the database failed: database or disk is full"));
+        assert!(is_full(&StoreError::Full.to_string()));
         assert!(!is_full("notes is full of items"));
     }
 

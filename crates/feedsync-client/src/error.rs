@@ -63,6 +63,18 @@ pub enum SyncError {
         /// Where it was.
         collection: CollectionName,
     },
+    /// The disk of this endpoint is full. What changed here was offered all the same, where the remote takes it.
+    #[error(
+        "the disk is full: changes of {url} cannot be stored here; {} of ours {} offered to it",
+        changes(*.offered),
+        if *.offered == 1 { "was" } else { "were" }
+    )]
+    DiskFull {
+        /// Address of the remote.
+        url: String,
+        /// Number of items that were offered.
+        offered: u64,
+    },
     /// This endpoint.
     #[error(transparent)]
     Endpoint(#[from] EndpointError),
@@ -72,6 +84,21 @@ impl From<StoreError> for SyncError {
     fn from(error: StoreError) -> Self {
         Self::Endpoint(error.into())
     }
+}
+
+impl SyncError {
+    /// Tells whether the disk of this endpoint is full.
+    pub fn is_full(&self) -> bool {
+        match self {
+            Self::DiskFull { .. } => true,
+            Self::Endpoint(EndpointError::Store(error)) => error.is_full(),
+            _ => false,
+        }
+    }
+}
+
+fn changes(count: u64) -> String {
+    if count == 1 { "1 change".to_owned() } else { format!("{count} changes") }
 }
 
 fn shown(moment: Moment) -> String {

@@ -97,7 +97,8 @@ impl Run<'_> {
                 .first_refused
                 .map_or(after, |refused| after.min(Number::new(refused.get().saturating_sub(1))));
             if !self.dry_run && marks && taken > page.collection.sent {
-                self.endpoint.mark_sent(&name, taken).await?;
+                let marked = self.endpoint.mark_sent(&name, taken).await;
+                self.tolerate_full_disk(marked.map_err(SyncError::from))?;
             }
             self.progress.step(Step::Pushed { changes: after.get(), of: up_to.get() });
         }

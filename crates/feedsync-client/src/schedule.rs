@@ -17,7 +17,7 @@ use tokio::time::sleep;
 
 use crate::aggregate::Terms;
 use crate::error::SyncError;
-use crate::fetch::Fetcher;
+use crate::fetch::{Fetcher, RetryAfter};
 use crate::progress::Silent;
 use crate::report::SyncReport;
 use crate::session::{Direction, Session};
@@ -108,8 +108,8 @@ impl Schedule {
         let now = self.session.endpoint().environment().now();
         let mut remotes = self.session.endpoint().store().remotes(None).await?;
         remotes.retain(|remote| {
-            let due = remote.subscription.as_ref().map(|subscription| subscription.due);
-            due.is_some_and(|due| due.is_none_or(|due| due <= now))
+            let subscription = remote.subscription.as_ref();
+            subscription.is_some_and(|subscription| is_due(subscription, &remote.state, now))
         });
         remotes.sort_by_key(|remote| remote.subscription.as_ref().and_then(|at| at.due));
         Ok(remotes)
@@ -149,6 +149,15 @@ impl Schedule {
             }
         }
     }
+}
+
+/// Tells whether a subscription is due. A `due` that a clock has written which was ahead does not count: it is later than
+/// any pause, or it is later than a lease and the last success is in the future.
+fn is_due(subscription: &Subscription, state: &RemoteState, now: Moment) -> bool {
+    let Some(due) = subscription.due else { return true };
+    let longest = PACE.longest.max(subscription.every).max(LEASE).max(RetryAfter::LONGEST);
+    let was_ahead = state.succeeded.is_some_and(|succeeded| succeeded > now);
+    due <= now || due > after(now, longest) || (was_ahead && due > after(now, LEASE))
 }
 
 /// When a subscription is due after it was read, or was not to be had.
@@ -199,6 +208,22 @@ mod tests {
         assert_eq!(seconds(&state(in_seconds(86_400)), 0), 900, "a person wants it more often");
         let past = Some(Moment::from_micros(1));
         assert_eq!(seconds(&state(past), 0), 900);
+    }
+
+    #[test]
+    fn a_time_that_a_clock_wrote_which_was_ahead_does_not_count() {
+        let every = Duration::from_secs(900);
+        let due = |due, succeeded| {
+            let subscription = Subscription { every, plain: false, reaches_private: false, due };
+            is_due(&subscription, &RemoteState { succeeded, ..RemoteState::default() }, NOW)
+        };
+        assert!(due(None, None) && due(Some(NOW), None));
+        assert!(!due(in_seconds(900), None));
+        let (day, week) = (86_400, 7 * 86_400);
+        assert!(!due(in_seconds(week), None), "a server may ask for a week");
+        assert!(due(in_seconds(week + 1), None));
+        assert!(due(in_seconds(day), in_seconds(day - 900)), "the last success is in the future");
+        assert!(!due(in_seconds(900), in_seconds(day)), "somebody is reading it now");
     }
 
     #[test]

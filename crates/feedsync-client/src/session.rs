@@ -101,7 +101,10 @@ impl Session {
             }
         }
         let now = self.endpoint.environment().now();
-        if let Some(until) = remote.state.not_before.filter(|&until| until > now) {
+        // No server is left alone for longer than that: what is later, a clock has written that was ahead.
+        let latest = later(now, RetryAfter::Delay(RetryAfter::LONGEST));
+        let not_before = remote.state.not_before.filter(|&until| until > now && until <= latest);
+        if let Some(until) = not_before {
             return Err(SyncError::NotYet { url: shown_text(&remote.url), until });
         }
         let mut run = Run {
@@ -119,6 +122,7 @@ impl Session {
             offers_again: false,
             postponed: false,
             blobs_asked: BTreeSet::new(),
+            lacks_room: false,
         };
         match run.through().await {
             Ok(()) => Ok(run.finish().await?),
@@ -154,6 +158,8 @@ pub(crate) struct Run<'a> {
     pub(crate) postponed: bool,
     /// Blobs that the remote was asked for.
     pub(crate) blobs_asked: BTreeSet<Digest>,
+    /// Something could not be stored, since the disk is full. The run offers what it can, and fails at its end.
+    pub(crate) lacks_room: bool,
 }
 
 /// What an address turned out to be.
@@ -183,16 +189,43 @@ impl<'a> Run<'a> {
         };
         self.hub = Some(hub.clone());
         for _ in 0..ROUNDS {
-            if self.direction.pull {
-                self.pull_hub(&hub).await?;
-                self.fetch_lost_blobs(&hub).await?;
+            if self.direction.pull && !self.lacks_room {
+                let pulled = self.pull_with_blobs(&hub).await;
+                self.tolerate_full_disk(pulled)?;
             }
             // Who asks for nothing but a push may know that the remote takes them again.
             let push = self.direction.push && !(self.state.read_only && self.direction.pull);
             let settled = !push || self.push(&hub).await? == Aftermath::InStep;
-            if settled || self.dry_run || self.lacks_complete {
+            if settled || self.dry_run || self.lacks_complete || self.lacks_room {
                 break;
             }
+        }
+        self.check_room()
+    }
+
+    async fn pull_with_blobs(&mut self, hub: &Url) -> Result<(), SyncError> {
+        self.pull_hub(hub).await?;
+        self.fetch_lost_blobs(hub).await
+    }
+
+    /// Goes on where something could not be stored, since the disk is full: what changed here can still be offered.
+    pub(crate) fn tolerate_full_disk(
+        &mut self,
+        stored: Result<(), SyncError>,
+    ) -> Result<(), SyncError> {
+        match stored {
+            Err(error) if error.is_full() => {
+                self.lacks_room = true;
+                Ok(())
+            }
+            stored => stored,
+        }
+    }
+
+    fn check_room(&self) -> Result<(), SyncError> {
+        if self.lacks_room {
+            let url = shown_text(&self.remote.url);
+            return Err(SyncError::DiskFull { url, offered: self.report.offered });
         }
         Ok(())
     }
@@ -239,7 +272,9 @@ impl<'a> Run<'a> {
             let conclusion = self.conclusion(state.clone());
             let source = Source::Remote(self.remote.id);
             let name = &self.remote.collection;
-            self.endpoint.incorporate(name, source, Vec::new(), Some(conclusion)).await?;
+            let stored =
+                self.endpoint.incorporate(name, source, Vec::new(), Some(conclusion)).await;
+            self.tolerate_full_disk(stored.map(drop).map_err(SyncError::from))?;
         }
         self.state = state;
         Ok(())
@@ -267,6 +302,7 @@ impl<'a> Run<'a> {
             ..self.state.clone()
         };
         self.remember(state).await?;
+        self.check_room()?;
         self.state = self.conclusion(self.state.clone()).state;
         let traffic = self.fetcher.traffic();
         Ok(SyncReport {
@@ -292,6 +328,8 @@ impl<'a> Run<'a> {
             failures: self.state.failures.saturating_add(1),
             failure: Some(error.to_string()),
             not_before: wish.map(|wish| later(now, wish)),
+            // A clock that was ahead may have written a moment in the future.
+            succeeded: self.state.succeeded.map(|succeeded| succeeded.min(now)),
             ..self.state.clone()
         };
         self.remember(state).await

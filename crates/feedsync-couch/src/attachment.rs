@@ -108,6 +108,11 @@ impl AttachmentDigest {
         &self.0
     }
 
+    /// Tells whether it can be that of these bytes. A digest of another kind than MD5 is believed.
+    pub fn is_of(&self, bytes: &[u8]) -> bool {
+        !self.0.starts_with("md5-") || *self == Self::of(bytes)
+    }
+
     /// Refuses what a `Content-MD5` header does not mean (RFC 1864).
     pub fn check_md5(&self, said: &str) -> Result<(), Refusal> {
         let refuse = || RefusalKind::DigestMismatch.because("Possible message corruption.");

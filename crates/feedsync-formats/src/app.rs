@@ -42,14 +42,34 @@ pub struct AppCategories {
 
 /// A service document with one workspace.
 pub fn service_document(title: &str, collections: &[AppCollection]) -> String {
-    let mut out = begun("service");
-    out.push_str(">\n<workspace>\n");
-    push_title(&mut out, title);
+    let mut out = ServiceDocument::begin(title);
     for collection in collections {
-        push_collection(&mut out, collection, "");
+        ServiceDocument::push(&mut out, collection);
     }
-    out.push_str("</workspace>\n</service>\n");
+    out.push_str(ServiceDocument::END);
     out
+}
+
+/// A service document with one workspace, written piece by piece.
+#[derive(Debug, Clone, Copy)]
+pub struct ServiceDocument;
+
+impl ServiceDocument {
+    /// The end, behind the last collection.
+    pub const END: &str = "</workspace>\n</service>\n";
+
+    /// The beginning, before the first collection.
+    pub fn begin(title: &str) -> String {
+        let mut out = begun("service");
+        out.push_str(">\n<workspace>\n");
+        push_title(&mut out, title);
+        out
+    }
+
+    /// Writes a collection.
+    pub fn push(out: &mut String, collection: &AppCollection) {
+        push_collection(out, collection, "");
+    }
 }
 
 /// A categories document.

@@ -56,8 +56,8 @@ mod write;
 mod xml;
 
 pub use app::{
-    AppCategories, AppCollection, CATEGORIES_TYPE, SERVICE_TYPE, categories_document,
-    service_document,
+    AppCategories, AppCollection, CATEGORIES_TYPE, SERVICE_TYPE, ServiceDocument,
+    categories_document, service_document,
 };
 pub use blobs::{Blob, blobs, member as blobs_member, with_blob};
 pub use categories::{CategoryList, read_categories};

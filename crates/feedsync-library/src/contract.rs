@@ -63,7 +63,9 @@ pub trait Library: Send + Sync + 'static {
     async fn feed_at(&self, address: &FeedAddress) -> Result<Option<KeptFeed>, LibraryError>;
 
     /// Feeds that somebody reads and that are due, longest first, each for one taker: until it is
-    /// [settled](Library::settle), or the moment `until` has come, nobody else is given it.
+    /// [settled](Library::settle), or the moment `until` has come, nobody else is given it. A feed whose times a clock that
+    /// was ahead has written is due: it was checked in the future, or its times are later than [`MAX_PAUSE`](crate::MAX_PAUSE),
+    /// [`MAX_HOLD`](crate::MAX_HOLD) and [`MAX_CLAIM`](crate::MAX_CLAIM) allow. `until` is at most `MAX_CLAIM` from now.
     async fn claim(
         &self,
         now: Millis,
@@ -77,7 +79,8 @@ pub trait Library: Send + Sync + 'static {
     /// Makes feeds due now, unless somebody is polling them now.
     async fn hasten(&self, feeds: &[FeedNumber], now: Millis) -> Result<(), LibraryError>;
 
-    /// Moment until which a host (host and port of an address, in lower case) is left alone, if that is later than now.
+    /// Moment until which a host (host and port of an address, in lower case) is left alone, if that is later than now
+    /// by at most [`MAX_HOLD`](crate::MAX_HOLD).
     async fn held(&self, host: &str, now: Millis) -> Result<Option<Millis>, LibraryError>;
 
     /// Leaves a host alone until that moment. Holds that have ended are removed.

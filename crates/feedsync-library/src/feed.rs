@@ -8,6 +8,16 @@ use feedsync_reader::FeedAddress;
 
 use feedsync_newsreader::FeedNumber;
 
+/// Longest time for which a feed is left alone: a wish of seven days, an eighth more, and the seven days of hours that it
+/// skips. A later `due` was written while the clock was ahead.
+pub const MAX_PAUSE: Duration = Duration::from_secs(16 * 24 * 3_600);
+
+/// Longest time for which a host is held, and for which a feed is left alone that was never polled.
+pub const MAX_HOLD: Duration = Duration::from_secs(24 * 3_600);
+
+/// Longest time for which a feed is claimed.
+pub const MAX_CLAIM: Duration = Duration::from_secs(3_600);
+
 /// A feed that somebody reads or has read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptFeed {
@@ -63,6 +73,15 @@ pub struct PollState {
     pub led_to: Option<FeedAddress>,
     /// How often it wanted to be asked when it last said something; `every` is kept to the second.
     pub wishes: Wishes,
+}
+
+impl PollState {
+    /// The state without times in the future, which a clock that was ahead has written.
+    #[must_use]
+    pub fn not_later_than(self, now: Millis) -> Self {
+        let past = |moment: Option<Millis>| moment.map(|moment| moment.min(now));
+        Self { checked: past(self.checked), changed: past(self.changed), ..self }
+    }
 }
 
 /// What a feed says of itself.

@@ -24,7 +24,7 @@ pub use article::{
 };
 pub use contract::Library;
 pub use error::LibraryError;
-pub use feed::{DueFeed, FeedHead, KeptFeed, PollState};
+pub use feed::{DueFeed, FeedHead, KeptFeed, MAX_CLAIM, MAX_HOLD, MAX_PAUSE, PollState};
 pub use icon::{Icon, KeptIcon, MOST_ICON, Origin};
 pub use listing::{
     Keep, Listed, MOST_LISTED, MOST_SHOWN, MOST_WORDS, NamedArticle, Place, Selection,

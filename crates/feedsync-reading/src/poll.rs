@@ -181,9 +181,8 @@ impl FeedSchedule {
         let (number, address) = (feed.number, feed.address.clone());
         let (now, chance) = (self.now(), self.endpoint.environment().random());
         if let Some(until) = self.library.held(&host(&feed), now).await? {
-            // A clock that was ahead does not hold a host for longer than its server can ask for.
-            let due = until.min(now.after(pace::millis(LONGEST)));
-            let poll = Poll { state: PollState { due, ..feed.state }, document: None };
+            let state = PollState { due: until, ..feed.state.not_later_than(now) };
+            let poll = Poll { state, document: None };
             return Ok(self.library.settle(number, poll, now).await?);
         }
         let has_strangers = !self.endpoint.store().users().await?.is_empty();

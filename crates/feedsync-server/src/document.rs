@@ -96,7 +96,7 @@ impl Document {
         let now = hub.endpoint.environment().now();
         let modified = last_modified(collection.edited, now).filter(|_| expires.is_none());
         tell_last_modified(&mut headers, modified);
-        match tag.weigh_dated(&call.headers, modified) {
+        match tag.weigh_dated(&call.headers, modified, now) {
             Condition::Proceed => {}
             Condition::Failed => return Err(failed(&tag)),
             Condition::NotModified(held) => {

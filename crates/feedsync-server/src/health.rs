@@ -1,11 +1,12 @@
 //! `GET /healthz`: whether the hub can answer, for whoever watches it or shares requests out among
-//! several. 503 while the hub stops, or when its store does not answer a small question in time.
+//! several. 503 while the hub stops, while its disk is full, or when its store does not answer a small question in time.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
+use feedsync_store::StoreError;
 use http::{HeaderValue, header};
 use tokio::time::timeout;
 
@@ -23,6 +24,13 @@ pub(crate) async fn read(State(hub): State<Hub>) -> Result<Response, Problem> {
         Ok(identity) => identity?,
         Err(_) => return Err(Problem::unavailable("the store does not answer")),
     };
+    match timeout(PATIENCE, hub.endpoint.store().check_room()).await {
+        Ok(Err(StoreError::Full)) => {
+            return Err(Problem::unavailable("the disk of the hub is full"));
+        }
+        Ok(room) => room?,
+        Err(_) => return Err(Problem::unavailable("the store does not answer")),
+    }
     Ok((
         [
             (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),

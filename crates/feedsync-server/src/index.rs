@@ -3,30 +3,30 @@
 use axum::extract::State;
 use axum::response::Response;
 use feedsync_store::Collection;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::access::may_read;
-use crate::address::View;
-use crate::caching::Caching;
+use crate::address::{PublicBase, View};
 use crate::call::Call;
+use crate::catalogue::Catalogue;
 use crate::hub::Hub;
 use crate::problem::Problem;
-use crate::whole::conditional;
 
 /// `[{"name","title","format","items","changes"}]`.
 pub(crate) async fn list(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
-    let entry = |collection: &Collection| {
-        json!({
-            "name": collection.name.as_str(),
-            "title": collection.title,
-            "format": collection.format.name(),
-            "items": collection.live,
-            "changes": call.base.url(&View::Changes.path(&collection.name, None)),
-        })
-    };
-    let list: Value = readable(&hub, &call).await?.iter().map(entry).collect();
-    let text = format!("{list}\n");
-    conditional(&hub, &call, "application/json", Caching::OnePerson, text).await
+    let (kind, begin) = ("application/json", "[".to_owned());
+    Catalogue { kind, begin, entry, separator: ",", end: "]\n" }.answer(hub, call).await
+}
+
+fn entry(base: &PublicBase, collection: &Collection) -> Result<String, Problem> {
+    let told = json!({
+        "name": collection.name.as_str(),
+        "title": collection.title,
+        "format": collection.format.name(),
+        "items": collection.live,
+        "changes": base.url(&View::Changes.path(&collection.name, None)),
+    });
+    Ok(told.to_string())
 }
 
 /// The collections that the caller may read.

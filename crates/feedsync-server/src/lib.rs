@@ -19,6 +19,7 @@ mod browser_policy;
 mod bucket;
 mod caching;
 mod call;
+mod catalogue;
 mod changes;
 mod clients;
 mod collection;

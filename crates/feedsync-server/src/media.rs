@@ -115,7 +115,7 @@ pub(crate) async fn replace(
     if atom_type(kind).is_some() || !settings.accept.iter().any(taken) {
         return Err(not_accepted(&settings, kind));
     }
-    let conditions = Conditions::of(&call.headers);
+    let conditions = Conditions::of(&call.headers, hub.endpoint.environment().now());
     if settings.preconditions && !conditions.name_a_version() {
         return Err(required(&tag_of(&old)));
     }
@@ -161,7 +161,7 @@ pub(crate) async fn delete(State(hub): State<Hub>, call: Call) -> Result<Respons
     let collection = call.collection(&hub).await?;
     let id = id(&call)?;
     let blob = blob_of(&found(&hub, &call, &collection, &id).await?)?;
-    let conditions = Conditions::of(&call.headers);
+    let conditions = Conditions::of(&call.headers, hub.endpoint.environment().now());
     if settings(&collection)?.preconditions && !conditions.name_a_version() {
         return Err(required(&tag_of(&blob)));
     }

@@ -40,9 +40,10 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     let turn = hub.answers.turn().await?;
     let mut headers = headers(&call, &collection.name, &stored);
     Caching::of(&settings(&collection)?).tell(&mut headers, &["Accept-Encoding"]);
-    let modified = last_modified(stored.edited, hub.endpoint.environment().now());
+    let now = hub.endpoint.environment().now();
+    let modified = last_modified(stored.edited, now);
     tell_last_modified(&mut headers, modified);
-    match tag.weigh_dated(&call.headers, modified) {
+    match tag.weigh_dated(&call.headers, modified, now) {
         Condition::Proceed => {}
         Condition::Failed => return Err(failed(&tag)),
         Condition::NotModified(held) => {
@@ -65,7 +66,7 @@ pub(crate) async fn replace(
     submissions::check_is_entry(&call.headers)?;
     let stored = found(&hub, &call, &collection, &id).await?;
     let settings = settings(&collection)?;
-    let conditions = Conditions::of(&call.headers);
+    let conditions = Conditions::of(&call.headers, hub.endpoint.environment().now());
     let limit = hub.config.limits.body_bytes;
     let (_turn, bytes) = submissions::read(&hub, &call, body, limit).await?;
     let revision = Revision::read(&hub, &call, &name, &settings, &id, bytes).await?;
@@ -101,7 +102,7 @@ pub(crate) async fn delete(State(hub): State<Hub>, call: Call) -> Result<Respons
     let collection = call.collection(&hub).await?;
     let (id, name) = (id(&call)?, collection.name.clone());
     let settings = settings(&collection)?;
-    let conditions = Conditions::of(&call.headers);
+    let conditions = Conditions::of(&call.headers, hub.endpoint.environment().now());
     if settings.preconditions && !conditions.name_a_version() {
         let stored = found(&hub, &call, &collection, &id).await?;
         return Err(required(&preconditions::tag(&call.base, &stored)));

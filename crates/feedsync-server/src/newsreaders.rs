@@ -111,6 +111,10 @@ impl From<ReadingError> for Refusal {
             ReadingError::Library(error @ LibraryError::TooMuch { .. }) => {
                 Problem::bad_request(error.to_string())
             }
+            ReadingError::Library(error @ LibraryError::Full) => {
+                tracing::error!(%error, "articles cannot be stored");
+                Problem::disk_full()
+            }
             error => {
                 tracing::error!(%error, "somebody's reading is not to be had");
                 Problem::unavailable("what you read cannot be had just now")

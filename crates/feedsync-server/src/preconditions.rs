@@ -6,17 +6,20 @@
 //! the coding in which a client read the member (AH9), make no edit stale.
 
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use feedsync::{Item, Payload, Update};
 use feedsync_endpoint::{EndpointError, Guard, Settings, Standing, standing};
-use feedsync_store::{Collection, StoredItem};
+use feedsync_store::{Collection, Moment, StoredItem};
 use http::{HeaderMap, StatusCode, header};
 
 use crate::address::PublicBase;
 use crate::face;
 use crate::problem::Problem;
 use crate::validators::{EntityTag, Listed, failed, listed, without_coding};
+
+/// Longest time by which the date of a client may be ahead of the hub's clock.
+const MAX_AHEAD: Duration = Duration::from_secs(3_600);
 
 /// Between the parts of a member's tag.
 const PARTS: char = '.';
@@ -55,12 +58,15 @@ pub(crate) struct Conditions {
 
 impl Conditions {
     /// What the headers say. A date that cannot be read is no condition (RFC 9110 13.1.4), nor is one
-    /// beside `If-Match` (AP40).
-    pub(crate) fn of(headers: &HeaderMap) -> Self {
+    /// beside `If-Match` (AP40). A date in the future is earlier than every change: the hub sent it while its clock was
+    /// ahead, and later changes have earlier dates.
+    pub(crate) fn of(headers: &HeaderMap, now: Moment) -> Self {
         let tags = |name| listed(headers, name).collect::<Vec<_>>().into();
         let if_match = headers.contains_key(header::IF_MATCH).then(|| tags(header::IF_MATCH));
         let date = headers.get(header::IF_UNMODIFIED_SINCE).filter(|_| if_match.is_none());
         let date = date.and_then(|date| httpdate::parse_http_date(date.to_str().ok()?).ok());
+        let latest = UNIX_EPOCH + Duration::from_micros(now.micros()) + MAX_AHEAD;
+        let date = date.map(|date| if date > latest { UNIX_EPOCH } else { date });
         Self { if_match, if_none_match: tags(header::IF_NONE_MATCH), unmodified_since: date }
     }
 
@@ -140,4 +146,22 @@ pub(crate) fn required(tag: &EntityTag) -> Problem {
     )
     .with("header", "If-Match")
     .header(header::ETAG, tag.value())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A date from the future is one that the hub sent while its clock was ahead: what changed since has an earlier date.
+    #[test]
+    fn a_date_in_the_future_is_earlier_than_every_change() {
+        let now = Moment::from_micros(1_763_668_000_000_000);
+        let since = |date: &str| {
+            let headers = [(header::IF_UNMODIFIED_SINCE, date.parse().unwrap())];
+            Conditions::of(&headers.into_iter().collect(), now).unmodified_since
+        };
+        let seconds = |seconds| Some(UNIX_EPOCH + Duration::from_secs(seconds));
+        assert_eq!(since("Thu, 20 Nov 2025 20:46:40 GMT"), seconds(1_763_671_600));
+        assert_eq!(since("Thu, 20 Nov 2025 20:46:41 GMT"), seconds(0));
+    }
 }

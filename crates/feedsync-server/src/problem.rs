@@ -92,6 +92,17 @@ impl Problem {
             .header(header::RETRY_AFTER, HeaderValue::from_static("5"))
     }
 
+    /// The disk of the hub has no room for what the request writes.
+    pub(crate) fn disk_full() -> Self {
+        Self::new(
+            StatusCode::INSUFFICIENT_STORAGE,
+            "disk-full",
+            "The disk of the hub is full",
+            "the disk of the hub is full: nothing was stored. Deletions are possible and make room; whoever runs the hub \
+             can make room on the disk",
+        )
+    }
+
     /// A fault of ours.
     pub fn internal() -> Self {
         Self::new(
@@ -184,6 +195,19 @@ impl From<StoreError> for Problem {
                 "The collection is full",
                 error.to_string(),
             ),
+            StoreError::Full => {
+                tracing::error!(%error, "a change was not stored");
+                Self::disk_full()
+            }
+            StoreError::Rotten(_) => {
+                tracing::error!(%error, "stored bytes cannot be sent");
+                Self::new(
+                    StatusCode::INTERNAL_SERVER_ERROR,
+                    "damaged",
+                    "Damaged on the disk of the hub",
+                    format!("{error}; storing the same bytes again repairs it"),
+                )
+            }
             StoreError::Unknown(_) => {
                 tracing::error!(%error, "a change may or may not have been made");
                 Self::unavailable(

@@ -8,16 +8,16 @@ use axum::extract::State;
 use axum::response::Response;
 use feedsync_endpoint::Settings;
 use feedsync_formats::{
-    AppCategories, AppCollection, CATEGORIES_TYPE, Category, SERVICE_TYPE, categories_document,
-    service_document,
+    AppCategories, AppCollection, CATEGORIES_TYPE, Category, SERVICE_TYPE, ServiceDocument,
+    categories_document,
 };
 use feedsync_store::Collection;
 
 use crate::address::{PublicBase, View};
 use crate::caching::Caching;
 use crate::call::Call;
+use crate::catalogue::Catalogue;
 use crate::hub::Hub;
-use crate::index::readable;
 use crate::preconditions::settings;
 use crate::problem::Problem;
 use crate::whole::conditional;
@@ -26,14 +26,15 @@ use crate::whole::conditional;
 pub(crate) const PATH: &str = "/service";
 
 pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
-    let title = hub.name().await?.to_string();
-    let mut collections = Vec::new();
-    for collection in readable(&hub, &call).await? {
-        let settings = settings(&collection)?;
-        collections.push(told(&call.base, &collection, settings));
-    }
-    let document = service_document(&title, &collections);
-    conditional(&hub, &call, SERVICE_TYPE, Caching::OnePerson, document).await
+    let begin = ServiceDocument::begin(&hub.name().await?.to_string());
+    let (separator, end) = ("", ServiceDocument::END);
+    Catalogue { kind: SERVICE_TYPE, begin, entry, separator, end }.answer(hub, call).await
+}
+
+fn entry(base: &PublicBase, collection: &Collection) -> Result<String, Problem> {
+    let mut out = String::new();
+    ServiceDocument::push(&mut out, &told(base, collection, settings(collection)?));
+    Ok(out)
 }
 
 pub(crate) async fn categories(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {

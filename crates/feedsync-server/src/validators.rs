@@ -73,15 +73,17 @@ impl EntityTag {
 
     /// Evaluates `If-Match`, then `If-None-Match`, for a GET or HEAD (RFC 9110 13.2.2).
     pub(crate) fn weigh(&self, headers: &HeaderMap) -> Condition {
-        self.weigh_dated(headers, None)
+        self.weigh_dated(headers, None, Moment::MAX)
     }
 
     /// Evaluates the conditions of a GET or HEAD whose response has this `Last-Modified`, if any. A date counts
-    /// only where no tag is given (RFC 9110 13.2.2).
+    /// only where no tag is given (RFC 9110 13.2.2). An `If-Modified-Since` in the future does not count: the hub sent it
+    /// while its clock was ahead, and later changes have earlier dates.
     pub(crate) fn weigh_dated(
         &self,
         headers: &HeaderMap,
         modified: Option<Timestamp>,
+        now: Moment,
     ) -> Condition {
         let is_after = |name| {
             let date = date(headers, name)?;
@@ -95,8 +97,10 @@ impl EntityTag {
             return Condition::Failed;
         }
         if !headers.contains_key(header::IF_NONE_MATCH) {
+            let now = i64::try_from(now.micros() / 1_000_000).unwrap_or(i64::MAX);
+            let is_past = date(headers, header::IF_MODIFIED_SINCE).is_some_and(|date| date <= now);
             return match is_after(header::IF_MODIFIED_SINCE) {
-                Some(false) => Condition::NotModified(self.value()),
+                Some(false) if is_past => Condition::NotModified(self.value()),
                 _ => Condition::Proceed,
             };
         }
@@ -267,7 +271,7 @@ mod tests {
         let weigh = |headers: &[(HeaderName, &str)], modified| {
             let value = |text: &str| HeaderValue::from_str(text).unwrap();
             let headers = headers.iter().map(|(name, text)| (name.clone(), value(text))).collect();
-            match tag.weigh_dated(&headers, modified) {
+            match tag.weigh_dated(&headers, modified, Moment::from_micros(1_763_668_100_000_000)) {
                 Condition::Proceed => 200,
                 Condition::NotModified(told) => {
                     assert_eq!(told, "\"abc\"");
@@ -280,6 +284,7 @@ mod tests {
         for (headers, expected) in [
             (vec![(IF_MODIFIED_SINCE, same)], 304),
             (vec![(IF_MODIFIED_SINCE, late)], 304),
+            (vec![(IF_MODIFIED_SINCE, "Fri, 20 Nov 2026 19:46:41 GMT")], 200),
             (vec![(IF_MODIFIED_SINCE, early)], 200),
             (vec![(IF_MODIFIED_SINCE, "yesterday")], 200),
             (vec![(IF_MODIFIED_SINCE, late), (IF_NONE_MATCH, "\"x\"")], 200),

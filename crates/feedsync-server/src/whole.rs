@@ -36,21 +36,33 @@ pub(crate) fn in_turn(
     caching: Caching,
     text: String,
 ) -> Result<Response, Problem> {
-    let tag = tag(&text);
+    let headers = match headers(&tag(&text), call, kind, caching)? {
+        Ok(headers) => headers,
+        Err(answer) => return Ok(answer),
+    };
+    let place = turn.end(text.len() > SMALL)?;
+    Ok((headers, Body::from(place.hold(text.into_bytes()))).into_response())
+}
+
+/// Headers of a document with a tag, or the answer that the client has it already.
+pub(crate) fn headers(
+    tag: &EntityTag,
+    call: &Call,
+    kind: &'static str,
+    caching: Caching,
+) -> Result<Result<HeaderMap, Response>, Problem> {
     let mut headers = HeaderMap::new();
     headers.insert(header::ETAG, tag.value());
     caching.tell(&mut headers, &["Accept-Encoding"]);
     match tag.weigh(&call.headers) {
         Condition::Proceed => {
             headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
-            let place = turn.end(text.len() > SMALL)?;
-            let body = Body::from(place.hold(text.into_bytes()));
-            Ok((headers, body).into_response())
+            Ok(Ok(headers))
         }
         Condition::NotModified(held) => {
             headers.insert(header::ETAG, held);
-            Ok((StatusCode::NOT_MODIFIED, headers, nothing()).into_response())
+            Ok(Err((StatusCode::NOT_MODIFIED, headers, nothing()).into_response()))
         }
-        Condition::Failed => Err(failed(&tag)),
+        Condition::Failed => Err(failed(tag)),
     }
 }

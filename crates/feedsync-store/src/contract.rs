@@ -53,6 +53,13 @@ pub trait Store: People + Logs {
     /// All collections by name.
     async fn collections(&self) -> Result<Vec<Collection>, StoreError>;
 
+    /// The next collections by name, after one or from the first on: at most so many.
+    async fn collections_after(
+        &self,
+        after: Option<&CollectionName>,
+        most: usize,
+    ) -> Result<Vec<Collection>, StoreError>;
+
     /// A collection, if there is one of this name.
     async fn collection(&self, name: &CollectionName) -> Result<Option<Collection>, StoreError>;
 
@@ -173,6 +180,12 @@ pub trait Store: People + Logs {
 
     /// Changes a remote's name, address, state and subscription; its id and collection stay.
     async fn change_remote(&self, remote: Remote) -> Result<(), StoreError>;
+
+    /// Checks that the store takes writes: [`StoreError::Full`] while there is no room on its disk. Deletions may be possible
+    /// then.
+    async fn check_room(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
 
     /// Moves the moment at which a subscription is due, if it still is the one that was seen; whether
     /// it was. Of several who saw the same, one is told so.

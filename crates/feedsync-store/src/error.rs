@@ -1,7 +1,7 @@
 //! What can go wrong in a store, by culprit.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use feedsync_couch::DatabaseName;
 
@@ -90,6 +90,12 @@ pub enum StoreError {
     /// What is stored cannot be read back.
     #[error("the store is damaged: {0}")]
     Damaged(String),
+    /// Stored bytes are not those that their digest names: the disk has changed them.
+    #[error("{0} is damaged on the disk: its bytes do not match its digest")]
+    Rotten(String),
+    /// There is no room on the disk for what was to be written.
+    #[error("the disk is full")]
+    Full,
     /// The operating system failed.
     #[error("{path}: {source}")]
     File {
@@ -105,4 +111,19 @@ pub enum StoreError {
     /// there.
     #[error("the store stopped before it could tell whether the change was made: {0}")]
     Unknown(String),
+}
+
+impl StoreError {
+    /// The error of a file or directory.
+    pub(crate) fn file(path: &Path, source: io::Error) -> Self {
+        match source.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full,
+            _ => Self::File { path: path.to_owned(), source },
+        }
+    }
+
+    /// Tells whether there was no room on the disk, which may pass.
+    pub fn is_full(&self) -> bool {
+        matches!(self, Self::Full)
+    }
 }

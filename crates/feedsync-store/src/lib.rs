@@ -17,6 +17,8 @@ pub mod conformance;
 mod contract;
 mod database;
 mod decision;
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+mod digests;
 mod environment;
 mod error;
 mod identity;

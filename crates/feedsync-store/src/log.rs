@@ -95,7 +95,7 @@ pub struct Keyed {
 /// So many appends of a log are known by their keys: the last ones.
 pub const KEYS_KEPT: usize = 100;
 
-/// So many earlier generations of a log are kept at most: the last ones.
+/// Number of earlier generations of a log that are kept at most. Where more end within a day, those go that lasted shortest.
 pub const GENERATIONS_KEPT: usize = 32;
 
 /// Where somebody believes a log to stand.
@@ -134,7 +134,7 @@ pub struct NewGeneration {
     /// What the generation begins with; may be empty.
     pub bytes: Vec<u8>,
     /// The most bytes that it may have, together with earlier generations but the last: of those, the oldest go to make
-    /// room once they ended a day ago.
+    /// room once they ended a day ago, and before that those between the oldest and the last that lasted shortest.
     pub most: u64,
     /// What is recorded.
     pub act: Option<Act>,

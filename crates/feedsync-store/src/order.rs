@@ -2,8 +2,12 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
 
 use feedsync::Timestamp;
+
+/// Longest time by which a stored moment may be ahead of the clock. Clocks are set back by less in normal operation.
+pub(crate) const MAX_AHEAD: Duration = Duration::from_secs(3_600);
 
 /// Microseconds since 1970-01-01T00:00:00Z.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -27,6 +31,25 @@ impl Moment {
     #[must_use]
     pub const fn next(self) -> Self {
         Self::from_micros(self.0 + 1)
+    }
+
+    /// One microsecond earlier.
+    #[must_use]
+    pub(crate) const fn previous(self) -> Self {
+        Self(self.0.saturating_sub(1))
+    }
+
+    /// Moment of a change at `now` that follows a change at this moment: strictly later, so that moments order changes
+    /// while the clock is set back a little. A moment further ahead of the clock than [`MAX_AHEAD`] was written while the
+    /// clock was wrong, and is not followed.
+    #[must_use]
+    pub(crate) fn followed_at(self, now: Self) -> Self {
+        if self.is_ahead_of(now) { now } else { now.max(self.next()) }
+    }
+
+    /// Tells whether this moment is further ahead of the clock than [`MAX_AHEAD`].
+    pub(crate) fn is_ahead_of(self, now: Self) -> bool {
+        self.0.saturating_sub(now.0) > MAX_AHEAD.as_micros() as u64
     }
 
     /// The second in which it lies, as FeedSync writes it.

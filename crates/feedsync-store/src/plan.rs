@@ -29,6 +29,9 @@ pub(crate) struct Plan {
     pub(crate) recovered: Vec<DiscardedId>,
     pub(crate) remotes: Vec<(RemoteId, RemoteState)>,
     pub(crate) acts: Vec<Act>,
+    /// The clock was ahead and is back: items of the collection whose moment of change is later than the collection's own
+    /// get moments before this one, in their order.
+    pub(crate) redated: Option<Moment>,
     /// When all this happens.
     pub(crate) now: Moment,
 }
@@ -51,6 +54,7 @@ pub(crate) fn plan(
         recovered: Vec::new(),
         remotes: Vec::new(),
         acts: Vec::new(),
+        redated: None,
         now,
     };
     let mut is_shown = false;
@@ -142,12 +146,22 @@ fn key<'a>(
 }
 
 impl Plan {
+    /// Tells whether it makes nothing larger: deletions, purges, and how far remotes are.
+    #[cfg(feature = "sqlite")]
+    pub(crate) fn is_without_growth(&self) -> bool {
+        self.items.values().flatten().all(|stored| stored.item.winner.deleted)
+            && self.discarded.is_empty()
+    }
+
     /// The next number, and a moment of its own.
     fn take_number(&mut self, now: Moment) -> Result<Number, StoreError> {
         let collection = &mut self.collection;
         collection.last =
             collection.last.next().ok_or_else(|| StoreError::Spent(collection.name.clone()))?;
-        collection.edited = now.max(collection.edited.next());
+        if collection.edited.is_ahead_of(now) {
+            self.redated = Some(now);
+        }
+        collection.edited = collection.edited.followed_at(now);
         Ok(collection.last)
     }
 

@@ -7,3 +7,5 @@ pub mod json_feed;
 #[cfg(unix)]
 pub mod postgres;
 pub mod schedule;
+#[cfg(target_os = "linux")]
+pub mod small_disk;

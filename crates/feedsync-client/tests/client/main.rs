@@ -6,6 +6,8 @@ mod credentials;
 mod databases;
 mod feeds;
 mod fetch;
+#[cfg(target_os = "linux")]
+mod full_disk;
 mod hub;
 mod library;
 mod lives;

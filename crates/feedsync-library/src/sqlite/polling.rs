@@ -1,5 +1,7 @@
 //! Which feeds are polled next, and by whom.
 
+use std::time::Duration;
+
 use feedsync_log::Millis;
 use feedsync_reader::Remembered;
 use rusqlite::{Connection, OptionalExtension as _, params};
@@ -7,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 use super::columns::{Columns, damaged, moment};
 use super::feeds::{self, feed_columns};
 use crate::error::LibraryError;
-use crate::feed::{DueFeed, KeptFeed};
+use crate::feed::{DueFeed, KeptFeed, MAX_CLAIM, MAX_HOLD, MAX_PAUSE};
 use feedsync_newsreader::FeedNumber;
 
 pub(super) fn claim(
@@ -16,6 +18,7 @@ pub(super) fn claim(
     until: Millis,
     most: usize,
 ) -> Result<Vec<DueFeed>, LibraryError> {
+    distrust(connection, now)?;
     let mut claimed = Vec::new();
     {
         let mut statement = connection.prepare_cached(concat!(
@@ -38,6 +41,35 @@ pub(super) fn claim(
     Ok(claimed)
 }
 
+/// Makes feeds due now whose times were written while the clock was ahead: what was checked in the future, or claimed or
+/// due later than [`MAX_CLAIM`], [`MAX_HOLD`] and [`MAX_PAUSE`] allow. Feeds that somebody polls now, and feeds that are
+/// gone, are left alone.
+fn distrust(connection: &Connection, now: Millis) -> Result<(), LibraryError> {
+    let after = |pause: Duration| now.after(u64::try_from(pause.as_millis()).unwrap_or(u64::MAX));
+    // Each finds its rows by an index.
+    let wrong = [
+        ("checked > ?3", now),
+        ("checked IS NULL AND due > ?3", after(MAX_HOLD)),
+        ("claimed > ?3", after(MAX_CLAIM)),
+        // Feeds that are gone are due at the end of time.
+        ("due > ?3 AND due < 9000000000000000000", after(MAX_PAUSE)),
+    ];
+    for (is_wrong, bound) in wrong {
+        let sql = format!(
+            "UPDATE feeds SET due = ?1, claimed = NULL
+              WHERE readers > 0 AND {is_wrong} AND gone = 0 AND due > ?1
+                AND (claimed IS NULL OR claimed <= ?1 OR claimed > ?2)"
+        );
+        let latest_claim = moment(after(MAX_CLAIM));
+        connection.prepare_cached(&sql)?.execute(params![
+            moment(now),
+            latest_claim,
+            moment(bound)
+        ])?;
+    }
+    Ok(())
+}
+
 pub(super) fn next_due(connection: &Connection) -> Result<Option<Millis>, LibraryError> {
     let sql = "SELECT min(due) FROM feeds WHERE readers > 0";
     let mut statement = connection.prepare_cached(sql)?;
@@ -52,23 +84,25 @@ pub(super) fn hasten(
 ) -> Result<(), LibraryError> {
     let mut statement = connection.prepare_cached(
         "UPDATE feeds SET due = ?2
-          WHERE number = ?1 AND due > ?2 AND ifnull(claimed, 0) <= ?2",
+          WHERE number = ?1 AND due > ?2 AND ifnull(claimed, 0) NOT BETWEEN ?2 + 1 AND ?3",
     )?;
+    let longest_claim = moment(now.after(MAX_CLAIM.as_millis() as u64));
     for feed in feeds {
-        statement.execute(params![feed.get(), moment(now)])?;
+        statement.execute(params![feed.get(), moment(now), longest_claim])?;
     }
     Ok(())
 }
 
-/// Moment until which a host is left alone, if that is later than now.
+/// Moment until which a host is left alone, if that is later than now, and not later than [`MAX_HOLD`] allows.
 pub(super) fn held(
     connection: &Connection,
     host: &str,
     now: Millis,
 ) -> Result<Option<Millis>, LibraryError> {
-    let sql = "SELECT until FROM holds WHERE host = ?1 AND until > ?2";
+    let sql = "SELECT until FROM holds WHERE host = ?1 AND until > ?2 AND until <= ?3";
     let mut statement = connection.prepare_cached(sql)?;
-    let mut rows = statement.query(params![host, moment(now)])?;
+    let latest = moment(now.after(MAX_HOLD.as_millis() as u64));
+    let mut rows = statement.query(params![host, moment(now), latest])?;
     rows.next()?.map_or(Ok(None), |row| Columns::of(row).optional_moment())
 }
 
@@ -78,8 +112,9 @@ pub(super) fn hold(
     until: Millis,
     now: Millis,
 ) -> Result<(), LibraryError> {
-    let sql = "DELETE FROM holds WHERE until <= ?1";
-    connection.prepare_cached(sql)?.execute([moment(now)])?;
+    let sql = "DELETE FROM holds WHERE until <= ?1 OR until > ?2";
+    let latest = moment(now.after(MAX_HOLD.as_millis() as u64));
+    connection.prepare_cached(sql)?.execute([moment(now), latest])?;
     let sql = "INSERT OR REPLACE INTO holds (host, until) VALUES (?1, ?2)";
     connection.prepare_cached(sql)?.execute(params![host, moment(until)])?;
     Ok(())

@@ -12,10 +12,11 @@ use crate::error::LibraryError;
 const APPLICATION_ID: i64 = 0x6673_6c62;
 
 /// Each brings the schema to the next version; the newest is the last.
-const MIGRATIONS: [&str; 3] = [
+const MIGRATIONS: [&str; 4] = [
     include_str!("migrations/001.sql"),
     include_str!("migrations/002.sql"),
     include_str!("migrations/003.sql"),
+    include_str!("migrations/004.sql"),
 ];
 
 /// Who finds another process writing asks again so soon, and no more often than this: about a minute.

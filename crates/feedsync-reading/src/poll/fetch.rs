@@ -64,6 +64,8 @@ pub(super) struct Unread {
 /// What of a document is to be kept.
 pub(super) struct Document {
     pub(super) feed: PublishedFeed,
+    /// Number of entries that were left out, since there are too many.
+    surplus: usize,
     names: Vec<feedsync_reader::ArticleId>,
     remembered: Remembered,
 }
@@ -110,7 +112,7 @@ async fn once(
     chance: u64,
 ) -> Result<(Poll, Vec<NamedFeed>), LibraryError> {
     let DueFeed { number, address, state } = feed;
-    let state = PollState { checked: Some(now), ..state };
+    let state = PollState { checked: Some(now), ..state.not_later_than(now) };
     let kept = Wanted { wishes: state.wishes, ..Wanted::default() };
     let pace = |state, heard, wanted| paced(state, heard, wanted, now, chance);
     let mut named = Vec::new();
@@ -138,7 +140,7 @@ async fn once(
                 }
                 Ok(document) => {
                     let wishes = document.feed.wishes;
-                    let fault = incomplete(document.feed.blank);
+                    let fault = incomplete(document.feed.blank, document.surplus);
                     let wanted = Wanted { wishes, fresh: told.fresh, ..Wanted::default() };
                     let state = told.kept(state, validators);
                     let (document, dates) = polled(document);
@@ -230,9 +232,10 @@ pub(super) async fn read(
             }
             None => Unread { reason: error.to_string(), named: None },
         })?;
+        let surplus = feed.entries.len().saturating_sub(MOST_ARTICLES);
         feed.entries.truncate(MOST_ARTICLES);
         let (names, remembered) = identify(&feed.entries, remembered);
-        Ok(Document { feed, names, remembered })
+        Ok(Document { feed, surplus, names, remembered })
     });
     match reading.await {
         Ok(document) => document,
@@ -240,20 +243,30 @@ pub(super) async fn read(
     }
 }
 
-/// The fault of a document of which entries were left out.
-fn incomplete(blank: usize) -> Option<String> {
-    match blank {
+/// The fault of a document of which entries were left out: those without content, and those beyond [`MOST_ARTICLES`].
+fn incomplete(blank: usize, surplus: usize) -> Option<String> {
+    let blank = match blank {
         0 => None,
         1 => Some("1 article was left out: it has neither title, link nor text".to_owned()),
         _ => {
             Some(format!("{blank} articles were left out: they have neither title, link nor text"))
         }
-    }
+    };
+    let surplus = match surplus {
+        0 => None,
+        1 => Some("the last article was left out".to_owned()),
+        _ => Some(format!("the last {surplus} articles were left out")),
+    };
+    let surplus = surplus.map(|surplus| {
+        format!("{surplus}: of each feed the first {MOST_ARTICLES} articles are read")
+    });
+    let all: Vec<String> = blank.into_iter().chain(surplus).collect();
+    (!all.is_empty()).then(|| all.join("; "))
 }
 
 /// What is kept of a document, and the dates of its articles.
 fn polled(document: Document) -> (PolledDocument, Vec<Millis>) {
-    let Document { feed, names, remembered } = document;
+    let Document { feed, names, remembered, .. } = document;
     let entries = names.into_iter().zip(feed.entries);
     let articles: Vec<_> = entries.map(|(name, entry)| article(name, entry)).collect();
     let dates = articles.iter().filter_map(|article| article.published).collect();

@@ -23,7 +23,8 @@ pub(super) async fn look(
 ) -> Result<(), LibraryError> {
     let origin = site(feed, head);
     let known = library.icon(&origin).await?;
-    if known.is_some_and(|known| now < known.checked.after(MONTH)) {
+    // A clock that was ahead may have written a moment in the future.
+    if known.is_some_and(|known| known.checked <= now && now < known.checked.after(MONTH)) {
         return Ok(());
     }
     // Which site it is, and where its picture, the feed says: that is learnt from where the feed is.

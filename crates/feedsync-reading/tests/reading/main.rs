@@ -1,5 +1,6 @@
 //! Feeds are fetched, and people read them.
 
+mod clock;
 mod finding;
 mod hostile;
 mod people;

@@ -455,3 +455,22 @@ async fn an_article_that_says_nothing_is_left_out_and_reported() {
     scene.poll().await;
     assert_eq!(only(&scene).await.state.fault, None);
 }
+
+/// A feed with too many entries is cut, and its readers are told.
+#[tokio::test]
+async fn a_feed_that_is_cut_reports_it() {
+    let scene = Scene::new().await;
+    let names: Vec<String> = (0..10_002).map(|number| format!("n{number}")).collect();
+    let items: Vec<(&str, u64)> = names.iter().map(|name| (name.as_str(), AT)).collect();
+    scene.web.feed("/feed", &items);
+    scene.subscribe(&*scene.somebody().await, &["/feed"]).await;
+    scene.poll().await;
+    let feed = only(&scene).await;
+    assert_eq!((feed.articles, feed.state.failures), (10_000, 0));
+    let fault = "the last 2 articles were left out: of each feed the first 10000 articles are read";
+    assert_eq!(feed.state.fault.as_deref(), Some(fault));
+    scene.web.feed("/feed", &items[..10_000]);
+    scene.wait(48 * HOUR);
+    scene.poll().await;
+    assert_eq!(only(&scene).await.state.fault, None);
+}

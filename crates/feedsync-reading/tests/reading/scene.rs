@@ -87,6 +87,11 @@ impl Scene {
         self.clock.millis.fetch_add(millis, Ordering::Relaxed);
     }
 
+    /// Sets the clock back.
+    pub(crate) fn turn_back(&self, millis: u64) {
+        self.clock.millis.fetch_sub(millis, Ordering::Relaxed);
+    }
+
     pub(crate) fn now(&self) -> Millis {
         Millis::new(self.clock.now().micros() / 1_000)
     }

@@ -97,6 +97,7 @@ timed! {
     Store:
     async fn identity(&self) -> Identity;
     async fn collections(&self) -> Vec<Collection>;
+    async fn collections_after(&self, after: Option<&CollectionName>, most: usize) -> Vec<Collection>;
     async fn collection(&self, name: &CollectionName) -> Option<Collection>;
     async fn found_collection(&self, new: NewCollection, founding: Founding) -> Collection;
     async fn alter_collection(&self, name: &CollectionName, decide: DecideCollection) -> Collection;
@@ -113,6 +114,7 @@ timed! {
     async fn remotes(&self, collection: Option<&CollectionName>) -> Vec<Remote>;
     async fn add_remote(&self, new: NewRemote) -> Remote;
     async fn change_remote(&self, remote: Remote) -> ();
+    async fn check_room(&self) -> ();
     async fn reschedule(&self, id: RemoteId, seen: Option<Moment>, due: Moment) -> bool;
     async fn remove_remote(&self, id: RemoteId) -> ();
     async fn put_blob(&self, bytes: Vec<u8>) -> Digest;

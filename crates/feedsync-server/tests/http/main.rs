@@ -16,6 +16,8 @@ mod couch;
 mod creating;
 mod edge;
 mod events;
+#[cfg(target_os = "linux")]
+mod full_disk;
 mod gates;
 mod hub;
 mod json_feed;
@@ -39,6 +41,7 @@ mod postgres;
 mod protocol;
 mod quotas;
 mod reads;
+mod rot;
 mod routes;
 mod service;
 mod sockets;

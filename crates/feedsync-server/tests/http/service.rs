@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use feedsync::Format;
 use feedsync_store::{CollectionChange, CollectionName};
+use futures_util::StreamExt as _;
 use http::{Method, StatusCode};
 
 use crate::hub::{TestHub, bytes, create, hub, text};
@@ -106,5 +107,43 @@ async fn both_documents_are_sent_once_until_they_change() {
         let response = hub.call(Method::GET, address, &held).await;
         assert_eq!(response.status(), StatusCode::OK, "{address}");
         set(&hub, "notes", &[]).await;
+    }
+}
+
+/// Lists of all collections are made and sent piece by piece. Their tag is that of their bytes.
+#[tokio::test]
+async fn lists_of_many_collections_are_sent_in_pieces() {
+    let hub = hub().await;
+    for number in 0..1_200 {
+        create(&hub.endpoint, &format!("c{number:04}"), Format::Atom).await;
+    }
+    for path in ["/collections", "/service"] {
+        let response = hub.get(path).await;
+        assert_eq!(response.status(), StatusCode::OK);
+        let tag = text(&response, "etag").to_owned();
+        let whole = String::from_utf8(bytes(response).await.to_vec()).unwrap();
+        let count = |part: &str| whole.matches(part).count();
+        let at = if path == "/service" { count("<collection ") } else { count("\"name\":") };
+        assert_eq!(at, 1_201, "{path}");
+        let held = hub.call(Method::GET, path, &[("if-none-match", &tag)]).await;
+        assert_eq!(held.status(), StatusCode::NOT_MODIFIED);
+        let other = hub.call(Method::GET, path, &[("if-match", "\"other\"")]).await;
+        assert_eq!(other.status(), StatusCode::PRECONDITION_FAILED);
+        if path == "/collections" {
+            let list: serde_json::Value = serde_json::from_str(&whole).unwrap();
+            assert_eq!(list[1_200]["name"], "notes");
+        }
+        // What changes while it is sent breaks it off.
+        let response = hub.get(path).await;
+        let mut pieces = response.into_body().into_data_stream();
+        let first = pieces.next().await.unwrap().unwrap();
+        assert!(first.len() < whole.len() / 5, "{path}: {} bytes at once", first.len());
+        create(&hub.endpoint, &format!("x{}", path.len()), Format::Atom).await;
+        let rest: Vec<_> = pieces.collect().await;
+        assert!(rest.last().unwrap().is_err(), "{path}");
+        let name = CollectionName::new(&format!("x{}", path.len())).unwrap();
+        hub.endpoint.store().drop_collection(&name).await.unwrap();
+        let again = hub.get(path).await;
+        assert_eq!(text(&again, "etag"), tag);
     }
 }

@@ -82,6 +82,43 @@ pub fn so_many_generations_are_kept(constructor: Constructor) {
     }
 }
 
+/// A log is compacted any number of times a day; what is kept of it stays within bounds, and what it held a day ago stays.
+pub fn compacting_goes_on_within_a_day(constructor: Constructor) {
+    let (fixture, environment) = open(constructor);
+    let store = &*fixture.store;
+    let notes = create(store, "notes").name;
+    let first = begun(store, &notes, &[b'0'; 100]);
+    let (start, minute) = (first.changed.micros(), 60_000_000);
+    let mut last = first.clone();
+    for number in 1..=10 * GENERATIONS_KEPT as u64 {
+        // Every tenth lasts longer than those before it.
+        let pause = number * minute + number / 10 * minute;
+        environment.set(Moment::from_micros(start + pause));
+        let bytes = vec![b'1'; 100 + number as usize];
+        let most = 10_000;
+        let new = NewGeneration { most, ..compaction(Expected::Present, &bytes) };
+        let log = done(wait(store.begin_log_generation(&notes, new)));
+        assert!(log.earlier.len() <= GENERATIONS_KEPT, "{number}");
+        let kept: u64 = log.earlier.values().map(|ended| ended.length).sum();
+        assert!(kept + log.place.length <= most + last.place.length, "{number}: {kept}");
+        for generation in [first.place.generation, last.place.generation] {
+            let kept = log.length_of(generation);
+            let read = read_all(store, &notes, generation).map(|bytes| bytes.len() as u64);
+            assert!(kept.is_some() && kept == read, "{number}");
+        }
+        last = log;
+    }
+    // A day later the oldest goes first.
+    environment.set(Moment::from_micros(start + 48 * 60 * minute));
+    let new = NewGeneration { most: 10_000, ..compaction(Expected::Present, &[b'2'; 100]) };
+    let log = done(wait(store.begin_log_generation(&notes, new)));
+    assert_eq!(log.length_of(first.place.generation), None);
+    let kept = log.earlier.keys().chain([&log.place.generation]);
+    for generation in kept {
+        assert!(read_all(store, &notes, *generation).is_some());
+    }
+}
+
 /// Nothing of it is left but where it stood, and it begins later than that.
 pub fn a_removed_log_begins_again_later(constructor: Constructor) {
     let (fixture, _) = open(constructor);

@@ -93,6 +93,7 @@ macro_rules! store_tests {
                 a_snapshot_shows_what_was_written_before
                 counts_follow_the_items
                 moments_of_changes_strictly_increase
+                moments_follow_a_clock_that_was_ahead
                 what_was_shown_to_others_is_remembered
             ]
             memory_of_the_gone: [
@@ -129,6 +130,7 @@ macro_rules! store_tests {
             log_lives: [
                 a_generation_stays_until_it_is_swept
                 so_many_generations_are_kept
+                compacting_goes_on_within_a_day
                 a_removed_log_begins_again_later
                 a_snapshot_gives_way_to_a_younger_one
                 a_log_goes_with_its_collection

@@ -6,7 +6,7 @@ use super::samples::{
     all, by, create, deleted, id, ids, item, open, put, store_each, version, write,
 };
 use super::{Constructor, wait};
-use crate::{Moment, Number, StoreError, StoreExt as _, Write};
+use crate::{Environment as _, Moment, Number, StoreError, StoreExt as _, Write};
 
 /// Numbers are consecutive, in the order of the writes; an item has its latest only.
 pub fn each_change_takes_the_next_number(constructor: Constructor) {
@@ -171,6 +171,35 @@ pub fn moments_of_changes_strictly_increase(constructor: Constructor) {
     assert_eq!(items[4].edited.micros(), 1_999_999_999_000_000);
     let collection = wait(store.collection(&notes)).unwrap().unwrap();
     assert_eq!(collection.edited, items[4].edited);
+}
+
+/// A clock that was ahead for a while leaves no moments in the future: from the next change on, the moments of all changes
+/// are of the past again, and in their order.
+pub fn moments_follow_a_clock_that_was_ahead(constructor: Constructor) {
+    let (fixture, environment) = open(constructor);
+    let store = &*fixture.store;
+    let [notes, books] = ["notes", "books"].map(|name| create(store, name).name);
+    let start = environment.now().micros();
+    let year = 365 * 24 * 3_600 * 1_000_000;
+    store_each(store, &notes, &["a", "b"]);
+    store_each(store, &books, &["a"]);
+    environment.set(Moment::from_micros(start + 10 * year));
+    store_each(store, &notes, &["c", "d", "e", "f"]);
+    store_each(store, &books, &["b"]);
+    let now = Moment::from_micros(start + 60_000_000);
+    environment.set(now);
+    let writes =
+        vec![Write::Shared { id: id("c") }, put(item("d", "A", 2)), put(item("g", "A", 1))];
+    write(store, &notes, &["c", "d", "g"], writes).unwrap();
+    let items = all(store, &notes);
+    assert_eq!(ids(&items), ["a", "b", "c", "e", "f", "d", "g"]);
+    let moments: Vec<_> = items.iter().map(|stored| stored.edited.micros()).collect();
+    assert!(moments.is_sorted_by(|one, other| one < other), "{moments:?}");
+    let now = now.micros();
+    assert_eq!(moments[2..], [now - 3, now - 2, now - 1, now, now + 1]);
+    let edited = |name| wait(store.collection(name)).unwrap().unwrap().edited.micros();
+    assert_eq!(edited(&notes), now + 1);
+    assert!(edited(&books) > now, "nothing has changed there since");
 }
 
 /// The mark never goes back, nor past the last change.

@@ -65,6 +65,14 @@ pub struct DocumentWrite {
     pub bodies: Vec<(u64, KeptBody)>,
 }
 
+impl DocumentWrite {
+    /// Tells whether it makes nothing larger: the document is deleted or forgotten.
+    #[cfg(feature = "sqlite")]
+    pub(crate) fn is_without_growth(&self) -> bool {
+        self.tree.winner().is_none_or(|leaf| leaf.content.is_deleted)
+    }
+}
+
 impl DocumentsSnapshot {
     /// The database.
     pub fn database(&self) -> &Database {

@@ -143,6 +143,24 @@ impl Log {
     }
 }
 
+impl Log {
+    /// The earlier generation that goes first to make room. The oldest goes once it ended a day ago. Before that it stays,
+    /// and so does the one that has just ended: of those between them the one goes that lasted shortest. So a log may be
+    /// compacted any number of times a day, and nobody who compacts it takes away within a day what it held before.
+    fn dispensable(&self, now: Moment) -> Option<Generation> {
+        let (oldest, ended) = self.earlier.first_key_value()?;
+        if ended.at.micros().saturating_add(DAY) <= now.micros() {
+            return Some(*oldest);
+        }
+        let next = self.earlier.iter().skip(1);
+        let between = self.earlier.values().zip(next).take(self.earlier.len().saturating_sub(2));
+        let lasted = |(before, (_, ended)): &(&Ended, (&Generation, &Ended))| {
+            ended.at.micros().saturating_sub(before.at.micros())
+        };
+        between.min_by_key(lasted).map(|(_, (generation, _))| *generation)
+    }
+}
+
 fn decide_append(append: Append, found: Found, digest: Option<Digest>) -> Decision {
     let Found { log, known, last_dropped, now, tail } = found;
     let known = known.filter(|_| log.as_ref().is_some_and(|log| !log.removed));
@@ -189,15 +207,13 @@ fn decide_generation(new: NewGeneration, found: Found) -> Decision {
         return Err(LogOutcome::Full { bytes }.into());
     }
     log.place = LogPlace { generation: generation.next(tail), length: bytes };
-    // Earlier generations make room for the next, but not before whoever reads them had a day; and a full log is what
-    // needs compacting most, so that the one that ends with this does not count.
+    // Earlier generations make room for the next. A full log is what needs compacting most, so that the one that ends with
+    // this does not count.
     while log.earlier.len() > GENERATIONS_KEPT || log.kept_bytes().saturating_sub(length) > new.most
     {
         let bytes = log.kept_bytes();
-        match log.earlier.pop_first() {
-            Some((_, ended)) if ended.at.micros().saturating_add(DAY) <= now.micros() => {}
-            _ => return Err(LogOutcome::Full { bytes }.into()),
-        }
+        let dispensable = log.dispensable(now).ok_or(LogOutcome::Full { bytes })?;
+        log.earlier.remove(&dispensable);
     }
     log.began = now;
     log.changed = now;

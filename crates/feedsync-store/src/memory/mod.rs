@@ -121,6 +121,16 @@ impl Store for MemoryStore {
         Ok(self.state().shelves.values().map(|shelf| shelf.collection.clone()).collect())
     }
 
+    async fn collections_after(
+        &self,
+        after: Option<&CollectionName>,
+        most: usize,
+    ) -> Result<Vec<Collection>, StoreError> {
+        let state = self.state();
+        let next = state.shelves.iter().filter(|(name, _)| after.is_none_or(|after| *name > after));
+        Ok(next.take(most).map(|(_, shelf)| shelf.collection.clone()).collect())
+    }
+
     async fn collection(&self, name: &CollectionName) -> Result<Option<Collection>, StoreError> {
         Ok(self.state().shelves.get(name).map(|shelf| shelf.collection.clone()))
     }

@@ -47,6 +47,19 @@ pub(super) struct Shelf {
 }
 
 impl Shelf {
+    /// Gives items that a clock has dated which was ahead moments before `now`, in their order.
+    pub(super) fn redate(&mut self, now: Moment) {
+        let last = self.collection.edited;
+        let mut moment = now;
+        for id in self.order.values().rev() {
+            let item = self.items.get_mut(id).filter(|item| item.edited > last);
+            if let Some(item) = item {
+                moment = moment.previous();
+                item.edited = moment;
+            }
+        }
+    }
+
     /// An empty one.
     pub(super) fn new(collection: Collection) -> Self {
         Self {
@@ -244,6 +257,9 @@ impl State {
                 shelf.order.insert(item.number, id.clone());
                 shelf.items.insert(id, item);
             }
+        }
+        if let Some(now) = plan.redated {
+            shelf.redate(now);
         }
         shelf.purged.extend(plan.purged);
         for id in &plan.recovered {

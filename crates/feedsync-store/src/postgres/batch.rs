@@ -344,6 +344,7 @@ pub(super) fn is_refusal(error: &StoreError) -> bool {
 pub(super) fn copy(error: &StoreError) -> StoreError {
     match (error, pool::failure(error)) {
         (StoreError::Unknown(why), _) => StoreError::Unknown(why.clone()),
+        (StoreError::Full, _) => StoreError::Full,
         (StoreError::Damaged(what), _) => StoreError::Damaged(what.clone()),
         (StoreError::Newer { path, found, known }, _) => {
             StoreError::Newer { path: path.clone(), found: *found, known: *known }

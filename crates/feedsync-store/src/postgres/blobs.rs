@@ -6,6 +6,7 @@ use feedsync::ItemId;
 use super::rounds::ROUND;
 use super::rows::{digest, get, micros, parsed};
 use crate::blob::Digest;
+use crate::digests;
 use crate::error::StoreError;
 use crate::name::CollectionName;
 use crate::order::Moment;
@@ -25,6 +26,10 @@ pub(super) async fn put(
                 &[&&digest.as_bytes()[..], &micros(now), &bytes],
             )
             .await?;
+    } else {
+        // What the disk has changed meanwhile is replaced.
+        let sql = "UPDATE blobs SET content = $2 WHERE digest = $1 AND content <> $2";
+        client.execute(sql, &[&&digest.as_bytes()[..], &bytes]).await?;
     }
     Ok(())
 }
@@ -35,7 +40,7 @@ pub(super) async fn content(
 ) -> Result<Option<Vec<u8>>, StoreError> {
     let statement = client.prepare_cached("SELECT content FROM blobs WHERE digest = $1").await?;
     let row = client.query_opt(&statement, &[&&digest.as_bytes()[..]]).await?;
-    row.map(|row| get(&row, 0)).transpose()
+    row.map(|row| digests::blob(digest, get(&row, 0)?)).transpose()
 }
 
 /// Those of the blobs that are not here, ascending.

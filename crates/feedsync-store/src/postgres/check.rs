@@ -5,11 +5,12 @@ use deadpool_postgres::Client;
 use super::PostgresStore;
 use super::pool;
 use super::rows::get;
+use crate::digests;
 use crate::error::StoreError;
 use crate::impossible::IMPOSSIBLE;
 
 /// Each asks for more rows that cannot be, and says what they are.
-const OWN: [(&str, &str); 19] = [
+const OWN: [(&str, &str); 18] = [
     (
         "items of no collection",
         "SELECT 1 FROM items t WHERE NOT EXISTS (SELECT FROM collections c WHERE c.id = t.collection)",
@@ -82,9 +83,25 @@ const OWN: [(&str, &str); 19] = [
         "attachments that nothing names and that are said to be named",
         "SELECT 1 FROM attachment_uses t JOIN databases d ON d.id = t.database WHERE d.name IS NOT NULL AND NOT EXISTS (SELECT FROM bodies b WHERE (b.database, b.number) = (t.database, t.number) AND b.attachments IS NOT NULL)",
     ),
+];
+
+/// Each asks for the names of contents that are not what their digests say.
+const ROTTEN: [(&str, &str); 3] = [
     (
-        "files that are not what their digest says",
-        "SELECT 1 FROM blobs WHERE sha256(content) <> digest",
+        "files",
+        "SELECT encode(digest, 'hex') FROM blobs WHERE sha256(content) <> digest ORDER BY digest",
+    ),
+    (
+        "attachments",
+        "SELECT d.name || '/' || a.digest FROM attachments a JOIN databases d ON d.id = a.database
+          WHERE d.name IS NOT NULL AND a.digest LIKE 'md5-%'
+            AND a.digest <> 'md5-' || encode(decode(md5(a.content), 'hex'), 'base64')
+          ORDER BY d.name, a.digest",
+    ),
+    (
+        "snapshots of logs",
+        "SELECT c.name FROM log_snapshots s JOIN collections c ON c.id = s.collection
+          WHERE sha256(s.content) <> s.digest ORDER BY c.name",
     ),
 ];
 
@@ -132,6 +149,11 @@ async fn rows(client: &mut Client) -> Result<Vec<String>, StoreError> {
             0 => {}
             count => faults.push(format!("{what}: {count}")),
         }
+    }
+    for (what, sql) in ROTTEN {
+        let rows = transaction.query(sql, &[]).await?;
+        let names = rows.iter().map(|row| get(row, 0)).collect::<Result<Vec<String>, _>>()?;
+        faults.extend(digests::finding(what, &names));
     }
     Ok(faults)
 }

@@ -32,6 +32,7 @@ macro_rules! select_collections {
 
 pub(super) const BY_NAME: &str = select_collections!("WHERE name = $1");
 const ALL: &str = select_collections!("ORDER BY name");
+const AFTER: &str = select_collections!("WHERE name > $1 ORDER BY name LIMIT $2");
 
 /// A collection cannot change, be renamed or be dropped by others until the transaction ends; what it
 /// holds is read by the next statement.
@@ -101,6 +102,18 @@ pub(super) async fn private_to(
 pub(super) async fn all(client: &impl GenericClient) -> Result<Vec<Collection>, StoreError> {
     let statement = client.prepare_cached(ALL).await?;
     let rows = client.query(&statement, &[]).await?;
+    rows.iter().map(|row| Ok(shelf(row)?.collection)).collect()
+}
+
+/// The next collections after a name, which may be empty.
+pub(super) async fn after(
+    client: &impl GenericClient,
+    after: &str,
+    most: usize,
+) -> Result<Vec<Collection>, StoreError> {
+    let statement = client.prepare_cached(AFTER).await?;
+    let most = i64::try_from(most).unwrap_or(i64::MAX);
+    let rows = client.query(&statement, &[&after, &most]).await?;
     rows.iter().map(|row| Ok(shelf(row)?.collection)).collect()
 }
 

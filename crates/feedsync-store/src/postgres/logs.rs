@@ -9,6 +9,7 @@ use super::pipeline::Pipeline;
 use super::rows::{get, micros, parsed};
 use super::{Node, PostgresStore, acts, collections, pool, schema};
 use crate::blob::Digest;
+use crate::digests;
 use crate::environment::Environment;
 use crate::error::StoreError;
 use crate::log::{
@@ -141,7 +142,8 @@ impl Logs for PostgresStore {
             let Some(snapshot) = log.and_then(|log| log.snapshot) else { return Ok(None) };
             let sql = "SELECT content FROM log_snapshots WHERE collection = $1";
             let row = transaction.query_one(sql, &[&collection]).await?;
-            Ok(Some((snapshot, get(&row, 0)?)))
+            let content = digests::snapshot(&snapshot, get(&row, 0)?)?;
+            Ok(Some((snapshot, content)))
         })
         .await
     }

@@ -7,7 +7,7 @@ use deadpool_postgres::{
     Client, Hook, HookError, Manager, ManagerConfig, Pool, PoolError, RecyclingMethod, Runtime,
     Transaction,
 };
-use tokio_postgres::error::{DbError, Severity};
+use tokio_postgres::error::{DbError, Severity, SqlState};
 use tokio_postgres::{Error, IsolationLevel};
 
 use super::address::Address;
@@ -99,7 +99,10 @@ pub(super) fn described(error: &dyn std::error::Error) -> String {
 
 impl From<Error> for StoreError {
     fn from(error: Error) -> Self {
-        Self::Database(Box::new(Failure(Arc::new(error))))
+        match error.code() {
+            Some(&SqlState::DISK_FULL) => Self::Full,
+            _ => Self::Database(Box::new(Failure(Arc::new(error)))),
+        }
     }
 }
 

@@ -41,6 +41,18 @@ impl Store for PostgresStore {
         self.run(|node| async move { collections::all(&node.connection().await?).await }).await
     }
 
+    async fn collections_after(
+        &self,
+        after: Option<&CollectionName>,
+        most: usize,
+    ) -> Result<Vec<Collection>, StoreError> {
+        let after = after.map(|name| name.as_str().to_owned()).unwrap_or_default();
+        self.run(move |node| async move {
+            collections::after(&node.connection().await?, &after, most).await
+        })
+        .await
+    }
+
     async fn collection(&self, name: &CollectionName) -> Result<Option<Collection>, StoreError> {
         let name = name.clone();
         self.run(|node| async move {

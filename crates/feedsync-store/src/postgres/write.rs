@@ -55,6 +55,13 @@ const ADVANCE: &str = "
     UPDATE collections SET last = $2, horizon = $3, sent = $4, live = $5, deleted = $6,
                            conflicted = $7, edited = $8 WHERE id = $1";
 
+/// Gives items that a clock has dated which was ahead moments before `$3`, in their order.
+const REDATE: &str = "
+    UPDATE items SET edited = $3 - ahead.place
+      FROM (SELECT number, row_number() OVER (ORDER BY number DESC) AS place
+              FROM items WHERE collection = $1 AND edited > $2) ahead
+     WHERE items.collection = $1 AND items.number = ahead.number";
+
 /// The difference between what is stored and what a batch leaves.
 pub(super) struct Changes {
     /// Whether anything is to be written.
@@ -75,6 +82,8 @@ pub(super) struct Changes {
     recovered: Vec<DiscardedId>,
     remotes: BTreeMap<RemoteId, RemoteState>,
     acts: Vec<(Moment, Act)>,
+    /// The clock was ahead and is back ([`Plan::redated`]).
+    redated: Option<Moment>,
 }
 
 impl Changes {
@@ -94,6 +103,7 @@ impl Changes {
             recovered: Vec::new(),
             remotes: BTreeMap::new(),
             acts: Vec::new(),
+            redated: None,
         }
     }
 
@@ -122,6 +132,7 @@ impl Changes {
     pub(super) fn add(&mut self, plan: Plan) {
         self.advance(&plan.collection);
         self.is_any = true;
+        self.redated = self.redated.or(plan.redated);
         let all = plan.identity.retired.into_iter().chain([plan.identity.by]);
         let known = self.before.1 + 1 + self.minted.len();
         self.minted.extend(all.skip(known).map(|by| (by, plan.now)));
@@ -165,6 +176,10 @@ pub(super) async fn write(transaction: &Transaction<'_>, changes: &Changes) -> R
     pipeline.add(ADVANCE, advance);
     pipeline.run(transaction).await?;
 
+    if let Some(now) = changes.redated {
+        let (last, now) = (micros(changes.collection.edited), micros(now));
+        transaction.execute(REDATE, &[id, &last, &now]).await?;
+    }
     for (remote, state) in &changes.remotes {
         remotes::write_state(transaction, *remote, state).await?;
     }

@@ -4,6 +4,7 @@ use feedsync_couch::{Attachment, AttachmentDigest};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use crate::database::sweep::{self, AttachmentKey, Looked};
+use crate::digests;
 use crate::error::StoreError;
 use crate::order::Moment;
 
@@ -30,7 +31,19 @@ pub(super) fn put(
                 WHERE content = excluded.content",
         )?
         .execute(params![database, digest.as_str(), now, bytes])?;
-    Ok(changed > 0)
+    if changed > 0 {
+        return Ok(true);
+    }
+    // Either MD5 tells them not apart, or the disk has changed what is stored, which is replaced.
+    let is_rotten = matches!(content(connection, database, digest), Err(StoreError::Rotten(_)));
+    if is_rotten && digest.is_of(bytes) {
+        connection
+            .prepare_cached(
+                "UPDATE attachments SET content = ?3, stored = ?4 WHERE database = ?1 AND digest = ?2",
+            )?
+            .execute(params![database, digest.as_str(), bytes, now])?;
+    }
+    Ok(is_rotten && digest.is_of(bytes))
 }
 
 pub(super) fn content(
@@ -38,10 +51,11 @@ pub(super) fn content(
     database: i64,
     digest: &AttachmentDigest,
 ) -> Result<Option<Vec<u8>>, StoreError> {
-    Ok(connection
+    let stored: Option<Vec<u8>> = connection
         .prepare_cached("SELECT content FROM attachments WHERE database = ?1 AND digest = ?2")?
         .query_row(params![database, digest.as_str()], |row| row.get(0))
-        .optional()?)
+        .optional()?;
+    stored.map(|bytes| digests::attachment(digest, bytes)).transpose()
 }
 
 /// Whether a body of a database names an attachment.

@@ -5,6 +5,7 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::rows::{change_key, parsed};
 use crate::blob::Digest;
+use crate::digests;
 use crate::error::StoreError;
 use crate::name::CollectionName;
 use crate::order::{Moment, Number};
@@ -21,6 +22,10 @@ pub(super) fn put(
              ON CONFLICT (digest) DO UPDATE SET stored = excluded.stored",
         )?
         .execute(params![digest.to_string(), now, bytes])?;
+    // What the disk has changed meanwhile is replaced.
+    connection
+        .prepare_cached("UPDATE blobs SET content = ?2 WHERE digest = ?1 AND content <> ?2")?
+        .execute(params![digest.to_string(), bytes])?;
     Ok(())
 }
 
@@ -28,10 +33,11 @@ pub(super) fn content(
     connection: &Connection,
     digest: Digest,
 ) -> Result<Option<Vec<u8>>, StoreError> {
-    Ok(connection
+    let stored: Option<Vec<u8>> = connection
         .prepare_cached("SELECT content FROM blobs WHERE digest = ?1")?
         .query_row([digest.to_string()], |row| row.get(0))
-        .optional()?)
+        .optional()?;
+    stored.map(|bytes| digests::blob(digest, bytes)).transpose()
 }
 
 pub(super) fn missing(

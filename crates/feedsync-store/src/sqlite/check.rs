@@ -1,7 +1,10 @@
 //! What can be wrong with a file: what SQLite itself finds, and rows that belong to nothing or are counted wrongly.
 
+use feedsync_couch::AttachmentDigest;
 use rusqlite::Connection;
 
+use crate::blob::Digest;
+use crate::digests;
 use crate::error::StoreError;
 use crate::impossible::IMPOSSIBLE;
 
@@ -38,6 +41,46 @@ pub(super) fn file(connection: &Connection) -> Result<Vec<String>, StoreError> {
         faults.push(format!("a row of {} refers to nothing", table?));
     }
     Ok(faults)
+}
+
+/// Contents that are not what their digests say, one line for each kind of them.
+pub(super) fn digests(connection: &Connection) -> Result<Vec<String>, StoreError> {
+    let mut blobs = Vec::new();
+    let mut statement = connection.prepare("SELECT digest, content FROM blobs ORDER BY digest")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let digest: String = row.get(0)?;
+        if Digest::of(row.get_ref(1)?.as_bytes().unwrap_or_default()).to_string() != digest {
+            blobs.push(digest);
+        }
+    }
+    let mut attachments = Vec::new();
+    let mut statement = connection.prepare(
+        "SELECT name, digest, content FROM attachments JOIN databases ON databases.id = database
+          WHERE name IS NOT NULL ORDER BY name, digest",
+    )?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let (database, text): (String, String) = (row.get(0)?, row.get(1)?);
+        let bytes = row.get_ref(2)?.as_bytes().unwrap_or_default();
+        if !text.parse().is_ok_and(|digest: AttachmentDigest| digest.is_of(bytes)) {
+            attachments.push(format!("{database}/{text}"));
+        }
+    }
+    let mut snapshots = Vec::new();
+    let mut statement = connection.prepare(
+        "SELECT name, digest, content FROM log_snapshots
+           JOIN collections ON collections.id = collection ORDER BY name",
+    )?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let digest: String = row.get(1)?;
+        if Digest::of(row.get_ref(2)?.as_bytes().unwrap_or_default()).to_string() != digest {
+            snapshots.push(row.get(0)?);
+        }
+    }
+    let kinds = [("files", blobs), ("attachments", attachments), ("snapshots of logs", snapshots)];
+    Ok(kinds.iter().filter_map(|(what, names)| digests::finding(what, names)).collect())
 }
 
 /// Rows that cannot be, one line for each kind of them.

@@ -97,6 +97,23 @@ pub(super) fn all(connection: &Connection) -> Result<Vec<Collection>, StoreError
     Ok(collections)
 }
 
+/// The next collections after a name, which may be empty.
+pub(super) fn after(
+    connection: &Connection,
+    after: &str,
+    most: usize,
+) -> Result<Vec<Collection>, StoreError> {
+    let mut statement =
+        connection.prepare_cached(select_collections!("WHERE name > ?1 ORDER BY name LIMIT ?2"))?;
+    let most = i64::try_from(most).unwrap_or(i64::MAX);
+    let mut rows = statement.query(params![after, most])?;
+    let mut collections = Vec::new();
+    while let Some(row) = rows.next()? {
+        collections.push(shelf(connection, row)?.collection);
+    }
+    Ok(collections)
+}
+
 fn shelf(connection: &Connection, row: &Row<'_>) -> Result<Shelf, StoreError> {
     let id = row.get(0)?;
     let number = |column| Ok::<_, rusqlite::Error>(Number::new(row.get::<_, i64>(column)? as u64));

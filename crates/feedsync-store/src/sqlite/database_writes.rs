@@ -7,8 +7,7 @@ use rusqlite::{Connection, OptionalExtension as _, Params, params};
 use super::database_rows::{self, Finder, Room};
 use super::rows;
 use crate::database::{
-    Database, DecideDocuments, DocumentWrite, DocumentsSnapshot, FoundDocument, StoredDocument,
-    Wanted,
+    Database, DocumentWrite, DocumentsSnapshot, FoundDocument, StoredDocument, Wanted,
 };
 use crate::error::StoreError;
 use crate::order::Number;
@@ -32,8 +31,8 @@ const FREE_PART: i64 = 8;
 pub(super) fn update(
     connection: &Connection,
     mut room: Room,
-    wanted: Vec<Wanted>,
-    mut decide: DecideDocuments,
+    wanted: &[Wanted],
+    decide: &mut dyn FnMut(&DocumentsSnapshot) -> Result<Vec<DocumentWrite>, StoreError>,
 ) -> Result<(Database, bool), StoreError> {
     let mut snapshot = DocumentsSnapshot {
         database: room.database.clone(),
@@ -52,9 +51,9 @@ pub(super) fn update(
                 FoundDocument { tree, number, attachments }
             }
         };
-        snapshot.documents.insert(id, found);
+        snapshot.documents.insert(id.clone(), found);
     }
-    let writes = decide(&snapshot);
+    let writes = decide(&snapshot)?;
     let (mut is_purge, is_empty) = (false, writes.is_empty());
     let before = room.database.last;
     for write in writes {

@@ -2,6 +2,7 @@
 
 use std::ops::Bound;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use async_trait::async_trait;
 use feedsync_couch::{AttachmentDigest, DatabaseName, DocumentId, LocalId};
@@ -17,7 +18,7 @@ use crate::bell::Notices;
 use crate::database::sweep::AttachmentKey;
 use crate::database::{
     Choose, Database, DatabaseChange, Databases, DecideDocuments, DocumentChanges, DocumentPage,
-    DocumentRange, LocalDocument, PassOver, StoredDocument, Wanted,
+    DocumentRange, DocumentWrite, LocalDocument, PassOver, StoredDocument, Wanted,
 };
 use crate::error::StoreError;
 use crate::name::UserId;
@@ -104,7 +105,7 @@ impl Databases for SqliteStore {
     async fn drop_database(&self, name: &DatabaseName, epoch: Epoch) -> Result<(), StoreError> {
         let gone = name.clone();
         self.writer
-            .run(move |connection| {
+            .run_without_growth(move |connection| {
                 let Room { id, database, .. } = database_rows::require(connection, &gone)?;
                 database.require(epoch)?;
                 database_rows::drop(connection, id)
@@ -139,10 +140,20 @@ impl Databases for SqliteStore {
         decide: DecideDocuments,
     ) -> Result<Database, StoreError> {
         let room = name.clone();
+        let (mut decide, full) = (decide, Arc::clone(&self.is_full));
         let (database, is_news) = self
             .writer
-            .run(move |connection| {
-                update(connection, database_rows::require(connection, &room)?, wanted, decide)
+            .run_without_growth(move |connection| {
+                let found = database_rows::require(connection, &room)?;
+                update(connection, found, &wanted, &mut |snapshot| {
+                    let writes = decide(snapshot);
+                    let grows = !writes.iter().all(DocumentWrite::is_without_growth);
+                    if grows && full.load(Ordering::Relaxed) {
+                        Err(StoreError::Full)
+                    } else {
+                        Ok(writes)
+                    }
+                })
             })
             .await?;
         if is_news {
@@ -335,7 +346,7 @@ impl Databases for SqliteStore {
     ) -> Result<Option<DocumentId>, StoreError> {
         let (name, after) = (name.clone(), after.cloned());
         self.writer
-            .run(move |connection| {
+            .run_without_growth(move |connection| {
                 let room = database_rows::require(connection, &name)?;
                 compact(connection, room, after.as_ref(), most)
             })
@@ -407,14 +418,14 @@ impl Databases for SqliteStore {
                 let remove = move |connection: &_| {
                     attachment_rows::remove(connection, &piece, stored_before)
                 };
-                swept += self.writer.run(remove).await?;
+                swept += self.writer.run_without_growth(remove).await?;
             }
         }
         Ok(swept)
     }
 
     async fn sweep_databases(&self) -> Result<bool, StoreError> {
-        let is_more = self.writer.run(sweep).await?;
+        let is_more = self.writer.run_without_growth(sweep).await?;
         if !is_more {
             // The file is cut only by what brings the log ahead of it home.
             self.readers.run(write_home).await??;

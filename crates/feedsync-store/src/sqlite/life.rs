@@ -107,7 +107,7 @@ impl Life {
     }
 
     /// Renews at the end of a process, so that a copy made since the last time is known as old.
-    pub(super) fn end(self, connection: &mut Connection) -> Result<(), StoreError> {
+    pub(super) fn end(&self, connection: &mut Connection) -> Result<(), StoreError> {
         if self.written_since {
             let transaction =
                 connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;

@@ -9,6 +9,7 @@ use super::log_files::{self, Key, LogFiles};
 use super::rows::parsed;
 use super::{SqliteStore, collections, log_rows, people};
 use crate::blob::Digest;
+use crate::digests;
 use crate::environment::Environment;
 use crate::error::StoreError;
 use crate::log::{
@@ -46,10 +47,21 @@ impl SqliteStore {
         let (digest, asked) = self.readers.run(hash).await?;
         let (environment, files) = (Arc::clone(&self.environment), Arc::clone(&self.files));
         let name = collection.clone();
-        let outcome = self
-            .writer
-            .run(move |connection| change(connection, &files, &*environment, &name, asked, digest))
-            .await?;
+        let outcome = match asked {
+            Asked::Removal(expected, act) => {
+                let remove = move |connection: &_| {
+                    let asked = Asked::Removal(expected.clone(), act.clone());
+                    change(connection, &files, &*environment, &name, asked, digest)
+                };
+                self.writer.run_without_growth(remove).await?
+            }
+            asked => {
+                let write = move |connection: &_| {
+                    change(connection, &files, &*environment, &name, asked, digest)
+                };
+                self.writer.run(write).await?
+            }
+        };
         if matches!(outcome, LogOutcome::Done(_)) {
             self.bell.ring(collection);
         }
@@ -160,6 +172,8 @@ impl Logs for SqliteStore {
                     return Ok(None);
                 };
                 let content = log_rows::snapshot_content(connection, collection)?;
+                let content =
+                    content.map(|bytes| digests::snapshot(&snapshot, bytes)).transpose()?;
                 Ok(content.map(|content| (snapshot, content)))
             })
             .await
@@ -167,7 +181,9 @@ impl Logs for SqliteStore {
 
     async fn sweep_logs(&self, ended_before: Moment) -> Result<u64, StoreError> {
         let files = Arc::clone(&self.files);
-        self.writer.run(move |connection| sweep(connection, &files, ended_before)).await
+        self.writer
+            .run_without_growth(move |connection| sweep(connection, &files, ended_before))
+            .await
     }
 }
 

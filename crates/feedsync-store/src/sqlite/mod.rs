@@ -31,6 +31,7 @@ mod readers;
 mod remotes;
 mod rows;
 mod schema;
+mod space;
 mod store;
 mod transfer;
 mod update;
@@ -39,6 +40,7 @@ mod writer;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use feedsync_couch::DatabaseName;
 use rusqlite::{Connection, TransactionBehavior};
@@ -52,6 +54,7 @@ use life::Life;
 use log_files::LogFiles;
 pub use log_pack::{BackedUp, DamagedLog};
 use readers::Readers;
+use space::Space;
 use watch::Watch;
 use writer::Writer;
 
@@ -66,6 +69,8 @@ pub struct SqliteStore {
     writer: Writer,
     readers: Readers,
     known: Known,
+    /// A write failed for want of space, and there is no more since.
+    is_full: Arc<AtomicBool>,
     _watch: Watch,
 }
 
@@ -106,7 +111,20 @@ impl SqliteStore {
     /// incarnation, in new epochs. A whole directory put back over itself, file by file, or a disk
     /// put back to a snapshot cannot be told from the state that was left; a log whose file was left out
     /// of that goes on in a new generation.
+    ///
+    /// On a disk without any room the [reserve](space) is released, since even reading a store takes some.
     pub fn open(directory: &Path, environment: Arc<dyn Environment>) -> Result<Self, StoreError> {
+        match Self::open_once(directory, Arc::clone(&environment)) {
+            Err(_) if space::release_where_full(directory) => {
+                let store = Self::open_once(directory, environment)?;
+                store.is_full.store(true, Ordering::Relaxed);
+                Ok(store)
+            }
+            opened => opened,
+        }
+    }
+
+    fn open_once(directory: &Path, environment: Arc<dyn Environment>) -> Result<Self, StoreError> {
         let file = directory.join(place::FILE);
         if !Self::exists(directory) {
             return Err(StoreError::Place {
@@ -154,6 +172,11 @@ impl SqliteStore {
         directory.join(place::FILE).metadata().is_ok_and(|file| file.is_file() && file.len() > 0)
     }
 
+    /// Removes the [reserve](space) of a store that nobody writes to any more.
+    pub fn remove_reserve(directory: &Path) -> Result<(), StoreError> {
+        space::remove(directory)
+    }
+
     fn start(
         directory: &Path,
         connection: Connection,
@@ -163,6 +186,8 @@ impl SqliteStore {
         // A process may go to another directory.
         let absolute = place::absolute(directory)?;
         let files = Arc::new(LogFiles::of(&absolute));
+        let is_full = Arc::new(AtomicBool::new(false));
+        let space = Space::new(&absolute, Arc::clone(&is_full));
         let life = Life::new(absolute);
         let threads =
             std::thread::available_parallelism().map_or(2, |count| count.get().clamp(2, 8));
@@ -178,7 +203,8 @@ impl SqliteStore {
         Ok(Self {
             directory: directory.to_owned(),
             environment,
-            writer: Writer::start(connection, life, Arc::clone(&files))?,
+            writer: Writer::start(connection, life, Arc::clone(&files), space)?,
+            is_full,
             files,
             bell,
             database_bell,
@@ -219,10 +245,28 @@ impl SqliteStore {
             .run(move |connection| {
                 let mut faults = check::file(connection)?;
                 faults.extend(check::rows(connection)?);
+                faults.extend(check::digests(connection)?);
                 faults.extend(log_care::check(connection, &files)?);
                 Ok(faults)
             })
             .await?
+    }
+}
+
+impl SqliteStore {
+    /// Tells whether a write failed for want of space, and there is no more since.
+    fn is_full(&self) -> bool {
+        self.is_full.load(Ordering::Relaxed)
+    }
+
+    /// Checks that there is room on the disk.
+    async fn check_room(&self) -> Result<(), StoreError> {
+        if self.is_full() {
+            // The thread that writes looks for room before each batch.
+            self.writer.run(|_| Ok(())).await?;
+        }
+        let directory = self.directory.clone();
+        self.readers.run(move |_| space::probe(&directory)).await?
     }
 }
 

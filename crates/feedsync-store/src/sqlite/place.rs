@@ -65,5 +65,5 @@ pub(super) fn parent(file: &Path) -> PathBuf {
 }
 
 pub(super) fn failed(path: &Path, source: io::Error) -> StoreError {
-    StoreError::File { path: path.to_owned(), source }
+    StoreError::file(path, source)
 }

@@ -150,6 +150,9 @@ pub(super) fn migrate(transaction: &Transaction<'_>, file: &Path) -> Result<(), 
 
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
-        Self::Database(Box::new(error))
+        match error.sqlite_error_code() {
+            Some(ErrorCode::DiskFull) => Self::Full,
+            _ => Self::Database(Box::new(error)),
+        }
     }
 }

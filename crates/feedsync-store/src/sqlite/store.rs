@@ -3,6 +3,7 @@
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use async_trait::async_trait;
 use feedsync::ItemId;
@@ -32,6 +33,15 @@ impl Store for SqliteStore {
 
     async fn collections(&self) -> Result<Vec<Collection>, StoreError> {
         self.readers.read(collections::all).await
+    }
+
+    async fn collections_after(
+        &self,
+        after: Option<&CollectionName>,
+        most: usize,
+    ) -> Result<Vec<Collection>, StoreError> {
+        let after = after.map(|name| name.as_str().to_owned()).unwrap_or_default();
+        self.readers.read(move |connection| collections::after(connection, &after, most)).await
     }
 
     async fn collection(&self, name: &CollectionName) -> Result<Option<Collection>, StoreError> {
@@ -85,11 +95,22 @@ impl Store for SqliteStore {
         let environment = Arc::clone(&self.environment);
         let files = Arc::clone(&self.files);
         let former = name.clone();
+        let (mut decide, mut decided, full) = (Some(decide), None, Arc::clone(&self.is_full));
         let (is_news, collection) = self
             .writer
-            .run(move |connection| {
+            .run_without_growth(move |connection| {
                 let shelf = collections::require(connection, &former)?;
-                let Altered { alteration, act } = decide(&shelf.collection);
+                if let Some(decide) = decide.take() {
+                    decided = Some((shelf.collection.clone(), decide(&shelf.collection)));
+                }
+                // It decides once: where the collection has changed before the second attempt, there is none.
+                let (_, Altered { alteration, act }) = decided
+                    .clone()
+                    .filter(|(seen, _)| *seen == shelf.collection)
+                    .ok_or(StoreError::Full)?;
+                if full.load(Ordering::Relaxed) && alteration != Alteration::Drop {
+                    return Err(StoreError::Full);
+                }
                 let is_news = alteration.is_news_of(&shelf.collection);
                 let gone = match alteration {
                     Alteration::Drop => log_rows::keys(connection, shelf.id)?,
@@ -194,9 +215,14 @@ impl Store for SqliteStore {
     ) -> Result<Collection, StoreError> {
         let name = collection.clone();
         let environment = Arc::clone(&self.environment);
+        let (mut decide, full) = (decide, Arc::clone(&self.is_full));
         let (after, is_news) = self
             .writer
-            .run(move |connection| update::update(connection, &environment, &name, &keys, decide))
+            .run_without_growth(move |connection| {
+                let is_full = full.load(Ordering::Relaxed);
+                let asked = update::Asked { name: &name, keys: &keys, is_full };
+                update::update(connection, &environment, &asked, &mut decide)
+            })
             .await?;
         if is_news {
             self.bell.ring(collection);
@@ -218,7 +244,7 @@ impl Store for SqliteStore {
         }
         let name = collection.clone();
         self.writer
-            .run(move |connection| {
+            .run_without_growth(move |connection| {
                 let shelf = collections::require(connection, &name)?;
                 connection
                     .prepare_cached(
@@ -262,11 +288,13 @@ impl Store for SqliteStore {
         seen: Option<Moment>,
         due: Moment,
     ) -> Result<bool, StoreError> {
-        self.writer.run(move |connection| remotes::reschedule(connection, id, seen, due)).await
+        self.writer
+            .run_without_growth(move |connection| remotes::reschedule(connection, id, seen, due))
+            .await
     }
 
     async fn remove_remote(&self, id: RemoteId) -> Result<(), StoreError> {
-        self.writer.run(move |connection| remotes::remove(connection, id)).await
+        self.writer.run_without_growth(move |connection| remotes::remove(connection, id)).await
     }
 
     async fn put_blob(&self, bytes: Vec<u8>) -> Result<Digest, StoreError> {
@@ -288,7 +316,9 @@ impl Store for SqliteStore {
         let look = move |connection: &_| blobs::stale(connection, &asked, before);
         let stale = self.readers.read(look).await?;
         if !stale.is_empty() {
-            self.writer.run(move |connection| blobs::touch(connection, &stale, now)).await?;
+            self.writer
+                .run_without_growth(move |connection| blobs::touch(connection, &stale, now))
+                .await?;
         }
         // Only now: what is here from here on is young, and is not swept.
         self.readers.read(move |connection| blobs::missing(connection, digests)).await
@@ -317,7 +347,13 @@ impl Store for SqliteStore {
     }
 
     async fn sweep_blobs(&self, stored_before: Moment) -> Result<u64, StoreError> {
-        self.writer.run(move |connection| blobs::sweep(connection, stored_before)).await
+        self.writer
+            .run_without_growth(move |connection| blobs::sweep(connection, stored_before))
+            .await
+    }
+
+    async fn check_room(&self) -> Result<(), StoreError> {
+        Self::check_room(self).await
     }
 
     fn subscribe(&self, collection: &CollectionName) -> Notices {

@@ -20,15 +20,23 @@ use crate::order::Moment;
 use crate::plan::{Plan, plan};
 use crate::stored::{Discarded, DiscardedId, StoredItem};
 
+/// The collection and the items of an update.
+pub(super) struct Asked<'a> {
+    pub(super) name: &'a CollectionName,
+    pub(super) keys: &'a [ItemId],
+    /// The disk is full: an update that makes something larger is refused.
+    pub(super) is_full: bool,
+}
+
 /// Reads, decides and writes, in the savepoint of its caller; the collection as it then stands, and whether
 /// those who follow it see any of that.
 pub(super) fn update(
     connection: &Connection,
     environment: &Arc<dyn Environment>,
-    name: &CollectionName,
-    keys: &[ItemId],
-    mut decide: Decide,
+    asked: &Asked<'_>,
+    decide: &mut Decide,
 ) -> Result<(Collection, bool), StoreError> {
+    let Asked { name, keys, is_full } = *asked;
     let Shelf { id, collection } = collections::require(connection, name)?;
     let mut snapshot = Snapshot {
         identity: collections::identity(connection)?,
@@ -52,6 +60,9 @@ pub(super) fn update(
     let stored: BTreeSet<ItemId> = snapshot.entries.iter().filter_map(stored).collect();
     let now = snapshot.now;
     let plan = plan(snapshot, next_discarded(connection)?, writes)?;
+    if is_full && !plan.is_without_growth() {
+        return Err(StoreError::Full);
+    }
     if plan.identity.by != before {
         let known = plan.identity.retired.iter().position(|by| *by == before);
         let minted = &plan.identity.retired[known.map_or(0, |known| known + 1)..];
@@ -165,6 +176,9 @@ fn carry_out(connection: &Connection, id: i64, plan: Plan) -> Result<Collection,
     for stored in stored {
         rows::insert(connection, id, stored)?;
     }
+    if let Some(now) = plan.redated {
+        redate(connection, id, plan.collection.edited, now)?;
+    }
     for (item, vector) in &plan.purged {
         purge(connection, id, item, vector)?;
     }
@@ -187,6 +201,19 @@ fn carry_out(connection: &Connection, id: i64, plan: Plan) -> Result<Collection,
     }
     collections::advance(connection, id, &plan.collection)?;
     Ok(plan.collection)
+}
+
+/// Gives items that a clock has dated which was ahead of `last` moments before `now`, in their order.
+fn redate(connection: &Connection, id: i64, last: Moment, now: Moment) -> Result<(), StoreError> {
+    connection.execute(
+        "UPDATE items SET edited = ?3 - ahead.place
+           FROM (SELECT change_key, row_number() OVER (ORDER BY change_key DESC) AS place
+                   FROM items
+                  WHERE change_key >= ?1 << 40 AND change_key < (?1 + 1) << 40 AND edited > ?2) ahead
+          WHERE items.change_key = ahead.change_key",
+        params![id, last, now],
+    )?;
+    Ok(())
 }
 
 /// What a purge leaves behind.

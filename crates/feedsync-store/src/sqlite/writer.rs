@@ -15,6 +15,7 @@ use tokio::sync::oneshot;
 
 use super::life::Life;
 use super::log_files::LogFiles;
+use super::space::Space;
 use crate::error::StoreError;
 
 /// A commit waits for no more than this, however much is queued.
@@ -30,38 +31,72 @@ const COURTESY: Duration = Duration::from_secs(1);
 trait Task: Send {
     /// Does it; true if it is to be committed.
     fn run(&mut self, connection: &Connection) -> bool;
+    /// Tells whether it makes nothing larger, so that it may be run on a full disk, and run again.
+    fn is_without_growth(&self) -> bool;
+    /// Tells whether there was no room for it.
+    fn is_full(&self) -> bool;
     /// Answers who waits: with what `run` made of it, or with why it was not committed.
     fn answer(self: Box<Self>, failure: Option<StoreError>);
+    /// Answers who waits without running it.
+    fn refuse(self: Box<Self>, failure: StoreError);
 }
 
-struct Work<T, F> {
-    work: Option<F>,
+/// How a task is run.
+enum Form<F, G> {
+    Once(Option<F>),
+    WithoutGrowth(G),
+}
+
+struct Work<T, F, G> {
+    work: Form<F, G>,
     outcome: Result<T, StoreError>,
     answer: oneshot::Sender<Result<T, StoreError>>,
 }
 
-impl<T, F> Task for Work<T, F>
+impl<T, F, G> Task for Work<T, F, G>
 where
     T: Send,
     F: FnOnce(&Connection) -> Result<T, StoreError> + Send,
+    G: FnMut(&Connection) -> Result<T, StoreError> + Send,
 {
     fn run(&mut self, connection: &Connection) -> bool {
-        if let Some(work) = self.work.take() {
-            // The savepoint is rolled back, so nothing half-done is seen after a panic.
-            let result = catch_unwind(AssertUnwindSafe(|| work(connection)));
-            self.outcome = result
-                .unwrap_or_else(|_| Err(StoreError::Decision("the decision panicked".to_owned())));
+        // The savepoint is rolled back, so nothing half-done is seen after a panic.
+        let work = &mut self.work;
+        let result = catch_unwind(AssertUnwindSafe(|| match work {
+            Form::Once(work) => work.take().map(|work| work(connection)),
+            Form::WithoutGrowth(work) => Some(work(connection)),
+        }));
+        let panicked = || Some(Err(StoreError::Decision("the decision panicked".to_owned())));
+        if let Some(outcome) = result.unwrap_or_else(|_| panicked()) {
+            self.outcome = outcome;
         }
         self.outcome.is_ok()
     }
 
+    fn is_without_growth(&self) -> bool {
+        matches!(self.work, Form::WithoutGrowth(_))
+    }
+
+    fn is_full(&self) -> bool {
+        matches!(self.outcome, Err(StoreError::Full))
+    }
+
     fn answer(self: Box<Self>, failure: Option<StoreError>) {
-        let outcome = match (self.outcome, failure) {
+        let Self { work, outcome, answer } = *self;
+        // Before the answer: the work may hold the store, which must not be dropped by its own thread.
+        drop(work);
+        let outcome = match (outcome, failure) {
             (Ok(_), Some(failure)) => Err(failure),
             (outcome, _) => outcome,
         };
         // Who asked may have gone.
-        let _ = self.answer.send(outcome);
+        let _ = answer.send(outcome);
+    }
+
+    fn refuse(self: Box<Self>, failure: StoreError) {
+        let Self { work, answer, .. } = *self;
+        drop(work);
+        let _ = answer.send(Err(failure));
     }
 }
 
@@ -76,11 +111,12 @@ impl Writer {
         connection: Connection,
         life: Life,
         files: Arc<LogFiles>,
+        space: Space,
     ) -> Result<Self, StoreError> {
         let (queue, tasks) = channel();
         let thread = thread::Builder::new()
             .name("feedsync-writer".to_owned())
-            .spawn(move || write(connection, life, &files, &tasks))
+            .spawn(move || write(&mut Desk { connection, life, files, space }, &tasks))
             .map_err(|error| StoreError::Database(Box::new(error)))?;
         Ok(Self { queue: Some(queue), thread: Some(thread) })
     }
@@ -91,9 +127,28 @@ impl Writer {
         T: Send + 'static,
         F: FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
     {
+        self.queue(Form::<F, fn(&Connection) -> Result<T, StoreError>>::Once(Some(work))).await
+    }
+
+    /// Queues work that makes nothing larger; ready when it is durable. It is done on a full disk, too, from the
+    /// [reserve](super::space). It may be run twice, where the first attempt is not committed.
+    pub(super) async fn run_without_growth<T, G>(&self, work: G) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        G: FnMut(&Connection) -> Result<T, StoreError> + Send + 'static,
+    {
+        self.queue(Form::<fn(&Connection) -> Result<T, StoreError>, G>::WithoutGrowth(work)).await
+    }
+
+    async fn queue<T, F, G>(&self, work: Form<F, G>) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+        G: FnMut(&Connection) -> Result<T, StoreError> + Send + 'static,
+    {
         let stopped = || StoreError::Unknown("the writing thread has ended".to_owned());
         let (answer, outcome) = oneshot::channel();
-        let task = Work { work: Some(work), outcome: Err(stopped()), answer };
+        let task = Work { work, outcome: Err(stopped()), answer };
         if let Some(queue) = &self.queue {
             queue.send(Box::new(task)).map_err(|_| stopped())?;
         }
@@ -110,31 +165,75 @@ impl Drop for Writer {
     }
 }
 
-fn write(
-    mut connection: Connection,
-    mut life: Life,
-    files: &LogFiles,
-    tasks: &Receiver<Box<dyn Task>>,
-) {
+/// Connection and files of the writing thread.
+struct Desk {
+    connection: Connection,
+    life: Life,
+    files: Arc<LogFiles>,
+    space: Space,
+}
+
+fn write(desk: &mut Desk, tasks: &Receiver<Box<dyn Task>>) {
     let mut others = Others { version: None, last_seen: None };
     while let Ok(first) = tasks.recv() {
+        desk.space.restore(&desk.connection);
         let mut done = Vec::new();
+        let failure = desk.commit(first, Some(tasks), &mut done);
+        let lacks_room = matches!(failure, Some(Failure::Full { .. }));
+        if lacks_room || done.iter().any(|task| task.is_full()) {
+            desk.space.release(&desk.connection);
+            let (again, over): (Vec<_>, Vec<_>) = done
+                .into_iter()
+                .partition(|task| task.is_without_growth() && (lacks_room || task.is_full()));
+            done = over;
+            for task in again {
+                desk.again(task);
+            }
+            // What failed may have been larger than all that is free.
+            desk.space.restore(&desk.connection);
+        }
+        for task in done {
+            task.answer(failure.as_ref().map(Failure::error));
+        }
+        desk.space.keep();
+        others.leave_a_gap(&desk.connection);
+    }
+    // Nobody is left to tell; only copies made since the last time are not known as old.
+    let _ = desk.life.end(&mut desk.connection);
+}
+
+impl Desk {
+    /// Runs the first task and those that are queued behind it, and commits them together.
+    fn commit(
+        &mut self,
+        first: Box<dyn Task>,
+        tasks: Option<&Receiver<Box<dyn Task>>>,
+        done: &mut Vec<Box<dyn Task>>,
+    ) -> Option<Failure> {
+        let Self { connection, life, files, space } = self;
         let failure = match connection.execute_batch("BEGIN IMMEDIATE") {
-            Ok(()) => batch(&connection, first, tasks, &mut done)
+            Ok(()) => batch(connection, space.is_full(), first, tasks, done)
                 .map_err(StoreError::from)
                 .and_then(|()| files.sync())
-                .and_then(|()| life.renew_if_due(&connection))
-                .map_err(|error| Failure::Before(error.to_string()))
+                .and_then(|()| life.renew_if_due(connection))
+                .map_err(Failure::before)
                 .and_then(|renewed| {
-                    connection.execute_batch("COMMIT").map_err(Failure::Commit)?;
+                    connection.execute_batch("COMMIT").map_err(Failure::commit)?;
                     life.committed(renewed);
                     Ok(())
                 })
                 .err(),
             Err(error) => {
                 done.push(first);
-                Some(Failure::Before(error.to_string()))
+                Some(Failure::before(error.into()))
             }
+        };
+        // What filled the disk ended the transaction, and the savepoints with it.
+        let failure = match failure {
+            Some(Failure::Before(_)) if done.iter().any(|task| task.is_full()) => {
+                Some(Failure::Full { in_commit: false })
+            }
+            failure => failure,
         };
         if failure.is_some() && !connection.is_autocommit() {
             // If even this fails, the next BEGIN will say so.
@@ -142,16 +241,20 @@ fn write(
         }
         match &failure {
             None => files.committed(),
-            Some(Failure::Before(_)) => files.rolled_back(),
-            Some(Failure::Commit(_)) => files.left_open(),
+            Some(Failure::Before(_) | Failure::Full { in_commit: false }) => files.rolled_back(),
+            Some(Failure::Commit(_) | Failure::Full { in_commit: true }) => files.left_open(),
         }
+        failure
+    }
+
+    /// Runs a task again, with the room that the reserve has left.
+    fn again(&mut self, task: Box<dyn Task>) {
+        let mut done = Vec::new();
+        let failure = self.commit(task, None, &mut done);
         for task in done {
             task.answer(failure.as_ref().map(Failure::error));
         }
-        others.leave_a_gap(&connection);
     }
-    // Nobody is left to tell; only copies made since the last time are not known as old.
-    let _ = life.end(&mut connection);
 }
 
 /// What is known of other processes that write to the file.
@@ -178,34 +281,57 @@ impl Others {
 enum Failure {
     /// Before COMMIT was asked for: nothing was written.
     Before(String),
+    /// There was no room: nothing was committed.
+    Full { in_commit: bool },
     /// In COMMIT: what reached the disk is not known.
     Commit(rusqlite::Error),
 }
 
 impl Failure {
+    fn before(error: StoreError) -> Self {
+        match error {
+            StoreError::Full => Self::Full { in_commit: false },
+            error => Self::Before(error.to_string()),
+        }
+    }
+
+    fn commit(error: rusqlite::Error) -> Self {
+        match error.sqlite_error_code() {
+            // The frame that commits is the last one that is written.
+            Some(rusqlite::ErrorCode::DiskFull) => Self::Full { in_commit: true },
+            _ => Self::Commit(error),
+        }
+    }
+
     fn error(&self) -> StoreError {
         match self {
             Self::Before(reason) => StoreError::Database(reason.as_str().into()),
+            Self::Full { .. } => StoreError::Full,
             Self::Commit(error) => StoreError::Unknown(error.to_string()),
         }
     }
 }
 
-/// Runs the first task and those that are queued behind it.
+/// Runs the first task and those that are queued behind it. On a full disk those that make something larger are refused.
 fn batch(
     connection: &Connection,
+    is_full: bool,
     first: Box<dyn Task>,
-    tasks: &Receiver<Box<dyn Task>>,
+    tasks: Option<&Receiver<Box<dyn Task>>>,
     done: &mut Vec<Box<dyn Task>>,
 ) -> Result<(), rusqlite::Error> {
     let started = Instant::now();
     let mut next = Some(first);
     while let Some(mut task) = next {
-        let run = savepoint(connection, &mut *task);
-        done.push(task);
-        run?;
+        if is_full && !task.is_without_growth() {
+            task.refuse(StoreError::Full);
+        } else {
+            let run = savepoint(connection, &mut *task);
+            done.push(task);
+            run?;
+        }
         let room = done.len() < MOST_TASKS && started.elapsed() < MOST_TIME;
-        next = if room { tasks.try_recv().ok() } else { None };
+        next = tasks.filter(|_| room).and_then(|tasks| tasks.try_recv().ok());
     }
     Ok(())
 }

@@ -1,6 +1,8 @@
 //! Each store keeps the contract, and what it acknowledged.
 
 mod durability;
+#[cfg(target_os = "linux")]
+mod full_disk;
 mod logs_killed;
 mod memory;
 mod postgres;
@@ -11,6 +13,7 @@ mod postgres_nodes;
 mod postgres_transactions;
 mod processes;
 mod put_back;
+mod rot;
 mod sqlite;
 mod sqlite_databases;
 mod sqlite_file;

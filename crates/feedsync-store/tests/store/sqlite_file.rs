@@ -99,7 +99,7 @@ fn only_the_owner_can_read_it() {
         assert_eq!(mode(&path), 0o600, "{}", path.display());
         files += 1;
     }
-    assert_eq!(files, 4, "the database, its log, the log's index and the nonce");
+    assert_eq!(files, 5, "the database, its log, the log's index, the nonce and the reserve");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use feedsync_couch::{AttachmentDigest, DatabaseName};
 use super::moving;
 use super::rows::{self, SHARE};
 use crate::database::sweep::{self, AttachmentKey, Looked};
+use crate::digests;
 use crate::error::StoreError;
 use crate::order::Moment;
 use crate::postgres::pipeline::Parameter;
@@ -19,12 +20,24 @@ pub(super) async fn put(
     now: Moment,
 ) -> Result<bool, StoreError> {
     let room = rows::lock(transaction, SHARE, name).await?;
-    let (digest, now) = (digest.as_str(), micros(now));
+    let (text, now) = (digest.as_str(), micros(now));
     let sql = "INSERT INTO attachments (database, digest, stored, content) VALUES ($1, $2, $3, $4)
                ON CONFLICT (database, digest) DO UPDATE SET stored = excluded.stored
                   WHERE attachments.content = excluded.content";
     let statement = transaction.prepare_cached(sql).await?;
-    Ok(transaction.execute(&statement, &[&room.id, &digest, &now, &bytes]).await? > 0)
+    if transaction.execute(&statement, &[&room.id, &text, &now, &bytes]).await? > 0 {
+        return Ok(true);
+    }
+    // Either MD5 tells them not apart, or the disk has changed what is stored, which is replaced.
+    let sql = "SELECT content FROM attachments WHERE database = $1 AND digest = $2";
+    let stored: Vec<u8> = get(&transaction.query_one(sql, &[&room.id, &text]).await?, 0)?;
+    let heals = !digest.is_of(&stored) && digest.is_of(bytes);
+    if heals {
+        let sql = "UPDATE attachments SET content = $4, stored = $3
+                    WHERE database = $1 AND digest = $2";
+        transaction.execute(sql, &[&room.id, &text, &now, &bytes]).await?;
+    }
+    Ok(heals)
 }
 
 pub(super) async fn content(
@@ -37,7 +50,9 @@ pub(super) async fn content(
                 WHERE d.name = $1";
     let statement = client.prepare_cached(sql).await?;
     let row = client.query_opt(&statement, &[&name.as_str(), &digest.as_str()]).await?;
-    get(&row.ok_or_else(|| StoreError::NoDatabase(name.clone()))?, 0)
+    let stored: Option<Vec<u8>> =
+        get(&row.ok_or_else(|| StoreError::NoDatabase(name.clone()))?, 0)?;
+    stored.map(|bytes| digests::attachment(digest, bytes)).transpose()
 }
 
 /// Whether no body of its database names an attachment. Each is looked up by itself, however many uses the server takes

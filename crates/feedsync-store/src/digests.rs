@@ -1,0 +1,53 @@
+//! Stored bytes are compared with their digests whenever they are read: a disk changes bits without saying so.
+
+use feedsync_couch::AttachmentDigest;
+
+use crate::blob::Digest;
+use crate::error::StoreError;
+use crate::log::LogSnapshot;
+
+/// Number of damaged contents that a check names, of each kind.
+pub(crate) const NAMED: usize = 20;
+
+/// The bytes of a blob, if they are those that its digest names.
+pub(crate) fn blob(digest: Digest, bytes: Vec<u8>) -> Result<Vec<u8>, StoreError> {
+    match Digest::of(&bytes) == digest {
+        true => Ok(bytes),
+        false => Err(StoreError::Rotten(named_blob(digest))),
+    }
+}
+
+/// The bytes of an attachment, if they are those that its digest names.
+pub(crate) fn attachment(digest: &AttachmentDigest, bytes: Vec<u8>) -> Result<Vec<u8>, StoreError> {
+    match digest.is_of(&bytes) {
+        true => Ok(bytes),
+        false => Err(StoreError::Rotten(format!("the attachment {digest}"))),
+    }
+}
+
+/// The bytes of a snapshot of a log, if they are those that its digest names.
+pub(crate) fn snapshot(snapshot: &LogSnapshot, bytes: Vec<u8>) -> Result<Vec<u8>, StoreError> {
+    match Digest::of(&bytes) == snapshot.digest {
+        true => Ok(bytes),
+        false => Err(StoreError::Rotten("the snapshot of the log".to_owned())),
+    }
+}
+
+/// The name of a blob in errors and findings.
+pub(crate) fn named_blob(digest: Digest) -> String {
+    format!("the file {digest}")
+}
+
+/// The line of a check about damaged contents of one kind: how many, and the names of some.
+pub(crate) fn finding(what: &str, names: &[String]) -> Option<String> {
+    if names.is_empty() {
+        return None;
+    }
+    let some: Vec<&str> = names.iter().take(NAMED).map(String::as_str).collect();
+    let more = if names.len() > NAMED { ", …" } else { "" };
+    Some(format!(
+        "{what} that are not what their digest says: {} ({}{more})",
+        names.len(),
+        some.join(", ")
+    ))
+}

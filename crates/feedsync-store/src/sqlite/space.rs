@@ -1,0 +1,166 @@
+//! Space that a store keeps back, so that data can be deleted on a full disk.
+//!
+//! A deletion needs space before it gives any back: for its tombstone, and for the write-ahead log. So a reserve, the
+//! file `feedsync.reserve`, is made after the first commit. When a write fails for want of space, the reserve is
+//! released, and from then on the store takes writes alone that make nothing larger. When there is room for the reserve
+//! and some more, it is made again, and the store takes all writes. A disk that is too small for a reserve has none.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+
+use super::place;
+use crate::error::StoreError;
+
+const FILE: &str = "feedsync.reserve";
+
+/// Size of the reserve, in bytes.
+const RESERVE: u64 = 8 << 20;
+
+/// Bytes that must be free beside the reserve before the store takes all writes again.
+const MARGIN: u64 = 1 << 20;
+
+/// Pause between two attempts to make the reserve.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Bytes that a probe writes.
+const PROBE: u64 = 64 << 10;
+
+/// Pages that are given back to the file system at once.
+const GIVEN_BACK: u32 = 4_096;
+
+/// The reserve of a store, in the hands of the thread that writes.
+pub(super) struct Space {
+    file: PathBuf,
+    is_full: Arc<AtomicBool>,
+    has_reserve: bool,
+    tried: Option<Instant>,
+}
+
+impl Space {
+    /// The reserve of the store in a directory. The flag tells others whether the disk is full.
+    pub(super) fn new(directory: &Path, is_full: Arc<AtomicBool>) -> Self {
+        let file = directory.join(FILE);
+        let has_reserve = fs::metadata(&file).is_ok_and(|known| known.len() >= RESERVE);
+        Self { file, is_full, has_reserve, tried: None }
+    }
+
+    /// Tells whether a write failed for want of space, and there is no more since.
+    pub(super) fn is_full(&self) -> bool {
+        self.is_full.load(Ordering::Relaxed)
+    }
+
+    /// Releases the reserve, since a write failed for want of space. Where there is none, each write tries for itself.
+    pub(super) fn release(&mut self, connection: &Connection) {
+        if fs::remove_file(&self.file).is_ok() {
+            self.is_full.store(true, Ordering::Relaxed);
+        }
+        self.has_reserve = false;
+        self.tried = None;
+        give_back(connection);
+    }
+
+    /// Makes the reserve where there is none, after a commit.
+    pub(super) fn keep(&mut self) {
+        if !self.has_reserve && !self.is_full() && self.may_try() {
+            self.has_reserve = make(&self.file).is_ok();
+        }
+    }
+
+    /// Makes the reserve again, if there is room. From then on the store takes all writes.
+    pub(super) fn restore(&mut self, connection: &Connection) {
+        if !self.is_full() || !self.may_try() {
+            return;
+        }
+        give_back(connection);
+        if make(&self.file).is_ok() {
+            self.has_reserve = true;
+            self.is_full.store(false, Ordering::Relaxed);
+        }
+    }
+
+    fn may_try(&mut self) -> bool {
+        let may_try = self.tried.is_none_or(|tried| tried.elapsed() >= PAUSE);
+        if may_try {
+            self.tried = Some(Instant::now());
+        }
+        may_try
+    }
+}
+
+/// Gives free pages and the write-ahead log back to the file system, as far as that is possible. Failures are no harm: there
+/// is less room then.
+fn give_back(connection: &Connection) {
+    let vacuum = || {
+        let sql = format!("PRAGMA incremental_vacuum({GIVEN_BACK})");
+        let mut statement = connection.prepare(&sql)?;
+        let mut rows = statement.query([])?;
+        while rows.next()?.is_some() {}
+        Ok::<_, rusqlite::Error>(())
+    };
+    let shorten = || connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+    // First the log, whose pages the vacuum needs, then what the vacuum freed.
+    let _ = shorten();
+    let _ = vacuum();
+    let _ = shorten();
+}
+
+/// Makes the reserve; leaves nothing behind where there is no room for it and some more.
+fn make(file: &Path) -> io::Result<()> {
+    let made = fill(file, RESERVE + MARGIN)
+        .and_then(|()| OpenOptions::new().write(true).open(file)?.set_len(RESERVE));
+    if made.is_err() {
+        let _ = fs::remove_file(file);
+    }
+    made
+}
+
+/// Writes bytes that no file system compresses.
+fn fill(file: &Path, bytes: u64) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(file)?;
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut piece = Vec::with_capacity(PROBE as usize);
+    for _ in 0..bytes / PROBE {
+        piece.clear();
+        while piece.len() < PROBE as usize {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            piece.extend_from_slice(&state.to_le_bytes());
+        }
+        file.write_all(&piece)?;
+    }
+    Ok(())
+}
+
+/// Checks that a directory takes some bytes more.
+pub(super) fn probe(directory: &Path) -> Result<(), StoreError> {
+    let file = directory.join(format!("feedsync.probe-{}", std::process::id()));
+    let written = fill(&file, PROBE);
+    let removed = fs::remove_file(&file);
+    written.and(removed).map_err(|error| place::failed(&file, error))
+}
+
+/// Releases the reserve of a directory that takes no bytes more; tells whether there was one.
+pub(super) fn release_where_full(directory: &Path) -> bool {
+    let is_full = matches!(probe(directory), Err(StoreError::Full));
+    is_full && fs::remove_file(directory.join(FILE)).is_ok()
+}
+
+/// Removes the reserve of a directory, if it is there.
+pub(super) fn remove(directory: &Path) -> Result<(), StoreError> {
+    let file = directory.join(FILE);
+    match fs::remove_file(&file) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(place::failed(&file, error)),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,107 @@
+//! A bit that the disk has flipped is noticed when it is read, and by a check.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use feedsync_couch::{AttachmentDigest, DatabaseName};
+use feedsync_store::conformance::samples::{create, named};
+use feedsync_store::conformance::{TestEnvironment, wait};
+use feedsync_store::{
+    Append, Databases, Digest, EndpointName, Expected, LogOutcome, Logs, NewSnapshot, SqliteStore,
+    Store, StoreError,
+};
+use proptest::prelude::*;
+use rusqlite::Connection;
+use tempfile::TempDir;
+
+fn init(directory: &Path) -> Arc<SqliteStore> {
+    let name = EndpointName::new("anna").unwrap();
+    Arc::new(SqliteStore::init(directory, &name, Arc::new(TestEnvironment::new(1))).unwrap())
+}
+
+fn database() -> DatabaseName {
+    "db".parse().unwrap()
+}
+
+/// Stores the same bytes as a blob, as an attachment, and as the snapshot of a log.
+fn fill(store: &Arc<SqliteStore>, bytes: &[u8]) {
+    let notes = create(&**store, "notes").name;
+    wait(store.put_blob(bytes.to_vec())).unwrap();
+    wait(store.create_database(&database(), None)).unwrap().unwrap();
+    let digest = AttachmentDigest::of(bytes);
+    assert!(wait(store.put_attachment(&database(), &digest, bytes.to_vec())).unwrap());
+    let append = Append {
+        expected: Expected::Absent,
+        bytes: b"{}\n".to_vec(),
+        media_type: "application/x-ndjson".to_owned(),
+        key: None,
+        most: 1 << 20,
+        act: None,
+    };
+    let LogOutcome::Done(log) = wait(store.append_to_log(&notes, append)).unwrap() else {
+        panic!("the log does not begin")
+    };
+    let snapshot = NewSnapshot {
+        covers: log.place,
+        media_type: "application/json".to_owned(),
+        bytes: bytes.to_vec(),
+    };
+    let stored = wait(store.put_log_snapshot(&notes, snapshot)).unwrap();
+    assert!(matches!(stored, LogOutcome::Done(_)));
+}
+
+/// Reads each of the three.
+fn read(store: &Arc<SqliteStore>, bytes: &[u8]) -> [Result<Vec<u8>, StoreError>; 3] {
+    let attachment = AttachmentDigest::of(bytes);
+    [
+        wait(store.blob(Digest::of(bytes))).map(Option::unwrap),
+        wait(store.attachment(&database(), &attachment)).map(Option::unwrap),
+        wait(store.log_snapshot(&named("notes"))).map(|found| found.unwrap().1),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(24) })]
+
+    /// Whichever bit of a stored body is flipped: it is read as an error, or as the right bytes.
+    #[test]
+    fn a_flipped_bit_is_never_read(
+        bytes in prop::collection::vec(any::<u8>(), 1..6_000),
+        place in any::<prop::sample::Index>(),
+        bit in 0..8_u8,
+        table in 0..3_usize,
+    ) {
+        let directory = TempDir::new().unwrap();
+        let store = init(directory.path());
+        fill(&store, &bytes);
+        let mut flipped = bytes.clone();
+        flipped[place.index(bytes.len())] ^= 1 << bit;
+        let raw = Connection::open(directory.path().join("feedsync.db")).unwrap();
+        let table_name = ["blobs", "attachments", "log_snapshots"][table];
+        raw.execute(&format!("UPDATE {table_name} SET content = ?1"), [&flipped]).unwrap();
+        for (at, found) in read(&store, &bytes).into_iter().enumerate() {
+            match found {
+                Ok(found) => prop_assert!(at != table && found == bytes),
+                Err(StoreError::Rotten(_)) => prop_assert_eq!(at, table),
+                Err(error) => prop_assert!(false, "{error}"),
+            }
+        }
+        let faults = wait(store.check()).unwrap();
+        prop_assert_eq!(faults.len(), 1, "{:?}", faults);
+        let (what, name) = [
+            ("files", Digest::of(&bytes).to_string()),
+            ("attachments", format!("db/{}", AttachmentDigest::of(&bytes))),
+            ("snapshots of logs", "notes".to_owned()),
+        ][table].clone();
+        prop_assert_eq!(&faults[0], &format!("{what} that are not what their digest says: 1 ({name})"));
+        // Whoever has the bytes repairs a file and an attachment.
+        if table < 2 {
+            wait(store.put_blob(bytes.clone())).unwrap();
+            let digest = AttachmentDigest::of(&bytes);
+            prop_assert!(wait(store.put_attachment(&database(), &digest, bytes.clone())).unwrap());
+            let found = read(&store, &bytes);
+            prop_assert_eq!(found[table].as_ref().unwrap(), &bytes);
+            prop_assert!(wait(store.check()).unwrap().is_empty());
+        }
+    }
+}
