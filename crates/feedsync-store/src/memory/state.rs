@@ -249,15 +249,12 @@ impl State {
         let shelf = shelves.get_mut(name).ok_or_else(|| StoreError::NoCollection(name.clone()))?;
         shelf.collection = plan.collection;
         for (id, item) in plan.items {
-            let before = match item {
-                Some(item) => {
-                    shelf.order.insert(item.number, id.clone());
-                    shelf.items.insert(id, item)
-                }
-                None => shelf.items.remove(&id),
-            };
-            if let Some(before) = before {
+            if let Some(before) = shelf.items.remove(&id) {
                 shelf.order.remove(&before.number);
+            }
+            if let Some(item) = item {
+                shelf.order.insert(item.number, id.clone());
+                shelf.items.insert(id, item);
             }
         }
         if let Some(now) = plan.redated {
