@@ -60,8 +60,7 @@ async fn every_route_that_writes_answers_507_on_a_full_disk_and_deletions_are_do
     assert!(json(health).await["detail"].as_str().unwrap().contains("the disk of the hub is full"));
 
     let offered = crate::hub::feed(feedsync::Format::Atom, &[add_elsewhere().await]);
-    let digest = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
-    let blob = format!("/blobs/{digest}");
+    let blob = format!("/blobs/{}?collection=notes", feedsync_store::Digest::of(b"test"));
     let (atom_feed, text_plain) =
         ([("content-type", "application/atom+xml")], [("content-type", "text/plain")]);
     let all = entry("another");

@@ -57,12 +57,15 @@ impl Space {
 
     /// Releases the reserve, since a write failed for want of space. Where there is none, each write tries for itself.
     pub(super) fn release(&mut self, connection: &Connection) {
+        self.has_reserve = false;
         if fs::remove_file(&self.file).is_ok() {
             self.is_full.store(true, Ordering::Relaxed);
+            self.tried = None;
+            give_back(connection);
+        } else {
+            // An attempt to make the reserve would take what is left.
+            self.tried = Some(Instant::now());
         }
-        self.has_reserve = false;
-        self.tried = None;
-        give_back(connection);
     }
 
     /// Makes the reserve where there is none, after a commit.
