@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use feedsync::Format;
-use feedsync_client::fetch::Fetcher;
+use feedsync_client::fetch::{Fetcher, Private};
 use feedsync_endpoint::Endpoint;
 use feedsync_library::{Library, LibraryError, PollState};
 use feedsync_log::Millis;
@@ -88,7 +88,8 @@ pub trait FeedFinder: Send + Sync + 'static {
     /// names are not fetched.
     async fn all(&self, address: &FeedAddress) -> Result<Vec<FoundFeed>, FindError>;
 
-    /// The feed at an address, or the first feed that a web page there names which can be read.
+    /// The feed at an address, or the first feed that a web page there names which can be read; under the address to
+    /// subscribe to.
     async fn first(&self, address: &FeedAddress) -> Result<FoundFeed, FindError>;
 }
 
@@ -208,7 +209,7 @@ impl WebFinder {
         let mut failure = None;
         for feed in named {
             match self.fetch(&fetcher, address, Some(&feed.address)).await {
-                Ok(Found::Feed(found)) => return Ok(found),
+                Ok(Found::Feed(found)) => return Ok(settled(&fetcher, address, found)),
                 Ok(Found::Page(_)) => {}
                 Err(error) => failure = failure.or(Some(error)),
             }
@@ -218,6 +219,16 @@ impl WebFinder {
 
     fn now(&self) -> Millis {
         Millis::new(self.endpoint.environment().now().micros() / 1_000)
+    }
+}
+
+/// The feed of a page under the address that is subscribed to. Where private addresses may be reached, the author of a
+/// page does not decide which: a feed of another server is subscribed to at the address of the page, which a person gave.
+fn settled(fetcher: &Fetcher, page: &FeedAddress, feed: FoundFeed) -> FoundFeed {
+    let is_elsewhere = host_of(page.as_str()) != host_of(feed.address.as_str());
+    match is_elsewhere && fetcher.policy().private == Private::Allowed {
+        true => FoundFeed { address: page.clone(), ..feed },
+        false => feed,
     }
 }
 

@@ -77,6 +77,26 @@ async fn finder_returns_a_feed_or_the_feeds_that_a_page_names() {
 }
 
 #[tokio::test]
+async fn feed_of_another_server_is_subscribed_to_at_the_address_of_its_page() {
+    let scene = Scene::new().await;
+    let at = |path: &str| scene.web.url(path).parse::<FeedAddress>().unwrap();
+    scene.web.feed("/feed", &[("a", AT)]);
+    let elsewhere = scene.web.url("/feed").replace("127.0.0.1", "localhost");
+    let link = |to: &str| {
+        page(&format!("<html><link rel=alternate type=application/rss+xml href='{to}'>"))
+    };
+    scene.web.put("/far", link(&elsewhere));
+    scene.web.put("/near", link("/feed"));
+    let finder = scene.finder();
+    for (path, address) in [("/far", "/far"), ("/near", "/feed")] {
+        let first = finder.first(&at(path)).await.unwrap();
+        assert_eq!(first, found(at(address), Some("News"), FeedKind::Rss), "{path}");
+    }
+    let all = finder.all(&at("/far")).await.unwrap();
+    assert_eq!(all[0].address.as_str(), elsewhere, "a person may choose it");
+}
+
+#[tokio::test]
 async fn finder_asks_nothing_of_known_feeds_and_of_servers_that_are_left_alone() {
     let scene = Scene::new().await;
     let person = scene.somebody().await;
