@@ -27,7 +27,7 @@ use crate::world::{Peer, notes};
 const PUBLIC: &str = "http://8.8.8.8/feed";
 
 /// Whoever asks other machines, by the file that does: a new one needs a row, and a proof below.
-const CALLERS: [(&str, Caller); 10] = [
+const CALLERS: [(&str, Caller); 11] = [
     ("feedsync-client/src/document.rs", Caller::Documents),
     ("feedsync-client/src/push.rs", Caller::Pushes),
     ("feedsync-client/src/blobs.rs", Caller::Blobs),
@@ -35,6 +35,8 @@ const CALLERS: [(&str, Caller); 10] = [
     ("feedsync-client/src/log/remote.rs", Caller::Logs),
     ("feedsync-client/src/replicate/remote.rs", Caller::Databases),
     ("feedsync-reading/src/poll/fetch.rs", Caller::Feeds),
+    // Proved in feedsync-reading, in tests/reading/finding.rs.
+    ("feedsync-reading/src/poll/find.rs", Caller::Feeds),
     ("feedsync-reading/src/poll/icon.rs", Caller::Feeds),
     ("feedsync-cli/src/source.rs", Caller::Sources),
     ("feedsync-cli/src/commands/login.rs", Caller::Sources),
