@@ -2,10 +2,12 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use feedsync_library::{
-    DueFeed, FeedHead, Keep, KeptArticle, KeptFeed, LATE_AT_MOST, Listed, NamedArticle, NewArticle,
-    Place, Poll, PollState, ReaderName, Retention, Selection, Settled,
+    DueFeed, FeedHead, Keep, KeptArticle, KeptFeed, LATE_AT_MOST, Listed, MAX_CLAIM, MAX_HOLD,
+    MAX_PAUSE, NamedArticle, NewArticle, Place, Poll, PollState, ReaderName, Retention, Selection,
+    Settled,
 };
 use feedsync_log::Millis;
 use feedsync_newsreader::{ArticleNumber, FeedNumber};
@@ -133,7 +135,26 @@ impl Model {
         self.feeds.keys().filter_map(|number| self.feed(*number)).find(|it| it.address == *address)
     }
 
+    /// Makes feeds due whose times were written while the clock was ahead.
+    fn distrust(&mut self, now: Millis) {
+        let after = |pause: Duration| now.after(pause.as_millis() as u64);
+        for number in self.feeds.keys().copied().collect::<Vec<_>>() {
+            let is_read = self.is_read(&self.feeds[&number]);
+            let feed = self.feeds.get_mut(&number).unwrap();
+            let PollState { due, checked, gone, .. } = feed.state;
+            let is_wrong = checked.map_or(due > after(MAX_HOLD), |checked| checked > now)
+                || feed.claimed.is_some_and(|claimed| claimed > after(MAX_CLAIM))
+                || due > after(MAX_PAUSE);
+            let is_polled = feed.claimed.is_some_and(|it| it > now && it <= after(MAX_CLAIM));
+            if is_read && is_wrong && !gone && due > now && !is_polled {
+                feed.state.due = now;
+                feed.claimed = None;
+            }
+        }
+    }
+
     pub(crate) fn claim(&mut self, now: Millis, until: Millis, most: usize) -> Vec<DueFeed> {
+        self.distrust(now);
         let due = |(number, feed): (&FeedNumber, &Feed)| DueFeed {
             number: *number,
             address: feed.address.clone(),

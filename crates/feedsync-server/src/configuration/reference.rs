@@ -28,6 +28,14 @@ as is a value that a setting cannot have: the hub then names the place and does 
 shows its bounds at `/limits`.
 
 This page is made from the code.
+
+## When the disk is full
+
+A hub that cannot store a change for want of space answers 507 (`urn:feedsync:1:problem:disk-full`) and stores nothing of it;
+`/healthz` answers 503 then. Deletions, purges and removals go on: for them the store in a directory keeps 8 MiB back, in the file
+`feedsync.reserve`, which it releases when a write fails. The hub takes all changes again as soon as the reserve and
+1 MiB more are free. A disk that has no room for the reserve has none; each change is then tried. Who may remove files
+may remove the reserve, too: it is made again. On PostgreSQL, where the server keeps the disk, nothing is kept back.
 ";
 
 /// docs/configuration.md.

@@ -1,5 +1,7 @@
 //! What an edit of a member says that it is based on (RFC 5023 9.5, RFC 9110 13).
 
+use std::time::{Duration, SystemTime};
+
 use axum::body::Body;
 use feedsync::ItemId;
 use feedsync_formats::entry;
@@ -33,8 +35,13 @@ async fn a_stale_edit_is_refused_with_the_current_tag_and_changes_nothing() {
     assert_eq!(alone.status(), StatusCode::PRECONDITION_FAILED);
     let beside = [("if-match", &*current), old];
     expect(put(&hub, &address, &beside, now.replace("two", "four")).await, StatusCode::OK).await;
-    let late = ("if-unmodified-since", "Fri, 01 Jan 2038 00:00:00 GMT");
     let now = body(hub.get(&address).await).await;
+    // The hub sent a date of the future while its clock was ahead.
+    let future = ("if-unmodified-since", "Fri, 01 Jan 2038 00:00:00 GMT");
+    let ahead = put(&hub, &address, &[future], now.clone()).await;
+    assert_eq!(ahead.status(), StatusCode::PRECONDITION_FAILED);
+    let soon = SystemTime::now() + Duration::from_secs(60);
+    let late = ("if-unmodified-since", &*httpdate::fmt_http_date(soon));
     expect(put(&hub, &address, &[late], now).await, StatusCode::OK).await;
     let any = [("if-match", "*")];
     let gone = hub.call(Method::DELETE, &address, &any).await;
