@@ -61,11 +61,12 @@ impl Space {
         if fs::remove_file(&self.file).is_ok() {
             self.is_full.store(true, Ordering::Relaxed);
             self.tried = None;
-            give_back(connection);
         } else {
             // An attempt to make the reserve would take what is left.
             self.tried = Some(Instant::now());
         }
+        // A write-ahead log that fills the disk is emptied, so that deletions go on.
+        give_back(connection);
     }
 
     /// Makes the reserve where there is none, after a commit.

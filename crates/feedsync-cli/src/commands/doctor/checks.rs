@@ -8,7 +8,7 @@ use feedsync_client::fetch::shown_text;
 use feedsync_client::{LoginFile, LoginFileError};
 use feedsync_endpoint::{AGGREGATED, MAX_ITEM_BYTES, Settings, item_bytes};
 use feedsync_library::SqliteLibrary;
-use feedsync_store::{Collection, CollectionName, Digest, PageLimit, StoreError};
+use feedsync_store::{Collection, CollectionName, Digest, PRIVATE_TO, PageLimit, StoreError};
 
 use super::Finding;
 use crate::context::{Context, Home};
@@ -132,7 +132,8 @@ async fn database(context: &Context, home: &Home) -> Result<Vec<Finding>, Failur
 
 fn settings(context: &Context, collection: &Collection) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let kept = collection.settings.iter().filter(|(name, _)| *name != AGGREGATED);
+    let kept =
+        collection.settings.iter().filter(|(name, _)| ![AGGREGATED, PRIVATE_TO].contains(&&**name));
     for (name, value) in kept {
         let found = if !Settings::NAMES.contains(&&**name) {
             let message = format!("this version does not know the setting {name:?}");
