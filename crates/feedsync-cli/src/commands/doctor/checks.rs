@@ -133,7 +133,7 @@ async fn database(context: &Context, home: &Home) -> Result<Vec<Finding>, Failur
 fn settings(context: &Context, collection: &Collection) -> Vec<Finding> {
     let mut findings = Vec::new();
     let kept =
-        collection.settings.iter().filter(|(name, _)| ![AGGREGATED, PRIVATE_TO].contains(&&**name));
+        collection.settings.iter().filter(|(name, _)| *name != AGGREGATED && *name != PRIVATE_TO);
     for (name, value) in kept {
         let found = if !Settings::NAMES.contains(&&**name) {
             let message = format!("this version does not know the setting {name:?}");
