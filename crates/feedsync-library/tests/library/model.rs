@@ -2,10 +2,12 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use feedsync_library::{
-    DueFeed, FeedHead, Keep, KeptArticle, KeptFeed, LATE_AT_MOST, Listed, NamedArticle, NewArticle,
-    Place, Poll, PollState, ReaderName, Retention, Selection, Settled,
+    DueFeed, FeedHead, Keep, KeptArticle, KeptFeed, LATE_AT_MOST, Listed, MAX_CLAIM, MAX_HOLD,
+    MAX_PAUSE, NamedArticle, NewArticle, Place, Poll, PollState, ReaderName, Retention, Selection,
+    Settled,
 };
 use feedsync_log::Millis;
 use feedsync_newsreader::{ArticleNumber, FeedNumber};
@@ -40,8 +42,25 @@ struct Article {
 
 impl Feed {
     fn is_polled(&self, now: Millis) -> bool {
-        self.claimed.is_some_and(|until| until > now)
+        self.claimed.is_some_and(|until| until > now && until <= after(now, MAX_CLAIM))
     }
+
+    /// Makes the feed due whose times a clock has written that was ahead.
+    fn distrust(&mut self, now: Millis) {
+        let PollState { due, checked, gone, .. } = self.state;
+        let is_wrong = checked.is_some_and(|checked| checked > now)
+            || (checked.is_none() && due > after(now, MAX_HOLD))
+            || self.claimed.is_some_and(|until| until > after(now, MAX_CLAIM))
+            || (due > after(now, MAX_PAUSE) && due < Millis::MAX);
+        if is_wrong && !gone && due > now && !self.is_polled(now) {
+            self.state.due = now;
+            self.claimed = None;
+        }
+    }
+}
+
+fn after(now: Millis, pause: Duration) -> Millis {
+    now.after(pause.as_millis() as u64)
 }
 
 fn listed(article: &KeptArticle) -> Listed {
@@ -139,6 +158,11 @@ impl Model {
             address: feed.address.clone(),
             state: feed.state.clone(),
         };
+        let read = self.feeds.iter().filter(|(_, feed)| self.is_read(feed));
+        let read: Vec<FeedNumber> = read.map(|(number, _)| *number).collect();
+        for number in read {
+            self.feeds.get_mut(&number).unwrap().distrust(now);
+        }
         let mut claimed: Vec<DueFeed> = self
             .feeds
             .iter()

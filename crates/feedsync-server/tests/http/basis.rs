@@ -33,8 +33,12 @@ async fn a_stale_edit_is_refused_with_the_current_tag_and_changes_nothing() {
     assert_eq!(alone.status(), StatusCode::PRECONDITION_FAILED);
     let beside = [("if-match", &*current), old];
     expect(put(&hub, &address, &beside, now.replace("two", "four")).await, StatusCode::OK).await;
-    let late = ("if-unmodified-since", "Fri, 01 Jan 2038 00:00:00 GMT");
     let now = body(hub.get(&address).await).await;
+    // No date of the hub lies more than an hour in the future, but where its clock was ahead.
+    let future = ("if-unmodified-since", "Fri, 01 Jan 2038 00:00:00 GMT");
+    let wrong = put(&hub, &address, &[future], now.clone()).await;
+    assert_eq!(wrong.status(), StatusCode::PRECONDITION_FAILED);
+    let late = ("if-unmodified-since", "Thu, 20 Nov 2025 20:40:00 GMT");
     expect(put(&hub, &address, &[late], now).await, StatusCode::OK).await;
     let any = [("if-match", "*")];
     let gone = hub.call(Method::DELETE, &address, &any).await;
