@@ -26,7 +26,7 @@ use crate::whole::conditional;
 pub(crate) const PATH: &str = "/service";
 
 pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
-    let begin = ServiceDocument::begin(&hub.name().await?.to_string());
+    let begin = ServiceDocument::begin(hub.name().await?.as_ref());
     let (separator, end) = ("", ServiceDocument::END);
     Catalogue { kind: SERVICE_TYPE, begin, entry, separator, end }.answer(hub, call).await
 }

@@ -207,7 +207,7 @@ fn attached(number: u8) -> (Vec<u8>, AttachmentDigest) {
             block[place] ^= 0x80;
         }
     }
-    let bytes = if number % 3 == 0 { block } else { vec![number] };
+    let bytes = if number.is_multiple_of(3) { block } else { vec![number] };
     let digest = AttachmentDigest::of(&bytes);
     (bytes, digest)
 }
