@@ -46,25 +46,26 @@ pub(super) fn claim(
 /// gone, are left alone.
 fn distrust(connection: &Connection, now: Millis) -> Result<(), LibraryError> {
     let after = |pause: Duration| now.after(u64::try_from(pause.as_millis()).unwrap_or(u64::MAX));
-    // Each finds its rows by an index.
+    // Each finds its rows by an index, which is not that of `+due`.
     let wrong = [
         ("checked > ?3", now),
         ("checked IS NULL AND due > ?3", after(MAX_HOLD)),
         ("claimed > ?3", after(MAX_CLAIM)),
         // Feeds that are gone are due at the end of time.
-        ("due > ?3 AND due < 9000000000000000000", after(MAX_PAUSE)),
+        ("due > ?3 AND due < ?4", after(MAX_PAUSE)),
     ];
     for (is_wrong, bound) in wrong {
         let sql = format!(
             "UPDATE feeds SET due = ?1, claimed = NULL
-              WHERE readers > 0 AND {is_wrong} AND gone = 0 AND due > ?1
+              WHERE readers > 0 AND {is_wrong} AND gone = 0 AND +due > ?1 AND +due <= ?4
                 AND (claimed IS NULL OR claimed <= ?1 OR claimed > ?2)"
         );
         let latest_claim = moment(after(MAX_CLAIM));
         connection.prepare_cached(&sql)?.execute(params![
             moment(now),
             latest_claim,
-            moment(bound)
+            moment(bound),
+            moment(Millis::MAX)
         ])?;
     }
     Ok(())

@@ -42,8 +42,25 @@ struct Article {
 
 impl Feed {
     fn is_polled(&self, now: Millis) -> bool {
-        self.claimed.is_some_and(|until| until > now)
+        self.claimed.is_some_and(|until| until > now && until <= after(now, MAX_CLAIM))
     }
+
+    /// Makes the feed due whose times a clock has written that was ahead.
+    fn distrust(&mut self, now: Millis) {
+        let PollState { due, checked, gone, .. } = self.state;
+        let is_wrong = checked.is_some_and(|checked| checked > now)
+            || (checked.is_none() && due > after(now, MAX_HOLD))
+            || self.claimed.is_some_and(|until| until > after(now, MAX_CLAIM))
+            || (due > after(now, MAX_PAUSE) && due < Millis::MAX);
+        if is_wrong && !gone && due > now && !self.is_polled(now) {
+            self.state.due = now;
+            self.claimed = None;
+        }
+    }
+}
+
+fn after(now: Millis, pause: Duration) -> Millis {
+    now.after(pause.as_millis() as u64)
 }
 
 fn listed(article: &KeptArticle) -> Listed {
@@ -135,31 +152,17 @@ impl Model {
         self.feeds.keys().filter_map(|number| self.feed(*number)).find(|it| it.address == *address)
     }
 
-    /// Makes feeds due whose times were written while the clock was ahead.
-    fn distrust(&mut self, now: Millis) {
-        let after = |pause: Duration| now.after(pause.as_millis() as u64);
-        for number in self.feeds.keys().copied().collect::<Vec<_>>() {
-            let is_read = self.is_read(&self.feeds[&number]);
-            let feed = self.feeds.get_mut(&number).unwrap();
-            let PollState { due, checked, gone, .. } = feed.state;
-            let is_wrong = checked.map_or(due > after(MAX_HOLD), |checked| checked > now)
-                || feed.claimed.is_some_and(|claimed| claimed > after(MAX_CLAIM))
-                || due > after(MAX_PAUSE);
-            let is_polled = feed.claimed.is_some_and(|it| it > now && it <= after(MAX_CLAIM));
-            if is_read && is_wrong && !gone && due > now && !is_polled {
-                feed.state.due = now;
-                feed.claimed = None;
-            }
-        }
-    }
-
     pub(crate) fn claim(&mut self, now: Millis, until: Millis, most: usize) -> Vec<DueFeed> {
-        self.distrust(now);
         let due = |(number, feed): (&FeedNumber, &Feed)| DueFeed {
             number: *number,
             address: feed.address.clone(),
             state: feed.state.clone(),
         };
+        let read = self.feeds.iter().filter(|(_, feed)| self.is_read(feed));
+        let read: Vec<FeedNumber> = read.map(|(number, _)| *number).collect();
+        for number in read {
+            self.feeds.get_mut(&number).unwrap().distrust(now);
+        }
         let mut claimed: Vec<DueFeed> = self
             .feeds
             .iter()

@@ -12,6 +12,9 @@ const ATOM: (&str, &str) = ("content-type", "application/atom+xml;type=entry");
 const JSON: (&str, &str) = ("content-type", "application/json");
 const RECORDS: (&str, &str) = ("content-type", "application/x-ndjson");
 
+/// A request that writes: method, path, headers and body.
+type Write<'a> = (Method, &'a str, &'a [(&'a str, &'a str)], &'a str);
+
 async fn send(
     hub: &TestHub,
     method: Method,
@@ -61,16 +64,16 @@ async fn every_route_that_writes_answers_507_on_a_full_disk_and_deletions_are_do
 
     let offered = crate::hub::feed(feedsync::Format::Atom, &[add_elsewhere().await]);
     let blob = format!("/blobs/{}?collection=notes", feedsync_store::Digest::of(b"test"));
-    let (atom_feed, picture) =
+    let (atom_feed, png) =
         ([("content-type", "application/atom+xml")], [("content-type", "image/png")]);
     let all = entry("another");
     let edited = all.replace("<id>urn:x:another</id>", "");
-    let writes: [(Method, &str, &[(&str, &str)], &str); 9] = [
+    let writes: [Write<'_>; 9] = [
         (Method::POST, "/collections/notes", &[ATOM], &all),
         (Method::PUT, "/collections/notes/items/a", &[ATOM], &edited),
         (Method::POST, "/collections/notes/changes", &atom_feed, &offered),
         (Method::PUT, "/collections/books", &[JSON], "{\"title\":\"Books\",\"format\":\"atom\"}"),
-        (Method::PUT, &blob, &picture, "test"),
+        (Method::PUT, &blob, &png, "test"),
         (Method::POST, "/logs/notes", &[RECORDS, ("if-match", "*")], "{\"a\":1}\n"),
         (Method::PUT, "/couch/other", &[], ""),
         (Method::PUT, "/couch/db/new", &[JSON], "{\"a\":1}"),

@@ -61,16 +61,22 @@ impl Space {
         if fs::remove_file(&self.file).is_ok() {
             self.is_full.store(true, Ordering::Relaxed);
             self.tried = None;
+            give_back(connection);
+        } else if self.is_full() {
+            give_back(connection);
         } else {
             // An attempt to make the reserve would take what is left.
             self.tried = Some(Instant::now());
         }
-        // A write-ahead log that fills the disk is emptied, so that deletions go on.
-        give_back(connection);
     }
 
-    /// Makes the reserve where there is none, after a commit.
-    pub(super) fn keep(&mut self) {
+    /// Makes the reserve where there is none, after a commit. On a full disk the write-ahead log begins anew after each
+    /// commit, as far as nobody reads it: so it needs no more room than one commit.
+    pub(super) fn keep(&mut self, connection: &Connection) {
+        if self.is_full() {
+            let home = "PRAGMA wal_checkpoint(PASSIVE)";
+            let _ = connection.query_row(home, [], |_| Ok(()));
+        }
         if !self.has_reserve && !self.is_full() && self.may_try() {
             self.has_reserve = make(&self.file).is_ok();
         }

@@ -182,6 +182,8 @@ fn write(desk: &mut Desk, tasks: &Receiver<Box<dyn Task>>) {
         let lacks_room = matches!(failure, Some(Failure::Full { .. }));
         if lacks_room || done.iter().any(|task| task.is_full()) {
             desk.space.release(&desk.connection);
+            // Where what was given back is enough, everything is run again; else deletions are.
+            desk.space.restore(&desk.connection);
             let (again, over): (Vec<_>, Vec<_>) = done
                 .into_iter()
                 .partition(|task| task.is_without_growth() && (lacks_room || task.is_full()));
@@ -189,13 +191,11 @@ fn write(desk: &mut Desk, tasks: &Receiver<Box<dyn Task>>) {
             for task in again {
                 desk.again(task);
             }
-            // What failed may have been larger than all that is free.
-            desk.space.restore(&desk.connection);
         }
         for task in done {
             task.answer(failure.as_ref().map(Failure::error));
         }
-        desk.space.keep();
+        desk.space.keep(&desk.connection);
         others.leave_a_gap(&desk.connection);
     }
     // Nobody is left to tell; only copies made since the last time are not known as old.

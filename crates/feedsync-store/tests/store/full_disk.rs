@@ -46,7 +46,6 @@ fn exhaust(store: &SqliteStore, disk: &SmallDisk) {
 }
 
 #[test]
-#[ignore = "fails at times: it depends on when the write-ahead log gives room back"]
 fn deletions_and_purges_are_stored_on_a_full_disk() {
     let Some(disk) = SmallDisk::mount(64) else { return };
     let store = init(&disk);
@@ -79,7 +78,6 @@ fn deletions_and_purges_are_stored_on_a_full_disk() {
 }
 
 #[test]
-#[ignore = "fails at times: it depends on when the write-ahead log gives room back"]
 fn a_full_disk_has_room_again_when_a_collection_is_removed() {
     let Some(disk) = SmallDisk::mount(64) else { return };
     let store = init(&disk);

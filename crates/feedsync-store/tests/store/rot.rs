@@ -7,9 +7,10 @@ use feedsync_couch::{AttachmentDigest, DatabaseName};
 use feedsync_store::conformance::samples::{create, named};
 use feedsync_store::conformance::{TestEnvironment, wait};
 use feedsync_store::{
-    Append, Databases, Digest, EndpointName, Expected, LogOutcome, Logs, NewSnapshot, SqliteStore,
-    Store, StoreError,
+    Append, Databases, Digest, EndpointName, Expected, LogOutcome, NewSnapshot, PostgresStore,
+    SqliteStore, Store, StoreError,
 };
+use feedsync_test::postgres::Cluster;
 use proptest::prelude::*;
 use rusqlite::Connection;
 use tempfile::TempDir;
@@ -24,8 +25,8 @@ fn database() -> DatabaseName {
 }
 
 /// Stores the same bytes as a blob, as an attachment, and as the snapshot of a log.
-fn fill(store: &Arc<SqliteStore>, bytes: &[u8]) {
-    let notes = create(&**store, "notes").name;
+fn fill<S: Store + Databases>(store: &S, bytes: &[u8]) {
+    let notes = create(store, "notes").name;
     wait(store.put_blob(bytes.to_vec())).unwrap();
     wait(store.create_database(&database(), None)).unwrap().unwrap();
     let digest = AttachmentDigest::of(bytes);
@@ -51,13 +52,48 @@ fn fill(store: &Arc<SqliteStore>, bytes: &[u8]) {
 }
 
 /// Reads each of the three.
-fn read(store: &Arc<SqliteStore>, bytes: &[u8]) -> [Result<Vec<u8>, StoreError>; 3] {
+fn read<S: Store + Databases>(store: &S, bytes: &[u8]) -> [Result<Vec<u8>, StoreError>; 3] {
     let attachment = AttachmentDigest::of(bytes);
     [
         wait(store.blob(Digest::of(bytes))).map(Option::unwrap),
         wait(store.attachment(&database(), &attachment)).map(Option::unwrap),
         wait(store.log_snapshot(&named("notes"))).map(|found| found.unwrap().1),
     ]
+}
+
+/// The same over PostgreSQL.
+#[test]
+fn a_flipped_bit_in_a_database_is_never_read() {
+    let bytes = b"what was stored";
+    for (table, tampered) in ["blobs", "attachments", "log_snapshots"].into_iter().enumerate() {
+        let url = Cluster::shared().database();
+        let name = EndpointName::new("anna").unwrap();
+        let store = PostgresStore::init(&url, &name, Arc::new(TestEnvironment::new(1)));
+        let store = wait(store).unwrap();
+        fill(&store, bytes);
+        assert_eq!(wait(store.check()).unwrap(), Vec::<String>::new());
+        let sql = format!(
+            "UPDATE feedsync.{tampered} SET content = set_bit(content, 3, 1 - get_bit(content, 3))"
+        );
+        Cluster::shared().sql(url.rsplit('=').next().unwrap(), &sql);
+        for (at, found) in read(&store, bytes).into_iter().enumerate() {
+            match found {
+                Ok(found) => assert!(at != table && found == bytes, "{tampered}"),
+                Err(error) => {
+                    assert!(at == table && matches!(error, StoreError::Rotten(_)), "{error}");
+                }
+            }
+        }
+        let faults = wait(store.check()).unwrap();
+        assert!(
+            faults.len() == 1 && faults[0].contains("not what their digest says: 1 ("),
+            "{faults:?}"
+        );
+        wait(store.put_blob(bytes.to_vec())).unwrap();
+        let digest = AttachmentDigest::of(bytes);
+        assert!(wait(store.put_attachment(&database(), &digest, bytes.to_vec())).unwrap());
+        assert_eq!(read(&store, bytes)[table].is_ok(), table < 2);
+    }
 }
 
 proptest! {
@@ -73,13 +109,13 @@ proptest! {
     ) {
         let directory = TempDir::new().unwrap();
         let store = init(directory.path());
-        fill(&store, &bytes);
+        fill(&*store, &bytes);
         let mut flipped = bytes.clone();
         flipped[place.index(bytes.len())] ^= 1 << bit;
         let raw = Connection::open(directory.path().join("feedsync.db")).unwrap();
         let table_name = ["blobs", "attachments", "log_snapshots"][table];
         raw.execute(&format!("UPDATE {table_name} SET content = ?1"), [&flipped]).unwrap();
-        for (at, found) in read(&store, &bytes).into_iter().enumerate() {
+        for (at, found) in read(&*store, &bytes).into_iter().enumerate() {
             match found {
                 Ok(found) => prop_assert!(at != table && found == bytes),
                 Err(StoreError::Rotten(_)) => prop_assert_eq!(at, table),
@@ -99,7 +135,7 @@ proptest! {
             wait(store.put_blob(bytes.clone())).unwrap();
             let digest = AttachmentDigest::of(&bytes);
             prop_assert!(wait(store.put_attachment(&database(), &digest, bytes.clone())).unwrap());
-            let found = read(&store, &bytes);
+            let found = read(&*store, &bytes);
             prop_assert_eq!(found[table].as_ref().unwrap(), &bytes);
             prop_assert!(wait(store.check()).unwrap().is_empty());
         }
