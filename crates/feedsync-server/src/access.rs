@@ -49,7 +49,7 @@ use recent::Recent;
 pub(crate) use rules::{forbidden, may_follow, may_read, require, sign_in};
 use session::OfDatabases;
 
-/// How long it is believed what somebody may do, and that there is no user.
+/// How long it is believed what somebody may do.
 pub(crate) const BELIEVED: Duration = Duration::from_secs(1);
 
 /// How long it is believed that there is a user: erring on the safe side.
@@ -63,7 +63,8 @@ pub(crate) struct Access {
     endpoint: Endpoint,
     /// Whether only this machine can ask.
     here_alone: bool,
-    open: Mutex<Option<(Instant, bool)>>,
+    /// When it was last seen that there is a user.
+    closed: Mutex<Option<Instant>>,
     people: Recent<Digest, Arc<Person>>,
     /// Credentials that signed in lately: they are compared again, and do not count as attempts.
     verified: Recent<Digest, ()>,
@@ -77,7 +78,7 @@ impl Access {
     pub(crate) fn new(endpoint: Endpoint, config: &Config) -> Self {
         Self {
             here_alone: config.seen_from_elsewhere().is_none(),
-            open: Mutex::default(),
+            closed: Mutex::default(),
             people: Recent::new(20_000, BELIEVED),
             verified: Recent::new(20_000, VERIFIED),
             attempts: Attempts::new(),
@@ -301,20 +302,21 @@ impl Access {
         Ok(self.endpoint.store().users().await?.is_empty())
     }
 
-    /// Whether only this machine can ask and there is no user.
+    /// Whether only this machine can ask and there is no user. It is looked up each time while there is none, so that the
+    /// first user is let in at once.
     async fn is_open(&self) -> Result<bool, Problem> {
         if !self.here_alone {
             return Ok(false);
         }
-        let known = *self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((since, open)) = known
-            && since.elapsed() < if open { BELIEVED } else { CLOSED }
-        {
-            return Ok(open);
+        let closed = *self.closed.lock().unwrap_or_else(PoisonError::into_inner);
+        if closed.is_some_and(|since| since.elapsed() < CLOSED) {
+            return Ok(false);
         }
         let asked = Instant::now();
         let open = self.has_no_user().await?;
-        *self.open.lock().unwrap_or_else(PoisonError::into_inner) = Some((asked, open));
+        if !open {
+            *self.closed.lock().unwrap_or_else(PoisonError::into_inner) = Some(asked);
+        }
         Ok(open)
     }
 
