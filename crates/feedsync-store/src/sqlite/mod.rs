@@ -112,7 +112,7 @@ impl SqliteStore {
     /// put back to a snapshot cannot be told from the state that was left; a log whose file was left out
     /// of that goes on in a new generation.
     ///
-    /// On a disk without any room the [reserve](space) is released, since even reading a store takes some.
+    /// On a disk without any room the reserve is released, since even reading a store takes some.
     pub fn open(directory: &Path, environment: Arc<dyn Environment>) -> Result<Self, StoreError> {
         match Self::open_once(directory, Arc::clone(&environment)) {
             Err(_) if space::release_where_full(directory) => {
@@ -172,7 +172,7 @@ impl SqliteStore {
         directory.join(place::FILE).metadata().is_ok_and(|file| file.is_file() && file.len() > 0)
     }
 
-    /// Removes the [reserve](space) of a store that nobody writes to any more.
+    /// Removes the reserve of a store that nobody writes to any more.
     pub fn remove_reserve(directory: &Path) -> Result<(), StoreError> {
         space::remove(directory)
     }
