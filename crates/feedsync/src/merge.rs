@@ -152,10 +152,12 @@ fn leaves_unchanged<P: Eq>(local: &Item<P>, incoming: &Item<P>) -> bool {
         && local.conflicts.iter().all(|conflict| !conflict.beats(&local.winner))
         && local.versions().all(survives)
         && incoming.versions().all(|version| {
-            // A version that only the local item holds stays, and drops the incoming ones that it covers (step 8).
+            // An incoming version is held here and stays, or a version that only the local item holds drops it (step 8).
+            // If both are true, the held copy is dropped too; if neither is, the version is new.
+            let is_held = local.versions().any(|known| version == known);
             let is_dropped = local.versions().any(|known| {
                 version.is_subsumed_by(known) && !incoming.versions().any(|other| known == other)
             });
-            is_dropped != local.versions().any(|known| version == known)
+            is_held != is_dropped
         })
 }

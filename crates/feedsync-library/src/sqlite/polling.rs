@@ -45,7 +45,7 @@ pub(super) fn claim(
 /// due later than [`MAX_CLAIM`], [`MAX_HOLD`] and [`MAX_PAUSE`] allow. Feeds that somebody polls now, and feeds that are
 /// gone, are left alone.
 fn distrust(connection: &Connection, now: Millis) -> Result<(), LibraryError> {
-    let after = |pause: Duration| now.after(u64::try_from(pause.as_millis()).unwrap_or(u64::MAX));
+    let after = |pause| after(now, pause);
     // Each finds its rows by an index, which is not that of `+due`.
     let wrong = [
         ("checked > ?3", now),
@@ -71,6 +71,10 @@ fn distrust(connection: &Connection, now: Millis) -> Result<(), LibraryError> {
     Ok(())
 }
 
+fn after(now: Millis, pause: Duration) -> Millis {
+    now.after(u64::try_from(pause.as_millis()).unwrap_or(u64::MAX))
+}
+
 pub(super) fn next_due(connection: &Connection) -> Result<Option<Millis>, LibraryError> {
     let sql = "SELECT min(due) FROM feeds WHERE readers > 0";
     let mut statement = connection.prepare_cached(sql)?;
@@ -87,7 +91,7 @@ pub(super) fn hasten(
         "UPDATE feeds SET due = ?2
           WHERE number = ?1 AND due > ?2 AND ifnull(claimed, 0) NOT BETWEEN ?2 + 1 AND ?3",
     )?;
-    let longest_claim = moment(now.after(MAX_CLAIM.as_millis() as u64));
+    let longest_claim = moment(after(now, MAX_CLAIM));
     for feed in feeds {
         statement.execute(params![feed.get(), moment(now), longest_claim])?;
     }
@@ -102,7 +106,7 @@ pub(super) fn held(
 ) -> Result<Option<Millis>, LibraryError> {
     let sql = "SELECT until FROM holds WHERE host = ?1 AND until > ?2 AND until <= ?3";
     let mut statement = connection.prepare_cached(sql)?;
-    let latest = moment(now.after(MAX_HOLD.as_millis() as u64));
+    let latest = moment(after(now, MAX_HOLD));
     let mut rows = statement.query(params![host, moment(now), latest])?;
     rows.next()?.map_or(Ok(None), |row| Columns::of(row).optional_moment())
 }
@@ -114,7 +118,7 @@ pub(super) fn hold(
     now: Millis,
 ) -> Result<(), LibraryError> {
     let sql = "DELETE FROM holds WHERE until <= ?1 OR until > ?2";
-    let latest = moment(now.after(MAX_HOLD.as_millis() as u64));
+    let latest = moment(after(now, MAX_HOLD));
     connection.prepare_cached(sql)?.execute([moment(now), latest])?;
     let sql = "INSERT OR REPLACE INTO holds (host, until) VALUES (?1, ?2)";
     connection.prepare_cached(sql)?.execute(params![host, moment(until)])?;

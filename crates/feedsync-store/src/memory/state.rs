@@ -47,6 +47,18 @@ pub(super) struct Shelf {
 }
 
 impl Shelf {
+    /// An empty one.
+    pub(super) fn new(collection: Collection) -> Self {
+        Self {
+            collection,
+            items: BTreeMap::new(),
+            order: BTreeMap::new(),
+            purged: BTreeMap::new(),
+            discarded: BTreeMap::new(),
+            log: None,
+        }
+    }
+
     /// Gives items that a clock has dated which was ahead moments before `now`, in their order.
     pub(super) fn redate(&mut self, now: Moment) {
         let last = self.collection.edited;
@@ -57,18 +69,6 @@ impl Shelf {
                 moment = moment.previous();
                 item.edited = moment;
             }
-        }
-    }
-
-    /// An empty one.
-    pub(super) fn new(collection: Collection) -> Self {
-        Self {
-            collection,
-            items: BTreeMap::new(),
-            order: BTreeMap::new(),
-            purged: BTreeMap::new(),
-            discarded: BTreeMap::new(),
-            log: None,
         }
     }
 }

@@ -9,9 +9,11 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use rand::rngs::SmallRng;
+use rand::{RngCore as _, SeedableRng as _};
 use rusqlite::Connection;
 
 use super::place;
@@ -137,16 +139,10 @@ fn fill(file: &Path, bytes: u64) -> io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let mut file = options.open(file)?;
-    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut piece = Vec::with_capacity(PROBE as usize);
+    let mut random = SmallRng::seed_from_u64(bytes);
+    let mut piece = vec![0; PROBE as usize];
     for _ in 0..bytes / PROBE {
-        piece.clear();
-        while piece.len() < PROBE as usize {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            piece.extend_from_slice(&state.to_le_bytes());
-        }
+        random.fill_bytes(&mut piece);
         file.write_all(&piece)?;
     }
     Ok(())
@@ -154,7 +150,10 @@ fn fill(file: &Path, bytes: u64) -> io::Result<()> {
 
 /// Checks that a directory takes some bytes more.
 pub(super) fn probe(directory: &Path) -> Result<(), StoreError> {
-    let file = directory.join(format!("feedsync.probe-{}", std::process::id()));
+    // Probes at once have a file each.
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let number = COUNT.fetch_add(1, Ordering::Relaxed);
+    let file = directory.join(format!("feedsync.probe-{}-{number}", std::process::id()));
     let written = fill(&file, PROBE);
     let removed = fs::remove_file(&file);
     written.and(removed).map_err(|error| place::failed(&file, error))
@@ -162,8 +161,10 @@ pub(super) fn probe(directory: &Path) -> Result<(), StoreError> {
 
 /// Releases the reserve of a directory that takes no bytes more; tells whether there was one.
 pub(super) fn release_where_full(directory: &Path) -> bool {
-    let is_full = matches!(probe(directory), Err(StoreError::Full));
-    is_full && fs::remove_file(directory.join(FILE)).is_ok()
+    let reserve = directory.join(FILE);
+    // Nothing is written to a directory that holds no store.
+    let is_full = || matches!(probe(directory), Err(StoreError::Full));
+    reserve.exists() && is_full() && fs::remove_file(reserve).is_ok()
 }
 
 /// Removes the reserve of a directory, if it is there.

@@ -116,7 +116,7 @@ impl Writer {
         let (queue, tasks) = channel();
         let thread = thread::Builder::new()
             .name("feedsync-writer".to_owned())
-            .spawn(move || write(&mut Desk { connection, life, files, space }, &tasks))
+            .spawn(move || write(&mut WriterState { connection, life, files, space }, &tasks))
             .map_err(|error| StoreError::Database(Box::new(error)))?;
         Ok(Self { queue: Some(queue), thread: Some(thread) })
     }
@@ -165,44 +165,44 @@ impl Drop for Writer {
     }
 }
 
-/// Connection and files of the writing thread.
-struct Desk {
+/// State of the writing thread.
+struct WriterState {
     connection: Connection,
     life: Life,
     files: Arc<LogFiles>,
     space: Space,
 }
 
-fn write(desk: &mut Desk, tasks: &Receiver<Box<dyn Task>>) {
+fn write(state: &mut WriterState, tasks: &Receiver<Box<dyn Task>>) {
     let mut others = Others { version: None, last_seen: None };
     while let Ok(first) = tasks.recv() {
-        desk.space.restore(&desk.connection);
+        state.space.restore(&state.connection);
         let mut done = Vec::new();
-        let failure = desk.commit(first, Some(tasks), &mut done);
+        let failure = state.commit(first, Some(tasks), &mut done);
         let lacks_room = matches!(failure, Some(Failure::Full { .. }));
         if lacks_room || done.iter().any(|task| task.is_full()) {
-            desk.space.release(&desk.connection);
+            state.space.release(&state.connection);
             // Where what was given back is enough, everything is run again; else deletions are.
-            desk.space.restore(&desk.connection);
+            state.space.restore(&state.connection);
             let (again, over): (Vec<_>, Vec<_>) = done
                 .into_iter()
                 .partition(|task| task.is_without_growth() && (lacks_room || task.is_full()));
             done = over;
             for task in again {
-                desk.again(task);
+                state.again(task);
             }
         }
         for task in done {
             task.answer(failure.as_ref().map(Failure::error));
         }
-        desk.space.keep(&desk.connection);
-        others.leave_a_gap(&desk.connection);
+        state.space.keep(&state.connection);
+        others.leave_a_gap(&state.connection);
     }
     // Nobody is left to tell; only copies made since the last time are not known as old.
-    let _ = desk.life.end(&mut desk.connection);
+    let _ = state.life.end(&mut state.connection);
 }
 
-impl Desk {
+impl WriterState {
     /// Runs the first task and those that are queued behind it, and commits them together.
     fn commit(
         &mut self,

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 
 use feedsync_store::conformance::samples::{
@@ -161,7 +162,7 @@ fn a_backup_holds_one_moment_of_a_store_in_use() {
     let notes = named("notes");
     let writer = {
         let (store, notes) = (store.clone(), notes.clone());
-        std::thread::spawn(move || {
+        thread::spawn(move || {
             for count in 0..200 {
                 let names = [format!("left{count}"), format!("right{count}")];
                 let names = names.each_ref().map(String::as_str);
@@ -386,4 +387,28 @@ fn a_history_that_is_too_long_is_read_shortened_and_takes_no_number() {
     assert_eq!(history.updates().len(), feedsync::LINE_WINDOW);
     assert!(history.covers_all(&long.winner.history));
     assert_eq!((read.number, read.item.winner.dot()), (last, long.winner.dot()));
+}
+
+#[test]
+fn room_is_checked_by_many_at_once() {
+    let directory = TempDir::new().unwrap();
+    let store = Arc::new(init(directory.path()));
+    let threads: Vec<_> = (0..8)
+        .map(|_| {
+            let store = Arc::clone(&store);
+            thread::spawn(move || (0..50).try_for_each(|_| wait(store.check_room())))
+        })
+        .collect();
+    for thread in threads {
+        thread.join().unwrap().unwrap();
+    }
+}
+
+#[test]
+fn a_directory_without_a_store_is_left_as_it_is() {
+    let directory = TempDir::new().unwrap();
+    let before = fs::metadata(directory.path()).unwrap().modified().unwrap();
+    thread::sleep(Duration::from_millis(20));
+    assert!(SqliteStore::open(directory.path(), environment(2)).is_err());
+    assert_eq!(fs::metadata(directory.path()).unwrap().modified().unwrap(), before);
 }
