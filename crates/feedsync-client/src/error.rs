@@ -65,7 +65,7 @@ pub enum SyncError {
     },
     /// The disk of this endpoint is full. What changed here was offered all the same, where the remote takes it.
     #[error(
-        "the disk is full: changes of {url} cannot be stored here; {} of ours {} offered to it",
+        "the disk is full: changes from {url} cannot be stored here; {} made here {} offered to it",
         changes(*.offered),
         if *.offered == 1 { "was" } else { "were" }
     )]

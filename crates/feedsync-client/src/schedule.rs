@@ -151,8 +151,8 @@ impl Schedule {
     }
 }
 
-/// Tells whether a subscription is due. A `due` that a clock has written which was ahead does not count: it is later than
-/// any pause, or it is later than a lease and the last success is in the future.
+/// Tells whether a subscription is due. A `due` that was written while the clock was ahead does not count: it is later
+/// than any pause, or it is later than a lease and the last success is in the future.
 fn is_due(subscription: &Subscription, state: &RemoteState, now: Moment) -> bool {
     let Some(due) = subscription.due else { return true };
     let longest = PACE.longest.max(subscription.every).max(LEASE).max(RetryAfter::LONGEST);
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_that_a_clock_wrote_which_was_ahead_does_not_count() {
+    fn a_subscription_is_due_if_the_clock_was_ahead_when_it_was_read() {
         let every = Duration::from_secs(900);
         let due = |due, succeeded| {
             let subscription = Subscription { every, plain: false, reaches_private: false, due };

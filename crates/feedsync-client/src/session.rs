@@ -101,7 +101,7 @@ impl Session {
             }
         }
         let now = self.endpoint.environment().now();
-        // No server is left alone for longer than that: what is later, a clock has written that was ahead.
+        // No server is left alone for longer than that: a later time was written while the clock was ahead.
         let latest = later(now, RetryAfter::Delay(RetryAfter::LONGEST));
         let not_before = remote.state.not_before.filter(|&until| until > now && until <= latest);
         if let Some(until) = not_before {

@@ -63,9 +63,9 @@ pub trait Library: Send + Sync + 'static {
     async fn feed_at(&self, address: &FeedAddress) -> Result<Option<KeptFeed>, LibraryError>;
 
     /// Feeds that somebody reads and that are due, longest first, each for one taker: until it is
-    /// [settled](Library::settle), or the moment `until` has come, nobody else is given it. A feed whose times a clock that
-    /// was ahead has written is due: it was checked in the future, or its times are later than [`MAX_PAUSE`](crate::MAX_PAUSE),
-    /// [`MAX_HOLD`](crate::MAX_HOLD) and [`MAX_CLAIM`](crate::MAX_CLAIM) allow. `until` is at most `MAX_CLAIM` from now.
+    /// [settled](Library::settle), or the moment `until` has come, nobody else is given it. A feed is also due if its
+    /// times were written while the clock was ahead: it was checked in the future, or its times are later than
+    /// [`MAX_PAUSE`](crate::MAX_PAUSE), [`MAX_HOLD`](crate::MAX_HOLD) and [`MAX_CLAIM`](crate::MAX_CLAIM) allow. `until` is at most `MAX_CLAIM` from now.
     async fn claim(
         &self,
         now: Millis,

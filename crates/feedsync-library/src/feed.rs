@@ -76,7 +76,7 @@ pub struct PollState {
 }
 
 impl PollState {
-    /// The state without times in the future, which a clock that was ahead has written.
+    /// The state without times in the future. Those were written while the clock was ahead.
     #[must_use]
     pub fn not_later_than(self, now: Millis) -> Self {
         let past = |moment: Option<Millis>| moment.map(|moment| moment.min(now));

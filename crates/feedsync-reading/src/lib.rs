@@ -16,8 +16,8 @@ mod upkeep;
 pub use marks::FeedMarks;
 pub use person::{Acted, Person, ReadingError};
 pub use poll::{
-    FeedFinder, FeedKind, FeedSchedule, FindError, FoundFeed, LONGEST, MAX_FIND_TIME, SHORTEST,
-    WebFinder,
+    FeedFinder, FeedKind, FeedSchedule, FindError, FoundFeed, LONGEST, MAX_FIND_TIME, NamedFeed,
+    SHORTEST, WebFinder,
 };
 pub use readers::Readers;
 pub use select::{Selected, select, total};

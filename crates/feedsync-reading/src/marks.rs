@@ -105,12 +105,12 @@ impl FeedMarks {
     }
 
     /// Whether an article is starred or tagged.
-    pub fn is_treasured(&self, number: ArticleNumber) -> bool {
+    pub fn is_starred_or_tagged(&self, number: ArticleNumber) -> bool {
         self.is_starred(number) || self.tags.contains_key(&number)
     }
 
     /// All that are starred or tagged.
-    pub fn all_treasured(&self) -> impl Iterator<Item = ArticleNumber> {
+    pub fn all_starred_or_tagged(&self) -> impl Iterator<Item = ArticleNumber> {
         let tagged = self.tags.keys().filter(|number| !self.starred.contains(number));
         self.starred.iter().chain(tagged).copied()
     }

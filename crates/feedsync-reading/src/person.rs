@@ -306,7 +306,7 @@ impl Person {
         // Starred and tagged articles of other feeds stay in reach.
         let others = view.feeds().filter(|(_, state)| !state.is_subscribed());
         let mut former = Vec::new();
-        for (address, state) in others.filter(|(_, state)| is_treasured(state)) {
+        for (address, state) in others.filter(|(_, state)| is_starred_or_tagged(state)) {
             let Some(kept) = self.library.feed_at(address).await? else { continue };
             let subscription = Subscription {
                 address: address.clone(),
@@ -345,7 +345,7 @@ impl Person {
 }
 
 /// Whether an article of a feed is starred or tagged.
-fn is_treasured(state: &FeedState) -> bool {
+fn is_starred_or_tagged(state: &FeedState) -> bool {
     state.starred().next().is_some() || state.tagged().next().is_some()
 }
 

@@ -26,7 +26,7 @@ use tokio::time::sleep;
 
 use crate::person::ReadingError;
 
-pub use find::{FeedFinder, FeedKind, FindError, FoundFeed, MAX_FIND_TIME, WebFinder};
+pub use find::{FeedFinder, FeedKind, FindError, FoundFeed, MAX_FIND_TIME, NamedFeed, WebFinder};
 pub use pace::{LONGEST, SHORTEST};
 
 /// How long a feed is left alone by others while it is asked.

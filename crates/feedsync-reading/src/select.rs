@@ -240,7 +240,7 @@ impl Wanted {
     ) -> Result<Option<Self>, LibraryError> {
         // Of feeds that are subscribed to no more, starred and tagged articles are there.
         let mut asked_for = std::iter::once(&asked.stream).chain(&asked.include);
-        let has_former = asked_for.any(|stream| is_treasury(stream, folders));
+        let has_former = asked_for.any(|stream| holds_starred_or_tagged_alone(stream, folders));
         let former = shelf.former().filter(|_| has_former);
         let mut streams = Streams {
             shelf,
@@ -395,7 +395,7 @@ impl Wanted {
 }
 
 /// Whether all that a stream has is starred or tagged.
-fn is_treasury(stream: &Stream, folders: &Folders) -> bool {
+fn holds_starred_or_tagged_alone(stream: &Stream, folders: &Folders) -> bool {
     match stream {
         Stream::Starred | Stream::Tag(_) | Stream::NumberedTag(_) | Stream::Tagged => true,
         Stream::Label(label) => folders.called(label).is_none(),

@@ -53,12 +53,12 @@ impl ShelvedFeed {
     }
 
     /// Articles with a star or a tag.
-    pub(crate) fn treasured(&self) -> impl Iterator<Item = &ArticleId> {
+    pub(crate) fn starred_or_tagged(&self) -> impl Iterator<Item = &ArticleId> {
         let marked = self.state.articles();
-        let is_treasured = |name: &ArticleId| {
+        let is_starred_or_tagged = |name: &ArticleId| {
             self.state.is_starred(name) || self.state.tags(name).next().is_some()
         };
-        marked.map(|marked| marked.article).filter(move |name| is_treasured(name))
+        marked.map(|marked| marked.article).filter(move |name| is_starred_or_tagged(name))
     }
 
     /// The folders that it is filed in, from the outermost, in one line; `None` at the top.
@@ -105,7 +105,7 @@ impl Shelf {
     pub fn feed_of(&self, feed: FeedNumber, article: ArticleNumber) -> Option<&ShelvedFeed> {
         let former = || {
             let feed = self.former_feed(feed);
-            feed.filter(|feed| feed.marks.is_treasured(article))
+            feed.filter(|feed| feed.marks.is_starred_or_tagged(article))
         };
         self.feed(feed).or_else(former)
     }

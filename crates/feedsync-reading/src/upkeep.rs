@@ -105,34 +105,37 @@ impl Newsreading {
             now(endpoint).before(u64::try_from(period.as_millis()).unwrap_or(u64::MAX))
         };
         let mut swept = Swept::default();
-        let mut treasured = self.treasured(endpoint).await?;
+        let mut starred_or_tagged = self.starred_or_tagged(endpoint).await?;
         if let Some(kept) = kept {
-            for (feed, names) in &treasured {
+            for (feed, names) in &starred_or_tagged {
                 let names = names.clone();
                 let keep = Retention { received_since: ago(kept), newest: NEWEST, names };
                 swept.articles += self.library().sweep(*feed, keep).await?;
             }
         }
-        treasured.retain(|_, names| !names.is_empty());
-        let spared = treasured.into_keys().collect();
+        starred_or_tagged.retain(|_, names| !names.is_empty());
+        let spared = starred_or_tagged.into_keys().collect();
         swept.feeds = self.library().forget(ago(ABANDONED), &spared).await?;
         Ok(swept)
     }
 
-    /// All feeds that anybody subscribes to or treasures articles of, with the articles that anybody starred or tagged.
-    async fn treasured(
+    /// All feeds that anybody subscribes to, or of which anybody starred or tagged articles, with those articles.
+    async fn starred_or_tagged(
         &self,
         endpoint: &Endpoint,
     ) -> Result<BTreeMap<FeedNumber, BTreeSet<ArticleId>>, ReadingError> {
-        let mut treasured: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+        let mut starred_or_tagged: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
         for name in self.reading_collections(endpoint).await? {
             let Some(collection) = endpoint.store().collection(&name).await? else { continue };
             let shelf = self.readers.held(endpoint, &collection).shelf().await?;
             for feed in shelf.feeds().iter().chain(shelf.former()) {
-                treasured.entry(feed.number()).or_default().extend(feed.treasured().cloned());
+                starred_or_tagged
+                    .entry(feed.number())
+                    .or_default()
+                    .extend(feed.starred_or_tagged().cloned());
             }
         }
-        Ok(treasured)
+        Ok(starred_or_tagged)
     }
 
     /// Collections of everybody's reading, those included whose readers subscribe to nothing any more.

@@ -6,7 +6,7 @@
 //! the coding in which a client read the member (AH9), make no edit stale.
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use feedsync::{Item, Payload, Update};
 use feedsync_endpoint::{EndpointError, Guard, Settings, Standing, standing};
@@ -17,9 +17,6 @@ use crate::address::PublicBase;
 use crate::face;
 use crate::problem::Problem;
 use crate::validators::{EntityTag, Listed, failed, listed, without_coding};
-
-/// Longest time by which the date of a client may be ahead of the hub's clock.
-const MAX_AHEAD: Duration = Duration::from_secs(3_600);
 
 /// Between the parts of a member's tag.
 const PARTS: char = '.';
@@ -65,8 +62,7 @@ impl Conditions {
         let if_match = headers.contains_key(header::IF_MATCH).then(|| tags(header::IF_MATCH));
         let date = headers.get(header::IF_UNMODIFIED_SINCE).filter(|_| if_match.is_none());
         let date = date.and_then(|date| httpdate::parse_http_date(date.to_str().ok()?).ok());
-        let latest = UNIX_EPOCH + Duration::from_micros(now.micros()) + MAX_AHEAD;
-        let date = date.map(|date| if date > latest { UNIX_EPOCH } else { date });
+        let date = date.map(|date| if moment(date).is_ahead_of(now) { UNIX_EPOCH } else { date });
         Self { if_match, if_none_match: tags(header::IF_NONE_MATCH), unmodified_since: date }
     }
 
@@ -148,8 +144,16 @@ pub(crate) fn required(tag: &EntityTag) -> Problem {
     .header(header::ETAG, tag.value())
 }
 
+/// The moment of a date. Dates before 1970 are the earliest moment.
+fn moment(date: SystemTime) -> Moment {
+    let since = date.duration_since(UNIX_EPOCH).unwrap_or_default();
+    Moment::from_micros(u64::try_from(since.as_micros()).unwrap_or(u64::MAX))
+}
+
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     /// A date from the future is one that the hub sent while its clock was ahead: what changed since has an earlier date.

@@ -62,7 +62,7 @@ pub use log::{
 };
 pub use memory::{Image, MemoryStore};
 pub use name::{CollectionName, EndpointName, NameError, UserId, UserName};
-pub use order::{Epoch, Moment, Number, Until, UntilError};
+pub use order::{Epoch, MAX_AHEAD, Moment, Number, Until, UntilError};
 pub use people::{
     Act, ActSelection, Grant, GrantsOf, People, Recorded, Role, RoleError, Scope, Token, TokenKind,
     Usage, User,

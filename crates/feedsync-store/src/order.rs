@@ -7,7 +7,7 @@ use std::time::Duration;
 use feedsync::Timestamp;
 
 /// Longest time by which a stored moment may be ahead of the clock. Clocks are set back by less in normal operation.
-pub(crate) const MAX_AHEAD: Duration = Duration::from_secs(3_600);
+pub const MAX_AHEAD: Duration = Duration::from_secs(3_600);
 
 /// Microseconds since 1970-01-01T00:00:00Z.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -48,7 +48,7 @@ impl Moment {
     }
 
     /// Tells whether this moment is further ahead of the clock than [`MAX_AHEAD`].
-    pub(crate) fn is_ahead_of(self, now: Self) -> bool {
+    pub fn is_ahead_of(self, now: Self) -> bool {
         self.0.saturating_sub(now.0) > MAX_AHEAD.as_micros() as u64
     }
 

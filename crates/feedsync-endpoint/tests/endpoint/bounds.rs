@@ -204,7 +204,7 @@ fn random_version(random: &mut SmallRng, name: &str, most: u32) -> Item<Payload>
     foreign(updates, history, titled(name))
 }
 
-/// What an endpoint does to an item: it edits, deletes, resolves or receives.
+/// Does one random thing to the item: edits, deletes, restores or resolves it, or receives a version from elsewhere.
 async fn act(random: &mut SmallRng, endpoint: &Endpoint, base: &Base, round: u32) {
     let stored = endpoint.item(&notes(), &id()).await.unwrap().item;
     let change = || Edit::from(titled(&format!("edit {round}")));
@@ -232,8 +232,8 @@ async fn act(random: &mut SmallRng, endpoint: &Endpoint, base: &Base, round: u32
     }
 }
 
-/// Whatever an endpoint makes of an item near its bounds, a peer that never heard of it takes it, and so does one that
-/// knows what it was before.
+/// Each item that an endpoint makes near a bound is accepted by a peer that does not know it, and by a peer that knows
+/// the version before.
 #[tokio::test]
 async fn no_operation_near_a_bound_makes_an_item_that_a_peer_refuses() {
     for seed in 0..12 {

@@ -45,7 +45,7 @@ impl Feed {
         self.claimed.is_some_and(|until| until > now && until <= after(now, MAX_CLAIM))
     }
 
-    /// Makes the feed due whose times a clock has written that was ahead.
+    /// Makes the feed due if its times were written while the clock was ahead.
     fn distrust(&mut self, now: Millis) {
         let PollState { due, checked, gone, .. } = self.state;
         let is_wrong = checked.is_some_and(|checked| checked > now)

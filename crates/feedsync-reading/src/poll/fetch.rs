@@ -17,9 +17,10 @@ use sha2::{Digest as _, Sha256};
 use tokio::task::spawn_blocking;
 
 use super::article::article;
+use super::find::NamedFeed;
 use super::host_of;
 use super::pace::{DOUBTED, Heard, LONGEST, Wanted, millis, paced};
-use super::page::{NamedFeed, WebPage};
+use super::page::WebPage;
 
 /// Bytes of a feed.
 const MOST_BYTES: u64 = 16 << 20;

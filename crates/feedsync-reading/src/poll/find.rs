@@ -1,7 +1,7 @@
 //! Feeds at an address that somebody wants to subscribe to.
 //!
 //! The address is fetched under the policy and bounds of polling, and in [`MAX_FIND_TIME`] at most: a person waits for
-//! the answer. A feed that the hub polls with success needs no request.
+//! the answer. To subscribe to a feed that the hub polls with success, no request is needed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +19,6 @@ use tokio::time::timeout;
 
 use super::fetch::{self, Answer, Unread};
 use super::host_of;
-use super::page::NamedFeed;
 
 /// Longest time that finding a feed takes, waiting for other requests included.
 pub const MAX_FIND_TIME: Duration = Duration::from_secs(20);
@@ -33,14 +32,23 @@ const AT_ONCE: usize = 8;
 /// Time for which a feed that was polled with success needs no request.
 const FRESH: u64 = 24 * 3_600 * 1_000;
 
-/// A feed that was found.
+/// A feed that can be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundFeed {
-    /// Its address.
+    /// Address to subscribe to.
     pub address: FeedAddress,
-    /// Its title.
+    /// Title of the feed, if it has one.
     pub title: Option<String>,
-    /// Its format.
+}
+
+/// A feed at an address, or one that a web page names and that was not fetched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedFeed {
+    /// Address of the feed.
+    pub address: FeedAddress,
+    /// Title of the feed or of the link to it, if there is one.
+    pub title: Option<String>,
+    /// Format of the feed, or the one that the link says.
     pub kind: FeedKind,
 }
 
@@ -73,10 +81,10 @@ pub enum FindError {
     /// The document is neither a feed nor a web page.
     #[error("{0}")]
     Unreadable(String),
-    /// The articles.
+    /// The library of feeds and articles failed.
     #[error(transparent)]
     Library(#[from] LibraryError),
-    /// The store.
+    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -86,7 +94,7 @@ pub enum FindError {
 pub trait FeedFinder: Send + Sync + 'static {
     /// The feed at an address, or the feeds that a web page there names, the best first; never none. Feeds that a page
     /// names are not fetched.
-    async fn all(&self, address: &FeedAddress) -> Result<Vec<FoundFeed>, FindError>;
+    async fn all(&self, address: &FeedAddress) -> Result<Vec<NamedFeed>, FindError>;
 
     /// The feed at an address, or the first feed that a web page there names which can be read; under the address to
     /// subscribe to.
@@ -105,7 +113,7 @@ pub struct WebFinder {
 
 /// Document at an address.
 enum Found {
-    Feed(FoundFeed),
+    Feed(NamedFeed),
     Page(Vec<NamedFeed>),
 }
 
@@ -117,7 +125,8 @@ impl WebFinder {
         Self { library, endpoint, fetcher, permits: Arc::new(Semaphore::new(AT_ONCE)) }
     }
 
-    /// The fetcher to use now, after a permit was had.
+    /// The fetcher to use now: one for strangers if the hub has users. Called with a permit, since users may be added while
+    /// a request waits for one.
     async fn fetcher(&self) -> Result<Fetcher, FindError> {
         let has_strangers = !self.endpoint.store().users().await?.is_empty();
         Ok(if has_strangers { self.fetcher.for_stranger() } else { self.fetcher.clone() })
@@ -131,11 +140,7 @@ impl WebFinder {
             let is_fresh = state.checked.is_some_and(|checked| checked >= since);
             is_fresh && state.changed.is_some() && state.failures == 0 && !state.gone
         });
-        Ok(kept.map(|kept| FoundFeed {
-            address: kept.address,
-            title: kept.head.title,
-            kind: FeedKind::Rss,
-        }))
+        Ok(kept.map(|kept| FoundFeed { address: kept.address, title: kept.head.title }))
     }
 
     /// Fetches an address that somebody gave, or one that a page at the given address names.
@@ -172,7 +177,7 @@ impl WebFinder {
                     _ => FeedKind::Rss,
                 };
                 let title = document.feed.title.map(fetch::short);
-                Ok(Found::Feed(FoundFeed { address: address.clone(), title, kind }))
+                Ok(Found::Feed(NamedFeed { address: address.clone(), title, kind }))
             }
             Err(Unread { named: Some(feeds), .. }) => match feeds.is_empty() {
                 true => Err(FindError::NoFeed),
@@ -182,17 +187,11 @@ impl WebFinder {
         }
     }
 
-    async fn find_all(&self, address: &FeedAddress) -> Result<Vec<FoundFeed>, FindError> {
-        if let Some(known) = self.known(address).await? {
-            return Ok(vec![known]);
-        }
+    async fn find_all(&self, address: &FeedAddress) -> Result<Vec<NamedFeed>, FindError> {
         let Ok(_permit) = self.permits.acquire().await else { return Err(FindError::Timeout) };
         Ok(match self.fetch(&self.fetcher().await?, address, None).await? {
             Found::Feed(feed) => vec![feed],
-            Found::Page(named) => named
-                .into_iter()
-                .map(|NamedFeed { address, title, kind }| FoundFeed { address, title, kind })
-                .collect(),
+            Found::Page(named) => named,
         })
     }
 
@@ -203,7 +202,9 @@ impl WebFinder {
         let Ok(_permit) = self.permits.acquire().await else { return Err(FindError::Timeout) };
         let fetcher = self.fetcher().await?;
         let named = match self.fetch(&fetcher, address, None).await? {
-            Found::Feed(feed) => return Ok(feed),
+            Found::Feed(NamedFeed { address, title, .. }) => {
+                return Ok(FoundFeed { address, title });
+            }
             Found::Page(named) => named,
         };
         let mut failure = None;
@@ -222,19 +223,20 @@ impl WebFinder {
     }
 }
 
-/// The feed of a page under the address that is subscribed to. Where private addresses may be reached, the author of a
-/// page does not decide which: a feed of another server is subscribed to at the address of the page, which a person gave.
-fn settled(fetcher: &Fetcher, page: &FeedAddress, feed: FoundFeed) -> FoundFeed {
-    let is_elsewhere = host_of(page.as_str()) != host_of(feed.address.as_str());
+/// The feed of a page, with the address to subscribe to. Where private addresses may be reached, the author of a page
+/// does not decide which: a feed of another server is subscribed to at the address of the page, which a person gave.
+fn settled(fetcher: &Fetcher, page: &FeedAddress, feed: NamedFeed) -> FoundFeed {
+    let NamedFeed { address, title, .. } = feed;
+    let is_elsewhere = host_of(page.as_str()) != host_of(address.as_str());
     match is_elsewhere && fetcher.policy().private == Private::Allowed {
-        true => FoundFeed { address: page.clone(), ..feed },
-        false => feed,
+        true => FoundFeed { address: page.clone(), title },
+        false => FoundFeed { address, title },
     }
 }
 
 #[async_trait]
 impl FeedFinder for WebFinder {
-    async fn all(&self, address: &FeedAddress) -> Result<Vec<FoundFeed>, FindError> {
+    async fn all(&self, address: &FeedAddress) -> Result<Vec<NamedFeed>, FindError> {
         timeout(MAX_FIND_TIME, self.find_all(address)).await.unwrap_or(Err(FindError::Timeout))
     }
 

@@ -15,7 +15,7 @@ use html5ever::tokenizer::{
     Tokenizer, TokenizerOpts,
 };
 
-use super::find::FeedKind;
+use super::find::{FeedKind, NamedFeed};
 
 /// Bytes of a page that are looked at: feeds are named at its beginning, and each attribute of an element is compared
 /// with those before it.
@@ -48,16 +48,6 @@ const COMMENTS: [&str; 6] =
 pub(super) struct WebPage {
     /// Feeds that it names, the best first.
     pub(super) feeds: Vec<NamedFeed>,
-}
-
-/// A feed that a web page names.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct NamedFeed {
-    pub(super) address: FeedAddress,
-    /// Title of the link, if it has one.
-    pub(super) title: Option<String>,
-    /// Format by the media type of the link.
-    pub(super) kind: FeedKind,
 }
 
 impl WebPage {

@@ -7,7 +7,7 @@ use axum::routing::get;
 use feedsync_client::fetch::{Policy, Private};
 use feedsync_endpoint::{NewUser, Password};
 use feedsync_reader::FeedAddress;
-use feedsync_reading::{FeedFinder as _, FeedKind, FindError, FoundFeed};
+use feedsync_reading::{FeedFinder as _, FeedKind, FindError, FoundFeed, NamedFeed};
 use feedsync_store::UserName;
 
 use crate::scene::{BEGIN, Page, Scene};
@@ -21,8 +21,12 @@ fn page(body: &str) -> Page {
     Page { status: 200, headers: Vec::new(), body: body.to_owned() }
 }
 
-fn found(address: FeedAddress, title: Option<&str>, kind: FeedKind) -> FoundFeed {
-    FoundFeed { address, title: title.map(str::to_owned), kind }
+fn named(address: FeedAddress, title: Option<&str>, kind: FeedKind) -> NamedFeed {
+    NamedFeed { address, title: title.map(str::to_owned), kind }
+}
+
+fn found(address: FeedAddress, title: &str) -> FoundFeed {
+    FoundFeed { address, title: Some(title.to_owned()) }
 }
 
 #[tokio::test]
@@ -48,21 +52,21 @@ async fn finder_returns_a_feed_or_the_feeds_that_a_page_names() {
         ("/atom", "Posts", FeedKind::Atom),
         ("/json", "J", FeedKind::Json),
     ] {
-        let expected = found(at(path), Some(title), kind);
-        assert_eq!(finder.first(&at(path)).await.unwrap(), expected, "{path}");
-        assert_eq!(finder.all(&at(path)).await.unwrap(), [expected], "{path}");
+        assert_eq!(finder.first(&at(path)).await.unwrap(), found(at(path), title), "{path}");
+        let all = finder.all(&at(path)).await.unwrap();
+        assert_eq!(all, [named(at(path), Some(title), kind)], "{path}");
     }
     assert_eq!(
         finder.all(&at("/page")).await.unwrap(),
         [
-            found(at("/gone"), Some("Gone"), FeedKind::Rss),
-            found(at("/atom"), Some("Its posts"), FeedKind::Atom),
-            found(at("/feed"), None, FeedKind::Rss),
+            named(at("/gone"), Some("Gone"), FeedKind::Rss),
+            named(at("/atom"), Some("Its posts"), FeedKind::Atom),
+            named(at("/feed"), None, FeedKind::Rss),
         ]
     );
     // One that cannot be read is passed over.
     let first = finder.first(&at("/page")).await.unwrap();
-    assert_eq!(first, found(at("/atom"), Some("Posts"), FeedKind::Atom));
+    assert_eq!(first, found(at("/atom"), "Posts"));
 
     for path in ["/empty", "/text", "/missing"] {
         let error = finder.first(&at(path)).await.unwrap_err();
@@ -90,7 +94,7 @@ async fn feed_of_another_server_is_subscribed_to_at_the_address_of_its_page() {
     let finder = scene.finder();
     for (path, address) in [("/far", "/far"), ("/near", "/feed")] {
         let first = finder.first(&at(path)).await.unwrap();
-        assert_eq!(first, found(at(address), Some("News"), FeedKind::Rss), "{path}");
+        assert_eq!(first, found(at(address), "News"), "{path}");
     }
     let all = finder.all(&at("/far")).await.unwrap();
     assert_eq!(all[0].address.as_str(), elsewhere, "a person may choose it");
@@ -108,6 +112,10 @@ async fn finder_asks_nothing_of_known_feeds_and_of_servers_that_are_left_alone()
     let at = |path: &str| scene.web.url(path).parse::<FeedAddress>().unwrap();
     assert_eq!(finder.first(&at("/feed")).await.unwrap().title.as_deref(), Some("News"));
     assert!(scene.web.asked().is_empty());
+    // The format of a known feed is not stored, so it is read again.
+    scene.web.put("/feed", page(ATOM));
+    assert_eq!(finder.all(&at("/feed")).await.unwrap()[0].kind, FeedKind::Atom);
+    assert_eq!(scene.web.asked().len(), 1);
 
     let busy = vec![("retry-after", "120".to_owned())];
     scene.web.put("/busy", Page { status: 503, headers: busy, body: String::new() });

@@ -1,7 +1,7 @@
 //! Feeds of addresses that somebody wants to subscribe to. An address is fetched before it is subscribed to.
 
 use feedsync_reader::FeedAddress;
-use feedsync_reading::{FindError, FoundFeed, ReadingError};
+use feedsync_reading::{FindError, FoundFeed, NamedFeed, ReadingError};
 
 use super::{Reading, Refusal};
 
@@ -34,7 +34,7 @@ impl Reading {
     pub(super) async fn discover(
         &self,
         address: &FeedAddress,
-    ) -> Result<Result<Vec<FoundFeed>, FindError>, Refusal> {
+    ) -> Result<Result<Vec<NamedFeed>, FindError>, Refusal> {
         match self.newsreading.finder.all(address).await {
             Ok(feeds) => Ok(Ok(feeds)),
             Err(FindError::NoFeed) => Ok(Ok(Vec::new())),

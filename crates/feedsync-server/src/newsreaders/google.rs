@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::response::Response;
 use feedsync_newsreader::google::{self, Deed, Request, SubscriptionEdit};
 use feedsync_newsreader::{Answer, Stream};
-use feedsync_reader::{Action, FeedAddress, Filing, Folder};
+use feedsync_reader::{Action, Filing, Folder};
 use feedsync_reading::FoundFeed;
 use futures_util::future::join_all;
 use http::Method;
@@ -131,31 +131,31 @@ impl Reading {
     /// Subscribes to all feeds of a request that can be read. The answer is 400 if one cannot.
     async fn subscribe_all(&mut self, edit: SubscriptionEdit) -> Result<Answer, Refusal> {
         let folder: Option<Folder> = edit.add.iter().find_map(|label| label.folder().ok());
-        let is_long = edit.feeds.len() > MAX_FOUND;
         let named = edit.feeds.into_iter().filter_map(|(name, title)| {
             let address = self.address(&name)?;
             Some((address, title))
         });
         let named: Vec<_> = named.collect();
         let reading = &*self;
-        let find = |address| async move {
-            match is_long {
-                true => Ok(Found::Known(FeedAddress::clone(address))),
-                false => reading.find(address).await,
-            }
-        };
-        let found = join_all(named.iter().map(|(address, _)| find(address))).await;
+        let is_long = named.len() > MAX_FOUND;
+        let readable = named.iter().map(|(given, _)| async move {
+            Ok(match is_long {
+                true => Ok(given.clone()),
+                false => match reading.find(given).await? {
+                    // One that is subscribed to is called and filed so.
+                    Found::Known(address) | Found::New(FoundFeed { address, .. }) => Ok(address),
+                    Found::Not(error) => {
+                        Err(format!("cannot subscribe to {}: {error}", given.as_str()))
+                    }
+                },
+            })
+        });
+        let readable: Vec<Result<_, Refusal>> = join_all(readable).await;
         let mut refused = None;
-        for ((given, title), found) in named.into_iter().zip(found) {
-            match found? {
-                // One that is subscribed to is called and filed so.
-                Found::Known(address) | Found::New(FoundFeed { address, .. }) => {
-                    self.subscribe(address, title, folder.clone()).await?;
-                }
-                Found::Not(error) => {
-                    let given = given.as_str();
-                    refused = refused.or(Some(format!("cannot subscribe to {given}: {error}")));
-                }
+        for ((_, title), readable) in named.into_iter().zip(readable) {
+            match readable? {
+                Ok(address) => self.subscribe(address, title, folder.clone()).await?,
+                Err(reason) => refused = refused.or(Some(reason)),
             }
         }
         Ok(match refused {

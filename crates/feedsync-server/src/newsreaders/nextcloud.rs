@@ -200,7 +200,7 @@ impl Reading {
                 continue;
             }
             let numbers: Vec<_> = match self.shelf.former_feed(feed) {
-                Some(former) => former.marks.all_treasured().collect(),
+                Some(former) => former.marks.all_starred_or_tagged().collect(),
                 None => {
                     let stream = Stream::Feed(FeedName::Number(feed));
                     let all = Selection::newest(stream, usize::MAX - 1);

@@ -14,7 +14,7 @@ use feedsync_log::Millis;
 use feedsync_newsreader::ArticleNumber;
 use feedsync_reader::FeedAddress;
 use feedsync_reading::{
-    FeedFinder, FeedKind, FeedSchedule, FindError, FoundFeed, Newsreading, Readers,
+    FeedFinder, FeedKind, FeedSchedule, FindError, FoundFeed, NamedFeed, Newsreading, Readers,
 };
 use feedsync_server::{Config, Limits, Served, router};
 use tempfile::TempDir;
@@ -39,12 +39,13 @@ struct AnyAddress;
 
 #[async_trait]
 impl FeedFinder for AnyAddress {
-    async fn all(&self, address: &FeedAddress) -> Result<Vec<FoundFeed>, FindError> {
-        Ok(vec![self.first(address).await?])
+    async fn all(&self, address: &FeedAddress) -> Result<Vec<NamedFeed>, FindError> {
+        let (address, kind) = (address.clone(), FeedKind::Rss);
+        Ok(vec![NamedFeed { address, title: None, kind }])
     }
 
     async fn first(&self, address: &FeedAddress) -> Result<FoundFeed, FindError> {
-        Ok(FoundFeed { address: address.clone(), title: None, kind: FeedKind::Rss })
+        Ok(FoundFeed { address: address.clone(), title: None })
     }
 }
 

@@ -59,7 +59,8 @@ impl Shelf {
         }
     }
 
-    /// Gives items that a clock has dated which was ahead moments before `now`, in their order.
+    /// Corrects moments of change that were written while the clock was ahead: their items get moments before `now`, in
+    /// their order.
     pub(super) fn redate(&mut self, now: Moment) {
         let last = self.collection.edited;
         let mut moment = now;

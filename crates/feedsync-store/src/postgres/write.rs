@@ -55,7 +55,8 @@ const ADVANCE: &str = "
     UPDATE collections SET last = $2, horizon = $3, sent = $4, live = $5, deleted = $6,
                            conflicted = $7, edited = $8 WHERE id = $1";
 
-/// Gives items that a clock has dated which was ahead moments before `$3`, in their order.
+/// Corrects moments of change that were written while the clock was ahead: their items get moments before `$3`, in their
+/// order.
 const REDATE: &str = "
     UPDATE items SET edited = $3 - ahead.place
       FROM (SELECT number, row_number() OVER (ORDER BY number DESC) AS place

@@ -203,7 +203,8 @@ fn carry_out(connection: &Connection, id: i64, plan: Plan) -> Result<Collection,
     Ok(plan.collection)
 }
 
-/// Gives items that a clock has dated which was ahead of `last` moments before `now`, in their order.
+/// Corrects moments of change later than `last`, which were written while the clock was ahead: their items get moments
+/// before `now`, in their order.
 fn redate(connection: &Connection, id: i64, last: Moment, now: Moment) -> Result<(), StoreError> {
     connection.execute(
         "UPDATE items SET edited = ?3 - ahead.place

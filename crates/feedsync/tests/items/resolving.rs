@@ -92,7 +92,7 @@ fn what_a_fold_leaves_out_can_be_remembered_without_covering_more() {
 }
 
 #[test]
-fn what_a_history_does_not_cover_is_not_remembered() {
+fn a_history_remembers_only_updates_that_it_covers() {
     let mut history = edited("12:43", "GPM7383", "DONE").winner.history;
     let before = history.clone();
     // JEO2000 wrote 4 elsewhere, which nobody here has seen.
