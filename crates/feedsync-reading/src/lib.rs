@@ -14,7 +14,7 @@ mod shelf;
 mod upkeep;
 
 pub use marks::FeedMarks;
-pub use person::{Acted, Person, ReadingError};
+pub use person::{Acted, MAX_FINDS, Person, ReadingError};
 pub use poll::{
     FeedFinder, FeedKind, FeedSchedule, FindError, FoundFeed, LONGEST, MAX_FIND_TIME, NamedFeed,
     SHORTEST, WebFinder,

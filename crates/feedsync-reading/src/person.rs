@@ -18,7 +18,7 @@ use feedsync_reader::{
     SubscriptionList, Tag, View,
 };
 use feedsync_store::{CollectionName, Environment, LogPlace, Store, StoreError};
-use tokio::sync::{Mutex, Notify};
+use tokio::sync::{Mutex, Notify, Semaphore, SemaphorePermit};
 
 use crate::marks::FeedMarks;
 use crate::shelf::{Shelf, ShelvedFeed};
@@ -43,6 +43,9 @@ pub enum ReadingError {
     Endpoint(#[from] EndpointError),
 }
 
+/// Number of feeds that are found at once for one person.
+pub const MAX_FINDS: usize = 2;
+
 /// What came of marking articles.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Acted {
@@ -65,6 +68,7 @@ pub struct Person {
     /// Folders that were made before anything was filed in them. The log has none, so that they are known here
     /// alone, and for as long as this process runs.
     made: std::sync::Mutex<BTreeSet<Folder>>,
+    finds: Semaphore,
 }
 
 struct Held {
@@ -94,7 +98,15 @@ impl Person {
             subscribed: None,
         };
         let (held, made) = (Mutex::new(held), std::sync::Mutex::default());
-        Self { library, store, environment, bell, collection, reader, log, held, made }
+        let finds = Semaphore::new(MAX_FINDS);
+        Self { library, store, environment, bell, collection, reader, log, held, made, finds }
+    }
+
+    /// A turn to find a feed, until it is dropped. A person has [`MAX_FINDS`] at once, so that slow sites which one person
+    /// names keep nobody else from subscribing.
+    pub async fn find_turn(&self) -> Option<SemaphorePermit<'_>> {
+        // It is never closed.
+        self.finds.acquire().await.ok()
     }
 
     /// Folders that were made and have nothing in them yet.

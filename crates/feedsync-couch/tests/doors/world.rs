@@ -4,16 +4,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use feedsync::{
-    Base, By, Creation, Edit, Format, Incorporation, Item, ItemId, Keep, Payload, Resolution,
-    Resolved, Sequence, Stamp, Timestamp, Version, incorporate, line,
+    Base, By, Creation, Edit, Format, Item, ItemId, Keep, Payload, Resolution, Resolved, Stamp,
+    Timestamp, Version, line,
 };
 use feedsync_couch::mapping::{
     SETTLING, is_settling, revision_of, settling, to_be_settled, update_of, version_of,
 };
-use feedsync_couch::{Content, Path, Revision, Tree};
+use feedsync_couch::{Content, Path, Revision};
 use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
+
+mod party;
+
+use party::{EditNumber, Hub, Party, edit_of, number_in, same};
 
 /// How a world is made.
 #[derive(Debug, Clone, Copy)]
@@ -28,9 +32,6 @@ pub(crate) struct Shape {
     pub(crate) revisions_kept: usize,
 }
 
-/// An edit, as its payload tells it.
-type EditNumber = u32;
-
 /// What an edit was.
 #[derive(Debug, Clone, Default)]
 struct Truth {
@@ -38,21 +39,6 @@ struct Truth {
     followed: BTreeSet<EditNumber>,
     is_deletion: bool,
     is_revision: bool,
-}
-
-#[derive(Default)]
-struct Party {
-    /// None of a replica.
-    hub: Option<Hub>,
-    tree: Tree<String>,
-}
-
-struct Hub {
-    name: String,
-    item: Option<Item<Payload>>,
-    issued: BTreeMap<By, Sequence>,
-    /// What an editor saw some time ago.
-    opened: Option<(EditNumber, Base)>,
 }
 
 /// A running world.
@@ -461,73 +447,4 @@ impl World {
             self.graft(to, &path, content);
         }
     }
-}
-
-impl Party {
-    /// What is compared to see whether anything happened.
-    fn state(&self) -> (Tree<String>, Option<Item<Payload>>) {
-        (self.tree.clone(), self.hub.as_ref().and_then(|hub| hub.item.clone()))
-    }
-}
-
-impl Hub {
-    fn incorporate(&mut self, item: Item<Payload>) {
-        match incorporate(self.item.as_ref(), None, item) {
-            Incorporation::Added(item)
-            | Incorporation::Updated(item)
-            | Incorporation::Conflict(item) => self.item = Some(item),
-            Incorporation::Unchanged => {}
-            Incorporation::Refused(refusal) => panic!("{refusal}"),
-        }
-    }
-}
-
-/// Whether the versions of an item know together what another one knows.
-fn knows_all(item: &Item<Payload>, version: &Version<Payload>) -> bool {
-    version.history.updates().iter().all(|update| item.covers(update))
-}
-
-/// A version in one line.
-fn shown(version: &Version<Payload>) -> String {
-    let Version { updates, deleted, history, payload, .. } = version;
-    let update = |update: &feedsync::Update| {
-        format!("{}/{}", update.sequence(), update.by().map_or("-", By::as_str))
-    };
-    let mut history: Vec<String> = history.updates().iter().map(update).collect();
-    history[1..].sort();
-    format!("{updates} {deleted} {history:?} {}", payload.text)
-}
-
-/// The edit that a version is.
-fn edit_of(version: &Version<Payload>) -> EditNumber {
-    number_in(&version.payload.text)
-}
-
-/// The edit that a body, or the native text in it, tells.
-fn number_in(text: &str) -> EditNumber {
-    let begin = text.find("edit").or_else(|| text.find("<title>")).unwrap();
-    let digits = text[begin..].chars().skip_while(|it| !it.is_ascii_digit());
-    digits.take_while(char::is_ascii_digit).collect::<String>().parse().unwrap()
-}
-
-/// Whether two items say the same: the same versions, which know the same together.
-fn same(one: &Item<Payload>, other: &Item<Payload>) -> Result<(), String> {
-    let of = |item: &Item<Payload>| -> Vec<EditNumber> { item.versions().map(edit_of).collect() };
-    if !one.winner.dot().is_same(other.winner.dot()) || one.conflicts.len() != other.conflicts.len()
-    {
-        return Err(format!("two hubs have {:?} and {:?}", of(one), of(other)));
-    }
-    for version in one.versions() {
-        let same = other.versions().find(|it| it.dot().is_same(version.dot()));
-        let same = same.ok_or_else(|| format!("{:?} and {:?}", of(one), of(other)))?;
-        let is_same = version.payload == same.payload
-            && version.deleted == same.deleted
-            && version.updates == same.updates
-            && knows_all(one, same)
-            && knows_all(other, version);
-        if !is_same {
-            return Err(format!("two hubs differ:\n{}\n{}", shown(version), shown(same)));
-        }
-    }
-    Ok(())
 }

@@ -11,3 +11,4 @@ mod support;
 mod undefined;
 mod vectors;
 mod wild;
+mod wild_cases;

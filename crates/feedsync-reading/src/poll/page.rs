@@ -7,7 +7,6 @@
 use std::cell::RefCell;
 
 use feedsync_client::fetch::Url;
-use feedsync_reader::FeedAddress;
 use html5ever::tendril::StrTendril;
 use html5ever::tokenizer::states::RawKind;
 use html5ever::tokenizer::{

@@ -21,6 +21,7 @@ impl Reading {
         if let Some(known) = self.subscribed_at(address) {
             return Ok(Found::Known(known));
         }
+        let _turn = self.person.find_turn().await;
         Ok(match self.newsreading.finder.first(address).await {
             Ok(feed) => match self.subscribed_at(&feed.address) {
                 Some(known) => Found::Known(known),
@@ -35,6 +36,7 @@ impl Reading {
         &self,
         address: &FeedAddress,
     ) -> Result<Result<Vec<NamedFeed>, FindError>, Refusal> {
+        let _turn = self.person.find_turn().await;
         match self.newsreading.finder.all(address).await {
             Ok(feeds) => Ok(Ok(feeds)),
             Err(FindError::NoFeed) => Ok(Ok(Vec::new())),

@@ -2,6 +2,7 @@
 
 mod drafts;
 mod identity;
+mod identity_world;
 mod matrix;
 mod signing_in;
 mod slowly;

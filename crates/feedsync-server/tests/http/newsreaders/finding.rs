@@ -2,10 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
 
 use axum::Router;
 use feedsync_client::fetch::{Fetcher, Policy, Private};
-use feedsync_reading::WebFinder;
+use feedsync_reader::FeedAddress;
+use feedsync_reading::{FeedFinder, FindError, FoundFeed, MAX_FINDS, NamedFeed, WebFinder};
+use futures_util::future::join_all;
 use http::{Method, StatusCode, Uri};
 use serde_json::{Value, json};
 
@@ -209,4 +215,48 @@ async fn nextcloud_folders_answer_409_422_and_404() {
     assert_eq!(read.0, 404);
     let gone = hub.ask(Method::DELETE, &format!("{folders}/987"), &basic, "").await;
     assert_eq!(gone.0, 404);
+}
+
+/// A finder for which each address takes a while.
+#[derive(Default)]
+struct SlowFinder {
+    now: AtomicUsize,
+    most: AtomicUsize,
+}
+
+#[async_trait]
+impl FeedFinder for SlowFinder {
+    async fn all(&self, address: &FeedAddress) -> Result<Vec<NamedFeed>, FindError> {
+        self.first(address).await.map(|_| Vec::new())
+    }
+
+    async fn first(&self, address: &FeedAddress) -> Result<FoundFeed, FindError> {
+        let now = self.now.fetch_add(1, Ordering::SeqCst) + 1;
+        self.most.fetch_max(now, Ordering::SeqCst);
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        self.now.fetch_sub(1, Ordering::SeqCst);
+        Ok(FoundFeed { address: address.clone(), title: None })
+    }
+}
+
+#[tokio::test]
+async fn one_person_finds_few_feeds_at_once() {
+    let endpoint = Newsroom::endpoint_of(&["anna"]).await;
+    let finder = Arc::new(SlowFinder::default());
+    let given = Arc::clone(&finder);
+    let hub = Hub::from(Newsroom::finding(endpoint, move |_| given));
+    let hub = &hub;
+    let asked = (0..8).map(|number| async move {
+        let url = format!("https://slow.example/{number}");
+        match number % 2 {
+            0 => hub.post("miniflux/v1/discover", json!({ "url": url })).await.0,
+            _ => {
+                let feed = json!({ "feed_url": url, "category_id": 1 });
+                hub.post("miniflux/v1/feeds", feed).await.0
+            }
+        }
+    });
+    let answered = join_all(asked).await;
+    assert!(answered.iter().all(|status| [201, 404].contains(status)), "{answered:?}");
+    assert_eq!(finder.most.load(Ordering::SeqCst), MAX_FINDS);
 }
