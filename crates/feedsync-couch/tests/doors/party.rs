@@ -21,12 +21,12 @@ pub(super) struct Hub {
     pub(super) name: String,
     pub(super) item: Option<Item<Payload>>,
     pub(super) issued: BTreeMap<By, Sequence>,
-    /// What an editor saw some time ago.
+    /// The edit and the version that an editor opened some time ago.
     pub(super) opened: Option<(EditNumber, Base)>,
 }
 
 impl Party {
-    /// What is compared to see whether anything happened.
+    /// The documents and the item, to be compared with those of another time.
     pub(super) fn state(&self) -> (Tree<String>, Option<Item<Payload>>) {
         (self.tree.clone(), self.hub.as_ref().and_then(|hub| hub.item.clone()))
     }
