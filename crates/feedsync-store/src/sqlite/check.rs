@@ -1,7 +1,7 @@
 //! What can be wrong with a file: what SQLite itself finds, and rows that belong to nothing or are counted wrongly.
 
 use feedsync_couch::AttachmentDigest;
-use rusqlite::Connection;
+use rusqlite::{Connection, ErrorCode};
 
 use crate::blob::Digest;
 use crate::digests;
@@ -27,8 +27,18 @@ const OWN: [(&str, &str); 3] = [
     ),
 ];
 
-/// What SQLite itself finds wrong with a file, of whatever version, one line each.
+/// Faults that SQLite itself finds in a file, of whatever version, one line each. A file in which SQLite cannot even look
+/// for faults has that fault.
 pub(super) fn file(connection: &Connection) -> Result<Vec<String>, StoreError> {
+    match integrity(connection) {
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) => {
+            Ok(vec![error.to_string()])
+        }
+        faults => Ok(faults?),
+    }
+}
+
+fn integrity(connection: &Connection) -> Result<Vec<String>, rusqlite::Error> {
     let mut faults = Vec::new();
     let mut statement = connection.prepare("PRAGMA integrity_check")?;
     let lines = statement.query_map([], |row| row.get::<_, String>(0))?;

@@ -21,6 +21,12 @@ pub(super) fn backup(
     remove(&partial)?;
     place::make_file(&partial)?;
     let mut target = copy(source, &partial)?;
+    // A backup from which nothing can be restored replaces no older one.
+    if let Some(fault) = check::file(&target)?.into_iter().next() {
+        drop(target);
+        remove(&partial)?;
+        return Err(StoreError::Damaged(fault));
+    }
     let backed_up = log_pack::pack(&mut target, source, files)?;
     close(target, &partial)?;
     fs::rename(&partial, file).map_err(|error| place::failed(file, error))?;

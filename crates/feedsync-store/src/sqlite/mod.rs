@@ -244,6 +244,10 @@ impl SqliteStore {
         self.readers
             .run(move |connection| {
                 let mut faults = check::file(connection)?;
+                if !faults.is_empty() {
+                    // What else would be found in a damaged file may be due to the damage.
+                    return Ok(faults);
+                }
                 faults.extend(check::rows(connection)?);
                 faults.extend(check::digests(connection)?);
                 faults.extend(log_care::check(connection, &files)?);

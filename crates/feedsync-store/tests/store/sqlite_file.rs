@@ -265,7 +265,7 @@ fn what_is_not_our_store_is_refused_by_name() {
     raw.pragma_update(None, "user_version", 99).unwrap();
     drop(raw);
     let newer = open();
-    assert!(matches!(newer, StoreError::Newer { found: 99, known: 9, .. }), "{newer:?}");
+    assert!(matches!(newer, StoreError::Newer { found: 99, known: 10, .. }), "{newer:?}");
     assert!(newer.to_string().contains("update the program"));
 
     fs::write(&file, "a text that is long enough to look like something else".repeat(100)).unwrap();
@@ -411,4 +411,38 @@ fn a_directory_without_a_store_is_left_as_it_is() {
     thread::sleep(Duration::from_millis(20));
     assert!(SqliteStore::open(directory.path(), environment(2)).is_err());
     assert_eq!(fs::metadata(directory.path()).unwrap().modified().unwrap(), before);
+}
+
+/// Whichever page of the file is damaged: what is backed up can be restored, and a backup that would be worthless leaves
+/// the older one as it is.
+#[test]
+fn a_damaged_store_replaces_no_backup() {
+    let directory = TempDir::new().unwrap();
+    let store = init(directory.path());
+    create(&store, "notes");
+    for number in 0..60 {
+        store_each(&store, &named("notes"), &[&format!("item-{number}")]);
+    }
+    let backup = directory.path().join("backup");
+    let _ = wait(store.backup(&backup)).unwrap();
+    drop(store);
+    let (sound, older) =
+        (fs::read(directory.path().join("feedsync.db")).unwrap(), fs::read(&backup).unwrap());
+    let (mut refused, mut found) = (0, 0);
+    for page in (4_096..sound.len()).step_by(4_096) {
+        let damaged = TempDir::new().unwrap();
+        let mut bytes = sound.clone();
+        bytes[page..page + 4_096].fill(0x5a);
+        fs::write(damaged.path().join("feedsync.db"), bytes).unwrap();
+        let Ok(store) = SqliteStore::open(damaged.path(), environment(2)) else { continue };
+        fs::write(&backup, &older).unwrap();
+        found += usize::from(wait(store.check()).is_ok_and(|faults| !faults.is_empty()));
+        if wait(store.backup(&backup)).is_err() {
+            refused += 1;
+            assert_eq!(fs::read(&backup).unwrap(), older, "page {}", page / 4_096);
+        }
+        let restored = TempDir::new().unwrap();
+        SqliteStore::restore(&backup, restored.path(), environment(3)).unwrap();
+    }
+    assert!(refused > 5 && found >= refused, "{refused} refused, {found} with findings");
 }
