@@ -211,6 +211,7 @@ impl From<EndpointError> for Failure {
             EndpointError::NoItem { .. } => Self::not_found(error),
             EndpointError::ItemExists { .. }
             | EndpointError::Full { .. }
+            | EndpointError::NoRoom { .. }
             | EndpointError::Setting(_)
             | EndpointError::Reserved(_)
             | EndpointError::HasUsers

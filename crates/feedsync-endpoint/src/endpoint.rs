@@ -8,6 +8,7 @@ use feedsync::{Item, ItemId, Payload, Refusal, check_bounds};
 use feedsync_formats::{blobs, without_server_parts};
 use feedsync_store::{
     Collection, CollectionName, Digest, Environment, Identity, Store, StoreError, StoredItem,
+    item_bytes,
 };
 
 use crate::actor::Actor;
@@ -19,14 +20,16 @@ pub struct Endpoint {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) environment: Arc<dyn Environment>,
     pub(crate) actor: Option<Arc<Actor>>,
-    /// The most live items of a collection.
+    /// Maximum number of live items of a collection.
     pub(crate) most: Option<NonZeroU64>,
+    /// Number of bytes by which a collection may grow.
+    pub(crate) growth: Option<u64>,
 }
 
 impl Endpoint {
     /// The endpoint of a store, with a clock and a source of random numbers.
     pub fn new(store: Arc<dyn Store>, environment: Arc<dyn Environment>) -> Self {
-        Self { store, environment, actor: None, most: None }
+        Self { store, environment, actor: None, most: None, growth: None }
     }
 
     /// The store underneath: for reading, and for what is no operation on items.
@@ -83,12 +86,6 @@ pub(crate) fn cleaned(payload: Payload) -> Payload {
 
 /// Maximum number of bytes of the versions of an item together, so that one item always fits into one response.
 pub const MAX_ITEM_BYTES: usize = 16 << 20;
-
-/// Number of bytes of the versions of an item together.
-pub fn item_bytes(item: &Item<Payload>) -> usize {
-    let foreign = |payload: &Payload| payload.sync_foreign.as_ref().map_or(0, |text| text.len());
-    item.versions().map(|version| version.payload.text.len() + foreign(&version.payload)).sum()
-}
 
 /// Shortens the histories of an item that was made or received here, and checks all of its bounds. An item that passes
 /// is accepted by every peer. An item that was above a bound `before` may stay so, but not grow: it can be deleted.

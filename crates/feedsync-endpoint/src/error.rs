@@ -44,6 +44,18 @@ pub enum EndpointError {
         /// What would have come.
         more: u64,
     },
+    /// The collection would grow by more bytes than whoever owns it has left.
+    #[error(
+        "{collection} would grow by {more} bytes, and its owner may hold {room} more; nothing was stored"
+    )]
+    NoRoom {
+        /// The collection.
+        collection: CollectionName,
+        /// Number of bytes that would have come.
+        more: u64,
+        /// Number of bytes that may come.
+        room: u64,
+    },
     /// The name is reserved for what somebody else reads.
     #[error(
         "the name {0} is reserved for what its user reads: choose a name that does not begin with `reading`"

@@ -32,7 +32,7 @@ pub use actor::Actor;
 pub use aggregated::{AGGREGATED, aggregated, aggregated_text};
 pub use discard::Seen;
 pub use edit::Edited;
-pub use endpoint::{Endpoint, MAX_ITEM_BYTES, item_bytes};
+pub use endpoint::{Endpoint, MAX_ITEM_BYTES};
 pub use error::{EditFailure, EndpointError};
 pub use import::{Imported, PlainItem};
 pub use incorporate::{Conclusion, Counts, ItemOutcome, ItemReport, Report, Source};

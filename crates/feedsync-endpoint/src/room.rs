@@ -1,20 +1,28 @@
-//! How many live items a collection may have: looked at where they would become more, in the
-//! transaction that would make them so.
+//! Bounds of collections: number of live items, and number of bytes that may be added. They are checked where something would
+//! grow, in the transaction that would make it grow.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 
-use feedsync_store::{Collection, Snapshot, Write};
+use feedsync::{Item, ItemId, Payload};
+use feedsync_store::{Collection, Snapshot, Write, item_bytes};
 
 use crate::endpoint::Endpoint;
 use crate::error::EndpointError;
 
 impl Endpoint {
-    /// The same endpoint, by whose edits and merges no collection comes to more live items than this;
-    /// none are too many if it is 0. What a collection has may always be changed, deleted and merged.
+    /// The same endpoint, by whose edits and merges no collection comes to more live items than this; 0 is no bound.
+    /// Items of a full collection may always be changed, deleted and merged.
     #[must_use]
     pub fn holding_at_most(&self, items: u64) -> Self {
         Self { most: NonZeroU64::new(items), ..self.clone() }
+    }
+
+    /// The same endpoint, of which no edit and no merge lets the payloads of a collection grow by more bytes than this.
+    /// Edits that make nothing larger are always possible.
+    #[must_use]
+    pub fn growing_by_at_most(&self, bytes: u64) -> Self {
+        Self { growth: Some(bytes), ..self.clone() }
     }
 
     /// Whether a collection has as many live items as it may have.
@@ -28,16 +36,29 @@ impl Endpoint {
         snapshot: &Snapshot,
         writes: &[Write],
     ) -> Result<(), EndpointError> {
-        let Some(most) = self.most.map(NonZeroU64::get) else { return Ok(()) };
+        if self.most.is_none() && self.growth.is_none() {
+            return Ok(());
+        }
         let puts = writes.iter().filter_map(|write| match write {
-            Write::Put(put) => Some((&put.item.id, !put.item.winner.deleted)),
+            Write::Put(put) => Some((&put.item.id, &put.item)),
             _ => None,
         });
         // The last write of an item counts.
         let after: BTreeMap<_, _> = puts.collect();
+        self.has_room_for_items(snapshot, &after)?;
+        self.has_room_for_bytes(snapshot, &after)
+    }
+
+    fn has_room_for_items(
+        &self,
+        snapshot: &Snapshot,
+        after: &BTreeMap<&ItemId, &Item<Payload>>,
+    ) -> Result<(), EndpointError> {
+        let Some(most) = self.most.map(NonZeroU64::get) else { return Ok(()) };
         let (mut more, mut fewer) = (0, 0);
-        for (id, lives) in after {
+        for (id, item) in after {
             let lived = snapshot.item(id).is_some_and(|stored| !stored.item.winner.deleted);
+            let lives = !item.winner.deleted;
             more += u64::from(lives && !lived);
             fewer += u64::from(lived && !lives);
         }
@@ -47,5 +68,21 @@ impl Endpoint {
         }
         let (name, live) = (collection.name.clone(), collection.live);
         Err(EndpointError::Full { collection: name, live, most, more: more - fewer })
+    }
+
+    fn has_room_for_bytes(
+        &self,
+        snapshot: &Snapshot,
+        after: &BTreeMap<&ItemId, &Item<Payload>>,
+    ) -> Result<(), EndpointError> {
+        let Some(room) = self.growth else { return Ok(()) };
+        let before = |id| snapshot.item(id).map_or(0, |stored| item_bytes(&stored.item));
+        let before: usize = after.keys().map(|id| before(*id)).sum();
+        let after: usize = after.values().map(|item| item_bytes(item)).sum();
+        let more = after.saturating_sub(before) as u64;
+        if more <= room {
+            return Ok(());
+        }
+        Err(EndpointError::NoRoom { collection: snapshot.collection().name.clone(), more, room })
     }
 }

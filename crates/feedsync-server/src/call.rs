@@ -19,7 +19,7 @@ use crate::pages::proof::Browser;
 use crate::problem::Problem;
 use crate::query::Query;
 use crate::routes::Right;
-use crate::{couch, newsreaders};
+use crate::{couch, limits, newsreaders};
 
 /// A request without its body.
 pub(crate) struct Call {
@@ -30,6 +30,8 @@ pub(crate) struct Call {
     right: Right,
     /// What was read for that.
     found: Option<Found>,
+    /// Number of bytes that the items of the collection may grow by, where somebody is charged with it.
+    growth: Option<u64>,
     /// When it was found that they may.
     admitted: Instant,
     pub(crate) uri: Uri,
@@ -99,8 +101,8 @@ impl Call {
         Ok(())
     }
 
-    /// The endpoint, on behalf of who makes the request: what changes is recorded as theirs, and no
-    /// collection comes to more items than it may have.
+    /// The endpoint, on behalf of who makes the request: what changes is recorded as theirs, and no collection comes to
+    /// more items or bytes than it may have.
     pub(crate) fn endpoint(&self, hub: &Hub) -> Endpoint {
         self.endpoint_of(hub, self.principal.user().cloned())
     }
@@ -109,7 +111,11 @@ impl Call {
     pub(crate) fn endpoint_of(&self, hub: &Hub, user: Option<UserName>) -> Endpoint {
         let address = self.from.map(|address| address.to_string());
         let most = hub.config.limits.collection_items as u64;
-        hub.endpoint.on_behalf_of(Actor { user, address }).holding_at_most(most)
+        let endpoint = hub.endpoint.on_behalf_of(Actor { user, address }).holding_at_most(most);
+        match self.growth {
+            Some(bytes) => endpoint.growing_by_at_most(bytes),
+            None => endpoint,
+        }
     }
 
     /// What the suffix of the path says, if it has one.
@@ -154,16 +160,23 @@ impl FromRequestParts<Hub> for Call {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, hub: &Hub) -> Result<Self, Problem> {
-        let Path(segments) = Path::from_request_parts(parts, hub)
+        let Path(segments) = Path::<HashMap<String, String>>::from_request_parts(parts, hub)
             .await
             .map_err(|_| Problem::not_found("the path is not UTF-8"))?;
         let base = parts.extensions.get().cloned();
         let principal = parts.extensions.get().cloned();
-        let right = parts.extensions.get().copied();
+        let right = parts.extensions.get().copied().ok_or_else(Problem::internal)?;
+        let growth = match segments.get("collection") {
+            Some(segment) if right == Right::Edit && !parts.method.is_safe() => {
+                limits::growth(hub, &collection_name(segment, &parts.uri)?).await?
+            }
+            _ => None,
+        };
         Ok(Self {
             base: base.ok_or_else(Problem::internal)?,
             principal: principal.ok_or_else(Problem::internal)?,
-            right: right.ok_or_else(Problem::internal)?,
+            right,
+            growth,
             found: parts.extensions.get().cloned(),
             admitted: Instant::now(),
             is_of_databases: couch::root::is_asked(&parts.extensions),

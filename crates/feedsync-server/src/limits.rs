@@ -4,7 +4,7 @@
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use feedsync_couch::DatabaseName;
-use feedsync_store::{CollectionName, GrantsOf, Role, StoreError, Usage, UserName};
+use feedsync_store::{CollectionName, GrantsOf, Role, StoreError, Usage, UserId, UserName};
 use http::{HeaderValue, StatusCode, header};
 use serde_json::{Map, Value};
 
@@ -62,7 +62,7 @@ pub(crate) async fn databases(hub: &Hub, principal: &Principal) -> Result<(), Pr
     Err(quota("owned_databases", detail))
 }
 
-/// Refuses so many more documents and bytes in a database, if its owner has no room for them.
+/// Refuses so many more documents and bytes in a database, if who is charged with it has no room for them.
 pub(crate) async fn documents(
     hub: &Hub,
     database: &DatabaseName,
@@ -72,43 +72,68 @@ pub(crate) async fn documents(
     let most = hub.config.limits.owned_documents as u64;
     let charged = match hub.endpoint.databases().charged(database).await {
         // It was dropped meanwhile, which the write itself reports.
-        Err(StoreError::NoDatabase(_)) => None,
+        Err(StoreError::NoDatabase(_)) => return Ok(()),
         charged => charged?,
     };
-    let Some(owner) = charged else { return Ok(()) };
-    let usage = hub.endpoint.store().usage(&owner).await?;
-    let after = usage.documents + documents;
-    if most > 0 && (after > most && documents > 0 || usage.documents > most) {
-        let detail = format!(
-            "the owner of {database} has {} documents and may have {most}; nothing was written",
-            usage.documents
-        );
-        return Err(quota("owned_documents", detail));
-    }
-    room(hub, &usage, bytes, &format!("the owner of {database}"))
-}
-
-/// Refuses so many more bytes of a log, if an owner of its collection who does not administer has no room for them.
-pub(crate) async fn log(hub: &Hub, name: &CollectionName, bytes: u64) -> Result<(), Problem> {
-    let store = hub.endpoint.store();
-    let grants = match store.grants(GrantsOf::Collection(name)).await {
-        // It is made by this request.
-        Err(StoreError::NoCollection(_)) => return Ok(()),
-        grants => grants?,
+    let owners = match (charged, CollectionName::new(database.as_str())) {
+        (Some(owner), _) => vec![owner],
+        (None, Ok(collection)) => owners(hub, &collection).await?,
+        (None, Err(_)) => Vec::new(),
     };
-    for grant in grants.iter().filter(|grant| grant.role == Role::Owner) {
-        let Some(owner) = store.user(&grant.user).await? else { continue };
-        if !owner.administrator {
-            let usage = store.usage(&owner.id).await?;
-            room(hub, &usage, bytes, &format!("the owner of {name}"))?;
+    for owner in owners {
+        let usage = hub.endpoint.store().usage(&owner).await?;
+        let after = usage.documents + documents;
+        if most > 0 && (after > most && documents > 0 || usage.documents > most) {
+            let detail = format!(
+                "the owner of {database} has {} documents and may have {most}; nothing was written",
+                usage.documents
+            );
+            return Err(quota("owned_documents", detail));
         }
+        room(hub, &usage, bytes, &format!("the owner of {database}"))?;
     }
     Ok(())
 }
 
+/// Refuses so many more bytes of a log, if an owner of its collection has no room for them.
+pub(crate) async fn log(hub: &Hub, name: &CollectionName, bytes: u64) -> Result<(), Problem> {
+    for owner in owners(hub, name).await? {
+        let usage = hub.endpoint.store().usage(&owner).await?;
+        room(hub, &usage, bytes, &format!("the owner of {name}"))?;
+    }
+    Ok(())
+}
+
+/// Number of bytes that the items of a collection may grow by. `None` if nobody is charged with it.
+pub(crate) async fn growth(hub: &Hub, name: &CollectionName) -> Result<Option<u64>, Problem> {
+    let most = hub.config.limits.owned_bytes as u64;
+    let mut least = None;
+    for owner in owners(hub, name).await? {
+        let left = most.saturating_sub(hub.endpoint.store().usage(&owner).await?.bytes());
+        least = Some(least.unwrap_or(left).min(left));
+    }
+    Ok(least)
+}
+
+/// The users who are charged with a collection: its owners, except administrators.
+async fn owners(hub: &Hub, name: &CollectionName) -> Result<Vec<UserId>, Problem> {
+    let store = hub.endpoint.store();
+    let grants = match store.grants(GrantsOf::Collection(name)).await {
+        // It is made by this request.
+        Err(StoreError::NoCollection(_)) => return Ok(Vec::new()),
+        grants => grants?,
+    };
+    let mut owners = Vec::new();
+    for grant in grants.iter().filter(|grant| grant.role == Role::Owner) {
+        let owner = store.user(&grant.user).await?.filter(|owner| !owner.administrator);
+        owners.extend(owner.map(|owner| owner.id));
+    }
+    Ok(owners)
+}
+
 fn room(hub: &Hub, usage: &Usage, bytes: u64, owner: &str) -> Result<(), Problem> {
     let most = hub.config.limits.owned_bytes as u64;
-    let held = usage.database_bytes + usage.log_bytes;
+    let held = usage.bytes();
     match held.saturating_add(bytes) <= most {
         true => Ok(()),
         false => {

@@ -32,6 +32,7 @@ use crate::call::Call;
 use crate::collection::named;
 use crate::document::nothing;
 use crate::hub::Hub;
+use crate::limits;
 use crate::partial_content;
 use crate::problem::Problem;
 use crate::submissions;
@@ -91,11 +92,11 @@ async fn compact(
     let given = media_type(&call.headers)?;
     let (name, log) = found(hub, call).await?;
     same_type(&log, &given)?;
-    let limits = &hub.config.limits;
-    let most = limits.log_generation_bytes;
-    let (_turn, bytes) = submissions::read(hub, call, body, most).await?;
-    check_records(&bytes, limits.log_record_bytes)?;
-    let new = NewGeneration { expected, bytes, most: limits.log_bytes as u64, act: None };
+    let bounds = &hub.config.limits;
+    let (_turn, bytes) = submissions::read(hub, call, body, bounds.log_generation_bytes).await?;
+    check_records(&bytes, bounds.log_record_bytes)?;
+    limits::log(hub, &name, bytes.len() as u64).await?;
+    let new = NewGeneration { expected, bytes, most: bounds.log_bytes as u64, act: None };
     match call.endpoint(hub).begin_log_generation(&name, new).await? {
         LogOutcome::Done(log) => {
             Ok((StatusCode::NO_CONTENT, stand(log.place), nothing()).into_response())

@@ -148,6 +148,7 @@ impl From<EndpointError> for Problem {
                 Self::new(StatusCode::CONFLICT, "conflict", "Not possible", error.to_string())
             }
             EndpointError::Full { .. } => limits::quota("collection_items", error.to_string()),
+            EndpointError::NoRoom { .. } => limits::quota("owned_bytes", error.to_string()),
             EndpointError::Reserved(_) => access::forbidden(),
             EndpointError::HasUsers => access::sign_in(),
             EndpointError::Setting(error) => {

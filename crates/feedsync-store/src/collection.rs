@@ -38,6 +38,8 @@ pub struct Collection {
     pub deleted: u64,
     /// Items with conflicts.
     pub conflicted: u64,
+    /// Number of bytes of the payloads of all versions of its items.
+    pub bytes: u64,
     /// When it was created.
     pub created: Moment,
     /// Moment of the last change of its items, title, format or settings; no two changes have the same.
@@ -84,6 +86,7 @@ impl Collection {
             live: 0,
             deleted: 0,
             conflicted: 0,
+            bytes: 0,
             created: now,
             edited: now,
             settings: new.settings,

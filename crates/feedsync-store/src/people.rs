@@ -52,14 +52,23 @@ impl fmt::Debug for User {
 /// What a user holds, as far as quotas count it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Databases that are charged to the user.
+    /// Databases that the user made.
     pub databases: u64,
-    /// Documents of those, deleted ones included.
+    /// Documents of those and of the databases of collections that the user owns, deleted ones included.
     pub documents: u64,
-    /// Bytes of those documents, their stored revisions and their attachments.
+    /// Bytes of those documents, their stored revisions and attachments, of local documents and of access rules.
     pub database_bytes: u64,
-    /// Bytes of the logs of collections that the user owns.
+    /// Bytes of the items of collections that the user owns.
+    pub item_bytes: u64,
+    /// Bytes of the logs of those collections, with earlier generations and snapshots.
     pub log_bytes: u64,
+}
+
+impl Usage {
+    /// Number of bytes that the user holds in all.
+    pub fn bytes(&self) -> u64 {
+        self.database_bytes + self.item_bytes + self.log_bytes
+    }
 }
 
 /// What somebody may do in a collection; each includes those before it.

@@ -172,9 +172,9 @@ impl Plan {
         let edited = self.collection.edited;
         let stored = StoredItem { item, number, edited, created_here, origin, blobs };
         if let Some(before) = &entry.item {
-            self.count(before, u64::wrapping_sub);
+            self.count(before, u64::saturating_sub);
         }
-        self.count(&stored, u64::wrapping_add);
+        self.count(&stored, u64::saturating_add);
         self.items.insert(stored.item.id.clone(), Some(stored.clone()));
         entry.item = Some(stored);
     }
@@ -184,13 +184,14 @@ impl Plan {
             .item
             .take()
             .ok_or_else(|| StoreError::Decision(format!("{id} cannot be removed: not there")))?;
-        self.count(&gone, u64::wrapping_sub);
+        self.count(&gone, u64::saturating_sub);
         self.items.insert(id.clone(), None);
         Ok(gone)
     }
 
     fn count(&mut self, stored: &StoredItem, change: fn(u64, u64) -> u64) {
         let collection = &mut self.collection;
+        collection.bytes = change(collection.bytes, stored::item_bytes(&stored.item) as u64);
         let side =
             if stored.item.winner.deleted { &mut collection.deleted } else { &mut collection.live };
         *side = change(*side, 1);

@@ -38,6 +38,15 @@ impl StoredItem {
     }
 }
 
+/// Number of bytes of the payloads of all versions of an item.
+pub fn item_bytes(item: &Item<Payload>) -> usize {
+    item.versions().map(|version| payload_bytes(&version.payload)).sum()
+}
+
+fn payload_bytes(payload: &Payload) -> usize {
+    payload.text.len() + payload.sync_foreign.as_ref().map_or(0, |text| text.len())
+}
+
 pub(crate) fn weight(item: &Item<Payload>) -> usize {
     item.versions().map(version_weight).sum()
 }
@@ -47,9 +56,7 @@ fn version_weight(version: &Version<Payload>) -> usize {
     let length = |text: Option<&str>| text.map_or(0, str::len);
     let update =
         |update: &Update| UPDATE + length(update.by().map(By::as_str)) + length(update.foreign());
-    version.payload.text.len()
-        + length(version.payload.sync_foreign.as_deref())
-        + version.history.updates().iter().map(update).sum::<usize>()
+    payload_bytes(&version.payload) + version.history.updates().iter().map(update).sum::<usize>()
 }
 
 /// Where the versions of an item came from.

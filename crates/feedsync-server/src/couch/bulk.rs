@@ -50,7 +50,9 @@ pub(super) async fn write(
             }
         });
     }
-    if !documents.iter().all(|document| document.sent.is_deleted) {
+    let is_any_local =
+        named.iter().any(|it| matches!(it, Named::Local(sent) if !sent.is_deleted()));
+    if is_any_local || !documents.iter().all(|document| document.sent.is_deleted) {
         let begins = |sent: &Submission| sent.base().is_none_or(|base| base.generation() <= 1);
         let new = documents.iter().filter(|it| match edits {
             Edits::New => it.sent.base().is_none(),

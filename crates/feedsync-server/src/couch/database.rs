@@ -219,6 +219,7 @@ pub(super) async fn part(
                     return Err(RefusalKind::BadRequest.because(reason).into());
                 }
                 Named::read(security)?;
+                limits::documents(&asked.hub, name, 0, security.raw().len() as u64).await?;
                 let security = Some(security.raw().to_owned());
                 let change = DatabaseChange { security, ..DatabaseChange::default() };
                 asked.databases.change_database(name, database.epoch, change).await?;

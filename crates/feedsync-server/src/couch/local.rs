@@ -7,7 +7,7 @@ use feedsync_couch::{
 };
 use feedsync_endpoint::doors::PLACE;
 use feedsync_formats::json::Node;
-use feedsync_store::{Database, LocalDocument, StoreError};
+use feedsync_store::{Database, LocalDocument};
 use http::{Method, StatusCode};
 
 use super::rights::Need;
@@ -45,7 +45,6 @@ pub(super) async fn answer(
             let given = asked.parameters.text("rev").map(str::to_owned);
             let sent = Sent::read(id.clone(), sent.root(), given)?;
             asked.still(&database, Need::Use).await?;
-            limits::documents(&asked.hub, name, 0, 0).await?;
             (StatusCode::CREATED, sent.write(asked, &database).await?)
         }
     };
@@ -103,10 +102,19 @@ impl Sent {
         Ok(Self { id, document })
     }
 
+    /// Whether it is to be removed.
+    pub(super) fn is_deleted(&self) -> bool {
+        self.document.is_none()
+    }
+
     /// Writes it, if the database still is the same one; the number of its revision.
-    pub(super) async fn write(self, asked: &Asked, database: &Database) -> Result<u64, StoreError> {
+    pub(super) async fn write(self, asked: &Asked, database: &Database) -> Result<u64, Failure> {
         let Database { name, epoch, .. } = database;
-        let revision = self.document.as_ref().map_or(0, |document| document.revision);
+        let mut revision = 0;
+        if let Some(document) = &self.document {
+            limits::documents(&asked.hub, name, 0, document.body.len() as u64).await?;
+            revision = document.revision;
+        }
         asked.databases.put_local_document(name, *epoch, &self.id, self.document).await?;
         Ok(revision)
     }

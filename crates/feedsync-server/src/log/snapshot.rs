@@ -18,6 +18,7 @@ use crate::caching::Caching;
 use crate::call::Call;
 use crate::document::nothing;
 use crate::hub::Hub;
+use crate::limits;
 use crate::members::insert;
 use crate::problem::Problem;
 use crate::submissions;
@@ -59,6 +60,8 @@ pub(crate) async fn write(
     may_replace(&call.headers, log.snapshot.as_ref())?;
     let limit = hub.config.limits.log_snapshot_bytes;
     let (_turn, bytes) = submissions::read(&hub, &call, body, limit).await?;
+    let replaced = log.snapshot.as_ref().map_or(0, |snapshot| snapshot.length);
+    limits::log(&hub, &name, (bytes.len() as u64).saturating_sub(replaced)).await?;
     let new = NewSnapshot { covers, media_type, bytes };
     match hub.endpoint.store().put_log_snapshot(&name, new).await? {
         LogOutcome::Done(now) => {

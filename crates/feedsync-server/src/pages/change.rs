@@ -284,7 +284,9 @@ impl Fields {
 fn told(error: EndpointError) -> Result<(StatusCode, String), Problem> {
     let status = match &error {
         EndpointError::Edit(_) => StatusCode::CONFLICT,
-        EndpointError::Full { .. } => StatusCode::INSUFFICIENT_STORAGE,
+        EndpointError::Full { .. } | EndpointError::NoRoom { .. } => {
+            StatusCode::INSUFFICIENT_STORAGE
+        }
         _ => return Err(error.into()),
     };
     Ok((status, format!("This was not saved: {error}.")))

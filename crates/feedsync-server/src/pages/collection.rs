@@ -136,7 +136,7 @@ pub(crate) async fn create(
         endpoint.compose(collection.format, &id, some(&draft.title), some(&draft.content));
     match endpoint.add(&collection.name, id.clone(), Creation::default(), payload).await {
         Ok(_) => {}
-        Err(error @ EndpointError::Full { .. }) => {
+        Err(error @ (EndpointError::Full { .. } | EndpointError::NoRoom { .. })) => {
             let draft = Draft { error: sentence(error), ..draft };
             return with_draft(&hub, &call, draft, StatusCode::INSUFFICIENT_STORAGE).await;
         }

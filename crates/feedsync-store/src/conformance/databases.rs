@@ -11,6 +11,7 @@ use proptest::test_runner::{Config, TestRunner};
 
 use self::uses::uses;
 pub use self::uses::{Use, everything, named};
+use super::people::user;
 use super::{Constructor, TestEnvironment, wait};
 use crate::{
     Choose, Database, DatabaseChange, Databases, EndpointName, Environment as _, Epoch, KeptBody,
@@ -23,11 +24,17 @@ pub fn any_use_of_databases_gives_what_the_memory_store_gives(open: Constructor)
         let fixture = open(Arc::new(TestEnvironment::new(7)));
         let tester = EndpointName::new("tester").expect("a name");
         let model = MemoryStore::new(&tester, Arc::new(TestEnvironment::new(7)));
-        let model = (Arc::new(model) as Arc<dyn Store>).databases();
-        let store = Arc::clone(&fixture.store).databases();
+        let stores = [Arc::clone(&fixture.store), Arc::new(model)];
+        let [store, model] = stores.clone().map(Store::databases);
+        let anna = user("anna", false);
+        stores.iter().for_each(|store| wait(store.add_user(anna.clone())).expect("it is added"));
         for it in &uses {
             let (is, should) = (it.carry_out(&*store), it.carry_out(&*model));
             prop_assert_eq!(is, should, "{:?}", it);
+            // The second database is hers, as often as it is made.
+            let _ = [&store, &model].map(|databases| wait(databases.charge(&named(1), &anna.id)));
+            let [is, should] = stores.each_ref().map(|store| wait(store.usage(&anna.id)));
+            prop_assert_eq!(is.ok(), should.ok(), "after {:?}", it);
             for name in [named(0), named(1)] {
                 let (is, should) = (everything(&*store, &name), everything(&*model, &name));
                 for (is, should) in is.iter().zip(&should) {

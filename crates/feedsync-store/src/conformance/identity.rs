@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use feedsync_couch::DatabaseName;
 
+use super::logs::{begun, done};
 use super::people::{name, user};
-use super::samples::{create, named, open};
+use super::samples::{create, id, item, named, open, put, version, write};
 use super::{Constructor, wait};
 use crate::{
-    Append, CollectionChange, Databases, Expected, Grant, GrantsOf, NewCollection, PRIVATE_TO,
-    Role, StoreError, Usage, User, UserId,
+    Append, CollectionChange, Databases, Expected, Grant, GrantsOf, LocalDocument, NewCollection,
+    NewGeneration, NewSnapshot, PRIVATE_TO, Role, StoreError, Usage, User, UserId, Write,
+    item_bytes,
 };
 
 fn database(text: &str) -> DatabaseName {
@@ -32,10 +34,8 @@ pub fn a_later_user_of_the_same_name_inherits_nothing(constructor: Constructor) 
         wait(store.add_user(one)).unwrap();
     }
     let anna = user("anna", false);
-    for (of, said) in [
-        ("own", r#"{"admins":{"names":["anna"]},"members":{"names":["anna"]}}"#),
-        ("both", r#"{"members":{"names":["anna","root","carl"]}}"#),
-    ] {
+    let own = r#"{"admins":{"names":["anna"]},"members":{"names":["anna"]}}"#;
+    for (of, said) in [("own", own), ("both", r#"{"members":{"names":["anna","root","carl"]}}"#)] {
         wait(databases.create_database(&database(of), Some(said.to_owned()))).unwrap();
     }
     let settings = BTreeMap::from([(PRIVATE_TO.to_owned(), anna.id.to_string())]);
@@ -49,7 +49,8 @@ pub fn a_later_user_of_the_same_name_inherits_nothing(constructor: Constructor) 
     wait(databases.charge(&database("own"), &anna.id)).unwrap();
     assert_eq!(wait(databases.charged(&database("own"))).unwrap(), Some(anna.id.clone()));
     let usage = wait(store.usage(&anna.id)).unwrap();
-    assert_eq!(usage, Usage { databases: 1, ..Usage::default() });
+    let database_bytes = own.len() as u64;
+    assert_eq!(usage, Usage { databases: 1, database_bytes, ..Usage::default() });
     wait(store.create_collection(new("private", settings))).unwrap();
     wait(store.create_collection(new("plans", BTreeMap::new()))).unwrap();
     for of in ["private", "plans"] {
@@ -85,6 +86,81 @@ pub fn a_later_user_of_the_same_name_inherits_nothing(constructor: Constructor) 
     let late = wait(store.change_user(User { administrator: true, ..anna }));
     assert!(matches!(late, Err(StoreError::NoUser(_))), "{late:?}");
     assert_eq!(wait(store.user(&name("anna"))).unwrap(), Some(again));
+}
+
+/// Items, logs with all their generations, local documents and access rules count, and databases of collections for who owns
+/// these.
+pub fn bytes_and_documents_of_a_user_are_counted(constructor: Constructor) {
+    let (fixture, _) = open(constructor);
+    let store = &*fixture.store;
+    let databases = Arc::clone(&fixture.store).databases();
+    let anna = user("anna", false);
+    wait(store.add_user(anna.clone())).unwrap();
+    let used = || wait(store.usage(&anna.id)).unwrap();
+    let plans = create(store, "plans");
+    let grant = |role| {
+        let grant = Grant { user: name("anna"), collection: plans.name.clone(), role };
+        wait(store.grant(grant)).unwrap();
+    };
+    grant(Role::Owner);
+    let mut expected = Usage::default();
+    assert_eq!(used(), expected);
+
+    let mut contested = item("a", "A", 1);
+    contested.conflicts.push(version("B", 1, "<b/>"));
+    let after = write(store, &plans.name, &["a"], vec![put(contested.clone())]).unwrap();
+    expected.item_bytes = item_bytes(&contested) as u64;
+    assert_eq!((after.bytes, used()), (expected.item_bytes, expected));
+    let both = vec![put(item("a", "A", 2)), put(item("b", "A", 1))];
+    write(store, &plans.name, &["a", "b"], both).unwrap();
+    expected.item_bytes = 2 * item_bytes(&item("b", "A", 1)) as u64;
+    assert_eq!(used(), expected);
+    write(store, &plans.name, &["b"], vec![Write::Purge { ids: vec![id("b")] }]).unwrap();
+    expected.item_bytes /= 2;
+    assert_eq!(used(), expected);
+
+    begun(store, &plans.name, &[b'x'; 70]);
+    let (expected_place, bytes) = (Expected::Present, vec![b'y'; 50]);
+    let new = NewGeneration { expected: expected_place, bytes, most: 1_000, act: None };
+    let covers = done(wait(store.begin_log_generation(&plans.name, new))).place;
+    expected.log_bytes = 120;
+    assert_eq!(used(), expected);
+    let media_type = "text/plain".to_owned();
+    let snapshot = NewSnapshot { covers, media_type, bytes: vec![b'z'; 30] };
+    done(wait(store.put_log_snapshot(&plans.name, snapshot)));
+    expected.log_bytes = 150;
+    assert_eq!(used(), expected);
+
+    let security = plans.bridge_security();
+    let bridged = database("plans");
+    let made = wait(databases.create_database(&bridged, Some(security.clone()))).unwrap();
+    let epoch = made.unwrap().epoch;
+    expected.database_bytes = security.len() as u64;
+    assert_eq!(used(), expected);
+    let local = |text: &str| {
+        let document = LocalDocument { revision: 1, body: text.to_owned() };
+        let document = (!text.is_empty()).then_some(document);
+        let place = "place".parse().unwrap();
+        wait(databases.put_local_document(&bridged, epoch, &place, document)).unwrap();
+    };
+    for text in ["{\"a\":\"\u{e4}\"}", "{\"a\":17}", "", ""] {
+        local(text);
+        let expected = expected.database_bytes + text.len() as u64;
+        assert_eq!(used().database_bytes, expected, "{text}");
+    }
+    // Who does not own the collection is not charged.
+    grant(Role::Editor);
+    assert_eq!(used(), Usage::default());
+    // Who made a database is charged, whoever owns a collection of that name.
+    grant(Role::Owner);
+    local("{}");
+    wait(databases.charge(&bridged, &UserId::new("b2").unwrap())).unwrap();
+    assert_eq!(used(), Usage { database_bytes: 0, ..expected });
+    wait(databases.charge(&bridged, &anna.id)).unwrap();
+    let database_bytes = expected.database_bytes + 2;
+    assert_eq!(used(), Usage { databases: 1, database_bytes, ..expected });
+    wait(databases.drop_database(&bridged, epoch)).unwrap();
+    assert_eq!(used(), Usage { database_bytes: 0, ..expected });
 }
 
 /// A database that is bridged to a collection is renamed and removed with it, and no other database is.

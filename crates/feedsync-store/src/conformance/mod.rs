@@ -116,6 +116,7 @@ macro_rules! store_tests {
             ]
             identity: [
                 a_later_user_of_the_same_name_inherits_nothing
+                bytes_and_documents_of_a_user_are_counted
                 a_bridged_database_follows_its_collection
             ]
             logs: [

@@ -32,6 +32,12 @@ impl StoredLog {
         Self { log, bytes, keys, snapshot: None }
     }
 
+    /// Number of bytes that are kept of it: of all generations and of the snapshot.
+    pub(super) fn bytes(&self) -> u64 {
+        let generations: u64 = self.log.generations().map(|(_, length)| length).sum();
+        generations + self.log.snapshot.as_ref().map_or(0, |snapshot| snapshot.length)
+    }
+
     /// As it begins in a store that it is moved to.
     pub(super) fn moved(moved: MovedLog, environment: &dyn Environment) -> Self {
         let MovedLog { log, keys, snapshot } = moved;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 
 use super::MemoryStore;
+use super::logs::StoredLog;
 use super::state::State;
 use crate::blob::Digest;
 use crate::error::StoreError;
@@ -106,18 +107,26 @@ impl People for MemoryStore {
     async fn usage(&self, user: &UserId) -> Result<Usage, StoreError> {
         let state = self.state();
         let found = state.people.users.values().find(|it| it.id == *user);
-        let Some(User { name, .. }) = found else { return Ok(Usage::default()) };
+        let Some(User { name: user_name, .. }) = found else { return Ok(Usage::default()) };
+        let is_owned = |name: &str| {
+            let mut grants = state.people.grants.iter();
+            grants.any(|((collection, owner), role)| {
+                owner == user_name && *role == Role::Owner && collection.as_str() == name
+            })
+        };
         let mut usage = Usage::default();
-        for room in state.rooms.values().filter(|room| room.owner.as_ref() == Some(user)) {
-            usage.databases += 1;
-            usage.documents += room.database.documents + room.database.deleted;
-            usage.database_bytes += room.database.bytes;
+        for (name, room) in &state.rooms {
+            let is_made = room.owner.as_ref() == Some(user);
+            if is_made || (room.owner.is_none() && is_owned(name.as_str())) {
+                usage.databases += u64::from(is_made);
+                usage.documents += room.database.documents + room.database.deleted;
+                usage.database_bytes += room.database.bytes + room.local_bytes();
+            }
         }
-        for ((collection, owner), role) in &state.people.grants {
-            if owner == name && *role == Role::Owner {
-                let log = state.shelves.get(collection).and_then(|shelf| shelf.log.as_ref());
-                let log = log.map(|stored| &stored.log).filter(|log| !log.removed);
-                usage.log_bytes += log.map_or(0, |log| log.place.length);
+        for (collection, shelf) in &state.shelves {
+            if is_owned(collection.as_str()) {
+                usage.item_bytes += shelf.collection.bytes;
+                usage.log_bytes += shelf.log.as_ref().map_or(0, StoredLog::bytes);
             }
         }
         Ok(usage)

@@ -21,7 +21,7 @@ macro_rules! select_collections {
     ($rest:literal) => {
         concat!(
             "SELECT id, name, title, format, feed_id, epoch_began, epoch_tail, last, horizon, \
-             sent, live, deleted, conflicted, created, edited, \
+             sent, live, deleted, conflicted, created, edited, bytes, \
              ARRAY(SELECT s.name FROM settings s WHERE s.collection = id ORDER BY s.name), \
              ARRAY(SELECT s.value FROM settings s WHERE s.collection = id ORDER BY s.name) \
              FROM collections ",
@@ -119,8 +119,8 @@ pub(super) async fn after(
 
 pub(super) fn shelf(row: &Row) -> Result<Shelf, StoreError> {
     let count = |column| Ok::<_, StoreError>(get::<i64>(row, column)? as u64);
-    let names: Vec<String> = get(row, 15)?;
-    let values: Vec<String> = get(row, 16)?;
+    let names: Vec<String> = get(row, 16)?;
+    let values: Vec<String> = get(row, 17)?;
     let collection = Collection {
         name: parsed(row, 1)?,
         title: get(row, 2)?,
@@ -135,6 +135,7 @@ pub(super) fn shelf(row: &Row) -> Result<Shelf, StoreError> {
         conflicted: count(12)?,
         created: moment(get(row, 13)?),
         edited: moment(get(row, 14)?),
+        bytes: count(15)?,
         settings: names.into_iter().zip(values).collect(),
     };
     Ok(Shelf { id: get(row, 0)?, collection })

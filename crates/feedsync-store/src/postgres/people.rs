@@ -29,6 +29,25 @@ macro_rules! select_tokens {
     };
 }
 
+/// Databases, documents and bytes that are charged to a user: a database to who made it, the database of a collection to
+/// the owners of the collection.
+const USAGE: &str = "
+    WITH owned AS (SELECT g.collection AS id FROM users u JOIN grants g ON g.user_name = u.name AND g.role = 'owner'
+                    WHERE u.id = $1),
+         charged AS (SELECT o.database AS id, 1 AS made FROM database_owners o WHERE o.owner = $1
+                      UNION ALL
+                     SELECT d.id, 0 FROM owned JOIN collections c ON c.id = owned.id JOIN databases d ON d.name = c.name
+                      WHERE NOT EXISTS (SELECT 1 FROM database_owners o WHERE o.database = d.id))
+    SELECT coalesce(sum(charged.made), 0)::bigint, coalesce(sum(d.documents + d.deleted), 0)::bigint,
+           coalesce(sum(d.bytes + coalesce(l.bytes, 0) + coalesce(octet_length(d.security), 0)), 0)::bigint,
+           (SELECT coalesce(sum(c.bytes), 0)::bigint FROM owned JOIN collections c ON c.id = owned.id),
+           (SELECT coalesce(sum(l.length), 0)::bigint FROM owned JOIN logs l ON l.collection = owned.id AND NOT l.removed)
+           + (SELECT coalesce(sum(g.length), 0)::bigint FROM owned JOIN log_generations g ON g.collection = owned.id)
+           + (SELECT coalesce(sum(octet_length(s.content)), 0)::bigint
+                FROM owned JOIN log_snapshots s ON s.collection = owned.id)
+      FROM charged JOIN databases d ON d.id = charged.id LEFT JOIN local_bytes l ON l.database = d.id
+     WHERE d.name IS NOT NULL";
+
 #[async_trait]
 impl People for PostgresStore {
     async fn users(&self) -> Result<Vec<User>, StoreError> {
@@ -103,22 +122,15 @@ impl People for PostgresStore {
         let user = user.clone();
         self.run(|node| async move {
             let client = node.connection().await?;
-            let sql = "SELECT count(*), coalesce(sum(d.documents + d.deleted), 0)::bigint,
-                              coalesce(sum(d.bytes), 0)::bigint,
-                              (SELECT coalesce(sum(l.length), 0)::bigint FROM users u
-                                 JOIN grants g ON g.user_name = u.name AND g.role = 'owner'
-                                 JOIN logs l ON l.collection = g.collection AND NOT l.removed
-                                WHERE u.id = $1)
-                         FROM database_owners o JOIN databases d ON d.id = o.database
-                        WHERE o.owner = $1 AND d.name IS NOT NULL";
-            let statement = client.prepare_cached(sql).await?;
+            let statement = client.prepare_cached(USAGE).await?;
             let row = client.query_one(&statement, &[&user.as_str()]).await?;
             let count = |column| Ok::<_, StoreError>(get::<i64>(&row, column)? as u64);
             Ok(Usage {
                 databases: count(0)?,
                 documents: count(1)?,
                 database_bytes: count(2)?,
-                log_bytes: count(3)?,
+                item_bytes: count(3)?,
+                log_bytes: count(4)?,
             })
         })
         .await

@@ -31,6 +31,7 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     Migration { sql: include_str!("migrations/005.sql"), oldest_compatible: 5 },
     // An older node would add users without an id.
     Migration { sql: include_str!("migrations/006.sql"), oldest_compatible: 6 },
+    Migration { sql: include_str!("migrations/007.sql"), oldest_compatible: 7 },
 ];
 
 /// Names the lock under which a store is founded, migrated and settled, and that writes share: "feedsync".

@@ -53,7 +53,7 @@ const INSERT_DISCARDED_BLOBS: &str = "
 
 const ADVANCE: &str = "
     UPDATE collections SET last = $2, horizon = $3, sent = $4, live = $5, deleted = $6,
-                           conflicted = $7, edited = $8 WHERE id = $1";
+                           conflicted = $7, edited = $8, bytes = $9 WHERE id = $1";
 
 /// Corrects moments of change that were written while the clock was ahead: their items get moments before `$3`, in their
 /// order.
@@ -250,7 +250,7 @@ pub(super) async fn advance(
 }
 
 /// The values that [`ADVANCE`] writes.
-fn counts(collection: &Collection) -> [i64; 7] {
+fn counts(collection: &Collection) -> [i64; 8] {
     [
         collection.last.get(),
         collection.horizon.get(),
@@ -259,6 +259,7 @@ fn counts(collection: &Collection) -> [i64; 7] {
         collection.deleted,
         collection.conflicted,
         collection.edited.micros(),
+        collection.bytes,
     ]
     .map(|count| count as i64)
 }

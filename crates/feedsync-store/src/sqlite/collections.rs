@@ -19,7 +19,7 @@ macro_rules! select_collections {
     ($rest:literal) => {
         concat!(
             "SELECT id, name, title, format, feed_id, epoch_began, epoch_tail, last, horizon, \
-             sent, live, deleted, conflicted, created, edited FROM collections ",
+             sent, live, deleted, conflicted, created, edited, bytes FROM collections ",
             $rest
         )
     };
@@ -132,6 +132,7 @@ fn shelf(connection: &Connection, row: &Row<'_>) -> Result<Shelf, StoreError> {
         conflicted: count(12)?,
         created: moment(row.get(13)?),
         edited: moment(row.get(14)?),
+        bytes: count(15)?,
         settings: settings(connection, id)?,
     };
     Ok(Shelf { id, collection })
@@ -203,7 +204,8 @@ pub(super) fn advance(
     connection
         .prepare_cached(
             "UPDATE collections SET last = ?2, horizon = ?3, live = ?4, deleted = ?5,
-                                    conflicted = ?6, edited = ?7, sent = ?8 WHERE id = ?1",
+                                    conflicted = ?6, edited = ?7, sent = ?8, bytes = ?9
+              WHERE id = ?1",
         )?
         .execute(params![
             id,
@@ -214,6 +216,7 @@ pub(super) fn advance(
             collection.conflicted as i64,
             collection.edited,
             collection.sent,
+            collection.bytes as i64,
         ])?;
     Ok(())
 }

@@ -102,7 +102,9 @@ pub(super) fn insert(connection: &Connection, database: &Database) -> Result<(),
 
 /// Drops a database: its name is free at once, and what it held is swept later.
 pub(super) fn drop(connection: &Connection, id: i64) -> Result<(), StoreError> {
-    connection.prepare_cached("UPDATE databases SET name = NULL WHERE id = ?1")?.execute([id])?;
+    connection
+        .prepare_cached("UPDATE databases SET name = NULL, local_bytes = 0 WHERE id = ?1")?
+        .execute([id])?;
     // What was said of the database that is gone is not said of the next one of its name.
     let mut statement =
         connection.prepare_cached("DELETE FROM local_documents WHERE database = ?1")?;

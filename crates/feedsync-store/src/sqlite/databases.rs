@@ -318,9 +318,16 @@ impl Databases for SqliteStore {
             .run(move |connection| {
                 let Room { id: room, database, .. } = database_rows::require(connection, &name)?;
                 database.require(epoch)?;
-                let gone = connection
-                    .prepare_cached("DELETE FROM local_documents WHERE database = ?1 AND id = ?2")?
-                    .execute(params![room, id.as_str()])?;
+                let sql = "DELETE FROM local_documents WHERE database = ?1 AND id = ?2
+                           RETURNING octet_length(text)";
+                let gone: Option<i64> = connection
+                    .prepare_cached(sql)?
+                    .query_row(params![room, id.as_str()], |row| row.get(0))
+                    .optional()?;
+                let bytes = document.as_ref().map_or(0, |document| document.body.len() as i64);
+                let sql = "UPDATE databases SET local_bytes = local_bytes + ?2 WHERE id = ?1";
+                let change = bytes - gone.unwrap_or_default();
+                connection.prepare_cached(sql)?.execute(params![room, change])?;
                 if let Some(document) = document {
                     connection
                         .prepare_cached(
@@ -333,7 +340,7 @@ impl Databases for SqliteStore {
                             document.body
                         ])?;
                 }
-                Ok(gone > 0)
+                Ok(gone.is_some())
             })
             .await
     }

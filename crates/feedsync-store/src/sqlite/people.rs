@@ -18,6 +18,24 @@ use crate::people::{
     Act, ActSelection, Grant, GrantsOf, People, Recorded, Scope, Token, TokenKind, Usage, User,
 };
 
+/// Databases, documents and bytes that are charged to a user: a database to who made it, the database of a collection to
+/// the owners of the collection.
+const USAGE: &str = "
+    WITH owned AS (SELECT g.collection AS id FROM users u JOIN grants g ON g.user = u.name AND g.role = 'owner'
+                    WHERE u.id = ?1),
+         charged AS (SELECT o.database AS id, 1 AS made FROM database_owners o WHERE o.owner = ?1
+                      UNION ALL
+                     SELECT d.id, 0 FROM owned JOIN collections c ON c.id = owned.id JOIN databases d ON d.name = c.name
+                      WHERE NOT EXISTS (SELECT 1 FROM database_owners o WHERE o.database = d.id))
+    SELECT coalesce(sum(charged.made), 0), coalesce(sum(d.documents + d.deleted), 0),
+           coalesce(sum(d.bytes + d.local_bytes + coalesce(octet_length(d.security), 0)), 0),
+           (SELECT coalesce(sum(c.bytes), 0) FROM owned JOIN collections c ON c.id = owned.id),
+           (SELECT coalesce(sum(l.length), 0) FROM owned JOIN logs l ON l.collection = owned.id AND NOT l.removed)
+           + (SELECT coalesce(sum(g.length), 0) FROM owned JOIN log_generations g ON g.collection = owned.id)
+           + (SELECT coalesce(sum(octet_length(s.content)), 0)
+                FROM owned JOIN log_snapshots s ON s.collection = owned.id)
+      FROM charged JOIN databases d ON d.id = charged.id WHERE d.name IS NOT NULL";
+
 #[async_trait]
 impl People for SqliteStore {
     async fn users(&self) -> Result<Vec<User>, StoreError> {
@@ -77,15 +95,7 @@ impl People for SqliteStore {
         let user = user.clone();
         self.readers
             .read(move |connection| {
-                let sql = "SELECT count(*), coalesce(sum(d.documents + d.deleted), 0),
-                                  coalesce(sum(d.bytes), 0),
-                                  (SELECT coalesce(sum(l.length), 0) FROM users u
-                                     JOIN grants g ON g.user = u.name AND g.role = 'owner'
-                                     JOIN logs l ON l.collection = g.collection AND NOT l.removed
-                                    WHERE u.id = ?1)
-                             FROM database_owners o JOIN databases d ON d.id = o.database
-                            WHERE o.owner = ?1 AND d.name IS NOT NULL";
-                let mut statement = connection.prepare_cached(sql)?;
+                let mut statement = connection.prepare_cached(USAGE)?;
                 let usage = statement.query_row([user.as_str()], |row| {
                     let count =
                         |column| Ok::<_, rusqlite::Error>(row.get::<_, i64>(column)? as u64);
@@ -93,7 +103,8 @@ impl People for SqliteStore {
                         databases: count(0)?,
                         documents: count(1)?,
                         database_bytes: count(2)?,
-                        log_bytes: count(3)?,
+                        item_bytes: count(3)?,
+                        log_bytes: count(4)?,
                     })
                 })?;
                 Ok(usage)

@@ -12,7 +12,7 @@ use crate::error::StoreError;
 const APPLICATION_ID: i64 = 0x6673_796e;
 
 /// Each brings the schema to the next version; the newest is the last.
-const MIGRATIONS: [&str; 9] = [
+const MIGRATIONS: [&str; 10] = [
     include_str!("migrations/001.sql"),
     include_str!("migrations/002.sql"),
     include_str!("migrations/003.sql"),
@@ -22,6 +22,7 @@ const MIGRATIONS: [&str; 9] = [
     include_str!("migrations/007.sql"),
     include_str!("migrations/008.sql"),
     include_str!("migrations/009.sql"),
+    include_str!("migrations/010.sql"),
 ];
 
 /// A writer that finds another process writing asks again so soon, since a busy process leaves only

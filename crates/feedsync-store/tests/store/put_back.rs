@@ -241,6 +241,7 @@ fn a_store_of_before_there_were_nonces_stays_what_it_was_and_gets_one() {
          DROP TABLE logs; DROP TABLE tokens; DROP TABLE grants; DROP TABLE users; DROP TABLE acts;
          ALTER TABLE remotes DROP COLUMN every; ALTER TABLE remotes DROP COLUMN plain;
          ALTER TABLE remotes DROP COLUMN reaches_private; ALTER TABLE remotes DROP COLUMN due;
+         ALTER TABLE collections DROP COLUMN bytes;
          ALTER TABLE endpoint DROP COLUMN last_dropped_generation;
          ALTER TABLE endpoint DROP COLUMN unfinished;
          ALTER TABLE endpoint DROP COLUMN life; PRAGMA user_version = 1;",

@@ -6,9 +6,11 @@ use std::path::Path;
 use feedsync::{Item, MAX_CONFLICTS, MAX_INCOMING_UPDATES, Payload};
 use feedsync_client::fetch::shown_text;
 use feedsync_client::{LoginFile, LoginFileError};
-use feedsync_endpoint::{AGGREGATED, MAX_ITEM_BYTES, Settings, item_bytes};
+use feedsync_endpoint::{AGGREGATED, MAX_ITEM_BYTES, Settings};
 use feedsync_library::SqliteLibrary;
-use feedsync_store::{Collection, CollectionName, Digest, PRIVATE_TO, PageLimit, StoreError};
+use feedsync_store::{
+    Collection, CollectionName, Digest, PRIVATE_TO, PageLimit, StoreError, item_bytes,
+};
 
 use super::Finding;
 use crate::context::{Context, Home};

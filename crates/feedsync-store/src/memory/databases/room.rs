@@ -53,6 +53,13 @@ impl Room {
         }
     }
 
+    /// Number of bytes of what is not replicated: local documents and access rules.
+    pub(in crate::memory) fn local_bytes(&self) -> u64 {
+        let local = self.local.values().map(|document| document.body.len());
+        let security = self.database.security.as_ref().map_or(0, String::len);
+        (local.sum::<usize>() + security) as u64
+    }
+
     pub(super) fn stored(&self, id: &DocumentId) -> Option<StoredDocument> {
         let Document { number, tree, .. } = self.documents.get(id)?;
         Some(StoredDocument { id: id.clone(), number: *number, tree: tree.clone() })

@@ -73,19 +73,28 @@ pub(super) async fn put(
     let room = rows::lock(transaction, SHARE, name).await?;
     room.database.require(epoch)?;
     let key = key(id);
-    let Some(LocalDocument { revision, body }) = document else {
-        let sql = "DELETE FROM local_documents WHERE database = $1 AND digest = $2";
-        let statement = transaction.prepare_cached(sql).await?;
-        return Ok(transaction.execute(&statement, &[&room.id, &key]).await? > 0);
-    };
-    // A row that was there was locked before it was changed, and only such a row says so.
-    let sql = "INSERT INTO local_documents (database, digest, id, revision, text)
-               VALUES ($1, $2, $3, $4, $5)
-               ON CONFLICT (database, digest) DO UPDATE
-                 SET revision = excluded.revision, text = excluded.text
-               RETURNING xmax <> 0";
+    // Writers of local documents of one database wait for each other here: what they replace is counted exactly.
+    let sql = "INSERT INTO local_bytes (database, bytes) VALUES ($1, 0)
+               ON CONFLICT (database) DO UPDATE SET bytes = local_bytes.bytes";
     let statement = transaction.prepare_cached(sql).await?;
-    let values: [Parameter<'_>; 5] =
-        [&room.id, &key, &id.as_str().as_bytes(), &(revision as i64), &body.as_bytes()];
-    get(&transaction.query_one(&statement, &values).await?, 0)
+    transaction.execute(&statement, &[&room.id]).await?;
+    let sql = "DELETE FROM local_documents WHERE database = $1 AND digest = $2
+               RETURNING octet_length(text)::bigint";
+    let statement = transaction.prepare_cached(sql).await?;
+    let gone = transaction.query_opt(&statement, &[&room.id, &key]).await?;
+    let gone: Option<i64> = gone.map(|row| get(&row, 0)).transpose()?;
+    let bytes = document.as_ref().map_or(0, |document| document.body.len() as i64);
+    if let Some(LocalDocument { revision, body }) = document {
+        let sql = "INSERT INTO local_documents (database, digest, id, revision, text)
+                   VALUES ($1, $2, $3, $4, $5)";
+        let statement = transaction.prepare_cached(sql).await?;
+        let values: [Parameter<'_>; 5] =
+            [&room.id, &key, &id.as_str().as_bytes(), &(revision as i64), &body.as_bytes()];
+        transaction.execute(&statement, &values).await?;
+    }
+    let sql = "UPDATE local_bytes SET bytes = bytes + $2 WHERE database = $1";
+    let statement = transaction.prepare_cached(sql).await?;
+    let change = bytes - gone.unwrap_or_default();
+    transaction.execute(&statement, &[&room.id, &change]).await?;
+    Ok(gone.is_some())
 }
