@@ -212,6 +212,7 @@ impl From<EndpointError> for Failure {
             EndpointError::ItemExists { .. }
             | EndpointError::Full { .. }
             | EndpointError::NoRoom { .. }
+            | EndpointError::DatabaseTaken(_)
             | EndpointError::Setting(_)
             | EndpointError::Reserved(_)
             | EndpointError::HasUsers

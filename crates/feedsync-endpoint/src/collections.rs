@@ -1,5 +1,6 @@
 //! Making, changing and removing collections, recorded with who did it.
 
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 
 use feedsync_store::{
@@ -11,6 +12,7 @@ use crate::actor::Actor;
 use crate::endpoint::Endpoint;
 use crate::error::EndpointError;
 use crate::readings::{Reader, is_reserved, may_be_named, private};
+use crate::settings::Settings;
 
 impl Endpoint {
     /// Creates a collection. The user on whose behalf this is done owns it, and gets no name that is reserved for
@@ -23,6 +25,9 @@ impl Endpoint {
         let user = actor.and_then(|actor| actor.user.as_ref());
         if !may_be_named(&new.name, user) {
             return Err(EndpointError::Reserved(new.name));
+        }
+        if opens(&new.settings) && self.is_database_taken(&new.name, None).await? {
+            return Err(EndpointError::DatabaseTaken(new.name));
         }
         // A user who makes their own reading collection gets one that is private from the beginning.
         if let Some(user) = user.filter(|_| is_reserved(new.name.as_str())) {
@@ -38,7 +43,7 @@ impl Endpoint {
     }
 
     /// Changes what a collection is called and set to, or removes it, as is decided on what it is then;
-    /// nobody alters it between.
+    /// nobody alters it between. A change of the name is made with [`change_collection`](Self::change_collection).
     pub async fn alter_collection<E, F>(
         &self,
         name: &CollectionName,
@@ -48,9 +53,43 @@ impl Endpoint {
         E: Send + 'static,
         F: FnOnce(&Collection) -> Result<Alteration, E> + Send + 'static,
     {
-        let (actor, named) = (self.actor.clone(), name.clone());
+        self.alter(name, name, decide).await
+    }
+
+    /// Changes what a collection is called and set to, not what it holds.
+    pub async fn change_collection(
+        &self,
+        name: &CollectionName,
+        change: CollectionChange,
+    ) -> Result<Collection, EndpointError> {
+        let after = change.name.clone().unwrap_or_else(|| name.clone());
+        let decide = move |_: &Collection| Ok::<_, Infallible>(Alteration::Change(change));
+        surely(self.alter(name, &after, decide).await?)
+    }
+
+    /// Alters a collection that has a name `after` it. It is not opened as a database where another database has the name.
+    async fn alter<E, F>(
+        &self,
+        name: &CollectionName,
+        after: &CollectionName,
+        decide: F,
+    ) -> Result<Result<Collection, E>, EndpointError>
+    where
+        E: Send + 'static,
+        F: FnOnce(&Collection) -> Result<Alteration, E> + Send + 'static,
+    {
+        let feed_id = self.store.collection(name).await?.map(|found| found.feed_id);
+        let is_taken = self.is_database_taken(after, feed_id.as_deref()).await?;
+        let (actor, named, renamed) = (self.actor.clone(), name.clone(), after != name);
         let decide = move |before: &Collection| {
-            let alteration = decide(before)?;
+            let alteration = decide(before).map_err(Refused::Decision)?;
+            if let Alteration::Change(change) = &alteration
+                && is_taken
+                && change.settings.as_ref().map_or(opens(&before.settings), opens)
+                && (renamed || !opens(&before.settings))
+            {
+                return Err(Refused::DatabaseTaken);
+            }
             let done = match &alteration {
                 Alteration::Keep => None,
                 Alteration::Drop => Some(("drop", String::new())),
@@ -60,16 +99,11 @@ impl Endpoint {
             let act = recorded.map(|(actor, (action, what))| act(actor, action, &named, what));
             Ok(Altered { alteration, act })
         };
-        Ok(self.store.decide_collection(name, decide).await?)
-    }
-
-    /// Changes what a collection is called and set to, not what it holds.
-    pub async fn change_collection(
-        &self,
-        name: &CollectionName,
-        change: CollectionChange,
-    ) -> Result<Collection, EndpointError> {
-        self.alter_surely(name, |_| Alteration::Change(change)).await
+        match self.store.decide_collection(name, decide).await? {
+            Ok(collection) => Ok(Ok(collection)),
+            Err(Refused::Decision(error)) => Ok(Err(error)),
+            Err(Refused::DatabaseTaken) => Err(EndpointError::DatabaseTaken(after.clone())),
+        }
     }
 
     /// Removes a collection with all that it holds.
@@ -84,11 +118,26 @@ impl Endpoint {
         decide: impl FnOnce(&Collection) -> Alteration + Send + 'static,
     ) -> Result<Collection, EndpointError> {
         let decide = |before: &Collection| Ok::<_, Infallible>(decide(before));
-        match self.alter_collection(name, decide).await? {
-            Ok(collection) => Ok(collection),
-            Err(never) => match never {},
-        }
+        surely(self.alter_collection(name, decide).await?)
     }
+}
+
+/// Why a collection is not altered.
+enum Refused<E> {
+    Decision(E),
+    DatabaseTaken,
+}
+
+fn surely(altered: Result<Collection, Infallible>) -> Result<Collection, EndpointError> {
+    match altered {
+        Ok(collection) => Ok(collection),
+        Err(never) => match never {},
+    }
+}
+
+/// Whether a collection with these settings is a database too.
+fn opens(settings: &BTreeMap<String, String>) -> bool {
+    Settings::read(settings).is_ok_and(|settings| settings.documents)
 }
 
 fn act(actor: &Actor, action: &str, name: &CollectionName, detail: String) -> Act {

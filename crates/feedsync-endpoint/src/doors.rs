@@ -83,11 +83,6 @@ pub enum DoorError {
     /// The database was not changed.
     #[error(transparent)]
     Documents(#[from] DocumentsError),
-    /// A database is there that nobody opened for the collection.
-    #[error(
-        "there is a database {0} that is not of the collection: drop it, or call the collection otherwise"
-    )]
-    Taken(DatabaseName),
 }
 
 impl From<StoreError> for DoorError {
@@ -105,6 +100,17 @@ pub enum DoorOf {
     Collection(CollectionName),
     /// Of one that is not, any more: it was closed, renamed or removed.
     Closed,
+}
+
+/// What a database belongs to, seen from a collection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Belonging {
+    /// To the collection.
+    Collection,
+    /// To another collection, or to none.
+    Other,
+    /// To a collection that was removed.
+    Nothing,
 }
 
 /// Whether somebody would say that of a database themselves.
@@ -140,7 +146,7 @@ impl Endpoint {
         };
         match there {
             Some(there) if said_of(&there).as_ref() != Some(&collection.feed_id) => {
-                Err(DoorError::Taken(database))
+                Err(EndpointError::DatabaseTaken(collection.name).into())
             }
             _ => Ok(Door { collection: name.clone(), database, feed_id: collection.feed_id }),
         }
@@ -153,13 +159,35 @@ impl Endpoint {
         collection: &Collection,
     ) -> Result<(), DoorError> {
         let Some(found) = self.databases().database(name).await? else { return Ok(()) };
-        let Some(of) = said_of(&found).filter(|of| *of != collection.feed_id) else {
-            return Ok(());
-        };
-        if self.store().collections().await?.iter().all(|it| it.feed_id != of) {
-            self.databases().drop_database(name, found.epoch).await?;
+        match self.belonging(&found, Some(&collection.feed_id)).await? {
+            Belonging::Nothing => Ok(self.databases().drop_database(name, found.epoch).await?),
+            Belonging::Collection | Belonging::Other => Ok(()),
         }
-        Ok(())
+    }
+
+    /// Whether a database keeps a collection of this name from being a database too. The feed id is that of the
+    /// collection, if it exists.
+    pub(crate) async fn is_database_taken(
+        &self,
+        name: &CollectionName,
+        feed_id: Option<&str>,
+    ) -> Result<bool, StoreError> {
+        let Ok(name) = name.as_str().parse::<DatabaseName>() else { return Ok(false) };
+        let Some(found) = self.databases().database(&name).await? else { return Ok(false) };
+        Ok(self.belonging(&found, feed_id).await? == Belonging::Other)
+    }
+
+    async fn belonging(
+        &self,
+        database: &Database,
+        feed_id: Option<&str>,
+    ) -> Result<Belonging, StoreError> {
+        let Some(of) = said_of(database) else { return Ok(Belonging::Other) };
+        if feed_id == Some(&*of) {
+            return Ok(Belonging::Collection);
+        }
+        let is_there = self.store().collections().await?.iter().any(|it| it.feed_id == of);
+        Ok(if is_there { Belonging::Other } else { Belonging::Nothing })
     }
 
     /// What a database is the door of, now.
@@ -204,7 +232,7 @@ impl Pass<'_> {
         let found = self.endpoint.collection(&self.door.collection).await?;
         match found.feed_id == self.door.feed_id {
             true => Ok(found),
-            false => Err(DoorError::Taken(self.door.database.clone())),
+            false => Err(EndpointError::DatabaseTaken(self.door.collection.clone()).into()),
         }
     }
 
@@ -214,7 +242,7 @@ impl Pass<'_> {
         let found = found.ok_or_else(|| StoreError::NoDatabase(name.clone()))?;
         match said_of(&found).as_ref() == Some(&self.door.feed_id) {
             true => Ok(found),
-            false => Err(DoorError::Taken(name.clone())),
+            false => Err(EndpointError::DatabaseTaken(self.door.collection.clone()).into()),
         }
     }
 }

@@ -61,6 +61,11 @@ pub enum EndpointError {
         "the name {0} is reserved for what its user reads: choose a name that does not begin with `reading`"
     )]
     Reserved(CollectionName),
+    /// The collection cannot be a database too, since there is a database of this name that is not its own.
+    #[error(
+        "there is a database {0} that does not belong to the collection: drop it, or give the collection another name"
+    )]
+    DatabaseTaken(CollectionName),
     /// The hub had no users when the caller was let in, and has some by now.
     #[error("the hub has users by now: sign in")]
     HasUsers,

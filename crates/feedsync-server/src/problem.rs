@@ -144,7 +144,9 @@ impl From<EndpointError> for Problem {
         match error {
             EndpointError::Store(error) => error.into(),
             EndpointError::NoItem { .. } => Self::not_found(error.to_string()),
-            EndpointError::ItemExists { .. } | EndpointError::Edit(_) => {
+            EndpointError::ItemExists { .. }
+            | EndpointError::Edit(_)
+            | EndpointError::DatabaseTaken(_) => {
                 Self::new(StatusCode::CONFLICT, "conflict", "Not possible", error.to_string())
             }
             EndpointError::Full { .. } => limits::quota("collection_items", error.to_string()),

@@ -9,8 +9,8 @@ use feedsync_couch::mapping::{document_id, revision_of};
 use feedsync_couch::{DocumentId, Json, Revision, Submission};
 use feedsync_formats::Blob;
 use feedsync_store::{
-    CollectionName, EndpointName, Environment, MemoryStore, Moment, NewCollection, Number,
-    SystemEnvironment,
+    CollectionChange, CollectionName, EndpointName, Environment, MemoryStore, Moment,
+    NewCollection, Number, SystemEnvironment,
 };
 use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom;
@@ -266,13 +266,52 @@ async fn a_database_of_somebody_else_is_not_taken() {
     let others = CollectionName::new("others").unwrap();
     make(&house.endpoint, &others).await;
     let taken = house.endpoint.open_as_database(&others).await;
-    assert!(matches!(taken, Err(DoorError::Taken(_))), "{taken:?}");
+    let is_taken = matches!(&taken, Err(DoorError::Endpoint(EndpointError::DatabaseTaken(of))) if *of == others);
+    assert!(is_taken, "{taken:?}");
     // The next collection of a name has another database, which is empty.
     house.endpoint.drop_collection(&house.door.collection).await.unwrap();
     make(&house.endpoint, &house.door.collection).await;
     let door = house.endpoint.open_as_database(&house.door.collection).await.unwrap();
     let database = databases.database(&door.database).await.unwrap().unwrap();
     assert_eq!((database.documents, database.deleted), (0, 0));
+}
+
+/// Whoever would open a collection as a database is told at once that another database has its name: when it is made, set
+/// and renamed.
+#[tokio::test]
+async fn a_collection_is_not_opened_where_another_database_has_its_name() {
+    let house = House::new().await;
+    let (endpoint, databases) = (&house.endpoint, house.endpoint.databases());
+    let [others, plans] = ["others", "plans"].map(|name| CollectionName::new(name).unwrap());
+    let made = databases.create_database(&"others".parse().unwrap(), None).await.unwrap().unwrap();
+    let settings = BTreeMap::from([("documents".to_owned(), "true".to_owned())]);
+    let new = |name: &CollectionName, settings: &BTreeMap<String, String>| NewCollection {
+        name: name.clone(),
+        title: String::new(),
+        format: Format::Atom,
+        settings: settings.clone(),
+    };
+    let is_taken = |done: Result<Collection, EndpointError>| matches!(done, Err(EndpointError::DatabaseTaken(of)) if of == others);
+    assert!(is_taken(endpoint.create_collection(new(&others, &settings)).await));
+    endpoint.create_collection(new(&others, &BTreeMap::new())).await.unwrap();
+    let open = || CollectionChange { settings: Some(settings.clone()), ..Default::default() };
+    assert!(is_taken(endpoint.change_collection(&others, open()).await));
+    assert_eq!(endpoint.collection(&others).await.unwrap().settings, BTreeMap::new());
+    endpoint.drop_collection(&others).await.unwrap();
+
+    endpoint.create_collection(new(&plans, &settings)).await.unwrap();
+    endpoint.open_as_database(&plans).await.unwrap();
+    let rename = || CollectionChange { name: Some(others.clone()), ..Default::default() };
+    assert!(is_taken(endpoint.change_collection(&plans, rename()).await));
+    let closed = CollectionChange { settings: Some(BTreeMap::new()), ..rename() };
+    endpoint.change_collection(&plans, closed).await.unwrap();
+    // Other settings are changed as ever, and it is opened once the name is free.
+    let titled = CollectionChange { title: Some("T".to_owned()), ..Default::default() };
+    endpoint.change_collection(&others, titled).await.unwrap();
+    databases.drop_database(&"others".parse().unwrap(), made.epoch).await.unwrap();
+    endpoint.change_collection(&others, open()).await.unwrap();
+    endpoint.open_as_database(&others).await.unwrap();
+    endpoint.change_collection(&others, open()).await.unwrap();
 }
 
 /// Who drops a collection and makes it again while it is carried over gets an empty one: nothing comes back, nothing goes

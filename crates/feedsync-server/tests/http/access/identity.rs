@@ -276,7 +276,7 @@ async fn a_collection_gives_no_right_to_a_database_that_was_there_before() {
     assert_eq!(room.status("victim", put.clone(), "/couch/plans/x", "{}").await, 201);
     assert_eq!(room.status("mallory", put.clone(), "/collections/plans", "{}").await, 201);
     let bridged = r#"{"documents":true}"#;
-    room.status("mallory", put, "/collections/plans", bridged).await;
+    assert_eq!(room.status("mallory", put, "/collections/plans", bridged).await, 409);
     assert!(room.endpoint.open_as_database(&collection("plans")).await.is_err());
     assert_eq!(room.status("mallory", get.clone(), "/couch/plans/x", "").await, 404);
     assert_eq!(room.status("victim", get.clone(), "/couch/plans/x", "").await, 200);
