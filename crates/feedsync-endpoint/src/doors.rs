@@ -102,15 +102,15 @@ pub enum DoorOf {
     Closed,
 }
 
-/// What a database belongs to, seen from a collection.
+/// Owner of a database, as seen from one collection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Belonging {
-    /// To the collection.
+    /// The collection itself.
     Collection,
-    /// To another collection, or to none.
+    /// Another collection, or none.
     Other,
-    /// To a collection that was removed.
-    Nothing,
+    /// A collection that was removed.
+    Removed,
 }
 
 /// Whether somebody would say that of a database themselves.
@@ -160,7 +160,7 @@ impl Endpoint {
     ) -> Result<(), DoorError> {
         let Some(found) = self.databases().database(name).await? else { return Ok(()) };
         match self.belonging(&found, Some(&collection.feed_id)).await? {
-            Belonging::Nothing => Ok(self.databases().drop_database(name, found.epoch).await?),
+            Belonging::Removed => Ok(self.databases().drop_database(name, found.epoch).await?),
             Belonging::Collection | Belonging::Other => Ok(()),
         }
     }
@@ -187,7 +187,7 @@ impl Endpoint {
             return Ok(Belonging::Collection);
         }
         let is_there = self.store().collections().await?.iter().any(|it| it.feed_id == of);
-        Ok(if is_there { Belonging::Other } else { Belonging::Nothing })
+        Ok(if is_there { Belonging::Other } else { Belonging::Removed })
     }
 
     /// What a database is the door of, now.

@@ -32,7 +32,7 @@ use http::{Extensions, HeaderValue, Method, header};
 use tokio::time::Instant;
 
 use crate::address::PublicBase;
-use crate::call::collection_name;
+use crate::call::collection_for;
 use crate::config::Config;
 use crate::couch;
 use crate::hub::Hub;
@@ -419,7 +419,7 @@ impl Gate {
         }
         let principal = principal?;
         let mut named = segments.into_iter().flatten().filter(|(name, _)| *name == "collection");
-        let name = named.next().and_then(|(_, text)| collection_name(text, &request.uri).ok());
+        let name = named.next().and_then(|(_, text)| collection_for(right, text, &request.uri));
         let found = require(&self.hub, &principal, right, name.as_ref()).await?;
         Ok((principal, found))
     }

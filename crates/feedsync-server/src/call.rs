@@ -78,7 +78,7 @@ impl Call {
 
     /// Refuses what who makes the request may not do at this moment.
     pub(crate) async fn recheck(&self, hub: &Hub) -> Result<(), Problem> {
-        let name = collection_name(self.segment("collection"), &self.uri).ok();
+        let name = collection_for(self.right, self.segment("collection"), &self.uri);
         hub.access.recheck(hub, &self.principal, self.right, name.as_ref()).await
     }
 
@@ -146,6 +146,15 @@ impl Call {
     /// The address that was asked.
     pub(crate) fn address(&self) -> String {
         self.base.url(self.uri.path_and_query().map_or("/", |path| path.as_str()))
+    }
+}
+
+/// The collection in which a right is needed. A collection is made, owned and appended to by its name alone: with a suffix
+/// the path names none.
+pub(crate) fn collection_for(right: Right, segment: &str, uri: &Uri) -> Option<CollectionName> {
+    match right {
+        Right::Create | Right::Own | Right::Append => CollectionName::new(segment).ok(),
+        _ => collection_name(segment, uri).ok(),
     }
 }
 

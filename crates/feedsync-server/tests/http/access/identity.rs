@@ -354,16 +354,19 @@ async fn private_names_answer_like_missing_names() {
         let makes =
             matches!(right, feedsync_server::Right::Create | feedsync_server::Right::Append);
         for who in ["stranger", "nobody"] {
-            if makes && who == "stranger" {
-                continue;
-            }
             if path.contains("{collection}") {
                 let there = path
                     .replace("{collection}", "private")
                     .replace("{generation}", "1.00000000")
                     .replace("{id}", "a")
                     .replace("{name}", "n");
-                compare(who, &method, &there, ("private", "missing")).await;
+                // Spellings of an address that name a collection elsewhere, or nowhere.
+                for ending in ["", ".xml", ".none", "%2Exml", ".", "/", "%20"] {
+                    if !(makes && who == "stranger" && ending.is_empty()) {
+                        let there = format!("{there}{ending}");
+                        compare(who, &method, &there, ("private", "missing")).await;
+                    }
+                }
             } else if path.contains("{number}") {
                 let there = path.replace("{number}", "1");
                 compare(who, &method, &there, ("/1", "/9")).await;
