@@ -252,4 +252,12 @@ mod tests {
         assert!(date("Fri, 1 Apr 2005 00:00:00 GMT") > date("Thu, 31 Mar 2005 23:59:59 GMT"));
         assert_eq!(date("Thu, 1 Apr 2005 00:00 GMT"), date("01 Apr 2005 00:00:00 UT"));
     }
+    #[test]
+    fn equal_instants_hash_alike_and_different_ones_differently() {
+        use std::hash::{BuildHasher as _, RandomState};
+        let state = RandomState::new();
+        let hash = |text: &str| state.hash_one(date(text));
+        assert_eq!(hash("Thu, 1 Apr 2005 00:00 GMT"), hash("01 Apr 2005 00:00:00 UT"));
+        assert_ne!(hash("01 Apr 2005 00:00:00 UT"), hash("01 Apr 2005 00:00:01 UT"));
+    }
 }

@@ -43,6 +43,22 @@ fn foreign_markup_stays_with_its_update_and_decides_nothing() {
 }
 
 #[test]
+fn an_item_covers_the_updates_of_all_its_versions_and_no_others() {
+    let winner = version(2, vec![update(2, "a"), update(1, "a")]);
+    let item = item(winner, vec![version(1, vec![update(3, "b")])]);
+    for (sequence, by, is_covered) in [
+        (1, "a", true),
+        (2, "a", true),
+        (3, "a", false),
+        (2, "b", true),
+        (4, "b", false),
+        (1, "c", false),
+    ] {
+        assert_eq!(item.covers(&update(sequence, by)), is_covered, "{sequence} {by}");
+    }
+}
+
+#[test]
 fn conflicts_are_ranked_as_winners_are_and_then_by_sequence() {
     let ranked = |conflicts: Vec<Version<&'static str>>| -> Vec<usize> {
         let item = item(version(9, vec![update(9, "w")]), conflicts);
