@@ -73,7 +73,8 @@ async fn check(url: &Url, origin: &LoginOrigin, login: &Kept) -> Result<(), Fail
     logins.keep(origin.clone(), login.clone());
     let fetcher = Fetcher::new(Policy::new(Private::Allowed))?.signed_in(logins)?;
     let mut asked = url.clone();
-    if asked.path() == "/" {
+    let is_hub = asked.path() == "/";
+    if is_hub {
         asked.set_path("/collections");
     }
     let refused = || Failure::refused(format!("{origin} does not accept it; nothing was kept"));
@@ -86,7 +87,8 @@ async fn check(url: &Url, origin: &LoginOrigin, login: &Kept) -> Result<(), Fail
                 return Err(Failure::refused(format!("{origin} sends on to {elsewhere}"))
                     .hint(format!("if you trust it: {}", command(&format!("login {elsewhere}")))));
             }
-            if is_of_hub(answer.bytes()) { Ok(()) } else { Err(no_hub(&asked)) }
+            let is_right = is_list(answer.bytes()) || (!is_hub && is_feed(answer.bytes()));
+            if is_right { Ok(()) } else { Err(no_hub(&asked)) }
         }
         Ok(Fetched::NotModified) => Err(no_hub(&asked)),
         Err(FetchError::Status { status, .. }) if status.as_u16() == 401 => Err(refused()),
@@ -100,13 +102,17 @@ async fn check(url: &Url, origin: &LoginOrigin, login: &Kept) -> Result<(), Fail
     }
 }
 
-/// Whether a hub or another server of feeds answers so: with a feed, or with the list of its collections.
-fn is_of_hub(bytes: &[u8]) -> bool {
-    let list = serde_json::from_slice::<Vec<serde_json::Map<_, _>>>(bytes);
-    let is_list = |list: &Vec<serde_json::Map<String, _>>| {
+/// Whether a document is a hub's list of its collections.
+fn is_list(bytes: &[u8]) -> bool {
+    let list = serde_json::from_slice::<Vec<serde_json::Map<String, serde_json::Value>>>(bytes);
+    list.is_ok_and(|list| {
         list.iter().all(|one| one.contains_key("name") && one.contains_key("changes"))
-    };
-    list.as_ref().is_ok_and(is_list) || read(bytes, None, &ReadOptions::tolerant()).is_ok()
+    })
+}
+
+/// Whether a document is a feed, as any server of feeds has them at addresses of its own.
+fn is_feed(bytes: &[u8]) -> bool {
+    read(bytes, None, &ReadOptions::tolerant()).is_ok()
 }
 
 fn no_hub(asked: &Url) -> Failure {
