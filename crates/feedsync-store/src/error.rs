@@ -122,8 +122,17 @@ impl StoreError {
         }
     }
 
-    /// Tells whether there was no room on the disk, which may pass.
+    /// Tells whether there was no room on the disk, which may pass. SQLite reports an I/O error where the file that
+    /// its processes share cannot grow.
     pub fn is_full(&self) -> bool {
-        matches!(self, Self::Full)
+        match self {
+            Self::Full => true,
+            #[cfg(feature = "sqlite")]
+            Self::Database(source) => source
+                .downcast_ref::<rusqlite::Error>()
+                .and_then(rusqlite::Error::sqlite_error)
+                .is_some_and(|error| error.extended_code == rusqlite::ffi::SQLITE_IOERR_SHMSIZE),
+            _ => false,
+        }
     }
 }
