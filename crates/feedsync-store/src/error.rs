@@ -136,3 +136,22 @@ impl StoreError {
         }
     }
 }
+
+#[cfg(all(test, feature = "sqlite"))]
+mod tests {
+    use rusqlite::ffi;
+
+    use super::*;
+
+    #[test]
+    fn database_whose_shared_file_cannot_grow_is_full() {
+        let failed = |code| {
+            let error = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
+            StoreError::from(error).is_full()
+        };
+        assert!(failed(ffi::SQLITE_FULL));
+        assert!(failed(ffi::SQLITE_IOERR_SHMSIZE));
+        assert!(!failed(ffi::SQLITE_IOERR_READ));
+        assert!(!failed(ffi::SQLITE_CORRUPT));
+    }
+}
