@@ -364,8 +364,10 @@ impl Session {
             1..=399 | 511 => self.stop(answer.foreign()),
             0 | 408 | 425 | 429 | 500.. => self.again(answer, random),
             410 => self.stop(Stop::Gone),
-            // A body that is too large is refused by whatever server is first, in a page of its own.
-            _ if answer.is_page() && answer.status != 413 => self.stop(answer.foreign()),
+            // Web servers refuse methods and large bodies in pages of their own.
+            _ if answer.is_page() && !matches!(answer.status, 405 | 413) => {
+                self.stop(answer.foreign())
+            }
             status => self.stop(Stop::Rejected(status)),
         }
     }

@@ -106,6 +106,17 @@ fn refusal_that_is_a_page_is_no_verdict_of_a_log() {
     }
 }
 
+/// A web server without a script that appends is no sign-in page.
+#[test]
+fn method_that_a_web_server_refuses_in_a_page_is_rejected() {
+    let mut session = resumed(at(ONE, Some("\"e\"")));
+    answer(&mut session, status(304));
+    let ids = ids(1);
+    let ask = session.next(&waiting(&ids)).unwrap();
+    let event = session.answered(&ask, typed("text/html", 405, PAGE), 0);
+    assert_eq!(event, Event::Stopped(Stop::Rejected(405)));
+}
+
 #[test]
 fn first_append_that_a_page_refuses_is_foreign() {
     let mut session = Session::new(None, Start::End);
