@@ -9,6 +9,7 @@ mod doctor;
 mod documents;
 mod feeds;
 mod gateway;
+mod interrupted;
 mod items;
 mod logins;
 mod logs;
