@@ -48,7 +48,7 @@ async fn changes_are_pushed_though_nothing_can_be_stored() {
 
     let failed = session.sync(&remote, Direction::BOTH, &Silent, false).await.unwrap_err();
     assert!(matches!(failed, SyncError::DiskFull { offered, .. } if offered == count), "{failed}");
-    assert!(failed.to_string().starts_with("the disk is full: changes of "), "{failed}");
+    assert!(failed.to_string().starts_with("the disk is full: changes from "), "{failed}");
     let ids = hub.peer.ids().await;
     assert_eq!(ids.len() as u64, count + 1);
     assert!(ids.contains(&mine.to_string()));
