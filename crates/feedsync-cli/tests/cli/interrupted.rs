@@ -4,7 +4,7 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
-use crate::support::{Place, Run};
+use crate::support::{Place, Run, has};
 
 /// A server that announces 1,000 bytes and sends the first of them only; its address.
 fn cutting_off() -> String {
@@ -78,4 +78,22 @@ fn server_that_is_away_is_reported_soon() {
         // Nobody reads standard error here, so that the retries are not listed.
         assert_eq!(run.err.lines().count(), 1, "{}", run.err);
     }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn retries_are_shown_on_a_terminal() {
+    if !has("script") {
+        return;
+    }
+    let place = Place::new();
+    place.desk("desk");
+    let program = env!("CARGO_BIN_EXE_feedsync");
+    let command = format!("{program} --data desk reader sync http://127.0.0.1:1/logs/reading");
+    let mut terminal = std::process::Command::new("script");
+    terminal.args(["--quiet", "--return", "--command", &command, "/dev/null"]);
+    let run = Run::of(terminal.current_dir(place.path("")).output().unwrap());
+    assert_eq!(run.code, 4, "{run:?}");
+    let shown = "cannot connect to 127.0.0.1:1: connection refused; trying again";
+    assert!(run.out.contains(shown), "{}", run.out);
 }
