@@ -59,7 +59,17 @@ impl Login {
             None => Kept::token(given),
         };
         let login = login.map_err(Failure::refused)?;
-        check(&url, &origin, &login).await?;
+        let again = match login.user() {
+            Some(user) => format!(
+                "try again: {}; an administrator of the hub gives another password: user password {user}",
+                command(&format!("login {origin} --user {user}"))
+            ),
+            None => format!(
+                "for a password: {}; the hub makes a token: token create",
+                command(&format!("login {origin} --user NAME"))
+            ),
+        };
+        check(&url, &origin, &login, &again).await?;
         let said = format!("logged in to {origin}");
         LoginFile::within(&context.data).change(|logins| logins.keep(origin, login))?;
         output::line(said)
@@ -67,7 +77,9 @@ impl Login {
 }
 
 /// Asks the hub whether it knows the login. What it then allows is another matter.
-async fn check(url: &Url, origin: &LoginOrigin, login: &Kept) -> Result<(), Failure> {
+///
+/// `again` is advice for a login that the hub refuses.
+async fn check(url: &Url, origin: &LoginOrigin, login: &Kept, again: &str) -> Result<(), Failure> {
     let _progress = Progress::spinner(&format!("asking {origin}"));
     let mut logins = Logins::default();
     logins.keep(origin.clone(), login.clone());
@@ -77,7 +89,8 @@ async fn check(url: &Url, origin: &LoginOrigin, login: &Kept) -> Result<(), Fail
     if is_hub {
         asked.set_path("/collections");
     }
-    let refused = || Failure::refused(format!("{origin} does not accept it; nothing was kept"));
+    let refused =
+        || Failure::refused(format!("{origin} does not accept it; nothing was kept")).hint(again);
     let request = Request::read(asked.clone()).accept(ACCEPT).within(MOST_BYTES);
     match fetcher.fetch(request).await {
         Ok(Fetched::Answer(mut answer)) => {

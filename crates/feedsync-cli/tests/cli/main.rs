@@ -3,11 +3,13 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod advice;
 mod collections;
 mod conflicts;
 mod doctor;
 mod documents;
 mod feeds;
+mod full_disk;
 mod gateway;
 mod interrupted;
 mod items;
