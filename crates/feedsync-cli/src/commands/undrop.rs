@@ -88,13 +88,11 @@ impl Undrop {
 
 fn list(context: &Context) -> Result<(), Failure> {
     let kept = dropped::list(&context.data);
-    let faults = dropped::faults(&context.data);
-    let last = faults.into_iter().fold(Ok(()), |earlier, fault| {
-        if let Err(earlier) = earlier {
-            Failure::report(earlier);
-        }
-        Err(fault)
-    });
+    let mut faults = dropped::faults(&context.data);
+    let last = faults.pop().map_or(Ok(()), Err);
+    for fault in faults {
+        fault.report();
+    }
     if context.json {
         output::json(&kept.iter().map(Dropped::value).collect::<Value>())?;
         return last;

@@ -128,11 +128,11 @@ fn subscription_behind_a_portal_is_recorded_and_its_first_sync_fails() {
     let portal = Portal::before(&hub);
     place.write("token", "");
     let notes = format!("{}/collections/notes", portal.url);
-    for way in 0..WAYS.len() {
-        portal.stands_between(way);
-        assert_eq!(bounded(&place, &["subscribe", "notes", &notes], WAYS[way].0).code, 0);
-        let run = bounded(&place, &["sync", "notes"], WAYS[way].0);
-        assert_eq!(run.code, 4, "{}: {run:?}", WAYS[way].0);
+    for (index, (name, ..)) in WAYS.iter().enumerate() {
+        portal.stands_between(index);
+        assert_eq!(bounded(&place, &["subscribe", "notes", &notes], name).code, 0);
+        let run = bounded(&place, &["sync", "notes"], name);
+        assert_eq!(run.code, 4, "{name}: {run:?}");
         desk.ok(&["unsubscribe", "notes", &notes]);
     }
 }

@@ -76,7 +76,7 @@ impl RemoteLog {
     /// The snapshot of a hub, or else the file beside the log (R44).
     async fn read_snapshot(&self) -> Result<Answer, FetchError> {
         let at_hub = match self.request(Request::read(self.beside("/snapshot")).packed()).await? {
-            Heard::Nothing(answer) => return Ok(answer),
+            Heard::Nothing(answer) => return Ok(*answer),
             Heard::Answer(response) => response,
         };
         let told = head(&at_hub);
@@ -107,7 +107,7 @@ impl RemoteLog {
             Range::Last(most) => (0, most),
         };
         let response = match self.request(request).await? {
-            Heard::Nothing(answer) => return Ok(answer),
+            Heard::Nothing(answer) => return Ok(*answer),
             Heard::Answer(response) => *response,
         };
         let here = response.url();
@@ -144,7 +144,7 @@ impl RemoteLog {
     /// Makes a request, and reads the answer.
     async fn answer(&self, request: Request, most: usize) -> Result<Answer, FetchError> {
         match self.request(request).await? {
-            Heard::Nothing(answer) => Ok(answer),
+            Heard::Nothing(answer) => Ok(*answer),
             Heard::Answer(response) if head(&response).is_page() => Ok(head(&response)),
             Heard::Answer(response) => with_body(*response, 0, most).await,
         }
@@ -154,13 +154,15 @@ impl RemoteLog {
         match self.fetcher.fetch(request).await {
             Ok(Fetched::Answer(response)) => Ok(Heard::Answer(response)),
             Ok(Fetched::NotModified) => {
-                Ok(Heard::Nothing(Answer { status: 304, ended: true, ..Answer::default() }))
+                let unchanged = Answer { status: 304, ended: true, ..Answer::default() };
+                Ok(Heard::Nothing(Box::new(unchanged)))
             }
             Err(error) => match interruption(&error) {
-                Some(interruption) => Ok(Heard::Nothing(Answer {
-                    interruption: Some(interruption),
-                    ..Answer::default()
-                })),
+                Some(interruption) => {
+                    let interrupted =
+                        Answer { interruption: Some(interruption), ..Answer::default() };
+                    Ok(Heard::Nothing(Box::new(interrupted)))
+                }
                 None => Err(error),
             },
         }
@@ -180,7 +182,7 @@ fn leads_on(asked: &Url, answered: &Url) -> bool {
 /// What came of a request.
 enum Heard {
     /// No body: 304, or nobody answered.
-    Nothing(Answer),
+    Nothing(Box<Answer>),
     /// An answer whose body is still to be read.
     Answer(Box<Response>),
 }
