@@ -1,5 +1,5 @@
-//! What the store and the disk add to a failure: the name that somebody may have meant, the address of a database, and
-//! whether the disk is full.
+//! Additions to a failure from the store and the disk: the name that somebody may have meant, the address of a database,
+//! and whether the disk is full.
 
 use std::io::{self, Write as _};
 use std::path::Path;
