@@ -1,5 +1,6 @@
 //! The command line: global options and the table of commands.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -9,6 +10,7 @@ use feedsync_store::EndpointName;
 
 use crate::commands;
 use crate::context::{Context, data_directory, remember_call};
+use crate::explanation::explained;
 use crate::failure::{EXIT_CODES, Failure};
 use crate::source::Way;
 
@@ -39,7 +41,7 @@ pub(crate) struct Cli {
 }
 
 /// Options of every command.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct Global {
     /// Keep the data in DIR [default: the platform's, ~/.local/share/feedsync on Linux]
@@ -121,6 +123,17 @@ enum Command {
 impl Cli {
     /// Runs the command.
     pub(crate) async fn run(self) -> Result<(), Failure> {
+        let global = self.global.clone();
+        match self.run_alone().await {
+            Ok(()) => Ok(()),
+            Err(failure) => Err(match Context::new(global) {
+                Ok(context) => explained(failure, &context).await,
+                Err(_) => failure,
+            }),
+        }
+    }
+
+    async fn run_alone(self) -> Result<(), Failure> {
         let Self { global, command } = self;
         let json = global.json;
         remember_call(&global);
@@ -181,6 +194,12 @@ impl Cli {
             Command::Man(command) => command.run(),
         }
     }
+}
+
+/// An address with a port, as an option gives it.
+pub(crate) fn socket(text: &str) -> Result<SocketAddr, String> {
+    text.parse()
+        .map_err(|_| "no address with a port, such as 127.0.0.1:8080 or [::1]:8080".to_owned())
 }
 
 /// One of the five formats.

@@ -7,12 +7,12 @@ use feedsync::ItemId;
 use feedsync_endpoint::{Actor, Endpoint};
 use feedsync_server::configuration::{self, Sources, StoreAddress};
 use feedsync_store::{
-    CollectionName, EndpointName, PageLimit, StoreError, StoredItem, SystemEnvironment, Transfer,
-    User, UserName,
+    CollectionName, EndpointName, PageLimit, SqliteStore, StoreError, StoredItem,
+    SystemEnvironment, Transfer, User, UserName,
 };
 
 use crate::arguments::Global;
-use crate::failure::Failure;
+use crate::failure::{Failure, Missing};
 use crate::source::Way;
 use crate::store::{self, Opened};
 
@@ -90,6 +90,7 @@ impl Context {
     /// Opens the store; it must have been initialised.
     pub(crate) async fn open(&self) -> Result<Home, Failure> {
         let address = self.address()?;
+        check_not_lost(&address)?;
         let Some(opened) = Opened::open(&address).await? else {
             let hint = format!("initialise it: {}", self.command("init"));
             let place = store::shown(&address);
@@ -103,6 +104,7 @@ impl Context {
     /// Makes a new endpoint in the store.
     pub(crate) async fn init(&self) -> Result<Home, Failure> {
         let address = self.address()?;
+        check_not_lost(&address)?;
         let name = self.name.clone().unwrap_or_else(default_name);
         match Opened::init(&address, &name).await {
             Ok(opened) => Ok(Home::new(opened, &address)),
@@ -121,6 +123,7 @@ impl Context {
         if let Some(opened) = Opened::open(address).await? {
             return Ok(Home::new(opened, address));
         }
+        check_not_lost(address)?;
         may_be_made?;
         let name = self.name.clone().unwrap_or_else(default_name);
         let opened = match Opened::init(address, &name).await {
@@ -144,8 +147,22 @@ impl Context {
 
     /// How to call the program with another data directory.
     pub(crate) fn command_at(&self, data: &str, arguments: &str) -> String {
-        format!("{} --data {} {arguments}", program(), quoted(data))
+        command_at(data, arguments)
     }
+}
+
+/// Refuses a directory whose store lost its database: a new one in its place would hide the loss.
+fn check_not_lost(address: &StoreAddress) -> Result<(), Failure> {
+    let Some(directory) = store::directory(address).filter(|path| SqliteStore::is_lost(path))
+    else {
+        return Ok(());
+    };
+    let place = directory.display();
+    let restore = command("restore --from BACKUP");
+    Err(Failure::store(format!(
+        "{place}: the database of the store that was here is gone or empty"
+    ))
+    .hint(format!("put the last backup back: {restore}; or begin anew in another directory")))
 }
 
 impl Home {
@@ -234,6 +251,11 @@ pub(crate) fn command(arguments: &str) -> String {
     format!("{} {arguments}", CALL.get_or_init(program))
 }
 
+/// A command line with another data directory, for advice.
+pub(crate) fn command_at(data: &str, arguments: &str) -> String {
+    format!("{} --data {} {arguments}", program(), quoted(data))
+}
+
 /// A word as a shell reads it back.
 fn quoted(word: &str) -> String {
     let is_plain = |letter: char| letter.is_alphanumeric() || "/._-:@%=+,~\\".contains(letter);
@@ -250,8 +272,10 @@ fn program() -> String {
 }
 
 fn no_item(collection: &CollectionName, id: &str) -> Failure {
+    let missing = Missing::Item { collection: collection.clone(), id: id.to_owned() };
     Failure::not_found(format!("there is no item {id} in {collection}"))
         .hint(format!("see them all: {}", command(&format!("ls {collection} --all"))))
+        .of_missing(missing)
 }
 
 /// The directory that a person named, or the platform's.

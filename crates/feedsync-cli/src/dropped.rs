@@ -10,11 +10,11 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use feedsync_client::{Readers, replace_file};
-use feedsync_store::{CollectionName, SqliteStore, SystemEnvironment, archive};
+use feedsync_store::{CollectionName, SqliteStore, StoreError, SystemEnvironment, archive};
 use serde_json::{Value, json};
 
-use crate::context::{Context, Home};
-use crate::failure::{Failure, warn};
+use crate::context::{Context, Home, command_at};
+use crate::failure::{Failure, is_damaged, warn};
 
 /// The directory in the data directory.
 const DIRECTORY: &str = "dropped";
@@ -63,7 +63,20 @@ impl Dropped {
 
     /// Opens its store.
     pub(crate) fn open(&self) -> Result<SqliteStore, Failure> {
-        Ok(SqliteStore::open(&self.directory, Arc::new(SystemEnvironment))?)
+        SqliteStore::open(&self.directory, Arc::new(SystemEnvironment))
+            .map_err(|error| self.unreadable(error))
+    }
+
+    /// An error of its store, and what can be done about it.
+    pub(crate) fn unreadable(&self, error: StoreError) -> Failure {
+        let (place, name) = (self.directory.display(), &self.name);
+        if !is_damaged(&error) {
+            return Failure::from(error).prefix(&format!("{place}: "));
+        }
+        let elsewhere = command_at("NEW", "restore --from BACKUP");
+        Failure::store(format!("{place}: the copy of {name} that was kept is damaged: {error}")).hint(
+            format!("put a backup of before the drop into a new directory, and export it there: {elsewhere}"),
+        )
     }
 
     /// Removes it for good.
@@ -71,32 +84,99 @@ impl Dropped {
         remove(&self.directory)
     }
 
-    fn read(directory: PathBuf) -> Option<Self> {
-        let text = fs::read(directory.join(DESCRIPTION)).ok()?;
-        let value: Value = serde_json::from_slice(&text).ok()?;
+    fn read(directory: PathBuf) -> Description {
+        let unreadable =
+            |directory: PathBuf, reason: String| Description::Unreadable { directory, reason };
+        let text = match fs::read(directory.join(DESCRIPTION)) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Description::Missing;
+            }
+            Err(error) => return unreadable(directory, error.to_string()),
+        };
+        let value: Value = match serde_json::from_slice(&text) {
+            Ok(value) => value,
+            Err(error) => return unreadable(directory, error.to_string()),
+        };
         let number = |name: &str| value[name].as_u64();
-        Some(Self {
-            name: value["name"].as_str()?.to_owned(),
-            at: number("dropped")?,
-            until: number("kept_until")?,
-            items: number("items")?,
-            unshown: number("unshown")?,
-            directory,
-        })
+        let known = || {
+            Some(Self {
+                name: value["name"].as_str()?.to_owned(),
+                at: number("dropped")?,
+                until: number("kept_until")?,
+                items: number("items")?,
+                unshown: number("unshown")?,
+                directory: directory.clone(),
+            })
+        };
+        match known() {
+            Some(dropped) => Description::Known(dropped),
+            None => unreadable(directory, "it lacks a member".to_owned()),
+        }
+    }
+}
+
+/// The description of a directory of a kept collection.
+enum Description {
+    /// All that is known of it.
+    Known(Dropped),
+    /// There is none: the copy is not finished.
+    Missing,
+    /// There is one that cannot be read.
+    Unreadable { directory: PathBuf, reason: String },
+}
+
+impl Description {
+    /// The description that cannot be read, if it is one: the directory is named after the collection.
+    fn fault(&self) -> Option<Failure> {
+        let Self::Unreadable { directory, reason } = self else { return None };
+        let file = directory.join(DESCRIPTION);
+        let store = directory.display().to_string();
+        Some(Failure::store(format!("{}: it cannot be read: {reason}", file.display())).hint(
+            format!(
+                "the collection is in the store beside it, which can be exported: {}",
+                command_at(&store, "export NAME")
+            ),
+        ))
+    }
+
+    fn is_of(&self, name: &CollectionName) -> bool {
+        let Self::Unreadable { directory, .. } = self else { return false };
+        let called = directory.file_name().unwrap_or_default().to_string_lossy();
+        let rest = called.strip_prefix(name.as_str()).and_then(|rest| rest.strip_prefix('-'));
+        rest.is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-'))
     }
 }
 
 /// All that are kept in a data directory, the last one first.
 pub(crate) fn list(data: &Path) -> Vec<Dropped> {
-    let mut found: Vec<_> = directories(data).into_iter().filter_map(Dropped::read).collect();
+    let read = directories(data).into_iter().map(Dropped::read);
+    let known = |description| match description {
+        Description::Known(dropped) => Some(dropped),
+        Description::Missing | Description::Unreadable { .. } => None,
+    };
+    let mut found: Vec<_> = read.filter_map(known).collect();
     found.sort_by_key(|dropped| std::cmp::Reverse(dropped.at));
     found
+}
+
+/// Those whose description cannot be read, one failure each.
+pub(crate) fn faults(data: &Path) -> Vec<Failure> {
+    let read = directories(data).into_iter().map(Dropped::read);
+    read.filter_map(|description| description.fault()).collect()
 }
 
 /// The last one of that name.
 pub(crate) fn find(context: &Context, name: &CollectionName) -> Result<Dropped, Failure> {
     let found = list(&context.data).into_iter().find(|dropped| dropped.name == name.as_str());
+    let unreadable = || {
+        let read = directories(&context.data).into_iter().map(Dropped::read);
+        read.filter(|description| description.is_of(name)).find_map(|one| one.fault())
+    };
     found.ok_or_else(|| {
+        if let Some(fault) = unreadable() {
+            return fault;
+        }
         Failure::not_found(format!("no dropped collection {name} is kept"))
             .hint(format!("see them all: {}", context.command("undrop")))
     })
@@ -145,8 +225,10 @@ async fn copy(home: &Home, name: &CollectionName, directory: &Path) -> Result<u6
 pub(crate) fn sweep(data: &Path) {
     for directory in directories(data) {
         let is_over = match Dropped::read(directory.clone()) {
-            Some(dropped) => dropped.until <= now(),
-            None => age(&directory).is_some_and(|age| age > UNFINISHED),
+            Description::Known(dropped) => dropped.until <= now(),
+            Description::Missing => age(&directory).is_some_and(|age| age > UNFINISHED),
+            // Its collection may be whole.
+            Description::Unreadable { .. } => false,
         };
         if is_over && let Err(error) = remove(&directory) {
             warn(&format!("{error}"));

@@ -1,20 +1,18 @@
 //! What is reported to the person, and with which exit code.
 
+mod conversions;
+
 use std::fmt;
 use std::io;
 use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
-use feedsync_client::fetch::{FetchError, address};
-use feedsync_client::{CopyError, LogError, LoginFileError, ReaderFileError, ReaderJoinError};
-use feedsync_endpoint::documents::DocumentsError;
-use feedsync_endpoint::{EditFailure, EndpointError, PeopleError, SettingError};
-use feedsync_formats::{ReadError, ReviseError};
-use feedsync_log::Stop;
-use feedsync_store::StoreError;
+use feedsync_formats::ReadError;
+use feedsync_store::{CollectionName, UserName};
 
-use crate::context::command;
 use crate::output::text;
+
+pub(crate) use conversions::is_damaged;
 
 /// The exit codes, as every help shows them.
 pub(crate) const EXIT_CODES: &str = "\
@@ -25,6 +23,33 @@ Exit codes:
   3  a collection, item, remote or file is not there
   4  the network: a remote cannot be reached or answers wrongly
   5  the store, the data directory or a file cannot be used";
+
+/// A thing that a command named and that is not there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Missing {
+    /// A collection.
+    Collection(CollectionName),
+    /// An item.
+    Item {
+        /// The collection that lacks it.
+        collection: CollectionName,
+        /// The id, or the beginning of one, as it was written.
+        id: String,
+    },
+    /// A user.
+    User(UserName),
+}
+
+impl Missing {
+    /// The name as it was written.
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Self::Collection(name) => name.as_str(),
+            Self::Item { id, .. } => id,
+            Self::User(name) => name.as_str(),
+        }
+    }
+}
 
 /// Why a command did not do all it was asked.
 #[derive(Debug)]
@@ -37,6 +62,8 @@ pub(crate) enum Failure {
         message: String,
         /// What to do about it.
         hint: Option<String>,
+        /// The thing that was named and is not there.
+        missing: Option<Missing>,
     },
     /// The output has said it already.
     Faults,
@@ -57,7 +84,7 @@ impl fmt::Display for Failure {
 
 impl Failure {
     fn said(code: u8, message: impl ToString) -> Self {
-        Self::Said { code, message: message.to_string(), hint: None }
+        Self::Said { code, message: message.to_string(), hint: None, missing: None }
     }
 
     /// Faults, or a refusal.
@@ -89,11 +116,48 @@ impl Failure {
     #[must_use]
     pub(crate) fn hint(self, advice: impl ToString) -> Self {
         match self {
-            Self::Said { code, message, .. } => {
-                Self::Said { code, message, hint: Some(advice.to_string()) }
+            Self::Said { code, message, missing, .. } => {
+                Self::Said { code, message, hint: Some(advice.to_string()), missing }
             }
             other => other,
         }
+    }
+
+    /// The same failure about a thing that is not there.
+    #[must_use]
+    pub(crate) fn of_missing(self, missing: Missing) -> Self {
+        match self {
+            Self::Said { code, message, hint, .. } => {
+                Self::Said { code, message, hint, missing: Some(missing) }
+            }
+            other => other,
+        }
+    }
+
+    /// The thing that is not there, if that is the failure.
+    pub(crate) fn missing(&self) -> Option<&Missing> {
+        match self {
+            Self::Said { missing, .. } => missing.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// The same failure with more at the end of its message.
+    #[must_use]
+    pub(crate) fn add(mut self, more: &str) -> Self {
+        if let Self::Said { message, .. } = &mut self {
+            message.push_str(more);
+        }
+        self
+    }
+
+    /// The same failure with more at the beginning of its message.
+    #[must_use]
+    pub(crate) fn prefix(mut self, more: &str) -> Self {
+        if let Self::Said { message, .. } = &mut self {
+            message.insert_str(0, more);
+        }
+        self
     }
 
     /// A file that could not be read or written.
@@ -112,7 +176,7 @@ impl Failure {
                 say("hint", AnsiColor::Cyan, FULL);
                 ExitCode::from(5)
             }
-            Self::Said { code, message, hint } => {
+            Self::Said { code, message, hint, .. } => {
                 say("error", AnsiColor::Red, &message);
                 if let Some(hint) = hint {
                     say("hint", AnsiColor::Cyan, &hint);
@@ -140,18 +204,6 @@ fn is_full(message: &str) -> bool {
         "the disk is full",
     ];
     words.iter().any(|words| message.contains(words))
-}
-
-fn see_all(arguments: &str) -> String {
-    format!("see them all: {}", command(arguments))
-}
-
-/// Advice for an address that leads to no collection: a hub's collections are below `/collections`.
-fn collections_of(url: &str) -> Option<String> {
-    let url = address(url).ok()?;
-    let origin = url.origin().ascii_serialization();
-    let is_within = ["/collections/", "/couch/", "/logs/"].iter().any(|it| url.path().contains(it));
-    (!is_within).then(|| format!("a hub has a collection at {origin}/collections/NAME"))
 }
 
 /// Says something beside the output.
@@ -182,158 +234,6 @@ impl From<io::Error> for Failure {
     }
 }
 
-impl From<StoreError> for Failure {
-    fn from(error: StoreError) -> Self {
-        match &error {
-            StoreError::NoCollection(_) => Self::not_found(&error).hint(see_all("list")),
-            StoreError::NoRemote => Self::not_found(&error).hint(see_all("remote list")),
-            StoreError::NoUser(_) => Self::not_found(&error).hint(see_all("user list")),
-            StoreError::NoToken => Self::not_found(&error).hint(see_all("token list")),
-            StoreError::CollectionExists(_)
-            | StoreError::RemoteExists(_)
-            | StoreError::UserExists(_)
-            | StoreError::LastAdministrator(_) => Self::refused(error),
-            StoreError::Damaged(_) | StoreError::Foreign { .. } => {
-                let restore = command("restore --from BACKUP");
-                Self::store(error).hint(format!(
-                    "move its directory aside, and put the last backup back: {restore}"
-                ))
-            }
-            _ => Self::store(error),
-        }
-    }
-}
-
-impl From<EndpointError> for Failure {
-    fn from(error: EndpointError) -> Self {
-        match error {
-            EndpointError::Store(error) => error.into(),
-            EndpointError::NoItem { .. } => Self::not_found(error),
-            EndpointError::ItemExists { .. }
-            | EndpointError::Full { .. }
-            | EndpointError::NoRoom { .. }
-            | EndpointError::DatabaseTaken(_)
-            | EndpointError::Setting(_)
-            | EndpointError::Reserved(_)
-            | EndpointError::HasUsers
-            | EndpointError::Clock => Self::refused(error),
-            EndpointError::Edit(failure) => failure.into(),
-        }
-    }
-}
-
-impl From<PeopleError> for Failure {
-    fn from(error: PeopleError) -> Self {
-        match error {
-            PeopleError::Store(error) => error.into(),
-            PeopleError::NotAdministrator(_) => Self::refused(error).hint("add --administrator"),
-            PeopleError::Reading(error) => error.into(),
-            PeopleError::Private(_) => Self::refused(error),
-            PeopleError::Hash(_) => Self::store(error),
-        }
-    }
-}
-
-impl From<SettingError> for Failure {
-    fn from(error: SettingError) -> Self {
-        Self::refused(error)
-    }
-}
-
-impl From<LoginFileError> for Failure {
-    fn from(error: LoginFileError) -> Self {
-        Self::store(error)
-    }
-}
-
-impl From<EditFailure> for Failure {
-    fn from(failure: EditFailure) -> Self {
-        Self::refused(failure)
-    }
-}
-
-impl From<ReviseError> for Failure {
-    fn from(error: ReviseError) -> Self {
-        Self::refused(error)
-    }
-}
-
-impl From<FetchError> for Failure {
-    fn from(error: FetchError) -> Self {
-        match error {
-            FetchError::Address { .. } => Self::usage(error),
-            FetchError::Insecure { .. } => Self::refused(error),
-            FetchError::Status { status, ref url, .. } if status.as_u16() == 401 => {
-                let origin = address(url).map(|url| url.origin().ascii_serialization());
-                let hub = origin.unwrap_or_else(|_| "URL".to_owned());
-                Self::network(error).hint(format!("log in: {}", command(&format!("login {hub}"))))
-            }
-            FetchError::Private { .. } => {
-                let hint = "a hub reaches the networks that its setting private_feeds names";
-                Self::network(error).hint(hint)
-            }
-            FetchError::Page { ref url, .. } => match collections_of(url) {
-                Some(hint) => Self::network(error).hint(hint),
-                None => Self::network(error),
-            },
-            FetchError::Status { status, ref url, .. } if status.as_u16() == 404 => {
-                match collections_of(url) {
-                    Some(hint) => Self::network(error).hint(hint),
-                    None => Self::network(error),
-                }
-            }
-            _ => Self::network(error),
-        }
-    }
-}
-
-impl From<LogError> for Failure {
-    fn from(error: LogError) -> Self {
-        match error {
-            LogError::Fetch(error) => error.into(),
-            LogError::Store(error) => error.into(),
-            LogError::File { path, source } => Self::file(&path.display().to_string(), &source),
-            LogError::Stopped { stop: Stop::Gone | Stop::Vanished, .. } => Self::not_found(error),
-            LogError::Stopped { stop: Stop::Full | Stop::TooLarge(_), .. } => Self::refused(error),
-            LogError::Stopped { .. } | LogError::Later { .. } => Self::network(error),
-        }
-    }
-}
-
-impl From<CopyError> for Failure {
-    fn from(error: CopyError) -> Self {
-        match error {
-            CopyError::Log(error) => error.into(),
-            CopyError::File { .. } | CopyError::Position { .. } => Self::store(error),
-        }
-    }
-}
-
-impl From<ReaderFileError> for Failure {
-    fn from(error: ReaderFileError) -> Self {
-        match error {
-            ReaderFileError::Log(error) => error.into(),
-            ReaderFileError::Snapshot { .. } => Self::network(error),
-            ReaderFileError::OtherLog { .. } => {
-                Self::refused(error).hint("to go over to the other log: --begin-again")
-            }
-            ReaderFileError::Faulty { .. } | ReaderFileError::File { .. } => Self::store(error),
-        }
-    }
-}
-
-impl From<ReaderJoinError> for Failure {
-    fn from(error: ReaderJoinError) -> Self {
-        match error {
-            ReaderJoinError::Reader(error) => error.into(),
-            ReaderJoinError::Endpoint(error) => error.into(),
-            ReaderJoinError::Documents(DocumentsError::Refused(refusal)) => Self::refused(refusal),
-            ReaderJoinError::Documents(DocumentsError::Store(error))
-            | ReaderJoinError::Store(error) => error.into(),
-        }
-    }
-}
-
 impl Failure {
     /// A document that cannot be read.
     pub(crate) fn document(name: &str, error: &ReadError) -> Self {
@@ -348,6 +248,8 @@ impl Failure {
 
 #[cfg(test)]
 mod tests {
+    use feedsync_store::StoreError;
+
     use super::*;
 
     #[test]
@@ -357,13 +259,5 @@ mod tests {
         assert!(is_full("the database failed: database or disk is full"));
         assert!(is_full(&StoreError::Full.to_string()));
         assert!(!is_full("notes is full of items"));
-    }
-
-    #[test]
-    fn addresses_that_lead_to_no_collection_get_a_hint() {
-        let hint = "a hub has a collection at http://hub.example:1/collections/NAME";
-        assert_eq!(collections_of("http://hub.example:1/").as_deref(), Some(hint));
-        assert_eq!(collections_of("http://hub.example/collections/notes"), None);
-        assert_eq!(collections_of("no address"), None);
     }
 }

@@ -6,6 +6,7 @@ mod commands;
 mod confirm;
 mod context;
 mod dropped;
+mod explanation;
 mod failure;
 mod output;
 mod secret;

@@ -1,11 +1,11 @@
 //! Documents that a command names: a file, standard input, or an address.
 
-use std::io::{Read as _, Write as _};
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use feedsync::Payload;
 use feedsync_client::LoginFile;
-use feedsync_client::fetch::{Fetcher, Logins, Policy, Private, address, shown_text};
+use feedsync_client::fetch::{Fetcher, Logins, Policy, Private, address, shown_text, with_scheme};
 use feedsync_formats::{Limits, Mode, ReadOptions, read_item};
 
 use crate::failure::Failure;
@@ -49,7 +49,13 @@ impl Source {
         let (name, read) = if name == "-" {
             ("standard input", std::io::stdin().lock().take(limit).read_to_end(&mut bytes))
         } else {
-            let file = std::fs::File::open(name).map_err(|error| Failure::file(name, &error))?;
+            let file = std::fs::File::open(name).map_err(|error| {
+                let failure = Failure::file(name, &error);
+                match with_scheme(name).filter(|_| error.kind() == ErrorKind::NotFound) {
+                    Some(meant) => failure.hint(format!("if it is an address: {meant}")),
+                    None => failure,
+                }
+            })?;
             (name, file.take(limit).read_to_end(&mut bytes))
         };
         read.map_err(|error| Failure::file(name, &error))?;

@@ -107,7 +107,7 @@ mod tests {
             "mysql://anna:geheim@db/hub",
             "geheim",
         ] {
-            let Err(Failure::Said { code, message, hint }) = named("--store", wrong) else {
+            let Err(Failure::Said { code, message, hint, .. }) = named("--store", wrong) else {
                 panic!("{wrong}")
             };
             assert_eq!(code, 2);

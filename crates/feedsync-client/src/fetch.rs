@@ -39,7 +39,7 @@ use ipnet::IpNet;
 pub use reqwest::Url;
 use tokio::time::Instant;
 
-pub use address::{address, is_public};
+pub use address::{address, is_public, with_scheme};
 pub(crate) use address::{is_private, with_credentials, with_pairs};
 pub use error::{FetchError, shown_text, without_credentials};
 pub use login::{Login, LoginError, LoginOrigin, Logins};

@@ -42,6 +42,9 @@ pub trait LogAccess: Send + Sync {
         self.name()
     }
 
+    /// Reports that a request failed, and that it is sent again after a pause.
+    fn retrying(&self, _reason: &Stop, _pause: Duration) {}
+
     /// Makes one request. That nobody answers is an answer of status 0.
     async fn ask(&self, ask: &Ask) -> Result<Answer, LogError>;
 
@@ -119,9 +122,16 @@ pub async fn synchronise<F: Follower>(
             };
         };
         let answer = log.ask(&ask).await?;
+        let excuse = answer.excuse();
         match session.answered(&ask, answer, random()) {
             Event::Nothing => {}
-            Event::Wait(wait) => pause(log, Duration::from_millis(wait.get())).await?,
+            Event::Wait(wait) => {
+                let wait = Duration::from_millis(wait.get());
+                if let Some(reason) = excuse {
+                    log.retrying(&reason, wait);
+                }
+                pause(log, wait).await?;
+            }
             Event::Stopped(stop) => {
                 return Err(LogError::Stopped { log: log.name(), stop }.into());
             }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use feedsync_endpoint::EndpointError;
 use feedsync_endpoint::documents::DocumentsError;
-use feedsync_log::{Device, Event, Position, RecordId, Session, Stop};
+use feedsync_log::{Answer, Device, Event, Position, RecordId, Session, Stop};
 use feedsync_reader::{Replica, ReplicaError, SnapshotError};
 use feedsync_store::StoreError;
 
@@ -252,9 +252,16 @@ pub async fn compact(
 ) -> Result<bool, ReaderFileError> {
     let Some(compaction) = replica.compacted(session, random) else { return Ok(false) };
     let stored = log.put_snapshot(&compaction.covers, compaction.snapshot.into_bytes()).await?;
-    // One that stands there already for this place, or a later one, is as good: if the log went on, the next step finds
-    // that out.
+    // A server that tells generations apart refuses in words of its own, not with a page.
+    let has_generations = session.position().generation.is_some();
+    let check = |answer: &Answer| match answer.status {
+        404 | 409 | 410 | 412 if has_generations => answer.refused(true),
+        _ => answer.excuse().map_or(Ok(()), Err),
+    };
+    check(&stored).map_err(|stop| stopped(log, stop))?;
     match stored.status {
+        // One that stands there already for this place, or a later one, is as good: if the log went on, the next step
+        // finds that out.
         409 => {}
         // A generation that goes on from a snapshot which nobody has would lose what it leaves out.
         200..=399 => stored.stored().map_err(|stop| stopped(log, stop))?,
@@ -262,6 +269,7 @@ pub async fn compact(
     }
     let header = compaction.header.clone().into_bytes();
     let begun = log.begin_generation(&compaction.tag, header).await?;
+    check(&begun).map_err(|stop| stopped(log, stop))?;
     let is_begun = (200..400).contains(&begun.status);
     if is_begun {
         begun.stored().map_err(|stop| stopped(log, stop))?;

@@ -1,5 +1,6 @@
 //! Requests to make and answers that came, as values.
 
+use crate::interruption::Interruption;
 use crate::session::Stop;
 
 /// What is to be asked of the server next.
@@ -103,6 +104,8 @@ pub struct Answer {
     pub body: Vec<u8>,
     /// Whether the body ended as the server said, and was not cut off or left.
     pub ended: bool,
+    /// Why there is no answer, or why its body is not complete.
+    pub interruption: Option<Interruption>,
 }
 
 impl Answer {
@@ -121,7 +124,7 @@ impl Answer {
         self.etag.clone().filter(|tag| tag.starts_with('"') && tag.len() > 2)
     }
 
-    /// Whether a success carries a page for people, as a sign-in page between client and server does. Only a server
+    /// Whether an answer carries a page for people, as a sign-in page between client and server does. Only a server
     /// of logs sends `Log-Generation`.
     pub fn is_page(&self) -> bool {
         self.generation.is_none()
@@ -157,6 +160,26 @@ impl Answer {
         if is_stored { Ok(()) } else { Err(self.foreign()) }
     }
 
+    /// Checks that the server of the log gave a refusal (404, 409, 410, 412). A page for people never is one. A server
+    /// that tells generations apart names the generation, or says in a problem document that there is no log (R36).
+    pub fn refused(&self, has_generations: bool) -> Result<(), Stop> {
+        let is_absence = matches!(self.status, 404 | 410)
+            && matches!(&*self.essence(), "" | "application/problem+json");
+        let is_named = self.generation.is_some() || is_absence || !has_generations;
+        if is_named && !self.is_page() { Ok(()) } else { Err(self.foreign()) }
+    }
+
+    /// Why the request may succeed if it is sent again: it was interrupted, or the server cannot answer it now.
+    pub fn excuse(&self) -> Option<Stop> {
+        match (&self.interruption, self.status) {
+            (Some(interruption), _) => Some(Stop::Interrupted(interruption.clone())),
+            // A full log and a network that wants a sign-in first stay so.
+            (None, 507 | 511) => None,
+            (None, status @ (0 | 408 | 425 | 429 | 500..)) => Some(Stop::Unavailable(status)),
+            (None, _) => None,
+        }
+    }
+
     /// The end of a session by an answer that no log gives.
     pub fn foreign(&self) -> Stop {
         let essence = self.essence();
@@ -175,7 +198,8 @@ impl Answer {
         let begins = |with: &str| {
             text.get(..with.len()).is_some_and(|text| text.eq_ignore_ascii_case(with.as_bytes()))
         };
-        self.status == 200 && self.start == 0 && (begins("<!doctype html") || begins("<html"))
+        let is_whole = self.status == 200 || self.status >= 400;
+        is_whole && self.start == 0 && (begins("<!doctype html") || begins("<html"))
     }
 }
 

@@ -23,6 +23,7 @@
 
 mod appending;
 mod reading;
+mod stop;
 
 use serde::{Deserialize, Serialize};
 
@@ -34,6 +35,7 @@ use crate::stamp::Millis;
 
 pub use appending::at_once;
 pub use reading::overlap_of;
+pub use stop::Stop;
 
 /// The most bytes that are read at once.
 pub const MOST_READ: u64 = 8 << 20;
@@ -45,7 +47,10 @@ pub const MOST_APPEND: usize = 512 << 10;
 const LEAST_APPEND: usize = 32 << 10;
 
 /// So often in a row an answer that says nothing is taken before it ends a session: about half a minute.
-const MOST_ATTEMPTS: u32 = 8;
+pub(crate) const MOST_ATTEMPTS: u32 = 8;
+
+/// Maximum number of retries where the server never gave another answer in this session: about three seconds.
+const MOST_FIRST_ATTEMPTS: u32 = 4;
 
 /// So often in a row somebody else may be quicker.
 const MOST_OUTRUN: u32 = 40;
@@ -117,60 +122,6 @@ pub enum Event {
     Stopped(Stop),
 }
 
-/// Why a session ended before it was done.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Stop {
-    /// No answer, or none but excuses, however often it was asked.
-    #[error("the server does not answer (last status {0})")]
-    Unavailable(u16),
-    /// There are records of a later version: who does not understand them must not append (R48).
-    #[error("the log has records of the later version {0}; update the program")]
-    Newer(u64),
-    /// Others kept being quicker.
-    #[error("others kept appending at the same time")]
-    Contended,
-    /// The credentials do not suffice (R32).
-    #[error("the server refuses it ({0}): other credentials are needed")]
-    Refused(u16),
-    /// The log was removed (R32).
-    #[error("the log was removed (410); whether it begins again is for people to decide")]
-    Gone,
-    /// There was a log, and now there is none.
-    #[error("the log is not there any more (404); whether it begins again is for people to decide")]
-    Vanished,
-    /// The log may not grow (R36).
-    #[error("the log is full (507): it must be compacted first, or have more room")]
-    Full,
-    /// One record is more than the server takes.
-    #[error("the server takes no record as large as {0}")]
-    TooLarge(RecordId),
-    /// The server does not take the append, for another reason.
-    #[error("the server refused what was to be appended ({0})")]
-    Rejected(u16),
-    /// The answer is no log's: something between client and server answered, such as a sign-in page.
-    #[error(
-        "answered {status}{}{media_type}, which is no log: is there a sign-in page in between?",
-        if media_type.is_empty() { "" } else { " " }
-    )]
-    Foreign {
-        /// Its status.
-        status: u16,
-        /// Its media type; empty if it has none.
-        media_type: String,
-    },
-    /// The server confirmed appends whose lines are not in the log.
-    #[error(
-        "the server confirmed an append, but the lines are not in the log; they are sent next time"
-    )]
-    NotKept,
-    /// The answer is none to what was asked.
-    #[error("an answer that cannot be one: {0}")]
-    Fault(&'static str),
-    /// The log changed into another one again and again.
-    #[error("the log is replaced again and again")]
-    Unsteady,
-}
-
 /// One synchronisation. A new one begins with the [`Position`] that the last one stored.
 #[derive(Debug, Clone)]
 pub struct Session {
@@ -180,6 +131,8 @@ pub struct Session {
     /// The server says that there is no log.
     absent: bool,
     attempts: u32,
+    /// The server gave an answer that is no excuse.
+    has_answered: bool,
     /// Appends in a row that others were quicker than.
     outrun: u32,
     doubts: u32,
@@ -244,6 +197,7 @@ impl Session {
             phase,
             absent: false,
             attempts: 0,
+            has_answered: false,
             outrun: 0,
             doubts: 0,
             restarts: 0,
@@ -305,6 +259,7 @@ impl Session {
 
     /// Takes an answer. `random` spreads the waiting of those who got in each other's way.
     pub fn answered(&mut self, ask: &Ask, answer: Answer, random: u64) -> Event {
+        self.has_answered |= answer.excuse().is_none();
         match ask {
             Ask::Read(read) => {
                 let event = self.read_answered(read, answer, random);
@@ -386,8 +341,13 @@ impl Session {
     /// Asks again, later; or gives up.
     fn again(&mut self, answer: &Answer, random: u64) -> Event {
         self.attempts += 1;
-        if self.attempts > MOST_ATTEMPTS {
-            return self.stop(Stop::Unavailable(answer.status));
+        let most = match &answer.interruption {
+            Some(interruption) => interruption.retries(self.has_answered),
+            None if self.has_answered || answer.retry_after.is_some() => MOST_ATTEMPTS,
+            None => MOST_FIRST_ATTEMPTS,
+        };
+        if self.attempts > most {
+            return self.stop(answer.excuse().unwrap_or(Stop::Unavailable(answer.status)));
         }
         let pause = match answer.retry_after {
             Some(seconds) => Millis::new(seconds.saturating_mul(1_000)),
@@ -404,6 +364,10 @@ impl Session {
             1..=399 | 511 => self.stop(answer.foreign()),
             0 | 408 | 425 | 429 | 500.. => self.again(answer, random),
             410 => self.stop(Stop::Gone),
+            // Web servers refuse methods and large bodies in pages of their own.
+            _ if answer.is_page() && !matches!(answer.status, 405 | 413) => {
+                self.stop(answer.foreign())
+            }
             status => self.stop(Stop::Rejected(status)),
         }
     }

@@ -16,7 +16,9 @@ pub struct Location(Arc<Url>);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LocationError {
     /// It is relative, and there is no document to resolve it against (2.1.1).
-    #[error("{0:?} is relative, and what subscribes has no address of its own")]
+    #[error(
+        "{0:?} is relative, and what subscribes has no address of its own; an address begins with https:// or http://"
+    )]
     Relative(String),
     /// It is no URL.
     #[error("{0:?} is not a URL: {1}")]

@@ -34,7 +34,9 @@ pub enum AddressError {
     #[error("an address of a feed has at most {MOST_ADDRESS} bytes")]
     TooLong,
     /// Another scheme, or none.
-    #[error("an address of a feed begins with http, https or feed")]
+    #[error(
+        "an address of a feed begins with http, https or feed, such as https://example.org/feed"
+    )]
     Scheme,
     /// No host, or one that cannot be.
     #[error("an address of a feed names a host")]

@@ -12,7 +12,7 @@ use ipnet::IpNet;
 use crate::address::{Origin, ProxyAddress, PublicBase};
 use crate::configuration::declare::settings;
 use crate::configuration::kinds::{
-    Bytes, Count, File, Listed, Network, Optional, Span, Text, Whole,
+    Bytes, Count, File, Listed, Network, Optional, Socket, Span, Text, Whole,
 };
 use crate::configuration::values::{Audience, ForwardedBy, Level, LogFormat, StoreAddress};
 use crate::host_origin::is_loopback;
@@ -21,10 +21,10 @@ settings! {
     /// How a hub is reached, what it keeps and tells, and within which bounds.
     pub struct Config at [] {
         /// Where it listens; port 0 takes a free one. Other addresses than loopback need a user.
-        listen: Vec<SocketAddr> as Listed<Text> = vec![SocketAddr::from((Ipv4Addr::LOCALHOST, 4287))];
+        listen: Vec<SocketAddr> as Listed<Socket> = vec![SocketAddr::from((Ipv4Addr::LOCALHOST, 4287))];
         /// Addresses at whose root databases are served, for drivers of CouchDB that cannot use a path such as `/couch/`.
         /// Other addresses than loopback need a user.
-        couch_listen: Vec<SocketAddr> as Listed<Text> = Vec::new();
+        couch_listen: Vec<SocketAddr> as Listed<Socket> = Vec::new();
         /// Hosts at whose root databases are served, and nothing else: `name` or `name:port`. They are accepted as
         /// those in `hosts` are.
         couch_hosts: Vec<String> as Listed<Text> = Vec::new();

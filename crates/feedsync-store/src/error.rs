@@ -122,8 +122,36 @@ impl StoreError {
         }
     }
 
-    /// Tells whether there was no room on the disk, which may pass.
+    /// Tells whether there was no room on the disk, which may pass. SQLite reports an I/O error where the file that
+    /// its processes share cannot grow.
     pub fn is_full(&self) -> bool {
-        matches!(self, Self::Full)
+        match self {
+            Self::Full => true,
+            #[cfg(feature = "sqlite")]
+            Self::Database(source) => source
+                .downcast_ref::<rusqlite::Error>()
+                .and_then(rusqlite::Error::sqlite_error)
+                .is_some_and(|error| error.extended_code == rusqlite::ffi::SQLITE_IOERR_SHMSIZE),
+            _ => false,
+        }
+    }
+}
+
+#[cfg(all(test, feature = "sqlite"))]
+mod tests {
+    use rusqlite::ffi;
+
+    use super::*;
+
+    #[test]
+    fn database_whose_shared_file_cannot_grow_is_full() {
+        let failed = |code| {
+            let error = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
+            StoreError::from(error).is_full()
+        };
+        assert!(failed(ffi::SQLITE_FULL));
+        assert!(failed(ffi::SQLITE_IOERR_SHMSIZE));
+        assert!(!failed(ffi::SQLITE_IOERR_READ));
+        assert!(!failed(ffi::SQLITE_CORRUPT));
     }
 }

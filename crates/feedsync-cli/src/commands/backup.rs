@@ -19,8 +19,10 @@ Examples:
 
 /// Copy the whole endpoint into one file, while it is in use
 ///
-/// For a store in a data directory. A PostgreSQL database has programs of its own for it. A log whose file is
-/// damaged is a fault: the backup holds the whole lines that are there of it, and all else. Exits with 1 then.
+/// For a store in a data directory. A PostgreSQL database has programs of its own for it. The whole copy is checked
+/// with SQLite's integrity check before it replaces an older backup. If the store is damaged, the older one stays, and
+/// the exit code is 5. A log whose file is damaged is a fault: the backup holds the whole lines that are there of it,
+/// and all else. Exits with 1 then.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Backup {

@@ -49,7 +49,7 @@ impl Follow {
             return Err(Failure::not_found(format!("{} has no remote yet", self.collection))
                 .hint(format!("name one: {add}")));
         }
-        let (mut found, mut refused) = (Vec::new(), 0);
+        let (mut found, mut refused, mut unread) = (Vec::new(), 0, None);
         for remote in &remotes {
             let _progress = Progress::spinner(&format!("reading {}", shown_text(&remote.url)));
             let named = match session.aggregated_by(remote).await {
@@ -59,6 +59,7 @@ impl Follow {
                 Err(error) => {
                     warn(&format!("{}: {error}", shown_text(&remote.url)));
                     refused += 1;
+                    unread = unread.or(Some(failure(remote, error)));
                     continue;
                 }
             };
@@ -72,7 +73,10 @@ impl Follow {
                 }
             }
         }
-        if found.is_empty() && !context.json {
+        if let Some(failure) = unread.filter(|_| refused == remotes.len()) {
+            return Err(failure);
+        }
+        if found.is_empty() && refused == 0 && !context.json {
             return output::line("nobody names a feed that is not known here yet");
         }
         if !context.json {

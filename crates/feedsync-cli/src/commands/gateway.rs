@@ -22,6 +22,7 @@ use tracing_subscriber::EnvFilter;
 
 pub(crate) use control::directory;
 
+use crate::arguments::socket;
 use crate::context::Context;
 use crate::failure::{self, Failure};
 use crate::output::{self, BOLD};
@@ -61,9 +62,11 @@ pub(crate) struct Gateway {
     command: Option<Command>,
     /// Listen here; port 0 takes a free one. Whoever reaches the address may use the gateway
     #[arg(long, value_name = "ADDRESS", default_value_t = Config::default().listen)]
+    #[arg(value_parser = socket)]
     listen: SocketAddr,
     /// Control the gateway here; port 0 takes a free one. On this machine alone
     #[arg(long, value_name = "ADDRESS", default_value_t = Keep::new(PathBuf::new()).control)]
+    #[arg(value_parser = socket)]
     control: SocketAddr,
     /// Keep at most so many bytes of what feeds lead to; edits and errors are not counted
     #[arg(long, value_name = "BYTES", default_value_t = Quota::default().0)]

@@ -10,6 +10,7 @@ mod tail;
 mod verify;
 
 use clap::Subcommand;
+use feedsync_client::LogError;
 use feedsync_log::{Answer, Position, Session, Stop};
 use serde_json::{Value, json};
 
@@ -68,10 +69,14 @@ fn stored(name: &str, answer: &Answer) -> Result<(), Failure> {
 
 /// Reports an answer that is no success of a log.
 fn refused(name: &str, answer: &Answer) -> Failure {
+    if let Some(excuse) = answer.excuse() {
+        return Failure::network(format!("{name}: {excuse}"));
+    }
+    let stopped = |stop| Failure::from(LogError::Stopped { log: name.to_owned(), stop });
     match answer.status {
-        1..=399 | 511 => Failure::network(format!("{name}: {}", answer.foreign())),
-        0 => Failure::network(format!("{name}: no answer")),
-        401 | 403 => Failure::network(format!("{name}: {}", Stop::Refused(answer.status))),
+        1..=399 | 511 => stopped(answer.foreign()),
+        404 | 409 | 410 | 412 if answer.refused(false).is_err() => stopped(answer.foreign()),
+        401 | 403 => stopped(Stop::Refused(answer.status)),
         404 => Failure::not_found(format!("{name}: there is no such log")),
         410 => Failure::not_found(format!("{name}: {}", Stop::Gone)),
         412 => Failure::refused(format!("{name}: it does not stand where it was expected to")),

@@ -59,7 +59,17 @@ impl Login {
             None => Kept::token(given),
         };
         let login = login.map_err(Failure::refused)?;
-        check(&url, &origin, &login).await?;
+        let again = match login.user() {
+            Some(user) => format!(
+                "try again: {}; an administrator of the hub gives another password: user password {user}",
+                command(&format!("login {origin} --user {user}"))
+            ),
+            None => format!(
+                "for a password: {}; the hub makes a token: token create",
+                command(&format!("login {origin} --user NAME"))
+            ),
+        };
+        check(&url, &origin, &login, &again).await?;
         let said = format!("logged in to {origin}");
         LoginFile::within(&context.data).change(|logins| logins.keep(origin, login))?;
         output::line(said)
@@ -67,16 +77,20 @@ impl Login {
 }
 
 /// Asks the hub whether it knows the login. What it then allows is another matter.
-async fn check(url: &Url, origin: &LoginOrigin, login: &Kept) -> Result<(), Failure> {
+///
+/// `again` is advice for a login that the hub refuses.
+async fn check(url: &Url, origin: &LoginOrigin, login: &Kept, again: &str) -> Result<(), Failure> {
     let _progress = Progress::spinner(&format!("asking {origin}"));
     let mut logins = Logins::default();
     logins.keep(origin.clone(), login.clone());
     let fetcher = Fetcher::new(Policy::new(Private::Allowed))?.signed_in(logins)?;
     let mut asked = url.clone();
-    if asked.path() == "/" {
+    let is_hub = asked.path() == "/";
+    if is_hub {
         asked.set_path("/collections");
     }
-    let refused = || Failure::refused(format!("{origin} does not accept it; nothing was kept"));
+    let refused =
+        || Failure::refused(format!("{origin} does not accept it; nothing was kept")).hint(again);
     let request = Request::read(asked.clone()).accept(ACCEPT).within(MOST_BYTES);
     match fetcher.fetch(request).await {
         Ok(Fetched::Answer(mut answer)) => {
@@ -86,7 +100,8 @@ async fn check(url: &Url, origin: &LoginOrigin, login: &Kept) -> Result<(), Fail
                 return Err(Failure::refused(format!("{origin} sends on to {elsewhere}"))
                     .hint(format!("if you trust it: {}", command(&format!("login {elsewhere}")))));
             }
-            if is_of_hub(answer.bytes()) { Ok(()) } else { Err(no_hub(&asked)) }
+            let is_right = is_list(answer.bytes()) || (!is_hub && is_feed(answer.bytes()));
+            if is_right { Ok(()) } else { Err(no_hub(&asked)) }
         }
         Ok(Fetched::NotModified) => Err(no_hub(&asked)),
         Err(FetchError::Status { status, .. }) if status.as_u16() == 401 => Err(refused()),
@@ -100,13 +115,17 @@ async fn check(url: &Url, origin: &LoginOrigin, login: &Kept) -> Result<(), Fail
     }
 }
 
-/// Whether a hub or another server of feeds answers so: with a feed, or with the list of its collections.
-fn is_of_hub(bytes: &[u8]) -> bool {
-    let list = serde_json::from_slice::<Vec<serde_json::Map<_, _>>>(bytes);
-    let is_list = |list: &Vec<serde_json::Map<String, _>>| {
+/// Whether a document is a hub's list of its collections.
+fn is_list(bytes: &[u8]) -> bool {
+    let list = serde_json::from_slice::<Vec<serde_json::Map<String, serde_json::Value>>>(bytes);
+    list.is_ok_and(|list| {
         list.iter().all(|one| one.contains_key("name") && one.contains_key("changes"))
-    };
-    list.as_ref().is_ok_and(is_list) || read(bytes, None, &ReadOptions::tolerant()).is_ok()
+    })
+}
+
+/// Whether a document is a feed, as any server of feeds has them at addresses of its own.
+fn is_feed(bytes: &[u8]) -> bool {
+    read(bytes, None, &ReadOptions::tolerant()).is_ok()
 }
 
 fn no_hub(asked: &Url) -> Failure {

@@ -15,6 +15,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::Subcommand;
 use feedsync_client::{ReaderFile, StoredReader};
+use feedsync_endpoint::did_you_mean;
 use feedsync_log::Millis;
 use feedsync_reader::{Action, FeedAddress, Replica};
 use serde_json::json;
@@ -75,6 +76,18 @@ fn open(context: &Context) -> Result<StoredReader, Failure> {
 /// What the reader of the data directory knows, whoever changes it meanwhile.
 fn read(context: &Context) -> Result<Replica, Failure> {
     Ok(ReaderFile::within(&context.data).read(random)?)
+}
+
+/// Checks that the reader knows a feed: that it subscribes to it, or has marks of it.
+fn known(context: &Context, reader: &StoredReader, feed: &FeedAddress) -> Result<(), Failure> {
+    let view = reader.replica.state().view();
+    if reader.replica.state().feed(view.address(feed).as_str()).is_some() {
+        return Ok(());
+    }
+    let names: Vec<&str> = view.feeds().map(|(feed, _)| feed.as_str()).collect();
+    let near = did_you_mean(feed.as_str(), names);
+    Err(Failure::not_found(format!("this reader knows no feed {feed}{near}"))
+        .hint(format!("see them all: {}", context.command("reader list"))))
 }
 
 /// What the clock says.

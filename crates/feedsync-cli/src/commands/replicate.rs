@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use clap::Args;
+use feedsync_client::fetch::with_scheme;
 use feedsync_client::replicate::{
     Patience, RemoteDatabase, Replica, Replicated, Replication, ReplicationError,
     ReplicationFilter, ReplicationProgress, StoredDatabase,
@@ -99,8 +100,12 @@ impl Replicate {
     async fn replica(&self, context: &Context, named: &str) -> Result<Arc<dyn Replica>, Failure> {
         if !named.contains("://") {
             let name: DatabaseName = named.parse().map_err(|_| {
+                let hint = match with_scheme(named) {
+                    Some(meant) => format!("an address begins with https:// or http://: {meant}"),
+                    None => "a name has a-z, 0-9 and _$()+-/, and begins with a letter".to_owned(),
+                };
                 Failure::usage(format!("{named} is neither an address nor a name of a database"))
-                    .hint("a name has a-z, 0-9 and _$()+-/, and begins with a letter")
+                    .hint(hint)
             })?;
             let home = context.open().await?;
             return Ok(Arc::new(StoredDatabase::new(home.endpoint, name)));

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use clap::Args;
 use feedsync::Format;
-use feedsync_client::fetch::shown_text;
+use feedsync_client::fetch::{shown_text, with_scheme};
 use feedsync_client::{Direction, Progress as Steps, Session, Side, Step, SyncError, SyncReport};
 use feedsync_store::{CollectionName, NewCollection, NewRemote, Remote};
 use serde_json::{Value, json};
@@ -76,13 +76,18 @@ impl Sync {
             }
             worst = worse(worst, remote, outcome, context.json);
         }
-        if let Some(new) = new {
-            new.settle(&home, self.dry_run).await?;
-        }
+        let is_remembered = match new {
+            Some(new) => new.settle(&home, self.dry_run).await?,
+            None => true,
+        };
         if context.json && !self.watch {
             output::json(&Value::Array(values))?;
         }
-        if self.watch {
+        if self.watch && is_remembered {
+            // The first failure is reported at once. The watch tries again.
+            if let Err(failure) = worst {
+                failure.report();
+            }
             return watch::watch(context, &session, remotes, direction).await;
         }
         worst
@@ -102,8 +107,11 @@ impl Sync {
             }
             if !named.starts_with("http://") && !named.starts_with("https://") {
                 let message = format!("{collection} has no remote {named}");
-                return Err(Failure::not_found(message)
-                    .hint("a new remote is an address: http://HOST/collections/NAME"));
+                let meant = with_scheme(named);
+                return Err(Failure::not_found(message).hint(match meant {
+                    Some(meant) => format!("an address begins with https:// or http://: {meant}"),
+                    None => "a new remote is an address: http://HOST/collections/NAME".to_owned(),
+                }));
             }
             feedsync_client::fetch::address(named)?;
             if !known {
@@ -148,24 +156,25 @@ struct New {
 }
 
 impl New {
-    /// Forgets the remote if nothing ever came of it (a mistyped address), and after a dry run.
-    async fn settle(self, home: &Home, dry_run: bool) -> Result<(), Failure> {
+    /// Removes the remote if nothing ever came of it (a mistyped address), and after a dry run. Returns whether it is
+    /// still there.
+    async fn settle(self, home: &Home, dry_run: bool) -> Result<bool, Failure> {
         let name = &self.remote.collection;
         let remotes = home.store.remotes(Some(name)).await?;
         let Some(now) = remotes.into_iter().find(|remote| remote.id == self.remote.id) else {
-            return Ok(());
+            return Ok(false);
         };
         let state = &now.state;
         let touched = state.succeeded.is_some() || state.changes.is_some() || state.until.is_some();
         if touched && !dry_run {
-            return Ok(());
+            return Ok(true);
         }
         home.store.remove_remote(self.remote.id).await?;
         let empty = home.endpoint.collection(name).await?.last.get() == 0;
         if self.collection && empty {
             home.store.drop_collection(name).await?;
         }
-        Ok(())
+        Ok(false)
     }
 }
 

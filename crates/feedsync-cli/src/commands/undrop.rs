@@ -58,11 +58,12 @@ impl Undrop {
         let dropped = dropped::find(context, &known_as)?;
         let name = self.name.unwrap_or_else(|| known_as.clone());
         let archive = dropped.open()?;
-        let known = archive.collection(&known_as).await?;
+        let unreadable = |error| dropped.unreadable(error);
+        let known = archive.collection(&known_as).await.map_err(unreadable)?;
         let known = known.ok_or(StoreError::NoCollection(known_as))?;
         let progress = Progress::spinner("bringing it back");
         create(context, &home, &known, &name).await?;
-        let restored = match fill(&home, &archive, &known, &name).await {
+        let restored = match fill(&home, (&archive, &dropped), &known, &name).await {
             Ok(restored) => restored,
             Err(failure) => {
                 // What is kept is still there; half a collection is not left behind.
@@ -87,10 +88,16 @@ impl Undrop {
 
 fn list(context: &Context) -> Result<(), Failure> {
     let kept = dropped::list(&context.data);
-    if context.json {
-        return output::json(&kept.iter().map(Dropped::value).collect::<Value>());
+    let mut faults = dropped::faults(&context.data);
+    let last = faults.pop().map_or(Ok(()), Err);
+    for fault in faults {
+        fault.report();
     }
-    if kept.is_empty() {
+    if context.json {
+        output::json(&kept.iter().map(Dropped::value).collect::<Value>())?;
+        return last;
+    }
+    if kept.is_empty() && last.is_ok() {
         return output::line("no dropped collection is kept");
     }
     let row = |dropped: &Dropped| {
@@ -102,7 +109,10 @@ fn list(context: &Context) -> Result<(), Failure> {
         ]
     };
     let rows: Vec<_> = kept.iter().map(row).collect();
-    output::print(&table::table(["NAME", "ITEMS", "HERE ONLY", "KEPT FOR"], &rows))
+    if !rows.is_empty() {
+        output::print(&table::table(["NAME", "ITEMS", "HERE ONLY", "KEPT FOR"], &rows))?;
+    }
+    last
 }
 
 async fn create(
@@ -133,17 +143,19 @@ async fn create(
 /// Brings back what a collection held.
 async fn fill(
     home: &Home,
-    archive: &SqliteStore,
+    (archive, dropped): (&SqliteStore, &Dropped),
     known: &Collection,
     name: &CollectionName,
 ) -> Result<Restored, Failure> {
+    let unreadable = |error| dropped.unreadable(error);
     let mut restored = Restored::default();
     let mut after = None;
     loop {
-        let page = archive.items_by_id(&known.name, after.as_ref(), BATCH).await?;
+        let page =
+            archive.items_by_id(&known.name, after.as_ref(), BATCH).await.map_err(unreadable)?;
         after = page.items.last().map(|stored| stored.item.id.clone());
         for digest in page.items.iter().flat_map(|stored| &stored.blobs) {
-            if let Some(bytes) = archive.blob(*digest).await? {
+            if let Some(bytes) = archive.blob(*digest).await.map_err(unreadable)? {
                 home.store.put_blob(bytes).await?;
             }
         }
@@ -158,31 +170,35 @@ async fn fill(
             break;
         }
     }
-    for remote in archive.remotes(Some(&known.name)).await? {
+    for remote in archive.remotes(Some(&known.name)).await.map_err(unreadable)? {
         let (url, subscription) = (remote.url, remote.subscription);
         let collection = name.clone();
         let new = NewRemote { collection, name: remote.name, url, subscription };
         home.store.add_remote(new).await?;
     }
-    log(home, archive, &known.name, name).await?;
+    log(home, (archive, dropped), &known.name, name).await?;
     Ok(restored)
 }
 
 /// Brings back a log as a new one with the same lines.
 async fn log(
     home: &Home,
-    archive: &SqliteStore,
+    (archive, dropped): (&SqliteStore, &Dropped),
     known_as: &CollectionName,
     name: &CollectionName,
 ) -> Result<(), Failure> {
-    let Some(log) = archive.log(known_as).await?.filter(|log| !log.removed) else {
+    let unreadable = |error| dropped.unreadable(error);
+    let Some(log) = archive.log(known_as).await.map_err(unreadable)?.filter(|log| !log.removed)
+    else {
         return Ok(());
     };
     let mut read = 0;
     while read < log.place.length {
-        let piece = archive.read_log(known_as, log.place.generation, read, LOG_BYTES).await?;
+        let piece = archive.read_log(known_as, log.place.generation, read, LOG_BYTES).await;
+        let piece = piece.map_err(unreadable)?;
         let bytes = piece.filter(|piece| !piece.is_empty()).ok_or_else(|| {
-            Failure::store(format!("the log of {known_as} that was kept cannot be read"))
+            let place = dropped.directory.display();
+            Failure::store(format!("{place}: the log of {known_as} that was kept cannot be read"))
         })?;
         let expected = if read == 0 { Expected::Absent } else { Expected::Present };
         read += bytes.len() as u64;

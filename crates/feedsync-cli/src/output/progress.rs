@@ -1,5 +1,6 @@
 //! Progress of long work on standard error; nothing where that is no terminal.
 
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -7,11 +8,28 @@ use indicatif::{ProgressBar, ProgressStyle};
 /// A line that says what is being done until it is dropped.
 pub(crate) struct Progress(ProgressBar);
 
+/// The line that is shown now.
+static SHOWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
+
+/// Writes to standard error without spoiling the line that is shown now.
+pub(crate) fn above(write: impl FnOnce()) {
+    let shown = SHOWN.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    match shown {
+        Some(bar) => bar.suspend(write),
+        None => write(),
+    }
+}
+
+fn show(bar: Option<ProgressBar>) {
+    *SHOWN.lock().unwrap_or_else(PoisonError::into_inner) = bar;
+}
+
 impl Progress {
     /// Work of unknown length.
     pub(crate) fn spinner(what: &str) -> Self {
         let bar = ProgressBar::new_spinner().with_message(what.to_owned());
         bar.enable_steady_tick(Duration::from_millis(120));
+        show(Some(bar.clone()));
         Self(bar)
     }
 
@@ -21,6 +39,7 @@ impl Progress {
         if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len} {eta}") {
             bar.set_style(style);
         }
+        show(Some(bar.clone()));
         Self(bar)
     }
 
@@ -43,5 +62,6 @@ impl Progress {
 impl Drop for Progress {
     fn drop(&mut self) {
         self.0.finish_and_clear();
+        show(None);
     }
 }

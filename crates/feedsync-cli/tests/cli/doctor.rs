@@ -27,6 +27,30 @@ fn a_sound_directory_is_sound() {
     assert!(desk.ok(&["doctor"]).contains("all is well"));
 }
 
+/// Damage in the middle of the file: the tables can be found, and not all of them can be read.
+#[test]
+fn damaged_store_is_a_fault_with_advice_to_restore() {
+    let place = Place::new();
+    let desk = place.desk("desk");
+    for number in 0..200 {
+        desk.add(&format!("Item {number}"), &"x".repeat(2_000));
+    }
+    let file = place.path("desk/feedsync.db");
+    let mut bytes = std::fs::read(&file).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle..middle + (64 << 10)].fill(0x5a);
+    std::fs::write(&file, bytes).unwrap();
+    let run = desk.run(&["doctor", "--json"]);
+    assert_eq!(run.code, 1, "{run:?}");
+    let report: serde_json::Value = serde_json::from_str(&run.out).unwrap();
+    let found = report["findings"].as_array().unwrap();
+    let damage: Vec<_> = found.iter().filter(|found| found["check"] == "database").collect();
+    assert!(!damage.is_empty(), "{report}");
+    for one in damage {
+        assert!(one["advice"].as_str().unwrap().contains("restore --from BACKUP"), "{report}");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn files_that_others_can_read_are_faults() {

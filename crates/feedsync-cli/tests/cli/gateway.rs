@@ -73,6 +73,69 @@ fn a_gateway_passes_on_until_it_is_stopped() {
     assert!(gateway.child.wait().unwrap().success());
 }
 
+/// A server of Miniflux that answers every request with one unread article; its address.
+fn miniflux() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let lines = BufReader::new(&stream).lines().map_while(Result::ok);
+            lines.take_while(|line| !line.is_empty()).for_each(drop);
+            let body =
+                r#"{"total":1,"entries":[{"id":7,"feed_id":1,"status":"unread","starred":false}]}"#;
+            let _ = write!(
+                stream,
+                "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\
+                 Connection: close\r\n\r\n{body}",
+                body.len()
+            );
+        }
+    });
+    address
+}
+
+#[test]
+fn outbox_counts_the_changes_of_newsreaders_that_wait() {
+    let place = Place::new();
+    let server = miniflux();
+    let option = format!("miniflux={server}");
+    let gateway = Gateway::start(&place, "gw", &["--newsreader", &option]);
+    let ask = |method: &str, path: &str, body: &str| {
+        let mut stream = TcpStream::connect(&gateway.address).unwrap();
+        write!(
+            stream,
+            "{method} /miniflux/v1/{path} HTTP/1.1\r\nHost: {}\r\nX-Auth-Token: secret\r\n\
+             Content-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+            gateway.address,
+            body.len()
+        )
+        .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    };
+    let outbox = |arguments: &[&str]| {
+        let run = place.run(&[&["--data", "gw", "gateway", "outbox"], arguments].concat());
+        assert_eq!(run.code, 0, "{run:?}");
+        run.out
+    };
+    let listed = ask("GET", "entries?status=unread", "");
+    assert!(listed.contains("\"id\":7"), "{listed}");
+    assert_eq!(outbox(&[]), "no edit is on its way\n");
+    assert_eq!(place.run(&["--data", "gw", "gateway", "offline"]).code, 0);
+    let taken = ask("PUT", "entries", r#"{"entry_ids":[7],"status":"read"}"#);
+    assert!(taken.starts_with("HTTP/1.1 204 "), "{taken}");
+    let said = outbox(&[]);
+    assert!(
+        said.starts_with(&format!("1 change of newsreaders (miniflux) for {server}")),
+        "{said}"
+    );
+    assert!(said.ends_with(" wait until the network is used again\n"), "{said}");
+    let json: serde_json::Value = serde_json::from_str(&outbox(&["--json"])).unwrap();
+    assert_eq!((&json[0]["newsreader"], &json[0]["changes"]), (&"miniflux".into(), &1.into()));
+}
+
 #[test]
 fn what_cannot_be_reached_by_name_is_told() {
     let place = Place::new();
@@ -81,7 +144,7 @@ fn what_cannot_be_reached_by_name_is_told() {
         (["--mount", "notes"], "NAME=URL"),
         (["--allow", "http://example.org/"], "not a host"),
         (["--allow-origin", "example.org"], "not an origin"),
-        (["--listen", "localhost"], "invalid socket address"),
+        (["--listen", "localhost"], "such as 127.0.0.1:8080"),
     ] {
         place.run(&["gateway", arguments[0], arguments[1]]).fails(2, word);
     }

@@ -8,7 +8,8 @@ use crate::support::{Place, Run};
 
 const TOKEN: &str = "fsy_0123456789abcdef";
 
-/// A server that wants to be told who asks, and then has one feed for everything.
+/// A server that asks for a login. Then it has a list of collections, as a hub has, and one feed for every other
+/// address.
 struct Guarded {
     url: String,
     asked: Arc<Mutex<Vec<String>>>,
@@ -16,6 +17,11 @@ struct Guarded {
 
 impl Guarded {
     fn start() -> Self {
+        Self::answering(true)
+    }
+
+    /// `is_hub`: whether `/collections` is a list of collections, and not the feed.
+    fn answering(is_hub: bool) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let asked = Arc::new(Mutex::new(Vec::new()));
@@ -33,6 +39,8 @@ impl Guarded {
                 let body = "<feed xmlns=\"http://www.w3.org/2005/Atom\"><id>urn:x</id><title>T</title>\
                             <updated>2026-01-01T00:00:00Z</updated><entry><id>urn:1</id><title>Kept\
                             </title><updated>2026-01-01T00:00:00Z</updated></entry></feed>";
+                let is_list = is_hub && head.starts_with("GET /collections ");
+                let body = if is_list { "[]" } else { body };
                 let answer = if head.starts_with("GET /away") {
                     "HTTP/1.1 302 X\r\nLocation: http://localhost:1/\r\nContent-Length: 0\r\n\
                      Connection: close\r\n\r\n"
@@ -91,6 +99,19 @@ fn a_login_is_tried_and_then_kept_for_its_owner_only() {
     desk.ok(&["logout", &format!("{}/collections/notes", hub.url)]);
     assert_eq!(desk.json(&["logins"]), serde_json::json!([]));
     desk.run(&["logout", &hub.url]).fails(3, "there is no login for");
+}
+
+#[test]
+fn server_whose_root_answers_with_a_feed_is_not_taken_for_a_hub() {
+    let place = Place::new();
+    place.desk("desk");
+    let server = Guarded::answering(false);
+    login(&place, &[&server.url], TOKEN).fails(4, "does not answer as a hub does");
+    assert!(!place.path("desk/logins.json").exists());
+    // A feed of an explicit address proves that the server accepts the login.
+    let run = login(&place, &[&format!("{}/feed", server.url)], TOKEN);
+    assert_eq!(run.code, 0, "{}", run.err);
+    assert!(place.path("desk/logins.json").exists());
 }
 
 #[test]

@@ -3,12 +3,15 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod advice;
 mod collections;
 mod conflicts;
 mod doctor;
 mod documents;
 mod feeds;
+mod full_disk;
 mod gateway;
+mod interrupted;
 mod items;
 mod logins;
 mod logs;

@@ -62,10 +62,11 @@ fn sign_in_page_is_never_taken_for_success_and_nothing_is_lost() {
     desk.ok(&["reader", "subscribe", "https://example.org/behind"]);
     let copy = place.read("copy");
 
-    let commands: [&[&str]; 20] = [
+    let commands: [&[&str]; 21] = [
         &["sync", "notes", &notes],
         &["sync", "notes", &at("/collections/never-seen")],
         &["sync", "notes", &notes, "--push"],
+        &["follow", "notes", "--yes"],
         &["log", "append", &log, "second"],
         &["log", "create", &new],
         &["log", "tail", &log],
@@ -115,6 +116,101 @@ fn sign_in_page_is_never_taken_for_success_and_nothing_is_lost() {
     assert_eq!(titles(&home), ["\"Before\"", "\"Behind\""]);
     assert_eq!(desk.state(), home.state());
     desk.ok(&["replicate", "papers", &database]);
+}
+
+/// `subscribe` makes no request, so a portal cannot mislead it. The first synchronisation reports the portal.
+#[test]
+fn subscription_behind_a_portal_is_recorded_and_its_first_sync_fails() {
+    let place = Place::new();
+    let desk = place.desk("desk");
+    place.desk("hub");
+    let hub = Hub::start(&place, "hub");
+    let portal = Portal::before(&hub);
+    place.write("token", "");
+    let notes = format!("{}/collections/notes", portal.url);
+    for (index, (name, ..)) in WAYS.iter().enumerate() {
+        portal.stands_between(index);
+        assert_eq!(bounded(&place, &["subscribe", "notes", &notes], name).code, 0);
+        let run = bounded(&place, &["sync", "notes"], name);
+        assert_eq!(run.code, 4, "{name}: {run:?}");
+        desk.ok(&["unsubscribe", "notes", &notes]);
+    }
+}
+
+#[test]
+fn watch_reports_a_portal_at_once_and_goes_on_behind_it() {
+    let place = Place::new();
+    let desk = place.desk("desk");
+    let home = place.desk("hub");
+    let hub = Hub::start(&place, "hub");
+    let portal = Portal::before(&hub);
+    place.write("token", "");
+    let at = |name: &str| format!("{}/collections/{name}", portal.url);
+    desk.add("Before", "the portal");
+    desk.ok(&["sync", "notes", &at("notes")]);
+    desk.add("Behind", "the portal");
+    for way in ["page", "found", "empty", "required"] {
+        let index = WAYS.iter().position(|(name, ..)| *name == way).unwrap();
+        portal.stands_between(index);
+        // A new address that leads to a portal is not remembered. So there is nothing to watch.
+        let run = bounded(&place, &["sync", "notes", &at("never-seen"), "--watch"], way);
+        assert_eq!(run.code, 4, "{way}: {run:?}");
+        let said = place.path(way);
+        let mut command = place.command(&["--data", "desk", "sync", "notes", "--watch"]);
+        command.stderr(std::fs::File::create(&said).unwrap()).stdout(Stdio::null());
+        let mut watch = command.spawn().unwrap();
+        let begin = Instant::now();
+        while !std::fs::read_to_string(&said).unwrap().contains("error: ") {
+            assert!(begin.elapsed() < PATIENCE, "{way}: the watch reports nothing");
+            assert!(watch.try_wait().unwrap().is_none(), "{way}: the watch ended");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let took = begin.elapsed();
+        portal.lets_through();
+        while way == "required" && titles(&home).len() < 2 {
+            assert!(begin.elapsed() < PATIENCE, "the watch never tries again");
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        watch.kill().unwrap();
+        watch.wait().unwrap();
+        assert!(took < Duration::from_secs(2), "{way}: reported after {took:?}");
+    }
+}
+
+/// A proxy that refuses changes in a page of its own says nothing about the log. So no append is retried.
+#[test]
+fn page_that_refuses_an_append_is_reported_at_once() {
+    let place = Place::new();
+    let desk = place.desk("desk");
+    let hub = Hub::start(&place, "hub");
+    let portal = Portal::before(&hub);
+    let at = |name: &str| format!("{}/logs/{name}", portal.url);
+    let (log, reading) = (at("lines"), at("reading"));
+    place.write("token", "");
+    place.write("line", "one\n");
+    desk.ok(&["log", "create", &log]);
+    desk.ok(&["reader", "subscribe", "https://example.org/before"]);
+    desk.ok(&["reader", "sync", &reading]);
+    desk.ok(&["reader", "subscribe", "https://example.org/behind"]);
+    for status in ["404 Not Found", "409 Conflict", "412 Precondition Failed"] {
+        portal.refuses_changes(status);
+        let commands: [&[&str]; 5] = [
+            &["log", "append", &log, "line"],
+            &["log", "create", &at("new")],
+            &["log", "compact", &reading],
+            &["log", "snapshot", &reading],
+            &["reader", "sync"],
+        ];
+        for command in commands {
+            let begin = Instant::now();
+            let run = bounded(&place, command, status);
+            run.fails(4, "is there a sign-in page in between?");
+            assert!(begin.elapsed() < Duration::from_secs(8), "{status}: {command:?}");
+        }
+    }
+    portal.lets_through();
+    desk.ok(&["log", "append", &log, "line"]);
+    assert_eq!(desk.json(&["reader", "sync"])["appended"], 1);
 }
 
 #[test]

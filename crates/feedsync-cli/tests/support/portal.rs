@@ -13,7 +13,7 @@ const XHTML: &str = "<html xmlns=\"http://www.w3.org/1999/xhtml\"><head><title>S
 
 /// Ways to answer for somebody else: name, status line, headers, body. `{elsewhere}` is another server, `{self}` the
 /// address that was asked.
-pub(crate) const WAYS: [(&str, &str, &str, &str); 17] = [
+pub(crate) const WAYS: [(&str, &str, &str, &str); 19] = [
     ("page", "200 OK", "Content-Type: text/html; charset=utf-8\r\n", PAGE),
     (
         "tagged page",
@@ -33,6 +33,8 @@ pub(crate) const WAYS: [(&str, &str, &str, &str); 17] = [
         "{\"error\":\"sign in\"}\n",
     ),
     ("created", "201 Created", "Content-Type: text/html\r\nETag: \"p-1\"\r\n", PAGE),
+    ("conflict", "409 Conflict", "Content-Type: text/html\r\n", PAGE),
+    ("precondition", "412 Precondition Failed", "Content-Type: text/html\r\n", PAGE),
     ("nothing", "204 No Content", "", ""),
     ("empty", "200 OK", "", ""),
     ("found", "302 Found", "Location: {elsewhere}/sign-in\r\n", ""),
@@ -43,11 +45,22 @@ pub(crate) const WAYS: [(&str, &str, &str, &str); 17] = [
     ("required", "511 Network Authentication Required", "Content-Type: text/html\r\n", PAGE),
 ];
 
+/// How the network answers.
+#[derive(Clone, Copy)]
+enum Way {
+    /// As the hub does.
+    Through,
+    /// All requests as [`WAYS`] says.
+    Everything(usize),
+    /// Requests that change something with a page of this status; those that read reach the hub.
+    Changes(&'static str),
+}
+
 /// The network in front of a hub.
 pub(crate) struct Portal {
     /// Its address, under which the hub is reached.
     pub(crate) url: String,
-    way: Arc<Mutex<Option<usize>>>,
+    way: Arc<Mutex<Way>>,
     /// Methods of the requests that came to the other server.
     elsewhere: Arc<Mutex<Vec<String>>>,
 }
@@ -57,22 +70,32 @@ impl Portal {
         let elsewhere = Arc::new(Mutex::new(Vec::new()));
         let heard = Arc::clone(&elsewhere);
         let other = serve(move |stream| {
-            if let Some((method, ..)) = request(&stream) {
+            if let Some(Request { method, .. }) = request(&stream) {
                 heard.lock().unwrap().push(method);
                 let (_, status, headers, body) = WAYS[0];
                 answer(stream, status, headers, body);
             }
         });
-        let way = Arc::new(Mutex::new(None));
+        let way = Arc::new(Mutex::new(Way::Through));
         let (chosen, hub) = (Arc::clone(&way), hub.url.trim_start_matches("http://").to_owned());
-        let url = serve(move |stream| match *chosen.lock().unwrap() {
-            None => forward(stream, &hub),
-            Some(index) => {
-                let Some((_, path, host)) = request(&stream) else { return };
-                let (_, status, headers, body): (_, _, &str, _) = WAYS[index];
-                let headers = headers.replace("{elsewhere}", &other);
-                let headers = headers.replace("{self}", &format!("http://{host}{path}"));
-                answer(stream, status, &headers, body);
+        let url = serve(move |stream| {
+            let way = *chosen.lock().unwrap();
+            match way {
+                Way::Through => forward(stream, &hub, ""),
+                Way::Everything(index) => {
+                    let Some(Request { path, host, .. }) = request(&stream) else { return };
+                    let (_, status, headers, body): (_, _, &str, _) = WAYS[index];
+                    let headers = headers.replace("{elsewhere}", &other);
+                    let headers = headers.replace("{self}", &format!("http://{host}{path}"));
+                    answer(stream, status, &headers, body);
+                }
+                Way::Changes(status) => {
+                    let Some(Request { method, head, .. }) = request(&stream) else { return };
+                    match method.as_str() {
+                        "GET" => forward(stream, &hub, &alone(&head)),
+                        _ => answer(stream, status, "Content-Type: text/html\r\n", PAGE),
+                    }
+                }
             }
         });
         Self { url, way, elsewhere }
@@ -80,12 +103,17 @@ impl Portal {
 
     /// Answers everything in this way from now on.
     pub(crate) fn stands_between(&self, way: usize) {
-        *self.way.lock().unwrap() = Some(way);
+        *self.way.lock().unwrap() = Way::Everything(way);
+    }
+
+    /// Answers requests that change something with a page of this status from now on.
+    pub(crate) fn refuses_changes(&self, status: &'static str) {
+        *self.way.lock().unwrap() = Way::Changes(status);
     }
 
     /// Lets everything through from now on.
     pub(crate) fn lets_through(&self) {
-        *self.way.lock().unwrap() = None;
+        *self.way.lock().unwrap() = Way::Through;
     }
 
     /// Methods of the requests that the program sent to the other server.
@@ -108,8 +136,20 @@ fn serve(each: impl Fn(TcpStream) + Send + Sync + 'static) -> String {
     url
 }
 
-/// Method, path and host of a request, whose body is read too.
-fn request(stream: &TcpStream) -> Option<(String, String, String)> {
+/// A request, whose body was read too.
+struct Request {
+    method: String,
+    path: String,
+    host: String,
+    head: String,
+}
+
+/// The head of a request that is the only one of its connection.
+fn alone(head: &str) -> String {
+    head.replacen("\r\n\r\n", "\r\nConnection: close\r\n\r\n", 1)
+}
+
+fn request(stream: &TcpStream) -> Option<Request> {
     let mut reader = BufReader::new(stream);
     let mut head = String::new();
     while !head.ends_with("\r\n\r\n") {
@@ -126,7 +166,8 @@ fn request(stream: &TcpStream) -> Option<(String, String, String)> {
     let length = field("content-length").map_or(0, |length| length.parse().unwrap());
     reader.read_exact(&mut vec![0; length]).ok()?;
     let mut words = head.split_whitespace().map(str::to_owned);
-    Some((words.next()?, words.next()?, field("host")?))
+    let (method, path, host) = (words.next()?, words.next()?, field("host")?);
+    Some(Request { method, path, host, head })
 }
 
 /// An answer, after which the connection ends; with chunks it never does by itself. A peer may go away at any time.
@@ -148,8 +189,12 @@ fn answer(mut stream: TcpStream, status: &str, headers: &str, body: &str) {
     }
 }
 
-fn forward(stream: TcpStream, hub: &str) {
-    let Ok(there) = TcpStream::connect(hub) else { return };
+/// Forwards a connection, of which this much was read already.
+fn forward(stream: TcpStream, hub: &str, read: &str) {
+    let Ok(mut there) = TcpStream::connect(hub) else { return };
+    if there.write_all(read.as_bytes()).is_err() {
+        return;
+    }
     let (Ok(mut from), Ok(mut to)) = (stream.try_clone(), there.try_clone()) else { return };
     let upwards = thread::spawn(move || {
         let _ = std::io::copy(&mut from, &mut to);

@@ -13,12 +13,34 @@ use crate::fetch::error::{FetchError, shown, shown_text};
 /// Parses an address that a person or a feed gave: absolute, `http` or `https`; a fragment is cut off.
 pub fn address(text: &str) -> Result<Url, FetchError> {
     let refuse = |reason: String| FetchError::Address { url: shown_text(text), reason };
-    let mut url = Url::parse(text).map_err(|error| refuse(error.to_string()))?;
+    let parsed = Url::parse(text);
+    let is_complete = parsed.as_ref().is_ok_and(is_http);
+    if let Some(meant) = with_scheme(text).filter(|_| !is_complete) {
+        let meant = shown_text(&meant);
+        return Err(refuse(format!("an address begins with https:// or http://, such as {meant}")));
+    }
+    let mut url = parsed.map_err(|error| refuse(error.to_string()))?;
     if !is_http(&url) {
         return Err(refuse(format!("{} cannot be fetched, only http and https", url.scheme())));
     }
     url.set_fragment(None);
     Ok(url)
+}
+
+/// The address that somebody may have meant who left out the scheme: over https, or over http on this machine.
+/// `None` where the text begins with a scheme, or with no name of a host.
+pub fn with_scheme(text: &str) -> Option<String> {
+    if text.contains("://") || text.contains(char::is_whitespace) {
+        return None;
+    }
+    let authority = text.split(['/', '?', '#']).next().unwrap_or_default();
+    let (name, port) = authority.split_once(':').unwrap_or((authority, ""));
+    let is_local = name == "localhost" || name.starts_with("127.");
+    let is_dotted = name.contains('.') && !name.starts_with('.') && !name.ends_with('.');
+    let is_plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-".contains(&byte));
+    let is_port = port.bytes().all(|byte| byte.is_ascii_digit());
+    let scheme = if is_local { "http" } else { "https" };
+    ((is_local || is_dotted) && is_plain && is_port).then(|| format!("{scheme}://{text}"))
 }
 
 /// An address that a server gave, with the credentials of the one that a person gave, if both are of
@@ -215,6 +237,29 @@ mod tests {
         for text in ["file:///etc/passwd", "ftp://a.example/", "feed.xml", "", "javascript:1"] {
             assert!(matches!(address(text), Err(FetchError::Address { .. })), "{text}");
         }
+    }
+
+    #[test]
+    fn address_without_a_scheme_is_suggested_with_one() {
+        for (text, meant) in [
+            ("example.org/x", Some("https://example.org/x")),
+            ("example.org:8443", Some("https://example.org:8443")),
+            ("localhost:4287/collections/notes", Some("http://localhost:4287/collections/notes")),
+            ("127.0.0.1/x", Some("http://127.0.0.1/x")),
+            ("https://example.org/x", None),
+            ("mailto:anna@example.org", None),
+            ("notes", None),
+            ("./feed.xml", None),
+            ("../feed.xml", None),
+            ("two words.org", None),
+        ] {
+            assert_eq!(with_scheme(text).as_deref(), meant, "{text}");
+            if let Some(meant) = meant {
+                let error = address(text).unwrap_err().to_string();
+                assert!(error.ends_with(&format!("such as {meant}")), "{error}");
+            }
+        }
+        assert!(address("ftp://example.org/").unwrap_err().to_string().contains("only http and"));
     }
 
     #[test]

@@ -96,6 +96,11 @@ impl Response {
         self.head.text(name)
     }
 
+    /// Whether its body travels packed, and comes out unpacked.
+    pub(crate) fn is_unpacked(&self) -> bool {
+        self.body.is_unpacked()
+    }
+
     /// The coding that its body still has when it is read.
     pub(crate) fn coding(&self) -> Option<&str> {
         let coding = self.head.text(CONTENT_ENCODING)?.trim();

@@ -3,14 +3,15 @@
 //! Any server that knows ranges will do for reading, and for appending one that takes a `POST` under
 //! `If-Match`. A hub has snapshots and generations beside that.
 
+use std::fmt;
 use std::sync::{Arc, OnceLock};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
-use feedsync_log::{Answer, Append, Ask, Condition, Range, Read};
+use feedsync_log::{Answer, Append, Ask, Condition, Interruption, Range, Read, Stop};
 use http::header::{
-    CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, IF_MATCH, IF_NONE_MATCH,
-    LAST_MODIFIED, RANGE,
+    CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, IF_MATCH,
+    IF_NONE_MATCH, LAST_MODIFIED, RANGE,
 };
 
 use super::{LogAccess, LogError, RECORDS};
@@ -28,20 +29,36 @@ const MOST_SNAPSHOT: usize = 64 << 20;
 /// The most bytes that are read of an answer whose body nobody needs.
 const MOST_PROBLEM: usize = 64 << 10;
 
+/// Reports requests that failed and are sent again after a pause.
+type Report = dyn Fn(&Stop, Duration) + Send + Sync;
+
 /// A log on a server.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct RemoteLog {
     fetcher: Fetcher,
     url: Url,
     /// Where the server led on to when the log was read: there it is appended to (R32).
     led_to: Arc<OnceLock<Url>>,
+    report: Option<Arc<Report>>,
+}
+
+impl fmt::Debug for RemoteLog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("RemoteLog").field(&shown(&self.url)).finish()
+    }
 }
 
 impl RemoteLog {
     /// The log of this address. A hub has its snapshot at `{address}/snapshot`, a web server as the file
     /// `{address}.snapshot`.
     pub fn new(fetcher: Fetcher, url: Url) -> Self {
-        Self { fetcher: fetcher.given(url.clone()), url, led_to: Arc::default() }
+        Self { fetcher: fetcher.given(url.clone()), url, led_to: Arc::default(), report: None }
+    }
+
+    /// The same log, which reports each retry.
+    #[must_use]
+    pub fn reporting(self, report: impl Fn(&Stop, Duration) + Send + Sync + 'static) -> Self {
+        Self { report: Some(Arc::new(report)), ..self }
     }
 
     /// Where it is changed.
@@ -59,7 +76,7 @@ impl RemoteLog {
     /// The snapshot of a hub, or else the file beside the log (R44).
     async fn read_snapshot(&self) -> Result<Answer, FetchError> {
         let at_hub = match self.request(Request::read(self.beside("/snapshot")).packed()).await? {
-            Heard::Nothing(answer) => return Ok(answer),
+            Heard::Nothing(answer) => return Ok(*answer),
             Heard::Answer(response) => response,
         };
         let told = head(&at_hub);
@@ -90,7 +107,7 @@ impl RemoteLog {
             Range::Last(most) => (0, most),
         };
         let response = match self.request(request).await? {
-            Heard::Nothing(answer) => return Ok(answer),
+            Heard::Nothing(answer) => return Ok(*answer),
             Heard::Answer(response) => *response,
         };
         let here = response.url();
@@ -127,7 +144,7 @@ impl RemoteLog {
     /// Makes a request, and reads the answer.
     async fn answer(&self, request: Request, most: usize) -> Result<Answer, FetchError> {
         match self.request(request).await? {
-            Heard::Nothing(answer) => Ok(answer),
+            Heard::Nothing(answer) => Ok(*answer),
             Heard::Answer(response) if head(&response).is_page() => Ok(head(&response)),
             Heard::Answer(response) => with_body(*response, 0, most).await,
         }
@@ -137,10 +154,17 @@ impl RemoteLog {
         match self.fetcher.fetch(request).await {
             Ok(Fetched::Answer(response)) => Ok(Heard::Answer(response)),
             Ok(Fetched::NotModified) => {
-                Ok(Heard::Nothing(Answer { status: 304, ended: true, ..Answer::default() }))
+                let unchanged = Answer { status: 304, ended: true, ..Answer::default() };
+                Ok(Heard::Nothing(Box::new(unchanged)))
             }
-            Err(error) if is_no_answer(&error) => Ok(Heard::Nothing(Answer::default())),
-            Err(error) => Err(error),
+            Err(error) => match interruption(&error) {
+                Some(interruption) => {
+                    let interrupted =
+                        Answer { interruption: Some(interruption), ..Answer::default() };
+                    Ok(Heard::Nothing(Box::new(interrupted)))
+                }
+                None => Err(error),
+            },
         }
     }
 }
@@ -158,7 +182,7 @@ fn leads_on(asked: &Url, answered: &Url) -> bool {
 /// What came of a request.
 enum Heard {
     /// No body: 304, or nobody answered.
-    Nothing(Answer),
+    Nothing(Box<Answer>),
     /// An answer whose body is still to be read.
     Answer(Box<Response>),
 }
@@ -167,6 +191,7 @@ enum Heard {
 async fn with_body(mut response: Response, offset: u64, most: usize) -> Result<Answer, FetchError> {
     let mut answer = head(&response);
     let mut before = if answer.status == 200 { offset } else { 0 };
+    let mut received = 0;
     loop {
         match response.chunk().await {
             Ok(None) => {
@@ -174,6 +199,7 @@ async fn with_body(mut response: Response, offset: u64, most: usize) -> Result<A
                 break;
             }
             Ok(Some(mut chunk)) => {
+                received += chunk.len() as u64;
                 let passed = chunk.len().min(usize::try_from(before).unwrap_or(usize::MAX));
                 before -= passed as u64;
                 answer.start += passed as u64;
@@ -183,8 +209,15 @@ async fn with_body(mut response: Response, offset: u64, most: usize) -> Result<A
                     break;
                 }
             }
-            Err(error) if is_no_answer(&error) => break,
-            Err(error) => return Err(error),
+            Err(error) if interruption(&error).is_none() => return Err(error),
+            Err(_) => {
+                let announced = response.header(CONTENT_LENGTH).and_then(|text| text.parse().ok());
+                // The length of a compressed body says nothing about the bytes that come out of it.
+                let expected = announced.filter(|_| !response.is_unpacked());
+                let host = host(response.url());
+                answer.interruption = Some(Interruption::CutOff { host, received, expected });
+                break;
+            }
         }
     }
     Ok(answer)
@@ -198,6 +231,12 @@ impl LogAccess for RemoteLog {
 
     fn address(&self) -> String {
         without_credentials(self.url.as_str())
+    }
+
+    fn retrying(&self, reason: &Stop, pause: Duration) {
+        if let Some(report) = &self.report {
+            report(reason, pause);
+        }
     }
 
     async fn ask(&self, ask: &Ask) -> Result<Answer, LogError> {
@@ -237,14 +276,30 @@ fn head(response: &Response) -> Answer {
     }
 }
 
-/// Whether nobody knows what the server made of a request, or of its rest.
-fn is_no_answer(error: &FetchError) -> bool {
-    matches!(
-        error,
-        FetchError::Unreachable { .. }
-            | FetchError::Timeout { .. }
-            | FetchError::Interrupted { .. }
-    )
+/// The error as an interruption, if nobody knows what the server made of the request.
+fn interruption(error: &FetchError) -> Option<Interruption> {
+    let host = |url: &str| Url::parse(url).map_or_else(|_| url.to_owned(), |url| host(&url));
+    match error {
+        FetchError::Unreachable { url, reason } => {
+            // The number of an error means nothing to people.
+            let reason = reason.split(" (os error").next().unwrap_or(reason);
+            let mut letters = reason.chars();
+            let first = letters.next().map(|first| first.to_ascii_lowercase());
+            let reason = first.into_iter().chain(letters).collect();
+            Some(Interruption::Unreachable { host: host(url), reason })
+        }
+        FetchError::Timeout { url } => Some(Interruption::Silent { host: host(url) }),
+        FetchError::Interrupted { url, .. } => {
+            Some(Interruption::CutOff { host: host(url), received: 0, expected: None })
+        }
+        _ => None,
+    }
+}
+
+/// The server of an address, with its port.
+fn host(url: &Url) -> String {
+    let name = url.host_str().unwrap_or_default();
+    url.port().map_or_else(|| name.to_owned(), |port| format!("{name}:{port}"))
 }
 
 /// A header's value. What cannot be one was not sent by any server, and matches nothing.

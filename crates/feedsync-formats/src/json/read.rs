@@ -89,7 +89,8 @@ impl<'a> Reader<'a> {
         let root = Node::root(self.text);
         let items = if root.kind() == Kind::Object { root.member("items") } else { None };
         let Some(items) = items else {
-            let message = "a FeedSync JSON document is an object with an array \"items\"";
+            let message =
+                "not a feed: a FeedSync JSON document is an object with an array \"items\"";
             return Err(Fault::new(root.start(), "R-P3", message));
         };
         let array = items.value.span();

@@ -20,6 +20,7 @@ mod holds;
 mod json;
 mod links;
 mod network;
+mod newsreaders;
 mod outbox;
 mod pages;
 mod proxies;

@@ -9,8 +9,8 @@ use feedsync_server::Problem;
 use http::StatusCode;
 
 use super::{
-    Control, admission, binding, errors, events, follows, links, network, outbox, pages, proxies,
-    refresh, subscriptions,
+    Control, admission, binding, errors, events, follows, links, network, newsreaders, outbox,
+    pages, proxies, refresh, subscriptions,
 };
 
 /// All routes of a control port, callable without a socket.
@@ -33,6 +33,7 @@ pub fn router(control: Control) -> Router {
         .route("/outbox/retry", post(outbox::retry_all))
         .route("/outbox/{id}", axum::routing::delete(outbox::discard))
         .route("/outbox/{id}/retry", post(outbox::retry))
+        .route("/newsreaders", get(newsreaders::list))
         .route("/network", get(network::read).put(network::change))
         .route("/refresh", post(refresh::all))
         .route("/events", get(events::follow))

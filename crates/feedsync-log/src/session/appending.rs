@@ -86,9 +86,14 @@ impl Session {
                 self.appended(append, answer, unread);
                 Event::Appended(append.records)
             }
-            404 if append.condition == Condition::Absent => self.stop(Stop::Rejected(404)),
             // The length is another one, or the tag is (R36); or the log is not there, or there already.
-            404 | 409 | 412 => self.outrun(answer, random),
+            404 | 409 | 412 => match answer.refused(self.position.generation.is_some()) {
+                Ok(()) if answer.status == 404 && append.condition == Condition::Absent => {
+                    self.stop(Stop::Rejected(404))
+                }
+                Ok(()) => self.outrun(answer, random),
+                Err(stop) => self.stop(stop),
+            },
             413 if append.records == 1 => {
                 self.phase = Phase::Read;
                 let id = append.key.rsplitn(3, '-').last().and_then(|id| id.parse().ok());

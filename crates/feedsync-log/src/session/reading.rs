@@ -39,6 +39,13 @@ impl Session {
                 self.stop(answer.foreign())
             }
             200 | 206 => self.bytes(read, answer, random),
+            // Servers of files answer with pages where there is no log; a server that tells generations apart does not.
+            404 | 410 if self.position.generation.is_some() && answer.refused(true).is_err() => {
+                self.stop(answer.foreign())
+            }
+            416 if self.position.generation.is_some() && answer.is_page() => {
+                self.stop(answer.foreign())
+            }
             416 => self.nothing_there(&answer),
             404 | 410
                 if self.position == Position::default()

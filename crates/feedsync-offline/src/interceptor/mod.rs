@@ -49,6 +49,7 @@ pub use attempts::Attempt;
 pub use carrying::Carried;
 pub use control::{ControlError, Policy};
 pub use invalidating::is_unsafe;
+pub use newsreading::{WaitingChanges, WaitingFor};
 pub use reply::{Composed, Reply, Shows};
 pub use standing::{Standing, Why};
 pub use step::{Belonging, Change, Counters, Event, News, Outcome, Shown, Step, Task, TaskId};

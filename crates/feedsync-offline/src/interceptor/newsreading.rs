@@ -7,9 +7,37 @@ use super::{Change, Interceptor, Policy, Step};
 use crate::authentication::Partition;
 use crate::event::Interaction;
 use crate::location::Location;
-use crate::newsreader::{Account, Accounts, WrittenId};
+use crate::newsreader::{Account, Accounts, Interface, WrittenId};
 use crate::subscription::outcome::retry_after;
 use crate::time::Time;
+
+/// Changes that newsreaders of one account made, and that its server does not have yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WaitingChanges {
+    /// The interface that the newsreaders speak.
+    pub interface: Interface,
+    /// The address of the server.
+    pub base: Location,
+    /// Number of changes.
+    pub count: usize,
+    /// Reason why they wait.
+    pub why: WaitingFor,
+}
+
+/// The event that sends waiting changes of newsreaders.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WaitingFor {
+    /// They are sent next.
+    Turn,
+    /// Somebody allows the network again.
+    Network,
+    /// The server is reached.
+    Server,
+    /// The server asked for a pause until then.
+    Time(Time),
+    /// The newsreader signs in again: the server refused its credentials.
+    SignIn,
+}
 
 impl Interceptor {
     /// What is kept of those who read.
@@ -35,6 +63,27 @@ impl Interceptor {
     /// Has a server of newsreaders tried often while it is away.
     pub fn watch(&mut self, base: &Location) {
         self.reach.watch(base);
+    }
+
+    /// The changes of newsreaders that wait, and why, of each account that has some.
+    pub fn waiting_changes(&self, now: Time) -> Vec<WaitingChanges> {
+        let accounts = self.accounts.all().filter_map(|account| {
+            let count = self.accounts.pending(account.partition).count();
+            (count > 0).then_some((account, count))
+        });
+        let each = accounts.map(|(account, count)| {
+            let until = self.accounts.put_off_until(account.partition, now);
+            let why = match until {
+                _ if self.accounts.is_held(account.partition) => WaitingFor::SignIn,
+                _ if self.policy != Policy::Auto => WaitingFor::Network,
+                _ if !self.reach.may_try(&account.base, now) => WaitingFor::Server,
+                Some(until) => WaitingFor::Time(until),
+                None => WaitingFor::Turn,
+            };
+            let (interface, base) = (account.interface, account.base.clone());
+            WaitingChanges { interface, base, count, why }
+        });
+        each.collect()
     }
 
     /// Those whose changes can be sent now.

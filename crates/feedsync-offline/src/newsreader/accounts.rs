@@ -379,6 +379,16 @@ impl Accounts {
         self.written.values().filter(move |it| it.partition == partition && !it.is_sent)
     }
 
+    /// All accounts.
+    pub fn all(&self) -> impl Iterator<Item = &Account> {
+        self.accounts.values()
+    }
+
+    /// Whether nothing of an account is sent until it signs in again.
+    pub fn is_held(&self, partition: Partition) -> bool {
+        self.held.contains(&partition)
+    }
+
     /// Who made changes that can be sent.
     pub fn waiting(&self) -> Vec<&Account> {
         let pending = self.written.values().filter(|written| !written.is_sent);

@@ -1,7 +1,7 @@
 //! What values of settings look like, and how they are read and written.
 
 use std::fmt::Display;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
@@ -36,6 +36,8 @@ pub(crate) struct Span;
 pub(crate) struct File;
 /// An address, or a block of them.
 pub(crate) struct Network;
+/// An address with a port.
+pub(crate) struct Socket;
 /// Something or an empty text.
 pub(crate) struct Optional<K>(K);
 /// Several.
@@ -73,7 +75,7 @@ impl Kind<usize> for Whole {
 
     fn read(given: &Given) -> Result<usize, String> {
         let text = text(given)?.replace('_', "");
-        let number: usize = text.parse().map_err(|_| format!("{text:?} is none"))?;
+        let number: usize = text.parse().map_err(|_| format!("{text:?} is no number"))?;
         if number > MOST {
             return Err(format!("{number} is more than {MOST}"));
         }
@@ -121,7 +123,7 @@ impl Kind<usize> for Bytes {
             Some(0) => Err("0 is too small".to_owned()),
             Some(size) if size <= 1 << 40 => Ok(size),
             Some(_) => Err(format!("{text} is too large")),
-            None => Err(format!("{text:?} is none")),
+            None => Err(format!("{text:?} is no size")),
         }
     }
 
@@ -138,11 +140,18 @@ impl Kind<usize> for Bytes {
 }
 
 impl Kind<Duration> for Span {
-    const FORM: &'static str = "a time, such as \"500 ms\", \"20 s\", \"2 min\" or \"1 h\"";
+    const FORM: &'static str =
+        "a time, such as \"500 ms\", \"20 s\", \"2 min\", \"1 h\" or \"30 d\"";
 
     fn read(given: &Given) -> Result<Duration, String> {
-        const UNITS: [(&str, u64); 5] =
-            [("", 1_000), ("s", 1_000), ("ms", 1), ("min", 60_000), ("h", 3_600_000)];
+        const UNITS: [(&str, u64); 6] = [
+            ("", 1_000),
+            ("s", 1_000),
+            ("ms", 1),
+            ("min", 60_000),
+            ("h", 3_600_000),
+            ("d", 86_400_000),
+        ];
         const YEAR: Duration = Duration::from_secs(366 * 24 * 60 * 60);
         let text = text(given)?;
         let span = measured(text).and_then(|(number, unit)| {
@@ -152,7 +161,7 @@ impl Kind<Duration> for Span {
         match span {
             Some(span) if span <= YEAR => Ok(span),
             Some(_) => Err(format!("{text} is too long")),
-            None => Err(format!("{text:?} is none")),
+            None => Err(format!("{text:?} is no time")),
         }
     }
 
@@ -178,15 +187,35 @@ impl Kind<PathBuf> for File {
 }
 
 impl Kind<IpNet> for Network {
-    const FORM: &'static str = "an address or a block of them";
+    const FORM: &'static str = "an address or a block of addresses";
 
     fn read(given: &Given) -> Result<IpNet, String> {
         let text = text(given)?;
         let address = || text.parse::<IpAddr>().map(IpNet::from);
-        text.parse().or_else(|_| address()).map_err(|_| format!("{text:?} is none"))
+        text.parse().or_else(|_| address()).map_err(|_| {
+            format!(
+                "{text:?} is neither an address, such as 192.168.1.5 or fd00::1, nor a block of addresses, such as \
+                 10.0.0.0/8"
+            )
+        })
     }
 
     fn show(value: &IpNet) -> String {
+        quoted(value)
+    }
+}
+
+impl Kind<SocketAddr> for Socket {
+    const FORM: &'static str = "an address with a port";
+
+    fn read(given: &Given) -> Result<SocketAddr, String> {
+        let text = text(given)?;
+        text.parse().map_err(|_| {
+            format!("{text:?} is no address with a port, such as 127.0.0.1:8080 or [::1]:8080")
+        })
+    }
+
+    fn show(value: &SocketAddr) -> String {
         quoted(value)
     }
 }

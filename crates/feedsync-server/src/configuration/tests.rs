@@ -93,7 +93,9 @@ fn what_is_no_setting_is_refused_with_its_name_and_place() {
 #[test]
 fn what_a_setting_cannot_be_is_refused_with_its_place_and_the_reason() {
     for (text, said) in [
-        ("listen = \"here\"", "listen"),
+        ("listen = \"here\"", "such as 127.0.0.1:8080 or [::1]:8080"),
+        ("couch_listen = \"8080\"", "\"8080\" is no address with a port"),
+        ("private_feeds = \"lan\"", "\"lan\" is neither an address, such as 192.168.1.5"),
         ("listen = []", "one address"),
         ("public_base = \"ftp://a\"", "not a public base"),
         ("proxy = \"socks5://a\"", "no address of a proxy"),
@@ -111,13 +113,22 @@ fn what_a_setting_cannot_be_is_refused_with_its_place_and_the_reason() {
         ("[limits]\nbody_items = -1", "-1"),
         ("[limits]\nbody_items = [1]", "a list was given"),
         ("[limits]\nbody_items = true", "nothing else"),
-        ("[limits]\nhead_time = \"soon\"", "soon"),
+        ("[limits]\nhead_time = \"soon\"", "\"1 h\" or \"30 d\": \"soon\" is no time"),
+        ("[limits]\nbody_items = \"many\"", "\"many\" is no number"),
         ("[limits]\nhead_time = \"900000 h\"", "too long"),
         ("limits = 3", "no setting \"limits\""),
         ("[[limits]]\nbody_items = 3", "nothing else"),
     ] {
         let refused = file(text).unwrap_err().to_string();
         assert!(refused.contains(said), "{text}: {refused}");
+    }
+}
+
+#[test]
+fn time_may_be_a_number_of_days() {
+    for text in ["30d", "30 d", "720 h"] {
+        let config = file(&format!("[limits]\narticle_time = \"{text}\"")).unwrap();
+        assert!(as_toml(&config).contains("article_time = \"2592000 s\""), "{text}");
     }
 }
 

@@ -72,7 +72,7 @@ pub struct Level(String);
 
 /// A text that says no levels.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is none: error, warn, info, debug, trace or off, or PART=LEVEL, between commas")]
+#[error("{0:?} is no level: error, warn, info, debug, trace or off, or PART=LEVEL, between commas")]
 pub struct LevelError(String);
 
 impl Default for Level {

@@ -31,7 +31,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
-use super::place;
+use super::{SqliteStore, place};
 use crate::environment::{Environment as _, SystemEnvironment};
 use crate::error::StoreError;
 
@@ -39,6 +39,18 @@ const FILE: &str = "feedsync.life";
 
 /// A process that writes renews the nonces after so long.
 const PERIOD: Duration = Duration::from_secs(60);
+
+impl SqliteStore {
+    /// Whether a directory held a store whose database is gone or empty: files that a store has beside it are still
+    /// there.
+    pub fn is_lost(directory: &Path) -> bool {
+        let has_content = |name: &str| {
+            directory.join(name).metadata().is_ok_and(|file| file.is_file() && file.len() > 0)
+        };
+        let wal = format!("{}-wal", place::FILE);
+        !Self::exists(directory) && (has_content(FILE) || has_content(&wal))
+    }
+}
 
 /// Whether the database holds the nonce that the file beside it holds.
 pub(super) fn agrees(connection: &Connection, directory: &Path) -> Result<bool, StoreError> {

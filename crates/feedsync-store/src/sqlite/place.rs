@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::SqliteStore;
 use crate::error::StoreError;
 use crate::owned;
 
@@ -16,8 +17,12 @@ pub(super) fn make_directory(directory: &Path) -> Result<(), StoreError> {
 }
 
 /// Makes the file, readable for its owner only, if it is not there; the database gives its companions
-/// the same permissions.
+/// the same permissions. Refuses to make the database of a directory that has lost it.
 pub(super) fn make_file(file: &Path) -> Result<(), StoreError> {
+    if file.file_name().is_some_and(|name| name == FILE) && SqliteStore::is_lost(&parent(file)) {
+        let reason = "the database of the store that was here is gone or empty";
+        return Err(StoreError::Place { path: file.to_owned(), reason });
+    }
     owned::make_file(file).map(drop).map_err(|source| failed(file, source))
 }
 

@@ -15,7 +15,7 @@ use feedsync_store::{
 use super::Finding;
 use crate::context::{Context, Home};
 use crate::dropped;
-use crate::failure::Failure;
+use crate::failure::{Failure, is_damaged};
 use crate::output::text;
 use crate::store::Opened;
 use crate::view::people;
@@ -71,7 +71,13 @@ fn dropped(context: &Context) -> Vec<Finding> {
         let undrop = context.command(&format!("undrop {}", dropped.name));
         Finding::warning("dropped", message).about(&dropped.name).advice(undrop)
     };
-    kept.map(finding).collect()
+    let unreadable = dropped::faults(&context.data).into_iter().filter_map(|fault| match fault {
+        Failure::Said { message, hint, .. } => {
+            Some(Finding::fault("dropped", message).advice(hint.unwrap_or_default()))
+        }
+        Failure::Faults | Failure::Closed => None,
+    });
+    kept.map(finding).chain(unreadable).collect()
 }
 
 /// The articles of newsreaders, which a hub fetches again if they are damaged.
@@ -94,19 +100,35 @@ pub(super) fn gateway(data: &Path) -> Result<Vec<Finding>, Failure> {
 
 /// All that an open store tells.
 pub(super) async fn all(context: &Context, home: &Home) -> Result<Vec<Finding>, Failure> {
-    let mut findings = Vec::new();
-    findings.extend(database(context, home).await?);
+    let mut findings = database(context, home).await?;
     findings.extend(dropped(context));
     findings.extend(articles(context));
+    match contents(context, home).await {
+        Ok(more) => findings.extend(more),
+        // A damaged database answers no further questions.
+        Err(_) if findings.iter().any(|found| found.check == "database") => {}
+        Err(failure) => return Err(failure),
+    }
+    findings.extend(logins(context));
+    Ok(findings)
+}
+
+/// Advice for a store that is damaged.
+fn go_on(context: &Context) -> String {
+    format!("go on from a backup: {}", context.command_at("NEW", "restore --from BACKUP"))
+}
+
+/// The findings in what the store holds.
+async fn contents(context: &Context, home: &Home) -> Result<Vec<Finding>, Failure> {
+    let mut findings = Vec::new();
     for collection in home.store.collections().await? {
         findings.extend(settings(context, &collection));
-        findings.extend(counts(home, &collection.name).await?);
+        findings.extend(counts(context, home, &collection.name).await?);
         findings.extend(bounds(context, home, &collection.name).await?);
         findings.extend(blobs(context, home, &collection.name).await?);
     }
     findings.extend(users(context, home).await?);
     findings.extend(remotes(context, home).await?);
-    findings.extend(logins(context));
     Ok(findings)
 }
 
@@ -117,19 +139,24 @@ async fn database(context: &Context, home: &Home) -> Result<Vec<Finding>, Failur
         faults.into_iter().map(found).collect()
     };
     Ok(match &home.opened {
-        Opened::Sqlite(store) => {
-            let restore = context.command_at("NEW", "restore --from BACKUP");
-            of("database", store.check().await?, &format!("go on from a backup: {restore}"))
-        }
+        Opened::Sqlite(store) => of("database", found(store.check().await)?, &go_on(context)),
         Opened::Postgres(store) => {
             let advice = "go on from a backup of the database";
-            let mut findings = of("database", store.check().await?, advice);
+            let mut findings = of("database", found(store.check().await)?, advice);
             for (setting, why) in store.check_server().await? {
                 findings.push(Finding::warning("server", why).about(setting));
             }
             findings
         }
     })
+}
+
+/// The faults that a check found. A store that is too damaged to be checked has that fault.
+fn found(checked: Result<Vec<String>, StoreError>) -> Result<Vec<String>, StoreError> {
+    match checked {
+        Err(error) if is_damaged(&error) => Ok(vec![error.to_string()]),
+        checked => checked,
+    }
 }
 
 fn settings(context: &Context, collection: &Collection) -> Vec<Finding> {
@@ -153,13 +180,18 @@ fn settings(context: &Context, collection: &Collection) -> Vec<Finding> {
 
 /// The numbers that a collection is listed with, and what is in it. While others write, they are
 /// compared again.
-async fn counts(home: &Home, name: &CollectionName) -> Result<Option<Finding>, Failure> {
+async fn counts(
+    context: &Context,
+    home: &Home,
+    name: &CollectionName,
+) -> Result<Option<Finding>, Failure> {
     for _ in 0..TRIES {
         let Some(before) = home.store.collection(name).await? else { return Ok(None) };
         let found = match count(home, name).await {
             Ok(found) => found,
-            Err(error @ StoreError::Damaged(_)) => {
-                return Ok(Some(Finding::fault("database", error).about(name)));
+            Err(error) if is_damaged(&error) => {
+                let finding = Finding::fault("database", error).about(name).advice(go_on(context));
+                return Ok(Some(finding));
             }
             Err(StoreError::NoCollection(_)) => return Ok(None),
             Err(error) => return Err(error.into()),
@@ -213,7 +245,8 @@ async fn bounds(
         let page = match home.store.items_by_id(name, after.as_ref(), limit).await {
             Ok(page) => page,
             // The check of counts tells of it.
-            Err(StoreError::Damaged(_) | StoreError::NoCollection(_)) => return Ok(findings),
+            Err(StoreError::NoCollection(_)) => return Ok(findings),
+            Err(error) if is_damaged(&error) => return Ok(findings),
             Err(error) => return Err(error.into()),
         };
         let found = page.items.iter().filter_map(|stored| bound(context, name, &stored.item));

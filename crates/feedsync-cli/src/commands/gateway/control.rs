@@ -8,6 +8,7 @@ use feedsync_gateway::control::{Client, ClientError};
 use http::{Method, StatusCode};
 use serde_json::Value;
 
+use crate::arguments::socket;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output;
@@ -24,7 +25,7 @@ pub(crate) fn directory(data: &Path) -> PathBuf {
 #[derive(Debug, Args)]
 pub(crate) struct Which {
     /// Where the gateway is controlled [default: as it wrote into its data directory]
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", value_parser = socket)]
     control: Option<SocketAddr>,
 }
 

@@ -19,6 +19,8 @@ Examples:
 ";
 
 /// Show the edits that are on their way to their servers, and why each of them waits
+///
+/// Changes that newsreaders made, such as articles marked as read, are counted for each server.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Outbox {
@@ -46,9 +48,12 @@ pub(crate) struct Drop {
 
 impl Outbox {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
-        let edits = self.which.gateway(context)?.get("/outbox").await?;
+        let gateway = self.which.gateway(context)?;
+        let edits = gateway.get("/outbox").await?;
+        let changes = gateway.get("/newsreaders").await?;
         if context.json {
-            return output::json(&edits);
+            let all = [&edits, &changes].into_iter().flat_map(|list| list.as_array());
+            return output::json(&all.flatten().cloned().collect());
         }
         let row = |edit: &Value| {
             [
@@ -61,14 +66,25 @@ impl Outbox {
             ]
         };
         let rows: Vec<_> = edits.as_array().into_iter().flatten().map(row).collect();
-        if rows.is_empty() {
+        let changes: Vec<_> =
+            changes.as_array().into_iter().flatten().map(of_newsreaders).collect();
+        if rows.is_empty() && changes.is_empty() {
             return output::line("no edit is on its way");
         }
-        output::print(&table::table(
-            ["NUMBER", "METHOD", "STANDS", "TRIES", "ADDRESS", "IT"],
-            &rows,
-        ))
+        if !rows.is_empty() {
+            let headings = ["NUMBER", "METHOD", "STANDS", "TRIES", "ADDRESS", "IT"];
+            output::print(&table::table(headings, &rows))?;
+        }
+        changes.into_iter().try_for_each(output::line)
     }
+}
+
+/// The changes of newsreaders that wait for one server.
+fn of_newsreaders(waiting: &Value) -> String {
+    let count = waiting["changes"].as_u64().unwrap_or_default();
+    let changes = text::count(count, "change");
+    let (location, newsreader) = (shown(&waiting["location"]), shown(&waiting["newsreader"]));
+    format!("{changes} of newsreaders ({newsreader}) for {location} {}", why(waiting))
 }
 
 /// Why an edit waits, since when, and until when.

@@ -1,6 +1,7 @@
 //! `feedsync gateway subscribe`, `unsubscribe`, `pause`, `resume` and `follow`
 
 use clap::Args;
+use feedsync_client::fetch::with_scheme;
 use http::Method;
 use serde_json::json;
 
@@ -117,6 +118,10 @@ struct One {
 
 impl Subscribe {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
+        if let Some(meant) = with_scheme(&self.url) {
+            let message = format!("{}: an address begins with https:// or http://", self.url);
+            return Err(Failure::usage(message).hint(format!("such as {meant}")));
+        }
         let gateway = self.which.gateway(context)?;
         let pair = |(name, value): &(String, String)| json!({ "name": name, "value": value });
         let wanted = json!({

@@ -38,7 +38,7 @@ impl Create {
         };
         let answer = log.ask(&Ask::Append(append)).await?;
         match answer.status {
-            412 => {
+            412 if answer.refused(false).is_ok() => {
                 return Err(Failure::refused(format!("{}: there is one already", log.name())));
             }
             _ => stored(&log.name(), &answer)?,

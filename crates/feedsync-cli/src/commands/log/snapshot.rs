@@ -48,7 +48,7 @@ impl Snapshot {
             None => {
                 let covers = covers.as_deref().unwrap_or_default();
                 let answer = log.put_snapshot(covers, text.into_bytes()).await?;
-                if answer.status == 409 {
+                if answer.status == 409 && answer.refused(true).is_ok() {
                     let message = "there is one already that is as new";
                     return Err(Failure::refused(format!("{}: {message}", log.name())));
                 }

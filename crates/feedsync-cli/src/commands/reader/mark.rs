@@ -5,7 +5,7 @@ use feedsync::Timestamp;
 use feedsync_log::Millis;
 use feedsync_reader::{Action, ArticleId, FeedAddress};
 
-use super::{act, now};
+use super::{finish, known, now, open};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::text;
@@ -45,9 +45,12 @@ impl Mark {
         let up_to = up_to.map(|at| Action::ReadUpTo { at });
         let read = read.into_iter().map(|article| Action::Read { article, at: None });
         let unread = unread.into_iter().map(|article| Action::Unread { article, at: None });
-        let actions: Vec<_> = up_to.into_iter().chain(read).chain(unread).collect();
+        let actions = up_to.into_iter().chain(read).chain(unread);
+        let actions: Vec<_> = actions.map(|action| (feed.clone(), action)).collect();
         let marks = text::count(actions.len() as u64, "mark");
-        act(context, &feed, &actions, &format!("{feed}: {marks}"))
+        let mut reader = open(context)?;
+        known(context, &reader, &feed)?;
+        finish(context, &mut reader, &actions, &format!("{feed}: {marks}"))
     }
 }
 

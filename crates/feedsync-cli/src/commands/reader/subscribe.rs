@@ -3,7 +3,7 @@
 use clap::Args;
 use feedsync_reader::{Action, FeedAddress, Folder, FolderName, Place, Title};
 
-use super::{act, finish, open};
+use super::{finish, known, open};
 use crate::context::Context;
 use crate::failure::Failure;
 
@@ -99,6 +99,9 @@ impl Subscribe {
 impl Unsubscribe {
     pub(crate) fn run(self, context: &Context) -> Result<(), Failure> {
         let Self { feed } = self;
-        act(context, &feed, &[Action::Unsubscribe], &format!("unsubscribed from {feed}"))
+        let mut reader = open(context)?;
+        known(context, &reader, &feed)?;
+        let done = format!("unsubscribed from {feed}");
+        finish(context, &mut reader, &[(feed, Action::Unsubscribe)], &done)
     }
 }

@@ -1,8 +1,9 @@
 //! `feedsync reader sync`
 
 use clap::Args;
-use feedsync_client::ReaderJoin;
+use feedsync_client::{LogError, ReaderFileError, ReaderJoin};
 use feedsync_couch::DatabaseName;
+use feedsync_log::Stop;
 use feedsync_store::CollectionName;
 use serde_json::json;
 
@@ -67,7 +68,8 @@ impl Sync {
             reader.replica.keep_by(log.address());
         }
         let progress = Progress::spinner(&format!("synchronising with {}", log.name()));
-        let done = reader.synchronise(&*log, self.begin_again).await?;
+        let done = reader.synchronise(&*log, self.begin_again).await;
+        let done = done.map_err(|error| failed(context, &log.name(), error))?;
         drop(progress);
         if done.is_absent {
             let hint = format!(
@@ -90,6 +92,31 @@ impl Sync {
         let news = if done.has_read { "there was news" } else { "no news" };
         let compacted = if done.was_compacted { ", compacted" } else { "" };
         output::line(format!("{}: {news}, appended {appended}{compacted}", log.name()))
+    }
+}
+
+/// The failure to synchronise with a log. On a hub without users all readers share the log `reading`. With the first
+/// user each has a log of their own, and the common one is gone.
+fn failed(context: &Context, log: &str, error: ReaderFileError) -> Failure {
+    use Stop::{Gone, Refused, Rejected, Vanished};
+    let is_refusal = matches!(
+        &error,
+        ReaderFileError::Log(LogError::Stopped {
+            stop: Refused(_) | Rejected(_) | Gone | Vanished,
+            ..
+        })
+    );
+    let failure = Failure::from(error);
+    match log.strip_suffix("/logs/reading").filter(|_| is_refusal) {
+        None => failure,
+        Some(hub) => {
+            let log_in = context.command(&format!("login {hub} --user NAME"));
+            let sync = format!("reader sync {hub}/logs/reading-NAME --begin-again");
+            failure.hint(format!(
+                "once a hub has users, each of them has a log: log in ({log_in}), then go over to yours ({})",
+                context.command(&sync)
+            ))
+        }
     }
 }
 

@@ -88,6 +88,70 @@ fn appends_that_a_page_answers_are_not_appended() {
     }
 }
 
+/// R36: a refusal says where the log ends. A page for people says nothing about a log.
+#[test]
+fn refusal_that_is_a_page_is_no_verdict_of_a_log() {
+    for code in [404, 409, 412] {
+        for page in [typed("text/html", code, ""), typed("text/plain", code, PAGE)] {
+            for position in [of_generation("g", 19), at(ONE, Some("\"e\""))] {
+                let mut session = resumed(position.clone());
+                answer(&mut session, status(304));
+                let ids = ids(1);
+                let ask = session.next(&waiting(&ids)).unwrap();
+                let event = session.answered(&ask, page.clone(), 0);
+                assert!(is_foreign(&event), "{page:?}: {event:?}");
+                assert_eq!((session.position(), session.next(&[])), (&position, None));
+            }
+        }
+    }
+}
+
+/// A web server without a script that appends is no sign-in page.
+#[test]
+fn method_that_a_web_server_refuses_in_a_page_is_rejected() {
+    let mut session = resumed(at(ONE, Some("\"e\"")));
+    answer(&mut session, status(304));
+    let ids = ids(1);
+    let ask = session.next(&waiting(&ids)).unwrap();
+    let event = session.answered(&ask, typed("text/html", 405, PAGE), 0);
+    assert_eq!(event, Event::Stopped(Stop::Rejected(405)));
+}
+
+#[test]
+fn first_append_that_a_page_refuses_is_foreign() {
+    let mut session = Session::new(None, Start::End);
+    answer(&mut session, status(404));
+    let ids = ids(1);
+    let ask = session.next(&waiting(&ids)).unwrap();
+    let event = session.answered(&ask, typed("text/html", 404, PAGE), 0);
+    assert!(is_foreign(&event), "{event:?}");
+}
+
+#[test]
+fn refusal_without_a_generation_does_not_come_from_a_hub() {
+    for (code, media_type) in [(409, ""), (412, "application/json"), (404, "application/json")] {
+        let mut session = resumed(of_generation("g", 19));
+        answer(&mut session, status(304));
+        let ids = ids(1);
+        let ask = session.next(&waiting(&ids)).unwrap();
+        let event = session.answered(&ask, typed(media_type, code, "{}"), 0);
+        assert!(is_foreign(&event), "{code} {media_type}: {event:?}");
+    }
+}
+
+#[test]
+fn page_does_not_end_a_log_that_a_hub_has() {
+    for code in [404, 410, 416] {
+        let mut session = resumed(of_generation("g", 19));
+        let event = answer(&mut session, typed("text/html", code, PAGE));
+        assert!(is_foreign(&event), "{code}: {event:?}");
+        // A web server of files says in a page that it has no such file, and no such range.
+        let mut session = resumed(at(ONE, Some("\"e\"")));
+        let event = answer(&mut session, typed("text/html", code, PAGE));
+        assert!(!is_foreign(&event), "{code}: {event:?}");
+    }
+}
+
 /// Appends what waits; an answer that proves nothing.
 fn claimed(session: &mut Session, ids: &[RecordId], done: Answer) {
     let ask = session.next(&waiting(ids)).unwrap();

@@ -1,4 +1,5 @@
 use super::*;
+use crate::interruption::Interruption;
 
 /// R20, R22, R23: a conditional request for the bytes past the last known end, and nothing to do on 304.
 #[test]
@@ -128,8 +129,19 @@ fn errors_end_a_session_or_make_it_wait() {
         let mut session = resumed(of_generation("g", 19));
         let busy = Answer { retry_after: Some(7), ..status(code) };
         assert_eq!(answer(&mut session, busy), Event::Wait(Millis::new(7_000)));
+        // A server that never answered otherwise is asked less often.
+        let mut waits = 1;
+        let stop = loop {
+            match answer_or_end(&mut session, code) {
+                Event::Wait(_) => waits += 1,
+                event => break event,
+            }
+        };
+        assert_eq!((stop, waits), (Event::Stopped(Stop::Unavailable(code)), MOST_FIRST_ATTEMPTS));
+        let mut session = Session::new(None, Start::Whole);
+        answer(&mut session, status(404));
         let events: Vec<_> =
-            (0..MOST_ATTEMPTS).map(|_| answer_or_end(&mut session, code)).collect();
+            (0..=MOST_ATTEMPTS).map(|_| answer_or_end(&mut session, code)).collect();
         assert_eq!(events.last(), Some(&Event::Stopped(Stop::Unavailable(code))));
     }
     let mut session = resumed(of_generation("g", 19));
@@ -142,6 +154,70 @@ fn errors_end_a_session_or_make_it_wait() {
     let ids = ids(1);
     let ask = session.next(&waiting(&ids)).unwrap();
     assert_eq!(session.answered(&ask, status(507), 0), Event::Stopped(Stop::Full));
+}
+
+/// Milliseconds that a session waits for a server that answers nothing but this, and its end.
+fn waited(interrupted: &Answer, heard: bool) -> (u64, Stop) {
+    let mut session = resumed(of_generation("g", 19));
+    let mut waited = 0;
+    if heard {
+        let torn = Answer { generation: Some("g".to_owned()), ..part(19, TWO, 90, "\"g-90\"") };
+        assert_eq!(answer(&mut session, torn), lines(TWO));
+    }
+    loop {
+        match answer(&mut session, interrupted.clone()) {
+            Event::Wait(pause) => waited += pause.get(),
+            Event::Stopped(stop) => return (waited, stop),
+            event => panic!("{event:?}"),
+        }
+    }
+}
+
+#[test]
+fn session_ends_soon_where_no_answer_ever_came_or_none_is_complete() {
+    let host = || "hub.example".to_owned();
+    let refused = Interruption::Unreachable { host: host(), reason: "refused".to_owned() };
+    let silent = Interruption::Silent { host: host() };
+    let cut = Interruption::CutOff { host: host(), received: 5, expected: Some(19) };
+    for (interruption, heard, bound) in [
+        (refused.clone(), false, 4_000),
+        (refused, true, 64_000),
+        (silent.clone(), false, 250),
+        (silent, true, 4_000),
+        (cut.clone(), false, 4_000),
+        (cut, true, 4_000),
+    ] {
+        let status = if matches!(interruption, Interruption::CutOff { .. }) { 200 } else { 0 };
+        let etag = (status == 200).then(|| "\"g-38\"".to_owned());
+        let generation = (status == 200).then(|| "g".to_owned());
+        let interrupted = Answer {
+            status,
+            etag,
+            generation,
+            interruption: Some(interruption.clone()),
+            ..Answer::default()
+        };
+        let (waited, stop) = waited(&interrupted, heard);
+        assert_eq!(stop, Stop::Interrupted(interruption));
+        assert!(waited <= bound, "{stop}: {waited}");
+    }
+}
+
+#[test]
+fn snapshot_that_is_cut_off_is_asked_for_a_few_times() {
+    let mut session = Session::new(None, Start::Whole);
+    let interruption =
+        Interruption::CutOff { host: "hub.example".to_owned(), received: 3, expected: Some(9) };
+    let cut = Answer {
+        status: 200,
+        covers: Some("\"g-9\"".to_owned()),
+        interruption: Some(interruption.clone()),
+        ..Answer::default()
+    };
+    for _ in 0..4 {
+        assert!(matches!(answer(&mut session, cut.clone()), Event::Wait(_)));
+    }
+    assert_eq!(answer(&mut session, cut), Event::Stopped(Stop::Interrupted(interruption)));
 }
 
 fn answer_or_end(session: &mut Session, code: u16) -> Event {
