@@ -10,7 +10,10 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use feedsync_client::{Readers, replace_file};
-use feedsync_store::{CollectionName, SqliteStore, StoreError, SystemEnvironment, archive};
+use feedsync_store::{
+    CollectionName, Grant, GrantsOf, Role, SqliteStore, StoreError, SystemEnvironment, UserId,
+    UserName, archive,
+};
 use serde_json::{Value, json};
 
 use crate::context::{Context, Home, command_at};
@@ -40,18 +43,47 @@ pub(crate) struct Dropped {
     pub(crate) items: u64,
     /// Number of items that no remote had.
     pub(crate) unshown: u64,
+    /// Roles that users had in it.
+    pub(crate) roles: Vec<KeptRole>,
+}
+
+/// A role that a user had in a dropped collection. It is given again to this user alone, and to no later one of the name.
+#[derive(Debug)]
+pub(crate) struct KeptRole {
+    /// Name of the user.
+    user: UserName,
+    /// Id of the user.
+    id: UserId,
+    /// Role that the user had.
+    role: Role,
+}
+
+impl KeptRole {
+    fn value(&self) -> Value {
+        let Self { user, id, role } = self;
+        json!({ "user": user.as_str(), "id": id.as_str(), "role": role.name() })
+    }
+
+    fn read(value: &Value) -> Option<Self> {
+        Some(Self {
+            user: UserName::new(value["user"].as_str()?).ok()?,
+            id: UserId::new(value["id"].as_str()?).ok()?,
+            role: value["role"].as_str()?.parse().ok()?,
+        })
+    }
 }
 
 impl Dropped {
     /// For programs.
     pub(crate) fn value(&self) -> Value {
-        let Self { directory, name, at, until, items, unshown } = self;
+        let Self { directory, name, at, until, items, unshown, roles } = self;
         json!({
             "name": name,
             "dropped": at,
             "kept_until": until,
             "items": items,
             "unshown": unshown,
+            "roles": roles.iter().map(KeptRole::value).collect::<Value>(),
             "directory": directory,
         })
     }
@@ -77,6 +109,23 @@ impl Dropped {
         Failure::store(format!("{place}: the copy of {name} that was kept is damaged: {error}")).hint(
             format!("put a backup of before the drop into a new directory, and export it there: {elsewhere}"),
         )
+    }
+
+    /// Gives the users that are still there the roles that they had, and returns the number of these.
+    pub(crate) async fn give_roles(
+        &self,
+        home: &Home,
+        collection: &CollectionName,
+    ) -> Result<u64, Failure> {
+        let mut given = 0;
+        for KeptRole { user, id, role } in &self.roles {
+            if home.store.user(user).await?.is_some_and(|found| found.id == *id) {
+                let (user, collection) = (user.clone(), collection.clone());
+                home.endpoint.grant(Grant { user, collection, role: *role }).await?;
+                given += 1;
+            }
+        }
+        Ok(given)
     }
 
     /// Removes it for good.
@@ -106,6 +155,11 @@ impl Dropped {
                 until: number("kept_until")?,
                 items: number("items")?,
                 unshown: number("unshown")?,
+                // Earlier versions kept none.
+                roles: match value["roles"].as_array() {
+                    Some(roles) => roles.iter().map(KeptRole::read).collect::<Option<_>>()?,
+                    None => Vec::new(),
+                },
                 directory: directory.clone(),
             })
         };
@@ -191,6 +245,7 @@ pub(crate) async fn keep(
     period: Duration,
 ) -> Result<Dropped, Failure> {
     let at = now();
+    let roles = roles(home, name).await?;
     let directory = fresh(&context.data, &format!("{name}-{at}"))?;
     let copied = copy(home, name, &directory).await;
     let items = match copied {
@@ -203,12 +258,22 @@ pub(crate) async fn keep(
     };
     let name = name.to_string();
     let until = at.saturating_add(period.as_secs());
-    let dropped = Dropped { directory, name, at, until, items, unshown };
+    let dropped = Dropped { directory, name, at, until, items, unshown, roles };
     let text = format!("{:#}\n", dropped.value());
     let file = dropped.directory.join(DESCRIPTION);
     replace_file(&file, text.as_bytes(), Readers::Owner)
         .map_err(|error| Failure::file(&file.display().to_string(), &error))?;
     Ok(dropped)
+}
+
+async fn roles(home: &Home, name: &CollectionName) -> Result<Vec<KeptRole>, Failure> {
+    let mut roles = Vec::new();
+    for Grant { user, role, .. } in home.store.grants(GrantsOf::Collection(name)).await? {
+        if let Some(found) = home.store.user(&user).await? {
+            roles.push(KeptRole { user, id: found.id, role });
+        }
+    }
+    Ok(roles)
 }
 
 async fn copy(home: &Home, name: &CollectionName, directory: &Path) -> Result<u64, Failure> {

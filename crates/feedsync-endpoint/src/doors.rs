@@ -167,7 +167,7 @@ impl Endpoint {
 
     /// Whether a database keeps a collection of this name from being a database too. The feed id is that of the
     /// collection, if it exists.
-    pub(crate) async fn is_database_taken(
+    pub async fn is_database_taken(
         &self,
         name: &CollectionName,
         feed_id: Option<&str>,

@@ -32,7 +32,7 @@ const MOST_LOG_BYTES: u64 = 1 << 40;
 /// Bring a dropped collection back, or list those that are kept
 ///
 /// Its items come back with their histories and conflicts, its settings, media, remotes and log. Remotes are
-/// synchronised from the beginning. Roles that users had are to be given again.
+/// synchronised from the beginning. Users who are still there get the roles that they had.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Undrop {
@@ -71,6 +71,7 @@ impl Undrop {
                 return Err(failure);
             }
         };
+        let roles = dropped.give_roles(&home, &name).await?;
         drop(progress);
         drop(archive);
         if restored.refused == 0 {
@@ -78,9 +79,16 @@ impl Undrop {
         }
         let Restored { items, refused } = restored;
         if context.json {
-            output::json(&json!({ "name": name.as_str(), "items": items, "refused": refused }))?;
+            let name = name.as_str();
+            output::json(
+                &json!({ "name": name, "items": items, "refused": refused, "roles": roles }),
+            )?;
         } else {
-            output::line(format!("{name} is back with {}", text::count(items, "item")))?;
+            let mut back = format!("{name} is back with {}", text::count(items, "item"));
+            if roles > 0 {
+                back.push_str(&format!(" and {}", text::count(roles, "role")));
+            }
+            output::line(back)?;
         }
         if refused > 0 { Err(Failure::Faults) } else { Ok(()) }
     }

@@ -158,6 +158,31 @@ fn a_dropped_collection_comes_back_with_all_that_it_held() {
 }
 
 #[test]
+fn roles_come_back_with_a_collection_to_the_users_who_had_them() {
+    let place = Place::new();
+    let desk = place.desk("desk");
+    desk.add("Milk", "two litres");
+    let user_add = |name: &str| desk.ok(&["user", "add", name, "--no-password"]);
+    desk.ok(&["user", "add", "anna", "--administrator", "--no-password"]);
+    let roles = [("berta", "editor"), ("carl", "owner"), ("dora", "reader")];
+    for (name, role) in roles {
+        user_add(name);
+        desk.ok(&["grant", "notes", name, role]);
+    }
+    desk.ok(&["drop", "notes", "--yes"]);
+    // One user is removed, and one is another of the same name by then.
+    for name in ["carl", "dora"] {
+        desk.ok(&["user", "remove", name, "--yes"]);
+    }
+    user_add("dora");
+    assert!(desk.ok(&["undrop", "notes"]).starts_with("notes is back with 1 item and 1 role"));
+    let grants = desk.json(&["grants", "notes"]);
+    let grants = grants.as_array().unwrap();
+    assert_eq!(grants.len(), 1, "{grants:?}");
+    assert_eq!((&grants[0]["user"], &grants[0]["role"]), (&"berta".into(), &"editor".into()));
+}
+
+#[test]
 fn a_dropped_collection_is_kept_no_longer_than_it_is_told() {
     let place = Place::new();
     let desk = place.desk("desk");

@@ -115,6 +115,28 @@ fn expired_tokens_and_missing_files_are_warnings() {
 }
 
 #[test]
+fn database_that_keeps_a_collection_from_being_opened_is_a_fault() {
+    let place = Place::new();
+    let desk = place.desk("desk");
+    desk.ok(&["set", "notes", "documents=true"]);
+    assert!(findings(&desk.json(&["doctor"])).is_empty());
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        let environment = Arc::new(SystemEnvironment);
+        let store = SqliteStore::open(&place.path("desk"), environment).unwrap();
+        let databases = Arc::new(store).databases();
+        databases.create_database(&"notes".parse().unwrap(), None).await.unwrap().unwrap();
+    });
+    let run = desk.run(&["doctor", "--json"]);
+    let report = serde_json::from_str(&run.out).unwrap();
+    assert_eq!(findings(&report), [("fault".into(), "documents".into())]);
+    let advice = report["findings"][0]["advice"].as_str().unwrap();
+    assert!(advice.contains("rename notes NEW"), "{advice}");
+    desk.ok(&["rename", "notes", "plans"]);
+    assert!(findings(&desk.json(&["doctor"])).is_empty());
+}
+
+#[test]
 fn settings_that_cannot_be_read_are_taken_back_one_by_one_as_it_advises() {
     let place = Place::new();
     let desk = place.desk("desk");

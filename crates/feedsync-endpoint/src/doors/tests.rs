@@ -276,7 +276,7 @@ async fn a_database_of_somebody_else_is_not_taken() {
     assert_eq!((database.documents, database.deleted), (0, 0));
 }
 
-/// Where another database has the name, a collection with `documents` is not made, set or renamed.
+/// A collection with `documents` cannot be made, set or renamed where another database has its name.
 #[tokio::test]
 async fn a_collection_is_not_opened_where_another_database_has_its_name() {
     let house = House::new().await;

@@ -123,6 +123,7 @@ async fn contents(context: &Context, home: &Home) -> Result<Vec<Finding>, Failur
     let mut findings = Vec::new();
     for collection in home.store.collections().await? {
         findings.extend(settings(context, &collection));
+        findings.extend(documents(context, home, &collection).await?);
         findings.extend(counts(context, home, &collection.name).await?);
         findings.extend(bounds(context, home, &collection.name).await?);
         findings.extend(blobs(context, home, &collection.name).await?);
@@ -176,6 +177,24 @@ fn settings(context: &Context, collection: &Collection) -> Vec<Finding> {
         findings.extend(found.map(|found| found.about(&collection.name)));
     }
     findings
+}
+
+/// Whether another database keeps a collection from being a database, too.
+async fn documents(
+    context: &Context,
+    home: &Home,
+    collection: &Collection,
+) -> Result<Option<Finding>, Failure> {
+    let name = &collection.name;
+    let is_open = Settings::read(&collection.settings).is_ok_and(|settings| settings.documents);
+    if !is_open || !home.endpoint.is_database_taken(name, Some(&collection.feed_id)).await? {
+        return Ok(None);
+    }
+    let message =
+        "there is a database of its name that does not belong to it: nothing is carried over";
+    let rename = context.command(&format!("rename {name} NEW"));
+    let advice = format!("drop the database, or give the collection another name: {rename}");
+    Ok(Some(Finding::fault("documents", message).about(name).advice(advice)))
 }
 
 /// The numbers that a collection is listed with, and what is in it. While others write, they are
