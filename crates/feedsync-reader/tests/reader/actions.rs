@@ -141,6 +141,22 @@ fn read_up_to_leaves_later_articles_and_such_without_a_date_alone() {
     assert!(!state.is_read(&x, None));
 }
 
+/// An article that is unread needs no mark, unless it has no date and a mark up to a date may cover it.
+#[test]
+fn mark_as_unread_is_recorded_where_it_says_something() {
+    let unread = |at| Action::Unread { article: article("x"), at };
+    let up_to = feed_state(&[(Action::ReadUpTo { at: millis(3) }, "10.0@a")]);
+    for (state, at, is_told) in [
+        (feed_state(&[]), None, true),
+        (feed_state(&[]), Some(millis(4)), true),
+        (up_to.clone(), Some(millis(4)), true),
+        (up_to.clone(), Some(millis(3)), false),
+        (up_to, None, false),
+    ] {
+        assert_eq!(unread(at).is_told_by(&state), is_told, "{at:?}");
+    }
+}
+
 #[test]
 fn of_opposite_marks_the_later_counts_wherever_it_stands() {
     let x = || article("x");
